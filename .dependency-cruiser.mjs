@@ -1,0 +1,58 @@
+/** Imports flow one way: entry points -> modules -> auth, audit, hsm -> platform. Run by `npm run boundaries`. */
+const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
+const modules = 'signing|approvals|hosts|ssh-keys|discovery|inventory|sensors|alerts|system';
+/** The arrows that are drawn between modules; everything else hears of a module through platform/events. */
+const drawn = [
+  { path: '^src/signing/', pathNot: '^src/(signing|approvals)/' },
+  { path: '^src/ssh-keys/', pathNot: '^src/(ssh-keys|hosts)/' },
+  { path: '^src/(alerts|sensors)/', pathNot: '^src/($1|inventory)/' },
+  { path: '^src/(approvals|hosts|discovery|inventory)/', pathNot: '^src/$1/' },
+];
+
+export default {
+  forbidden: [
+    rule('no-cycles', 'A cycle crashes at boot under ESM, and only in dist.', {}, { circular: true }),
+    ...drawn.map(({ path, pathNot }) =>
+      rule('modules-meet-by-events', 'Sideways only where the design draws an arrow.', { path }, { path: `^src/(${modules})/`, pathNot }),
+    ),
+    rule(
+      'other-modules-by-their-door',
+      'From another module only its service, module, entity, port or events may be imported.',
+      { path: '^src/([^/]+)/' },
+      { path: '^src/(?!platform|hsm|auth|audit)[^/]+/', pathNot: '^src/$1/|\\.(service|module|entity|port|events)\\.ts$' },
+    ),
+    rule(
+      'vault-by-its-door',
+      'Outside src/hsm only the KeyVault class and the module are known.',
+      { path: '^src/', pathNot: '^src/hsm/' },
+      { path: '^src/hsm/', pathNot: '^src/hsm/(key-vault|hsm\\.module)\\.ts$' },
+    ),
+    rule(
+      'pkcs11js-in-one-file',
+      'One file talks to the HSM library.',
+      { path: '^(src|test|bench|proof)/', pathNot: '^src/hsm/[^/]*pkcs11[^/]*\\.ts$' },
+      { path: 'node_modules/pkcs11js' },
+    ),
+    rule('lower-layers-know-no-module', '', { path: '^src/(auth|audit|hsm|platform)/' }, { path: `^src/(${modules})/` }),
+    rule('platform-is-the-floor', '', { path: '^src/platform/' }, { path: '^src/', pathNot: '^src/platform/' }),
+    rule('hsm-stands-on-platform', '', { path: '^src/hsm/' }, { path: '^src/(auth|audit)/' }),
+    rule('audit-stands-on-platform', '', { path: '^src/audit/' }, { path: '^src/hsm/' }),
+    rule(
+      'edges-hold-no-logic',
+      'Controllers, processors, schedules and commands call one service.',
+      { path: '\\.(processor|schedule|controller|command)\\.ts$' },
+      { path: 'node_modules/typeorm' },
+    ),
+    rule('not-to-test', '', { path: '^src/' }, { path: '^(test|bench|proof)/' }),
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    tsPreCompilationDeps: 'specify',
+    tsConfig: { fileName: 'tsconfig.json' },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['import', 'node', 'default'],
+      extensions: ['.ts', '.js'],
+    },
+  },
+};

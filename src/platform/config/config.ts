@@ -1,0 +1,162 @@
+import { Logger } from '@nestjs/common';
+import { readFileSync } from 'node:fs';
+import { SETTINGS, type SettingName } from './settings.js';
+
+export type Role = 'all' | 'api' | 'worker';
+export type Profile = 'dev' | 'prod';
+export type LogLevel = 'debug' | 'log' | 'warn' | 'error';
+
+/** The secret a newcomer starts with. prod refuses it. */
+export const DEVELOPMENT_JWT_SECRET = 'sealwright-development-secret-change-me';
+
+/** What is wrong with the settings, all of it at once, so that one restart is enough. */
+export class ConfigError extends Error {
+  constructor(readonly faults: string[]) {
+    super(`The settings cannot be used:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`);
+  }
+}
+
+type Environment = Record<string, string | undefined>;
+
+/**
+ * Every setting, typed and validated once at start. The only reader of the environment.
+ * Names, defaults and meanings are in settings.ts; `.env.example` is generated from there.
+ */
+export class Config {
+  readonly profile: Profile;
+  readonly role: Role;
+  readonly host: string;
+  readonly port: number;
+  readonly publicUrl: string;
+  readonly corsOrigins: string[];
+  readonly trustProxy: string[];
+  readonly logLevel: LogLevel;
+  readonly jwtSecret: string;
+  readonly jwtExpirationHours: number;
+  readonly adminEmail: string;
+  readonly adminPassword: string;
+  readonly databaseUrl: string;
+  readonly databasePool: number;
+  readonly redisUrl: string;
+  readonly redisPrefix: string;
+  readonly pkcs11Library: string;
+  readonly pkcs11TokenLabel: string;
+  readonly pkcs11PinFile: string;
+  readonly pkcs11Sessions: number;
+  readonly pkcs11DeadlineMs: number;
+  readonly defaultKey: string;
+  readonly signingConcurrency: number;
+  readonly signingMaxAgeHours: number;
+
+  private readonly faults: string[] = [];
+
+  constructor(private readonly environment: Environment = process.env) {
+    this.profile = this.oneOf('SVC_PROFILE', ['dev', 'prod']);
+    this.role = this.oneOf('SVC_ROLE', ['all', 'api', 'worker']);
+    this.host = this.text('SVC_HOST');
+    this.port = this.whole('SVC_PORT', 0, 65_535);
+    this.publicUrl = this.text('SVC_PUBLIC_URL') || `http://localhost:${this.port}`;
+    this.corsOrigins = this.list('SVC_CORS_ORIGINS');
+    this.trustProxy = this.list('SVC_TRUST_PROXY');
+    this.logLevel = this.oneOf('SVC_LOG_LEVEL', ['debug', 'log', 'warn', 'error']);
+    this.jwtSecret = this.text('SVC_JWT_SECRET');
+    this.jwtExpirationHours = this.whole('SVC_JWT_EXPIRATION_HOURS', 1, 24 * 30);
+    this.adminEmail = this.text('SVC_ADMIN_EMAIL');
+    this.adminPassword = this.text('SVC_ADMIN_PASSWORD');
+    this.databaseUrl = this.url('SVC_DATABASE_URL', ['postgres:', 'postgresql:']);
+    this.databasePool = this.whole('SVC_DATABASE_POOL', 2, 200);
+    this.redisUrl = this.url('SVC_REDIS_URL', ['redis:', 'rediss:']);
+    this.redisPrefix = this.text('SVC_REDIS_PREFIX');
+    this.pkcs11Library = this.text('SVC_PKCS11_LIBRARY');
+    this.pkcs11TokenLabel = this.text('SVC_PKCS11_TOKEN_LABEL');
+    this.pkcs11PinFile = this.text('SVC_PKCS11_PIN_FILE');
+    this.pkcs11Sessions = this.whole('SVC_PKCS11_SESSIONS', 1, 64);
+    this.pkcs11DeadlineMs = this.whole('SVC_PKCS11_DEADLINE_MS', 100, 60_000);
+    this.defaultKey = this.text('SVC_DEFAULT_KEY');
+    this.signingConcurrency = this.whole('SVC_SIGNING_CONCURRENCY', 1, 1000);
+    this.signingMaxAgeHours = this.whole('SVC_SIGNING_MAX_AGE_HOURS', 1, 24 * 90);
+    this.refuseWeakSecrets();
+    this.namesThatAreUnknown();
+    if (this.faults.length > 0) throw new ConfigError(this.faults);
+  }
+
+  get isProd(): boolean {
+    return this.profile === 'prod';
+  }
+
+  /** True for processes that answer HTTP. */
+  get answers(): boolean {
+    return this.role !== 'worker';
+  }
+
+  /** True for processes that run background work. */
+  get works(): boolean {
+    return this.role !== 'api';
+  }
+
+  private raw(name: SettingName): string {
+    const given = this.environment[name];
+    return given === undefined || given === '' ? SETTINGS[name].default : given;
+  }
+
+  private text(name: SettingName): string {
+    return this.raw(name).trim();
+  }
+
+  private list(name: SettingName): string[] {
+    return this.raw(name)
+      .split(',')
+      .map((part) => part.trim())
+      .filter((part) => part !== '');
+  }
+
+  private whole(name: SettingName, least: number, most: number): number {
+    const value = Number(this.raw(name));
+    if (Number.isInteger(value) && value >= least && value <= most) return value;
+    this.faults.push(`${name} must be a whole number from ${least} to ${most}, not "${this.raw(name)}"`);
+    return least;
+  }
+
+  private oneOf<T extends string>(name: SettingName, allowed: readonly [T, ...T[]]): T {
+    const value = allowed.find((candidate) => candidate === this.raw(name));
+    if (value !== undefined) return value;
+    this.faults.push(`${name} must be one of ${allowed.join(', ')}, not "${this.raw(name)}"`);
+    return allowed[0];
+  }
+
+  private url(name: SettingName, protocols: string[]): string {
+    const value = this.text(name);
+    if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol)) {
+      // The value may hold a password, so it is not quoted.
+      this.faults.push(`${name} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`);
+    }
+    return value;
+  }
+
+  private refuseWeakSecrets(): void {
+    if (this.jwtSecret.length < 32) this.faults.push('SVC_JWT_SECRET must have at least 32 characters');
+    if (this.adminPassword !== '' && this.adminPassword.length < 12) {
+      this.faults.push('SVC_ADMIN_PASSWORD must have at least 12 characters');
+    }
+    if (this.isProd && this.jwtSecret === DEVELOPMENT_JWT_SECRET) {
+      this.faults.push('SVC_JWT_SECRET is the development default; make one with: openssl rand -base64 48');
+    }
+  }
+
+  /** A misspelt setting would silently do nothing. */
+  private namesThatAreUnknown(): void {
+    for (const name of Object.keys(this.environment)) {
+      if (name.startsWith('SVC_') && !(name in SETTINGS)) this.faults.push(`${name} is not a setting`);
+    }
+  }
+}
+
+/** Reads the user PIN of the token from its file. It is kept out of the environment and of process arguments. */
+export function readPin(config: Config): string {
+  try {
+    return readFileSync(config.pkcs11PinFile, 'utf8').trim();
+  } catch (cause) {
+    new Logger(Config.name).error(`SVC_PKCS11_PIN_FILE cannot be read: ${config.pkcs11PinFile}`);
+    throw new ConfigError([`SVC_PKCS11_PIN_FILE cannot be read (${(cause as NodeJS.ErrnoException).code})`]);
+  }
+}

@@ -1,0 +1,52 @@
+/** What went wrong, in words that do not know HTTP; problem.filter.ts turns them into a status. */
+export type ProblemKind =
+  | 'malformed' // 400 cannot be read as what it should be
+  | 'unauthenticated' // 401
+  | 'forbidden' // 403
+  | 'missing' // 404, also for what the caller may not see
+  | 'conflict' // 409 the state does not allow it
+  | 'refused' // 422 understood, but not done
+  | 'overloaded' // 429
+  | 'unavailable'; // 503 try again later
+
+/** One fault of the input: where (RFC 6901 pointer into the body, or the parameter's name) and what. */
+export interface Fault {
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+interface ProblemExtras {
+  readonly errors?: Fault[];
+  /** Seconds after which a retry makes sense (Retry-After). */
+  readonly retryAfter?: number;
+  /** URL path of the resource that the problem is about (RFC 9457 `instance`). */
+  readonly instance?: string;
+  /** Scope that the caller lacks. */
+  readonly scope?: string;
+  readonly cause?: unknown;
+}
+
+/**
+ * The one error that services throw. `code` is stable and explained in docs/errors.md;
+ * `message` is for the caller: it quotes what was sent and says what to do, and never holds a secret, SQL or a path.
+ */
+export class Problem extends Error {
+  readonly errors?: Fault[];
+  readonly retryAfter?: number;
+  readonly instance?: string;
+  readonly scope?: string;
+
+  constructor(
+    readonly kind: ProblemKind,
+    readonly code: string,
+    message: string,
+    extras: ProblemExtras = {},
+  ) {
+    super(message, { cause: extras.cause });
+    this.name = 'Problem';
+    this.errors = extras.errors;
+    this.retryAfter = extras.retryAfter;
+    this.instance = extras.instance;
+    this.scope = extras.scope;
+  }
+}
