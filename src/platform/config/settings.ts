@@ -30,7 +30,6 @@ export const SETTINGS = {
   SVC_PKCS11_SESSIONS: setting('4', 'Sessions per process; at most what the HSM allows'),
   SVC_PKCS11_DEADLINE_MS: setting('5000', 'How long one HSM call may take before the key process is replaced'),
   SVC_DEFAULT_KEY: setting('default', 'Signing key for requests that name none'),
-  SVC_SIGNING_CONCURRENCY: setting('64', 'Requests that one worker signs at a time'),
   SVC_SIGNING_MAX_AGE_HOURS: setting('24', 'A request that could not be signed for so long ends as FAILED'),
 } as const satisfies Record<string, Setting>;
 
