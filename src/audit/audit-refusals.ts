@@ -35,7 +35,11 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
       target: { kind: 'operation', id: `${request.method} ${request.routeOptions.url ?? 'none'}` },
       correlation: request.id,
       source: request.ip,
-      detail: { code: problem.code, scope: problem.scope, pointers: problem.errors?.slice(0, 5).map(({ pointer }) => pointer) },
+      detail: {
+        code: problem.code,
+        scope: problem.scope,
+        pointers: problem.errors?.slice(0, 5).map(({ pointer }) => pointer),
+      },
     });
   }
 

@@ -62,7 +62,10 @@ export class AuditService {
     const { limit = DEFAULT_LIMIT, cursor, target } = filter;
     const list = `audit ${target ?? ''}`;
     const [before] = this.cursors.read(list, cursor) ?? [];
-    const query = this.db.createQueryBuilder(AuditEntry, 'entry').orderBy('entry.id', 'DESC').take(limit + 1);
+    const query = this.db
+      .createQueryBuilder(AuditEntry, 'entry')
+      .orderBy('entry.id', 'DESC')
+      .take(limit + 1);
     if (target !== undefined) query.andWhere('entry.targetId = :target', { target });
     if (before !== undefined) query.andWhere('entry.id < :before', { before });
     return this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);

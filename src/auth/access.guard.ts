@@ -17,7 +17,8 @@ export class AccessGuard implements CanActivate {
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
     const access = this.reflector.get<Access | undefined>(ACCESS, context.getHandler());
-    if (access === undefined) throw new Error(`${context.getClass().name}.${context.getHandler().name} declares no access`);
+    if (access === undefined)
+      throw new Error(`${context.getClass().name}.${context.getHandler().name} declares no access`);
     if (access.kind === 'public') return true;
     const request = context.switchToHttp().getRequest<CalledRequest>();
     request.caller = await this.credentials.callerOf(request.headers.authorization, originOf(request));
@@ -28,5 +29,7 @@ export class AccessGuard implements CanActivate {
 
 function assertMay(caller: Caller, access: Access): void {
   if (access.kind !== 'scope' || mayDo(caller.scopes, access.scope)) return;
-  throw new Problem('forbidden', 'insufficient_scope', `This needs the scope ${access.scope}.`, { scope: access.scope });
+  throw new Problem('forbidden', 'insufficient_scope', `This needs the scope ${access.scope}.`, {
+    scope: access.scope,
+  });
 }

@@ -7,15 +7,24 @@ import type { Scope } from './scopes.js';
 export const ACCESS = Symbol('access');
 
 /** What a handler declares. A handler that declares nothing is refused. */
-export type Access = { readonly kind: 'public' } | { readonly kind: 'signed-in' } | { readonly kind: 'scope'; readonly scope: Scope };
+export type Access =
+  { readonly kind: 'public' } | { readonly kind: 'signed-in' } | { readonly kind: 'scope'; readonly scope: Scope };
 
 /** The caller must hold this scope. */
 export const Needs = (scope: Scope): MethodDecorator =>
-  applyDecorators(SetMetadata(ACCESS, { kind: 'scope', scope } satisfies Access), ApiBearerAuth(), ApiExtension('x-required-scopes', [scope]));
+  applyDecorators(
+    SetMetadata(ACCESS, { kind: 'scope', scope } satisfies Access),
+    ApiBearerAuth(),
+    ApiExtension('x-required-scopes', [scope]),
+  );
 
 /** Any signed-in caller. */
 export const SignedIn = (): MethodDecorator =>
-  applyDecorators(SetMetadata(ACCESS, { kind: 'signed-in' } satisfies Access), ApiBearerAuth(), ApiExtension('x-required-scopes', []));
+  applyDecorators(
+    SetMetadata(ACCESS, { kind: 'signed-in' } satisfies Access),
+    ApiBearerAuth(),
+    ApiExtension('x-required-scopes', []),
+  );
 
 /** Everyone, without a credential. */
 export const Public = (): MethodDecorator => SetMetadata(ACCESS, { kind: 'public' } satisfies Access);

@@ -10,6 +10,8 @@ export class AuthSchedule {
 
   @Interval(10_000)
   async storeLastUse(): Promise<void> {
-    await this.apiKeys.storeLastUse().catch((error: unknown) => this.logger.warn(`last use of API keys was not stored: ${String(error)}`));
+    await this.apiKeys
+      .storeLastUse()
+      .catch((error: unknown) => this.logger.warn(`last use of API keys was not stored: ${String(error)}`));
   }
 }

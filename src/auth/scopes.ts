@@ -23,7 +23,17 @@ export const SCOPE_NAMES = Object.keys(SCOPES) as Scope[];
 /** Roles are named sets of scopes. */
 export const ROLES = {
   viewer: ['hosts:read', 'keys:read', 'sign:read', 'signing-keys:read'],
-  operator: ['hosts:read', 'hosts:write', 'keys:read', 'keys:rotate', 'discovery:run', 'sign:digest', 'sign:read', 'signing-keys:read', 'system:read'],
+  operator: [
+    'hosts:read',
+    'hosts:write',
+    'keys:read',
+    'keys:rotate',
+    'discovery:run',
+    'sign:digest',
+    'sign:read',
+    'signing-keys:read',
+    'system:read',
+  ],
   approver: ['sign:read', 'signing-keys:read'],
   auditor: ['sign:read', 'signing-keys:read', 'settings:read', 'audit:read', 'system:read', 'hosts:read', 'keys:read'],
   admin: ['admin:*'],

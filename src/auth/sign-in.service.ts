@@ -21,7 +21,16 @@ export class SignInService {
     const actor = { kind: 'user', id: user.id, name: user.email } as const;
     const target = { kind: 'user', id: user.id };
     await this.db.transaction((tx) =>
-      this.audit.append(tx, [{ action: 'auth.signed-in', actor, target, correlation: origin.requestId, source: origin.address, detail: { way: 'password' } }]),
+      this.audit.append(tx, [
+        {
+          action: 'auth.signed-in',
+          actor,
+          target,
+          correlation: origin.requestId,
+          source: origin.address,
+          detail: { way: 'password' },
+        },
+      ]),
     );
     return { token, expiresIn: this.tokens.lifeSeconds };
   }

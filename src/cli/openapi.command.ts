@@ -10,7 +10,10 @@ import { ApiDocument } from '../system/explorer/api-document.js';
 /** Writes the OpenAPI document of this build; needs no store. */
 export async function openapi(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { out: { type: 'string', default: 'docs/openapi.json' } } });
-  const app = await NestFactory.create<NestFastifyApplication>(AppModule, httpAdapter(new Config()), { preview: true, logger: false });
+  const app = await NestFactory.create<NestFastifyApplication>(AppModule, httpAdapter(new Config()), {
+    preview: true,
+    logger: false,
+  });
   const document = new ApiDocument().build(app);
   await writeFile(values.out, `${JSON.stringify(document, null, 2)}\n`);
   process.stdout.write(`wrote ${values.out}\n`);

@@ -34,8 +34,16 @@ export async function seedDemo(args: string[]): Promise<void> {
   const app = await NestFactory.createApplicationContext(ApiModule, { logger: new StructuredLogger(config) });
   try {
     const known = await readFacts(values.out);
-    const facts = (await stillGood(app, known)) ? { ...known, BASE_URL: config.publicUrl } : await newFacts(app, config);
-    await writeFile(values.out, `${Object.entries(facts).map(([name, value]) => `${name}='${value}'`).join('\n')}\n`, { mode: 0o600 });
+    const facts = (await stillGood(app, known))
+      ? { ...known, BASE_URL: config.publicUrl }
+      : await newFacts(app, config);
+    await writeFile(
+      values.out,
+      `${Object.entries(facts)
+        .map(([name, value]) => `${name}='${value}'`)
+        .join('\n')}\n`,
+      { mode: 0o600 },
+    );
     const caller = await app.get(Credentials).callerOf(`Bearer ${facts.API_KEY}`, ORIGIN);
     await createKeys(app, caller);
     process.stdout.write(`wrote ${values.out}\n`);
@@ -49,7 +57,12 @@ type Facts = Record<'BASE_URL' | 'API_KEY' | 'ADMIN_EMAIL' | 'ADMIN_PASSWORD', s
 async function readFacts(file: string): Promise<Facts> {
   const text = await readFile(file, 'utf8').catch(() => '');
   const fact = (name: string) => new RegExp(`^${name}='?([^'\\n]*)'?$`, 'm').exec(text)?.[1] ?? '';
-  return { BASE_URL: fact('BASE_URL'), API_KEY: fact('API_KEY'), ADMIN_EMAIL: fact('ADMIN_EMAIL'), ADMIN_PASSWORD: fact('ADMIN_PASSWORD') };
+  return {
+    BASE_URL: fact('BASE_URL'),
+    API_KEY: fact('API_KEY'),
+    ADMIN_EMAIL: fact('ADMIN_EMAIL'),
+    ADMIN_PASSWORD: fact('ADMIN_PASSWORD'),
+  };
 }
 
 async function stillGood(app: INestApplicationContext, { API_KEY }: Facts): Promise<boolean> {
@@ -69,9 +82,18 @@ async function newFacts(app: INestApplicationContext, config: Config): Promise<F
   // The address is taken when the file was lost: passwords are not kept, so another administrator is made.
   const again = `admin-${randomBytes(3).toString('hex')}@sealwright.local`;
   const order = { email: ADMIN, password, roles: ['admin' as const] };
-  const user = (await users.create(actor, order, 'seed-demo')) ?? (await users.create(actor, { ...order, email: again }, 'seed-demo'));
+  const user =
+    (await users.create(actor, order, 'seed-demo')) ??
+    (await users.create(actor, { ...order, email: again }, 'seed-demo'));
   if (user === undefined) throw new Error('the demo administrator could not be created');
-  const admin: Caller = { kind: 'user', id: user.id, name: user.email, ownerId: user.id, scopes: new Set(['admin:*']), origin: ORIGIN };
+  const admin: Caller = {
+    kind: 'user',
+    id: user.id,
+    name: user.email,
+    ownerId: user.id,
+    scopes: new Set(['admin:*']),
+    origin: ORIGIN,
+  };
   const expiry = new Date(Date.now() + 90 * 24 * 3600 * 1000);
   const { key } = await app.get(ApiKeysService).create(admin, { name: 'demo', permissions: ['admin:*'], expiry });
   return { BASE_URL: config.publicUrl, API_KEY: key, ADMIN_EMAIL: user.email, ADMIN_PASSWORD: password };

@@ -43,7 +43,14 @@ export class ApiKeysService implements OnApplicationShutdown {
     const { key, lookup, secretHash } = newApiKeyText();
     const row = await this.db.transaction(async (tx) => {
       if (use !== undefined) await this.assertNew(tx, use);
-      const entity = tx.create(ApiKey, { id: use?.resource ?? newId(), ...order, permissions: [...order.permissions], lookup, secretHash, ownerId: caller.ownerId });
+      const entity = tx.create(ApiKey, {
+        id: use?.resource ?? newId(),
+        ...order,
+        permissions: [...order.permissions],
+        lookup,
+        secretHash,
+        ownerId: caller.ownerId,
+      });
       await tx.insert(ApiKey, entity);
       await this.record(tx, caller, 'api-key.created', entity);
       return tx.findOneByOrFail(ApiKey, { id: entity.id });
@@ -54,7 +61,10 @@ export class ApiKeysService implements OnApplicationShutdown {
   async list(query: PageQuery): Promise<Page<ApiKey>> {
     const { limit = DEFAULT_LIMIT, cursor } = query;
     const [before] = this.cursors.read('api-keys', cursor) ?? [];
-    const select = this.db.createQueryBuilder(ApiKey, 'key').orderBy('key.id', 'DESC').take(limit + 1);
+    const select = this.db
+      .createQueryBuilder(ApiKey, 'key')
+      .orderBy('key.id', 'DESC')
+      .take(limit + 1);
     if (before !== undefined) select.where('key.id < :before', { before });
     return this.cursors.page('api-keys', await select.getMany(), limit, ({ id }) => [id]);
   }
@@ -78,9 +88,17 @@ export class ApiKeysService implements OnApplicationShutdown {
       throw new Problem('unauthenticated', 'auth.unknown-key', 'This API key is not known.');
     }
     if (row.revokedAt !== null) throw new Problem('unauthenticated', 'auth.revoked-key', 'This API key was revoked.');
-    if (row.expiry <= this.clock.now()) throw new Problem('unauthenticated', 'auth.expired-key', `This API key expired at ${row.expiry.toISOString()}.`);
+    if (row.expiry <= this.clock.now())
+      throw new Problem('unauthenticated', 'auth.expired-key', `This API key expired at ${row.expiry.toISOString()}.`);
     this.used.set(row.id, { at: this.clock.now(), from: origin.address });
-    return { kind: 'api-key', id: row.id, name: row.name, ownerId: row.ownerId, scopes: new Set(row.permissions), origin };
+    return {
+      kind: 'api-key',
+      id: row.id,
+      name: row.name,
+      ownerId: row.ownerId,
+      scopes: new Set(row.permissions),
+      origin,
+    };
   }
 
   /** Stores when keys were last used: one statement for all, now and then, instead of a write per call. */
@@ -96,18 +114,26 @@ export class ApiKeysService implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.storeLastUse().catch((error: unknown) => this.logger.warn(`last use of API keys was not stored: ${String(error)}`));
+    await this.storeLastUse().catch((error: unknown) =>
+      this.logger.warn(`last use of API keys was not stored: ${String(error)}`),
+    );
   }
 
   private assertGrantable(caller: Caller, { permissions, expiry }: ApiKeyOrder): void {
     const beyond = permissions.filter((scope) => !mayDo(caller.scopes, scope));
     if (beyond.length > 0) {
-      throw new Problem('forbidden', 'api-key.beyond-caller', `You cannot grant what you do not hold: ${beyond.join(', ')}.`);
+      throw new Problem(
+        'forbidden',
+        'api-key.beyond-caller',
+        `You cannot grant what you do not hold: ${beyond.join(', ')}.`,
+      );
     }
     const life = expiry.getTime() - this.clock.now().getTime();
     if (life <= 0 || life > LONGEST_LIFE_MS) {
       const errors = [{ pointer: '/expiry', detail: 'must be in the future and at most 366 days away' }];
-      throw new Problem('refused', 'api-key.expiry', 'The expiry must be in the future and at most 366 days away.', { errors });
+      throw new Problem('refused', 'api-key.expiry', 'The expiry must be in the future and at most 366 days away.', {
+        errors,
+      });
     }
   }
 
@@ -115,15 +141,22 @@ export class ApiKeysService implements OnApplicationShutdown {
     const [resource] = await this.idempotency.claim(tx, [use]);
     await this.idempotency.assertSameBody(use, tx);
     if (resource !== use.resource) {
-      throw new Problem('conflict', 'idempotency.secret-shown', 'This call made an API key already, and a key is shown only once. Revoke it and make another.', {
-        instance: `/api/settings/api-keys/${resource}`,
-      });
+      throw new Problem(
+        'conflict',
+        'idempotency.secret-shown',
+        'This call made an API key already, and a key is shown only once. Revoke it and make another.',
+        {
+          instance: `/api/settings/api-keys/${resource}`,
+        },
+      );
     }
   }
 
   private async record(tx: EntityManager, caller: Caller, action: string, key: ApiKey): Promise<void> {
     const detail = { name: key.name, permissions: key.permissions, expiry: key.expiry };
     const target = { kind: 'api-key', id: key.id };
-    await this.audit.append(tx, [{ action, actor: caller, target, correlation: caller.origin.requestId, source: caller.origin.address, detail }]);
+    await this.audit.append(tx, [
+      { action, actor: caller, target, correlation: caller.origin.requestId, source: caller.origin.address, detail },
+    ]);
   }
 }

@@ -70,5 +70,10 @@ export class AccessTokens {
 }
 
 function refusal(cause?: unknown): Problem {
-  return new Problem('unauthenticated', 'auth.bad-token', 'This access token is not valid, or no longer; sign in again.', { cause });
+  return new Problem(
+    'unauthenticated',
+    'auth.bad-token',
+    'This access token is not valid, or no longer; sign in again.',
+    { cause },
+  );
 }

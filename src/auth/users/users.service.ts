@@ -34,7 +34,9 @@ export class UsersService {
       const id = newId();
       await tx.insert(User, { id, email, passwordHash, roles: order.roles });
       const target = { kind: 'user', id };
-      await this.audit.append(tx, [{ action: 'user.created', actor, target, correlation, detail: { roles: order.roles } }]);
+      await this.audit.append(tx, [
+        { action: 'user.created', actor, target, correlation, detail: { roles: order.roles } },
+      ]);
       return tx.findOneByOrFail(User, { id });
     });
   }

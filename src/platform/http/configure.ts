@@ -38,7 +38,8 @@ export function configureHttp(app: NestFastifyApplication): void {
   app.useGlobalGuards(new UnknownQueryGuard());
   app.useGlobalPipes(validationPipe());
   app.useGlobalFilters(app.get(ProblemFilter));
-  if (!config.isProd) app.enableCors({ origin: config.corsOrigins, exposedHeaders: ['Link', 'Location', 'Retry-After', 'X-Request-Id'] });
+  if (!config.isProd)
+    app.enableCors({ origin: config.corsOrigins, exposedHeaders: ['Link', 'Location', 'Retry-After', 'X-Request-Id'] });
 }
 
 function requestId(request: { headers: IncomingMessage['headers'] }): string {

@@ -11,14 +11,16 @@ const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
  */
 export function parseJsonBody(body: Buffer): unknown {
   const text = body.toString('utf8');
-  if (text.trim() === '') throw new Problem('malformed', 'request.malformed', 'The body is empty where JSON is expected.');
+  if (text.trim() === '')
+    throw new Problem('malformed', 'request.malformed', 'The body is empty where JSON is expected.');
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
     throw new Problem('malformed', 'request.malformed', 'The body is not valid JSON.', { cause });
   }
-  if (text.includes('\uFFFD') && !isUtf8(body)) throw new Problem('malformed', 'request.malformed', 'The body is not valid UTF-8.');
+  if (text.includes('\uFFFD') && !isUtf8(body))
+    throw new Problem('malformed', 'request.malformed', 'The body is not valid UTF-8.');
   inspect(value);
   return value;
 }
@@ -62,5 +64,7 @@ function assertStorable(text: string, pointer: string): void {
 }
 
 function refusal(pointer: string, detail: string): Problem {
-  return new Problem('malformed', 'request.invalid', `The body is refused: ${detail}.`, { errors: [{ pointer, detail }] });
+  return new Problem('malformed', 'request.invalid', `The body is refused: ${detail}.`, {
+    errors: [{ pointer, detail }],
+  });
 }

@@ -52,8 +52,11 @@ export class Cursors {
   read(list: string, cursor: string | undefined): string[] | undefined {
     if (cursor === undefined) return undefined;
     const [body = '', seal = ''] = cursor.split('.');
-    const [name, ...position] = this.isOurs(body, seal) ? (JSON.parse(Buffer.from(body, 'base64url').toString()) as string[]) : [];
-    if (name !== list) throw new Problem('malformed', 'request.cursor', 'The cursor is not one of this list; start again without it.');
+    const [name, ...position] = this.isOurs(body, seal)
+      ? (JSON.parse(Buffer.from(body, 'base64url').toString()) as string[])
+      : [];
+    if (name !== list)
+      throw new Problem('malformed', 'request.cursor', 'The cursor is not one of this list; start again without it.');
     return position;
   }
 

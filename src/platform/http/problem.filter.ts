@@ -21,7 +21,11 @@ const OF_HTTP: Record<number, { code: string; title: string; detail: string }> =
   404: { code: 'route.missing', title: 'Not Found', detail: 'There is nothing at this address.' },
   405: { code: 'route.method', title: 'Method Not Allowed', detail: 'This address does not know the method.' },
   408: { code: 'request.timeout', title: 'Request Timeout', detail: 'The request took too long to arrive.' },
-  413: { code: 'request.too-large', title: 'Content Too Large', detail: 'The body is larger than this operation takes.' },
+  413: {
+    code: 'request.too-large',
+    title: 'Content Too Large',
+    detail: 'The body is larger than this operation takes.',
+  },
   415: { code: 'request.media-type', title: 'Unsupported Media Type', detail: 'Send the body as application/json.' },
   431: { code: 'request.headers', title: 'Request Header Fields Too Large', detail: 'The headers are too large.' },
 };
@@ -48,8 +52,15 @@ export class ProblemFilter implements ExceptionFilter {
     try {
       if (answer.status < 500) await this.refusals.record(request, answer.problem);
     } catch (cause) {
-      this.logger.error('a refusal could not be written to the audit log', { requestId: request.id, cause: String(cause) });
-      answer = ofProblem(new Problem('unavailable', 'audit.unavailable', 'The audit log cannot be written; try again.', { retryAfter: 2 }));
+      this.logger.error('a refusal could not be written to the audit log', {
+        requestId: request.id,
+        cause: String(cause),
+      });
+      answer = ofProblem(
+        new Problem('unavailable', 'audit.unavailable', 'The audit log cannot be written; try again.', {
+          retryAfter: 2,
+        }),
+      );
     }
     send(reply, request, answer);
   }
@@ -66,7 +77,8 @@ export class ProblemFilter implements ExceptionFilter {
     }
     if (isDatabaseTrouble(error)) {
       this.logger.warn(`database: ${messageOf(error)}`, { requestId: request.id });
-      const detail = 'The database does not answer; whether the change was made is not known. Repeat the call with the same Idempotency-Key.';
+      const detail =
+        'The database does not answer; whether the change was made is not known. Repeat the call with the same Idempotency-Key.';
       return ofProblem(new Problem('unavailable', 'database.unavailable', detail, { retryAfter: 2 }));
     }
     this.logger.error(messageOf(error), error instanceof Error ? error.stack : undefined, { requestId: request.id });
@@ -98,11 +110,25 @@ function send(reply: FastifyReply, request: FastifyRequest, { status, title, pro
     .status(status)
     .header('content-type', 'application/problem+json; charset=utf-8')
     .header('cache-control', 'no-store')
-    .send(JSON.stringify({ type: `urn:sealwright:problem:${code}`, title, status, detail, code, requestId: request.id, instance, scope, errors }));
+    .send(
+      JSON.stringify({
+        type: `urn:sealwright:problem:${code}`,
+        title,
+        status,
+        detail,
+        code,
+        requestId: request.id,
+        instance,
+        scope,
+        errors,
+      }),
+    );
 }
 
 /** RFC 6750 section 3. */
 function challenge(status: number, code: string, scope: string | undefined): string {
   if (scope !== undefined) return `Bearer realm="sealwright", error="insufficient_scope", scope="${scope}"`;
-  return status === 401 && code !== 'auth.missing' ? 'Bearer realm="sealwright", error="invalid_token"' : 'Bearer realm="sealwright"';
+  return status === 401 && code !== 'auth.missing'
+    ? 'Bearer realm="sealwright", error="invalid_token"'
+    : 'Bearer realm="sealwright"';
 }

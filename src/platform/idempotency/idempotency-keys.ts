@@ -26,7 +26,13 @@ export class IdempotencyKeys {
   constructor(private readonly db: DataSource) {}
 
   /** Reads the header. Undefined without one. */
-  use(header: string | undefined, principal: string, operation: string, body: unknown, resource: string): IdempotentUse | undefined {
+  use(
+    header: string | undefined,
+    principal: string,
+    operation: string,
+    body: unknown,
+    resource: string,
+  ): IdempotentUse | undefined {
     if (header === undefined) return undefined;
     if (!KEY.test(header)) {
       throw new Problem('malformed', 'idempotency.key', 'Idempotency-Key must be 1 to 255 visible ASCII characters.');
@@ -40,7 +46,13 @@ export class IdempotencyKeys {
    */
   async claim(tx: EntityManager, uses: readonly IdempotentUse[]): Promise<string[]> {
     if (uses.length === 0) return [];
-    const shape = { principal: 'text', operation: 'text', key: 'text', fingerprint: 'bytea', resource: 'uuid' } as const;
+    const shape = {
+      principal: 'text',
+      operation: 'text',
+      key: 'text',
+      fingerprint: 'bytea',
+      resource: 'uuid',
+    } as const;
     // One order for all, so that two groups that claim the same keys cannot deadlock.
     const ordered = [...uses].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
     const { from, values } = columns(ordered, shape);
@@ -64,7 +76,11 @@ export class IdempotencyKeys {
       [use.principal, use.operation, use.key],
     );
     if (rows[0]?.fingerprint.equals(use.fingerprint) === false) {
-      throw new Problem('refused', 'idempotency.other-body', 'This Idempotency-Key was used with another body; take a new key.');
+      throw new Problem(
+        'refused',
+        'idempotency.other-body',
+        'This Idempotency-Key was used with another body; take a new key.',
+      );
     }
   }
 
@@ -85,5 +101,7 @@ function fingerprintOf(body: unknown): Buffer {
       ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
       : value,
   );
-  return createHash('sha256').update(canonical ?? '').digest();
+  return createHash('sha256')
+    .update(canonical ?? '')
+    .digest();
 }

@@ -23,7 +23,12 @@ export function withoutSecrets(text: string): string {
 /** JSON lines in prod, readable lines in dev; the last line of defence against a secret in a log. */
 export class StructuredLogger extends ConsoleLogger {
   constructor(config: Config) {
-    super({ json: config.isProd, colors: !config.isProd && process.stdout.isTTY, logLevels: LEVELS[config.logLevel], flattenParams: true });
+    super({
+      json: config.isProd,
+      colors: !config.isProd && process.stdout.isTTY,
+      logLevels: LEVELS[config.logLevel],
+      flattenParams: true,
+    });
   }
 
   protected override formatMessage(...args: Parameters<ConsoleLogger['formatMessage']>): string {

@@ -41,6 +41,11 @@ export class Metrics {
 
   /** Adds a gauge that is read when it is scraped. */
   gauge(name: string, help: string, read: () => number): void {
-    const gauge: Gauge = new Gauge({ name: `sealwright_${name}`, help, registers: [this.registry], collect: () => gauge.set(read()) });
+    const gauge: Gauge = new Gauge({
+      name: `sealwright_${name}`,
+      help,
+      registers: [this.registry],
+      collect: () => gauge.set(read()),
+    });
   }
 }

@@ -40,7 +40,12 @@ export class Outbox {
    *
    * @returns how many were delivered.
    */
-  async relay(tx: EntityManager, topic: string, most: number, deliver: (subjects: string[]) => Promise<void>): Promise<number> {
+  async relay(
+    tx: EntityManager,
+    topic: string,
+    most: number,
+    deliver: (subjects: string[]) => Promise<void>,
+  ): Promise<number> {
     const rows: { id: string; subject: string }[] = await tx.query(
       `SELECT id, subject FROM outbox_message WHERE topic = $1 ORDER BY id LIMIT $2 FOR UPDATE SKIP LOCKED`,
       [topic, most],

@@ -58,7 +58,8 @@ export class QueueHealth implements OnApplicationShutdown {
       () => false,
     );
     this.looking = false;
-    if (answers !== this.answers) this.logger[answers ? 'log' : 'warn'](answers ? 'Redis answers' : this.detailOfLoss());
+    if (answers !== this.answers)
+      this.logger[answers ? 'log' : 'warn'](answers ? 'Redis answers' : this.detailOfLoss());
     this.answers = answers;
     this.metrics.queueReachable.set(answers ? 1 : 0);
   }

@@ -44,7 +44,10 @@ export class SigningKeyReader {
     const key = isId(wanted) ? await this.readActive('k.id = $1', wanted) : await this.byName.find(wanted);
     if (key !== null) return key;
     const errors = [{ pointer: '/key', detail: `no active signing key is named "${wanted}"` }];
-    const detail = nameOrId === undefined ? `No key was named, and the default key "${wanted}" does not exist.` : `There is no active signing key "${wanted}".`;
+    const detail =
+      nameOrId === undefined
+        ? `No key was named, and the default key "${wanted}" does not exist.`
+        : `There is no active signing key "${wanted}".`;
     throw new Problem('refused', 'signing-key.unknown', detail, { errors });
   }
 
@@ -56,7 +59,9 @@ export class SigningKeyReader {
   }
 
   async get(id: string): Promise<SigningKeyWithVersion> {
-    const rows: SigningKeyWithVersion[] = await this.db.query(`${SELECT} AND v.version = k.version WHERE k.id = $1`, [id]);
+    const rows: SigningKeyWithVersion[] = await this.db.query(`${SELECT} AND v.version = k.version WHERE k.id = $1`, [
+      id,
+    ]);
     if (rows[0] !== undefined) return rows[0];
     throw new Problem('missing', 'signing-key.missing', 'There is no signing key with this id.');
   }
@@ -72,13 +77,19 @@ export class SigningKeyReader {
   }
 
   private async readActive(which: string, value: string): Promise<ActiveKey | null> {
-    const rows: ActiveKey[] = await this.db.query(`${SELECT} AND v.version = k.version WHERE ${which} AND k.state = 'ACTIVE'`, [value]);
+    const rows: ActiveKey[] = await this.db.query(
+      `${SELECT} AND v.version = k.version WHERE ${which} AND k.state = 'ACTIVE'`,
+      [value],
+    );
     return rows[0] ?? null;
   }
 
   private async readVersion(place: string): Promise<ActiveKey | null> {
     const [keyId, version] = place.split(' ');
-    const rows: ActiveKey[] = await this.db.query(`${SELECT} WHERE k.id = $1 AND v.version = $2 AND k.state = 'ACTIVE'`, [keyId, version]);
+    const rows: ActiveKey[] = await this.db.query(
+      `${SELECT} WHERE k.id = $1 AND v.version = $2 AND k.state = 'ACTIVE'`,
+      [keyId, version],
+    );
     return rows[0] ?? null;
   }
 }

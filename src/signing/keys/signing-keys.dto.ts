@@ -8,7 +8,9 @@ import type { SigningKeyWithVersion } from './signing-key.reader.js';
 
 export class CreateSigningKeyBody {
   /** Lower-case letters, digits, dots, dashes, underscores. @example release-2027 */
-  @Matches(/^[a-z0-9][a-z0-9._-]{0,62}$/, { message: 'must be 1 to 63 of a-z, 0-9, ".", "_", "-" and start with a letter or digit' })
+  @Matches(/^[a-z0-9][a-z0-9._-]{0,62}$/, {
+    message: 'must be 1 to 63 of a-z, 0-9, ".", "_", "-" and start with a letter or digit',
+  })
   name: string;
 
   @ApiProperty({ enum: KEY_TYPES, example: 'ec-p256' })
@@ -46,7 +48,16 @@ export class SigningKeyView {
 
   static of(key: SigningKeyWithVersion): SigningKeyView {
     const { keyId: id, name, type, version, state, createdAt, evidence } = key;
-    return { id, name, type, version, state, publicKey: pem(key.publicKey), evidence: evidence ?? undefined, createdAt };
+    return {
+      id,
+      name,
+      type,
+      version,
+      state,
+      publicKey: pem(key.publicKey),
+      evidence: evidence ?? undefined,
+      createdAt,
+    };
   }
 }
 

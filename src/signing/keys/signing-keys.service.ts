@@ -67,7 +67,11 @@ export class SigningKeysService {
     }
   }
 
-  private async reserve(caller: Caller, order: NewSigningKey & { id: string; ckaId: Buffer }, use: IdempotentUse | undefined): Promise<string> {
+  private async reserve(
+    caller: Caller,
+    order: NewSigningKey & { id: string; ckaId: Buffer },
+    use: IdempotentUse | undefined,
+  ): Promise<string> {
     const { id, name, type, ckaId } = order;
     try {
       return await this.db.transaction(async (tx) => {
@@ -76,13 +80,17 @@ export class SigningKeysService {
         if (resource !== id) return resource;
         await tx.insert(SigningKey, { id, name, type, state: 'GENERATING', version: 1, ownerId: caller.ownerId });
         await tx.insert(SigningKeyVersion, { keyId: id, version: 1, ckaId });
-        await this.audit.append(tx, [entry('signing-key.requested', caller, caller.origin.requestId, id, { name, type })]);
+        await this.audit.append(tx, [
+          entry('signing-key.requested', caller, caller.origin.requestId, id, { name, type }),
+        ]);
         return id;
       });
     } catch (error) {
       if (!isUniqueViolation(error)) throw error;
       const errors = [{ pointer: '/name', detail: 'is taken' }];
-      throw new Problem('conflict', 'signing-key.name-taken', `There is a signing key named "${name}" already.`, { errors });
+      throw new Problem('conflict', 'signing-key.name-taken', `There is a signing key named "${name}" already.`, {
+        errors,
+      });
     }
   }
 
@@ -90,14 +98,19 @@ export class SigningKeysService {
     await this.db.transaction(async (tx) => {
       await this.move(tx, [id], 'ACTIVE');
       await tx.update(SigningKeyVersion, { keyId: id, version: 1 }, { publicKey, evidence });
-      await this.audit.append(tx, [entry('signing-key.generated', caller, caller.origin.requestId, id, { ...evidence })]);
+      await this.audit.append(tx, [
+        entry('signing-key.generated', caller, caller.origin.requestId, id, { ...evidence }),
+      ]);
     });
   }
 
   private async fail(actor: Actor, correlation: string, ids: string[]): Promise<void> {
     await this.db.transaction(async (tx) => {
       const moved = await this.move(tx, ids, 'FAILED');
-      const entries = moved.map((id): NewEntry => ({ ...entry('signing-key.failed', actor, correlation, id, {}), outcome: 'failed' }));
+      const entries = moved.map((id): NewEntry => ({
+        ...entry('signing-key.failed', actor, correlation, id, {}),
+        outcome: 'failed',
+      }));
       await this.audit.append(tx, entries);
     });
   }
@@ -114,7 +127,12 @@ export class SigningKeysService {
   }
 }
 
-function entry(action: string, actor: Actor & { origin?: { address: string } }, correlation: string, id: string, detail: Record<string, unknown>): NewEntry {
+function entry(
+  action: string,
+  actor: Actor & { origin?: { address: string } },
+  correlation: string,
+  id: string,
+  detail: Record<string, unknown>,
+): NewEntry {
   return { action, actor, target: { kind: 'signing-key', id }, correlation, source: actor.origin?.address, detail };
 }
-

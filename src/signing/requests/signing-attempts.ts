@@ -51,7 +51,10 @@ export class SigningAttempts {
 
 /** What cannot succeed ends now; what may succeed is tried again, up to the cap. Anything unforeseen counts as the latter. */
 function outcomeOf(error: unknown, strikes: number): Outcome {
-  const problem = error instanceof Problem ? error : new Problem('unavailable', 'signing.internal', 'The attempt failed on our side.', { cause: error });
+  const problem =
+    error instanceof Problem
+      ? error
+      : new Problem('unavailable', 'signing.internal', 'The attempt failed on our side.', { cause: error });
   const { code, message: detail } = problem;
   const passing = problem.kind === 'unavailable' || problem.kind === 'overloaded';
   if (!passing || strikes + 1 >= MOST_STRIKES) return { kind: 'FAILED', code, detail };

@@ -8,7 +8,10 @@ import type { SigningRequest } from './signing-request.entity.js';
 import { statusesBefore } from './signing-status.js';
 
 /** What an attempt needs to know of its request. */
-export type Claimed = Pick<SigningRequest, 'id' | 'attempt' | 'strikes' | 'digest' | 'algorithm' | 'scheme' | 'keyId' | 'keyVersion' | 'keyName'>;
+export type Claimed = Pick<
+  SigningRequest,
+  'id' | 'attempt' | 'strikes' | 'digest' | 'algorithm' | 'scheme' | 'keyId' | 'keyVersion' | 'keyName'
+>;
 
 interface Reclaimed {
   readonly id: string;

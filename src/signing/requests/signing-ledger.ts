@@ -129,7 +129,8 @@ export class SigningLedger implements OnApplicationShutdown {
        RETURNING id`,
       [...values, WORKER_ID, leaseMs(this.config), SWEEP_AFTER_MS],
     );
-    if (inserted.length !== items.length) throw new Problem('conflict', 'signing-key.inactive', 'The key is not active any more.');
+    if (inserted.length !== items.length)
+      throw new Problem('conflict', 'signing-key.inactive', 'The key is not active any more.');
   }
 
   private async writeSettlements(tx: EntityManager, items: Settlement[]): Promise<boolean[]> {
@@ -155,7 +156,10 @@ export class SigningLedger implements OnApplicationShutdown {
       [...values, statusesBefore('SIGNED'), WORKER_ID],
     );
     const moved = new Set(rows.map(({ id }) => id));
-    await this.audit.append(tx, items.map((item) => settled(item, moved.has(item.id))));
+    await this.audit.append(
+      tx,
+      items.map((item) => settled(item, moved.has(item.id))),
+    );
     return items.map(({ id }) => moved.has(id));
   }
 }
@@ -216,14 +220,31 @@ function settled({ id, attempt, outcome }: Settlement, moved: boolean): NewEntry
   const target = { kind: 'signing-request', id };
   const base = { actor: BACKGROUND, target, correlation: id };
   const from = 'PROCESSING';
-  const signatureSha256 = outcome.kind === 'SIGNED' ? createHash('sha256').update(outcome.signature).digest('base64') : undefined;
-  if (!moved) return { ...base, action: 'signing.discarded', outcome: 'failed', detail: { attempt, late: outcome.kind, signatureSha256 } };
+  const signatureSha256 =
+    outcome.kind === 'SIGNED' ? createHash('sha256').update(outcome.signature).digest('base64') : undefined;
+  if (!moved)
+    return {
+      ...base,
+      action: 'signing.discarded',
+      outcome: 'failed',
+      detail: { attempt, late: outcome.kind, signatureSha256 },
+    };
   switch (outcome.kind) {
     case 'SIGNED':
       return { ...base, action: 'signing.signed', detail: { from, to: 'SIGNED', attempt, signatureSha256 } };
     case 'FAILED':
-      return { ...base, action: 'signing.failed', outcome: 'failed', detail: { from, to: 'FAILED', attempt, code: outcome.code } };
+      return {
+        ...base,
+        action: 'signing.failed',
+        outcome: 'failed',
+        detail: { from, to: 'FAILED', attempt, code: outcome.code },
+      };
     case 'RELEASED':
-      return { ...base, action: 'signing.released', outcome: 'failed', detail: { from, to: 'QUEUED', attempt, code: outcome.code } };
+      return {
+        ...base,
+        action: 'signing.released',
+        outcome: 'failed',
+        detail: { from, to: 'QUEUED', attempt, code: outcome.code },
+      };
   }
 }

@@ -39,7 +39,9 @@ describe('digests', () => {
     ['nothing', '', 'sha256', 'digest.not-base64'],
     ['20 bytes for sha256', Buffer.alloc(20).toString('base64'), 'sha256', 'digest.length'],
     ['sha256 for sha512', hash.toString('base64'), 'sha512', 'digest.length'],
-  ] as const)('%s is refused', (_, given, algorithm, code) => expect(codeOf(() => digestBytes(given, algorithm))).toBe(code));
+  ] as const)('%s is refused', (_, given, algorithm, code) =>
+    expect(codeOf(() => digestBytes(given, algorithm))).toBe(code),
+  );
 });
 
 describe('schemes', () => {

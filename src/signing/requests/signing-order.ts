@@ -18,7 +18,11 @@ export function digestBytes(base64: string, algorithm: DigestAlgorithm): Buffer 
     throw invalid('/digest', 'digest.hex', 'looks like hexadecimal; send base64 of the binary hash value');
   }
   if (bytes.toString('base64') !== base64 || base64 === '') {
-    throw invalid('/digest', 'digest.not-base64', 'must be base64 (RFC 4648 section 4, with padding) of the binary hash value');
+    throw invalid(
+      '/digest',
+      'digest.not-base64',
+      'must be base64 (RFC 4648 section 4, with padding) of the binary hash value',
+    );
   }
   const wanted = DIGEST_BYTES[algorithm];
   if (bytes.length === wanted) return bytes;

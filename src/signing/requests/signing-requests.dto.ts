@@ -139,7 +139,8 @@ export class SigningRequestView {
       digest: request.digest.toString('base64'),
       metadata,
       reference: request.reference ?? undefined,
-      failure: request.failureCode === null ? undefined : { code: request.failureCode, detail: request.failureDetail ?? '' },
+      failure:
+        request.failureCode === null ? undefined : { code: request.failureCode, detail: request.failureDetail ?? '' },
       createdAt,
       finishedAt: request.finishedAt ?? undefined,
     };

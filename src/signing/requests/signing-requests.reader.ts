@@ -30,7 +30,10 @@ export class SigningRequestsReader {
     const { limit = DEFAULT_LIMIT, cursor, status } = filter;
     const list = `signing-requests ${status ?? ''}`;
     const [before] = this.cursors.read(list, cursor) ?? [];
-    const query = this.db.createQueryBuilder(SigningRequest, 'request').orderBy('request.id', 'DESC').take(limit + 1);
+    const query = this.db
+      .createQueryBuilder(SigningRequest, 'request')
+      .orderBy('request.id', 'DESC')
+      .take(limit + 1);
     if (!seesAll(caller)) query.andWhere('request.ownerId = :owner', { owner: caller.ownerId });
     if (status !== undefined) query.andWhere('request.status = :status', { status });
     if (before !== undefined) query.andWhere('request.id < :before', { before });

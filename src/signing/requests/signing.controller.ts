@@ -4,7 +4,13 @@ import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
-import { SignDigestBody, SigningRequestPage, SigningRequestsQuery, SigningRequestView, WaitQuery } from './signing-requests.dto.js';
+import {
+  SignDigestBody,
+  SigningRequestPage,
+  SigningRequestsQuery,
+  SigningRequestView,
+  WaitQuery,
+} from './signing-requests.dto.js';
 import { SigningRequestsReader } from './signing-requests.reader.js';
 import { SigningService } from './signing.service.js';
 
@@ -37,14 +43,21 @@ export class SigningController {
   /** Lists your signing requests, newest first. */
   @Get('requests')
   @Needs('sign:read')
-  async listSigningRequests(@TheCaller() caller: Caller, @Query() query: SigningRequestsQuery): Promise<SigningRequestPage> {
+  async listSigningRequests(
+    @TheCaller() caller: Caller,
+    @Query() query: SigningRequestsQuery,
+  ): Promise<SigningRequestPage> {
     return SigningRequestPage.of(await this.requests.list(caller, query));
   }
 
   /** Shows a signing request; with `wait`, as soon as it is final. */
   @Get('requests/:id')
   @Needs('sign:read')
-  async getSigningRequest(@TheCaller() caller: Caller, @Param() { id }: IdParam, @Query() { wait }: WaitQuery): Promise<SigningRequestView> {
+  async getSigningRequest(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Query() { wait }: WaitQuery,
+  ): Promise<SigningRequestView> {
     return SigningRequestView.of(await this.requests.find(caller, id, wait));
   }
 }

@@ -15,7 +15,9 @@ export class SigningProcessor {
   @Process({ concurrency: 4 })
   async answer({ data }: Job<SigningBell>): Promise<void> {
     // What fails here is found again by the sweep, so the job itself never needs a second run.
-    await this.executor.process(data.requestIds).catch((error: unknown) => this.logger.warn(`a bell was not answered: ${String(error)}`));
+    await this.executor
+      .process(data.requestIds)
+      .catch((error: unknown) => this.logger.warn(`a bell was not answered: ${String(error)}`));
   }
 
   /** Redis away: one line, not one per attempt to reconnect. */

@@ -78,10 +78,10 @@ export class SigningService {
   private async repeated({ use, caller, status }: Acceptance, id: string): Promise<SigningRequest> {
     if (use !== undefined) await this.idempotency.assertSameBody(use);
     const request = await this.requests.find(caller, id, status === 'PROCESSING' ? REPEAT_WAIT_S : 0);
-    if (request.status === 'FAILED' && status === 'PROCESSING') throw failure(id, request.failureCode ?? '', request.failureDetail ?? '');
+    if (request.status === 'FAILED' && status === 'PROCESSING')
+      throw failure(id, request.failureCode ?? '', request.failureDetail ?? '');
     return request;
   }
-
 }
 
 /** The row as it was just committed, without reading it back. */

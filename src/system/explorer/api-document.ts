@@ -59,4 +59,3 @@ function refine(document: OpenAPIObject): void {
     }
   }
 }
-

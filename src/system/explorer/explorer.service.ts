@@ -13,7 +13,12 @@ import { ApiDocument } from './api-document.js';
 const COOKIE = 'sealwright_explorer';
 const OWN = ['explorer.html', 'sign-in.html', 'explorer.js', 'sign-in.js', 'pages.css'];
 const LIBRARY = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'];
-const TYPES: Record<string, string> = { '.css': 'text/css', '.js': 'text/javascript', '.png': 'image/png', '.html': 'text/html' };
+const TYPES: Record<string, string> = {
+  '.css': 'text/css',
+  '.js': 'text/javascript',
+  '.png': 'image/png',
+  '.html': 'text/html',
+};
 
 /** Files and sign-in of the explorer. Its cookie reaches its own pages only, so it is no credential for the API. */
 @Injectable()
@@ -64,6 +69,10 @@ export class ExplorerService {
   }
 
   refusal(): Problem {
-    return new Problem('unauthenticated', 'auth.missing', 'Sign in at /swagger-ui/sign-in.html, or send "Authorization: Bearer …".');
+    return new Problem(
+      'unauthenticated',
+      'auth.missing',
+      'Sign in at /swagger-ui/sign-in.html, or send "Authorization: Bearer …".',
+    );
   }
 }

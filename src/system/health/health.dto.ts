@@ -22,5 +22,8 @@ export class Liveness {
 
 /** What strangers see: which part, not why. */
 export function withoutDetails({ status, components: { db, redis, hsm } }: Health): Health {
-  return { status, components: { db: { status: db.status }, redis: { status: redis.status }, hsm: { status: hsm.status } } };
+  return {
+    status,
+    components: { db: { status: db.status }, redis: { status: redis.status }, hsm: { status: hsm.status } },
+  };
 }

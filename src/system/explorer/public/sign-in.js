@@ -11,7 +11,10 @@ async function signIn(email, password) {
   });
   const body = await answer.json();
   if (!answer.ok) throw new Error(body.detail);
-  const session = await fetch('/swagger-ui/session', { method: 'POST', headers: { authorization: `Bearer ${body.access_token}` } });
+  const session = await fetch('/swagger-ui/session', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${body.access_token}` },
+  });
   if (!session.ok) throw new Error('The session could not be opened.');
   sessionStorage.setItem('sealwright.token', body.access_token);
   location.assign('index.html');
