@@ -22,6 +22,14 @@ export function secretIn(file, make = () => randomBytes(24).toString('hex')) {
   return secret;
 }
 
+/** Makes a directory of this account that others cannot list or read; a group that may pass through it already keeps that. */
+export function ownDirectory(directory) {
+  mkdirSync(directory, { recursive: true, mode: 0o700 });
+  const { mode } = statSync(directory);
+  if ((mode & 0o067) !== 0) chmodSync(directory, mode & 0o710);
+  return directory;
+}
+
 /** Makes a directory that only its owner can enter, and puts that right when it exists with other rights. */
 export function privateDirectory(directory, account) {
   mkdirSync(directory, { recursive: true, mode: 0o700 });

@@ -64,7 +64,7 @@ function newPin() {
 
 async function initialise(tool, label, pins, environment) {
   const script = commandPath('script');
-  const env = { ...environment, SHELL: "/bin/sh", TOKEN_TOOL: tool, TOKEN_LABEL: label };
+  const env = { ...environment, SHELL: '/bin/sh', TOKEN_TOOL: tool, TOKEN_LABEL: label };
   const said = script === undefined ? byArguments(tool, label, pins, env) : await byPrompts(script, pins, env);
   const slots = spawnSync(tool, ['--show-slots'], { env, encoding: 'utf8' }).stdout;
   if (slots.split('\n').some((line) => line.split(':')[1]?.trim() === label)) return;
