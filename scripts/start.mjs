@@ -136,7 +136,10 @@ function listenForSignals() {
 }
 
 function onSignal() {
-  if (stopping) return void killAll();
+  if (stopping) {
+    void killAll();
+    return;
+  }
   const served = service.running;
   say(`\nStopping${served ? '; requests in hand are finished first (Ctrl-C again kills)' : ''} …`);
   void stopAll().then(() => {

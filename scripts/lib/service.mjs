@@ -71,7 +71,7 @@ export class Service {
   ended() {
     return new Promise((resolve) => {
       if (!this.running) resolve(this.#child.exitCode ?? this.#child.signalCode);
-      else this.#child.once('exit', (code, signal) => resolve(code ?? signal));
+      else this.#child.once('exit', (code, name) => resolve(code ?? name));
     });
   }
 
