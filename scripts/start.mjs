@@ -13,8 +13,8 @@ import { ownDirectory, writePrivate } from './lib/private-files.mjs';
 import { inRoot, readEnvFile, ROOT } from './lib/project.mjs';
 import { run } from './lib/run.mjs';
 import { Service } from './lib/service.mjs';
-import { dim, say, showFailure, step } from './lib/steps.mjs';
-import { needsForStores, startStores, stopStores } from './lib/stores.mjs';
+import { dim, haltSteps, say, showFailure, step, yellow } from './lib/steps.mjs';
+import { needsForStores, startStores, stopStores, watchStores } from './lib/stores.mjs';
 import { demand, install, NEEDS } from './lib/system-packages.mjs';
 
 /** `npm start`: from a fresh clone to a service that signs, and again in seconds. Everything it keeps is in .data. */
@@ -27,7 +27,7 @@ const claim = new Claim(DATA);
 const service = new Service({ logFile: path.join(DATA, 'log/service.log'), pidFile: path.join(DATA, 'service.pid') });
 /** What runs, in the order in which it was started; stopped the other way round. */
 const running = [];
-let stopping = false;
+let interrupted = false;
 
 async function main() {
   process.chdir(ROOT);
@@ -112,19 +112,18 @@ async function serve(env, port) {
   const url = demo.BASE_URL ?? `http://localhost:${port}`;
   claim.tell(url);
   showBanner({ url, demo, begun: BEGUN, data: DATA });
-  const quiet = service.onTrouble((line) => say(line));
+  const watches = [service.onTrouble((line) => say(line)), watchStores(running, (line) => say(yellow(line)))];
   const ended = await service.ended();
-  quiet();
-  if (stopping) return;
-  await stopAll();
+  for (const stop of watches) stop();
+  if (interrupted) return;
   throw new Failure(
     `The service ended by itself (${ended})`,
-    `Its log is ${path.join(DATA, 'log/service.log')}. Start again with: npm start`,
+    `Its log is ${service.logFile}. Start again with: npm start`,
   );
 }
 
 async function stopAll() {
-  stopping = true;
+  haltSteps();
   for (const server of [...running].reverse()) await server.stop();
   // Also one that was not ready yet when it was interrupted.
   await stopStores(DATA, settings);
@@ -136,10 +135,11 @@ function listenForSignals() {
 }
 
 function onSignal() {
-  if (stopping) {
+  if (interrupted) {
     void killAll();
     return;
   }
+  interrupted = true;
   const served = service.running;
   say(`\nStopping${served ? '; requests in hand are finished first (Ctrl-C again kills)' : ''} …`);
   void stopAll().then(() => {
@@ -162,7 +162,7 @@ function sayRunning({ pid, url }) {
 }
 
 main().catch(async (error) => {
-  if (stopping) return;
+  if (interrupted) return;
   await stopAll();
   showFailure(error);
   process.exit(1);

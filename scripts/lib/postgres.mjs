@@ -15,7 +15,7 @@ import { Failure } from './failure.mjs';
 import { isFree, portFor } from './ports.mjs';
 import { homeOf, packagedBinaries, serverAccount, settle } from './postgres-files.mjs';
 import { secretIn } from './private-files.mjs';
-import { commandOf, isAlive, processesIn, signal, stopProcess, until } from './processes.mjs';
+import { commandOf, isAlive, isKnown, processesIn, signal, stopProcess, until } from './processes.mjs';
 
 const DATABASE = 'sealwright';
 const SIGNALS = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' };
@@ -222,11 +222,12 @@ async function becomesReady(data, child) {
 
 /**
  * After a kill -9 the lock file stays. PostgreSQL handles that itself, and looks for sessions that still use the shared memory;
- * only when a stranger has the same process id by now, and no session is left, must the file go.
+ * only when its process id is taken again, by a stranger or by a zombie that nobody collects, and no session is left, must the
+ * file go.
  */
 async function clearLeftovers(data) {
   const pid = Number(lockLines(data)[0]);
   if (!(pid > 0)) return;
-  await until(() => processesIn(data).length === 0, 10_000);
-  if (isAlive(pid) && processesIn(data).length === 0) rmSync(path.join(data, 'postmaster.pid'), { force: true });
+  const unused = await until(() => processesIn(data).length === 0, 10_000);
+  if (unused && isKnown(pid)) rmSync(path.join(data, 'postmaster.pid'), { force: true });
 }

@@ -2,13 +2,19 @@ import { spawnSync } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync, readlinkSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** Whether a process runs. A zombie does not: in a container without an init nobody may ever collect it. */
-export function isAlive(pid) {
+/** Whether the system knows a process of this id, be it a zombie. */
+export function isKnown(pid) {
   try {
     process.kill(pid, 0);
+    return true;
   } catch (error) {
     return error.code === 'EPERM';
   }
+}
+
+/** Whether a process runs. A zombie does not: in a container without an init nobody may ever collect it. */
+export function isAlive(pid) {
+  if (!isKnown(pid)) return false;
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     return stat.slice(stat.lastIndexOf(')') + 2, stat.lastIndexOf(')') + 3) !== 'Z';

@@ -22,6 +22,10 @@ export class Service {
     this.#pidFile = pidFile;
   }
 
+  get logFile() {
+    return this.#logFile;
+  }
+
   get pid() {
     return this.#child?.pid;
   }

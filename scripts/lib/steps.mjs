@@ -21,6 +21,14 @@ export function seconds(milliseconds) {
   return `${Math.floor(milliseconds / 60_000)} min ${Math.round((milliseconds % 60_000) / 1000)} s`;
 }
 
+let halted = false;
+const never = () => new Promise(() => {});
+
+/** After this no further step begins, and none goes on behind the caller's back: someone is stopping everything. */
+export function haltSteps() {
+  halted = true;
+}
+
 /**
  * Runs one step and shows it: a line that counts the time on a terminal; elsewhere a line when it has ended, and one before
  * when it takes long. `work` is given `note(text)` for what is worth a line below the step.
@@ -30,21 +38,24 @@ export function seconds(milliseconds) {
  * @returns {Promise<T>}
  */
 export async function step(title, work) {
+  if (halted) return never();
   const begun = performance.now();
   const elapsed = () => dim(seconds(performance.now() - begun));
   const notes = [];
-  const show = () => process.stdout.write(`\r\u001B[2K${dim('…')} ${title} ${elapsed()}`);
+  const show = () => halted || process.stdout.write(`\r\u001B[2K${dim('…')} ${title} ${elapsed()}`);
   const clear = () => tty && process.stdout.write('\r\u001B[2K');
   if (tty) show();
   const timer = tty ? setInterval(show, 500) : setTimeout(() => say(`… ${title}`), 5000);
   try {
     const result = await work((text) => notes.push(text));
     clear();
+    if (halted) return never();
     say(`${green('✔')} ${title} ${elapsed()}`);
     for (const text of notes) say(dim(`  ${text}`));
     return result;
   } catch (error) {
     clear();
+    if (halted) return never();
     say(`${red('✖')} ${title} ${elapsed()}`);
     throw error;
   } finally {
