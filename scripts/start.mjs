@@ -97,7 +97,7 @@ function keepEnvironment(env) {
 async function cli(env, ...args) {
   const { code, output } = await run(process.execPath, [inRoot('dist/cli.js'), ...args], { env });
   if (code === 0) return;
-  const advice = `What it said is above. To begin again with empty stores, move ${DATA} away.`;
+  const advice = `Why is above. Only if its stores are beyond repair: move ${DATA} away and start with empty ones.`;
   throw new Failure(`"${args[0]}" failed`, advice, output);
 }
 

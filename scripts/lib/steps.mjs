@@ -29,6 +29,9 @@ export function haltSteps() {
   halted = true;
 }
 
+/** Returns at once, or never when steps were halted. */
+export const whileNotHalted = () => (halted ? never() : undefined);
+
 /**
  * Runs one step and shows it: a line that counts the time on a terminal; elsewhere a line when it has ended, and one before
  * when it takes long. `work` is given `note(text)` for what is worth a line below the step.
@@ -38,7 +41,7 @@ export function haltSteps() {
  * @returns {Promise<T>}
  */
 export async function step(title, work) {
-  if (halted) return never();
+  await whileNotHalted();
   const begun = performance.now();
   const elapsed = () => dim(seconds(performance.now() - begun));
   const notes = [];
