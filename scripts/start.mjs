@@ -16,6 +16,7 @@ import { Service } from './lib/service.mjs';
 import { dim, haltSteps, say, showFailure, step, yellow } from './lib/steps.mjs';
 import { needsForStores, startStores, stopStores, watchStores } from './lib/stores.mjs';
 import { demand, install, NEEDS } from './lib/system-packages.mjs';
+import { rebuildOnChange } from './lib/watch.mjs';
 
 /** `npm start`: from a fresh clone to a service that signs, and again in seconds. Everything it keeps is in .data. */
 const DATA = inRoot('.data');
@@ -103,18 +104,21 @@ async function cli(env, ...args) {
 
 async function serve(env, port) {
   const address = settings.SVC_HOST && settings.SVC_HOST !== '0.0.0.0' ? settings.SVC_HOST : '127.0.0.1';
-  await step('Service', async () => {
-    service.start(env);
-    running.push(service);
-    await service.becomesHealthy(`http://${address}:${port}`);
-  });
+  const up = () =>
+    step('Service', async () => {
+      service.start(env);
+      await service.becomesHealthy(`http://${address}:${port}`);
+    });
+  running.push(service);
+  await up();
   const demo = existsSync(DEMO) ? readEnvFile(DEMO) : {};
   const url = demo.BASE_URL ?? `http://localhost:${port}`;
   claim.tell(url);
   showBanner({ url, demo, begun: BEGUN, data: DATA });
-  const watches = [service.onTrouble((line) => say(line)), watchStores(running, (line) => say(yellow(line)))];
+  service.onTrouble((line) => say(line));
+  watchStores(running, (line) => say(yellow(line)));
+  if (process.argv.includes('--watch')) rebuildOnChange(() => service.stop().then(up));
   const ended = await service.ended();
-  for (const stop of watches) stop();
   if (interrupted) return;
   throw new Failure(
     `The service ended by itself (${ended})`,

@@ -16,6 +16,8 @@ export class Service {
   #pidFile;
   #child;
   #from;
+  #stopping = false;
+  #onEnd;
 
   constructor({ logFile, pidFile }) {
     this.#logFile = logFile;
@@ -53,10 +55,12 @@ export class Service {
     });
     closeSync(log);
     this.#child.on('error', () => {});
+    this.#stopping = false;
+    this.#child.on('exit', (code, name) => this.#stopping || this.#onEnd?.(code ?? name));
     if (this.pid !== undefined) writeFileSync(this.#pidFile, `${this.pid}\n`, { mode: 0o600 });
   }
 
-  /** Calls back with each warning or error that the service logs from now on; answers how to stop that. */
+  /** Calls back with each warning or error that the service logs from now on. */
   onTrouble(callback) {
     let offset = statSync(this.#logFile).size;
     let rest = '';
@@ -67,15 +71,14 @@ export class Service {
       rest = lines.pop();
       for (const line of lines.filter((candidate) => isTrouble(candidate))) callback(line);
     };
-    const timer = setInterval(read, 300);
-    return () => clearInterval(timer);
+    setInterval(read, 300).unref();
   }
 
-  /** Resolves with the exit code, or the signal's name, when the process has ended. */
+  /** Resolves with the exit code, or the signal's name, when the process has ended without being asked to. */
   ended() {
     return new Promise((resolve) => {
-      if (!this.running) resolve(this.#child.exitCode ?? this.#child.signalCode);
-      else this.#child.once('exit', (code, name) => resolve(code ?? name));
+      this.#onEnd = resolve;
+      if (this.#child !== undefined && !this.running) resolve(this.#child.exitCode ?? this.#child.signalCode);
     });
   }
 
@@ -84,7 +87,8 @@ export class Service {
     const end = Date.now() + PATIENCE;
     let last = 'it does not answer';
     while (Date.now() < end) {
-      if (!this.running) throw this.#failure(`The service ended while it started (${await this.ended()})`);
+      if (!this.running)
+        throw this.#failure(`The service ended while it started (${this.#child.exitCode ?? this.#child.signalCode})`);
       const health = await healthOf(url);
       if (health.up) return;
       last = health.said ?? last;
@@ -106,6 +110,7 @@ export class Service {
   }
 
   async stop() {
+    this.#stopping = true;
     if (this.running) await stopProcess(this.pid, [['SIGTERM', 35_000]]);
     rmSync(this.#pidFile, { force: true });
   }

@@ -61,7 +61,7 @@ function startStore(name, start, started) {
   });
 }
 
-/** Starts a store of `running` again when it has ended, on the same port. Answers how to stop watching. */
+/** Starts a store of `running` again when it has ended, on the same port. */
 export function watchStores(running, note) {
   let busy = false;
   const look = async () => {
@@ -78,8 +78,7 @@ export function watchStores(running, note) {
     }
     busy = false;
   };
-  const timer = setInterval(look, 500);
-  return () => clearInterval(timer);
+  setInterval(look, 500).unref();
 }
 
 /** Stops the private stores of `directory` that run, whoever started them. */

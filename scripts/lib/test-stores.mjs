@@ -5,7 +5,7 @@ import path from 'node:path';
 import { commandPath, softhsmLibrary } from './commands.mjs';
 import { removePostgres, startPostgres } from './postgres.mjs';
 import { isAlive, signal, until } from './processes.mjs';
-import { startRedis } from './redis.mjs';
+import { startRedis, stopRedis } from './redis.mjs';
 import { step } from './steps.mjs';
 
 const PREFIX = 'sealwright-test-';
@@ -65,6 +65,7 @@ async function sweepOldRuns() {
     if (!(pid > 0) || isAlive(pid)) continue;
     try {
       await endProcessesOf(directory);
+      await stopRedis(path.join(directory, 'redis'));
       await removePostgres(path.join(directory, 'postgres'));
       rmSync(directory, { recursive: true, force: true });
     } catch (error) {

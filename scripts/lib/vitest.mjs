@@ -3,19 +3,23 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { bin } from './project.mjs';
 import { run } from './run.mjs';
-import { dim, say } from './steps.mjs';
+import { coloured, dim, say } from './steps.mjs';
 
 /**
  * Runs Vitest, which prints for itself, and counts from its report.
  * @returns {Promise<{ passed: number, failed: number, skipped: string[] }>} skipped: the full names of tests that did not run
  */
 export async function runVitest(title, args, { env }) {
-  const directory = mkdtempSync(path.join(tmpdir(), 'sealwright-report-'));
+  const directory = mkdtempSync(path.join(env.TMPDIR ?? tmpdir(), 'sealwright-report-'));
   try {
     const file = path.join(directory, 'report.json');
     say(`${dim('…')} ${title} tests`);
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-    const { code } = await run(bin('vitest'), ['run', ...reporters, ...args], { env, show: true });
+    const plain = coloured ? {} : { NO_COLOR: '1' };
+    const { code } = await run(bin('vitest'), ['run', ...reporters, ...args], {
+      env: { ...env, ...plain },
+      show: true,
+    });
     return count(existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined, code);
   } finally {
     rmSync(directory, { recursive: true, force: true });
