@@ -13,13 +13,21 @@ export default {
   forbidden: [
     rule('no-cycles', 'A cycle crashes at boot under ESM, and only in dist.', {}, { circular: true }),
     ...drawn.map(({ path, pathNot }) =>
-      rule('modules-meet-by-events', 'Sideways only where the design draws an arrow.', { path }, { path: `^src/(${modules})/`, pathNot }),
+      rule(
+        'modules-meet-by-events',
+        'Sideways only where the design draws an arrow.',
+        { path },
+        { path: `^src/(${modules})/`, pathNot },
+      ),
     ),
     rule(
       'other-modules-by-their-door',
       'From another module only its service, module, entity, port or events may be imported.',
       { path: '^src/([^/]+)/' },
-      { path: '^src/(?!platform|hsm|auth|audit)[^/]+/', pathNot: '^src/$1/|\\.(service|module|entity|port|events)\\.ts$' },
+      {
+        path: '^src/(?!platform|hsm|auth|audit)[^/]+/',
+        pathNot: '^src/$1/|\\.(service|module|entity|port|events)\\.ts$',
+      },
     ),
     rule(
       'vault-by-its-door',
@@ -33,7 +41,12 @@ export default {
       { path: '^(src|test|bench|proof)/', pathNot: '^src/hsm/[^/]*pkcs11[^/]*\\.ts$' },
       { path: 'node_modules/pkcs11js' },
     ),
-    rule('lower-layers-know-no-module', '', { path: '^src/(auth|audit|hsm|platform)/' }, { path: `^src/(${modules})/` }),
+    rule(
+      'lower-layers-know-no-module',
+      '',
+      { path: '^src/(auth|audit|hsm|platform)/' },
+      { path: `^src/(${modules})/` },
+    ),
     rule('platform-is-the-floor', '', { path: '^src/platform/' }, { path: '^src/', pathNot: '^src/platform/' }),
     rule('hsm-stands-on-platform', '', { path: '^src/hsm/' }, { path: '^src/(auth|audit)/' }),
     rule('audit-stands-on-platform', '', { path: '^src/audit/' }, { path: '^src/hsm/' }),

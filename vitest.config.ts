@@ -16,7 +16,13 @@ export default defineConfig({
         },
       },
       {
-        test: { name: 'shipped', include: ['test/shipped/**/*.spec.ts'], testTimeout: 120_000, hookTimeout: 120_000, maxWorkers: 1 },
+        test: {
+          name: 'shipped',
+          include: ['test/shipped/**/*.spec.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
+          maxWorkers: 1,
+        },
       },
     ],
   },

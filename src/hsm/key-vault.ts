@@ -3,7 +3,14 @@ export const KEY_TYPES = ['rsa-2048', 'rsa-3072', 'rsa-4096', 'ec-p256', 'ec-p38
 export type KeyType = (typeof KEY_TYPES)[number];
 
 /** Digest algorithms: name to length of the digest in bytes (FIPS 180-4, FIPS 202). */
-export const DIGEST_BYTES = { sha256: 32, sha384: 48, sha512: 64, 'sha3-256': 32, 'sha3-384': 48, 'sha3-512': 64 } as const;
+export const DIGEST_BYTES = {
+  sha256: 32,
+  sha384: 48,
+  sha512: 64,
+  'sha3-256': 32,
+  'sha3-384': 48,
+  'sha3-512': 64,
+} as const;
 export type DigestAlgorithm = keyof typeof DIGEST_BYTES;
 
 /** Signature schemes: RFC 8017 section 8 for RSA; ECDSA as DER SEQUENCE (RFC 3279) or as r‖s (IEEE P1363). */

@@ -45,7 +45,6 @@ export class Config {
   readonly pkcs11Sessions: number;
   readonly pkcs11DeadlineMs: number;
   readonly defaultKey: string;
-  readonly signingConcurrency: number;
   readonly signingMaxAgeHours: number;
 
   private readonly faults: string[] = [];
@@ -73,7 +72,6 @@ export class Config {
     this.pkcs11Sessions = this.whole('SVC_PKCS11_SESSIONS', 1, 64);
     this.pkcs11DeadlineMs = this.whole('SVC_PKCS11_DEADLINE_MS', 100, 60_000);
     this.defaultKey = this.text('SVC_DEFAULT_KEY');
-    this.signingConcurrency = this.whole('SVC_SIGNING_CONCURRENCY', 1, 1000);
     this.signingMaxAgeHours = this.whole('SVC_SIGNING_MAX_AGE_HOURS', 1, 24 * 90);
     this.refuseWeakSecrets();
     this.namesThatAreUnknown();

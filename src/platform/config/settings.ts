@@ -8,15 +8,27 @@ const setting = (fallback: string, meaning: string): Setting => ({ default: fall
 
 /** Name, default and meaning of every setting. `.env.example` is written from this table (`npm run env-example`). */
 export const SETTINGS = {
-  SVC_PROFILE: setting('dev', 'dev: open CORS for the local console, API descriptions. prod: same origin only, no development secrets'),
+  SVC_PROFILE: setting(
+    'dev',
+    'dev: open CORS for the local console, API descriptions. prod: same origin only, no development secrets',
+  ),
   SVC_ROLE: setting('all', 'all, api (answers HTTP) or worker (background work); any number of each share the stores'),
   SVC_HOST: setting('0.0.0.0', 'Address the API server listens on'),
   SVC_PORT: setting('9090', 'API server port; 0 takes a free one'),
   SVC_PUBLIC_URL: setting('', 'Address that clients use, when it differs from http://localhost:SVC_PORT'),
-  SVC_CORS_ORIGINS: setting('http://localhost:4200,http://localhost:9090', 'Allowed origins, comma-separated; dev only'),
-  SVC_TRUST_PROXY: setting('', 'Addresses or CIDRs of reverse proxies whose X-Forwarded-For is believed, comma-separated'),
+  SVC_CORS_ORIGINS: setting(
+    'http://localhost:4200,http://localhost:9090',
+    'Allowed origins, comma-separated; dev only',
+  ),
+  SVC_TRUST_PROXY: setting(
+    '',
+    'Addresses or CIDRs of reverse proxies whose X-Forwarded-For is believed, comma-separated',
+  ),
   SVC_LOG_LEVEL: setting('log', 'debug, log, warn or error'),
-  SVC_JWT_SECRET: setting('sealwright-development-secret-change-me', 'Signs access tokens; at least 32 characters; prod refuses the default'),
+  SVC_JWT_SECRET: setting(
+    'sealwright-development-secret-change-me',
+    'Signs access tokens; at least 32 characters; prod refuses the default',
+  ),
   SVC_JWT_EXPIRATION_HOURS: setting('24', 'Life of an access token from sign-in'),
   SVC_ADMIN_EMAIL: setting('', 'First administrator, created at start when no user exists'),
   SVC_ADMIN_PASSWORD: setting('', 'Password of the first administrator; at least 12 characters'),
@@ -30,7 +42,6 @@ export const SETTINGS = {
   SVC_PKCS11_SESSIONS: setting('4', 'Sessions per process; at most what the HSM allows'),
   SVC_PKCS11_DEADLINE_MS: setting('5000', 'How long one HSM call may take before the key process is replaced'),
   SVC_DEFAULT_KEY: setting('default', 'Signing key for requests that name none'),
-  SVC_SIGNING_CONCURRENCY: setting('64', 'Requests that one worker signs at a time'),
   SVC_SIGNING_MAX_AGE_HOURS: setting('24', 'A request that could not be signed for so long ends as FAILED'),
 } as const satisfies Record<string, Setting>;
 
@@ -38,6 +49,10 @@ export type SettingName = keyof typeof SETTINGS;
 
 /** The text of `.env.example`. */
 export function envExample(): string {
-  const lines = Object.entries(SETTINGS).flatMap(([name, { default: value, meaning }]) => ['', `# ${meaning}`, `${name}=${value}`]);
+  const lines = Object.entries(SETTINGS).flatMap(([name, { default: value, meaning }]) => [
+    '',
+    `# ${meaning}`,
+    `${name}=${value}`,
+  ]);
   return ['# Every setting with its default. Written by `npm run env-example`.', ...lines, ''].join('\n');
 }

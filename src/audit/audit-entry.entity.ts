@@ -1,0 +1,47 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** One line of the audit log. Entries are only ever inserted. */
+@Entity('audit_entry')
+@Index('audit_entry_target', ['targetId'])
+export class AuditEntry {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  at: Date;
+
+  /** What was done, a dotted word: `signing.signed`, `api-key.created`, `request.refused`. */
+  @Column('text')
+  action: string;
+
+  @Column('text')
+  outcome: AuditOutcome;
+
+  @Column('text')
+  actorKind: string;
+
+  @Column('text')
+  actorId: string;
+
+  @Column('text')
+  actorName: string;
+
+  @Column('text')
+  targetKind: string;
+
+  @Column('text')
+  targetId: string;
+
+  /** X-Request-Id of the call that caused it, or the name of the background work. */
+  @Column('text')
+  correlation: string;
+
+  /** Address of the client; empty for background work. */
+  @Column('text')
+  source: string;
+
+  @Column('jsonb', { default: {} })
+  detail: Record<string, unknown>;
+}
+
+export type AuditOutcome = 'done' | 'failed' | 'refused';

@@ -1,0 +1,61 @@
+import { IsOptional, IsString, MaxLength } from 'class-validator';
+import { type Page, PageQuery } from '../platform/http/page.js';
+import type { AuditEntry } from './audit-entry.entity.js';
+
+export class AuditQuery extends PageQuery {
+  /** Only entries about the thing with this id. */
+  @IsOptional()
+  @IsString()
+  @MaxLength(100)
+  target?: string;
+}
+
+export class AuditPartyView {
+  /** @example api-key */
+  kind: string;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+}
+
+export class AuditActorView extends AuditPartyView {
+  /** @example release pipeline */
+  name: string;
+}
+
+export class AuditEntryView {
+  id: string;
+  at: Date;
+  /** @example signing.signed */
+  action: string;
+  outcome: 'done' | 'failed' | 'refused';
+  actor: AuditActorView;
+  target: AuditPartyView;
+  /** X-Request-Id of the call that caused it. */
+  correlation: string;
+  /** Address of the client. */
+  source: string;
+  detail: Record<string, unknown>;
+
+  static of(entry: AuditEntry): AuditEntryView {
+    return {
+      id: entry.id,
+      at: entry.at,
+      action: entry.action,
+      outcome: entry.outcome,
+      actor: { kind: entry.actorKind, id: entry.actorId, name: entry.actorName },
+      target: { kind: entry.targetKind, id: entry.targetId },
+      correlation: entry.correlation,
+      source: entry.source,
+      detail: entry.detail,
+    };
+  }
+}
+
+export class AuditPage {
+  items: AuditEntryView[];
+  nextCursor: string | null;
+
+  static of(page: Page<AuditEntry>): AuditPage {
+    return { items: page.items.map((entry) => AuditEntryView.of(entry)), nextCursor: page.nextCursor };
+  }
+}

@@ -1,0 +1,41 @@
+import { createParamDecorator, type ExecutionContext, SetMetadata, applyDecorators } from '@nestjs/common';
+import { ApiBearerAuth, ApiExtension } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
+import type { Caller } from './caller.js';
+import type { Scope } from './scopes.js';
+
+export const ACCESS = Symbol('access');
+
+/** What a handler declares. A handler that declares nothing is refused. */
+export type Access =
+  { readonly kind: 'public' } | { readonly kind: 'signed-in' } | { readonly kind: 'scope'; readonly scope: Scope };
+
+/** The caller must hold this scope. */
+export const Needs = (scope: Scope): MethodDecorator =>
+  applyDecorators(
+    SetMetadata(ACCESS, { kind: 'scope', scope } satisfies Access),
+    ApiBearerAuth(),
+    ApiExtension('x-required-scopes', [scope]),
+  );
+
+/** Any signed-in caller. */
+export const SignedIn = (): MethodDecorator =>
+  applyDecorators(
+    SetMetadata(ACCESS, { kind: 'signed-in' } satisfies Access),
+    ApiBearerAuth(),
+    ApiExtension('x-required-scopes', []),
+  );
+
+/** Everyone, without a credential. */
+export const Public = (): MethodDecorator => SetMetadata(ACCESS, { kind: 'public' } satisfies Access);
+
+export interface CalledRequest extends FastifyRequest {
+  caller?: Caller;
+}
+
+/** The caller, as the access guard found it. */
+export const TheCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {
+  const { caller } = context.switchToHttp().getRequest<CalledRequest>();
+  if (caller === undefined) throw new Error('a handler that takes the caller must not be public');
+  return caller;
+});

@@ -1,0 +1,42 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { Scope } from '../scopes.js';
+
+@Entity('api_key')
+export class ApiKey {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  /** The part of the key that finds its row. */
+  @Index('api_key_lookup', { unique: true })
+  @Column('text')
+  lookup: string;
+
+  @Column('text')
+  name: string;
+
+  @Column('text', { array: true })
+  permissions: Scope[];
+
+  @Column('timestamptz')
+  expiry: Date;
+
+  /** SHA-256 of the secret part: 190 random bits need no slow hash. */
+  @Column('bytea')
+  secretHash: Buffer;
+
+  /** The person who created it. */
+  @Column('text')
+  ownerId: string;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  @Column('timestamptz', { nullable: true })
+  revokedAt: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  lastUsedAt: Date | null;
+
+  @Column('text', { nullable: true })
+  lastUsedFrom: string | null;
+}

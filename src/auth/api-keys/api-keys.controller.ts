@@ -1,0 +1,49 @@
+import { Body, Controller, Delete, Get, Header, Headers, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { newId } from '../../platform/database/new-id.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { PageQuery } from '../../platform/http/page.js';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { Needs, TheCaller } from '../access.js';
+import type { Caller } from '../caller.js';
+import { ApiKeyPage, ApiKeyView, CreateApiKeyBody, NewApiKeyView } from './api-keys.dto.js';
+import { ApiKeysService } from './api-keys.service.js';
+
+@ApiTags('Settings')
+@Controller('api/settings/api-keys')
+export class ApiKeysController {
+  constructor(
+    private readonly apiKeys: ApiKeysService,
+    private readonly idempotency: IdempotencyKeys,
+  ) {}
+
+  /** Creates an API key. The key is in this answer and nowhere else. */
+  @Post()
+  @Needs('settings:write')
+  @Header('cache-control', 'no-store')
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  async createApiKey(
+    @TheCaller() caller: Caller,
+    @Body() body: CreateApiKeyBody,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<NewApiKeyView> {
+    const use = this.idempotency.use(key, caller.id, 'createApiKey', body, newId());
+    const made = await this.apiKeys.create(caller, body.toOrder(), use);
+    return { ...ApiKeyView.of(made.row), key: made.key };
+  }
+
+  /** Lists API keys, newest first, without the keys themselves. */
+  @Get()
+  @Needs('settings:read')
+  async listApiKeys(@Query() query: PageQuery): Promise<ApiKeyPage> {
+    return ApiKeyPage.of(await this.apiKeys.list(query));
+  }
+
+  /** Revokes an API key. It is refused everywhere within five seconds. */
+  @Delete(':id')
+  @HttpCode(204)
+  @Needs('settings:write')
+  async revokeApiKey(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    await this.apiKeys.revoke(caller, id);
+  }
+}

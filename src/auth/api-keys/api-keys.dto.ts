@@ -1,0 +1,65 @@
+import { Type } from 'class-transformer';
+import { ArrayMaxSize, ArrayMinSize, ArrayUnique, IsDate, IsIn, IsString, Length } from 'class-validator';
+import type { Page } from '../../platform/http/page.js';
+import { SCOPE_NAMES, type Scope } from '../scopes.js';
+import type { ApiKey } from './api-key.entity.js';
+import type { ApiKeyOrder } from './api-keys.service.js';
+import { ApiProperty } from '@nestjs/swagger';
+
+export class CreateApiKeyBody {
+  /** What the key is for. @example release pipeline */
+  @IsString()
+  @Length(1, 100)
+  name: string;
+
+  /** Scopes of the key; you can grant only what you hold. */
+  @ApiProperty({ enum: SCOPE_NAMES, isArray: true, example: ['sign:digest', 'sign:read'] })
+  @IsIn(SCOPE_NAMES, { each: true })
+  @ArrayMinSize(1)
+  @ArrayMaxSize(64)
+  @ArrayUnique()
+  permissions: Scope[];
+
+  /** When the key stops working; at most 366 days away. */
+  @ApiProperty({ format: 'date-time', example: '2027-01-31T00:00:00Z' })
+  @Type(() => Date)
+  @IsDate()
+  expiry: Date;
+
+  toOrder(): ApiKeyOrder {
+    return { name: this.name, permissions: this.permissions, expiry: this.expiry };
+  }
+}
+
+export class ApiKeyView {
+  id: string;
+  /** @example release pipeline */
+  name: string;
+  @ApiProperty({ enum: SCOPE_NAMES, isArray: true })
+  permissions: Scope[];
+  expiry: Date;
+  createdAt: Date;
+  revokedAt: Date | null;
+  lastUsedAt: Date | null;
+  /** Address of the last caller. */
+  lastUsedFrom: string | null;
+
+  static of(row: ApiKey): ApiKeyView {
+    const { id, name, permissions, expiry, createdAt, revokedAt, lastUsedAt, lastUsedFrom } = row;
+    return { id, name, permissions, expiry, createdAt, revokedAt, lastUsedAt, lastUsedFrom };
+  }
+}
+
+export class NewApiKeyView extends ApiKeyView {
+  /** The key itself. Shown this once; store it now. */
+  key: string;
+}
+
+export class ApiKeyPage {
+  items: ApiKeyView[];
+  nextCursor: string | null;
+
+  static of(page: Page<ApiKey>): ApiKeyPage {
+    return { items: page.items.map((row) => ApiKeyView.of(row)), nextCursor: page.nextCursor };
+  }
+}

@@ -1,0 +1,162 @@
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { timingSafeEqual } from 'node:crypto';
+import { DataSource, type EntityManager, IsNull } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { Problem } from '../../platform/http/problem.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { Clock } from '../../platform/time/clock.js';
+import type { Caller } from '../caller.js';
+import { Remembered } from '../../platform/database/remembered.js';
+import { mayDo, type Scope } from '../scopes.js';
+import { newApiKeyText, readApiKeyText } from './api-key-text.js';
+import { ApiKey } from './api-key.entity.js';
+
+export interface ApiKeyOrder {
+  readonly name: string;
+  readonly permissions: readonly Scope[];
+  readonly expiry: Date;
+}
+
+const LONGEST_LIFE_MS = 366 * 24 * 3600 * 1000;
+
+/** API keys for pipelines and sensors: shown once, stored as a hash, known to every process within seconds. */
+@Injectable()
+export class ApiKeysService implements OnApplicationShutdown {
+  private readonly logger = new Logger(ApiKeysService.name);
+  private readonly known = new Remembered<ApiKey>((lookup) => this.db.manager.findOneBy(ApiKey, { lookup }));
+  private used = new Map<string, { at: Date; from: string }>();
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly clock: Clock,
+    private readonly cursors: Cursors,
+    private readonly idempotency: IdempotencyKeys,
+  ) {}
+
+  /** Creates a key. The answer is the only time that the key itself is seen. */
+  async create(caller: Caller, order: ApiKeyOrder, use?: IdempotentUse): Promise<{ row: ApiKey; key: string }> {
+    this.assertGrantable(caller, order);
+    const { key, lookup, secretHash } = newApiKeyText();
+    const row = await this.db.transaction(async (tx) => {
+      if (use !== undefined) await this.assertNew(tx, use);
+      const entity = tx.create(ApiKey, {
+        id: use?.resource ?? newId(),
+        ...order,
+        permissions: [...order.permissions],
+        lookup,
+        secretHash,
+        ownerId: caller.ownerId,
+      });
+      await tx.insert(ApiKey, entity);
+      await this.record(tx, caller, 'api-key.created', entity);
+      return tx.findOneByOrFail(ApiKey, { id: entity.id });
+    });
+    return { row, key };
+  }
+
+  async list(query: PageQuery): Promise<Page<ApiKey>> {
+    const { limit = DEFAULT_LIMIT, cursor } = query;
+    const [before] = this.cursors.read('api-keys', cursor) ?? [];
+    const select = this.db
+      .createQueryBuilder(ApiKey, 'key')
+      .orderBy('key.id', 'DESC')
+      .take(limit + 1);
+    if (before !== undefined) select.where('key.id < :before', { before });
+    return this.cursors.page('api-keys', await select.getMany(), limit, ({ id }) => [id]);
+  }
+
+  /** Ends a key. Every process refuses it within five seconds; repeating the call changes nothing. */
+  async revoke(caller: Caller, id: string): Promise<void> {
+    const row = await this.db.manager.findOneBy(ApiKey, { id });
+    if (row === null) throw new Problem('missing', 'api-key.missing', 'There is no such API key.');
+    await this.db.transaction(async (tx) => {
+      const { affected } = await tx.update(ApiKey, { id, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
+      if (affected === 1) await this.record(tx, caller, 'api-key.revoked', row);
+    });
+    this.known.forget(row.lookup);
+  }
+
+  /** The caller behind a key, or a Problem that says why it is none. */
+  async authenticate(text: string, origin: Origin): Promise<Caller> {
+    const parts = readApiKeyText(text);
+    const row = parts === undefined ? null : await this.known.find(parts.lookup);
+    if (parts === undefined || row === null || !timingSafeEqual(row.secretHash, parts.secretHash)) {
+      throw new Problem('unauthenticated', 'auth.unknown-key', 'This API key is not known.');
+    }
+    if (row.revokedAt !== null) throw new Problem('unauthenticated', 'auth.revoked-key', 'This API key was revoked.');
+    if (row.expiry <= this.clock.now())
+      throw new Problem('unauthenticated', 'auth.expired-key', `This API key expired at ${row.expiry.toISOString()}.`);
+    this.used.set(row.id, { at: this.clock.now(), from: origin.address });
+    return {
+      kind: 'api-key',
+      id: row.id,
+      name: row.name,
+      ownerId: row.ownerId,
+      scopes: new Set(row.permissions),
+      origin,
+    };
+  }
+
+  /** Stores when keys were last used: one statement for all, now and then, instead of a write per call. */
+  async storeLastUse(): Promise<void> {
+    if (this.used.size === 0) return;
+    const used = [...this.used];
+    this.used = new Map();
+    await this.db.query(
+      `UPDATE api_key SET last_used_at = item.at, last_used_from = item."from"
+       FROM unnest($1::uuid[], $2::timestamptz[], $3::text[]) AS item(id, at, "from") WHERE api_key.id = item.id`,
+      [used.map(([id]) => id), used.map(([, { at }]) => at), used.map(([, { from }]) => from)],
+    );
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.storeLastUse().catch((error: unknown) =>
+      this.logger.warn(`last use of API keys was not stored: ${String(error)}`),
+    );
+  }
+
+  private assertGrantable(caller: Caller, { permissions, expiry }: ApiKeyOrder): void {
+    const beyond = permissions.filter((scope) => !mayDo(caller.scopes, scope));
+    if (beyond.length > 0) {
+      throw new Problem(
+        'forbidden',
+        'api-key.beyond-caller',
+        `You cannot grant what you do not hold: ${beyond.join(', ')}.`,
+      );
+    }
+    const life = expiry.getTime() - this.clock.now().getTime();
+    if (life <= 0 || life > LONGEST_LIFE_MS) {
+      const errors = [{ pointer: '/expiry', detail: 'must be in the future and at most 366 days away' }];
+      throw new Problem('refused', 'api-key.expiry', 'The expiry must be in the future and at most 366 days away.', {
+        errors,
+      });
+    }
+  }
+
+  private async assertNew(tx: EntityManager, use: IdempotentUse): Promise<void> {
+    const [resource] = await this.idempotency.claim(tx, [use]);
+    await this.idempotency.assertSameBody(use, tx);
+    if (resource !== use.resource) {
+      throw new Problem(
+        'conflict',
+        'idempotency.secret-shown',
+        'This call made an API key already, and a key is shown only once. Revoke it and make another.',
+        {
+          instance: `/api/settings/api-keys/${resource}`,
+        },
+      );
+    }
+  }
+
+  private async record(tx: EntityManager, caller: Caller, action: string, key: ApiKey): Promise<void> {
+    const detail = { name: key.name, permissions: key.permissions, expiry: key.expiry };
+    const target = { kind: 'api-key', id: key.id };
+    await this.audit.append(tx, [
+      { action, actor: caller, target, correlation: caller.origin.requestId, source: caller.origin.address, detail },
+    ]);
+  }
+}

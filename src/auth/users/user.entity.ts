@@ -1,0 +1,30 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { RoleName } from '../scopes.js';
+
+@Entity('user_account')
+export class User {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  /** One canonical form: NFKC, trimmed, lower case. */
+  @Index('user_account_email', { unique: true })
+  @Column('text')
+  email: string;
+
+  /** PHC string of argon2id. */
+  @Column('text')
+  passwordHash: string;
+
+  @Column('text', { array: true })
+  roles: RoleName[];
+
+  @Column('boolean', { default: false })
+  disabled: boolean;
+
+  /** Tokens that carry another version are refused. */
+  @Column('int', { default: 1 })
+  tokenVersion: number;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+}

@@ -1,0 +1,14 @@
+import { migrate } from './cli/migrate.command.js';
+import { openapi } from './cli/openapi.command.js';
+import { seedDemo } from './cli/seed-demo.command.js';
+import { start } from './start.js';
+
+const COMMANDS: Record<string, (args: string[]) => Promise<void>> = { migrate, openapi, 'seed-demo': seedDemo };
+
+const [name = '', ...args] = process.argv.slice(2);
+const command = COMMANDS[name];
+if (command === undefined) {
+  process.stderr.write(`Usage: cli <${Object.keys(COMMANDS).join('|')}>\n`);
+  process.exit(2);
+}
+await start(() => command(args));

@@ -1,0 +1,112 @@
+import type { INestApplicationContext } from '@nestjs/common';
+import { NestFactory } from '@nestjs/core';
+import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { parseArgs } from 'node:util';
+import { ApiModule } from '../app.module.js';
+import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
+import type { Caller } from '../auth/caller.js';
+import { Credentials } from '../auth/credentials.js';
+import { UsersService } from '../auth/users/users.service.js';
+import { KeyVault } from '../hsm/key-vault.js';
+import { Config, ConfigError } from '../platform/config/config.js';
+import { Problem } from '../platform/http/problem.js';
+import { StructuredLogger } from '../platform/log/structured-logger.js';
+import { SigningKeyReader } from '../signing/keys/signing-key.reader.js';
+import { SigningKeysService } from '../signing/keys/signing-keys.service.js';
+
+const ADMIN = 'admin@sealwright.local';
+const ORIGIN = { requestId: 'seed-demo', address: '' };
+const KEYS = [
+  { name: 'default', type: 'ec-p256' },
+  { name: 'demo-rsa', type: 'rsa-3072' },
+] as const;
+
+/**
+ * Makes a fresh installation usable: an administrator with a random password, an API key, two signing keys.
+ * What is there stays; the facts go into a file that only its owner can read. Refused in prod.
+ */
+export async function seedDemo(args: string[]): Promise<void> {
+  const { values } = parseArgs({ args, options: { out: { type: 'string', default: '.data/demo.env' } } });
+  const config = new Config();
+  if (config.isProd) throw new ConfigError(['the demo seed is not for SVC_PROFILE=prod']);
+  const app = await NestFactory.createApplicationContext(ApiModule, { logger: new StructuredLogger(config) });
+  try {
+    const known = await readFacts(values.out);
+    const facts = (await stillGood(app, known))
+      ? { ...known, BASE_URL: config.publicUrl }
+      : await newFacts(app, config);
+    await writeFile(
+      values.out,
+      `${Object.entries(facts)
+        .map(([name, value]) => `${name}='${value}'`)
+        .join('\n')}\n`,
+      { mode: 0o600 },
+    );
+    const caller = await app.get(Credentials).callerOf(`Bearer ${facts.API_KEY}`, ORIGIN);
+    await createKeys(app, caller);
+    process.stdout.write(`wrote ${values.out}\n`);
+  } finally {
+    await app.close();
+  }
+}
+
+type Facts = Record<'BASE_URL' | 'API_KEY' | 'ADMIN_EMAIL' | 'ADMIN_PASSWORD', string>;
+
+async function readFacts(file: string): Promise<Facts> {
+  const text = await readFile(file, 'utf8').catch(() => '');
+  const fact = (name: string) => new RegExp(`^${name}='?([^'\\n]*)'?$`, 'm').exec(text)?.[1] ?? '';
+  return {
+    BASE_URL: fact('BASE_URL'),
+    API_KEY: fact('API_KEY'),
+    ADMIN_EMAIL: fact('ADMIN_EMAIL'),
+    ADMIN_PASSWORD: fact('ADMIN_PASSWORD'),
+  };
+}
+
+async function stillGood(app: INestApplicationContext, { API_KEY }: Facts): Promise<boolean> {
+  return app
+    .get(Credentials)
+    .callerOf(`Bearer ${API_KEY}`, ORIGIN)
+    .then(
+      () => true,
+      () => false,
+    );
+}
+
+async function newFacts(app: INestApplicationContext, config: Config): Promise<Facts> {
+  const users = app.get(UsersService);
+  const password = randomBytes(15).toString('base64url');
+  const actor = { kind: 'system', id: 'seed-demo', name: 'seed-demo' } as const;
+  // The address is taken when the file was lost: passwords are not kept, so another administrator is made.
+  const again = `admin-${randomBytes(3).toString('hex')}@sealwright.local`;
+  const order = { email: ADMIN, password, roles: ['admin' as const] };
+  const user =
+    (await users.create(actor, order, 'seed-demo')) ??
+    (await users.create(actor, { ...order, email: again }, 'seed-demo'));
+  if (user === undefined) throw new Error('the demo administrator could not be created');
+  const admin: Caller = {
+    kind: 'user',
+    id: user.id,
+    name: user.email,
+    ownerId: user.id,
+    scopes: new Set(['admin:*']),
+    origin: ORIGIN,
+  };
+  const expiry = new Date(Date.now() + 90 * 24 * 3600 * 1000);
+  const { key } = await app.get(ApiKeysService).create(admin, { name: 'demo', permissions: ['admin:*'], expiry });
+  return { BASE_URL: config.publicUrl, API_KEY: key, ADMIN_EMAIL: user.email, ADMIN_PASSWORD: password };
+}
+
+async function createKeys(app: INestApplicationContext, caller: Caller): Promise<void> {
+  const vault = app.get(KeyVault);
+  for (let waited = 0; !vault.health().up && waited < 20_000; waited += 100) await sleep(100);
+  for (const order of KEYS) {
+    const there = await app
+      .get(SigningKeyReader)
+      .active(order.name)
+      .catch((error: unknown) => (error instanceof Problem ? undefined : Promise.reject(error)));
+    if (there === undefined) await app.get(SigningKeysService).create(caller, order);
+  }
+}

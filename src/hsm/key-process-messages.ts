@@ -1,0 +1,54 @@
+import type { GenerateOrder } from './token-generator.js';
+import type { KeyEvidence } from './key-vault.js';
+import type { Outcome } from './key-process-fault.js';
+
+/** First message to the key process. It alone carries the PIN: neither the environment nor the arguments do. */
+export interface StartMessage {
+  readonly kind: 'start';
+  readonly library: string;
+  readonly tokenLabel: string;
+  readonly pin: string;
+  readonly sessions: number;
+  readonly deadlineMs: number;
+}
+
+export interface GenerateMessage {
+  readonly kind: 'generate';
+  readonly id: number;
+  readonly order: GenerateOrder;
+}
+
+/** Blocks of orders travel as bare bytes, see order-codec. */
+export type ToKeyProcess = StartMessage | GenerateMessage | Uint8Array;
+
+/** The token is open, logged in and has signed with the canary key. */
+export interface ReadyMessage {
+  readonly kind: 'ready';
+  readonly tokenLabel: string;
+  readonly sessions: number;
+}
+
+export interface GeneratedMessage {
+  readonly kind: 'generated';
+  readonly id: number;
+  readonly outcome: Outcome;
+  /** One line for the operator when the outcome is not done. */
+  readonly detail: string;
+  readonly publicKey?: Uint8Array;
+  readonly evidence?: KeyEvidence;
+}
+
+/** Sent about once a second, so that silence means that the process hangs. */
+export interface AliveMessage {
+  readonly kind: 'alive';
+}
+
+/** The last message: the process ends itself after it. */
+export interface LastMessage {
+  readonly kind: 'last';
+  /** `stuck`: a call exceeded its deadline. `login`: the token refused the PIN, so that nobody may try again. */
+  readonly why: 'fatal' | 'stuck' | 'login';
+  readonly detail: string;
+}
+
+export type FromKeyProcess = ReadyMessage | GeneratedMessage | AliveMessage | LastMessage | Uint8Array;

@@ -1,0 +1,199 @@
+import { type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type Config } from '../platform/config/config.js';
+import { isCurve } from './ecdsa.js';
+import { type GeneratedMessage, type LastMessage } from './key-process-messages.js';
+import { KeyProcessSupervisor } from './key-process.supervisor.js';
+import { DIGEST_BYTES, type GeneratedKey, KeyVault, type SignOrder, type VaultHealth } from './key-vault.js';
+import { decodeResults, encodeOrders } from './order-codec.js';
+import { type GenerateOrder } from './token-generator.js';
+import { vaultProblem } from './vault-problem.js';
+
+/** Orders that wait in this process; beyond them callers are told to come back. */
+const MOST_WAITING = 10_000;
+/** Orders handed to the key process at a time. All of them are lost with it, so they are no more than keep it busy. */
+const LEAST_WINDOW = 32;
+const WINDOW_PER_SESSION = 8;
+/** How long orders wait for a replacement of the key process before they are told that the HSM is away. */
+const GRACE_MS = 1000;
+const FIRST_START_MS = 5000;
+const DRAIN_STEP_MS = 20;
+const MOST_ID_BYTES = 255;
+const MOST_LABEL_BYTES = 255;
+
+type Work =
+  | { readonly kind: 'sign'; readonly order: SignOrder; readonly resolve: (signature: Buffer) => void }
+  | { readonly kind: 'generate'; readonly order: GenerateOrder; readonly resolve: (key: GeneratedKey) => void };
+type Pending = Work & { readonly id: number; readonly reject: (error: Error) => void; handedAt: number };
+
+/** The vault whose keys are in a PKCS#11 token, reached through one supervised key process. */
+export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplicationShutdown {
+  private readonly supervisor: KeyProcessSupervisor;
+  private readonly deadlineMs: number;
+  private readonly window: number;
+  private readonly queue: Pending[] = [];
+  private readonly inFlight = new Map<number, Pending>();
+  private lastId = 0;
+  private flushing = false;
+  private wasUp = false;
+  /** Until then a caller may wait for a process that is not up, on the clock of performance.now(). */
+  private graceUntil = 0;
+  private firstNews: () => void = () => undefined;
+
+  constructor(config: Config) {
+    super();
+    this.deadlineMs = config.pkcs11DeadlineMs;
+    this.window = Math.max(LEAST_WINDOW, config.pkcs11Sessions * WINDOW_PER_SESSION);
+    this.supervisor = new KeyProcessSupervisor(config, {
+      ready: () => this.onReady(),
+      results: (block) => this.onResults(block),
+      generated: (message) => this.onGenerated(message),
+      lost: (why) => this.onLost(why),
+    });
+  }
+
+  /** Starts the key process and waits a few seconds for its first word; the service starts without an HSM as well. */
+  async onModuleInit(): Promise<void> {
+    const news = new Promise<void>((resolve) => (this.firstNews = resolve));
+    this.supervisor.start();
+    await Promise.race([news, sleep(FIRST_START_MS, undefined, { ref: false })]);
+  }
+
+  /** Lets what was accepted finish, for as long as one call may take. */
+  async onApplicationShutdown(): Promise<void> {
+    const until = performance.now() + this.deadlineMs;
+    while (this.queue.length + this.inFlight.size > 0 && performance.now() < until) await sleep(DRAIN_STEP_MS);
+    this.supervisor.stop();
+    this.rejectAll([...this.inFlight.values(), ...this.queue.splice(0)]);
+    this.inFlight.clear();
+  }
+
+  async sign(order: SignOrder): Promise<Buffer> {
+    assertSignable(order);
+    return await new Promise((resolve, reject) => this.accept({ kind: 'sign', order, resolve }, reject));
+  }
+
+  async generate(order: GenerateOrder): Promise<GeneratedKey> {
+    assertIdentifier('CKA_ID', order.ckaId, MOST_ID_BYTES);
+    assertIdentifier('label', Buffer.from(order.label), MOST_LABEL_BYTES);
+    return await new Promise((resolve, reject) => this.accept({ kind: 'generate', order, resolve }, reject));
+  }
+
+  health(): VaultHealth {
+    return this.supervisor.health();
+  }
+
+  private accept(work: Work, reject: (error: Error) => void): void {
+    if (this.queue.length >= MOST_WAITING) {
+      reject(vaultProblem('busy', `${MOST_WAITING} orders are waiting`));
+      return;
+    }
+    if (!this.supervisor.up && (this.supervisor.final || performance.now() >= this.graceUntil)) {
+      reject(this.unavailable());
+      return;
+    }
+    this.lastId = (this.lastId + 1) >>> 0;
+    this.queue.push({ ...work, id: this.lastId, reject, handedAt: 0 });
+    this.scheduleFlush();
+  }
+
+  /** Everything that one turn of the event loop brings is handed over in one message. */
+  private scheduleFlush(): void {
+    if (this.flushing) return;
+    this.flushing = true;
+    setImmediate(() => {
+      this.flushing = false;
+      this.flush();
+    });
+  }
+
+  private flush(): void {
+    const room = this.window - this.inFlight.size;
+    if (room <= 0 || this.queue.length === 0 || !this.supervisor.up) return;
+    const now = performance.now();
+    const orders: { id: number; order: SignOrder }[] = [];
+    for (const pending of this.queue.splice(0, room)) {
+      pending.handedAt = now;
+      this.inFlight.set(pending.id, pending);
+      if (pending.kind === 'sign') orders.push(pending);
+      else this.supervisor.send({ kind: 'generate', id: pending.id, order: pending.order });
+    }
+    if (orders.length > 0) this.supervisor.send(encodeOrders(orders));
+  }
+
+  private onReady(): void {
+    this.wasUp = true;
+    this.firstNews();
+    this.flush();
+  }
+
+  private onResults(block: Buffer): void {
+    for (const { id, outcome, bytes } of decodeResults(block)) {
+      const pending = this.take(id);
+      if (pending?.kind !== 'sign') continue;
+      if (outcome === 'done') pending.resolve(bytes);
+      else pending.reject(vaultProblem(outcome, bytes.toString()));
+    }
+    this.flush();
+  }
+
+  private onGenerated({ id, outcome, detail, publicKey, evidence }: GeneratedMessage): void {
+    const pending = this.take(id);
+    if (pending?.kind !== 'generate') return;
+    if (outcome === 'done' && publicKey && evidence) pending.resolve({ publicKey: Buffer.from(publicKey), evidence });
+    else pending.reject(vaultProblem(outcome === 'done' ? 'unavailable' : outcome, detail));
+    this.flush();
+  }
+
+  private take(id: number): Pending | undefined {
+    const pending = this.inFlight.get(id);
+    this.inFlight.delete(id);
+    return pending;
+  }
+
+  private onLost(why: LastMessage['why']): void {
+    const lost = [...this.inFlight.values()];
+    this.inFlight.clear();
+    const overdue = performance.now() - this.deadlineMs;
+    const { detail } = this.health();
+    for (const { handedAt, reject } of lost) {
+      reject(vaultProblem(why === 'stuck' && handedAt <= overdue ? 'deadline' : 'unavailable', detail));
+    }
+    this.firstNews();
+    if (this.supervisor.final) this.rejectAll(this.queue.splice(0));
+    else if (this.wasUp) {
+      this.wasUp = false;
+      this.graceUntil = performance.now() + GRACE_MS;
+      setTimeout(() => this.endGrace(), GRACE_MS);
+    }
+  }
+
+  private endGrace(): void {
+    if (!this.supervisor.up && performance.now() >= this.graceUntil) this.rejectAll(this.queue.splice(0));
+  }
+
+  private rejectAll(pending: Pending[]): void {
+    for (const { reject } of pending) reject(this.unavailable());
+  }
+
+  private unavailable(): Error {
+    return vaultProblem('unavailable', this.health().detail);
+  }
+}
+
+function assertSignable({ key, scheme, algorithm, digest }: SignOrder): void {
+  const length = DIGEST_BYTES[algorithm];
+  if (digest.length !== length) {
+    throw vaultProblem('refused', `a ${algorithm} digest has ${length} bytes, not ${digest.length}`);
+  }
+  if (isCurve(key.type) !== scheme.startsWith('ecdsa-')) {
+    throw vaultProblem('refused', `a key of type ${key.type} cannot sign by ${scheme}`);
+  }
+  assertIdentifier('CKA_ID', key.ckaId, MOST_ID_BYTES);
+  if (key.publicKey.length > 0xffff) throw vaultProblem('refused', 'the stored public key is too long');
+}
+
+function assertIdentifier(name: string, bytes: Buffer, most: number): void {
+  if (bytes.length === 0 || bytes.length > most)
+    throw vaultProblem('refused', `the ${name} must have 1 to ${most} bytes`);
+}

@@ -1,0 +1,160 @@
+import { Canary } from './canary.js';
+import { isFatal } from './cryptoki.js';
+import { KeyDirectory } from './key-directory.js';
+import { faultOf } from './key-process-fault.js';
+import type {
+  FromKeyProcess,
+  GenerateMessage,
+  LastMessage,
+  StartMessage,
+  ToKeyProcess,
+} from './key-process-messages.js';
+import { decodeOrders, encodeResults, type NumberedOrder, type OrderResult } from './order-codec.js';
+import { Pkcs11Token } from './pkcs11-token.js';
+import { SessionPool } from './session-pool.js';
+import { TokenGenerator } from './token-generator.js';
+import { TokenSigner } from './token-signer.js';
+
+const CANARY_EVERY_MS = 2000;
+const SLOWEST_TICK_MS = 1000;
+const FASTEST_TICK_MS = 25;
+/** How long the last message may take to leave before the process ends without it. */
+const FAREWELL_MS = 500;
+
+/** What runs once the token is open. */
+interface Works {
+  readonly pool: SessionPool;
+  readonly signer: TokenSigner;
+  readonly generator: TokenGenerator;
+  readonly canary: Canary;
+}
+
+/** The process that holds the HSM library. Its parent sends orders, learns of every end, and replaces it. */
+class KeyProcess {
+  private works?: Works;
+  private results: OrderResult[] = [];
+  private lastGood = 0;
+  private ended = false;
+
+  async receive(message: ToKeyProcess): Promise<void> {
+    if (this.ended) return;
+    if (message instanceof Uint8Array)
+      this.signAll(Buffer.from(message.buffer, message.byteOffset, message.byteLength));
+    else if (message.kind === 'start') await this.start(message);
+    else await this.generate(message);
+  }
+
+  private async start({ library, tokenLabel, pin, sessions, deadlineMs }: StartMessage): Promise<void> {
+    const token = await Pkcs11Token.open(library, tokenLabel);
+    const session = token.openSession();
+    try {
+      token.login(session, pin);
+    } catch (error) {
+      this.end(isFatal(error) ? 'fatal' : 'login', `C_Login: ${faultOf(error).message}`);
+      return;
+    }
+    // One session is the directory's, one is left for generation, where the token sets a limit at all.
+    const size = Math.max(1, Math.min(sessions, (token.identity.maxSessions ?? Infinity) - 2));
+    const pool = new SessionPool(token, size);
+    const parts = { token, pool, directory: new KeyDirectory(token, session), limitMs: deadlineMs };
+    const signer = new TokenSigner(parts);
+    const works = { pool, signer, generator: new TokenGenerator(parts, signer), canary: new Canary(parts) };
+    setInterval(() => this.tick(pool), Math.max(FASTEST_TICK_MS, Math.min(SLOWEST_TICK_MS, deadlineMs / 4)));
+    await works.canary.prepare();
+    await works.canary.probe();
+    this.works = works;
+    setInterval(() => void this.probe(works.canary), CANARY_EVERY_MS);
+    send({ kind: 'ready', tokenLabel: token.identity.label, sessions: size });
+  }
+
+  private signAll(block: Buffer): void {
+    for (const numbered of decodeOrders(block)) void this.sign(numbered);
+  }
+
+  private async sign({ id, order }: NumberedOrder): Promise<void> {
+    try {
+      if (!this.works) throw new Error('the token is not open yet');
+      const bytes = await this.works.signer.sign(order);
+      this.lastGood = performance.now();
+      this.report({ id, outcome: 'done', bytes });
+    } catch (error) {
+      const fault = await this.settle(error);
+      this.report({ id, outcome: fault.outcome, bytes: Buffer.from(fault.message) });
+      if (fault.fatal) this.end('fatal', fault.message);
+    }
+  }
+
+  private async generate({ id, order }: GenerateMessage): Promise<void> {
+    try {
+      if (!this.works) throw new Error('the token is not open yet');
+      const made = await this.works.generator.generate({ ...order, ckaId: Buffer.from(order.ckaId) });
+      send({ kind: 'generated', id, outcome: 'done', detail: '', ...made });
+    } catch (error) {
+      const fault = await this.settle(error);
+      send({ kind: 'generated', id, outcome: fault.outcome, detail: fault.message });
+      if (fault.fatal) this.end('fatal', fault.message);
+    }
+  }
+
+  /** A token that was taken away looks like one without the key; the canary tells them apart. */
+  private async settle(error: unknown): Promise<ReturnType<typeof faultOf>> {
+    const fault = faultOf(error);
+    if (fault.outcome !== 'key-missing' || !this.works) return fault;
+    try {
+      await this.works.canary.probe();
+      return fault;
+    } catch (probeError) {
+      return faultOf(probeError);
+    }
+  }
+
+  private async probe(canary: Canary): Promise<void> {
+    if (performance.now() - this.lastGood < CANARY_EVERY_MS) return;
+    try {
+      await canary.probe();
+    } catch (error) {
+      this.end('fatal', `canary: ${faultOf(error).message}`);
+    }
+  }
+
+  private tick(pool: SessionPool): void {
+    if (pool.overdue()) this.end('stuck', 'a call to the HSM exceeded its deadline');
+    else send({ kind: 'alive' });
+  }
+
+  /** Results of one turn of the event loop leave as one message. */
+  private report(result: OrderResult): void {
+    if (this.results.push(result) === 1) setImmediate(() => this.flush());
+  }
+
+  private flush(): void {
+    if (this.results.length === 0) return;
+    send(encodeResults(this.results));
+    this.results = [];
+  }
+
+  /** Ends without C_Finalize, which crashes while calls are running, and without exit handlers for the same reason. */
+  end(why: LastMessage['why'], detail: string): void {
+    if (this.ended) return;
+    this.ended = true;
+    this.flush();
+    setTimeout(die, FAREWELL_MS);
+    if (process.connected) process.send?.({ kind: 'last', why, detail }, die);
+  }
+}
+
+function die(): void {
+  process.kill(process.pid, 'SIGKILL');
+}
+
+function send(message: FromKeyProcess): void {
+  if (process.connected) process.send?.(message);
+}
+
+const keyProcess = new KeyProcess();
+process.on('message', (message: ToKeyProcess) => {
+  keyProcess.receive(message).catch((error: unknown) => keyProcess.end('fatal', faultOf(error).message));
+});
+// Signals of a terminal or a service manager reach the whole group; the parent decides when this process may go.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+process.on('disconnect', die);

@@ -1,0 +1,86 @@
+import type { Handle, Pkcs11Token } from './pkcs11-token.js';
+
+/** Public keys that one session holds as session objects; they vanish with it. */
+const PUBLIC_KEYS_PER_SESSION = 256;
+
+/** A session that its holder has to itself, with the public keys that were loaded into it. */
+export class PooledSession {
+  readonly handle: Handle;
+  private readonly token: Pkcs11Token;
+  private readonly publicKeys = new Map<string, Handle>();
+
+  constructor(token: Pkcs11Token) {
+    this.token = token;
+    this.handle = token.openSession();
+  }
+
+  /** The session object for `name`, made by `create` when the session has none; the longest unused one makes room. */
+  publicKey(name: string, create: () => Handle): Handle {
+    const known = this.publicKeys.get(name);
+    if (known !== undefined) {
+      this.publicKeys.delete(name);
+      this.publicKeys.set(name, known);
+      return known;
+    }
+    const [oldest] = this.publicKeys;
+    if (oldest !== undefined && this.publicKeys.size >= PUBLIC_KEYS_PER_SESSION) {
+      this.publicKeys.delete(oldest[0]);
+      this.token.destroyObject(this.handle, oldest[1]);
+    }
+    const made = create();
+    this.publicKeys.set(name, made);
+    return made;
+  }
+}
+
+interface Lane {
+  session?: PooledSession;
+  /** When the running call must have ended, on the clock of performance.now(); Infinity while idle. */
+  dueAt: number;
+}
+
+/**
+ * Sessions with exclusive checkout: PKCS#11 allows one operation per session, and mixing two up raises no error. A
+ * session in which anything failed may hold a half-done operation and is closed; its lane opens another when needed.
+ */
+export class SessionPool {
+  private readonly token: Pkcs11Token;
+  private readonly lanes: readonly Lane[];
+  private readonly idle: Lane[];
+  private readonly waiting: ((lane: Lane) => void)[] = [];
+
+  constructor(token: Pkcs11Token, size: number) {
+    this.token = token;
+    this.lanes = Array.from({ length: size }, () => ({ dueAt: Infinity }));
+    this.idle = [...this.lanes];
+  }
+
+  /** Runs `work` with a session of its own. `limitMs` is what `overdue` measures against; nothing is interrupted here. */
+  async use<T>(limitMs: number, work: (session: PooledSession) => Promise<T>): Promise<T> {
+    const lane = this.idle.pop() ?? (await new Promise<Lane>((resolve) => void this.waiting.push(resolve)));
+    lane.dueAt = performance.now() + limitMs;
+    try {
+      lane.session ??= new PooledSession(this.token);
+      return await work(lane.session);
+    } catch (error) {
+      this.discard(lane);
+      throw error;
+    } finally {
+      lane.dueAt = Infinity;
+      const next = this.waiting.shift();
+      if (next) next(lane);
+      else this.idle.push(lane);
+    }
+  }
+
+  /** True when some call has run for longer than its limit; the process is then to be replaced. */
+  overdue(): boolean {
+    const now = performance.now();
+    return this.lanes.some(({ dueAt }) => dueAt < now);
+  }
+
+  private discard(lane: Lane): void {
+    if (lane.session) this.token.closeSession(lane.session.handle);
+    lane.session = undefined;
+  }
+}

@@ -1,0 +1,39 @@
+import { QueryFailedError } from 'typeorm';
+import { Problem } from '../http/problem.js';
+
+/** SQLSTATE of an error of PostgreSQL, or undefined when it is none (PostgreSQL manual, appendix A). */
+export function sqlState(error: unknown): string | undefined {
+  if (!(error instanceof QueryFailedError)) return undefined;
+  const code: unknown = (error.driverError as { code?: unknown }).code;
+  return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
+}
+
+/** True when the statement itself was at fault (class 22 data, class 23 constraint): another row may still succeed. */
+export function isAboutTheRow(error: unknown): boolean {
+  if (error instanceof Problem) return true;
+  const state = sqlState(error);
+  return state !== undefined && (state.startsWith('22') || state.startsWith('23'));
+}
+
+/** True for a deadlock or a serialization failure, which a new attempt may not meet. */
+export function isWorthAnotherTry(error: unknown): boolean {
+  return ['40P01', '40001'].includes(sqlState(error) ?? '');
+}
+
+export function isUniqueViolation(error: unknown): boolean {
+  return sqlState(error) === '23505';
+}
+
+const TROUBLE = /^(08|53|57|58|25|XX)|^40|^55/;
+const NETWORK = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENOTFOUND'];
+const WORDS =
+  /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered|not queryable|driver not connected|connection error/i;
+
+/** True when the database could not be reached or gave up; whether a commit in flight counted is then unknown. */
+export function isDatabaseTrouble(error: unknown): boolean {
+  const state = sqlState(error);
+  if (state !== undefined) return TROUBLE.test(state);
+  if (!(error instanceof Error)) return false;
+  const code = (error as NodeJS.ErrnoException).code ?? '';
+  return NETWORK.includes(code) || WORDS.test(error.message);
+}

@@ -1,0 +1,39 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { EventEmitter } from 'node:events';
+
+/**
+ * What happened, by name: how modules hear of each other without importing each other.
+ * Events live in one process and can be lost in a crash, so a listener's first act is a row or a hint,
+ * and whatever must happen is found again by something that reads rows.
+ */
+export interface Events {
+  /** A signing request reached SIGNED or FAILED in this process. */
+  'signing.settled': { requestId: string };
+}
+
+@Injectable()
+export class EventBus {
+  private readonly logger = new Logger(EventBus.name);
+  private readonly emitter = new EventEmitter();
+
+  constructor() {
+    this.emitter.setMaxListeners(0);
+  }
+
+  emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
+    this.emitter.emit(name, event);
+  }
+
+  /** Returns the function that stops listening. A listener that throws is logged and harms nobody else. */
+  on<Name extends keyof Events>(name: Name, listener: (event: Events[Name]) => void): () => void {
+    const guarded = (event: Events[Name]) => {
+      try {
+        listener(event);
+      } catch (error) {
+        this.logger.error(`a listener of ${name} failed: ${String(error)}`);
+      }
+    };
+    this.emitter.on(name, guarded);
+    return () => this.emitter.off(name, guarded);
+  }
+}

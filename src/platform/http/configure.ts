@@ -1,0 +1,78 @@
+import { Logger } from '@nestjs/common';
+import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { randomUUID } from 'node:crypto';
+import type { IncomingMessage } from 'node:http';
+import { Config } from '../config/config.js';
+import { Metrics } from '../metrics/metrics.js';
+import { parseJsonBody } from './json-body.js';
+import { ProblemFilter } from './problem.filter.js';
+import { UnknownQueryGuard } from './unknown-query.guard.js';
+import { validationPipe } from './validation.js';
+
+/** Largest body in bytes unless a route says otherwise. */
+const BODY_LIMIT = 64 * 1024;
+const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
+
+/** The HTTP server with limits that a slow or endless client cannot stretch. */
+export function httpAdapter(config: Config): FastifyAdapter {
+  return new FastifyAdapter({
+    bodyLimit: BODY_LIMIT,
+    trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
+    requestTimeout: 20_000,
+    keepAliveTimeout: 65_000,
+    forceCloseConnections: 'idle',
+    return503OnClosing: true,
+    genReqId: requestId,
+    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 200 },
+    http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000 },
+  });
+}
+
+/** Everything that makes the application answer as designed; main and the tests call the same. */
+export function configureHttp(app: NestFastifyApplication): void {
+  const config = app.get(Config);
+  const server = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
+  readBodies(server);
+  observe(server, app.get(Metrics));
+  app.useGlobalGuards(new UnknownQueryGuard());
+  app.useGlobalPipes(validationPipe());
+  app.useGlobalFilters(app.get(ProblemFilter));
+  if (!config.isProd)
+    app.enableCors({ origin: config.corsOrigins, exposedHeaders: ['Link', 'Location', 'Retry-After', 'X-Request-Id'] });
+}
+
+function requestId(request: { headers: IncomingMessage['headers'] }): string {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
+}
+
+function readBodies(server: FastifyInstance): void {
+  server.removeAllContentTypeParsers();
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+    try {
+      done(null, parseJsonBody(body));
+    } catch (error) {
+      done(error as Error);
+    }
+  });
+}
+
+function observe(server: FastifyInstance, metrics: Metrics): void {
+  const logger = new Logger('Http');
+  server.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
+    void reply
+      .header('x-request-id', request.id)
+      .header('x-content-type-options', 'nosniff')
+      .header('referrer-policy', 'no-referrer');
+    done();
+  });
+  server.addHook('onResponse', (request: FastifyRequest, reply: FastifyReply, done) => {
+    const route = request.routeOptions.url ?? 'none';
+    metrics.http.observe({ method: request.method, route, status: reply.statusCode }, reply.elapsedTime / 1000);
+    const line = `${request.method} ${route} ${reply.statusCode} ${reply.elapsedTime.toFixed(1)} ms`;
+    if (reply.statusCode >= 400) logger.log(line, { requestId: request.id });
+    else logger.debug(line, { requestId: request.id });
+    done();
+  });
+}

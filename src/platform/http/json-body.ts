@@ -1,0 +1,70 @@
+import { Problem } from './problem.js';
+
+const MOST_DEPTH = 32;
+const MOST_VALUES = 2000;
+/** Never legal member names: they reach the prototype of whatever object they are copied into. */
+const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
+
+/**
+ * Parses a JSON body and refuses what no service should have to think of: deep nesting, floods of members,
+ * prototype names, NUL characters and lone surrogates (PostgreSQL stores neither).
+ */
+export function parseJsonBody(body: Buffer): unknown {
+  const text = body.toString('utf8');
+  if (text.trim() === '')
+    throw new Problem('malformed', 'request.malformed', 'The body is empty where JSON is expected.');
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch (cause) {
+    throw new Problem('malformed', 'request.malformed', 'The body is not valid JSON.', { cause });
+  }
+  if (text.includes('\uFFFD') && !isUtf8(body))
+    throw new Problem('malformed', 'request.malformed', 'The body is not valid UTF-8.');
+  inspect(value);
+  return value;
+}
+
+function isUtf8(body: Buffer): boolean {
+  return Buffer.from(body.toString('utf8'), 'utf8').equals(body);
+}
+
+interface Place {
+  readonly value: unknown;
+  readonly pointer: string;
+  readonly depth: number;
+}
+
+/** Walks without recursion, so that the walk itself cannot be made to overflow. */
+function inspect(root: unknown): void {
+  const stack: Place[] = [{ value: root, pointer: '', depth: 0 }];
+  let seen = 0;
+  for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
+    if (++seen > MOST_VALUES) throw refusal('', `more than ${MOST_VALUES} values`);
+    const { value, pointer, depth } = place;
+    if (typeof value === 'string') assertStorable(value, pointer);
+    if (typeof value !== 'object' || value === null) continue;
+    if (depth === MOST_DEPTH) throw refusal('', `nested deeper than ${MOST_DEPTH} levels`);
+    for (const [name, member] of Object.entries(value)) {
+      const at = `${pointer}/${name.slice(0, 64).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+      if (!Array.isArray(value)) assertName(name, at);
+      stack.push({ value: member, pointer: at, depth: depth + 1 });
+    }
+  }
+}
+
+function assertName(name: string, pointer: string): void {
+  if (FORBIDDEN_NAMES.has(name)) throw refusal(pointer, 'this member name is not allowed');
+  assertStorable(name, pointer);
+}
+
+function assertStorable(text: string, pointer: string): void {
+  if (text.includes('\u0000')) throw refusal(pointer.replaceAll('\u0000', ''), 'holds a NUL character');
+  if (!text.isWellFormed()) throw refusal(pointer.toWellFormed(), 'holds half of a surrogate pair');
+}
+
+function refusal(pointer: string, detail: string): Problem {
+  return new Problem('malformed', 'request.invalid', `The body is refused: ${detail}.`, {
+    errors: [{ pointer, detail }],
+  });
+}

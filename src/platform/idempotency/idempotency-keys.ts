@@ -1,0 +1,107 @@
+import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { DataSource, type EntityManager } from 'typeorm';
+import { columns } from '../database/columns.js';
+import { Problem } from '../http/problem.js';
+
+/** One use of an Idempotency-Key (draft-ietf-httpapi-idempotency-key-header). */
+export interface IdempotentUse {
+  readonly principal: string;
+  readonly operation: string;
+  readonly key: string;
+  /** SHA-256 of the canonical body. */
+  readonly fingerprint: Buffer;
+  /** Id of the resource that this call would make. */
+  readonly resource: string;
+}
+
+const KEY = /^[\x21-\x7e]{1,255}$/;
+
+/**
+ * Makes a POST safe to repeat: the key and the resource commit together, so whoever repeats the call finds the resource.
+ * Keys live 24 hours.
+ */
+@Injectable()
+export class IdempotencyKeys {
+  constructor(private readonly db: DataSource) {}
+
+  /** Reads the header. Undefined without one. */
+  use(
+    header: string | undefined,
+    principal: string,
+    operation: string,
+    body: unknown,
+    resource: string,
+  ): IdempotentUse | undefined {
+    if (header === undefined) return undefined;
+    if (!KEY.test(header)) {
+      throw new Problem('malformed', 'idempotency.key', 'Idempotency-Key must be 1 to 255 visible ASCII characters.');
+    }
+    return { principal, operation, key: header, fingerprint: fingerprintOf(body), resource };
+  }
+
+  /**
+   * Claims the keys in the caller's transaction. Answers, for each use, the id of the resource that the key stands for:
+   * its own when the key was free, else the earlier one. Waits for a transaction that is claiming the same key.
+   */
+  async claim(tx: EntityManager, uses: readonly IdempotentUse[]): Promise<string[]> {
+    if (uses.length === 0) return [];
+    const shape = {
+      principal: 'text',
+      operation: 'text',
+      key: 'text',
+      fingerprint: 'bytea',
+      resource: 'uuid',
+    } as const;
+    // One order for all, so that two groups that claim the same keys cannot deadlock.
+    const ordered = [...uses].sort((a, b) => (placeOf(a) < placeOf(b) ? -1 : 1));
+    const { from, values } = columns(ordered, shape);
+    await tx.query(
+      `INSERT INTO idempotency_key (principal, operation, key, fingerprint, resource)
+       SELECT principal, operation, key, fingerprint, resource FROM ${from} ON CONFLICT DO NOTHING`,
+      values,
+    );
+    const rows: IdempotentUse[] = await tx.query(
+      `SELECT k.* FROM idempotency_key k JOIN ${from} ON k.principal = item.principal AND k.operation = item.operation AND k.key = item.key`,
+      values,
+    );
+    const held = new Map(rows.map((row) => [placeOf(row), row]));
+    return uses.map((use) => held.get(placeOf(use))?.resource ?? use.resource);
+  }
+
+  /** Refuses a key that was used with another body. */
+  async assertSameBody(use: IdempotentUse, tx: EntityManager = this.db.manager): Promise<void> {
+    const rows: { fingerprint: Buffer }[] = await tx.query(
+      `SELECT fingerprint FROM idempotency_key WHERE principal = $1 AND operation = $2 AND key = $3`,
+      [use.principal, use.operation, use.key],
+    );
+    if (rows[0]?.fingerprint.equals(use.fingerprint) === false) {
+      throw new Problem(
+        'refused',
+        'idempotency.other-body',
+        'This Idempotency-Key was used with another body; take a new key.',
+      );
+    }
+  }
+
+  /** Forgets keys older than 24 hours. */
+  async expire(tx: EntityManager): Promise<void> {
+    await tx.query(`DELETE FROM idempotency_key WHERE created_at < now() - interval '24 hours'`);
+  }
+}
+
+function placeOf({ principal, operation, key }: IdempotentUse): string {
+  return `${principal} ${operation} ${key}`;
+}
+
+/** SHA-256 over JSON with sorted members, so that the order in which a client writes them does not matter. */
+function fingerprintOf(body: unknown): Buffer {
+  const canonical = JSON.stringify(body, (_name, value: unknown) =>
+    typeof value === 'object' && value !== null && !Array.isArray(value)
+      ? Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+      : value,
+  );
+  return createHash('sha256')
+    .update(canonical ?? '')
+    .digest();
+}

@@ -1,0 +1,42 @@
+import { ConsoleLogger } from '@nestjs/common';
+import type { Config, LogLevel } from '../config/config.js';
+
+const LEVELS: Record<LogLevel, ('debug' | 'log' | 'warn' | 'error' | 'fatal')[]> = {
+  debug: ['debug', 'log', 'warn', 'error', 'fatal'],
+  log: ['log', 'warn', 'error', 'fatal'],
+  warn: ['warn', 'error', 'fatal'],
+  error: ['error', 'fatal'],
+};
+
+/** API keys, bearer tokens and passwords in URLs, wherever they turn up in a text. */
+const SECRETS: readonly [RegExp, string][] = [
+  [/\bsw_[0-9A-Za-z]+_[0-9A-Za-z]+/g, 'sw_***'],
+  [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, 'eyJ***'],
+  [/(Bearer|Basic)\s+[\w.~+/=-]+/gi, '$1 ***'],
+  [/(\w+:\/\/[^\s:/@]*):[^\s@/]+@/g, '$1:***@'],
+];
+
+export function withoutSecrets(text: string): string {
+  return SECRETS.reduce((clean, [pattern, instead]) => clean.replace(pattern, instead), text);
+}
+
+/** JSON lines in prod, readable lines in dev; the last line of defence against a secret in a log. */
+export class StructuredLogger extends ConsoleLogger {
+  constructor(config: Config) {
+    super({
+      json: config.isProd,
+      colors: !config.isProd && process.stdout.isTTY,
+      logLevels: LEVELS[config.logLevel],
+      flattenParams: true,
+    });
+  }
+
+  protected override formatMessage(...args: Parameters<ConsoleLogger['formatMessage']>): string {
+    return withoutSecrets(super.formatMessage(...args));
+  }
+
+  protected override printAsJson(message: unknown, options: Parameters<ConsoleLogger['printAsJson']>[1]): void {
+    const clean: unknown = typeof message === 'string' ? withoutSecrets(message) : message;
+    super.printAsJson(clean, options);
+  }
+}

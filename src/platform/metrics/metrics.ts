@@ -1,0 +1,51 @@
+import { Injectable } from '@nestjs/common';
+import { Counter, Gauge, Histogram, Registry, collectDefaultMetrics } from 'prom-client';
+
+/** What Prometheus reads. Each name is explained by its help text. */
+@Injectable()
+export class Metrics {
+  readonly registry = new Registry();
+
+  readonly http = new Histogram({
+    name: 'sealwright_http_request_duration_seconds',
+    help: 'Time to answer HTTP requests',
+    labelNames: ['method', 'route', 'status'],
+    buckets: [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30],
+    registers: [this.registry],
+  });
+
+  readonly hsmSign = new Histogram({
+    name: 'sealwright_hsm_sign_duration_seconds',
+    help: 'Time from asking the key process to a verified signature',
+    labelNames: ['type', 'outcome'],
+    buckets: [0.0005, 0.001, 0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5],
+    registers: [this.registry],
+  });
+
+  readonly settled = new Counter({
+    name: 'sealwright_signing_requests_total',
+    help: 'Signing requests that this process ended, by outcome and way',
+    labelNames: ['outcome', 'way'],
+    registers: [this.registry],
+  });
+
+  readonly queueReachable = new Gauge({
+    name: 'sealwright_queue_reachable',
+    help: '1 while Redis answers; at 0 the workers poll PostgreSQL',
+    registers: [this.registry],
+  });
+
+  constructor() {
+    collectDefaultMetrics({ register: this.registry, prefix: 'sealwright_' });
+  }
+
+  /** Adds a gauge that is read when it is scraped. */
+  gauge(name: string, help: string, read: () => number): void {
+    const gauge: Gauge = new Gauge({
+      name: `sealwright_${name}`,
+      help,
+      registers: [this.registry],
+      collect: () => gauge.set(read()),
+    });
+  }
+}

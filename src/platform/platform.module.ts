@@ -1,0 +1,21 @@
+import { Global, Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ConfigModule } from './config/config.module.js';
+import { DatabaseModule } from './database/database.module.js';
+import { EventBus } from './events/events.js';
+import { Cursors } from './http/page.js';
+import { IdempotencyKey } from './idempotency/idempotency-key.entity.js';
+import { IdempotencyKeys } from './idempotency/idempotency-keys.js';
+import { Metrics } from './metrics/metrics.js';
+import { OutboxMessage } from './outbox/outbox-message.entity.js';
+import { Outbox } from './outbox/outbox.js';
+import { Clock } from './time/clock.js';
+
+/** The floor that every module stands on. */
+@Global()
+@Module({
+  imports: [ConfigModule, DatabaseModule, TypeOrmModule.forFeature([IdempotencyKey, OutboxMessage])],
+  providers: [Clock, Cursors, EventBus, IdempotencyKeys, Metrics, Outbox],
+  exports: [Clock, Cursors, EventBus, IdempotencyKeys, Metrics, Outbox],
+})
+export class PlatformModule {}

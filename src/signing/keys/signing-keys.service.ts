@@ -1,0 +1,138 @@
+import { Injectable } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import { DataSource, type EntityManager } from 'typeorm';
+import { type Actor, AuditService, type NewEntry } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { type GeneratedKey, type KeyType, KeyVault } from '../../hsm/key-vault.js';
+import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
+import { statesBefore } from './signing-key-state.js';
+import { SigningKeyVersion } from './signing-key-version.entity.js';
+import { SigningKey } from './signing-key.entity.js';
+
+export interface NewSigningKey {
+  readonly name: string;
+  readonly type: KeyType;
+}
+
+/** How long a key may be in the making before its maker counts as dead. */
+const ABANDONED_AFTER = '5 minutes';
+
+/** Makes signing keys in the HSM. */
+@Injectable()
+export class SigningKeysService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly vault: KeyVault,
+    private readonly audit: AuditService,
+    private readonly idempotency: IdempotencyKeys,
+    private readonly reader: SigningKeyReader,
+  ) {}
+
+  /**
+   * Generates a key pair in the HSM. The row is committed first, so that nothing is in the token that no row explains;
+   * the key counts only when the token's own account of it was stored.
+   */
+  async create(caller: Caller, order: NewSigningKey, use?: IdempotentUse): Promise<SigningKeyWithVersion> {
+    const id = use?.resource ?? newId();
+    const ckaId = randomBytes(16);
+    const resource = await this.reserve(caller, { ...order, id, ckaId }, use);
+    if (resource !== id) return this.reader.get(resource);
+    try {
+      const generated = await this.vault.generate({ ckaId, label: `sealwright ${order.name} v1`, type: order.type });
+      await this.activate(caller, id, generated);
+    } catch (error) {
+      await this.fail(caller, caller.origin.requestId, [id]);
+      throw error;
+    }
+    return this.reader.get(id);
+  }
+
+  /** Ends keys whose maker died on the way; their names are free again. */
+  async failAbandoned(): Promise<void> {
+    const rows = await this.db
+      .createQueryBuilder(SigningKey, 'key')
+      .where(`key.state = 'GENERATING' AND key.createdAt < now() - interval '${ABANDONED_AFTER}'`)
+      .getMany();
+    const actor = { kind: 'system', id: 'schedule', name: 'schedule' } as const;
+    if (rows.length > 0) {
+      await this.fail(
+        actor,
+        'schedule',
+        rows.map(({ id }) => id),
+      );
+    }
+  }
+
+  private async reserve(
+    caller: Caller,
+    order: NewSigningKey & { id: string; ckaId: Buffer },
+    use: IdempotentUse | undefined,
+  ): Promise<string> {
+    const { id, name, type, ckaId } = order;
+    try {
+      return await this.db.transaction(async (tx) => {
+        const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
+        if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
+        if (resource !== id) return resource;
+        await tx.insert(SigningKey, { id, name, type, state: 'GENERATING', version: 1, ownerId: caller.ownerId });
+        await tx.insert(SigningKeyVersion, { keyId: id, version: 1, ckaId });
+        await this.audit.append(tx, [
+          entry('signing-key.requested', caller, caller.origin.requestId, id, { name, type }),
+        ]);
+        return id;
+      });
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      const errors = [{ pointer: '/name', detail: 'is taken' }];
+      throw new Problem('conflict', 'signing-key.name-taken', `There is a signing key named "${name}" already.`, {
+        errors,
+      });
+    }
+  }
+
+  private async activate(caller: Caller, id: string, { publicKey, evidence }: GeneratedKey): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      await this.move(tx, [id], 'ACTIVE');
+      await tx.update(SigningKeyVersion, { keyId: id, version: 1 }, { publicKey, evidence });
+      await this.audit.append(tx, [
+        entry('signing-key.generated', caller, caller.origin.requestId, id, { ...evidence }),
+      ]);
+    });
+  }
+
+  private async fail(actor: Actor, correlation: string, ids: string[]): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const moved = await this.move(tx, ids, 'FAILED');
+      const entries = moved.map((id): NewEntry => ({
+        ...entry('signing-key.failed', actor, correlation, id, {}),
+        outcome: 'failed',
+      }));
+      await this.audit.append(tx, entries);
+    });
+  }
+
+  private async move(tx: EntityManager, ids: string[], next: 'ACTIVE' | 'FAILED'): Promise<string[]> {
+    const [rows]: [{ id: string }[], number] = await tx.query(
+      `UPDATE signing_key SET state = $1 WHERE id = ANY($2::uuid[]) AND state = ANY($3) RETURNING id`,
+      [next, ids, statesBefore(next)],
+    );
+    if (next === 'ACTIVE' && rows.length !== ids.length) {
+      throw new Problem('conflict', 'signing-key.abandoned', 'The key took too long to make and was given up.');
+    }
+    return rows.map(({ id }) => id);
+  }
+}
+
+function entry(
+  action: string,
+  actor: Actor & { origin?: { address: string } },
+  correlation: string,
+  id: string,
+  detail: Record<string, unknown>,
+): NewEntry {
+  return { action, actor, target: { kind: 'signing-key', id }, correlation, source: actor.origin?.address, detail };
+}

@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import { KeyVault } from '../../hsm/key-vault.js';
+import { EventBus } from '../../platform/events/events.js';
+import { Problem } from '../../platform/http/problem.js';
+import { Metrics } from '../../platform/metrics/metrics.js';
+import { SigningKeyReader } from '../keys/signing-key.reader.js';
+import { backoffMs, MOST_STRIKES } from './signing-limits.js';
+import type { Claimed } from './signing-claims.js';
+import { type Outcome, SigningLedger } from './signing-ledger.js';
+
+export type Way = 'sync' | 'async';
+
+/** One attempt at a request whose intent is committed: asks the HSM, then records what came of it. */
+@Injectable()
+export class SigningAttempts {
+  constructor(
+    private readonly ledger: SigningLedger,
+    private readonly vault: KeyVault,
+    private readonly keys: SigningKeyReader,
+    private readonly events: EventBus,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /** The outcome, or undefined when it came too late to count. */
+  async attempt(request: Claimed, way: Way): Promise<Outcome | undefined> {
+    const outcome = await this.ask(request);
+    const counted = await this.ledger.settle(request, outcome);
+    if (!counted) return undefined;
+    if (outcome.kind !== 'RELEASED') {
+      this.metrics.settled.inc({ outcome: outcome.kind, way });
+      this.events.emit('signing.settled', { requestId: request.id });
+    }
+    return outcome;
+  }
+
+  private async ask({ digest, algorithm, scheme, keyId, keyVersion, strikes }: Claimed): Promise<Outcome> {
+    const started = performance.now();
+    let type = 'none';
+    let outcome: Outcome;
+    try {
+      const key = await this.keys.toSignWith(keyId, keyVersion);
+      type = key.type;
+      outcome = { kind: 'SIGNED', signature: await this.vault.sign({ key, scheme, algorithm, digest }) };
+    } catch (error) {
+      outcome = outcomeOf(error, strikes);
+    }
+    this.metrics.hsmSign.observe({ type, outcome: outcome.kind }, (performance.now() - started) / 1000);
+    return outcome;
+  }
+}
+
+/** What cannot succeed ends now; what may succeed is tried again, up to the cap. Anything unforeseen counts as the latter. */
+function outcomeOf(error: unknown, strikes: number): Outcome {
+  const problem =
+    error instanceof Problem
+      ? error
+      : new Problem('unavailable', 'signing.internal', 'The attempt failed on our side.', { cause: error });
+  const { code, message: detail } = problem;
+  const passing = problem.kind === 'unavailable' || problem.kind === 'overloaded';
+  if (!passing || strikes + 1 >= MOST_STRIKES) return { kind: 'FAILED', code, detail };
+  return { kind: 'RELEASED', code, retryInMs: backoffMs(strikes + 1) };
+}

@@ -1,0 +1,127 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import { Config } from '../../platform/config/config.js';
+import { leaseMs, MOST_STRIKES, WORKER_ID } from './signing-limits.js';
+import { BACKGROUND } from './signing-ledger.js';
+import type { SigningRequest } from './signing-request.entity.js';
+import { statusesBefore } from './signing-status.js';
+
+/** What an attempt needs to know of its request. */
+export type Claimed = Pick<
+  SigningRequest,
+  'id' | 'attempt' | 'strikes' | 'digest' | 'algorithm' | 'scheme' | 'keyId' | 'keyVersion' | 'keyName'
+>;
+
+interface Reclaimed {
+  readonly id: string;
+  readonly attempt: number;
+  readonly status: 'QUEUED' | 'FAILED';
+}
+
+const CLAIMED = `r.id, r.attempt, r.strikes, r.digest, r.algorithm, r.scheme, r.key_id AS "keyId", r.key_version AS "keyVersion", r.key_name AS "keyName"`;
+
+/** How background work gets its requests, and how it gets them back from the dead. All times are the database's. */
+@Injectable()
+export class SigningClaims {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly config: Config,
+  ) {}
+
+  /** Claims what still waits among these requests. Two workers that hear the same bell share them without waiting for each other. */
+  claim(requestIds: readonly string[]): Promise<Claimed[]> {
+    return this.take('id = ANY($4::uuid[])', 'id', [requestIds]);
+  }
+
+  /** Claims what waits although no bell was answered, oldest first; with `everything`, also what a bell may still ring for. */
+  claimOverdue(most: number, everything: boolean): Promise<Claimed[]> {
+    const due = everything ? '(sweep_at <= now() OR attempt = 0)' : 'sweep_at <= now()';
+    return this.take(due, 'sweep_at', [], most);
+  }
+
+  /**
+   * Takes requests away from processes that did not come back within their lease. Whether the HSM signed is not known,
+   * so the entry says just that; should the late process return, its outcome is fenced off.
+   */
+  async reclaim(): Promise<number> {
+    return this.db.transaction(async (tx) => {
+      const [rows]: [Reclaimed[], number] = await tx.query(
+        `UPDATE signing_request r SET strikes = strikes + 1, worker = NULL, lease_until = NULL, sweep_at = now(),
+           status = CASE WHEN strikes + 1 >= $1 THEN 'FAILED' ELSE 'QUEUED' END,
+           failure_code = CASE WHEN strikes + 1 >= $1 THEN 'signing.worker-lost' END,
+           failure_detail = CASE WHEN strikes + 1 >= $1 THEN 'Every process that tried to sign this stopped on the way.' END,
+           finished_at = CASE WHEN strikes + 1 >= $1 THEN now() END
+         WHERE id IN (SELECT id FROM signing_request WHERE status = 'PROCESSING' AND lease_until < now()
+                      ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED)
+         RETURNING r.id, r.attempt, r.status`,
+        [MOST_STRIKES],
+      );
+      await this.audit.append(
+        tx,
+        rows.map(({ id, attempt, status }) => ({
+          action: status === 'FAILED' ? 'signing.failed' : 'signing.outcome-unknown',
+          outcome: 'failed',
+          actor: BACKGROUND,
+          target: { kind: 'signing-request', id },
+          correlation: id,
+          detail: { from: 'PROCESSING', to: status, attempt, code: 'signing.worker-lost' },
+        })),
+      );
+      return rows.length;
+    });
+  }
+
+  /** Ends what could not be signed for longer than SVC_SIGNING_MAX_AGE_HOURS: nobody waits for it any more. */
+  async expire(): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const [rows]: [{ id: string }[], number] = await tx.query(
+        `UPDATE signing_request SET status = 'FAILED', failure_code = 'signing.expired', finished_at = now(),
+           failure_detail = 'The request could not be signed within ' || $1::int || ' hours.'
+         WHERE id IN (SELECT id FROM signing_request WHERE status = 'QUEUED' AND created_at < now() - $1::int * interval '1 hour'
+                      ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED)
+         RETURNING id`,
+        [this.config.signingMaxAgeHours],
+      );
+      await this.audit.append(
+        tx,
+        rows.map(({ id }) => ({
+          action: 'signing.failed',
+          outcome: 'failed',
+          actor: BACKGROUND,
+          target: { kind: 'signing-request', id },
+          correlation: id,
+          detail: { from: 'QUEUED', to: 'FAILED', code: 'signing.expired' },
+        })),
+      );
+    });
+  }
+
+  private take(which: string, order: string, parameters: unknown[], most = 1000): Promise<Claimed[]> {
+    return this.db.transaction(async (tx) => {
+      const [rows]: [Claimed[], number] = await tx.query(
+        `UPDATE signing_request r SET status = 'PROCESSING', attempt = attempt + 1, worker = $1, lease_until = now() + $2 * interval '1 ms'
+         WHERE id IN (SELECT id FROM signing_request WHERE status = ANY($3) AND ${which}
+                      ORDER BY ${order} LIMIT ${Math.trunc(most)} FOR UPDATE SKIP LOCKED)
+         RETURNING ${CLAIMED}`,
+        [WORKER_ID, leaseMs(this.config), statusesBefore('PROCESSING'), ...parameters],
+      );
+      await this.recordIntents(tx, rows);
+      return rows;
+    });
+  }
+
+  private recordIntents(tx: EntityManager, rows: Claimed[]): Promise<void> {
+    return this.audit.append(
+      tx,
+      rows.map(({ id, attempt }) => ({
+        action: 'signing.claimed',
+        actor: BACKGROUND,
+        target: { kind: 'signing-request', id },
+        correlation: id,
+        detail: { from: 'QUEUED', to: 'PROCESSING', attempt },
+      })),
+    );
+  }
+}

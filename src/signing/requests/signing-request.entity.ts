@@ -1,0 +1,96 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
+import type { SigningStatus } from './signing-status.js';
+
+export const SIGNATURE_FORMATS = ['raw'] as const;
+export type SignatureFormat = (typeof SIGNATURE_FORMATS)[number];
+
+/**
+ * A request for a signature, whichever way it came. Changed only by the compare-and-set statements of signing-ledger.ts.
+ * A row in PROCESSING is the intent: it was committed before the HSM was asked.
+ */
+@Entity('signing_request')
+@Index('signing_request_queued', ['sweepAt'], { where: `status = 'QUEUED'` })
+@Index('signing_request_processing', ['leaseUntil'], { where: `status = 'PROCESSING'` })
+@Index('signing_request_owner', ['ownerId', 'id'])
+export class SigningRequest {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text')
+  status: SigningStatus;
+
+  @Column('bytea')
+  digest: Buffer;
+
+  @Column('text')
+  algorithm: DigestAlgorithm;
+
+  @Column('text')
+  scheme: SignatureScheme;
+
+  @Column('text')
+  format: SignatureFormat;
+
+  @Column('uuid')
+  keyId: string;
+
+  @Column('text')
+  keyName: string;
+
+  @Column('int')
+  keyVersion: number;
+
+  @Column('jsonb', { default: {} })
+  metadata: Record<string, unknown>;
+
+  /** The caller's own name for it. */
+  @Column('text', { nullable: true })
+  reference: string | null;
+
+  /** The person behind the request. */
+  @Column('text')
+  ownerId: string;
+
+  /** Who called: a user or an API key. */
+  @Column('text')
+  requestedBy: string;
+
+  /** X-Request-Id of the call. */
+  @Column('text')
+  correlation: string;
+
+  /** Counts the moves to PROCESSING. With `worker` it fences off whoever comes late. */
+  @Column('int', { default: 0 })
+  attempt: number;
+
+  /** Attempts that ended badly; the cap is on these. */
+  @Column('int', { default: 0 })
+  strikes: number;
+
+  /** The process that works on it. */
+  @Column('uuid', { nullable: true })
+  worker: string | null;
+
+  @Column('timestamptz', { nullable: true })
+  leaseUntil: Date | null;
+
+  /** From then on the sweep takes it, should no doorbell have rung. */
+  @Column('timestamptz', { default: () => 'now()' })
+  sweepAt: Date;
+
+  @Column('bytea', { nullable: true })
+  signature: Buffer | null;
+
+  @Column('text', { nullable: true })
+  failureCode: string | null;
+
+  @Column('text', { nullable: true })
+  failureDetail: string | null;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  @Column('timestamptz', { nullable: true })
+  finishedAt: Date | null;
+}

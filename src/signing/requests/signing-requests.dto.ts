@@ -1,0 +1,157 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import { IsBoolean, IsIn, IsInt, IsObject, IsOptional, IsString, Length, Max, MaxLength, Min } from 'class-validator';
+import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
+import { type Page, PageQuery } from '../../platform/http/page.js';
+import { JsonAtMost } from '../../platform/http/json-at-most.js';
+import type { SigningOrder } from './signing.service.js';
+import { SIGNATURE_FORMATS, type SignatureFormat, type SigningRequest } from './signing-request.entity.js';
+import { SIGNING_STATUSES, type SigningStatus } from './signing-status.js';
+
+export class SignDigestBody {
+  /** Base64 of the binary hash value, not of a hex string. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  @IsString()
+  @MaxLength(128)
+  digest: string;
+
+  /** Digest algorithm; SHA-256 and sha2-256 are understood too. */
+  @ApiProperty({ enum: Object.keys(DIGEST_BYTES), required: false, default: 'sha256' })
+  @IsOptional()
+  @IsString()
+  @MaxLength(16)
+  algorithm?: string = 'sha256';
+
+  /** Free-form descriptive data, up to 8 KB; `filename` names the artifact. */
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
+  @IsOptional()
+  @IsObject()
+  @JsonAtMost(8192)
+  metadata?: Record<string, unknown>;
+
+  /** true: answer 202 at once and sign in the background. */
+  @IsOptional()
+  @IsBoolean()
+  async?: boolean = false;
+
+  /** Name or id of the signing key; the configured key when absent. @example default */
+  @IsOptional()
+  @IsString()
+  @Length(1, 64)
+  key?: string;
+
+  /** Signature scheme; PKCS #1 v1.5 for RSA keys and DER for EC keys when absent. */
+  @ApiProperty({ enum: SCHEMES, required: false })
+  @IsOptional()
+  @IsIn(SCHEMES)
+  scheme?: SignatureScheme;
+
+  /** What the signature is wrapped in; raw is the bare signature. */
+  @ApiProperty({ enum: SIGNATURE_FORMATS, required: false, default: 'raw' })
+  @IsOptional()
+  @IsIn(SIGNATURE_FORMATS)
+  format?: SignatureFormat = 'raw';
+
+  /** Your own name for the request, echoed in every answer. @example build-4711 */
+  @IsOptional()
+  @IsString()
+  @Length(1, 200)
+  reference?: string;
+
+  toOrder(idempotencyKey: string | undefined): SigningOrder {
+    return {
+      digest: this.digest,
+      algorithm: this.algorithm ?? 'sha256',
+      key: this.key,
+      scheme: this.scheme,
+      format: this.format ?? 'raw',
+      metadata: this.metadata ?? {},
+      reference: this.reference ?? null,
+      background: this.async ?? false,
+      idempotencyKey,
+    };
+  }
+}
+
+export class SigningRequestsQuery extends PageQuery {
+  @ApiProperty({ enum: SIGNING_STATUSES, required: false })
+  @IsOptional()
+  @IsIn(SIGNING_STATUSES)
+  status?: SigningStatus;
+}
+
+export class WaitQuery {
+  /** Seconds to wait for a final status before answering. */
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  @Min(0)
+  @Max(30)
+  wait?: number;
+}
+
+export class KeyUsedView {
+  id: string;
+  /** @example default */
+  name: string;
+  /** @example 1 */
+  version: number;
+}
+
+export class SigningFailureView {
+  /** @example hsm.unavailable */
+  code: string;
+  detail: string;
+}
+
+export class SigningRequestView {
+  requestId: string;
+  @ApiProperty({ enum: SIGNING_STATUSES })
+  status: SigningStatus;
+  /** Base64; present when SIGNED. */
+  signature?: string;
+  @ApiProperty({ enum: Object.keys(DIGEST_BYTES) })
+  algorithm: string;
+  @ApiProperty({ enum: SCHEMES })
+  scheme: SignatureScheme;
+  @ApiProperty({ enum: SIGNATURE_FORMATS })
+  format: SignatureFormat;
+  key: KeyUsedView;
+  /** Base64 of the hash value. */
+  digest: string;
+  @ApiProperty({ type: 'object', additionalProperties: true })
+  metadata: Record<string, unknown>;
+  reference?: string;
+  /** Present when FAILED. */
+  failure?: SigningFailureView;
+  createdAt: Date;
+  finishedAt?: Date;
+
+  static of(request: SigningRequest): SigningRequestView {
+    const { id: requestId, status, algorithm, scheme, format, metadata, createdAt } = request;
+    return {
+      requestId,
+      status,
+      signature: request.signature?.toString('base64'),
+      algorithm,
+      scheme,
+      format,
+      key: { id: request.keyId, name: request.keyName, version: request.keyVersion },
+      digest: request.digest.toString('base64'),
+      metadata,
+      reference: request.reference ?? undefined,
+      failure:
+        request.failureCode === null ? undefined : { code: request.failureCode, detail: request.failureDetail ?? '' },
+      createdAt,
+      finishedAt: request.finishedAt ?? undefined,
+    };
+  }
+}
+
+export class SigningRequestPage {
+  items: SigningRequestView[];
+  nextCursor: string | null;
+
+  static of(page: Page<SigningRequest>): SigningRequestPage {
+    return { items: page.items.map((request) => SigningRequestView.of(request)), nextCursor: page.nextCursor };
+  }
+}

@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Caller } from '../../auth/caller.js';
+import { mayDo } from '../../auth/scopes.js';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import { SettledRequests } from './settled-requests.js';
+import { SigningRequest } from './signing-request.entity.js';
+import { isFinal, type SigningStatus } from './signing-status.js';
+
+/** Finds signing requests for those who may see them. */
+@Injectable()
+export class SigningRequestsReader {
+  constructor(
+    private readonly db: DataSource,
+    private readonly settled: SettledRequests,
+    private readonly cursors: Cursors,
+  ) {}
+
+  /** Waits up to `seconds` for the request to become final. */
+  async find(caller: Caller, id: string, seconds = 0): Promise<SigningRequest> {
+    const request = await this.read(caller, id);
+    if (seconds === 0 || isFinal(request.status)) return request;
+    await this.settled.wait(id, seconds);
+    return this.read(caller, id);
+  }
+
+  /** The caller's requests, newest first; those who read the audit log see everybody's. */
+  async list(caller: Caller, filter: PageQuery & { status?: SigningStatus }): Promise<Page<SigningRequest>> {
+    const { limit = DEFAULT_LIMIT, cursor, status } = filter;
+    const list = `signing-requests ${status ?? ''}`;
+    const [before] = this.cursors.read(list, cursor) ?? [];
+    const query = this.db
+      .createQueryBuilder(SigningRequest, 'request')
+      .orderBy('request.id', 'DESC')
+      .take(limit + 1);
+    if (!seesAll(caller)) query.andWhere('request.ownerId = :owner', { owner: caller.ownerId });
+    if (status !== undefined) query.andWhere('request.status = :status', { status });
+    if (before !== undefined) query.andWhere('request.id < :before', { before });
+    return this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
+  }
+
+  private async read(caller: Caller, id: string): Promise<SigningRequest> {
+    const request = await this.db.manager.findOneBy(SigningRequest, { id });
+    if (request !== null && (request.ownerId === caller.ownerId || seesAll(caller))) return request;
+    throw new Problem('missing', 'signing-request.missing', 'There is no signing request with this id among yours.');
+  }
+}
+
+function seesAll(caller: Caller): boolean {
+  return mayDo(caller.scopes, 'audit:read');
+}

@@ -1,0 +1,63 @@
+import { Body, Controller, Get, Headers, HttpStatus, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import {
+  SignDigestBody,
+  SigningRequestPage,
+  SigningRequestsQuery,
+  SigningRequestView,
+  WaitQuery,
+} from './signing-requests.dto.js';
+import { SigningRequestsReader } from './signing-requests.reader.js';
+import { SigningService } from './signing.service.js';
+
+@ApiTags('Signing')
+@Controller('api/v1/sign')
+export class SigningController {
+  constructor(
+    private readonly signing: SigningService,
+    private readonly requests: SigningRequestsReader,
+  ) {}
+
+  /** Signs a digest: 200 with the signature, or 202 with a request to poll. */
+  @Post('digest')
+  @Needs('sign:digest')
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiOkResponse({ type: SigningRequestView, description: 'Signed' })
+  @ApiAcceptedResponse({ type: SigningRequestView, description: 'Accepted; poll the Location' })
+  async signDigest(
+    @TheCaller() caller: Caller,
+    @Body() body: SignDigestBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<SigningRequestView> {
+    const request = await this.signing.submit(caller, body.toOrder(key));
+    void reply.header('location', `/api/v1/sign/requests/${request.id}`);
+    void reply.status(request.status === 'SIGNED' ? HttpStatus.OK : HttpStatus.ACCEPTED);
+    return SigningRequestView.of(request);
+  }
+
+  /** Lists your signing requests, newest first. */
+  @Get('requests')
+  @Needs('sign:read')
+  async listSigningRequests(
+    @TheCaller() caller: Caller,
+    @Query() query: SigningRequestsQuery,
+  ): Promise<SigningRequestPage> {
+    return SigningRequestPage.of(await this.requests.list(caller, query));
+  }
+
+  /** Shows a signing request; with `wait`, as soon as it is final. */
+  @Get('requests/:id')
+  @Needs('sign:read')
+  async getSigningRequest(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Query() { wait }: WaitQuery,
+  ): Promise<SigningRequestView> {
+    return SigningRequestView.of(await this.requests.find(caller, id, wait));
+  }
+}

@@ -1,0 +1,54 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { QueueHealth } from '../../platform/queue/queue-health.js';
+import { SigningKeysService } from '../keys/signing-keys.service.js';
+import { SigningClaims } from './signing-claims.js';
+import { SigningExecutor } from './signing-executor.js';
+
+/** Finds what fell through: requests of dead processes, bells that never rang, keys whose maker died. */
+@Injectable()
+export class SigningSchedule {
+  private readonly logger = new Logger(SigningSchedule.name);
+  private readonly busy = new Set<string>();
+
+  constructor(
+    private readonly claims: SigningClaims,
+    private readonly executor: SigningExecutor,
+    private readonly keys: SigningKeysService,
+    private readonly queue: QueueHealth,
+  ) {}
+
+  /** With Redis gone this is how requests are found, so it looks often. */
+  @Interval(250)
+  sweepWithoutQueue(): Promise<void> {
+    return this.once('sweep', async () => {
+      if (!this.queue.reachable) await this.executor.sweep(true);
+    });
+  }
+
+  @Interval(1000)
+  sweep(): Promise<void> {
+    return this.once('sweep', async () => {
+      const back = await this.claims.reclaim();
+      const late = await this.executor.sweep(!this.queue.reachable);
+      if (back + late > 0) this.logger.log('picked up what was left behind', { reclaimed: back, late });
+    });
+  }
+
+  @Interval(60_000)
+  endWhatIsTooOld(): Promise<void> {
+    return this.once('expire', async () => {
+      await this.claims.expire();
+      await this.keys.failAbandoned();
+    });
+  }
+
+  /** A run that takes longer than its interval is not joined by a second one. */
+  private async once(name: string, work: () => Promise<void>): Promise<void> {
+    if (this.busy.has(name)) return;
+    this.busy.add(name);
+    await work()
+      .catch((error: unknown) => this.logger.warn(`${name} failed and will be repeated: ${String(error)}`))
+      .finally(() => this.busy.delete(name));
+  }
+}

@@ -1,0 +1,54 @@
+import { BullModule } from '@nestjs/bull';
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { HsmModule } from '../hsm/hsm.module.js';
+import { QueueModule } from '../platform/queue/queue.module.js';
+import { SigningKeyReader } from './keys/signing-key.reader.js';
+import { SigningKeyVersion } from './keys/signing-key-version.entity.js';
+import { SigningKey } from './keys/signing-key.entity.js';
+import { SigningKeysController } from './keys/signing-keys.controller.js';
+import { SigningKeysService } from './keys/signing-keys.service.js';
+import { SettledRequests } from './requests/settled-requests.js';
+import { SigningAttempts } from './requests/signing-attempts.js';
+import { SigningClaims } from './requests/signing-claims.js';
+import { SigningExecutor } from './requests/signing-executor.js';
+import { SigningLedger } from './requests/signing-ledger.js';
+import { SigningRelay } from './requests/signing-relay.js';
+import { SigningRequest } from './requests/signing-request.entity.js';
+import { SigningRequestsReader } from './requests/signing-requests.reader.js';
+import { SigningController } from './requests/signing.controller.js';
+import { SigningProcessor } from './requests/signing.processor.js';
+import { SIGNING_QUEUE } from './requests/signing.queue.js';
+import { SigningSchedule } from './requests/signing.schedule.js';
+import { SigningService } from './requests/signing.service.js';
+
+@Module({
+  imports: [
+    HsmModule,
+    QueueModule,
+    BullModule.registerQueue({ name: SIGNING_QUEUE }),
+    TypeOrmModule.forFeature([SigningKey, SigningKeyVersion, SigningRequest]),
+  ],
+  controllers: [SigningController, SigningKeysController],
+  providers: [
+    SettledRequests,
+    SigningAttempts,
+    SigningClaims,
+    SigningExecutor,
+    SigningKeyReader,
+    SigningKeysService,
+    SigningLedger,
+    SigningRelay,
+    SigningRequestsReader,
+    SigningService,
+  ],
+  exports: [SigningExecutor, SigningClaims, SigningKeyReader, SigningKeysService, SigningService, BullModule],
+})
+export class SigningModule {}
+
+/** The background half: hears the doorbell and looks after what was left behind. */
+@Module({
+  imports: [SigningModule],
+  providers: [SigningProcessor, SigningSchedule],
+})
+export class SigningWorkerModule {}

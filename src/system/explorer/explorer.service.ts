@@ -1,0 +1,78 @@
+import { Injectable } from '@nestjs/common';
+import type { FastifyRequest } from 'fastify';
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, extname, join } from 'node:path';
+import { Credentials } from '../../auth/credentials.js';
+import { Config } from '../../platform/config/config.js';
+import { originOf } from '../../platform/http/origin.js';
+import { Problem } from '../../platform/http/problem.js';
+import { ApiDocument } from './api-document.js';
+
+const COOKIE = 'sealwright_explorer';
+const OWN = ['explorer.html', 'sign-in.html', 'explorer.js', 'sign-in.js', 'pages.css'];
+const LIBRARY = ['swagger-ui.css', 'swagger-ui-bundle.js', 'favicon-32x32.png'];
+const TYPES: Record<string, string> = {
+  '.css': 'text/css',
+  '.js': 'text/javascript',
+  '.png': 'image/png',
+  '.html': 'text/html',
+};
+
+/** Files and sign-in of the explorer. Its cookie reaches its own pages only, so it is no credential for the API. */
+@Injectable()
+export class ExplorerService {
+  private readonly own = join(import.meta.dirname, 'public');
+  private readonly library = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
+
+  constructor(
+    private readonly config: Config,
+    private readonly credentials: Credentials,
+    private readonly document: ApiDocument,
+  ) {}
+
+  /** True with a credential in the header or in the explorer's cookie. */
+  async admits(request: FastifyRequest): Promise<boolean> {
+    const cookie = /(?:^|;\s*)sealwright_explorer=([\w.-]+)/.exec(request.headers.cookie ?? '')?.[1];
+    const header = request.headers.authorization ?? (cookie === undefined ? undefined : `Bearer ${cookie}`);
+    return this.credentials.callerOf(header, originOf(request)).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  cookieFor(request: FastifyRequest): string {
+    const token = (request.headers.authorization ?? '').split(' ')[1] ?? '';
+    const secure = this.config.publicUrl.startsWith('https:') ? '; Secure' : '';
+    return `${COOKIE}=${token}; Path=/swagger-ui; Max-Age=${this.config.jwtExpirationHours * 3600}; HttpOnly; SameSite=Strict${secure}`;
+  }
+
+  description(): object {
+    return this.document.current;
+  }
+
+  ownFile(name: string): string {
+    return readFileSync(join(this.own, name), 'utf8');
+  }
+
+  /** One of the files that the pages load; anything else is not there. */
+  async file(name: string): Promise<{ bytes: Buffer; type: string }> {
+    const folder = OWN.includes(name) ? this.own : LIBRARY.includes(name) ? this.library : undefined;
+    if (folder === undefined) throw new Problem('missing', 'route.missing', 'There is nothing at this address.');
+    return { bytes: await readFile(join(folder, name)), type: TYPES[extname(name)] ?? 'application/octet-stream' };
+  }
+
+  /** Raw descriptions without a credential are for development. */
+  assertDevelopment(): void {
+    if (this.config.isProd) throw new Problem('missing', 'route.missing', 'There is nothing at this address.');
+  }
+
+  refusal(): Problem {
+    return new Problem(
+      'unauthenticated',
+      'auth.missing',
+      'Sign in at /swagger-ui/sign-in.html, or send "Authorization: Bearer …".',
+    );
+  }
+}

@@ -1,0 +1,69 @@
+import { Controller, Get, Header, Req, Res } from '@nestjs/common';
+import { ApiServiceUnavailableResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Needs, Public } from '../../auth/access.js';
+import { Credentials } from '../../auth/credentials.js';
+import { originOf } from '../../platform/http/origin.js';
+import { Metrics } from '../../platform/metrics/metrics.js';
+import { Health, Liveness, withoutDetails } from './health.dto.js';
+import { HealthService } from './health.service.js';
+
+@ApiTags('System')
+@Controller('actuator')
+export class HealthController {
+  constructor(
+    private readonly health: HealthService,
+    private readonly credentials: Credentials,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /** Tells whether the service can work: 200, or 503 when it cannot. Signed-in callers see why. */
+  @Get('health')
+  @Public()
+  @Header('cache-control', 'no-store')
+  @ApiServiceUnavailableResponse({ type: Health })
+  async getHealth(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): Promise<Health> {
+    const health = await this.health.read();
+    void reply.status(isServing(health) ? 200 : 503);
+    return (await this.isSignedIn(request)) ? health : withoutDetails(health);
+  }
+
+  /** Tells load balancers whether to send calls here. */
+  @Get('health/readiness')
+  @Public()
+  @Header('cache-control', 'no-store')
+  @ApiServiceUnavailableResponse({ type: Health })
+  async getReadiness(@Res({ passthrough: true }) reply: FastifyReply): Promise<Health> {
+    const health = await this.health.read();
+    void reply.status(isServing(health) ? 200 : 503);
+    return withoutDetails(health);
+  }
+
+  /** Tells supervisors that the process runs; asks nothing else. */
+  @Get('health/liveness')
+  @Public()
+  @Header('cache-control', 'no-store')
+  getLiveness(): Liveness {
+    return { status: 'UP' };
+  }
+
+  /** Shows the metrics of this process in Prometheus' text format. */
+  @Get('prometheus')
+  @Needs('system:read')
+  @Header('content-type', 'text/plain; version=0.0.4; charset=utf-8')
+  getMetrics(): Promise<string> {
+    return this.metrics.registry.metrics();
+  }
+
+  private async isSignedIn(request: FastifyRequest): Promise<boolean> {
+    if (request.headers.authorization === undefined) return false;
+    return this.credentials.callerOf(request.headers.authorization, originOf(request)).then(
+      () => true,
+      () => false,
+    );
+  }
+}
+
+function isServing({ status }: Health): boolean {
+  return status === 'UP' || status === 'DEGRADED';
+}

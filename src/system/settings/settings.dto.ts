@@ -1,0 +1,33 @@
+import type { Config } from '../../platform/config/config.js';
+
+export class SettingsView {
+  profile: 'dev' | 'prod';
+  role: 'all' | 'api' | 'worker';
+  /** @example http://localhost:9090 */
+  publicUrl: string;
+  /** Origins that browsers may call from; empty in prod. */
+  corsOrigins: string[];
+  jwtExpirationHours: number;
+  /** Signing key for requests that name none. @example default */
+  defaultKey: string;
+  signingMaxAgeHours: number;
+  /** Label of the HSM token. @example sealwright */
+  tokenLabel: string;
+  hsmSessions: number;
+  hsmDeadlineMs: number;
+
+  static of(config: Config): SettingsView {
+    return {
+      profile: config.profile,
+      role: config.role,
+      publicUrl: config.publicUrl,
+      corsOrigins: config.isProd ? [] : config.corsOrigins,
+      jwtExpirationHours: config.jwtExpirationHours,
+      defaultKey: config.defaultKey,
+      signingMaxAgeHours: config.signingMaxAgeHours,
+      tokenLabel: config.pkcs11TokenLabel,
+      hsmSessions: config.pkcs11Sessions,
+      hsmDeadlineMs: config.pkcs11DeadlineMs,
+    };
+  }
+}

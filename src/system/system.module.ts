@@ -1,0 +1,17 @@
+import { Module } from '@nestjs/common';
+import { AuthModule } from '../auth/auth.module.js';
+import { HsmModule } from '../hsm/hsm.module.js';
+import { QueueModule } from '../platform/queue/queue.module.js';
+import { ApiDocument } from './explorer/api-document.js';
+import { ExplorerController } from './explorer/explorer.controller.js';
+import { ExplorerService } from './explorer/explorer.service.js';
+import { HealthController } from './health/health.controller.js';
+import { HealthService } from './health/health.service.js';
+import { SettingsController } from './settings/settings.controller.js';
+
+@Module({
+  imports: [AuthModule, HsmModule, QueueModule],
+  controllers: [ExplorerController, HealthController, SettingsController],
+  providers: [ApiDocument, ExplorerService, HealthService],
+})
+export class SystemModule {}

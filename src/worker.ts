@@ -1,0 +1,3 @@
+import { start, startWorker } from './start.js';
+
+await start(startWorker);

@@ -1,0 +1,68 @@
+import { execFileSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+
+/** A private SoftHSM token. `environment` must be in process.env of whoever starts the key process, see `useToken`. */
+export interface TestToken {
+  readonly directory: string;
+  /** Where SoftHSM keeps its tokens; move it away and the token is gone. */
+  readonly tokens: string;
+  readonly label: string;
+  readonly pinFile: string;
+  readonly environment: { readonly SOFTHSM2_CONF: string; readonly NODE_OPTIONS: string };
+  /** SVC_PKCS11_… */
+  readonly settings: Readonly<Record<string, string>>;
+  remove(): void;
+}
+
+const PIN = '918273';
+
+/**
+ * Node strips types from a .ts file but looks for the .js that its imports name; this finds the .ts beside it. It lets
+ * the key process run from source, as everything else does in these tests.
+ */
+const RESOLVE_SOURCES = `
+import { registerHooks } from 'node:module';
+registerHooks({
+  resolve(specifier, context, next) {
+    const relative = specifier.startsWith('.') && specifier.endsWith('.js') && context.parentURL?.endsWith('.ts');
+    return next(relative ? specifier.slice(0, -3) + '.ts' : specifier, context);
+  },
+});`;
+
+/** Initializes a token in a directory of its own (a new temporary one when none is given). */
+export function createToken(parent?: string): TestToken {
+  const directory = mkdtempSync(join(parent ?? tmpdir(), 'sealwright-hsm-'));
+  const tokens = join(directory, 'tokens');
+  const label = 'sealwright-test';
+  const conf = join(directory, 'softhsm2.conf');
+  const pinFile = join(directory, 'pin');
+  mkdirSync(tokens);
+  writeFileSync(conf, `directories.tokendir = ${tokens}\nobjectstore.backend = file\nlog.level = ERROR\n`);
+  writeFileSync(pinFile, `${PIN}\n`, { mode: 0o600 });
+  execFileSync('softhsm2-util', ['--init-token', '--free', '--label', label, '--pin', PIN, '--so-pin', '12345678'], {
+    env: { ...process.env, SOFTHSM2_CONF: conf },
+    stdio: 'pipe',
+  });
+  return {
+    directory,
+    tokens,
+    label,
+    pinFile,
+    environment: {
+      SOFTHSM2_CONF: conf,
+      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(RESOLVE_SOURCES)}`,
+    },
+    settings: {
+      SVC_PKCS11_TOKEN_LABEL: label,
+      SVC_PKCS11_PIN_FILE: pinFile,
+    },
+    remove: () => rmSync(directory, { recursive: true, force: true }),
+  };
+}
+
+/** Puts the token's environment into this process, whose children inherit it. */
+export function useToken(token: TestToken): void {
+  Object.assign(process.env, token.environment);
+}
