@@ -1,0 +1,40 @@
+import path from 'node:path';
+import { bold, dim, green, say, seconds } from './steps.mjs';
+
+/** What a newcomer needs to go on: where the console is, who may enter, and a first signature that openssl confirms. */
+export function showBanner({ url, demo, begun, data }) {
+  const here = (file) => path.relative(process.cwd(), path.join(data, file));
+  say();
+  say(`${green('Sealwright is up')} after ${seconds(Date.now() - begun)}`);
+  say();
+  say(`  Console         ${bold(url)}`);
+  if (demo.ADMIN_EMAIL) say(`  Administrator   ${demo.ADMIN_EMAIL}  ${demo.ADMIN_PASSWORD}`);
+  if (demo.API_KEY) say(`  API key         ${demo.API_KEY}`);
+  say(`  API explorer    ${url}/swagger-ui/index.html`);
+  if (demo.API_KEY) showFirstSignature(here('demo.env'));
+  say();
+  say(`  Data and secrets   ${here('')}/ ${dim('(remove it while stopped to start empty)')}`);
+  say(`  Full log           ${here('log/service.log')} ${dim('(this terminal shows its warnings and errors only)')}`);
+  say(`  Stop               Ctrl-C`);
+  say();
+}
+
+function showFirstSignature(file) {
+  const lines = [
+    `. ${file}`,
+    'curl -sS "$BASE_URL/api/v1/sign/digest" -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" \\',
+    '  -d "{\\"digest\\":\\"$(openssl dgst -sha256 -binary README.md | base64)\\"}" | tee signed.json',
+  ];
+  const check = [
+    'node -p \'JSON.parse(require("fs").readFileSync("signed.json")).signature\' | base64 -d > README.md.sig',
+    'curl -sS "$BASE_URL/api/v1/signing-keys" -H "Authorization: Bearer $API_KEY" \\',
+    '  | node -p \'JSON.parse(require("fs").readFileSync(0)).items.find((key) => key.name === "default").publicKey\' > key.pem',
+    'openssl dgst -sha256 -verify key.pem -signature README.md.sig README.md',
+  ];
+  say();
+  say(bold('  Sign a file of yours, in another terminal in this directory:'));
+  for (const line of lines) say(`    ${line}`);
+  say();
+  say(bold('  Verify it with openssl:'));
+  for (const line of check) say(`    ${line}`);
+}

@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { Failure } from './failure.mjs';
+import { bin, inRoot } from './project.mjs';
+import { run } from './run.mjs';
+
+const INPUTS = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json'];
+const STAMP = inRoot('dist/.built-from');
+
+/** Whether dist was built from these very sources. */
+export function isBuilt() {
+  return existsSync(inRoot('dist/main.js')) && existsSync(STAMP) && readFileSync(STAMP, 'utf8') === fingerprint();
+}
+
+/** Builds dist when the sources are not those that it was built from. Answers whether anything was to do. */
+export async function build() {
+  if (isBuilt()) return false;
+  const before = fingerprint();
+  const { code, output } = await run(bin('nest'), ['build']);
+  if (code !== 0)
+    throw new Failure('The build failed', 'The compiler says why above. See it again with: npm run build', output);
+  writeFileSync(STAMP, before);
+  return true;
+}
+
+/** By content, not by time: a fresh checkout or another branch gives files new times. */
+function fingerprint() {
+  const sources = readdirSync(inRoot('src'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && !entry.name.endsWith('.spec.ts'))
+    .map((entry) => path.join(entry.parentPath ?? entry.path, entry.name));
+  const hash = createHash('sha256');
+  for (const file of [...INPUTS.map((name) => inRoot(name)), ...sources.sort()]) {
+    hash.update(path.relative(inRoot(), file)).update('\0').update(readFileSync(file)).update('\0');
+  }
+  return hash.digest('hex');
+}

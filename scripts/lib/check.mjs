@@ -1,0 +1,58 @@
+import { CHECKS } from './check-steps.mjs';
+import { bold, green, red, say, seconds, showFailure, whileNotHalted, yellow } from './steps.mjs';
+
+/**
+ * Runs checks one after the other, each to its end whatever the others did, and prints the sum as `N passed, N failed`:
+ * every test counts, and so does every check that is not made of tests.
+ * @param {(typeof CHECKS)[string][]} checks
+ * @param {{ env: NodeJS.ProcessEnv, unchecked?: string[] }} context `unchecked` names promises that
+ * cannot be checked on this machine; skipped tests are added to them
+ * @returns {Promise<number>} exit code: 1 when something failed, or when CI has to leave a promise unchecked
+ */
+export async function runChecks(checks, { env, unchecked = [] }) {
+  const begun = performance.now();
+  const sum = { passed: 0, failed: 0 };
+  const names = [...unchecked];
+  const broken = [];
+  for (const check of checks) {
+    const { passed, failed, skipped } = await outcome(check, { env });
+    await whileNotHalted();
+    sum.passed += passed;
+    sum.failed += failed;
+    names.push(...skipped);
+    if (failed > 0) broken.push(check.title);
+  }
+  say();
+  if (broken.length > 0) say(`${red('✖')} failed: ${broken.join(', ')}`);
+  sayUnchecked(names);
+  say(`${bold('Time')} ${seconds(performance.now() - begun)}`);
+  say(`${sum.passed} passed, ${sum.failed} failed`);
+  const ok = sum.failed === 0 && sum.passed > 0;
+  if (ok && names.length === 0) say(green('Everything holds.'));
+  return ok && (names.length === 0 || !inCi()) ? 0 : 1;
+}
+
+async function outcome(check, context) {
+  try {
+    return await check.run(context);
+  } catch (error) {
+    showFailure(error);
+    return { passed: 0, failed: 1, skipped: [] };
+  }
+}
+
+function sayUnchecked(names) {
+  if (names.length === 0) return;
+  say(yellow(`${names.length} could not be checked here${inCi() ? ', which CI does not allow' : ''}:`));
+  for (const name of names) say(`  - ${name}`);
+  say();
+}
+
+export const inCi = () => ['true', '1'].includes(process.env.CI ?? '');
+
+/** The checks of these names, or all. */
+export function checksNamed(names) {
+  const unknown = names.filter((name) => !(name in CHECKS));
+  if (unknown.length > 0) return undefined;
+  return names.length === 0 ? Object.values(CHECKS) : names.map((name) => CHECKS[name]);
+}

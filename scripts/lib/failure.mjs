@@ -1,0 +1,14 @@
+/** An expected failure: what went wrong, and in one or two lines what to do about it. Shown without a stack. */
+export class Failure extends Error {
+  /**
+   * @param {string} message what went wrong
+   * @param {string} [advice] what to do
+   * @param {string} [detail] output of the tool that failed
+   */
+  constructor(message, advice = '', detail = '') {
+    super(message);
+    this.name = 'Failure';
+    this.advice = advice;
+    this.detail = detail;
+  }
+}

@@ -1,0 +1,42 @@
+import { randomInt } from 'node:crypto';
+import { readFileSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { Failure } from './failure.mjs';
+
+/** Whether a server could listen there now. */
+export function isFree(port, host = '127.0.0.1') {
+  return new Promise((resolve) => {
+    const server = net.createServer();
+    server.once('error', () => resolve(false));
+    server.listen({ port, host, exclusive: true }, () => server.close(() => resolve(true)));
+  });
+}
+
+/**
+ * A port for a private server: `wanted` or none; else the one remembered in `file` when it is free; else any free one.
+ * They lie below the ephemeral range, so that no outgoing connection holds the port while the server restarts, and no client
+ * that dials it meanwhile connects to itself.
+ */
+export async function portFor(file, wanted) {
+  if (wanted !== undefined) {
+    if (await isFree(wanted)) return wanted;
+    throw new Failure(`Port ${wanted} on 127.0.0.1 is taken`, 'Stop what listens there, or leave the port out.');
+  }
+  const candidates = [remembered(file), ...Array.from({ length: 50 }, () => randomInt(20_000, 32_000))];
+  for (const port of candidates) {
+    if (port !== undefined && (await isFree(port))) {
+      writeFileSync(file, `${port}\n`);
+      return port;
+    }
+  }
+  throw new Failure('No free port was found from 20000 to 32000 on 127.0.0.1', 'Free some of them and start again.');
+}
+
+function remembered(file) {
+  try {
+    const port = Number(readFileSync(file, 'utf8'));
+    return Number.isInteger(port) && port > 0 && port < 65_536 ? port : undefined;
+  } catch {
+    return undefined;
+  }
+}

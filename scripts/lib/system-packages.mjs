@@ -1,0 +1,91 @@
+import { spawnSync } from 'node:child_process';
+import { commandPath, softhsmLibrary } from './commands.mjs';
+import { Failure } from './failure.mjs';
+import { run } from './run.mjs';
+
+const command = (name, apt = name, brew = apt) => ({ name, apt, brew, present: () => commandPath(name) !== undefined });
+
+/** What no npm package carries: how to see that it is there, and the package that brings it. */
+export const NEEDS = {
+  redis: { ...command('redis-server', 'redis-server', 'redis'), present: () => hasRedis() },
+  softhsm: { ...command('softhsm2', 'softhsm2', 'softhsm'), present: () => hasSoftHsm() },
+  openssl: command('openssl'),
+  curl: command('curl'),
+  python: command('python3', 'python3', 'python'),
+  make: command('make'),
+  cxx: command('g++', 'g++', 'gcc'),
+  cc: command('gcc', 'gcc libc6-dev', 'gcc'),
+};
+
+const hasRedis = () => commandPath('redis-server') !== undefined || commandPath('valkey-server') !== undefined;
+const hasSoftHsm = () => commandPath('softhsm2-util') !== undefined && softhsmLibrary() !== undefined;
+
+/** Those of the needs that are not met. */
+export const missing = (needs) => needs.filter((need) => !need.present());
+
+/**
+ * Installs what is missing with the system's package manager: apt-get as root or by sudo without a password, or Homebrew.
+ * @returns {Promise<typeof needs>} what is still missing; the reason is told to `note`
+ */
+export async function install(needs, note) {
+  const wanted = missing(needs);
+  if (wanted.length === 0) return [];
+  const manager = packageManager();
+  if (manager === undefined) return wanted;
+  const names = [...new Set(wanted.flatMap((need) => need[manager.kind].split(' ')))];
+  const { code, output } = await manager.install(names);
+  const left = missing(wanted);
+  if (left.length > 0) note(`${manager.kind} could not install them (${code}): ${output.trim().split('\n').at(-1)}`);
+  else note(`installed: ${names.join(', ')}`);
+  return left;
+}
+
+/** As `install`, but what is still missing is a failure that names exactly what to install. */
+export async function demand(needs, note) {
+  const left = await install(needs, note);
+  if (left.length === 0) return;
+  const names = left.map((need) => need.name).join(', ');
+  throw new Failure(`Missing on this machine: ${names}`, howToInstall(left));
+}
+
+export function howToInstall(needs) {
+  const packages = (kind) => [...new Set(needs.flatMap((need) => need[kind].split(' ')))].join(' ');
+  if (process.platform === 'darwin')
+    return `Install Homebrew (https://brew.sh) and run: brew install ${packages('brew')}`;
+  if (commandPath('apt-get') !== undefined)
+    return `Run as root: apt-get update && apt-get install -y ${packages('apt')}`;
+  return `Install them with your package manager (their names on Debian: ${packages('apt')}).`;
+}
+
+function packageManager() {
+  if (process.platform === 'darwin') {
+    const brew = commandPath('brew');
+    return brew && { kind: 'brew', install: (names) => run(brew, ['install', '--quiet', ...names]) };
+  }
+  const apt = commandPath('apt-get');
+  const prefix = apt && privilege();
+  return prefix && { kind: 'apt', install: (names) => aptInstall([...prefix, apt], names) };
+}
+
+/** The words that make a command run as root; undefined when this account may not. */
+function privilege() {
+  const nonInteractive = ['env', 'DEBIAN_FRONTEND=noninteractive', 'NEEDRESTART_SUSPEND=1'];
+  if (process.getuid() === 0) return nonInteractive;
+  const sudo = commandPath('sudo');
+  if (sudo && spawnSync(sudo, ['-n', 'true'], { stdio: 'ignore' }).status === 0) return [sudo, '-n', ...nonInteractive];
+  return undefined;
+}
+
+/** The package lists are fetched only when they do not know a package, or are so old that its file is gone. */
+async function aptInstall([program, ...prefix], names) {
+  const apt = (...args) => run(program, [...prefix, '-o', 'DPkg::Lock::Timeout=180', ...args]);
+  const attempt = () => apt('install', '-y', '-q', '--no-install-recommends', ...names);
+  const known = await apt('install', '-q', '--simulate', '--no-install-recommends', ...names);
+  if (known.code === 0) {
+    const first = await attempt();
+    if (first.code === 0) return first;
+  }
+  const update = await apt('update', '-q');
+  const second = await attempt();
+  return second.code === 0 ? second : { code: second.code, output: `${update.output}\n${second.output}` };
+}

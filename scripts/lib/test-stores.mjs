@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { commandPath, softhsmLibrary } from './commands.mjs';
+import { removePostgres, startPostgres } from './postgres.mjs';
+import { isAlive, signal, until } from './processes.mjs';
+import { startRedis, stopRedis } from './redis.mjs';
+import { step } from './steps.mjs';
+
+const PREFIX = 'sealwright-test-';
+
+/** The stores of one test run: their own directory, their own servers, gone afterwards with everything that tests started. */
+export class TestStores {
+  #directory;
+  #mark = randomBytes(12).toString('hex');
+  #servers = [];
+
+  /**
+   * @returns {Promise<NodeJS.ProcessEnv>} what the tests need: SW_TEST_DATABASE_URL (superuser), SW_TEST_REDIS_URL and
+   * SW_TEST_SOFTHSM (the module), each as far as it could be had; and TMPDIR, below which everything is removed
+   */
+  async start() {
+    await sweepOldRuns();
+    this.#directory = mkdtempSync(path.join(tmpdir(), `${PREFIX}${process.pid}-`));
+    // The account of the database server has to pass through; what is inside is closed by itself.
+    chmodSync(this.#directory, 0o711);
+    const temporary = path.join(this.#directory, 'tmp');
+    mkdirSync(temporary, { mode: 0o711 });
+    const found = { TMPDIR: temporary, SW_TEST_RUN: this.#mark };
+    const postgres = await step('PostgreSQL for tests', (note) =>
+      startPostgres({ dir: this.#inside('postgres'), log: note }),
+    );
+    this.#servers.push(postgres);
+    found.SW_TEST_DATABASE_URL = postgres.adminUrl;
+    if (commandPath('redis-server') ?? commandPath('valkey-server')) {
+      const redis = await step('Redis for tests', () => startRedis({ dir: this.#inside('redis') }));
+      this.#servers.push(redis);
+      found.SW_TEST_REDIS_URL = redis.url;
+    }
+    const library = softhsmLibrary();
+    if (library !== undefined) found.SW_TEST_SOFTHSM = library;
+    return found;
+  }
+
+  /** Ends what tests left behind, stops the servers, removes the directory. */
+  async stop() {
+    if (this.#directory === undefined) return;
+    await endProcessesOf(this.#directory, this.#mark);
+    for (const server of this.#servers.splice(0).reverse()) await server.stop();
+    await removePostgres(this.#inside('postgres'));
+    rmSync(this.#directory, { recursive: true, force: true });
+  }
+
+  #inside(name) {
+    return path.join(this.#directory, name);
+  }
+}
+
+/** What a killed run left behind: its directory names the process that is gone. */
+async function sweepOldRuns() {
+  for (const name of readdirSync(tmpdir()).filter((entry) => entry.startsWith(PREFIX))) {
+    const directory = path.join(tmpdir(), name);
+    const pid = Number(name.slice(PREFIX.length).split('-')[0]);
+    if (!(pid > 0) || isAlive(pid)) continue;
+    try {
+      await endProcessesOf(directory);
+      await stopRedis(path.join(directory, 'redis'));
+      await removePostgres(path.join(directory, 'postgres'));
+      rmSync(directory, { recursive: true, force: true });
+    } catch (error) {
+      // Another account's: its own next run takes care of it.
+      if (error.code !== 'EACCES' && error.code !== 'EPERM') throw error;
+    }
+  }
+}
+
+/** Ends processes that work below the directory, or that carry the mark of the run in their environment (Linux only). */
+async function endProcessesOf(directory, mark) {
+  const found = () => pids().filter((pid) => pid !== process.pid && (worksBelow(pid, directory) || carries(pid, mark)));
+  const servers = new Set(['postgres', 'redis'].map((name) => path.join(directory, name)));
+  const strays = found().filter((pid) => ![...servers].some((home) => worksBelow(pid, home)));
+  for (const pid of strays) signal(pid, 'SIGKILL');
+  await until(() => strays.every((pid) => !isAlive(pid)), 5000);
+}
+
+function pids() {
+  try {
+    return readdirSync('/proc')
+      .filter((name) => /^\d+$/.test(name))
+      .map(Number);
+  } catch {
+    return [];
+  }
+}
+
+function worksBelow(pid, directory) {
+  try {
+    const cwd = readlinkSync(`/proc/${pid}/cwd`);
+    return cwd === directory || cwd.startsWith(`${directory}/`);
+  } catch {
+    return false;
+  }
+}
+
+function carries(pid, mark) {
+  try {
+    return mark !== undefined && readFileSync(`/proc/${pid}/environ`, 'utf8').includes(`SW_TEST_RUN=${mark}`);
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,41 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { bin } from './project.mjs';
+import { run } from './run.mjs';
+import { coloured, dim, say } from './steps.mjs';
+
+/**
+ * Runs Vitest, which prints for itself, and counts from its report.
+ * @returns {Promise<{ passed: number, failed: number, skipped: string[] }>} skipped: the full names of tests that did not run
+ */
+export async function runVitest(title, args, { env }) {
+  const directory = mkdtempSync(path.join(env.TMPDIR ?? tmpdir(), 'sealwright-report-'));
+  try {
+    const file = path.join(directory, 'report.json');
+    say(`${dim('…')} ${title} tests`);
+    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+    const plain = coloured ? {} : { NO_COLOR: '1' };
+    const { code } = await run(bin('vitest'), ['run', ...reporters, ...args], {
+      env: { ...env, ...plain },
+      show: true,
+    });
+    return count(existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined, code);
+  } finally {
+    rmSync(directory, { recursive: true, force: true });
+  }
+}
+
+function count(report, code) {
+  if (report === undefined) return { passed: 0, failed: 1, skipped: [] };
+  const tests = report.testResults.flatMap((file) => file.assertionResults);
+  const skipped = tests
+    .filter(({ status }) => ['skipped', 'pending', 'todo', 'disabled'].includes(status))
+    .map(({ fullName }) => fullName);
+  // A file that cannot be loaded, or an error outside of a test, fails the run without a failed test.
+  const files = report.testResults.filter(
+    ({ status, assertionResults }) => status === 'failed' && assertionResults.every((test) => test.status !== 'failed'),
+  );
+  const failed = report.numFailedTests + files.length;
+  return { passed: report.numPassedTests, failed: failed === 0 && code !== 0 ? 1 : failed, skipped };
+}

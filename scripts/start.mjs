@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { showBanner } from './lib/banner.mjs';
+import { build } from './lib/build.mjs';
+import { Claim } from './lib/claim.mjs';
+import { Failure } from './lib/failure.mjs';
+import { whoListens } from './lib/listeners.mjs';
+import { continueUnderNode24, refuseOldNode } from './lib/node24.mjs';
+import { installPackages, needsForPackages } from './lib/packages.mjs';
+import { isFree, portFor } from './lib/ports.mjs';
+import { ownDirectory, writePrivate } from './lib/private-files.mjs';
+import { inRoot, readEnvFile, ROOT } from './lib/project.mjs';
+import { run } from './lib/run.mjs';
+import { Service } from './lib/service.mjs';
+import { dim, haltSteps, say, showFailure, step, yellow } from './lib/steps.mjs';
+import { needsForStores, startStores, stopStores, watchStores } from './lib/stores.mjs';
+import { demand, install, NEEDS } from './lib/system-packages.mjs';
+import { rebuildOnChange } from './lib/watch.mjs';
+
+/** `npm start`: from a fresh clone to a service that signs, and again in seconds. Everything it keeps is in .data. */
+const DATA = inRoot('.data');
+const DEMO = path.join(DATA, 'demo.env');
+const BEGUN = Number(process.env.SEALWRIGHT_STARTED_AT ?? Date.now());
+
+const settings = { ...readEnvFile(inRoot('.env')), ...process.env };
+const claim = new Claim(DATA);
+const service = new Service({ logFile: path.join(DATA, 'log/service.log'), pidFile: path.join(DATA, 'service.pid') });
+/** What runs, in the order in which it was started; stopped the other way round. */
+const running = [];
+let interrupted = false;
+
+async function main() {
+  process.chdir(ROOT);
+  refuseOldNode();
+  ownDirectory(DATA);
+  ownDirectory(path.join(DATA, 'log'));
+  const other = claim.take();
+  if (other !== undefined) return sayRunning(other);
+  listenForSignals();
+  const continued = process.env.SEALWRIGHT_STARTED_AT !== undefined;
+  const leftover = await service.stopLeftover();
+  if (leftover) say(dim('Stopped the service that an earlier start left behind.'));
+  const port = await servicePort();
+  if (!continued) await bringPackages();
+  process.env.SEALWRIGHT_STARTED_AT = String(BEGUN);
+  await continueUnderNode24();
+  await step('Build', () => build());
+  const env = {
+    ...settings,
+    ...(await startStores(DATA, settings, (server) => running.push(server))),
+    SVC_PORT: String(port),
+    SVC_JWT_SECRET: jwtSecret(),
+  };
+  keepEnvironment(env);
+  await step('Migrations', () => cli(env, 'migrate'));
+  if (settings.SVC_PROFILE !== 'prod') await step('Demo data', () => cli(env, 'seed-demo', '--out', DEMO));
+  await serve(env, port);
+}
+
+async function bringPackages() {
+  const needs = [...needsForStores(settings), ...needsForPackages()];
+  await step('System packages', async (note) => {
+    // The two tools of the first example are wanted, not needed.
+    await install([...needs, NEEDS.openssl, NEEDS.curl], note);
+    await demand(needs, note);
+  });
+  await step('npm packages', () => installPackages());
+}
+
+async function servicePort() {
+  const port = Number(settings.SVC_PORT || 9090);
+  if (port === 0) return portFor(path.join(DATA, 'port'));
+  if (await isFree(port, settings.SVC_HOST || '0.0.0.0')) return port;
+  const who = whoListens(port) ?? 'a process of another account';
+  throw new Failure(
+    `Port ${port} is taken by ${who}`,
+    `Stop it, or choose another port: SVC_PORT=${port + 1} npm start`,
+  );
+}
+
+function jwtSecret() {
+  if (settings.SVC_JWT_SECRET) return settings.SVC_JWT_SECRET;
+  const file = path.join(DATA, 'secrets.env');
+  const kept = readEnvFile(file).SVC_JWT_SECRET;
+  if (kept) return kept;
+  const secret = randomBytes(48).toString('base64url');
+  writePrivate(file, `SVC_JWT_SECRET=${secret}\n`);
+  return secret;
+}
+
+/** For `npm run cli` and `npm run worker`, which find the same stores. */
+function keepEnvironment(env) {
+  const names = Object.keys(env).filter((name) => name.startsWith('SVC_') || name === 'SOFTHSM2_CONF');
+  writePrivate(path.join(DATA, 'service.env'), names.map((name) => `${name}=${env[name]}\n`).join(''));
+}
+
+async function cli(env, ...args) {
+  const { code, output } = await run(process.execPath, [inRoot('dist/cli.js'), ...args], { env });
+  if (code === 0) return;
+  const advice = `Why is above. Only if its stores are beyond repair: move ${DATA} away and start with empty ones.`;
+  throw new Failure(`"${args[0]}" failed`, advice, output);
+}
+
+async function serve(env, port) {
+  const address = settings.SVC_HOST && settings.SVC_HOST !== '0.0.0.0' ? settings.SVC_HOST : '127.0.0.1';
+  const up = () =>
+    step('Service', async () => {
+      service.start(env);
+      await service.becomesHealthy(`http://${address}:${port}`);
+    });
+  running.push(service);
+  await up();
+  const demo = existsSync(DEMO) ? readEnvFile(DEMO) : {};
+  const url = demo.BASE_URL ?? `http://localhost:${port}`;
+  claim.tell(url);
+  showBanner({ url, demo, begun: BEGUN, data: DATA });
+  service.onTrouble((line) => say(line));
+  watchStores(running, (line) => say(yellow(line)));
+  if (process.argv.includes('--watch')) rebuildOnChange(() => service.stop().then(up));
+  const ended = await service.ended();
+  if (interrupted) return;
+  throw new Failure(
+    `The service ended by itself (${ended})`,
+    `Its log is ${service.logFile}. Start again with: npm start`,
+  );
+}
+
+async function stopAll() {
+  haltSteps();
+  for (const server of [...running].reverse()) await server.stop();
+  // Also one that was not ready yet when it was interrupted.
+  await stopStores(DATA, settings);
+  claim.release();
+}
+
+function listenForSignals() {
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, onSignal);
+}
+
+function onSignal() {
+  if (interrupted) {
+    void killAll();
+    return;
+  }
+  interrupted = true;
+  const served = service.running;
+  say(`\nStopping${served ? '; requests in hand are finished first (Ctrl-C again kills)' : ''} …`);
+  void stopAll().then(() => {
+    say('Stopped. Start again with: npm start');
+    process.exit(served ? 0 : 130);
+  });
+}
+
+async function killAll() {
+  await Promise.all(running.map((server) => server.kill()));
+  claim.release();
+  process.exit(137);
+}
+
+function sayRunning({ pid, url }) {
+  say(
+    url ? `Sealwright runs already: ${url} (process ${pid})` : `Sealwright is being started already by process ${pid}.`,
+  );
+  say('Stop it with Ctrl-C in its terminal, or: kill ' + pid);
+}
+
+main().catch(async (error) => {
+  if (interrupted) return;
+  await stopAll();
+  showFailure(error);
+  process.exit(1);
+});

@@ -1,0 +1,33 @@
+import { spawn } from 'node:child_process';
+import { Failure } from './lib/failure.mjs';
+import { build } from './lib/build.mjs';
+import { continueUnderNode24 } from './lib/node24.mjs';
+import { inRoot, readEnvFile, ROOT } from './lib/project.mjs';
+import { showFailure } from './lib/steps.mjs';
+
+/**
+ * `npm run cli -- …`, `npm run worker`: runs a program of dist beside `npm start`, on the same stores. Its settings are those
+ * of the last `npm start` (.data/service.env), and those of the environment before them.
+ */
+async function main() {
+  const [program, ...args] = process.argv.slice(2);
+  if (program === undefined)
+    throw new Failure('Which program?', 'For example: node scripts/with-settings.mjs dist/cli.js migrate');
+  await continueUnderNode24();
+  await build();
+  const env = { ...readEnvFile(inRoot('.data/service.env')), ...readEnvFile(inRoot('.env')), ...process.env };
+  const child = spawn(process.execPath, ['--enable-source-maps', inRoot(program), ...args], {
+    cwd: ROOT,
+    stdio: 'inherit',
+    env,
+  });
+  // Ctrl-C reaches the program by itself; this process waits for it to end.
+  process.on('SIGINT', () => {});
+  process.on('SIGTERM', () => child.kill('SIGTERM'));
+  child.on('exit', (code) => process.exit(code ?? 1));
+}
+
+main().catch((error) => {
+  showFailure(error);
+  process.exit(1);
+});
