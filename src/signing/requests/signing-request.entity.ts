@@ -1,4 +1,4 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 import type { SigningStatus } from './signing-status.js';
 
@@ -10,6 +10,10 @@ export type SignatureFormat = (typeof SIGNATURE_FORMATS)[number];
  * A row in PROCESSING is the intent: it was committed before the HSM was asked.
  */
 @Entity('signing_request')
+@Check('signing_request_signature', `(status = 'SIGNED') = (signature IS NOT NULL)`)
+@Check('signing_request_failure', `(status = 'FAILED') = (failure_code IS NOT NULL)`)
+@Check('signing_request_lease', `(status = 'PROCESSING') = (worker IS NOT NULL AND lease_until IS NOT NULL)`)
+@Check('signing_request_finished', `(status IN ('SIGNED', 'FAILED')) = (finished_at IS NOT NULL)`)
 @Index('signing_request_queued', ['sweepAt'], { where: `status = 'QUEUED'` })
 @Index('signing_request_processing', ['leaseUntil'], { where: `status = 'PROCESSING'` })
 @Index('signing_request_owner', ['ownerId', 'id'])
