@@ -12,3 +12,5 @@ if (command === undefined) {
   process.exit(2);
 }
 await start(() => command(args));
+// What the libraries keep open (sockets, timers) must not keep a finished command alive.
+process.exit(0);

@@ -17,5 +17,4 @@ export async function openapi(args: string[]): Promise<void> {
   const document = new ApiDocument().build(app);
   await writeFile(values.out, `${JSON.stringify(document, null, 2)}\n`);
   process.stdout.write(`wrote ${values.out}\n`);
-  process.exit(0);
 }

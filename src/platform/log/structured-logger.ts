@@ -8,6 +8,8 @@ const LEVELS: Record<LogLevel, ('debug' | 'log' | 'warn' | 'error' | 'fatal')[]>
   error: ['error', 'fatal'],
 };
 
+const NEST_AT_START = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver', 'RouterExplorer', 'NestApplication']);
+
 /** API keys, bearer tokens and passwords in URLs, wherever they turn up in a text. */
 const SECRETS: readonly [RegExp, string][] = [
   [/\bsw_[0-9A-Za-z]+_[0-9A-Za-z]+/g, 'sw_***'],
@@ -29,6 +31,12 @@ export class StructuredLogger extends ConsoleLogger {
       logLevels: LEVELS[config.logLevel],
       flattenParams: true,
     });
+  }
+
+  /** Nest tells of every module and route at start; that is for who debugs. */
+  override log(message: unknown, ...rest: unknown[]): void {
+    if (NEST_AT_START.has(String(rest.at(-1)))) this.debug(message, ...rest);
+    else super.log(message, ...rest);
   }
 
   protected override formatMessage(...args: Parameters<ConsoleLogger['formatMessage']>): string {
