@@ -16,7 +16,7 @@ export interface EcOrder {
 }
 
 /**
- * r‖s over the digest, or undefined when it does not verify with the stored public key. The check is made by the token
+ * r‖s over the digest, as a view into the session's room, or undefined when it does not verify with the stored public key. The check is made by the token
  * with that key as a session object: node:crypto cannot verify ECDSA over a bare digest.
  */
 export async function signEcdsa(
@@ -28,7 +28,7 @@ export async function signEcdsa(
   const publicKey = session.publicKey(order.publicKey.toString('latin1'), () =>
     token.createObject(session.handle, publicKeyTemplate(order.publicKey, order.curve)),
   );
-  const raw = await token.sign(session.handle, ECDSA, order.handle, data);
+  const raw = await token.sign(session.handle, ECDSA, order.handle, data, session.room);
   if (raw.length !== 2 * CURVE_BYTES[order.curve]) return undefined;
   try {
     await token.verify(session.handle, ECDSA, publicKey, data, raw);

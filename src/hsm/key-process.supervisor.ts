@@ -19,8 +19,6 @@ const WATCH_EVERY_MS = 250;
 const PROVEN_MS = 2000;
 const BACKOFF_MS = 100;
 const LONGEST_BACKOFF_MS = 2000;
-/** Threads beyond the sessions, for what Node itself does on the pool. */
-const SPARE_THREADS = 2;
 const LAST_WORDS_MS = 200;
 
 export interface SupervisorListener {
@@ -101,12 +99,12 @@ export class KeyProcessSupervisor {
   }
 
   /**
-   * env(1) sets the size of libuv's pool, which counts only from the very start of a process, and withholds this
-   * service's own settings, some of which are secrets that the HSM library has no business with.
+   * env(1) sets the size of libuv's pool, which counts only from the very start of a process: a thread for each session,
+   * since a call blocks one, and no more, since idle threads cost wake-ups. It also withholds this service's own settings, some of which are secrets that the HSM library has no business with.
    */
   private forkChild(): ChildProcess {
     const withheld = Object.keys(SETTINGS).flatMap((name) => ['-u', name]);
-    const threads = `UV_THREADPOOL_SIZE=${this.config.pkcs11Sessions + SPARE_THREADS}`;
+    const threads = `UV_THREADPOOL_SIZE=${this.config.pkcs11Sessions}`;
     return fork(ENTRY, {
       execPath: 'env',
       execArgv: [...withheld, threads, process.execPath],

@@ -18,6 +18,9 @@ import { TokenSigner } from './token-signer.js';
 const CANARY_EVERY_MS = 2000;
 const SLOWEST_TICK_MS = 1000;
 const FASTEST_TICK_MS = 25;
+/** Results per message, and how long the first of them may wait for the others. */
+const FULL_MESSAGE = 16;
+const LINGER_MS = 2;
 /** How long the last message may take to leave before the process ends without it. */
 const FAREWELL_MS = 500;
 
@@ -35,6 +38,7 @@ class KeyProcess {
   private results: OrderResult[] = [];
   private lastGood = 0;
   private ended = false;
+  private lingering?: NodeJS.Timeout;
 
   async receive(message: ToKeyProcess): Promise<void> {
     if (this.ended) return;
@@ -122,12 +126,18 @@ class KeyProcess {
     else send({ kind: 'alive' });
   }
 
-  /** Results of one turn of the event loop leave as one message. */
+  /**
+   * Results leave together, since a message costs as much as the work of a signature. While orders wait for a session
+   * nobody is kept idle by a result that lingers; when none wait, it leaves with this turn of the event loop.
+   */
   private report(result: OrderResult): void {
-    if (this.results.push(result) === 1) setImmediate(() => this.flush());
+    const count = this.results.push(result);
+    if (!this.works?.pool.crowded || count === FULL_MESSAGE) setImmediate(() => this.flush());
+    else if (count === 1) this.lingering = setTimeout(() => this.flush(), LINGER_MS);
   }
 
   private flush(): void {
+    clearTimeout(this.lingering);
     if (this.results.length === 0) return;
     send(encodeResults(this.results));
     this.results = [];

@@ -19,7 +19,7 @@ export interface TokenIdentity {
 /** CK_EFFECTIVELY_INFINITE is 0, CK_UNAVAILABLE_INFORMATION is all ones (4 or 8 bytes, rounded by the conversion). */
 const UNKNOWN_COUNT = 0xffffffff;
 /** No signature of a supported key is longer than the 512 bytes of RSA-4096. */
-const SIGNATURE_ROOM = 1024;
+export const SIGNATURE_ROOM = 1024;
 const FIND_AT_MOST = 64;
 /** Another process that logs in rewrites SoftHSM's token file, which then cannot be read for some milliseconds. */
 const OPEN_ATTEMPTS = 8;
@@ -134,10 +134,13 @@ export class Pkcs11Token {
     return this.library.C_GenerateKeyPairAsync(session, { mechanism }, publicKey, privateKey);
   }
 
-  /** C_SignInit and C_Sign. The caller has the session to itself and discards it on any error. */
-  sign(session: Handle, mechanism: Mechanism, key: Handle, data: Buffer): Promise<Buffer> {
+  /**
+   * C_SignInit and C_Sign. The caller has the session to itself and discards it on any error. The signature is a view
+   * into `room`, which must be as long as SIGNATURE_ROOM.
+   */
+  sign(session: Handle, mechanism: Mechanism, key: Handle, data: Buffer, room: Buffer): Promise<Buffer> {
     this.library.C_SignInit(session, mechanism, key);
-    return this.library.C_SignAsync(session, data, Buffer.allocUnsafe(SIGNATURE_ROOM));
+    return this.library.C_SignAsync(session, data, room);
   }
 
   /** C_VerifyInit and C_Verify. Rejects with CKR_SIGNATURE_INVALID or CKR_SIGNATURE_LEN_RANGE on a wrong signature. */

@@ -1,4 +1,4 @@
-import type { Handle, Pkcs11Token } from './pkcs11-token.js';
+import { type Handle, type Pkcs11Token, SIGNATURE_ROOM } from './pkcs11-token.js';
 
 /** Public keys that one session holds as session objects; they vanish with it. */
 const PUBLIC_KEYS_PER_SESSION = 256;
@@ -6,6 +6,8 @@ const PUBLIC_KEYS_PER_SESSION = 256;
 /** A session that its holder has to itself, with the public keys that were loaded into it. */
 export class PooledSession {
   readonly handle: Handle;
+  /** Where the token writes this session's signatures; they are copied out before the session is handed on. */
+  readonly room = Buffer.alloc(SIGNATURE_ROOM);
   private readonly token: Pkcs11Token;
   private readonly publicKeys = new Map<string, Handle>();
 
@@ -71,6 +73,11 @@ export class SessionPool {
       if (next) next(lane);
       else this.idle.push(lane);
     }
+  }
+
+  /** True when work waits for a session. */
+  get crowded(): boolean {
+    return this.waiting.length > 0;
   }
 
   /** True when some call has run for longer than its limit; the process is then to be replaced. */

@@ -68,17 +68,17 @@ export class TokenSigner {
     const handle = this.parts.directory.privateKey(ckaId);
     const raw = await signEcdsa(this.parts.token, session, { handle, publicKey, curve, digest: order.digest });
     if (raw === undefined) throw this.wrongSignature(order);
-    return order.scheme === 'ecdsa-der' ? rawToDer(raw) : raw;
+    return order.scheme === 'ecdsa-der' ? rawToDer(raw) : Buffer.from(raw);
   }
 
   private async signRsa(session: PooledSession, order: SignOrder): Promise<Buffer> {
     const { algorithm, digest, key, scheme } = order;
     const { mechanism, data } = this.rsaInput(order);
     const handle = this.parts.directory.privateKey(key.ckaId);
-    const signature = await this.parts.token.sign(session.handle, mechanism, handle, data);
+    const signature = await this.parts.token.sign(session.handle, mechanism, handle, data, session.room);
     const right = this.rsa[scheme === 'rsa-pss' ? 'pss' : 'pkcs1'](key.publicKey, algorithm, digest, signature);
     if (!right) throw this.wrongSignature(order);
-    return signature;
+    return Buffer.from(signature);
   }
 
   private rsaInput({ algorithm, digest, key, scheme }: SignOrder): { mechanism: Mechanism; data: Buffer } {

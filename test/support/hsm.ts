@@ -1,7 +1,11 @@
 import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { KeyProcessVault } from '../../src/hsm/key-process-vault.js';
+import { type KeyType, type KeyVault, type VaultKey } from '../../src/hsm/key-vault.js';
+import { Config } from '../../src/platform/config/config.js';
 
 /** A private SoftHSM token. `environment` must be in process.env of whoever starts the key process, see `useToken`. */
 export interface TestToken {
@@ -65,4 +69,19 @@ export function createToken(parent?: string): TestToken {
 /** Puts the token's environment into this process, whose children inherit it. */
 export function useToken(token: TestToken): void {
   Object.assign(process.env, token.environment);
+}
+
+/** A started vault on the token, in this process. `settings` come on top of the token's. */
+export async function openVault(token: TestToken, settings: Record<string, string> = {}): Promise<KeyProcessVault> {
+  useToken(token);
+  const vault = new KeyProcessVault(new Config({ ...token.settings, ...settings }));
+  await vault.onModuleInit();
+  return vault;
+}
+
+/** Generates a key and gives what signing needs of it. */
+export async function newKey(vault: KeyVault, type: KeyType): Promise<VaultKey> {
+  const ckaId = randomBytes(16);
+  const { publicKey } = await vault.generate({ ckaId, label: `test ${type}`, type });
+  return { ckaId, type, publicKey };
 }

@@ -1,0 +1,194 @@
+/*
+ * A PKCS#11 module in front of a real one. It passes every call on, journals those that matter, and breaks C_Sign on
+ * request. Everything else stays what the real module does.
+ *
+ *   SHIM_MODULE   path of the real module
+ *   SHIM_JOURNAL  file that gets one line per call: nanoseconds since 1970, kind, hex, result code.
+ *                 kinds: init (hex: flags), login, logout, finalize, sign (hex: the data that C_Sign was given)
+ *   SHIM_CONTROL  file with at most one fault; absent or empty means none:
+ *                   err 0xNN [count] [only HEX]    C_Sign answers NN and does nothing
+ *                   slow MS [count] [only HEX]     C_Sign waits first
+ *                   hang [count] [only HEX]        C_Sign never returns
+ *                   flip [count] [only HEX]        one bit of the signature is wrong
+ *                   crash [count] [only HEX]       the process dies of SIGSEGV
+ *                 `only` limits the fault to data that ends with HEX. A counted fault is counted down in the file, for
+ *                 all processes together, so that a new process does not meet it again.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define CK_PTR *
+#define CK_DEFINE_FUNCTION(returnType, name) returnType name
+#define CK_DECLARE_FUNCTION(returnType, name) returnType name
+#define CK_DECLARE_FUNCTION_POINTER(returnType, name) returnType(*name)
+#define CK_CALLBACK_FUNCTION(returnType, name) returnType(*name)
+#ifndef NULL_PTR
+#define NULL_PTR 0
+#endif
+#include <pkcs11.h>
+
+#define MAX_DATA 600
+
+struct fault {
+  char kind[8];
+  unsigned long value;
+  long count; /* -1: for ever */
+  char only[2 * MAX_DATA + 1];
+};
+
+static CK_FUNCTION_LIST shim;
+static CK_FUNCTION_LIST_PTR real;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static int journal = -1;
+static const char *control;
+
+static void to_hex(const CK_BYTE *data, CK_ULONG length, char *out) {
+  if (length > MAX_DATA) length = MAX_DATA;
+  for (CK_ULONG i = 0; i < length; i++) sprintf(out + 2 * i, "%02x", data[i]);
+  out[2 * length] = 0;
+}
+
+/* One write of less than PIPE_BUF to a file opened with O_APPEND is not torn by other threads or processes. */
+static void note(const char *kind, const char *hex, CK_RV rv) {
+  char line[2 * MAX_DATA + 100];
+  struct timespec now;
+  if (journal < 0) return;
+  clock_gettime(CLOCK_REALTIME, &now);
+  int length = snprintf(line, sizeof line, "%lld%09ld %s %s 0x%lx\n", (long long)now.tv_sec, now.tv_nsec, kind,
+                        *hex ? hex : "-", (unsigned long)rv);
+  if (write(journal, line, length) != length) abort();
+}
+
+static int parse(char *text, struct fault *fault) {
+  char *save, *word = strtok_r(text, " \n", &save);
+  memset(fault, 0, sizeof *fault);
+  fault->count = -1;
+  if (!word) return 0;
+  snprintf(fault->kind, sizeof fault->kind, "%s", word);
+  if (!strcmp(fault->kind, "err") || !strcmp(fault->kind, "slow")) {
+    if (!(word = strtok_r(NULL, " \n", &save))) return 0;
+    fault->value = strtoul(word, NULL, 0);
+  }
+  while ((word = strtok_r(NULL, " \n", &save))) {
+    if (!strcmp(word, "only")) {
+      if ((word = strtok_r(NULL, " \n", &save))) snprintf(fault->only, sizeof fault->only, "%s", word);
+    } else {
+      fault->count = strtol(word, NULL, 10);
+    }
+  }
+  return fault->count != 0;
+}
+
+static void rewrite(int fd, const struct fault *fault) {
+  char text[2 * MAX_DATA + 100] = "";
+  if (fault->count > 0) {
+    int at = snprintf(text, sizeof text, "%s", fault->kind);
+    if (fault->value) at += snprintf(text + at, sizeof text - at, " %lu", fault->value);
+    at += snprintf(text + at, sizeof text - at, " %ld", fault->count);
+    if (fault->only[0]) snprintf(text + at, sizeof text - at, " only %s", fault->only);
+  }
+  if (ftruncate(fd, 0) || pwrite(fd, text, strlen(text), 0) != (ssize_t)strlen(text)) abort();
+}
+
+/* The fault that this signature meets, if any; a counted one is used up by it. */
+static int take_fault(const char *hex, struct fault *fault) {
+  struct stat status;
+  char text[2 * MAX_DATA + 100];
+  int found = 0;
+  if (!control || stat(control, &status) || status.st_size == 0) return 0;
+  int fd = open(control, O_RDWR | O_CLOEXEC);
+  if (fd < 0) return 0;
+  flock(fd, LOCK_EX);
+  ssize_t length = read(fd, text, sizeof text - 1);
+  text[length > 0 ? length : 0] = 0;
+  if (parse(text, fault)) {
+    size_t whole = strlen(hex), part = strlen(fault->only);
+    found = part <= whole && !strcmp(hex + whole - part, fault->only);
+    if (found && fault->count > 0) {
+      fault->count--;
+      rewrite(fd, fault);
+    }
+  }
+  close(fd);
+  return found;
+}
+
+static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, CK_BYTE_PTR out, CK_ULONG_PTR size) {
+  char hex[2 * MAX_DATA + 1];
+  struct fault fault;
+  if (!out) return real->C_Sign(session, data, length, out, size);
+  to_hex(data, length, hex);
+  int faulty = take_fault(hex, &fault);
+  if (faulty && !strcmp(fault.kind, "err")) {
+    note("sign", hex, fault.value);
+    return fault.value;
+  }
+  if (faulty && !strcmp(fault.kind, "hang")) for (;;) pause();
+  if (faulty && !strcmp(fault.kind, "crash")) raise(SIGSEGV);
+  if (faulty && !strcmp(fault.kind, "slow")) {
+    struct timespec pause = {fault.value / 1000, (fault.value % 1000) * 1000000L};
+    nanosleep(&pause, NULL);
+  }
+  CK_RV rv = real->C_Sign(session, data, length, out, size);
+  if (rv == CKR_OK && faulty && !strcmp(fault.kind, "flip")) out[*size / 2] ^= 1;
+  note("sign", hex, rv);
+  return rv;
+}
+
+static CK_RV initialize(CK_VOID_PTR args) {
+  char flags[32] = "-";
+  if (args) snprintf(flags, sizeof flags, "%lx", ((CK_C_INITIALIZE_ARGS *)args)->flags);
+  CK_RV rv = real->C_Initialize(args);
+  note("init", flags, rv);
+  return rv;
+}
+
+static CK_RV finalize(CK_VOID_PTR reserved) {
+  CK_RV rv = real->C_Finalize(reserved);
+  note("finalize", "", rv);
+  return rv;
+}
+
+static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR pin, CK_ULONG length) {
+  CK_RV rv = real->C_Login(session, user, pin, length);
+  note("login", "", rv);
+  return rv;
+}
+
+static CK_RV logout(CK_SESSION_HANDLE session) {
+  CK_RV rv = real->C_Logout(session);
+  note("logout", "", rv);
+  return rv;
+}
+
+static void load(void) {
+  const char *path = getenv("SHIM_MODULE"), *log = getenv("SHIM_JOURNAL");
+  void *module = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
+  CK_C_GetFunctionList get = module ? (CK_C_GetFunctionList)dlsym(module, "C_GetFunctionList") : NULL;
+  if (!get || get(&real) != CKR_OK) return;
+  control = getenv("SHIM_CONTROL");
+  if (log) journal = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  shim = *real;
+  shim.C_Sign = sign;
+  shim.C_Initialize = initialize;
+  shim.C_Finalize = finalize;
+  shim.C_Login = login;
+  shim.C_Logout = logout;
+}
+
+__attribute__((visibility("default"))) CK_RV C_GetFunctionList(CK_FUNCTION_LIST_PTR_PTR list) {
+  pthread_once(&once, load);
+  if (!real) return CKR_GENERAL_ERROR;
+  *list = &shim;
+  return CKR_OK;
+}

@@ -1,0 +1,108 @@
+import { execFileSync } from 'node:child_process';
+import { createPublicKey, randomBytes } from 'node:crypto';
+import { Test, type TestingModule } from '@nestjs/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { HsmModule } from '../../src/hsm/hsm.module.js';
+import { KEY_TYPES, KeyVault } from '../../src/hsm/key-vault.js';
+import { Config } from '../../src/platform/config/config.js';
+import { createToken, newKey, useToken } from '../support/hsm.js';
+
+const EC_NAMES: Record<string, string> = { 'ec-p256': 'prime256v1', 'ec-p384': 'secp384r1', 'ec-p521': 'secp521r1' };
+const token = createToken();
+let module: TestingModule;
+let vault: KeyVault;
+
+const SECRET = 'a-setting-of-the-service-that-is-secret';
+
+class SettingsModule {}
+
+beforeAll(async () => {
+  useToken(token);
+  process.env['SVC_JWT_SECRET'] = SECRET;
+  const settings = {
+    module: SettingsModule,
+    global: true,
+    providers: [{ provide: Config, useValue: new Config(token.settings) }],
+    exports: [Config],
+  };
+  module = await Test.createTestingModule({ imports: [settings, HsmModule] }).compile();
+  await module.init();
+  vault = module.get(KeyVault);
+});
+
+afterAll(async () => {
+  await module.close();
+  token.remove();
+});
+
+describe('generate', () => {
+  it.each(KEY_TYPES)('%s: the key is of that type and the token vouches that it cannot leave', async (type) => {
+    const { publicKey, evidence } = await vault.generate({ ckaId: randomBytes(16), label: type, type });
+    const details = createPublicKey({ key: publicKey, format: 'der', type: 'spki' }).asymmetricKeyDetails;
+    if (type.startsWith('rsa-'))
+      expect(details).toEqual({ modulusLength: Number(type.slice(4)), publicExponent: 65537n });
+    else expect(details).toEqual({ namedCurve: EC_NAMES[type] });
+    expect(evidence).toEqual({
+      tokenLabel: token.label,
+      tokenSerial: expect.stringMatching(/^[0-9a-f]{16}$/) as string,
+      tokenModel: 'SoftHSM v2',
+      local: true,
+      sensitive: true,
+      extractable: false,
+      alwaysSensitive: true,
+      neverExtractable: true,
+    });
+  });
+
+  it('refuses a CKA_ID that is taken, and the first key still signs', async () => {
+    const key = await newKey(vault, 'ec-p256');
+    const again = vault.generate({ ckaId: key.ckaId, label: 'again', type: 'ec-p384' });
+    await expect(again).rejects.toMatchObject({ kind: 'conflict', code: 'hsm.refused' });
+    const order = { key, scheme: 'ecdsa-der', algorithm: 'sha256', digest: randomBytes(32) } as const;
+    expect((await vault.sign(order)).length).toBeGreaterThan(60);
+  });
+
+  it.each([0, 256])('refuses a CKA_ID of %i bytes', async (length) => {
+    const made = vault.generate({ ckaId: Buffer.alloc(length), label: 'x', type: 'ec-p256' });
+    await expect(made).rejects.toMatchObject({ kind: 'conflict', code: 'hsm.refused' });
+  });
+});
+
+describe('sign', () => {
+  it('tells a key that the token does not hold from an HSM that is away', async () => {
+    const key = await newKey(vault, 'ec-p256');
+    const missing = { ...key, ckaId: randomBytes(16) };
+    const order = { key: missing, scheme: 'ecdsa-der', algorithm: 'sha256', digest: randomBytes(32) } as const;
+    await expect(vault.sign(order)).rejects.toMatchObject({ kind: 'conflict', code: 'hsm.key-missing' });
+    expect(vault.health()).toMatchObject({ up: true, respawns: 0 });
+  });
+
+  it('lets no signature out under a public key that is not that of the key, and keeps serving', async () => {
+    const [key, other] = [await newKey(vault, 'ec-p256'), await newKey(vault, 'ec-p256')];
+    const mixed = { ...key, publicKey: other.publicKey };
+    const order = { key: mixed, scheme: 'ecdsa-der', algorithm: 'sha256', digest: randomBytes(32) } as const;
+    await expect(vault.sign(order)).rejects.toMatchObject({ kind: 'unavailable', code: 'hsm.wrong-signature' });
+    expect(vault.health()).toMatchObject({ up: true, respawns: 0 });
+  });
+
+  it.each([
+    ['ec-p256', 'ecdsa-der'],
+    ['rsa-2048', 'rsa-pkcs1v15'],
+    ['rsa-2048', 'rsa-pss'],
+  ] as const)('refuses a stored public key of %s that cannot be read (%s)', async (type, scheme) => {
+    const key = { ...(await newKey(vault, type)), publicKey: randomBytes(50) };
+    const order = { key, scheme, algorithm: 'sha3-256', digest: randomBytes(32) } as const;
+    await expect(vault.sign(order)).rejects.toMatchObject({ kind: 'conflict', code: 'hsm.refused' });
+    expect(vault.health()).toMatchObject({ up: true, respawns: 0 });
+  });
+});
+
+it('the key process gets neither the PIN nor the service’s settings by its arguments or its environment', () => {
+  const { pid } = vault.health();
+  const seen = execFileSync('cat', [`/proc/${pid}/cmdline`, `/proc/${pid}/environ`], { encoding: 'latin1' });
+  const pin = execFileSync('cat', [token.pinFile], { encoding: 'utf8' }).trim();
+  expect(pin.length).toBeGreaterThan(3);
+  expect(seen).toContain('SOFTHSM2_CONF=');
+  expect(seen).not.toContain(pin);
+  expect(seen).not.toContain(SECRET);
+});
