@@ -5,7 +5,7 @@ import { ApiModule, AppModule } from './app.module.js';
 import { Config, ConfigError } from './platform/config/config.js';
 import { configureHttp, httpAdapter } from './platform/http/configure.js';
 import { StructuredLogger } from './platform/log/structured-logger.js';
-import { ApiDocument } from './system/explorer/api-document.js';
+import { ApiDocument } from './platform/http/api-document.js';
 
 /** Answers HTTP and, unless the role is api, works in the background too. */
 export async function startApi(config: Config): Promise<NestFastifyApplication> {

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util';
 import { AppModule } from '../app.module.js';
 import { Config } from '../platform/config/config.js';
 import { httpAdapter } from '../platform/http/configure.js';
-import { ApiDocument } from '../system/explorer/api-document.js';
+import { ApiDocument } from '../platform/http/api-document.js';
 
 /** Writes the OpenAPI document of this build; needs no store. */
 export async function openapi(args: string[]): Promise<void> {

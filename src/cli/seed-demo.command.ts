@@ -13,7 +13,6 @@ import { KeyVault } from '../hsm/key-vault.js';
 import { Config, ConfigError } from '../platform/config/config.js';
 import { Problem } from '../platform/http/problem.js';
 import { StructuredLogger } from '../platform/log/structured-logger.js';
-import { SigningKeyReader } from '../signing/keys/signing-key.reader.js';
 import { SigningKeysService } from '../signing/keys/signing-keys.service.js';
 
 const ADMIN = 'admin@sealwright.local';
@@ -102,11 +101,10 @@ async function newFacts(app: INestApplicationContext, config: Config): Promise<F
 async function createKeys(app: INestApplicationContext, caller: Caller): Promise<void> {
   const vault = app.get(KeyVault);
   for (let waited = 0; !vault.health().up && waited < 20_000; waited += 100) await sleep(100);
+  const keys = app.get(SigningKeysService);
   for (const order of KEYS) {
-    const there = await app
-      .get(SigningKeyReader)
-      .active(order.name)
-      .catch((error: unknown) => (error instanceof Problem ? undefined : Promise.reject(error)));
-    if (there === undefined) await app.get(SigningKeysService).create(caller, order);
+    await keys.create(caller, order).catch((error: unknown) => {
+      if (!(error instanceof Problem && error.code === 'signing-key.name-taken')) throw error;
+    });
   }
 }

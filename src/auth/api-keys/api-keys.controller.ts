@@ -29,7 +29,7 @@ export class ApiKeysController {
   ): Promise<NewApiKeyView> {
     const use = this.idempotency.use(key, caller.id, 'createApiKey', body, newId());
     const made = await this.apiKeys.create(caller, body.toOrder(), use);
-    return { ...ApiKeyView.of(made.row), key: made.key };
+    return NewApiKeyView.withKey(made.row, made.key);
   }
 
   /** Lists API keys, newest first, without the keys themselves. */

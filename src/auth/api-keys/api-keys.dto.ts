@@ -53,6 +53,10 @@ export class ApiKeyView {
 export class NewApiKeyView extends ApiKeyView {
   /** The key itself. Shown this once; store it now. */
   key: string;
+
+  static withKey(row: ApiKey, key: string): NewApiKeyView {
+    return Object.assign(ApiKeyView.of(row), { key });
+  }
 }
 
 export class ApiKeyPage {

@@ -32,7 +32,7 @@ export function httpAdapter(config: Config): FastifyAdapter {
 /** Everything that makes the application answer as designed; main and the tests call the same. */
 export function configureHttp(app: NestFastifyApplication): void {
   const config = app.get(Config);
-  const server = app.getHttpAdapter().getInstance() as unknown as FastifyInstance;
+  const server = app.getHttpAdapter().getInstance();
   readBodies(server);
   observe(server, app.get(Metrics));
   app.useGlobalGuards(new UnknownQueryGuard());

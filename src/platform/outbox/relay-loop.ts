@@ -38,7 +38,7 @@ export class RelayLoop implements BeforeApplicationShutdown {
   async beforeApplicationShutdown(): Promise<void> {
     this.stopped = true;
     clearInterval(this.timer);
-    await Promise.all([...this.loops.values()].map(({ running }) => running));
+    for (const { running } of this.loops.values()) await running;
   }
 
   private lookAtAll(): void {

@@ -110,7 +110,11 @@ function signedOrThrow(acceptance: Acceptance, outcome: Outcome | undefined): Si
   const { id } = acceptance.request;
   switch (outcome?.kind) {
     case 'SIGNED':
-      return { ...asAccepted(acceptance), status: 'SIGNED', signature: outcome.signature, finishedAt: new Date() };
+      return Object.assign(asAccepted(acceptance), {
+        status: 'SIGNED',
+        signature: outcome.signature,
+        finishedAt: new Date(),
+      });
     case 'FAILED':
       throw failure(id, outcome.code, outcome.detail);
     case 'RELEASED':

@@ -8,7 +8,7 @@ import { Credentials } from '../../auth/credentials.js';
 import { Config } from '../../platform/config/config.js';
 import { originOf } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/http/problem.js';
-import { ApiDocument } from './api-document.js';
+import { ApiDocument } from '../../platform/http/api-document.js';
 
 const COOKIE = 'sealwright_explorer';
 const OWN = ['explorer.html', 'sign-in.html', 'explorer.js', 'sign-in.js', 'pages.css'];

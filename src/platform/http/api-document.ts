@@ -1,6 +1,6 @@
 import { type INestApplication, Injectable } from '@nestjs/common';
 import { DocumentBuilder, type OpenAPIObject, SwaggerModule } from '@nestjs/swagger';
-import { ProblemView } from '../../platform/http/problem.dto.js';
+import { ProblemView } from './problem.dto.js';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 const PROBLEM = {
