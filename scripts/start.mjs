@@ -24,6 +24,7 @@ const DEMO = path.join(DATA, 'demo.env');
 const BEGUN = Number(process.env.SEALWRIGHT_STARTED_AT ?? Date.now());
 
 const settings = { ...readEnvFile(inRoot('.env')), ...process.env };
+delete settings.SEALWRIGHT_STARTED_AT;
 const claim = new Claim(DATA);
 const service = new Service({ logFile: path.join(DATA, 'log/service.log'), pidFile: path.join(DATA, 'service.pid') });
 /** What runs, in the order in which it was started; stopped the other way round. */
@@ -45,6 +46,7 @@ async function main() {
   if (!continued) await bringPackages();
   process.env.SEALWRIGHT_STARTED_AT = String(BEGUN);
   await continueUnderNode24();
+  delete process.env.SEALWRIGHT_STARTED_AT;
   await step('Build', () => build());
   const env = {
     ...settings,

@@ -5,7 +5,7 @@ import { continueUnderNode24, refuseOldNode } from './lib/node24.mjs';
 import { installPackages, needsForPackages } from './lib/packages.mjs';
 import { ROOT, toolEnvironment } from './lib/project.mjs';
 import { step } from './lib/steps.mjs';
-import { demand, howToInstall, install, NEEDS } from './lib/system-packages.mjs';
+import { demand, howToInstall, install, missing, NEEDS } from './lib/system-packages.mjs';
 import { TestStores } from './lib/test-stores.mjs';
 
 /** `npm test [-- files or options of vitest]`: from a fresh clone to every check, on stores of its own. */
@@ -20,29 +20,33 @@ const stores = new TestStores();
 async function main() {
   process.chdir(ROOT);
   refuseOldNode();
-  const unchecked = await bringPeers();
-  if (process.env.SEALWRIGHT_CONTINUED === undefined) await step('npm packages', () => installPackages());
+  // Set by this script for itself, where it goes on under another Node; nothing that it starts should see it.
+  const continued = process.env.SEALWRIGHT_CONTINUED !== undefined;
+  if (!continued) await bringWhatIsMissing();
   process.env.SEALWRIGHT_CONTINUED = 'yes';
   await continueUnderNode24();
+  delete process.env.SEALWRIGHT_CONTINUED;
   onInterruption(() => stores.stop());
   const env = toolEnvironment(await stores.start());
   const args = process.argv.slice(2);
-  return runChecks(args.length > 0 ? [someTests(args)] : checksNamed([]), { env, unchecked });
+  return runChecks(args.length > 0 ? [someTests(args)] : checksNamed([]), { env, unchecked: uncheckedPromises() });
 }
 
-/** Answers the promises that cannot be checked, since what they need may not be installed here. */
-async function bringPeers() {
+async function bringWhatIsMissing() {
   const compilers = needsForPackages();
-  const peers = Object.keys(PEERS);
-  let left = [];
   await step('System packages', async (note) => {
-    left = await install([...compilers, ...peers.map((name) => NEEDS[name])], note);
+    const left = await install([...compilers, ...Object.keys(PEERS).map((name) => NEEDS[name])], note);
     await demand(compilers, note);
     if (left.length > 0) note(howToInstall(left));
   });
-  return peers
-    .filter((name) => left.includes(NEEDS[name]))
-    .map((name) => `${PEERS[name]} (${NEEDS[name].name} is missing)`);
+  await step('npm packages', () => installPackages());
+}
+
+/** What cannot be checked, since what it needs is not here and may not be installed. */
+function uncheckedPromises() {
+  return Object.entries(PEERS)
+    .filter(([name]) => missing([NEEDS[name]]).length > 0)
+    .map(([name, promise]) => `${promise} (${NEEDS[name].name} is missing)`);
 }
 
 await runToEnd(main, () => stores.stop());

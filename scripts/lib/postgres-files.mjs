@@ -96,6 +96,21 @@ export function homeOf(wanted) {
   }
 }
 
+/**
+ * The store that an earlier `wanted` moved to, when `wanted` was removed since, to start empty, and nothing remembers the store.
+ */
+export function forgottenHome(wanted) {
+  const home = fallback(wanted);
+  return existsSync(home) && homeOf(wanted) !== home ? home : undefined;
+}
+
+/** Nothing is deleted that nobody asked to delete by name: the forgotten store goes aside. */
+export function setAside(home, log) {
+  const aside = `${home}.${new Date().toISOString().replaceAll(/[-:]|\..*/g, '')}`;
+  renameSync(home, aside);
+  log(`${home} belonged to a directory that was removed; it is now ${aside} and may be removed too`);
+}
+
 function fallback(wanted) {
   return path.join('/var/lib', `sealwright-${createHash('sha256').update(wanted).digest('hex').slice(0, 12)}`);
 }

@@ -13,7 +13,7 @@ import {
 import path from 'node:path';
 import { Failure } from './failure.mjs';
 import { isFree, portFor } from './ports.mjs';
-import { homeOf, packagedBinaries, serverAccount, settle } from './postgres-files.mjs';
+import { forgottenHome, homeOf, packagedBinaries, serverAccount, setAside, settle } from './postgres-files.mjs';
 import { secretIn } from './private-files.mjs';
 import { commandOf, isAlive, isKnown, processesIn, signal, stopProcess, until } from './processes.mjs';
 
@@ -45,6 +45,11 @@ const SETTINGS = {
 export async function startPostgres({ dir, port, log = () => {}, settings = {} }) {
   const wanted = path.resolve(dir);
   const binaries = packagedBinaries();
+  const forgotten = forgottenHome(wanted);
+  if (forgotten !== undefined) {
+    await stopIn(forgotten);
+    setAside(forgotten, log);
+  }
   const account = serverAccount(path.join(homeOf(wanted), 'data'));
   const { home, native } = settle(wanted, account, binaries, log);
   const store = {
@@ -65,7 +70,11 @@ export async function startPostgres({ dir, port, log = () => {}, settings = {} }
 
 /** Stops the server whose data is in `dir`, if one runs there: what an earlier run left behind. */
 export async function stopPostgres(dir) {
-  const running = runningServer(path.join(homeOf(path.resolve(dir)), 'data'));
+  await stopIn(homeOf(path.resolve(dir)));
+}
+
+async function stopIn(home) {
+  const running = runningServer(path.join(home, 'data'));
   if (running !== undefined) await stopServer(running.pid);
 }
 

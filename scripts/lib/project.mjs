@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { coloured } from './steps.mjs';
 
 /** The root of the repository. */
 export const ROOT = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
@@ -13,6 +14,7 @@ export const bin = (name) => inRoot('node_modules/.bin', name);
 /** The environment in which programs of packages find each other, and the Node that was installed with them. */
 export const toolEnvironment = (more = {}) => ({
   ...process.env,
+  ...(coloured ? {} : { NO_COLOR: '1' }),
   PATH: `${inRoot('node_modules/.bin')}${path.delimiter}${process.env.PATH}`,
   ...more,
 });

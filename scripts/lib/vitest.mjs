@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { bin } from './project.mjs';
 import { run } from './run.mjs';
-import { coloured, dim, say } from './steps.mjs';
+import { dim, say } from './steps.mjs';
 
 /**
  * Runs Vitest, which prints for itself, and counts from its report.
@@ -15,11 +15,7 @@ export async function runVitest(title, args, { env }) {
     const file = path.join(directory, 'report.json');
     say(`${dim('…')} ${title} tests`);
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
-    const plain = coloured ? {} : { NO_COLOR: '1' };
-    const { code } = await run(bin('vitest'), ['run', ...reporters, ...args], {
-      env: { ...env, ...plain },
-      show: true,
-    });
+    const { code } = await run(bin('vitest'), ['run', ...reporters, ...args], { env, show: true });
     return count(existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined, code);
   } finally {
     rmSync(directory, { recursive: true, force: true });

@@ -1,0 +1,41 @@
+import { existsSync, readdirSync } from 'node:fs';
+import path from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from './lib/build.mjs';
+import { Failure } from './lib/failure.mjs';
+import { onInterruption, runToEnd } from './lib/interruption.mjs';
+import { continueUnderNode24 } from './lib/node24.mjs';
+import { inRoot, ROOT, toolEnvironment } from './lib/project.mjs';
+import { run } from './lib/run.mjs';
+import { step } from './lib/steps.mjs';
+import { TestStores } from './lib/test-stores.mjs';
+
+/**
+ * `npm run bench -- NAME …`, `npm run proof -- NAME …`: runs bench/NAME.ts or proof/NAME.ts against what was built, on stores of
+ * its own (SW_TEST_…), which are gone afterwards. The program's exit code is the answer.
+ */
+const stores = new TestStores();
+
+async function main() {
+  process.chdir(ROOT);
+  await continueUnderNode24();
+  const [kind, name = '', ...args] = process.argv.slice(2);
+  const program = inRoot(kind, `${name}.ts`);
+  if (name === '' || !existsSync(program)) throw new Failure(`${kind} what?`, `One of: ${programs(kind).join(', ')}`);
+  onInterruption(() => stores.stop());
+  await step('Build', () => build());
+  const env = toolEnvironment(await stores.start());
+  const hooks = pathToFileURL(inRoot('scripts/lib/typescript-sources.mjs')).href;
+  const flags = ['--experimental-transform-types', '--disable-warning=ExperimentalWarning', '--import', hooks];
+  const { code } = await run(process.execPath, [...flags, program, ...args], { env, show: true });
+  return code;
+}
+
+function programs(kind) {
+  if (!existsSync(inRoot(kind))) return [];
+  return readdirSync(inRoot(kind))
+    .filter((file) => file.endsWith('.ts') && !file.endsWith('.spec.ts'))
+    .map((file) => path.basename(file, '.ts'));
+}
+
+await runToEnd(main, () => stores.stop());
