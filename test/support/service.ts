@@ -1,0 +1,111 @@
+import { type ChildProcess, execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+
+const DIST = join(import.meta.dirname, '../../dist');
+const STARTED = /listening on (http:\/\/\S+)|working in the background/;
+
+export interface ServiceOptions {
+  readonly role?: 'all' | 'api' | 'worker';
+  /** On top of the stage's settings. */
+  readonly settings?: Record<string, string>;
+}
+
+/** A running process of the built service. */
+export interface Service {
+  /** Empty for a worker. */
+  readonly url: string;
+  readonly pid: number;
+  /** All that it printed. */
+  log(): string;
+  /** Sends the signal and waits for the end. SIGTERM is a graceful stop. Answers the exit code. */
+  kill(signal?: NodeJS.Signals): Promise<number | null>;
+  /** Calls the API; `key` becomes the bearer credential. */
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+}
+
+export interface CallOptions {
+  readonly key?: string;
+  /** Sent as JSON; a Buffer or a string is sent as it is. */
+  readonly body?: unknown;
+  readonly headers?: Record<string, string>;
+}
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: Headers;
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  readonly body: any;
+}
+
+/** Starts the built service and waits until it says that it works; what it printed is the error when it does not. */
+export async function startService(settings: Record<string, string>, options: ServiceOptions = {}): Promise<Service> {
+  const role = options.role ?? 'all';
+  const env = { ...process.env, ...settings, ...options.settings, SVC_ROLE: role };
+  const child = spawn(process.execPath, [join(DIST, role === 'worker' ? 'worker.js' : 'main.js')], {
+    env,
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let log = '';
+  const note = (chunk: Buffer) => {
+    log += chunk.toString();
+  };
+  child.stdout.on('data', note);
+  child.stderr.on('data', note);
+  const url = await started(child, () => log);
+  return {
+    url,
+    pid: child.pid ?? 0,
+    log: () => log,
+    kill: (signal = 'SIGTERM') => end(child, signal),
+    call: (method, path, callOptions) => call(`${url}${path}`, method, callOptions),
+  };
+}
+
+/** Runs a command of the built command line to its end. */
+export async function runToEnd(args: string[], settings: Record<string, string>): Promise<string> {
+  const env = { ...process.env, ...settings };
+  const { stdout } = await promisify(execFile)(process.execPath, [join(DIST, 'cli.js'), ...args], {
+    env,
+    timeout: 60_000,
+  });
+  return stdout;
+}
+
+async function started(child: ChildProcess, log: () => string): Promise<string> {
+  const deadline = Date.now() + 30_000;
+  while (Date.now() < deadline) {
+    const found = STARTED.exec(log());
+    if (found !== null) return found[1] ?? '';
+    if (child.exitCode !== null || child.signalCode !== null) break;
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+  child.kill('SIGKILL');
+  throw new Error(`the service did not start:\n${log()}`);
+}
+
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+  if (child.exitCode === null && child.signalCode === null) {
+    child.kill(signal);
+    await once(child, 'exit');
+  }
+  return child.exitCode;
+}
+
+async function call(url: string, method: string, { key, body, headers = {} }: CallOptions = {}): Promise<Answer> {
+  const raw = typeof body === 'string' || Buffer.isBuffer(body);
+  const response = await fetch(url, {
+    method,
+    redirect: 'manual',
+    headers: {
+      ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      ...headers,
+    },
+    body: body === undefined ? null : raw ? (body as BodyInit) : JSON.stringify(body),
+  });
+  const text = await response.text();
+  const isJson = (response.headers.get('content-type') ?? '').includes('json');
+  return { status: response.status, headers: response.headers, body: isJson && text !== '' ? JSON.parse(text) : text };
+}

@@ -1,0 +1,104 @@
+import { randomBytes } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import { startPostgres, type PrivatePostgres } from '../../scripts/lib/postgres.mjs';
+import { startRedis, type PrivateRedis } from '../../scripts/lib/redis.mjs';
+import { createToken, type TestToken } from './hsm.js';
+import { type Service, type ServiceOptions, runToEnd, startService } from './service.js';
+
+/** What one test file works on: a database, a token and a Redis of its own, and the services that it starts on them. */
+export interface Stage {
+  readonly settings: Record<string, string>;
+  readonly token: TestToken;
+  readonly redis: PrivateRedis;
+  /** Only with `ownPostgres`: the server, to be stopped and started by the test. */
+  readonly postgres: PrivatePostgres | undefined;
+  /** Address of the database, as its owner. */
+  readonly databaseUrl: string;
+  sql<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
+  /** Starts dist/main.js (or dist/worker.js) and waits until it works. */
+  start(options?: ServiceOptions): Promise<Service>;
+  /** Creates an administrator, an API key with admin:* and the signing keys `default` (P-256) and `demo-rsa` (RSA-3072). */
+  seed(): Promise<{ apiKey: string; adminEmail: string; adminPassword: string }>;
+  /** Ends every service and removes the stores. */
+  close(): Promise<void>;
+}
+
+export async function openStage({ ownPostgres = false } = {}): Promise<Stage> {
+  const directory = mkdtempSync(join(tmpdir(), 'sealwright-stage-'));
+  const token = createToken(directory);
+  const redis = await startRedis({ dir: join(directory, 'redis') });
+  const postgres = ownPostgres ? await startPostgres({ dir: join(directory, 'postgres') }) : undefined;
+  const databaseUrl = postgres?.url ?? (await createDatabase());
+  const services: Service[] = [];
+  const settings = {
+    ...token.settings,
+    SOFTHSM2_CONF: token.environment.SOFTHSM2_CONF,
+    SVC_DATABASE_URL: databaseUrl,
+    SVC_REDIS_URL: redis.url,
+    SVC_PORT: '0',
+    SVC_HOST: '127.0.0.1',
+    SVC_PKCS11_LIBRARY: process.env['SW_TEST_SOFTHSM'] ?? '/usr/lib/softhsm/libsofthsm2.so',
+  };
+  await runToEnd(['migrate'], settings);
+  return {
+    settings,
+    token,
+    redis,
+    postgres,
+    databaseUrl,
+    sql: (text, values) => query(databaseUrl, text, values),
+    start: async (options) => {
+      const service = await startService(settings, options);
+      services.push(service);
+      return service;
+    },
+    seed: () => seed(directory, settings),
+    close: async () => {
+      await Promise.all(services.map((service) => service.kill('SIGKILL')));
+      await redis.stop();
+      await postgres?.stop();
+      if (postgres === undefined) await dropDatabase(databaseUrl);
+      rmSync(directory, { recursive: true, force: true });
+    },
+  };
+}
+
+function adminUrl(): string {
+  const url = process.env['SW_TEST_DATABASE_URL'];
+  if (url === undefined) throw new Error('SW_TEST_DATABASE_URL names no PostgreSQL; run `npm test`, which brings one');
+  return url;
+}
+
+async function createDatabase(): Promise<string> {
+  const name = `test_${randomBytes(6).toString('hex')}`;
+  await query(adminUrl(), `CREATE DATABASE ${name}`);
+  const url = new URL(adminUrl());
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function dropDatabase(url: string): Promise<void> {
+  await query(adminUrl(), `DROP DATABASE IF EXISTS ${new URL(url).pathname.slice(1)} WITH (FORCE)`);
+}
+
+async function query<Row extends object>(url: string, text: string, values?: unknown[]): Promise<Row[]> {
+  const client = new Client({ connectionString: url });
+  client.on('error', () => undefined);
+  await client.connect();
+  try {
+    return (await client.query<Row>(text, values)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+async function seed(directory: string, settings: Record<string, string>) {
+  const out = join(directory, 'demo.env');
+  await runToEnd(['seed-demo', '--out', out], settings);
+  const text = readFileSync(out, 'utf8');
+  const fact = (name: string) => new RegExp(`^${name}='(.*)'$`, 'm').exec(text)?.[1] ?? '';
+  return { apiKey: fact('API_KEY'), adminEmail: fact('ADMIN_EMAIL'), adminPassword: fact('ADMIN_PASSWORD') };
+}
