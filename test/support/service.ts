@@ -103,7 +103,7 @@ async function call(url: string, method: string, { key, body, headers = {} }: Ca
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
       ...headers,
     },
-    body: body === undefined ? null : raw ? (body as BodyInit) : JSON.stringify(body),
+    body: body === undefined ? null : raw ? (body as string) : JSON.stringify(body),
   });
   const text = await response.text();
   const isJson = (response.headers.get('content-type') ?? '').includes('json');
