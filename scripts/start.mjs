@@ -10,6 +10,7 @@ import { continueUnderNode24, refuseOldNode } from './lib/node24.mjs';
 import { installPackages, needsForPackages } from './lib/packages.mjs';
 import { isFree, portFor } from './lib/ports.mjs';
 import { ownDirectory, writePrivate } from './lib/private-files.mjs';
+import { onOrphaned } from './lib/processes.mjs';
 import { inRoot, readEnvFile, ROOT } from './lib/project.mjs';
 import { run } from './lib/run.mjs';
 import { Service } from './lib/service.mjs';
@@ -36,7 +37,7 @@ async function main() {
   refuseOldNode();
   ownDirectory(DATA);
   ownDirectory(path.join(DATA, 'log'));
-  const other = claim.take();
+  const other = await claim.takeInTime(() => say(dim('An earlier start is still stopping …')));
   if (other !== undefined) return sayRunning(other);
   listenForSignals();
   const continued = process.env.SEALWRIGHT_STARTED_AT !== undefined;
@@ -117,7 +118,7 @@ async function serve(env, port) {
   await up();
   const demo = existsSync(DEMO) ? readEnvFile(DEMO) : {};
   const url = demo.BASE_URL ?? `http://localhost:${port}`;
-  claim.tell(url);
+  claim.tell({ url });
   showBanner({ url, demo, begun: BEGUN, data: DATA });
   service.onTrouble((line) => say(line));
   watchStores(running, (line) => say(yellow(line)));
@@ -140,6 +141,7 @@ async function stopAll() {
 
 function listenForSignals() {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(name, onSignal);
+  onOrphaned(onSignal);
 }
 
 function onSignal() {
@@ -148,6 +150,7 @@ function onSignal() {
     return;
   }
   interrupted = true;
+  claim.tell({ stopping: true });
   const served = service.running;
   say(`\nStopping${served ? '; requests in hand are finished first (Ctrl-C again kills)' : ''} …`);
   void stopAll().then(() => {

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { Failure } from './lib/failure.mjs';
 import { build } from './lib/build.mjs';
 import { continueUnderNode24 } from './lib/node24.mjs';
+import { onOrphaned } from './lib/processes.mjs';
 import { inRoot, readEnvFile, ROOT } from './lib/project.mjs';
 import { showFailure } from './lib/steps.mjs';
 
@@ -24,6 +25,7 @@ async function main() {
   // Ctrl-C reaches the program by itself; this process waits for it to end.
   process.on('SIGINT', () => {});
   process.on('SIGTERM', () => child.kill('SIGTERM'));
+  onOrphaned(() => child.kill('SIGTERM'));
   child.on('exit', (code) => process.exit(code ?? 1));
 }
 

@@ -1,6 +1,7 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
-import { commandOf, isAlive, stopProcess } from './processes.mjs';
+import { writePrivate } from './private-files.mjs';
+import { commandOf, isAlive, stopProcess, until } from './processes.mjs';
 
 /**
  * One start per data directory. The claim is a file with the process id; one whose process is gone, or is another program by
@@ -15,7 +16,7 @@ export class Claim {
 
   /**
    * Takes the claim. A script that goes on under another Node takes it over from its parent.
-   * @returns {{ pid: number, url?: string } | undefined} who has it, when someone else does
+   * @returns {{ pid: number, url?: string, stopping?: boolean } | undefined} who has it, when someone else does
    */
   take() {
     for (let attempt = 0; attempt < 5; attempt += 1) {
@@ -32,9 +33,24 @@ export class Claim {
     return this.#read();
   }
 
-  /** Lets a second start say where this one answers. */
-  tell(url) {
-    writeFileSync(this.#file, JSON.stringify({ pid: process.pid, url }), { mode: 0o600 });
+  /**
+   * Takes the claim, and waits for one who has it and is stopping; also for one who will notice in a moment that the npm that
+   * started it is gone.
+   */
+  async takeInTime(onWait) {
+    let holder = this.take();
+    if (holder === undefined) return undefined;
+    await until(() => (holder = this.take()) === undefined || holder.stopping, 1500, 100);
+    if (holder?.stopping) {
+      onWait();
+      await until(() => (holder = this.take()) === undefined, 60_000, 100);
+    }
+    return holder;
+  }
+
+  /** Lets a second start know where this one answers, or that it is stopping. */
+  tell(facts) {
+    writePrivate(this.#file, JSON.stringify({ pid: process.pid, ...facts }));
   }
 
   release() {

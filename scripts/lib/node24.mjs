@@ -3,6 +3,7 @@ import { constants } from 'node:os';
 import path from 'node:path';
 import { Failure } from './failure.mjs';
 import { packagedNode } from './packages.mjs';
+import { onOrphaned } from './processes.mjs';
 import { toolEnvironment } from './project.mjs';
 
 /** The least version that runs the service. */
@@ -40,6 +41,7 @@ export async function continueUnderNode24() {
   // Ctrl-C reaches the child by itself: it is in the same process group. The rest is passed on.
   process.on('SIGINT', () => {});
   for (const name of ['SIGTERM', 'SIGHUP']) process.on(name, () => child.kill(name));
+  onOrphaned(() => child.kill('SIGTERM'));
   const code = await new Promise((resolve) => {
     child.on('error', () => resolve(1));
     child.on('exit', (status, name) => resolve(status ?? 128 + constants.signals[name]));

@@ -80,3 +80,15 @@ export async function stopProcess(pid, steps) {
     if (await until(() => !isAlive(pid), patience)) return;
   }
 }
+
+/** Calls back once when the npm that runs this script is gone: killed hard, it has told nobody to stop. */
+export function onOrphaned(callback) {
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    callback();
+  }, 500);
+  timer.unref();
+}

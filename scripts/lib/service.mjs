@@ -47,16 +47,20 @@ export class Service {
     const log = openSync(this.#logFile, 'a', 0o600);
     this.#from = statSync(this.#logFile).size;
     // Its own process group: Ctrl-C in the terminal reaches it through stop(), once.
-    this.#child = spawn(process.execPath, ['--enable-source-maps', PROGRAM], {
+    const child = spawn(process.execPath, ['--enable-source-maps', PROGRAM], {
       cwd: ROOT,
       env,
       detached: true,
       stdio: ['ignore', log, log],
     });
     closeSync(log);
-    this.#child.on('error', () => {});
+    child.on('error', () => {});
+    // The end of a process may be told only after its successor was started.
+    child.on('exit', (code, name) => {
+      if (child === this.#child && !this.#stopping) this.#onEnd?.(code ?? name);
+    });
+    this.#child = child;
     this.#stopping = false;
-    this.#child.on('exit', (code, name) => this.#stopping || this.#onEnd?.(code ?? name));
     if (this.pid !== undefined) writeFileSync(this.#pidFile, `${this.pid}\n`, { mode: 0o600 });
   }
 

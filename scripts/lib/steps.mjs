@@ -30,6 +30,8 @@ export function haltSteps() {
   halted = true;
 }
 
+export const isHalted = () => halted;
+
 /** Returns at once, or never when steps were halted. */
 export const whileNotHalted = () => (halted ? never() : undefined);
 

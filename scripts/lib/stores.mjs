@@ -4,7 +4,7 @@ import { ownDirectory } from './private-files.mjs';
 import { isAlive } from './processes.mjs';
 import { startRedis, stopRedis } from './redis.mjs';
 import { createToken } from './softhsm.mjs';
-import { step } from './steps.mjs';
+import { isHalted, step } from './steps.mjs';
 import { NEEDS } from './system-packages.mjs';
 
 const TOKEN_LABEL = 'sealwright';
@@ -61,24 +61,35 @@ function startStore(name, start, started) {
   });
 }
 
-/** Starts a store of `running` again when it has ended, on the same port. */
+/** Starts a store of `running` again when it has ended, on the same port; until everything is stopped. */
 export function watchStores(running, note) {
-  let busy = false;
   const look = async () => {
+    for (const [index, store] of running.entries()) {
+      if (!isHalted() && store.again !== undefined && !isAlive(store.pid)) running[index] = await again(store, note);
+    }
+  };
+  let busy = false;
+  const timer = setInterval(async () => {
     if (busy) return;
     busy = true;
-    for (const [index, store] of running.entries()) {
-      if (store.again === undefined || isAlive(store.pid)) continue;
-      try {
-        running[index] = await store.again();
-        note(`${store.name} had ended and was started again.`);
-      } catch (error) {
-        note(`${store.name} has ended and does not start again: ${error.message}`);
-      }
-    }
+    await look();
     busy = false;
-  };
-  setInterval(look, 500).unref();
+    if (isHalted()) clearInterval(timer);
+  }, 500);
+  timer.unref();
+}
+
+async function again(store, note) {
+  try {
+    const next = await store.again();
+    // Stopped while it started: whoever stops has passed this store already.
+    if (isHalted()) await next.stop();
+    else note(`${store.name} had ended and was started again.`);
+    return next;
+  } catch (error) {
+    note(`${store.name} has ended and does not start again: ${error.message}`);
+    return store;
+  }
 }
 
 /** Stops the private stores of `directory` that run, whoever started them. */
