@@ -52,7 +52,11 @@ export function envExample(): string {
   const lines = Object.entries(SETTINGS).flatMap(([name, { default: value, meaning }]) => [
     '',
     `# ${meaning}`,
-    `${name}=${value}`,
+    `#${name}=${value}`,
   ]);
-  return ['# Every setting with its default. Written by `npm run env-example`.', ...lines, ''].join('\n');
+  return [
+    '# Every setting with its default; take the # away where yours differs. Written by `npm run env-example`.',
+    ...lines,
+    '',
+  ].join('\n');
 }

@@ -1,5 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import type { Service } from '../test/support/service.js';
+import type { Service } from '../../test/support/service.js';
 
 const TICKS_PER_SECOND = 100;
 
