@@ -207,6 +207,14 @@ describe('an error code of the HSM', () => {
   });
 });
 
+it('a key of which the token does not say that it can never leave is refused and destroyed', async () => {
+  const order = { ckaId: randomBytes(16), label: 'doubtful', type: 'ec-p256' } as const;
+  shim.fault('lie 1');
+  expect(await codeOf(vault.generate(order))).toBe('hsm.refused');
+  const { evidence } = await vault.generate(order);
+  expect(evidence.neverExtractable).toBe(true);
+});
+
 describe('a token that is taken away', () => {
   const away = `${token.tokens}.away`;
 
