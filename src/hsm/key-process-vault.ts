@@ -35,9 +35,8 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private readonly inFlight = new Map<number, Pending>();
   private lastId = 0;
   private flushing = false;
-  private wasUp = false;
-  /** Until then a caller may wait for a process that is not up, on the clock of performance.now(). */
-  private graceUntil = 0;
+  /** Runs while callers may wait for a process that is not up. */
+  private grace?: NodeJS.Timeout;
   private firstNews: () => void = () => undefined;
 
   constructor(config: Config) {
@@ -48,7 +47,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
       ready: () => this.onReady(),
       results: (block) => this.onResults(block),
       generated: (message) => this.onGenerated(message),
-      lost: (why) => this.onLost(why),
+      lost: (why, wasUp) => this.onLost(why, wasUp),
     });
   }
 
@@ -64,7 +63,8 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     const until = performance.now() + this.deadlineMs;
     while (this.queue.length + this.inFlight.size > 0 && performance.now() < until) await sleep(DRAIN_STEP_MS);
     this.supervisor.stop();
-    this.rejectAll([...this.inFlight.values(), ...this.queue.splice(0)]);
+    this.endGrace();
+    this.rejectAll([...this.inFlight.values()]);
     this.inFlight.clear();
   }
 
@@ -88,7 +88,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
       reject(vaultProblem('busy', `${MOST_WAITING} orders are waiting`));
       return;
     }
-    if (!this.supervisor.up && (this.supervisor.final || performance.now() >= this.graceUntil)) {
+    if (!this.supervisor.up && !this.grace) {
       reject(this.unavailable());
       return;
     }
@@ -122,8 +122,8 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   private onReady(): void {
-    this.wasUp = true;
     this.firstNews();
+    this.endGrace();
     this.flush();
   }
 
@@ -151,7 +151,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     return pending;
   }
 
-  private onLost(why: LastMessage['why']): void {
+  private onLost(why: LastMessage['why'], wasUp: boolean): void {
     const lost = [...this.inFlight.values()];
     this.inFlight.clear();
     const overdue = performance.now() - this.deadlineMs;
@@ -160,16 +160,15 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
       reject(vaultProblem(why === 'stuck' && handedAt <= overdue ? 'deadline' : 'unavailable', detail));
     }
     this.firstNews();
-    if (this.supervisor.final) this.rejectAll(this.queue.splice(0));
-    else if (this.wasUp) {
-      this.wasUp = false;
-      this.graceUntil = performance.now() + GRACE_MS;
-      setTimeout(() => this.endGrace(), GRACE_MS);
-    }
+    if (wasUp && !this.supervisor.final) this.grace = setTimeout(() => this.endGrace(), GRACE_MS);
+    else if (this.supervisor.final) this.endGrace();
   }
 
+  /** From here on callers are served when the process is up, and else refused at once. */
   private endGrace(): void {
-    if (!this.supervisor.up && performance.now() >= this.graceUntil) this.rejectAll(this.queue.splice(0));
+    clearTimeout(this.grace);
+    this.grace = undefined;
+    if (!this.supervisor.up) this.rejectAll(this.queue.splice(0));
   }
 
   private rejectAll(pending: Pending[]): void {

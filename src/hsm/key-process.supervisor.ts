@@ -27,7 +27,7 @@ export interface SupervisorListener {
   results(block: Buffer): void;
   generated(message: GeneratedMessage): void;
   /** The key process is gone with all that was handed to it. */
-  lost(why: LastMessage['why']): void;
+  lost(why: LastMessage['why'], wasUp: boolean): void;
 }
 
 /** Keeps one key process running: starts, watches, kills and replaces it. Only a refused PIN is final. */
@@ -91,7 +91,9 @@ export class KeyProcessSupervisor {
     }
     const child = this.forkChild();
     this.child = child;
-    child.on('message', (message) => child === this.child && this.hear(message as FromKeyProcess));
+    child.on('message', (message) => {
+      if (child === this.child) this.hearSafely(message as FromKeyProcess);
+    });
     child.on('error', (error) => this.lose('fatal', `it cannot be started or reached: ${error.message}`, child));
     child.on('exit', (code, signal) => this.exited(child, signal ?? `status ${code}`));
     const { pkcs11Library: library, pkcs11TokenLabel: tokenLabel } = this.config;
@@ -112,6 +114,15 @@ export class KeyProcessSupervisor {
       serialization: 'advanced',
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
     });
+  }
+
+  /** A process whose messages make no sense is as good as dead, and must not take this one with it. */
+  private hearSafely(message: FromKeyProcess): void {
+    try {
+      this.hear(message);
+    } catch (error) {
+      this.lose('fatal', `it sent what cannot be read: ${error instanceof Error ? error.message : 'unknown'}`);
+    }
   }
 
   private hear(message: FromKeyProcess): void {
@@ -173,7 +184,7 @@ export class KeyProcessSupervisor {
     // Only now, since whoever hears of a result may come with the next order.
     if (last) this.listener.results(bufferOf(last.results));
     if (last?.generated) this.listener.generated(last.generated);
-    this.listener.lost(why);
+    this.listener.lost(why, wasUp);
   }
 
   /** A token locks its PIN after a few wrong attempts, so there is no second one before an operator steps in. */

