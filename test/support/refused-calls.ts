@@ -35,14 +35,14 @@ export class RefusedCalls {
       `SELECT outcome, detail ->> 'code' AS code FROM audit_entry WHERE action = 'request.refused' AND correlation = $1`,
       [answer.body.requestId],
     );
-    expect(entries).toEqual([{ outcome: 'refused', code }]);
+    assertOneRefusal(entries, code);
   }
 
   private async withoutTrace(refusal: Refusal, method: string, path: string, options: CallOptions): Promise<Answer> {
     const before = await this.stored();
     const answer = await this.service.call(method, path, { key: this.apiKey, ...options });
     assertProblem(answer, refusal);
-    expect(await this.stored()).toEqual(before);
+    assertUnchanged(before, await this.stored());
     return answer;
   }
 
@@ -54,6 +54,14 @@ export class RefusedCalls {
     const [row] = await this.stage.sql<Record<string, unknown>>(`SELECT ${counts}, ${entries}`);
     return row;
   }
+}
+
+function assertUnchanged(before: unknown, after: unknown): void {
+  expect(after).toEqual(before);
+}
+
+function assertOneRefusal(entries: unknown[], code: string): void {
+  expect(entries).toEqual([{ outcome: 'refused', code }]);
 }
 
 /** RFC 9457, with the members that every problem of the service has. */
