@@ -28,6 +28,17 @@ export function read(service: Service, apiKey: string, requestId: string, second
   return service.call('GET', `/api/v1/sign/requests/${requestId}?wait=${seconds}`, { key: apiKey });
 }
 
+/** Generates a signing key. */
+export async function createKey(
+  service: Service,
+  apiKey: string,
+  order: { name: string; type: string },
+): Promise<PublishedKey> {
+  const { status, body } = await service.call('POST', '/api/v1/signing-keys', { key: apiKey, body: order });
+  if (status !== 201) throw new Error(`no signing key was made: ${JSON.stringify(body)}`);
+  return body;
+}
+
 /** A key by its name, as the API publishes it. */
 export async function publishedKey(service: Service, apiKey: string, name: string): Promise<PublishedKey> {
   const { body } = await service.call('GET', '/api/v1/signing-keys?limit=200', { key: apiKey });

@@ -7,6 +7,7 @@ import { Config } from '../config/config.js';
 import { Metrics } from '../metrics/metrics.js';
 import { parseJsonBody } from './json-body.js';
 import { ProblemFilter } from './problem.filter.js';
+import { refuseAddress, refuseConnection } from './unreadable-requests.js';
 import { UnknownQueryGuard } from './unknown-query.guard.js';
 import { validationPipe } from './validation.js';
 
@@ -24,6 +25,8 @@ export function httpAdapter(config: Config): FastifyAdapter {
     forceCloseConnections: 'idle',
     return503OnClosing: true,
     genReqId: requestId,
+    frameworkErrors: refuseAddress,
+    clientErrorHandler: refuseConnection,
     routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 200 },
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000 },
   });

@@ -16,21 +16,22 @@ const STATUS: Record<ProblemKind, { status: number; title: string }> = {
 };
 
 /** Refusals of the HTTP layer itself, by status: they never reach a service. */
-const OF_HTTP: Record<number, { code: string; title: string; detail: string }> = {
+const OF_HTTP = {
   400: { code: 'request.malformed', title: 'Bad Request', detail: 'The request cannot be read.' },
   404: { code: 'route.missing', title: 'Not Found', detail: 'There is nothing at this address.' },
-  405: { code: 'route.method', title: 'Method Not Allowed', detail: 'This address does not know the method.' },
   408: { code: 'request.timeout', title: 'Request Timeout', detail: 'The request took too long to arrive.' },
   413: {
     code: 'request.too-large',
     title: 'Content Too Large',
     detail: 'The body is larger than this operation takes.',
   },
+  414: { code: 'request.address', title: 'URI Too Long', detail: 'A part of the address is too long.' },
   415: { code: 'request.media-type', title: 'Unsupported Media Type', detail: 'Send the body as application/json.' },
   431: { code: 'request.headers', title: 'Request Header Fields Too Large', detail: 'The headers are too large.' },
-};
+} as const satisfies Record<number, { code: string; title: string; detail: string }>;
+export type HttpRefusal = keyof typeof OF_HTTP;
 
-interface Answer {
+export interface Answer {
   readonly status: number;
   readonly title: string;
   readonly problem: Problem;
@@ -71,10 +72,7 @@ export class ProblemFilter implements ExceptionFilter {
       return ofProblem(error);
     }
     const status = statusOf(error);
-    const known = status === undefined ? undefined : OF_HTTP[status];
-    if (status !== undefined && known !== undefined) {
-      return { status, title: known.title, problem: new Problem('malformed', known.code, known.detail) };
-    }
+    if (isHttpRefusal(status)) return answerOfHttp(status);
     if (isDatabaseTrouble(error)) {
       this.logger.warn(`database: ${messageOf(error)}`, { requestId: request.id });
       const detail =
@@ -85,6 +83,15 @@ export class ProblemFilter implements ExceptionFilter {
     const detail = 'Something went wrong on our side. The log names the cause under this requestId.';
     return { status: 500, title: 'Internal Server Error', problem: new Problem('unavailable', 'internal', detail) };
   }
+}
+
+export function answerOfHttp(status: HttpRefusal): Answer {
+  const { code, title, detail } = OF_HTTP[status];
+  return { status, title, problem: new Problem('malformed', code, detail) };
+}
+
+export function isHttpRefusal(status: number | undefined): status is HttpRefusal {
+  return status !== undefined && status in OF_HTTP;
 }
 
 function ofProblem(problem: Problem): Answer {
@@ -102,27 +109,22 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function send(reply: FastifyReply, request: FastifyRequest, { status, title, problem }: Answer): void {
-  const { code, message: detail, errors, instance, retryAfter, scope } = problem;
+function send(reply: FastifyReply, request: FastifyRequest, answer: Answer): void {
+  const { status, problem } = answer;
+  const { code, retryAfter, scope } = problem;
   if (retryAfter !== undefined) void reply.header('retry-after', String(retryAfter));
   if (status === 401 || scope !== undefined) void reply.header('www-authenticate', challenge(status, code, scope));
   void reply
     .status(status)
     .header('content-type', 'application/problem+json; charset=utf-8')
     .header('cache-control', 'no-store')
-    .send(
-      JSON.stringify({
-        type: `urn:sealwright:problem:${code}`,
-        title,
-        status,
-        detail,
-        code,
-        requestId: request.id,
-        instance,
-        scope,
-        errors,
-      }),
-    );
+    .send(problemText(answer, request.id));
+}
+
+export function problemText({ status, title, problem }: Answer, requestId: string): string {
+  const { code, message: detail, errors, instance, scope } = problem;
+  const type = `urn:sealwright:problem:${code}`;
+  return JSON.stringify({ type, title, status, detail, code, requestId, instance, scope, errors });
 }
 
 /** RFC 6750 section 3. */

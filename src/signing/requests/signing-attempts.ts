@@ -10,6 +10,12 @@ import { type Outcome, SigningLedger } from './signing-ledger.js';
 
 export type Way = 'sync' | 'async';
 
+export interface Ended {
+  readonly outcome: Outcome;
+  /** When the outcome was committed. */
+  readonly at: Date;
+}
+
 /** One attempt at a request whose intent is committed: asks the HSM, then records what came of it. */
 @Injectable()
 export class SigningAttempts {
@@ -22,15 +28,15 @@ export class SigningAttempts {
   ) {}
 
   /** The outcome, or undefined when it came too late to count. */
-  async attempt(request: Claimed, way: Way): Promise<Outcome | undefined> {
+  async attempt(request: Claimed, way: Way): Promise<Ended | undefined> {
     const outcome = await this.ask(request);
-    const counted = await this.ledger.settle(request, outcome);
-    if (!counted) return undefined;
+    const at = await this.ledger.settle(request, outcome);
+    if (at === undefined) return undefined;
     if (outcome.kind !== 'RELEASED') {
       this.metrics.settled.inc({ outcome: outcome.kind, way });
       this.events.emit('signing.settled', { requestId: request.id });
     }
-    return outcome;
+    return { outcome, at };
   }
 
   private async ask({ digest, algorithm, scheme, keyId, keyVersion, strikes }: Claimed): Promise<Outcome> {

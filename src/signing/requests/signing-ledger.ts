@@ -25,6 +25,13 @@ export interface Acceptance {
   readonly use?: IdempotentUse;
 }
 
+export interface Accepted {
+  /** The request's own id, or that of the earlier request which its Idempotency-Key stands for. */
+  readonly id: string;
+  /** When this call's group was committed; all times in answers are the database's. */
+  readonly at: Date;
+}
+
 /** How an attempt ended. RELEASED gives the request back for another attempt. */
 export type Outcome =
   | { readonly kind: 'SIGNED'; readonly signature: Buffer }
@@ -50,8 +57,8 @@ export const BACKGROUND: Actor = { kind: 'system', id: WORKER_ID, name: 'signing
  */
 @Injectable()
 export class SigningLedger implements OnApplicationShutdown {
-  private readonly acceptances: GroupCommit<Acceptance, string>;
-  private readonly settlements: GroupCommit<Settlement, boolean>;
+  private readonly acceptances: GroupCommit<Acceptance, Accepted>;
+  private readonly settlements: GroupCommit<Settlement, Date | undefined>;
 
   constructor(
     db: DataSource,
@@ -64,18 +71,18 @@ export class SigningLedger implements OnApplicationShutdown {
     this.settlements = new GroupCommit(db, (tx, items) => this.writeSettlements(tx, items));
   }
 
-  /** Commits a request. Answers its id, or the id of the earlier request that its Idempotency-Key stands for. */
-  async accept(acceptance: Acceptance): Promise<string> {
-    const id = await this.acceptances.add(acceptance);
+  /** Commits a request, or finds the earlier one that its Idempotency-Key stands for. */
+  async accept(acceptance: Acceptance): Promise<Accepted> {
+    const accepted = await this.acceptances.add(acceptance);
     if (acceptance.status === 'QUEUED') this.outbox.committed(SIGNING_QUEUE);
-    return id;
+    return accepted;
   }
 
   /**
-   * Commits how an attempt ended. False when the request is no longer this attempt's: it was given to another worker
+   * Commits how an attempt ended and answers when. Undefined when the request is no longer this attempt's: it was given to another worker
    * meanwhile, and the outcome, a signature included, is dropped and written down as discarded.
    */
-  settle(attempt: Attempt, outcome: Outcome): Promise<boolean> {
+  settle(attempt: Attempt, outcome: Outcome): Promise<Date | undefined> {
     return this.settlements.add({ id: attempt.id, attempt: attempt.attempt, outcome });
   }
 
@@ -84,21 +91,21 @@ export class SigningLedger implements OnApplicationShutdown {
     await this.settlements.drained();
   }
 
-  private async writeAcceptances(tx: EntityManager, items: Acceptance[]): Promise<string[]> {
+  private async writeAcceptances(tx: EntityManager, items: Acceptance[]): Promise<Accepted[]> {
     const uses = items.flatMap(({ use }) => (use === undefined ? [] : [use]));
     const resources = await this.idempotency.claim(tx, uses);
     const standsFor = new Map(uses.map((use, i) => [use.resource, resources[i] ?? use.resource]));
     const fresh = items.filter(({ request }) => (standsFor.get(request.id) ?? request.id) === request.id);
-    await this.insert(tx, fresh);
+    const at = await this.insert(tx, fresh);
     await this.audit.append(tx, fresh.map(accepted));
     const queued = fresh.filter(({ status }) => status === 'QUEUED').map(({ request }) => request.id);
     await this.outbox.add(tx, SIGNING_QUEUE, queued);
-    return items.map(({ request }) => standsFor.get(request.id) ?? request.id);
+    return items.map(({ request }) => ({ id: standsFor.get(request.id) ?? request.id, at }));
   }
 
   /** The key is looked at once more, in the statement itself: a key that was disabled meanwhile takes no new request. */
-  private async insert(tx: EntityManager, items: Acceptance[]): Promise<void> {
-    if (items.length === 0) return;
+  private async insert(tx: EntityManager, items: Acceptance[]): Promise<Date> {
+    if (items.length === 0) return new Date();
     const { from, values } = columns(items.map(rowOf), {
       id: 'uuid',
       status: 'text',
@@ -116,7 +123,7 @@ export class SigningLedger implements OnApplicationShutdown {
       correlation: 'text',
     });
     const next = values.length + 1;
-    const inserted: unknown[] = await tx.query(
+    const inserted: { at: Date }[] = await tx.query(
       `INSERT INTO signing_request (id, status, digest, algorithm, scheme, format, key_id, key_name, key_version, metadata, reference,
          owner_id, requested_by, correlation, attempt, worker, lease_until, sweep_at)
        SELECT item.id, item.status, digest, algorithm, scheme, format, item.key_id, key_name, key_version, metadata::jsonb, reference,
@@ -126,14 +133,16 @@ export class SigningLedger implements OnApplicationShutdown {
          CASE item.status WHEN 'PROCESSING' THEN now() + $${next + 1} * interval '1 ms' END,
          now() + $${next + 2} * interval '1 ms'
        FROM ${from} JOIN signing_key ON signing_key.id = item.key_id AND signing_key.state = 'ACTIVE'
-       RETURNING id`,
+       RETURNING created_at AS at`,
       [...values, WORKER_ID, leaseMs(this.config), SWEEP_AFTER_MS],
     );
-    if (inserted.length !== items.length)
+    const [first] = inserted;
+    if (first === undefined || inserted.length !== items.length)
       throw new Problem('conflict', 'signing-key.inactive', 'The key is not active any more.');
+    return first.at;
   }
 
-  private async writeSettlements(tx: EntityManager, items: Settlement[]): Promise<boolean[]> {
+  private async writeSettlements(tx: EntityManager, items: Settlement[]): Promise<(Date | undefined)[]> {
     const { from, values } = columns(items.map(settlementRow), {
       id: 'uuid',
       attempt: 'int',
@@ -144,7 +153,7 @@ export class SigningLedger implements OnApplicationShutdown {
       retry_in_ms: 'int',
     });
     const next = values.length + 1;
-    const [rows]: [{ id: string }[], number] = await tx.query(
+    const [rows]: [{ id: string; at: Date }[], number] = await tx.query(
       `UPDATE signing_request r SET status = item.status, signature = item.signature, worker = NULL, lease_until = NULL,
          failure_code = item.failure_code, failure_detail = item.failure_detail,
          strikes = strikes + CASE item.status WHEN 'QUEUED' THEN 1 ELSE 0 END,
@@ -152,15 +161,15 @@ export class SigningLedger implements OnApplicationShutdown {
          finished_at = CASE item.status WHEN 'QUEUED' THEN NULL ELSE now() END
        FROM ${from}
        WHERE r.id = item.id AND r.status = ANY($${next}) AND r.attempt = item.attempt AND r.worker = $${next + 1}
-       RETURNING r.id`,
+       RETURNING r.id, now() AS at`,
       [...values, statusesBefore('SIGNED'), WORKER_ID],
     );
-    const moved = new Set(rows.map(({ id }) => id));
+    const moved = new Map(rows.map(({ id, at }) => [id, at]));
     await this.audit.append(
       tx,
       items.map((item) => settled(item, moved.has(item.id))),
     );
-    return items.map(({ id }) => moved.has(id));
+    return items.map(({ id }) => moved.get(id));
   }
 }
 

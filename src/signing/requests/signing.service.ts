@@ -5,8 +5,8 @@ import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { SigningKeyReader } from '../keys/signing-key.reader.js';
-import { SigningAttempts } from './signing-attempts.js';
-import { type Acceptance, type Outcome, SigningLedger } from './signing-ledger.js';
+import { type Ended, SigningAttempts } from './signing-attempts.js';
+import { type Acceptance, SigningLedger } from './signing-ledger.js';
 import { digestAlgorithm, digestBytes, schemeFor } from './signing-order.js';
 import type { SignatureFormat, SigningRequest } from './signing-request.entity.js';
 import { SigningRequestsReader } from './signing-requests.reader.js';
@@ -42,11 +42,12 @@ export class SigningService {
   /** Records a request, then signs it while the caller waits, or leaves it to the workers. */
   async submit(caller: Caller, order: SigningOrder): Promise<SigningRequest> {
     const acceptance = await this.acceptanceOf(caller, order);
-    const id = await this.ledger.accept(acceptance);
+    const { id, at } = await this.ledger.accept(acceptance);
     if (id !== acceptance.request.id) return this.repeated(acceptance, id);
-    if (order.background) return asAccepted(acceptance);
-    const outcome = await this.attempts.attempt({ ...acceptance.request, attempt: 1, strikes: 0 }, 'sync');
-    return signedOrThrow(acceptance, outcome);
+    const accepted = asAccepted(acceptance, at);
+    if (order.background) return accepted;
+    const ended = await this.attempts.attempt({ ...acceptance.request, attempt: 1, strikes: 0 }, 'sync');
+    return signedOrThrow(accepted, ended);
   }
 
   private async acceptanceOf(caller: Caller, order: SigningOrder): Promise<Acceptance> {
@@ -85,8 +86,7 @@ export class SigningService {
 }
 
 /** The row as it was just committed, without reading it back. */
-function asAccepted({ request, status, caller }: Acceptance): SigningRequest {
-  const now = new Date();
+function asAccepted({ request, status, caller }: Acceptance, at: Date): SigningRequest {
   return {
     ...request,
     status,
@@ -97,24 +97,21 @@ function asAccepted({ request, status, caller }: Acceptance): SigningRequest {
     strikes: 0,
     worker: null,
     leaseUntil: null,
-    sweepAt: now,
+    sweepAt: at,
     signature: null,
     failureCode: null,
     failureDetail: null,
-    createdAt: now,
+    createdAt: at,
     finishedAt: null,
   };
 }
 
-function signedOrThrow(acceptance: Acceptance, outcome: Outcome | undefined): SigningRequest {
-  const { id } = acceptance.request;
+function signedOrThrow(accepted: SigningRequest, ended: Ended | undefined): SigningRequest {
+  const { id } = accepted;
+  const outcome = ended?.outcome;
   switch (outcome?.kind) {
     case 'SIGNED':
-      return Object.assign(asAccepted(acceptance), {
-        status: 'SIGNED',
-        signature: outcome.signature,
-        finishedAt: new Date(),
-      });
+      return Object.assign(accepted, { status: 'SIGNED', signature: outcome.signature, finishedAt: ended?.at });
     case 'FAILED':
       throw failure(id, outcome.code, outcome.detail);
     case 'RELEASED':

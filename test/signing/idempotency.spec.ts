@@ -1,0 +1,186 @@
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inDays, newApiKey } from '../support/access.js';
+import type { Answer, Service } from '../support/service.js';
+import { digestOf, read, sign } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+let stage: Stage;
+let services: Service[];
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage({ shim: true });
+  ({ apiKey } = await stage.seed());
+  services = [await stage.start(), await stage.start()];
+});
+afterAll(() => stage.close());
+
+const one = (): Service => services[0] as Service;
+const freshDigest = (): string => digestOf(randomBytes(32));
+const withKey = (key: string) => ({ 'idempotency-key': key });
+
+/** How often the HSM was asked to sign this digest, by its own journal. */
+function operationsOn(digest: string): number {
+  const hex = Buffer.from(digest, 'base64').toString('hex');
+  return stage.shim?.journal().filter((entry) => entry.kind === 'sign' && entry.hex.endsWith(hex)).length ?? -1;
+}
+
+async function requestsFor(digest: string): Promise<number> {
+  const rows = await stage.sql(`SELECT id FROM signing_request WHERE digest = decode($1, 'base64')`, [digest]);
+  return rows.length;
+}
+
+describe('50 parallel posts with one Idempotency-Key, at two processes', () => {
+  it.each(['default', 'demo-rsa'])('sync with %s: one request, one HSM operation, one signature', async (key) => {
+    const digest = freshDigest();
+    const order = { key: apiKey, body: { digest, key }, headers: withKey(randomUUID()) };
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => sign(services[i % 2] as Service, order)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(50).fill(200));
+    expect(new Set(answers.map(({ body }) => body.requestId)).size).toBe(1);
+    expect(new Set(answers.map(({ body }) => body.signature)).size).toBe(1);
+    expect(await requestsFor(digest)).toBe(1);
+    expect(operationsOn(digest)).toBe(1);
+  });
+
+  it('async: one request, one HSM operation', async () => {
+    const digest = freshDigest();
+    const order = { key: apiKey, body: { digest, async: true }, headers: withKey(randomUUID()) };
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, i) => sign(services[i % 2] as Service, order)));
+    // A repetition that comes late may find the request signed already.
+    expect(answers.filter(({ status }) => status !== 202 && status !== 200)).toEqual([]);
+    const ids = new Set(answers.map(({ body }) => body.requestId));
+    expect(ids.size).toBe(1);
+    expect((await read(one(), apiKey, answers[0]?.body.requestId)).body.status).toBe('SIGNED');
+    expect(await requestsFor(digest)).toBe(1);
+    expect(operationsOn(digest)).toBe(1);
+  });
+
+  it('a signing key: one key pair', async () => {
+    const order = {
+      key: apiKey,
+      body: { name: 'made-once', type: 'ec-p256' },
+      headers: withKey(randomUUID()),
+    };
+    const call = (service: Service) => service.call('POST', '/api/v1/signing-keys', order);
+    const answers = await Promise.all(Array.from({ length: 10 }, (_, i) => call(services[i % 2] as Service)));
+    expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(201));
+    expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
+    expect(await stage.sql(`SELECT id FROM signing_key WHERE name = 'made-once'`)).toHaveLength(1);
+  });
+});
+
+describe('a call that is repeated', () => {
+  it('after it succeeded gets the same answer, whatever the order of its members', async () => {
+    const digest = freshDigest();
+    const headers = withKey(randomUUID());
+    const metadata = { a: 1, b: { c: 2, d: 3 } };
+    const first = await sign(one(), { key: apiKey, body: { digest, metadata, reference: 'r' }, headers });
+    const again = await sign(one(), {
+      key: apiKey,
+      body: { reference: 'r', metadata: { b: { d: 3, c: 2 }, a: 1 }, digest },
+      headers,
+    });
+    expect(again.status).toBe(first.status);
+    expect(again.body).toEqual(first.body);
+    expect(again.headers.get('location')).toBe(first.headers.get('location'));
+    expect(operationsOn(digest)).toBe(1);
+  });
+
+  it('after the answer was lost finds the signature at another process', async () => {
+    const digest = freshDigest();
+    const order = { key: apiKey, body: { digest }, headers: withKey(randomUUID()) };
+    const dying = await stage.start();
+    const lost = sign(dying, order).catch(() => undefined);
+    await dying.kill('SIGKILL');
+    await lost;
+    const again = await sign(one(), order);
+    // The first process may have died before it committed, or with the request in hand: its lease then has to run out.
+    const { body } = again.status === 200 ? again : await read(one(), apiKey, await requestIdOf(digest), 15);
+    expect(body).toMatchObject({ status: 'SIGNED', digest });
+    expect(await requestsFor(digest)).toBe(1);
+  });
+
+  it.each<[string, Record<string, unknown>]>([
+    ['another digest', { digest: digestOf('other') }],
+    ['another key', { key: 'demo-rsa' }],
+    ['another scheme', { scheme: 'ecdsa-raw' }],
+    ['another way', { async: true }],
+    ['metadata', { metadata: { a: 1 } }],
+  ])('with %s is refused', async (_, change) => {
+    const body = { digest: freshDigest() };
+    const headers = withKey(randomUUID());
+    expect((await sign(one(), { key: apiKey, body, headers })).status).toBe(200);
+    const other = await sign(one(), { key: apiKey, body: { ...body, ...change }, headers });
+    expect(other.status).toBe(422);
+    expect(other.body.code).toBe('idempotency.other-body');
+  });
+
+  it('to make an API key does not show the key again', async () => {
+    const order = {
+      key: apiKey,
+      body: { name: 'once', permissions: ['sign:read'], expiry: inDays(1) },
+      headers: withKey(randomUUID()),
+    };
+    const call = (body: object): Promise<Answer> => one().call('POST', '/api/settings/api-keys', { ...order, body });
+    const first = await call(order.body);
+    expect(first.status).toBe(201);
+    const again = await call(order.body);
+    expect(again.status).toBe(409);
+    expect(again.body).toMatchObject({
+      code: 'idempotency.secret-shown',
+      instance: `/api/settings/api-keys/${first.body.id}`,
+    });
+    expect(JSON.stringify(again.body)).not.toContain(first.body.key);
+    expect((await call({ ...order.body, name: 'twice' })).body.code).toBe('idempotency.other-body');
+    expect(await stage.sql(`SELECT id FROM api_key WHERE name IN ('once', 'twice')`)).toHaveLength(1);
+  });
+});
+
+describe('an Idempotency-Key', () => {
+  it('of another caller does not collide', async () => {
+    const { key: other } = await newApiKey(one(), apiKey, ['sign:digest']);
+    const headers = withKey(randomUUID());
+    const mine = await sign(one(), { key: apiKey, body: { digest: freshDigest() }, headers });
+    const theirs = await sign(one(), { key: other, body: { digest: freshDigest() }, headers });
+    expect([mine.status, theirs.status]).toEqual([200, 200]);
+    expect(theirs.body.requestId).not.toBe(mine.body.requestId);
+  });
+
+  it('of another operation does not collide', async () => {
+    const headers = withKey(randomUUID());
+    const signed = await sign(one(), { key: apiKey, body: { digest: freshDigest() }, headers });
+    const made = await one().call('POST', '/api/v1/signing-keys', {
+      key: apiKey,
+      body: { name: 'another-operation', type: 'ec-p256' },
+      headers,
+    });
+    expect([signed.status, made.status]).toEqual([200, 201]);
+  });
+
+  it('of a refused call is free again', async () => {
+    const headers = withKey(randomUUID());
+    expect((await sign(one(), { key: apiKey, body: { digest: 'no' }, headers })).status).toBe(400);
+    expect((await sign(one(), { key: apiKey, body: { digest: freshDigest() }, headers })).status).toBe(200);
+  });
+
+  it('that stands for a request which failed gives the same failure', async () => {
+    const digest = freshDigest();
+    const order = { key: apiKey, body: { digest }, headers: withKey(randomUUID()) };
+    // CKR_DATA_INVALID: the token will never sign this.
+    stage.shim?.fault(`err 0x20 only ${Buffer.from(digest, 'base64').toString('hex')}`);
+    const first = await sign(one(), order);
+    stage.shim?.fault('');
+    const again = await sign(one(), order);
+    expect(first.body).toMatchObject({ status: 422, code: 'hsm.refused' });
+    expect({ ...again.body, requestId: '' }).toEqual({ ...first.body, requestId: '' });
+    expect(operationsOn(digest)).toBe(1);
+  });
+});
+
+async function requestIdOf(digest: string): Promise<string> {
+  const [row] = await stage.sql<{ id: string }>(`SELECT id FROM signing_request WHERE digest = decode($1, 'base64')`, [
+    digest,
+  ]);
+  return row?.id ?? '';
+}
