@@ -24,6 +24,16 @@ export default defineConfig({
           maxWorkers: 1,
         },
       },
+      {
+        test: {
+          name: 'bench',
+          include: ['bench/**/*.bench.ts'],
+          testTimeout: 900_000,
+          hookTimeout: 120_000,
+          maxWorkers: 1,
+          disableConsoleIntercept: true,
+        },
+      },
     ],
   },
 });

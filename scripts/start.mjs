@@ -52,6 +52,8 @@ async function main() {
     ...settings,
     ...(await startStores(DATA, settings, (server) => running.push(server))),
     SVC_PORT: String(port),
+    // Its output goes to a file.
+    NO_COLOR: '1',
     SVC_JWT_SECRET: jwtSecret(),
   };
   keepEnvironment(env);

@@ -23,13 +23,13 @@ function showFirstSignature(file) {
   const lines = [
     `. ${file}`,
     'curl -sS "$BASE_URL/api/v1/sign/digest" -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" \\',
-    '  -d "{\\"digest\\":\\"$(openssl dgst -sha256 -binary README.md | base64)\\"}" | tee signed.json',
+    '  -d "{\\"digest\\":\\"$(openssl dgst -sha256 -binary README.md | base64)\\"}" | tee .data/signed.json',
   ];
   const check = [
-    'node -p \'JSON.parse(require("fs").readFileSync("signed.json")).signature\' | base64 -d > README.md.sig',
+    'node -p \'JSON.parse(require("fs").readFileSync(".data/signed.json")).signature\' | base64 -d > .data/README.md.sig',
     'curl -sS "$BASE_URL/api/v1/signing-keys" -H "Authorization: Bearer $API_KEY" \\',
-    '  | node -p \'JSON.parse(require("fs").readFileSync(0)).items.find((key) => key.name === "default").publicKey\' > key.pem',
-    'openssl dgst -sha256 -verify key.pem -signature README.md.sig README.md',
+    '  | node -p \'JSON.parse(require("fs").readFileSync(0)).items.find((key) => key.name === "default").publicKey\' > .data/key.pem',
+    'openssl dgst -sha256 -verify .data/key.pem -signature .data/README.md.sig README.md',
   ];
   say();
   say(bold('  Sign a file of yours, in another terminal in this directory:'));

@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs';
 import { build } from './build.mjs';
 import { Failure } from './failure.mjs';
-import { bin, inRoot } from './project.mjs';
+import { bin } from './project.mjs';
 import { run } from './run.mjs';
 import { step } from './steps.mjs';
 import { runVitest } from './vitest.mjs';
@@ -19,11 +18,14 @@ const tool = (title, program, args, remedy) => ({
   },
 });
 
-const tests = (project, more = {}) => ({
+/** Tests of the service start processes of what was built, so it has to be built from these sources. */
+const tests = (project) => ({
   title: `${project} tests`,
   needsStores: project !== 'unit',
-  run: (context) => runVitest(project, ['--project', project], context),
-  ...more,
+  run: async (context) => {
+    if (project !== 'unit') await step('build', () => build());
+    return runVitest(project, ['--project', project], context);
+  },
 });
 
 /** What `npm run check` does, in order: the cheap ones first. */
@@ -39,12 +41,7 @@ export const CHECKS = {
   types: tool('types', 'tsc', ['--noEmit', '-p', 'tsconfig.json'], ''),
   unit: tests('unit'),
   service: tests('service'),
-  shipped: tests('shipped', {
-    run: async (context) => {
-      await step('build', () => build());
-      return runVitest('shipped', ['--project', 'shipped'], context);
-    },
-  }),
+  shipped: tests('shipped'),
   openapi: tool(
     'OpenAPI description',
     'redocly',
@@ -58,8 +55,7 @@ export const someTests = (args) => ({
   title: `tests: ${args.join(' ')}`,
   needsStores: true,
   run: async (context) => {
-    if (args.some((arg) => arg.includes('shipped')) || !existsSync(inRoot('dist/main.js')))
-      await step('build', () => build());
+    if (!args.every((arg) => arg.startsWith('src/'))) await step('build', () => build());
     return runVitest('some', args, context);
   },
 });

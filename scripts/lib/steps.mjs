@@ -1,3 +1,4 @@
+import { stripVTControlCharacters } from 'node:util';
 import { Failure } from './failure.mjs';
 
 // A terminal that was closed must not keep the stores from being stopped.
@@ -70,13 +71,18 @@ export async function step(title, work) {
 export function showFailure(error) {
   const lines = [''];
   if (error instanceof Failure) {
-    if (error.detail) lines.push(dim(lastLines(error.detail, 40)), '');
+    if (error.detail) lines.push(dim(lastLines(plain(error.detail), 40)), '');
     lines.push(`${red('✖')} ${bold(error.message)}`);
     if (error.advice) lines.push(...error.advice.split('\n').map((line) => `  ${line}`));
   } else {
     lines.push(`${red('✖')} This should not happen:`, error?.stack ?? String(error));
   }
   process.stderr.write(`${lines.join('\n')}\n`);
+}
+
+/** Some tools colour whatever they write, wherever it goes. */
+function plain(text) {
+  return coloured ? text : stripVTControlCharacters(text);
 }
 
 export function lastLines(text, count) {

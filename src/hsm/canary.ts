@@ -66,6 +66,7 @@ export class Canary {
     const { token, directory, pool, limitMs } = this.parts;
     const plan = generationPlan({ ckaId: CKA_ID, label: LABEL, type: TYPE, rawRsa: false });
     const session = token.openSession(true);
+    directory.noteCreation();
     try {
       const made = await pool.use(limitMs, () =>
         token.generateKeyPair(session, plan.mechanism, plan.publicKey, plan.privateKey),

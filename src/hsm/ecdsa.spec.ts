@@ -1,5 +1,5 @@
 import { generateKeyPairSync, sign, verify } from 'node:crypto';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { CURVE_BYTES, type CurveType, derToRaw, leftmostBits, rawToDer } from './ecdsa.js';
 

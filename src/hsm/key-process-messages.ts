@@ -43,12 +43,15 @@ export interface AliveMessage {
   readonly kind: 'alive';
 }
 
-/** The last message: the process ends itself after it. */
+/** The last message: the process ends itself after it, so what it still has to tell comes in the same one. */
 export interface LastMessage {
   readonly kind: 'last';
   /** `stuck`: a call exceeded its deadline. `login`: the token refused the PIN, so that nobody may try again. */
   readonly why: 'fatal' | 'stuck' | 'login';
   readonly detail: string;
+  /** A block of results, which may be empty. */
+  readonly results: Uint8Array;
+  readonly generated?: GeneratedMessage;
 }
 
 export type FromKeyProcess = ReadyMessage | GeneratedMessage | AliveMessage | LastMessage | Uint8Array;

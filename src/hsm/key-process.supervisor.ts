@@ -17,8 +17,9 @@ const SILENCE_SLACK_MS = 1000;
 const WATCH_EVERY_MS = 250;
 /** A process that served for so long earns an immediate replacement; shorter ones wait for the backoff. */
 const PROVEN_MS = 2000;
-const BACKOFF_MS = 100;
-const LONGEST_BACKOFF_MS = 2000;
+const BACKOFF_MS = 50;
+/** After a process that came up the HSM evidently works, so that callers can wait for the next; else they are refused. */
+const LONGEST_BACKOFF_MS = { wasUp: 250, neverUp: 2000 };
 const LAST_WORDS_MS = 200;
 
 export interface SupervisorListener {
@@ -116,7 +117,7 @@ export class KeyProcessSupervisor {
   private hear(message: FromKeyProcess): void {
     this.heardAt = performance.now();
     if (message instanceof Uint8Array) {
-      this.listener.results(Buffer.from(message.buffer, message.byteOffset, message.byteLength));
+      this.listener.results(bufferOf(message));
       return;
     }
     switch (message.kind) {
@@ -126,7 +127,7 @@ export class KeyProcessSupervisor {
         this.listener.generated(message);
         return;
       case 'last':
-        this.lose(message.why, message.detail);
+        this.lose(message.why, message.detail, this.child, message);
         return;
       case 'ready':
         this.state = 'up';
@@ -159,7 +160,7 @@ export class KeyProcessSupervisor {
   }
 
   /** Ends the key process, if it has not ended by itself, and arranges for the next. */
-  private lose(why: LastMessage['why'], detail: string, child = this.child): void {
+  private lose(why: LastMessage['why'], detail: string, child = this.child, last?: LastMessage): void {
     if (child !== this.child || this.final) return;
     const wasUp = this.up;
     const proven = wasUp && performance.now() - this.startedAt > PROVEN_MS;
@@ -168,7 +169,10 @@ export class KeyProcessSupervisor {
     const news = wasUp || this.detail !== detail;
     this.detail = detail;
     if (why === 'login') this.halt();
-    else this.respawnAfter(this.failures < 2 ? 0 : this.backoff(), news);
+    else this.respawnAfter(this.backoff(wasUp ? LONGEST_BACKOFF_MS.wasUp : LONGEST_BACKOFF_MS.neverUp), news);
+    // Only now, since whoever hears of a result may come with the next order.
+    if (last) this.listener.results(bufferOf(last.results));
+    if (last?.generated) this.listener.generated(last.generated);
     this.listener.lost(why);
   }
 
@@ -188,9 +192,10 @@ export class KeyProcessSupervisor {
     }, delayMs);
   }
 
-  private backoff(): number {
-    const longest = Math.min(LONGEST_BACKOFF_MS, BACKOFF_MS * 2 ** (this.failures - 2));
-    return longest * (0.5 + Math.random() / 2);
+  /** The first failure costs no time; later ones double the wait, with jitter so that several services spread out. */
+  private backoff(longestMs: number): number {
+    if (this.failures < 2) return 0;
+    return Math.min(longestMs, BACKOFF_MS * 2 ** (this.failures - 2)) * (0.5 + Math.random() / 2);
   }
 
   private release(): ChildProcess | undefined {
@@ -198,4 +203,8 @@ export class KeyProcessSupervisor {
     this.child = undefined;
     return child;
   }
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
 }

@@ -4,6 +4,7 @@ import { KeyDirectory } from './key-directory.js';
 import { faultOf } from './key-process-fault.js';
 import type {
   FromKeyProcess,
+  GeneratedMessage,
   GenerateMessage,
   LastMessage,
   StartMessage,
@@ -15,7 +16,9 @@ import { SessionPool } from './session-pool.js';
 import { TokenGenerator } from './token-generator.js';
 import { TokenSigner } from './token-signer.js';
 
-const CANARY_EVERY_MS = 2000;
+/** A token that gave no signature for so long is asked for one by the canary. */
+const QUIET_MS = 1500;
+const CANARY_CHECK_MS = 1000;
 const SLOWEST_TICK_MS = 1000;
 const FASTEST_TICK_MS = 25;
 /** Results per message, and how long the first of them may wait for the others. */
@@ -67,7 +70,7 @@ class KeyProcess {
     await works.canary.prepare();
     await works.canary.probe();
     this.works = works;
-    setInterval(() => void this.probe(works.canary), CANARY_EVERY_MS);
+    setInterval(() => void this.probe(works.canary), CANARY_CHECK_MS);
     send({ kind: 'ready', tokenLabel: token.identity.label, sessions: size });
   }
 
@@ -94,9 +97,10 @@ class KeyProcess {
       const made = await this.works.generator.generate({ ...order, ckaId: Buffer.from(order.ckaId) });
       send({ kind: 'generated', id, outcome: 'done', detail: '', ...made });
     } catch (error) {
-      const fault = await this.settle(error);
-      send({ kind: 'generated', id, outcome: fault.outcome, detail: fault.message });
-      if (fault.fatal) this.end('fatal', fault.message);
+      const { outcome, message: detail, fatal } = await this.settle(error);
+      const failure: GeneratedMessage = { kind: 'generated', id, outcome, detail };
+      if (fatal) this.end('fatal', detail, failure);
+      else send(failure);
     }
   }
 
@@ -113,9 +117,10 @@ class KeyProcess {
   }
 
   private async probe(canary: Canary): Promise<void> {
-    if (performance.now() - this.lastGood < CANARY_EVERY_MS) return;
+    if (performance.now() - this.lastGood < QUIET_MS) return;
     try {
       await canary.probe();
+      this.lastGood = performance.now();
     } catch (error) {
       this.end('fatal', `canary: ${faultOf(error).message}`);
     }
@@ -138,18 +143,18 @@ class KeyProcess {
 
   private flush(): void {
     clearTimeout(this.lingering);
-    if (this.results.length === 0) return;
+    if (this.ended || this.results.length === 0) return;
     send(encodeResults(this.results));
     this.results = [];
   }
 
   /** Ends without C_Finalize, which crashes while calls are running, and without exit handlers for the same reason. */
-  end(why: LastMessage['why'], detail: string): void {
+  end(why: LastMessage['why'], detail: string, generated?: GeneratedMessage): void {
     if (this.ended) return;
     this.ended = true;
-    this.flush();
     setTimeout(die, FAREWELL_MS);
-    if (process.connected) process.send?.({ kind: 'last', why, detail }, die);
+    const last: LastMessage = { kind: 'last', why, detail, results: encodeResults(this.results), generated };
+    if (process.connected) process.send?.(last, die);
   }
 }
 

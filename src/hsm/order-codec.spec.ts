@@ -1,4 +1,4 @@
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { OUTCOMES } from './key-process-fault.js';
 import { DIGEST_BYTES, type DigestAlgorithm, KEY_TYPES, SCHEMES } from './key-vault.js';
@@ -23,11 +23,19 @@ const results = fc.array(fc.record({ id: number, outcome: fc.constantFrom(...OUT
 
 describe('blocks between the processes', () => {
   it('carry orders unchanged', () => {
-    fc.assert(fc.property(orders, (sent) => void expect(decodeOrders(encodeOrders(sent))).toEqual(sent)));
+    fc.assert(
+      fc.property(orders, (sent) => {
+        expect(decodeOrders(encodeOrders(sent))).toEqual(sent);
+      }),
+    );
   });
 
   it('carry results unchanged', () => {
-    fc.assert(fc.property(results, (sent) => void expect(decodeResults(encodeResults(sent))).toEqual(sent)));
+    fc.assert(
+      fc.property(results, (sent) => {
+        expect(decodeResults(encodeResults(sent))).toEqual(sent);
+      }),
+    );
   });
 
   it('are refused when they are cut or unknown', () => {

@@ -37,6 +37,7 @@ export class TokenGenerator {
     if (taken) throw new KeyProcessFault('refused', 'the token already holds a key of this id');
     const plan = generationPlan({ ...order, rawRsa: !padsSha3(token) });
     const session = token.openSession(true);
+    directory.noteCreation();
     try {
       const pair = await pool.use(limitMs * SIGNING_LIMITS, () =>
         token.generateKeyPair(session, plan.mechanism, plan.publicKey, plan.privateKey),

@@ -6,6 +6,7 @@ import { EventBus } from './events/events.js';
 import { Cursors } from './http/page.js';
 import { IdempotencyKey } from './idempotency/idempotency-key.entity.js';
 import { IdempotencyKeys } from './idempotency/idempotency-keys.js';
+import { IdempotencySchedule } from './idempotency/idempotency.schedule.js';
 import { Metrics } from './metrics/metrics.js';
 import { OutboxMessage } from './outbox/outbox-message.entity.js';
 import { Outbox } from './outbox/outbox.js';
@@ -15,7 +16,7 @@ import { Clock } from './time/clock.js';
 @Global()
 @Module({
   imports: [ConfigModule, DatabaseModule, TypeOrmModule.forFeature([IdempotencyKey, OutboxMessage])],
-  providers: [Clock, Cursors, EventBus, IdempotencyKeys, Metrics, Outbox],
+  providers: [Clock, Cursors, EventBus, IdempotencyKeys, IdempotencySchedule, Metrics, Outbox],
   exports: [Clock, Cursors, EventBus, IdempotencyKeys, Metrics, Outbox],
 })
 export class PlatformModule {}

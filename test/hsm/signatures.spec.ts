@@ -47,10 +47,8 @@ function opensslAccepts(
   const publicKey = createPublicKey({ key: key.publicKey, format: 'der', type: 'spki' });
   writeFileSync(pem, publicKey.export({ format: 'pem', type: 'spki' }));
   writeFileSync(sig, signature);
-  const { status, stderr } = spawnSync('openssl', [
-    ...['dgst', `-${algorithm}`, '-verify', pem, '-signature', sig],
-    ...[...options, of],
-  ]);
+  const args = ['dgst', `-${algorithm}`, '-verify', pem, '-signature', sig, ...options, of];
+  const { status, stderr } = spawnSync('openssl', args, { encoding: 'utf8' });
   if (status !== 0 && status !== 1) throw new Error(`openssl: ${stderr}`);
   return status === 0;
 }

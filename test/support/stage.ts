@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { Client } from 'pg';
 import { startPostgres, type PrivatePostgres } from '../../scripts/lib/postgres.mjs';
 import { startRedis, type PrivateRedis } from '../../scripts/lib/redis.mjs';
+import { buildShim, type Shim } from '../fakes/pkcs11-shim/shim.js';
 import { createToken, type TestToken } from './hsm.js';
 import { type Service, type ServiceOptions, runToEnd, startService } from './service.js';
 
@@ -12,7 +13,10 @@ import { type Service, type ServiceOptions, runToEnd, startService } from './ser
 export interface Stage {
   readonly settings: Record<string, string>;
   readonly token: TestToken;
+  /** The Redis that runs now. */
   readonly redis: PrivateRedis;
+  /** Only with `shim`: the module between the service and SoftHSM. */
+  readonly shim: Shim | undefined;
   /** Only with `ownPostgres`: the server, to be stopped and started by the test. */
   readonly postgres: PrivatePostgres | undefined;
   /** Address of the database, as its owner. */
@@ -20,16 +24,20 @@ export interface Stage {
   sql<Row extends object>(text: string, values?: unknown[]): Promise<Row[]>;
   /** Starts dist/main.js (or dist/worker.js) and waits until it works. */
   start(options?: ServiceOptions): Promise<Service>;
+  /** Starts Redis again, empty, at the same address, after the test stopped or killed it. */
+  restartRedis(): Promise<void>;
   /** Creates an administrator, an API key with admin:* and the signing keys `default` (P-256) and `demo-rsa` (RSA-3072). */
   seed(): Promise<{ apiKey: string; adminEmail: string; adminPassword: string }>;
   /** Ends every service and removes the stores. */
   close(): Promise<void>;
 }
 
-export async function openStage({ ownPostgres = false } = {}): Promise<Stage> {
+export async function openStage({ ownPostgres = false, shim: shimmed = false } = {}): Promise<Stage> {
   const directory = mkdtempSync(join(tmpdir(), 'sealwright-stage-'));
   const token = createToken(directory);
-  const redis = await startRedis({ dir: join(directory, 'redis') });
+  const softhsm = process.env['SW_TEST_SOFTHSM'] ?? '/usr/lib/softhsm/libsofthsm2.so';
+  const shim = shimmed ? buildShim(directory, softhsm) : undefined;
+  let redis = await startRedis({ dir: join(directory, 'redis') });
   const postgres = ownPostgres ? await startPostgres({ dir: join(directory, 'postgres') }) : undefined;
   const databaseUrl = postgres?.url ?? (await createDatabase());
   const services: Service[] = [];
@@ -40,13 +48,17 @@ export async function openStage({ ownPostgres = false } = {}): Promise<Stage> {
     SVC_REDIS_URL: redis.url,
     SVC_PORT: '0',
     SVC_HOST: '127.0.0.1',
-    SVC_PKCS11_LIBRARY: process.env['SW_TEST_SOFTHSM'] ?? '/usr/lib/softhsm/libsofthsm2.so',
+    SVC_PKCS11_LIBRARY: shim?.library ?? softhsm,
+    ...shim?.environment,
   };
   await runToEnd(['migrate'], settings);
   return {
     settings,
     token,
-    redis,
+    get redis() {
+      return redis;
+    },
+    shim,
     postgres,
     databaseUrl,
     sql: (text, values) => query(databaseUrl, text, values),
@@ -54,6 +66,9 @@ export async function openStage({ ownPostgres = false } = {}): Promise<Stage> {
       const service = await startService(settings, options);
       services.push(service);
       return service;
+    },
+    restartRedis: async () => {
+      redis = await startRedis({ dir: join(directory, 'redis') });
     },
     seed: () => seed(directory, settings),
     close: async () => {

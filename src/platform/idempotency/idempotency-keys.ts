@@ -85,8 +85,8 @@ export class IdempotencyKeys {
   }
 
   /** Forgets keys older than 24 hours. */
-  async expire(tx: EntityManager): Promise<void> {
-    await tx.query(`DELETE FROM idempotency_key WHERE created_at < now() - interval '24 hours'`);
+  async expire(): Promise<void> {
+    await this.db.query(`DELETE FROM idempotency_key WHERE created_at < now() - interval '24 hours'`);
   }
 }
 

@@ -1,4 +1,4 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import { SigningKeysService } from '../keys/signing-keys.service.js';
@@ -7,9 +7,10 @@ import { SigningExecutor } from './signing-executor.js';
 
 /** Finds what fell through: requests of dead processes, bells that never rang, keys whose maker died. */
 @Injectable()
-export class SigningSchedule {
+export class SigningSchedule implements BeforeApplicationShutdown {
   private readonly logger = new Logger(SigningSchedule.name);
-  private readonly busy = new Set<string>();
+  private readonly busy = new Map<string, Promise<void>>();
+  private stopping = false;
 
   constructor(
     private readonly claims: SigningClaims,
@@ -43,12 +44,19 @@ export class SigningSchedule {
     });
   }
 
+  /** Lets the run under way finish, while database and HSM are still open. */
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stopping = true;
+    await Promise.all(this.busy.values());
+  }
+
   /** A run that takes longer than its interval is not joined by a second one. */
   private async once(name: string, work: () => Promise<void>): Promise<void> {
-    if (this.busy.has(name)) return;
-    this.busy.add(name);
-    await work()
+    if (this.stopping || this.busy.has(name)) return;
+    const run = work()
       .catch((error: unknown) => this.logger.warn(`${name} failed and will be repeated: ${String(error)}`))
       .finally(() => this.busy.delete(name));
+    this.busy.set(name, run);
+    await run;
   }
 }

@@ -1,0 +1,60 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import type { Service } from '../test/support/service.js';
+
+const TICKS_PER_SECOND = 100;
+
+/** CPU time (user and system) that each part of the product took, from /proc; empty where there is none. */
+export class CpuMeter {
+  private readonly before = new Map<string, number>();
+
+  private constructor(private readonly parts: Map<string, () => number>) {
+    for (const [name, read] of parts) this.before.set(name, read());
+  }
+
+  static async of(service: Service, key: string): Promise<CpuMeter> {
+    const health = await service.call('GET', '/actuator/health', { key });
+    const keyProcess = Number(health.body.components.hsm.details.pid);
+    return new CpuMeter(
+      new Map([
+        ['api', () => ticksOf(service.pid)],
+        ['key process', () => ticksOf(keyProcess)],
+        ['PostgreSQL', () => ticksOfAll(/postgres/)],
+        ['Redis', () => ticksOfAll(/redis-server/)],
+        ['client', () => (process.cpuUsage().user + process.cpuUsage().system) / (1e6 / TICKS_PER_SECOND)],
+      ]),
+    );
+  }
+
+  /** Microseconds of CPU per request, by part. */
+  perRequest(requests: number): string {
+    const costs = [...this.parts].map(([name, read]) => {
+      const ticks = read() - (this.before.get(name) ?? 0);
+      return `${name} ${Math.round((ticks * 1e6) / TICKS_PER_SECOND / Math.max(1, requests))} µs`;
+    });
+    return `CPU per request: ${costs.join(', ')}`;
+  }
+}
+
+function ticksOf(pid: number): number {
+  try {
+    const [user = '0', system = '0'] =
+      readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]?.split(' ').slice(11, 13) ?? [];
+    return Number(user) + Number(system);
+  } catch {
+    return 0;
+  }
+}
+
+function ticksOfAll(name: RegExp): number {
+  return readdirSync('/proc')
+    .filter((entry) => /^\d+$/.test(entry) && name.test(commandOf(entry)))
+    .reduce((sum, pid) => sum + ticksOf(Number(pid)), 0);
+}
+
+function commandOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/comm`, 'utf8');
+  } catch {
+    return '';
+  }
+}

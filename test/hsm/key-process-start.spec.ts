@@ -1,0 +1,201 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type KeyProcessVault } from '../../src/hsm/key-process-vault.js';
+import { type KeyVault, type VaultKey } from '../../src/hsm/key-vault.js';
+import { Problem } from '../../src/platform/http/problem.js';
+import { buildShim, type Shim } from '../fakes/pkcs11-shim/shim.js';
+import { createToken, newKey, openVault, type TestToken, useToken } from '../support/hsm.js';
+
+const VAULT_SOURCE = fileURLToPath(new URL('../../src/hsm/key-process-vault.ts', import.meta.url));
+const CONFIG_SOURCE = fileURLToPath(new URL('../../src/platform/config/config.ts', import.meta.url));
+
+let token: TestToken;
+let shim: Shim;
+let vaults: KeyProcessVault[];
+
+beforeEach(() => {
+  token = createToken();
+  shim = buildShim(token.directory);
+  Object.assign(process.env, shim.environment);
+  vaults = [];
+});
+
+afterEach(async () => {
+  await Promise.all(vaults.map((vault) => vault.onApplicationShutdown()));
+  token.remove();
+});
+
+async function open(settings: Record<string, string> = {}): Promise<KeyProcessVault> {
+  const vault = await openVault(token, { SVC_PKCS11_LIBRARY: shim.library, ...settings });
+  vaults.push(vault);
+  return vault;
+}
+
+function sign(vault: KeyVault, key: VaultKey): Promise<Buffer> {
+  return vault.sign({ key, scheme: 'ecdsa-der', algorithm: 'sha256', digest: randomBytes(32) });
+}
+
+/** As callers do: `hsm.unavailable` is tried again, for a few seconds; anything else is not. */
+async function signInTime(vault: KeyVault, key: VaultKey): Promise<Buffer> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await sign(vault, key);
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'hsm.unavailable' || attempt === 50) throw error;
+      await sleep(100);
+    }
+  }
+}
+
+function logins(): number[] {
+  return shim.journal().flatMap(({ kind, result }) => (kind === 'login' ? [result] : []));
+}
+
+/** False as well for a process that is dead and not yet reaped: an orphan is reaped by whoever is process 1. */
+function runs(pid: number): boolean {
+  try {
+    const [, state] = /^\d+ \(.*\) (\w)/.exec(readFileSync(`/proc/${pid}/stat`, 'utf8')) ?? [];
+    return state !== 'Z' && state !== 'X';
+  } catch {
+    return false;
+  }
+}
+
+async function gone(pid: number, limitMs: number): Promise<boolean> {
+  const until = performance.now() + limitMs;
+  while (runs(pid) && performance.now() < until) await sleep(10);
+  return !runs(pid);
+}
+
+describe('a wrong PIN', () => {
+  const CKR_PIN_INCORRECT = 0xa0;
+
+  it('is tried exactly once: the vault stays down, says why and answers at once', async () => {
+    writeFileSync(token.pinFile, '000000\n');
+    const vault = await open();
+    await sleep(3000);
+    expect(logins()).toEqual([CKR_PIN_INCORRECT]);
+    expect(vault.health()).toMatchObject({ up: false, respawns: 0 });
+    expect(vault.health().detail).toContain('CKR_PIN_INCORRECT');
+    expect(vault.health().detail).not.toContain('000000');
+    const start = performance.now();
+    const key: VaultKey = { ckaId: Buffer.from([1]), type: 'ec-p256', publicKey: Buffer.alloc(91) };
+    await expect(sign(vault, key)).rejects.toMatchObject({
+      kind: 'unavailable',
+      code: 'hsm.unavailable',
+      retryAfter: 1,
+    });
+    expect(performance.now() - start).toBeLessThan(100);
+  });
+
+  it('that became wrong while the service ran is tried once too, by the next key process', async () => {
+    const vault = await open();
+    const key = await newKey(vault, 'ec-p256');
+    writeFileSync(token.pinFile, '000000\n');
+    process.kill(vault.health().pid ?? 0, 'SIGKILL');
+    await sleep(2000);
+    expect(logins()).toEqual([0, CKR_PIN_INCORRECT]);
+    await expect(sign(vault, key)).rejects.toMatchObject({ code: 'hsm.unavailable' });
+  });
+});
+
+describe('a start without', () => {
+  it('the PIN file waits for it', async () => {
+    renameSync(token.pinFile, `${token.pinFile}.later`);
+    const vault = await open();
+    expect(vault.health()).toMatchObject({ up: false, detail: 'the PIN file cannot be read' });
+    renameSync(`${token.pinFile}.later`, token.pinFile);
+    await expect.poll(() => vault.health().up, { timeout: 5000 }).toBe(true);
+  });
+
+  it('the token waits for it and says which one is missing', async () => {
+    renameSync(token.tokens, `${token.tokens}.later`);
+    const vault = await open();
+    expect(vault.health().up).toBe(false);
+    renameSync(`${token.tokens}.later`, token.tokens);
+    await expect.poll(() => vault.health().up, { timeout: 6000 }).toBe(true);
+    await newKey(vault, 'ec-p256');
+  });
+
+  it('any token of the label says so', async () => {
+    const vault = await open({ SVC_PKCS11_TOKEN_LABEL: 'another' });
+    expect(vault.health()).toMatchObject({ up: false, detail: 'no token has the label "another"' });
+  });
+
+  it('a usable library says so', async () => {
+    const library = join(token.directory, 'no-such-module.so');
+    const vault = await open({ SVC_PKCS11_LIBRARY: library });
+    expect(vault.health().up).toBe(false);
+    expect(vault.health().detail).toContain('no-such-module.so');
+  });
+});
+
+describe('several services on one token', () => {
+  it('start together, sign together, and see the keys that the others made', async () => {
+    const opened = await Promise.all(Array.from({ length: 6 }, () => open({ SVC_PKCS11_SESSIONS: '2' })));
+    await expect.poll(() => opened.every((vault) => vault.health().up), { timeout: 10_000 }).toBe(true);
+    const keys = await Promise.all(opened.map((vault) => newKey(vault, 'ec-p256')));
+    const orders = opened.flatMap((vault) => keys.flatMap((key) => Array.from({ length: 10 }, () => ({ vault, key }))));
+    const signed = await Promise.all(orders.map(({ vault, key }) => signInTime(vault, key)));
+    expect(signed).toHaveLength(360);
+    expect(logins().every((result) => result === 0)).toBe(true);
+    console.log(`6 key processes took ${logins().length} logins to be up`);
+  });
+});
+
+describe('the key process', () => {
+  it('ignores the signals that a terminal sends to the whole group', async () => {
+    const vault = await open();
+    const { pid = 0 } = vault.health();
+    for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.kill(pid, signal);
+    await sleep(200);
+    await newKey(vault, 'ec-p256');
+    expect(vault.health()).toMatchObject({ pid, respawns: 0 });
+  });
+
+  it('is gone when the vault is closed, after what was accepted has been done', async () => {
+    const vault = await open();
+    const { pid = 0 } = vault.health();
+    const key = await newKey(vault, 'ec-p256');
+    const orders = Array.from({ length: 300 }, () => sign(vault, key));
+    await vault.onApplicationShutdown();
+    expect(await Promise.all(orders)).toHaveLength(300);
+    expect(await gone(pid, 1000)).toBe(true);
+    await expect(sign(vault, key)).rejects.toMatchObject({ code: 'hsm.unavailable' });
+  });
+
+  it('dies with its parent', async () => {
+    useToken(token);
+    const script = `
+      import { KeyProcessVault } from ${JSON.stringify(VAULT_SOURCE)};
+      import { Config } from ${JSON.stringify(CONFIG_SOURCE)};
+      const vault = new KeyProcessVault(new Config(${JSON.stringify(token.settings)}));
+      await vault.onModuleInit();
+      console.log('pid ' + vault.health().pid);`;
+    const file = join(token.directory, 'parent.mts');
+    writeFileSync(file, script);
+    const parent = spawn(process.execPath, ['--experimental-transform-types', '--no-warnings', file], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    let pid = 0;
+    for await (const line of createInterface({ input: parent.stdout })) {
+      if (line.startsWith('pid ')) {
+        pid = Number(line.slice(4));
+        break;
+      }
+    }
+    expect(runs(pid)).toBe(true);
+    const exit = once(parent, 'exit');
+    parent.kill('SIGKILL');
+    await exit;
+    expect(await gone(pid, 1000)).toBe(true);
+    rmSync(file);
+  });
+});

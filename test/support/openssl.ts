@@ -1,0 +1,49 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { rawToDer } from '../../src/hsm/ecdsa.js';
+
+export interface Claim {
+  /** PEM. */
+  readonly publicKey: string;
+  /** As the service names it: sha256, sha3-384 … */
+  readonly algorithm: string;
+  readonly scheme: string;
+  readonly signature: Buffer;
+}
+
+const PSS = ['-sigopt', 'rsa_padding_mode:pss', '-sigopt', 'rsa_pss_saltlen:digest'];
+
+/** The openssl command, as the receiver of a signed file would use it. */
+export class Openssl {
+  private readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-openssl-'));
+
+  /** The hash value of a file in base64: `openssl dgst -binary | base64`. */
+  digest(file: string, algorithm: string): string {
+    return execFileSync('openssl', ['dgst', `-${algorithm}`, '-binary', file]).toString('base64');
+  }
+
+  /** `openssl dgst -verify`; true when it prints "Verified OK". */
+  accepts(file: string, { publicKey, algorithm, scheme, signature }: Claim): boolean {
+    const pem = this.keep('key.pem', publicKey);
+    // openssl reads ECDSA signatures as DER only.
+    const sig = this.keep('file.sig', scheme === 'ecdsa-raw' ? rawToDer(signature) : signature);
+    const options = scheme === 'rsa-pss' ? PSS : [];
+    const args = ['dgst', `-${algorithm}`, '-verify', pem, '-signature', sig, ...options, file];
+    const { stdout, stderr, status } = spawnSync('openssl', args, { encoding: 'utf8' });
+    if (status !== 0 && status !== 1) throw new Error(`openssl ${args.join(' ')}: ${stderr}`);
+    return stdout.trim() === 'Verified OK';
+  }
+
+  /** Writes a file that the test signs. */
+  keep(name: string, content: string | Buffer): string {
+    const file = join(this.directory, name);
+    writeFileSync(file, content);
+    return file;
+  }
+
+  remove(): void {
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}

@@ -1,0 +1,53 @@
+import { createHash, createPublicKey, verify } from 'node:crypto';
+import type { Answer, Service } from './service.js';
+
+export interface PublishedKey {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  /** PEM. */
+  readonly publicKey: string;
+}
+
+export function digestOf(content: string | Buffer, algorithm = 'sha256'): string {
+  return createHash(algorithm).update(content).digest('base64');
+}
+
+export interface SignOptions {
+  readonly key: string;
+  readonly body: Record<string, unknown>;
+  readonly headers?: Record<string, string>;
+}
+
+export function sign(service: Service, { key, body, headers }: SignOptions): Promise<Answer> {
+  return service.call('POST', '/api/v1/sign/digest', { key, body, headers });
+}
+
+/** Reads a request as soon as it is final, or as it is after `seconds`. */
+export function read(service: Service, apiKey: string, requestId: string, seconds = 10): Promise<Answer> {
+  return service.call('GET', `/api/v1/sign/requests/${requestId}?wait=${seconds}`, { key: apiKey });
+}
+
+/** A key by its name, as the API publishes it. */
+export async function publishedKey(service: Service, apiKey: string, name: string): Promise<PublishedKey> {
+  const { body } = await service.call('GET', '/api/v1/signing-keys?limit=200', { key: apiKey });
+  const key = (body.items as PublishedKey[]).find((item) => item.name === name);
+  if (key === undefined) throw new Error(`no signing key ${name}: ${JSON.stringify(body)}`);
+  return key;
+}
+
+/** Whether a DER or PKCS #1 v1.5 signature is one of this message. */
+export function verifies(message: string | Buffer, { publicKey }: PublishedKey, signature: Buffer): boolean {
+  return verify('sha256', Buffer.from(message), createPublicKey(publicKey), signature);
+}
+
+/** Polls until `check` answers something other than undefined or false; an error after `seconds`. */
+export async function until<T>(what: string, seconds: number, check: () => Promise<T | undefined | false>): Promise<T> {
+  const deadline = Date.now() + seconds * 1000;
+  for (;;) {
+    const found = await check();
+    if (found !== undefined && found !== false) return found;
+    if (Date.now() > deadline) throw new Error(`${what}: not within ${seconds} seconds`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
