@@ -3,8 +3,9 @@
  * one attribute) on request. Everything else stays what the real module does.
  *
  *   SHIM_MODULE   path of the real module
- *   SHIM_JOURNAL  file that gets one line per call: nanoseconds since 1970, kind, hex, result code.
- *                 kinds: init (hex: flags), login, logout, finalize, sign (hex: the data that C_Sign was given)
+ *   SHIM_JOURNAL  file that gets one line per call: nanoseconds since 1970, kind, hex, result code, CKA_ID of the key.
+ *                 kinds: init (hex: flags), login, logout, finalize, ask (C_Sign is called; hex: the data that it was
+ *                 given), sign (C_Sign returned). An ask without a sign is a call that its process did not survive.
  *   SHIM_CONTROL  file with at most one fault; absent or empty means none:
  *                   err 0xNN [count] [only HEX]    C_Sign answers NN and does nothing
  *                   slow MS [count] [only HEX]     C_Sign waits first
@@ -39,6 +40,8 @@
 #include <pkcs11.h>
 
 #define MAX_DATA 600
+#define MAX_ID 255
+#define MAX_SESSIONS 256
 
 struct fault {
   char kind[8];
@@ -47,11 +50,19 @@ struct fault {
   char only[2 * MAX_DATA + 1];
 };
 
+/* The key that a session was last initialized to sign with. */
+struct signer {
+  CK_SESSION_HANDLE session;
+  char key[2 * MAX_ID + 1];
+};
+
 static CK_FUNCTION_LIST shim;
 static CK_FUNCTION_LIST_PTR real;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static int journal = -1;
 static const char *control;
+static struct signer signers[MAX_SESSIONS];
+static pthread_mutex_t signers_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static void to_hex(const CK_BYTE *data, CK_ULONG length, char *out) {
   if (length > MAX_DATA) length = MAX_DATA;
@@ -60,13 +71,13 @@ static void to_hex(const CK_BYTE *data, CK_ULONG length, char *out) {
 }
 
 /* One write of less than PIPE_BUF to a file opened with O_APPEND is not torn by other threads or processes. */
-static void note(const char *kind, const char *hex, CK_RV rv) {
-  char line[2 * MAX_DATA + 100];
+static void note(const char *kind, const char *hex, CK_RV rv, const char *key) {
+  char line[2 * MAX_DATA + 2 * MAX_ID + 100];
   struct timespec now;
   if (journal < 0) return;
   clock_gettime(CLOCK_REALTIME, &now);
-  int length = snprintf(line, sizeof line, "%lld%09ld %s %s 0x%lx\n", (long long)now.tv_sec, now.tv_nsec, kind,
-                        *hex ? hex : "-", (unsigned long)rv);
+  int length = snprintf(line, sizeof line, "%lld%09ld %s %s 0x%lx %s\n", (long long)now.tv_sec, now.tv_nsec, kind,
+                        *hex ? hex : "-", (unsigned long)rv, *key ? key : "-");
   if (write(journal, line, length) != length) abort();
 }
 
@@ -124,14 +135,49 @@ static int take_fault(int lie, const char *hex, struct fault *fault) {
   return found;
 }
 
+/* The entry of a session; a free one when it has none. The caller holds the lock. */
+static struct signer *signer_of(CK_SESSION_HANDLE session) {
+  struct signer *unused = NULL;
+  for (int i = 0; i < MAX_SESSIONS; i++) {
+    if (signers[i].key[0] && signers[i].session == session) return &signers[i];
+    if (!signers[i].key[0] && !unused) unused = &signers[i];
+  }
+  if (!unused) abort();
+  return unused;
+}
+
+static CK_RV sign_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJECT_HANDLE key) {
+  CK_BYTE id[MAX_ID];
+  CK_ATTRIBUTE attribute = {CKA_ID, id, sizeof id};
+  char hex[2 * MAX_ID + 1] = "?";
+  if (real->C_GetAttributeValue(session, key, &attribute, 1) == CKR_OK) to_hex(id, attribute.ulValueLen, hex);
+  pthread_mutex_lock(&signers_lock);
+  struct signer *signer = signer_of(session);
+  signer->session = session;
+  snprintf(signer->key, sizeof signer->key, "%s", hex);
+  pthread_mutex_unlock(&signers_lock);
+  return real->C_SignInit(session, mechanism, key);
+}
+
+static CK_RV close_session(CK_SESSION_HANDLE session) {
+  pthread_mutex_lock(&signers_lock);
+  signer_of(session)->key[0] = 0;
+  pthread_mutex_unlock(&signers_lock);
+  return real->C_CloseSession(session);
+}
+
 static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, CK_BYTE_PTR out, CK_ULONG_PTR size) {
-  char hex[2 * MAX_DATA + 1];
+  char hex[2 * MAX_DATA + 1], key[2 * MAX_ID + 1];
   struct fault fault;
   if (!out) return real->C_Sign(session, data, length, out, size);
   to_hex(data, length, hex);
+  pthread_mutex_lock(&signers_lock);
+  snprintf(key, sizeof key, "%s", signer_of(session)->key);
+  pthread_mutex_unlock(&signers_lock);
+  note("ask", hex, CKR_OK, key);
   int faulty = take_fault(0, hex, &fault);
   if (faulty && !strcmp(fault.kind, "err")) {
-    note("sign", hex, fault.value);
+    note("sign", hex, fault.value, key);
     return fault.value;
   }
   if (faulty && !strcmp(fault.kind, "hang")) for (;;) pause();
@@ -142,7 +188,7 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, 
   }
   CK_RV rv = real->C_Sign(session, data, length, out, size);
   if (rv == CKR_OK && faulty && !strcmp(fault.kind, "flip")) out[*size / 2] ^= 1;
-  note("sign", hex, rv);
+  note("sign", hex, rv, key);
   return rv;
 }
 
@@ -158,25 +204,25 @@ static CK_RV initialize(CK_VOID_PTR args) {
   char flags[32] = "-";
   if (args) snprintf(flags, sizeof flags, "%lx", ((CK_C_INITIALIZE_ARGS *)args)->flags);
   CK_RV rv = real->C_Initialize(args);
-  note("init", flags, rv);
+  note("init", flags, rv, "");
   return rv;
 }
 
 static CK_RV finalize(CK_VOID_PTR reserved) {
   CK_RV rv = real->C_Finalize(reserved);
-  note("finalize", "", rv);
+  note("finalize", "", rv, "");
   return rv;
 }
 
 static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR pin, CK_ULONG length) {
   CK_RV rv = real->C_Login(session, user, pin, length);
-  note("login", "", rv);
+  note("login", "", rv, "");
   return rv;
 }
 
 static CK_RV logout(CK_SESSION_HANDLE session) {
   CK_RV rv = real->C_Logout(session);
-  note("logout", "", rv);
+  note("logout", "", rv, "");
   return rv;
 }
 
@@ -188,8 +234,10 @@ static void load(void) {
   control = getenv("SHIM_CONTROL");
   if (log) journal = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
   shim = *real;
+  shim.C_SignInit = sign_init;
   shim.C_Sign = sign;
   shim.C_GetAttributeValue = get_attribute;
+  shim.C_CloseSession = close_session;
   shim.C_Initialize = initialize;
   shim.C_Finalize = finalize;
   shim.C_Login = login;

@@ -6,11 +6,14 @@ import { fileURLToPath } from 'node:url';
 export interface JournalEntry {
   /** Nanoseconds since 1970. */
   readonly time: bigint;
-  readonly kind: 'init' | 'login' | 'logout' | 'finalize' | 'sign';
-  /** sign: the data that C_Sign was given; init: the flags. */
+  /** ask: C_Sign is called; sign: it returned. An ask without a sign is a call that its process did not survive. */
+  readonly kind: 'init' | 'login' | 'logout' | 'finalize' | 'ask' | 'sign';
+  /** ask and sign: the data that C_Sign was given; init: the flags. */
   readonly hex: string;
   /** CKR_ code that the caller got. */
   readonly result: number;
+  /** ask and sign: CKA_ID of the key, hexadecimal; else empty. */
+  readonly key: string;
 }
 
 export interface Shim {
@@ -56,11 +59,12 @@ export function buildShim(directory: string, module = '/usr/lib/softhsm/libsofth
 }
 
 function entryOf(line: string): JournalEntry {
-  const [time = '', kind = '', hex = '', result = ''] = line.split(' ');
+  const [time = '', kind = '', hex = '', result = '', key = ''] = line.split(' ');
   return {
     time: BigInt(time),
     kind: kind as JournalEntry['kind'],
     hex: hex === '-' ? '' : hex,
     result: Number(result),
+    key: key === '-' ? '' : key,
   };
 }
