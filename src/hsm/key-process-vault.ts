@@ -84,17 +84,20 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   private accept(work: Work, reject: (error: Error) => void): void {
-    if (this.queue.length >= MOST_WAITING) {
-      reject(vaultProblem('busy', `${MOST_WAITING} orders are waiting`));
-      return;
-    }
-    if (!this.supervisor.up && !this.grace) {
-      reject(this.unavailable());
+    const refusal = this.refusal();
+    if (refusal) {
+      // In a later turn: a caller that asks again at once would else keep the event loop from ever seeing the next start.
+      setImmediate(() => reject(refusal));
       return;
     }
     this.lastId = (this.lastId + 1) >>> 0;
     this.queue.push({ ...work, id: this.lastId, reject, handedAt: 0 });
     this.scheduleFlush();
+  }
+
+  private refusal(): Error | undefined {
+    if (this.queue.length >= MOST_WAITING) return vaultProblem('busy', `${MOST_WAITING} orders are waiting`);
+    return this.supervisor.up || this.grace ? undefined : this.unavailable();
   }
 
   /** Everything that one turn of the event loop brings is handed over in one message. */

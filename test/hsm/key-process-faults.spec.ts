@@ -219,15 +219,17 @@ describe('a token that is taken away', () => {
   const away = `${token.tokens}.away`;
 
   it('is hsm.unavailable, never hsm.key-missing, and comes back unaided', async () => {
+    const { respawns } = vault.health();
     renameSync(token.tokens, away);
     const codes = new Set<string>();
     const goneAt = performance.now();
+    // Callers that ask again at once: they must not keep this process from starting the next key process.
     while (performance.now() - goneAt < 4000) {
       codes.add(await codeOf(signChecked(ec)));
       codes.add(await codeOf(signChecked(rsa, 'rsa-pkcs1v15')));
-      await sleep(20);
     }
     expect(vault.health().up).toBe(false);
+    expect(vault.health().respawns).toBeGreaterThan(respawns + 1);
     renameSync(away, token.tokens);
     const tookMs = await serving();
     console.log(`the token was back, service after ${Math.round(tookMs)} ms; until then ${[...codes].join(', ')}`);
