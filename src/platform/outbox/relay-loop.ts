@@ -60,8 +60,9 @@ export class RelayLoop implements BeforeApplicationShutdown {
       try {
         const sent = await this.db.transaction((tx) => this.outbox.relay(tx, topic, MOST, loop.deliver));
         loop.again ||= sent === MOST;
-        if (loop.failing) this.logger.log(`messages for ${topic} are carried again`);
-        loop.failing = false;
+        // Without a message to carry nothing is learnt about the queue.
+        if (loop.failing && sent > 0) this.logger.log(`messages for ${topic} are carried again`);
+        loop.failing &&= sent === 0;
       } catch (error) {
         if (!loop.failing) this.logger.warn(`messages for ${topic} wait: ${String(error)}`);
         loop.failing = true;
