@@ -4,7 +4,7 @@ import { type Options, proveSigning } from './signing/prove.js';
 import { reportText } from './signing/report.js';
 
 /**
- * npm run proof -- signing [--seed N] [--seconds N] [--rate N] [--faults N] [--control NAME]
+ * npm run proof -- signing [--seed N] [--seconds N] [--rate N] [--faults N] [--control NAME] [--logs DIR]
  * Ends with 0 when every invariant holds; with --control, when the invariants caught what was broken.
  */
 const { values } = parseArgs({
@@ -15,6 +15,7 @@ const { values } = parseArgs({
     faults: { type: 'string' },
     'deadline-ms': { type: 'string', default: '5000' },
     control: { type: 'string' },
+    logs: { type: 'string' },
   },
 });
 
@@ -36,6 +37,7 @@ function optionsFrom(): Options {
     faults: whole('faults', values.faults ?? (short ? '6' : '66')),
     deadlineMs: whole('deadline-ms', values['deadline-ms']),
     control: control as ControlName | undefined,
+    logs: values.logs,
     say: (line) => process.stdout.write(`${line}\n`),
   };
 }

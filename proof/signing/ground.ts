@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { basename, join } from 'node:path';
 import { Redis } from 'ioredis';
-import pg from 'pg';
+import { Client } from 'pg';
 import { type PrivatePostgres, removePostgres, startPostgres } from '../../scripts/lib/postgres.mjs';
 import { type PrivateRedis, startRedis } from '../../scripts/lib/redis.mjs';
 import { createToken } from '../../scripts/lib/softhsm.mjs';
@@ -69,7 +69,7 @@ export class Ground {
   }
 
   async sql<Row extends object>(text: string, values: unknown[] = []): Promise<Row[]> {
-    const client = new pg.Client({ connectionString: this.postgres.url, application_name: 'proof' });
+    const client = new Client({ connectionString: this.postgres.url, application_name: 'proof' });
     client.on('error', () => undefined);
     await client.connect();
     try {
@@ -89,7 +89,7 @@ export class Ground {
   }
 
   async cutConnections(): Promise<void> {
-    const client = new pg.Client({ connectionString: this.postgres.adminUrl });
+    const client = new Client({ connectionString: this.postgres.adminUrl });
     client.on('error', () => undefined);
     await client.connect();
     await client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = 'sealwright'`);
@@ -114,6 +114,13 @@ export class Ground {
     } finally {
       redis.disconnect();
     }
+  }
+
+  keepLogs(directory: string): void {
+    mkdirSync(directory, { recursive: true });
+    cpSync(this.logs, directory, { recursive: true });
+    for (const file of [...this.storeLogs, this.shim.environment.SHIM_JOURNAL])
+      cpSync(file, join(directory, basename(file)));
   }
 
   async close(): Promise<void> {

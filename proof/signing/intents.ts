@@ -14,7 +14,12 @@ export const OWN_KEYS: readonly { readonly name: string; readonly type: KeyType 
 const KEY_SHARES = [
   ...Array.from({ length: 10 }, () => 'default'),
   ...Array.from({ length: 4 }, () => 'proof-p256'),
-  ...['proof-p384', 'proof-p384', 'proof-p521', 'proof-rsa', 'proof-rsa', 'demo-rsa'],
+  'proof-p384',
+  'proof-p384',
+  'proof-p521',
+  'proof-rsa',
+  'proof-rsa',
+  'demo-rsa',
 ];
 const EC_SCHEMES = ['ecdsa-der', 'ecdsa-raw'] as const;
 const RSA_SCHEMES = ['rsa-pkcs1v15', 'rsa-pss'] as const;

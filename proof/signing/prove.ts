@@ -27,6 +27,8 @@ export interface Options {
   /** SVC_PKCS11_DEADLINE_MS; leases and freezes follow from it. */
   readonly deadlineMs: number;
   readonly control?: ControlName;
+  /** Where the logs of the processes and the journal of the HSM calls are kept; else they go with the run. */
+  readonly logs?: string;
   /** Is told what happens. */
   readonly say: (line: string) => void;
 }
@@ -98,6 +100,7 @@ class Run {
       return this.judge(schedule, injector, evidence, load, drainMs);
     } finally {
       await this.cluster.close();
+      if (this.options.logs !== undefined) this.ground.keepLogs(this.options.logs);
     }
   }
 
@@ -222,7 +225,13 @@ class Run {
     const { seed, control } = this.options;
     const findings = INVARIANTS.map((check) => check(evidence));
     const violated = new Set(findings.filter(({ violations }) => violations.length > 0).map(({ id }) => id));
-    const troubles = [...injector.failed, ...this.cluster.ownEnds, ...this.cluster.hungStops];
+    const internal = [...load.retries].filter(([what]) => what.startsWith('500'));
+    const troubles = [
+      ...internal.map(([what, count]) => `${count} calls met ${what}: whatever a store does, the answer is 503`),
+      ...injector.failed,
+      ...this.cluster.ownEnds,
+      ...this.cluster.hungStops,
+    ];
     const caught = control !== undefined && CONTROLS[control].caughtBy.some((id) => violated.has(id));
     const passed = control === undefined ? violated.size === 0 && troubles.length === 0 : caught;
     const { injected } = injector;

@@ -36,39 +36,43 @@ function isGood({ algorithm, scheme, signature }: RequestRow, message: Buffer, k
 }
 
 /** 8: the key that was named is the key that signed, and it was allowed to. */
-export const rightKey: Check = ({ rows, intents, keys, entries, operations }: Evidence): Finding => {
-  const violations: string[] = [];
+export const rightKey: Check = (evidence): Finding => {
+  const { rows, keys, operations } = evidence;
   const keyById = new Map(keys.map((key) => [key.id, key]));
-  for (const { id, reference, keyId, keyName, algorithm, scheme } of rows) {
-    const intent = intents.get(reference);
-    const key = keyById.get(keyId);
-    if (intent === undefined || key === undefined) continue;
-    if (keyName !== intent.key || key.name !== intent.key)
-      violations.push(`${id}: ${intent.key} was named, not ${key.name}`);
-    if (algorithm !== intent.algorithm || scheme !== intent.scheme)
-      violations.push(`${id}: another algorithm or scheme`);
-    const foreign = (operations.byIntent.get(reference) ?? []).filter((entry) => entry.key !== key.ckaId);
-    if (foreign.length > 0) violations.push(`${id}: C_Sign was called with a key of another CKA_ID`);
-  }
-  for (const { id, name, state } of keys) {
-    const of = entries.filter(({ targetKind, targetId }) => targetKind === 'signing-key' && targetId === id);
-    const made = of.map(({ action }) => action).join(', ');
-    const first = entries.find(
-      ({ action, targetId }) =>
-        action === 'signing.accepted' && rows.some((row) => row.id === targetId && row.keyId === id),
-    );
-    const early = first !== undefined && first.committed < (of.at(-1)?.committed ?? 0n);
-    if (state !== 'ACTIVE' || made !== 'signing-key.requested, signing-key.generated' || early)
-      violations.push(`key ${name} is ${state} after ${made}${early ? ', and was used before' : ''}`);
-  }
+  const wrong = rows.flatMap((row) =>
+    wrongUse(evidence, row, keyById.get(row.keyId)).map((what) => `${row.id}: ${what}`),
+  );
   const calls = [...operations.byIntent.values()].flat().length;
   return {
     id: '8',
     title: 'the key used is the key that was named, and it is ACTIVE',
     figures: `${rows.length} requests, CKA_ID of ${calls} journal lines, ${keys.length} keys`,
-    violations,
+    violations: [...wrong, ...keys.flatMap((key) => wrongState(evidence, key))],
   };
 };
+
+function wrongUse({ intents, operations }: Evidence, row: RequestRow, key: KeyRow | undefined): string[] {
+  const intent = intents.get(row.reference);
+  if (intent === undefined || key === undefined) return ['no known request or key'];
+  const foreign = (operations.byIntent.get(row.reference) ?? []).filter((entry) => entry.key !== key.ckaId);
+  const asOrdered = row.algorithm === intent.algorithm && row.scheme === intent.scheme;
+  return [
+    ...(row.keyName === intent.key && key.name === intent.key ? [] : [`${intent.key} was named, not ${key.name}`]),
+    ...(asOrdered ? [] : ['another algorithm or scheme than ordered']),
+    ...(foreign.length === 0 ? [] : ['C_Sign was called with a key of another CKA_ID']),
+  ];
+}
+
+/** A key becomes ACTIVE once, before its first request, and stays so. */
+function wrongState({ entries, rows }: Evidence, { id, name, state }: KeyRow): string[] {
+  const of = entries.filter(({ targetKind, targetId }) => targetKind === 'signing-key' && targetId === id);
+  const story = of.map(({ action }) => action).join(', ');
+  const users = new Set(rows.filter(({ keyId }) => keyId === id).map((row) => row.id));
+  const first = entries.find(({ action, targetId }) => action === 'signing.accepted' && users.has(targetId));
+  const early = first !== undefined && first.committed < (of.at(-1)?.committed ?? 0n);
+  if (state === 'ACTIVE' && story === 'signing-key.requested, signing-key.generated' && !early) return [];
+  return [`key ${name} is ${state} after ${story}${early ? ', and was used before' : ''}`];
+}
 
 /** 16: private keys cannot leave the token, by its own word then and now. */
 export const keysStay: Check = ({ keys, token }: Evidence): Finding => {
