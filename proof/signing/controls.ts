@@ -30,15 +30,15 @@ export const CONTROLS = {
     edits: [
       {
         file: 'signing/requests/signing.service.js',
-        text: 'const id = await this.ledger.accept(acceptance);',
+        text: 'await this.ledger.accept(acceptance)',
         instead:
-          'const asked = order.background ? undefined : await this.attempts.ask({ ...acceptance.request, strikes: 0 });\n' +
-          '        const id = await this.ledger.accept(acceptance);',
+          'await Promise.resolve(order.background ? undefined : this.attempts.ask({ ...acceptance.request, strikes: 0 }))' +
+          '.then((asked) => this.ledger.accept(Object.assign(acceptance, { request: { ...acceptance.request, asked } })))',
       },
       {
-        file: 'signing/requests/signing.service.js',
-        text: "const outcome = await this.attempts.attempt({ ...acceptance.request, attempt: 1, strikes: 0 }, 'sync');",
-        instead: 'const outcome = (await this.ledger.settle({ id, attempt: 1 }, asked)) ? asked : undefined;',
+        file: 'signing/requests/signing-attempts.js',
+        text: 'await this.ask(request)',
+        instead: 'request.asked ?? (await this.ask(request))',
       },
     ],
     caughtBy: ['5'],
