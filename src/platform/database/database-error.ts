@@ -1,10 +1,15 @@
+import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
 import { Problem } from '../http/problem.js';
 
-/** SQLSTATE of an error of PostgreSQL, or undefined when it is none (PostgreSQL manual, appendix A). */
+/**
+ * SQLSTATE of an error of PostgreSQL, or undefined when it is none (PostgreSQL manual, appendix A). What the server says while a
+ * connection is opened ("the database system is starting up") comes as the driver's own error, all else wrapped by TypeORM.
+ */
 export function sqlState(error: unknown): string | undefined {
-  if (!(error instanceof QueryFailedError)) return undefined;
-  const code: unknown = (error.driverError as { code?: unknown }).code;
+  const said: unknown = error instanceof QueryFailedError ? error.driverError : error;
+  if (!(said instanceof DatabaseError)) return undefined;
+  const { code } = said;
   return typeof code === 'string' && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 }
 

@@ -1,0 +1,49 @@
+import { parseArgs } from 'node:util';
+import { type ControlName, CONTROLS } from './signing/controls.js';
+import { type Options, proveSigning } from './signing/prove.js';
+import { reportText } from './signing/report.js';
+
+/**
+ * npm run proof -- signing [--seed N] [--seconds N] [--rate N] [--faults N] [--control NAME] [--logs DIR]
+ * Ends with 0 when every invariant holds; with --control, when the invariants caught what was broken.
+ */
+const { values } = parseArgs({
+  options: {
+    seed: { type: 'string', default: '1' },
+    seconds: { type: 'string' },
+    rate: { type: 'string', default: '30' },
+    faults: { type: 'string' },
+    'deadline-ms': { type: 'string', default: '5000' },
+    control: { type: 'string' },
+    logs: { type: 'string' },
+  },
+});
+
+const options = optionsFrom();
+const outcome = await proveSigning(options);
+options.say(reportText(outcome));
+process.exitCode = outcome.passed ? 0 : 1;
+
+function optionsFrom(): Options {
+  const control = values.control;
+  if (control !== undefined && !(control in CONTROLS)) {
+    throw new Error(`there is no control "${control}"; one of ${Object.keys(CONTROLS).join(', ')}`);
+  }
+  const short = control !== undefined;
+  return {
+    seed: whole('seed', values.seed),
+    seconds: whole('seconds', values.seconds ?? (short ? '45' : '180')),
+    rate: whole('rate', values.rate),
+    faults: whole('faults', values.faults ?? (short ? '6' : '66')),
+    deadlineMs: whole('deadline-ms', values['deadline-ms']),
+    control: control as ControlName | undefined,
+    logs: values.logs,
+    say: (line) => process.stdout.write(`${line}\n`),
+  };
+}
+
+function whole(name: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0) throw new Error(`--${name} must be a whole number, not "${text}"`);
+  return value;
+}

@@ -1,0 +1,73 @@
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FaultKind } from './schedule.js';
+
+/** The service with one of its safeguards taken out: a proof that cannot see the difference proves nothing. */
+export interface Control {
+  readonly meaning: string;
+  /** Exact texts of compiled files, each of which must be there exactly once, and what stands there instead. */
+  readonly edits: readonly { readonly file: string; readonly text: string; readonly instead: string }[];
+  /** Invariants of which at least one must be violated. */
+  readonly caughtBy: readonly string[];
+  readonly faults: readonly FaultKind[];
+}
+
+export const CONTROLS = {
+  'no-compare-and-set': {
+    meaning: 'outcomes are written whatever became of the request meanwhile',
+    edits: [
+      {
+        file: 'signing/requests/signing-ledger.js',
+        text: 'r.status = ANY($${next}) AND r.attempt = item.attempt AND r.worker = $${next + 1}',
+        instead: '(r.status = ANY($${next}) AND r.attempt = item.attempt AND r.worker = $${next + 1} OR true)',
+      },
+    ],
+    caughtBy: ['3', '4'],
+    faults: ['freeze-worker', 'freeze-api'],
+  },
+  'no-intent': {
+    meaning: 'the HSM is asked before the request is committed',
+    edits: [
+      {
+        file: 'signing/requests/signing.service.js',
+        text: 'await this.ledger.accept(acceptance)',
+        instead:
+          'await Promise.resolve(order.background ? undefined : this.attempts.ask({ ...acceptance.request, strikes: 0 }))' +
+          '.then((asked) => this.ledger.accept(Object.assign(acceptance, { request: { ...acceptance.request, asked } })))',
+      },
+      {
+        file: 'signing/requests/signing-attempts.js',
+        text: 'await this.ask(request)',
+        instead: 'request.asked ?? (await this.ask(request))',
+      },
+    ],
+    caughtBy: ['5'],
+    faults: ['kill-api', 'postgres-cut', 'hsm-error', 'redis-flush'],
+  },
+} as const satisfies Record<string, Control>;
+export type ControlName = keyof typeof CONTROLS;
+
+const ROOT = join(import.meta.dirname, '../..');
+export const DIST = join(ROOT, 'dist');
+
+/** Copies what was built into `directory` and breaks it there. Answers the path of the broken copy. */
+export function breakCopy(name: ControlName, directory: string): string {
+  const place = join(directory, 'broken');
+  const dist = join(place, 'dist');
+  mkdirSync(place);
+  cpSync(DIST, dist, { recursive: true });
+  cpSync(join(ROOT, 'package.json'), join(place, 'package.json'));
+  symlinkSync(join(ROOT, 'node_modules'), join(place, 'node_modules'));
+  const control: Control = CONTROLS[name];
+  for (const { file, text, instead } of control.edits) {
+    const path = join(dist, file);
+    const parts = readFileSync(path, 'utf8').split(text);
+    if (parts.length !== 2) {
+      throw new Error(
+        `${file} holds this ${parts.length - 1} times instead of once; adapt the control ${name}:\n${text}`,
+      );
+    }
+    writeFileSync(path, parts.join(instead));
+  }
+  return dist;
+}

@@ -1,0 +1,175 @@
+import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Cluster, Role, Slot } from './cluster.js';
+import type { Ground } from './ground.js';
+import { signal } from './processes.js';
+import type { Random } from './random.js';
+import type { FaultKind, PlannedFault } from './schedule.js';
+
+/** What faults work on. */
+export interface Target {
+  readonly ground: Ground;
+  readonly cluster: Cluster;
+  /** SVC_PKCS11_DEADLINE_MS of the service. */
+  readonly deadlineMs: number;
+}
+
+/** A fault as it came about. */
+export interface Injected {
+  readonly kind: FaultKind;
+  /** Milliseconds since 1970: when it began, and when nothing held it up any more. */
+  readonly begun: number;
+  readonly cleared: number;
+  /** What was hit, for the log of the run. */
+  readonly hit: string;
+}
+
+type Injector = (target: Target, random: Random) => Promise<string>;
+type Resource = 'postgres' | 'redis' | 'hsm' | 'roll';
+
+/** How long an attempt may take before the service gives the request to somebody else. */
+const LEASE_SLACK_MS = 3000;
+/** How long a fault waits in the shim for a signature that it can spoil. */
+const MEET_LIMIT_MS = 4000;
+const CKR = { functionFailed: '0x6', generalError: '0x5', deviceError: '0x30', deviceRemoved: '0x32' };
+
+const INJECTORS: Record<FaultKind, { readonly holds: readonly Resource[]; readonly inject: Injector }> = {
+  'kill-api': { holds: [], inject: async ({ cluster }, random) => killed([oneOf(cluster, 'api', random)]) },
+  'kill-worker': { holds: [], inject: async ({ cluster }, random) => killed([oneOf(cluster, 'worker', random)]) },
+  'kill-relays': { holds: [], inject: async ({ cluster }) => killed(cluster.slots) },
+  'kill-key-process': {
+    holds: [],
+    inject: async ({ cluster }, random) => keyProcessesKilled([random.pick(cluster.slots)]),
+  },
+  'kill-key-processes': { holds: [], inject: async ({ cluster }) => keyProcessesKilled(cluster.slots) },
+  'freeze-worker': { holds: ['hsm'], inject: (target, random) => freeze(target, 'worker', random) },
+  'freeze-api': { holds: ['hsm'], inject: (target, random) => freeze(target, 'api', random) },
+  'redis-flush': {
+    holds: ['redis'],
+    inject: ({ ground }) => ground.onRedis(async (redis) => `${await redis.dbsize()} keys, ${await redis.flushall()}`),
+  },
+  'redis-freeze': { holds: ['redis'], inject: ({ ground }, random) => freezeRedis(ground, random) },
+  'redis-kill': { holds: ['redis'], inject: ({ ground }, random) => killRedis(ground, random) },
+  'postgres-stop': { holds: ['postgres'], inject: ({ ground }, random) => stopPostgres(ground, random) },
+  'postgres-cut': {
+    holds: ['postgres'],
+    inject: ({ ground }) => ground.cutConnections().then(() => 'every connection'),
+  },
+  'hsm-error': {
+    holds: ['hsm'],
+    inject: ({ ground }, random) => spoil(ground, `err ${random.pick(Object.values(CKR))} ${upTo(random, 4)}`),
+  },
+  'hsm-slow': { holds: ['hsm'], inject: ({ ground, deadlineMs }) => spoil(ground, `slow ${deadlineMs + 1000} 2`) },
+  'hsm-flip': { holds: ['hsm'], inject: ({ ground }, random) => spoil(ground, `flip ${upTo(random, 3)}`) },
+  'hsm-hang': { holds: ['hsm'], inject: ({ ground }) => spoil(ground, 'hang 1') },
+  'hsm-crash': { holds: ['hsm'], inject: ({ ground }) => spoil(ground, 'crash 1') },
+  'rolling-restart': { holds: ['roll'], inject: ({ cluster }) => roll(cluster) },
+};
+
+/** Injects faults; those that need the same store wait for each other. */
+export class FaultInjector {
+  readonly injected: Injected[] = [];
+  /** Faults that could not be injected, with the reason. */
+  readonly failed: string[] = [];
+  private readonly turns = new Map<Resource, Promise<unknown>>();
+
+  constructor(private readonly target: Target) {}
+
+  async inject({ kind, random, number }: PlannedFault): Promise<void> {
+    const { holds, inject } = INJECTORS[kind];
+    const turn = Promise.all(holds.map((resource) => this.turns.get(resource) ?? Promise.resolve())).then(async () => {
+      const begun = Date.now();
+      try {
+        const hit = await inject(this.target, random);
+        this.injected.push({ kind, begun, cleared: Date.now(), hit });
+      } catch (error) {
+        this.failed.push(`fault ${number} (${kind}): ${String(error)}`);
+      }
+    });
+    for (const resource of holds) this.turns.set(resource, turn);
+    await turn;
+  }
+}
+
+function upTo(random: Random, most: number): number {
+  return 1 + Math.floor(random.next() * most);
+}
+
+function oneOf(cluster: Cluster, role: Role, random: Random): Slot {
+  const slots = cluster.of(role);
+  const working = slots.filter(({ up, frozen }) => up && !frozen);
+  return random.pick(working.length > 0 ? working : slots);
+}
+
+function killed(slots: readonly Slot[]): string {
+  const alive = slots.filter(({ pid }) => pid !== undefined);
+  for (const slot of alive) slot.kill();
+  return alive.map(({ name }) => name).join(', ') || 'nobody was there';
+}
+
+async function keyProcessesKilled(slots: readonly Slot[]): Promise<string> {
+  const found = slots.filter((slot) => signal(slot.keyProcess, 'SIGKILL'));
+  return `of ${found.map(({ name }) => name).join(', ') || 'nobody: none was there'}`;
+}
+
+/**
+ * Signatures are made slow for a moment, so that the process is sure to have some under way, then it is stopped for longer than
+ * a lease. Meanwhile others take its requests over; when it resumes, its outcomes come late.
+ */
+async function freeze({ ground, cluster, deadlineMs }: Target, role: Role, random: Random): Promise<string> {
+  const slow = Math.round(deadlineMs * 0.4);
+  ground.shim.fault(`slow ${slow} 12`);
+  await sleep(Math.min(800, slow * 0.7));
+  const slot = oneOf(cluster, role, random);
+  const { pid } = slot;
+  slot.frozen = signal(pid, 'SIGSTOP');
+  ground.shim.fault('');
+  await sleep(deadlineMs + LEASE_SLACK_MS + 4000);
+  // Killed meanwhile, and its number may be another process's by now: only what still is there is resumed.
+  const resumed = slot.pid === pid && signal(pid, 'SIGCONT');
+  if (slot.pid === pid) slot.frozen = false;
+  return `${slot.name}${resumed ? '' : ', which was killed meanwhile'}`;
+}
+
+async function freezeRedis(ground: Ground, random: Random): Promise<string> {
+  const ms = Math.round(random.between(2000, 5000));
+  await ground.signalRedis('SIGSTOP');
+  await sleep(ms);
+  await ground.signalRedis('SIGCONT');
+  return `${ms} ms`;
+}
+
+async function killRedis(ground: Ground, random: Random): Promise<string> {
+  await ground.signalRedis('SIGKILL');
+  await sleep(random.between(200, 2500));
+  await ground.restartRedis();
+  return 'it comes back empty';
+}
+
+async function stopPostgres(ground: Ground, random: Random): Promise<string> {
+  await ground.stopPostgres();
+  await sleep(random.between(100, 2000));
+  await ground.restartPostgres();
+  return 'it recovers from its log';
+}
+
+/** Waits until signatures met the fault, since one that nobody meets is none. */
+async function spoil(ground: Ground, line: string): Promise<string> {
+  ground.shim.fault(line);
+  const deadline = Date.now() + MEET_LIMIT_MS;
+  const left = (): string => readFileSync(ground.shim.environment.SHIM_CONTROL, 'utf8').trim();
+  while (left() !== '' && Date.now() < deadline) await sleep(50);
+  const unmet = left();
+  ground.shim.fault('');
+  if (unmet === line) throw new Error(`no signature met "${line}" within ${MEET_LIMIT_MS} ms`);
+  return unmet === '' ? line : `${line}; left over: ${unmet}`;
+}
+
+async function roll(cluster: Cluster): Promise<string> {
+  for (const slot of cluster.slots) {
+    await slot.stop();
+    const deadline = Date.now() + 20_000;
+    while (!slot.up && Date.now() < deadline) await sleep(50);
+  }
+  return 'all four processes';
+}

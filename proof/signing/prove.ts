@@ -1,0 +1,240 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Cluster, runCli } from './cluster.js';
+import { breakCopy, type ControlName, CONTROLS, DIST } from './controls.js';
+import { type Evidence, readDatabase, sortOperations } from './evidence.js';
+import { FaultInjector, type Injected } from './faults.js';
+import { Ground } from './ground.js';
+import { drawIntents, type Intent, OWN_KEYS } from './intents.js';
+import { INVARIANTS } from './invariants/all.js';
+import type { Finding } from './invariants/finding.js';
+import { Load } from './load.js';
+import { Observer } from './observer.js';
+import { Random } from './random.js';
+import { drawSchedule, FAULT_KINDS, type PlannedFault, scheduleText } from './schedule.js';
+import { SecretSearch } from './secrets.js';
+import { readToken } from './token.js';
+
+export interface Options {
+  readonly seed: number;
+  /** Length of the load. */
+  readonly seconds: number;
+  /** Requests per second. */
+  readonly rate: number;
+  readonly faults: number;
+  /** SVC_PKCS11_DEADLINE_MS; leases and freezes follow from it. */
+  readonly deadlineMs: number;
+  readonly control?: ControlName;
+  /** Where the logs of the processes and the journal of the HSM calls are kept; else they go with the run. */
+  readonly logs?: string;
+  /** Is told what happens. */
+  readonly say: (line: string) => void;
+}
+
+export interface Outcome {
+  readonly seed: number;
+  readonly control: ControlName | undefined;
+  readonly schedule: readonly PlannedFault[];
+  readonly injected: readonly Injected[];
+  readonly evidence: Evidence;
+  readonly findings: readonly Finding[];
+  readonly load: Load;
+  readonly drainMs: number;
+  /** What went wrong beside the invariants: a fault that could not be injected, a process that ended by itself. */
+  readonly troubles: readonly string[];
+  /** A control passes when the invariants that are meant to catch it do. */
+  readonly passed: boolean;
+}
+
+const DRAIN_LIMIT_MS = 120_000;
+const OBSERVE_EVERY_MS = 8000;
+const SEARCH_EVERY_MS = 5000;
+
+/** Runs the service under load and faults, heals everything, waits until all has ended, and checks what is left. */
+export async function proveSigning(options: Options): Promise<Outcome> {
+  const ground = await Ground.open();
+  try {
+    return await new Run(options, ground).toTheEnd();
+  } finally {
+    await ground.close();
+  }
+}
+
+class Run {
+  private readonly search = new SecretSearch();
+  private readonly observer: Observer;
+  private readonly dist: string;
+  private readonly environment: NodeJS.ProcessEnv;
+  private readonly cluster: Cluster;
+
+  constructor(
+    private readonly options: Options,
+    private readonly ground: Ground,
+  ) {
+    const { control, deadlineMs, seed } = options;
+    this.observer = new Observer(ground);
+    this.dist = control === undefined ? DIST : breakCopy(control, ground.directory);
+    this.environment = { ...process.env, ...ground.settings, SVC_PKCS11_DEADLINE_MS: String(deadlineMs) };
+    this.cluster = new Cluster(this.dist, this.environment, ground.logs, new Random(seed + 1));
+  }
+
+  async toTheEnd(): Promise<Outcome> {
+    const { seed, seconds, rate, faults, control, say } = this.options;
+    const kinds = control === undefined ? FAULT_KINDS : CONTROLS[control].faults;
+    const schedule = drawSchedule(seed, seconds, faults, kinds);
+    const intents = drawIntents(new Random(seed + 2), seconds, rate);
+    say(
+      `seed ${seed}: ${intents.length} requests in ${seconds} s, ${schedule.length} faults: ${scheduleText(schedule)}`,
+    );
+    try {
+      const apiKey = await this.prepare();
+      const world = { urls: () => this.cluster.urls(), apiKey, inspect: this.inspect, random: new Random(seed + 3) };
+      const load = new Load(world);
+      const injector = new FaultInjector({ ...this.options, ground: this.ground, cluster: this.cluster });
+      await this.underFaults(load, intents, schedule, injector);
+      const { unanswered, drainMs } = await this.drain(load);
+      await this.readAll(apiKey);
+      const evidence = await this.gather(intents, load, unanswered);
+      return this.judge(schedule, injector, evidence, load, drainMs);
+    } finally {
+      await this.cluster.close();
+      if (this.options.logs !== undefined) this.ground.keepLogs(this.options.logs);
+    }
+  }
+
+  private readonly inspect = (body: string, what: string): void => this.search.search('HTTP answers', what, body);
+
+  /** Schema, demo seed, processes, keys. */
+  private async prepare(): Promise<string> {
+    const { ground, options } = this;
+    const facts = join(ground.directory, 'demo.env');
+    await runCli(this.dist, ['migrate'], this.environment);
+    await runCli(this.dist, ['seed-demo', '--out', facts], this.environment);
+    const text = readFileSync(facts, 'utf8');
+    const fact = (name: string): string => new RegExp(`^${name}='(.*)'$`, 'm').exec(text)?.[1] ?? '';
+    ground.secrets.set('API key', fact('API_KEY')).set('administrator password', fact('ADMIN_PASSWORD'));
+    for (const [name, value] of ground.secrets) this.search.add(name, value);
+    await this.cluster.start();
+    for (const key of OWN_KEYS) await this.createKey(fact('API_KEY'), key);
+    options.say('two api and two worker processes run; the keys are made');
+    return fact('API_KEY');
+  }
+
+  private async createKey(apiKey: string, key: (typeof OWN_KEYS)[number]): Promise<void> {
+    const response = await fetch(`${this.cluster.urls()[0]}/api/v1/signing-keys`, {
+      method: 'POST',
+      headers: {
+        authorization: `Bearer ${apiKey}`,
+        'content-type': 'application/json',
+        'idempotency-key': randomUUID(),
+      },
+      body: JSON.stringify(key),
+    });
+    const body = await response.text();
+    this.inspect(body, 'POST /api/v1/signing-keys');
+    if (!response.ok) throw new Error(`key ${key.name} was not made: ${response.status} ${body}`);
+  }
+
+  private async underFaults(
+    load: Load,
+    intents: readonly Intent[],
+    schedule: readonly PlannedFault[],
+    injector: FaultInjector,
+  ): Promise<void> {
+    this.observer.watch(OBSERVE_EVERY_MS);
+    const searching = setInterval(() => void this.searchLive().catch(() => undefined), SEARCH_EVERY_MS);
+    const start = Date.now();
+    const faults = schedule.map(async (fault) => {
+      await sleep(Math.max(0, start + fault.at - Date.now()));
+      await injector.inject(fault);
+    });
+    await Promise.all([load.run(intents), ...faults]);
+    clearInterval(searching);
+    this.options.say(`the load has ended after ${injector.injected.length} faults; everything is healed`);
+  }
+
+  /** Redis may be away, which is no finding. */
+  private async searchLive(): Promise<void> {
+    this.search.searchProcesses(this.cluster);
+    await this.search.searchRedis(this.ground);
+  }
+
+  /** Every injector has undone its fault; what is left to do is to let the service come to rest. */
+  private async drain(load: Load): Promise<{ unanswered: string[]; drainMs: number }> {
+    const start = Date.now();
+    this.ground.shim.fault('');
+    await this.cluster.allUp(60_000);
+    const unanswered = await load.finish(DRAIN_LIMIT_MS - (Date.now() - start));
+    while (Date.now() - start < DRAIN_LIMIT_MS && (await this.underWay()) > 0) await sleep(100);
+    const drainMs = Date.now() - start;
+    await this.observer.end();
+    return { unanswered, drainMs };
+  }
+
+  private async underWay(): Promise<number> {
+    const [row] = await this.ground.sql<{ left: number }>(
+      `SELECT (SELECT count(*) FROM signing_request WHERE finished_at IS NULL)::int + (SELECT count(*) FROM outbox_message)::int AS left`,
+    );
+    return row?.left ?? 0;
+  }
+
+  /** What else an api tells: health, metrics, lists, the API description. */
+  private async readAll(apiKey: string): Promise<void> {
+    const paths = ['actuator/health', 'actuator/prometheus', 'api/v1/audit/entries?limit=200', 'api/v1/signing-keys'];
+    paths.push('api/v1/sign/requests?limit=200', 'api/settings/api-keys', 'api-docs', 'swagger-ui.html');
+    for (const url of this.cluster.urls()) {
+      for (const path of paths) {
+        const response = await fetch(`${url}/${path}`, { headers: { authorization: `Bearer ${apiKey}` } });
+        this.inspect(await response.text(), `GET /${path}`);
+      }
+    }
+  }
+
+  private async gather(intents: readonly Intent[], load: Load, unanswered: readonly string[]): Promise<Evidence> {
+    const { ground, search, observer, cluster } = this;
+    await this.searchLive();
+    await search.searchDatabase(ground);
+    search.searchFiles(
+      'logs',
+      cluster.slots.map(({ logFile }) => logFile),
+    );
+    search.searchFiles('logs of the stores', ground.storeLogs);
+    const database = await readDatabase(ground);
+    return {
+      ...database,
+      intents: new Map(intents.map((intent) => [intent.name, intent])),
+      answers: load.answers,
+      unanswered,
+      operations: sortOperations(ground.shim.journal(), intents, database.keys),
+      observed: { changes: observer.changes, reads: observer.reads, ...observer.counts },
+      token: await readToken(ground),
+      leaks: [...search.leaks],
+      searched: search.summary,
+    };
+  }
+
+  private judge(
+    schedule: readonly PlannedFault[],
+    injector: FaultInjector,
+    evidence: Evidence,
+    load: Load,
+    drainMs: number,
+  ): Outcome {
+    const { seed, control } = this.options;
+    const findings = INVARIANTS.map((check) => check(evidence));
+    const violated = new Set(findings.filter(({ violations }) => violations.length > 0).map(({ id }) => id));
+    const internal = [...load.retries].filter(([what]) => what.startsWith('500'));
+    const troubles = [
+      ...internal.map(([what, count]) => `${count} calls met ${what}: whatever a store does, the answer is 503`),
+      ...injector.failed,
+      ...this.cluster.ownEnds,
+      ...this.cluster.hungStops,
+    ];
+    const caught = control !== undefined && CONTROLS[control].caughtBy.some((id) => violated.has(id));
+    const passed = control === undefined ? violated.size === 0 && troubles.length === 0 : caught;
+    const { injected } = injector;
+    return { seed, control, schedule, injected, evidence, findings, load, drainMs, troubles, passed };
+  }
+}
