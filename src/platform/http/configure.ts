@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Config } from '../config/config.js';
 import { Metrics } from '../metrics/metrics.js';
+import { NextLinkInterceptor } from './next-link.interceptor.js';
 import { parseJsonBody } from './json-body.js';
 import { ProblemFilter } from './problem.filter.js';
 import { refuseAddress, refuseConnection } from './unreadable-requests.js';
@@ -40,6 +41,7 @@ export function configureHttp(app: NestFastifyApplication): void {
   observe(server, app.get(Metrics));
   app.useGlobalGuards(new UnknownQueryGuard());
   app.useGlobalPipes(validationPipe());
+  app.useGlobalInterceptors(new NextLinkInterceptor());
   app.useGlobalFilters(app.get(ProblemFilter));
   if (!config.isProd)
     app.enableCors({ origin: config.corsOrigins, exposedHeaders: ['Link', 'Location', 'Retry-After', 'X-Request-Id'] });
