@@ -8,27 +8,75 @@ import { ApiKeysController } from './api-keys/api-keys.controller.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
 import { AuthSchedule } from './auth.schedule.js';
 import { Credentials } from './credentials.js';
+import { ClientAuthentication } from './oauth/client-authentication.js';
+import { DeviceAuthorization } from './oauth/device-authorization.entity.js';
+import { DeviceFlowController } from './oauth/device-flow.controller.js';
+import { DeviceFlowService } from './oauth/device-flow.service.js';
+import { OAuthClient } from './oauth/oauth-client.entity.js';
+import { OAuthClientsController } from './oauth/oauth-clients.controller.js';
+import { OAuthClientsService } from './oauth/oauth-clients.service.js';
+import { OAuthController } from './oauth/oauth.controller.js';
+import { TokenEndpointService } from './oauth/token-endpoint.service.js';
+import { TokenInspectionService } from './oauth/token-inspection.service.js';
+import { RefreshToken } from './sessions/refresh-token.entity.js';
+import { RefreshTokens } from './sessions/refresh-tokens.js';
+import { SessionCallers } from './sessions/session-callers.js';
+import { Session } from './sessions/session.entity.js';
+import { SessionsController } from './sessions/sessions.controller.js';
+import { SessionsService } from './sessions/sessions.service.js';
 import { SignInController } from './sign-in.controller.js';
 import { SignInService } from './sign-in.service.js';
+import { AttemptCount } from './throttle/attempt-count.entity.js';
+import { Throttle } from './throttle/throttle.js';
 import { AccessTokens } from './tokens/access-tokens.js';
+import { JwtStrategy } from './tokens/jwt.strategy.js';
+import { TokenGrants } from './tokens/token-grants.js';
+import { AccountService } from './users/account.service.js';
 import { FirstAdministrator } from './users/first-administrator.js';
+import { PasswordCheck } from './users/password-check.js';
 import { Passwords } from './users/passwords.js';
+import { RegistrationService } from './users/registration.service.js';
 import { User } from './users/user.entity.js';
 import { UsersService } from './users/users.service.js';
 
+const ENTITIES = [ApiKey, AttemptCount, DeviceAuthorization, OAuthClient, RefreshToken, Session, User];
+const OAUTH = [
+  ClientAuthentication,
+  DeviceFlowService,
+  OAuthClientsService,
+  TokenEndpointService,
+  TokenInspectionService,
+];
+const TOKENS = [AccessTokens, JwtStrategy, RefreshTokens, SessionCallers, SessionsService, TokenGrants];
+const PEOPLE = [
+  AccountService,
+  FirstAdministrator,
+  PasswordCheck,
+  Passwords,
+  RegistrationService,
+  SignInService,
+  Throttle,
+  UsersService,
+];
+
 @Module({
-  imports: [AuditModule, TypeOrmModule.forFeature([ApiKey, User])],
-  controllers: [ApiKeysController, SignInController],
+  imports: [AuditModule, TypeOrmModule.forFeature(ENTITIES)],
+  controllers: [
+    ApiKeysController,
+    DeviceFlowController,
+    OAuthClientsController,
+    OAuthController,
+    SessionsController,
+    SignInController,
+  ],
   providers: [
     { provide: APP_GUARD, useClass: AccessGuard },
-    AccessTokens,
     ApiKeysService,
     AuthSchedule,
     Credentials,
-    FirstAdministrator,
-    Passwords,
-    SignInService,
-    UsersService,
+    ...OAUTH,
+    ...PEOPLE,
+    ...TOKENS,
   ],
   exports: [ApiKeysService, Credentials, SignInService, UsersService],
 })

@@ -1,7 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsString, Length } from 'class-validator';
+import { IsEmail, IsString, Length, MaxLength } from 'class-validator';
 import type { Caller } from './caller.js';
 import { SCOPE_NAMES, type Scope } from './scopes.js';
+import type { Tokens } from './tokens/token-grants.js';
 
 export class LoginBody {
   /** @example ada@example.com */
@@ -15,23 +16,69 @@ export class LoginBody {
   password: string;
 }
 
+export class RegisterBody {
+  /** @example ada@example.com */
+  @IsEmail()
+  @MaxLength(254)
+  email: string;
+
+  /** At least 12 characters. @example correct-horse-battery-staple */
+  @IsString()
+  @Length(1, 128)
+  password: string;
+}
+
+export class RefreshBody {
+  /** @example sw_refresh_2f9c… */
+  @IsString()
+  @Length(1, 200)
+  refresh_token: string;
+}
+
+export class ChangePasswordBody {
+  @IsString()
+  @Length(1, 128)
+  currentPassword: string;
+
+  /** At least 12 characters. @example correct-horse-battery-staple */
+  @IsString()
+  @Length(1, 128)
+  password: string;
+}
+
 /** RFC 6749 section 5.1. */
 export class TokenView {
   access_token: string;
   token_type: 'Bearer';
   /** Seconds. @example 86400 */
   expires_in: number;
+  /** Exchange it for new tokens before it is 14 days old; it works once. */
+  refresh_token?: string;
+  /** Space-separated; absent when the token is limited only by what you may do. @example sign:digest sign:read */
+  scope?: string;
+
+  static of({ accessToken, expiresIn, refreshToken, scopes }: Tokens): TokenView {
+    return {
+      access_token: accessToken,
+      token_type: 'Bearer',
+      expires_in: expiresIn,
+      ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
+      ...(scopes === undefined ? {} : { scope: scopes.join(' ') }),
+    };
+  }
 }
 
 export class CallerView {
-  kind: 'user' | 'api-key';
+  kind: 'user' | 'api-key' | 'oauth-client';
   id: string;
   /** @example ada@example.com */
   name: string;
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true })
   scopes: Scope[];
+  /** The sign-in that the token belongs to; absent for API keys. */
+  session?: string;
 
-  static of({ kind, id, name, scopes }: Caller): CallerView {
-    return { kind, id, name, scopes: [...scopes] };
+  static of({ kind, id, name, scopes, session }: Caller): CallerView {
+    return { kind, id, name, scopes: [...scopes], ...(session === undefined ? {} : { session: session.id }) };
   }
 }

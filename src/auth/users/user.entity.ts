@@ -21,10 +21,6 @@ export class User {
   @Column('boolean', { default: false })
   disabled: boolean;
 
-  /** Tokens that carry another version are refused. */
-  @Column('int', { default: 1 })
-  tokenVersion: number;
-
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
 }

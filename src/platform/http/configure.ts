@@ -52,15 +52,31 @@ function requestId(request: { headers: IncomingMessage['headers'] }): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** The handler takes the body as it came and reads it itself; forms are let in here and nowhere else. */
+    rawBody?: boolean;
+  }
+}
+
 function readBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     try {
-      done(null, parseJsonBody(body));
+      done(null, request.routeOptions.config.rawBody === true ? body : parseJsonBody(body));
     } catch (error) {
       done(error as Error);
     }
   });
+  // A form can be posted from any site; what takes no form cannot be reached that way.
+  server.addContentTypeParser(
+    'application/x-www-form-urlencoded',
+    { parseAs: 'buffer' },
+    (request, body: Buffer, done) => {
+      if (request.routeOptions.config.rawBody === true) done(null, body);
+      else done(Object.assign(new Error('this operation takes no form'), { statusCode: 415 }));
+    },
+  );
 }
 
 function observe(server: FastifyInstance, metrics: Metrics): void {

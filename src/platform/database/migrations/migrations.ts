@@ -1,5 +1,6 @@
 import type { MigrationInterface } from 'typeorm';
 import { FirstSchema1763600000000 } from './1763600000000-first-schema.js';
+import { SignIn1795177509268 } from './1795177509268-sign-in.js';
 
 /** Every migration, oldest first. */
-export const MIGRATIONS: (new () => MigrationInterface)[] = [FirstSchema1763600000000];
+export const MIGRATIONS: (new () => MigrationInterface)[] = [FirstSchema1763600000000, SignIn1795177509268];
