@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
+import { MailModule } from './platform/mail/mail.module.js';
 import { PlatformModule } from './platform/platform.module.js';
 import { SigningModule, SigningWorkerModule } from './signing/signing.module.js';
 import { SystemModule } from './system/system.module.js';
@@ -9,7 +10,7 @@ import { SystemModule } from './system/system.module.js';
 /** What answers. */
 const ANSWERING = [PlatformModule, ScheduleModule.forRoot(), AuditModule, AuthModule, SigningModule, SystemModule];
 /** What works in the background. */
-const WORKING = [SigningWorkerModule];
+const WORKING = [MailModule, SigningWorkerModule];
 
 /** SVC_ROLE=api */
 @Module({ imports: ANSWERING })

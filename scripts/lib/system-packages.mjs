@@ -15,6 +15,7 @@ export const NEEDS = {
   make: command('make'),
   cxx: command('g++', 'g++', 'gcc'),
   cc: command('gcc', 'gcc libc6-dev', 'gcc'),
+  oathtool: command('oathtool', 'oathtool', 'oath-toolkit'),
 };
 
 const hasRedis = () => commandPath('redis-server') !== undefined || commandPath('valkey-server') !== undefined;

@@ -2,7 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { Reflector } from '@nestjs/core';
 import { originOf } from '../platform/http/origin.js';
 import { Problem } from '../platform/http/problem.js';
-import { ACCESS, type Access, type CalledRequest } from './access.js';
+import { ACCESS, type Access, type CalledRequest, FRESH } from './access.js';
 import type { Caller } from './caller.js';
 import { Credentials } from './credentials.js';
 import { mayDo } from './scopes.js';
@@ -23,8 +23,27 @@ export class AccessGuard implements CanActivate {
     const request = context.switchToHttp().getRequest<CalledRequest>();
     request.caller = await this.credentials.callerOf(request.headers.authorization, originOf(request));
     assertMay(request.caller, access);
+    if (this.reflector.get<boolean | undefined>(FRESH, context.getHandler()) === true) {
+      request.caller = await this.freshCaller(request, request.caller);
+    }
     return true;
   }
+
+  /** What this process remembers of the session may be a little older than the step-up: it is read again before a refusal. */
+  private async freshCaller(request: CalledRequest, caller: Caller): Promise<Caller> {
+    if (isFresh(caller)) return caller;
+    const again = await this.credentials.callerAgain(caller, request.headers.authorization);
+    if (isFresh(again)) return again;
+    const detail = 'Show once more who you are: POST /api/auth/step-up, then repeat this call within five minutes.';
+    throw new Problem('forbidden', 'auth.step-up', detail);
+  }
+}
+
+const FRESH_MS = 5 * 60_000;
+
+function isFresh({ kind, session }: Caller): boolean {
+  if (kind !== 'user') return true;
+  return session !== undefined && Date.now() - session.authenticatedAt.getTime() <= FRESH_MS;
 }
 
 function assertMay(caller: Caller, access: Access): void {

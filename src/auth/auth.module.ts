@@ -18,6 +18,12 @@ import { OAuthClientsService } from './oauth/oauth-clients.service.js';
 import { OAuthController } from './oauth/oauth.controller.js';
 import { TokenEndpointService } from './oauth/token-endpoint.service.js';
 import { TokenInspectionService } from './oauth/token-inspection.service.js';
+import { RecoveryCode } from './second-factors/recovery-code.entity.js';
+import { RecoveryCodes } from './second-factors/recovery-codes.js';
+import { SecondFactorCheck } from './second-factors/second-factor-check.js';
+import { SecondFactor } from './second-factors/second-factor.entity.js';
+import { SecondFactorsController } from './second-factors/second-factors.controller.js';
+import { SecondFactorsService } from './second-factors/second-factors.service.js';
 import { RefreshToken } from './sessions/refresh-token.entity.js';
 import { RefreshTokens } from './sessions/refresh-tokens.js';
 import { SessionCallers } from './sessions/session-callers.js';
@@ -31,15 +37,37 @@ import { Throttle } from './throttle/throttle.js';
 import { AccessTokens } from './tokens/access-tokens.js';
 import { JwtStrategy } from './tokens/jwt.strategy.js';
 import { TokenGrants } from './tokens/token-grants.js';
+import { AccountController } from './users/account.controller.js';
+import { AccountNotices } from './users/account-notices.js';
 import { AccountService } from './users/account.service.js';
 import { FirstAdministrator } from './users/first-administrator.js';
+import { Invitation } from './users/invitation.entity.js';
+import { InvitationsController } from './users/invitations.controller.js';
+import { InvitationsService } from './users/invitations.service.js';
+import { PasswordChanges } from './users/password-changes.js';
+import { PasswordReset } from './users/password-reset.entity.js';
+import { PasswordResetsService } from './users/password-resets.service.js';
+import { UserAdministrationService } from './users/user-administration.service.js';
+import { UsersController } from './users/users.controller.js';
 import { PasswordCheck } from './users/password-check.js';
 import { Passwords } from './users/passwords.js';
 import { RegistrationService } from './users/registration.service.js';
 import { User } from './users/user.entity.js';
 import { UsersService } from './users/users.service.js';
 
-const ENTITIES = [ApiKey, AttemptCount, DeviceAuthorization, OAuthClient, RefreshToken, Session, User];
+const ENTITIES = [
+  ApiKey,
+  AttemptCount,
+  DeviceAuthorization,
+  Invitation,
+  OAuthClient,
+  PasswordReset,
+  RecoveryCode,
+  RefreshToken,
+  SecondFactor,
+  Session,
+  User,
+];
 const OAUTH = [
   ClientAuthentication,
   DeviceFlowService,
@@ -49,8 +77,16 @@ const OAUTH = [
 ];
 const TOKENS = [AccessTokens, JwtStrategy, RefreshTokens, SessionCallers, SessionsService, TokenGrants];
 const PEOPLE = [
+  AccountNotices,
   AccountService,
   FirstAdministrator,
+  InvitationsService,
+  PasswordChanges,
+  PasswordResetsService,
+  RecoveryCodes,
+  SecondFactorCheck,
+  SecondFactorsService,
+  UserAdministrationService,
   PasswordCheck,
   Passwords,
   RegistrationService,
@@ -62,7 +98,11 @@ const PEOPLE = [
 @Module({
   imports: [AuditModule, TypeOrmModule.forFeature(ENTITIES)],
   controllers: [
+    AccountController,
     ApiKeysController,
+    InvitationsController,
+    SecondFactorsController,
+    UsersController,
     DeviceFlowController,
     OAuthClientsController,
     OAuthController,

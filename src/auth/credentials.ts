@@ -4,6 +4,7 @@ import type { Origin } from '../platform/http/origin.js';
 import { Problem } from '../platform/http/problem.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
 import type { Caller } from './caller.js';
+import { SessionCallers } from './sessions/session-callers.js';
 import { ACCESS_TOKEN, badToken, type Presented } from './tokens/jwt.strategy.js';
 
 type Middleware = (request: Presented, response: object, next: (error: unknown) => void) => void;
@@ -11,7 +12,10 @@ type Middleware = (request: Presented, response: object, next: (error: unknown) 
 /** Turns an Authorization header into a caller. New kinds of credential are added here and nowhere else. */
 @Injectable()
 export class Credentials {
-  constructor(private readonly apiKeys: ApiKeysService) {}
+  constructor(
+    private readonly apiKeys: ApiKeysService,
+    private readonly sessions: SessionCallers,
+  ) {}
 
   /** RFC 6750 section 2.1. What the credential looks like decides who looks at it. */
   async callerOf(header: string | undefined, origin: Origin): Promise<Caller> {
@@ -21,6 +25,12 @@ export class Credentials {
     }
     if (credential.startsWith('sw_')) return this.apiKeys.authenticate(credential, origin);
     return this.withToken({ headers: { authorization: `Bearer ${credential}` }, origin });
+  }
+
+  /** The same caller as the database has it now. */
+  async callerAgain(caller: Caller, header: string | undefined): Promise<Caller> {
+    if (caller.session !== undefined) this.sessions.forget(caller.session.id);
+    return this.callerOf(header, caller.origin);
   }
 
   /** Passport's JwtStrategy, as a function: the access guard is the one that decides. */

@@ -1,16 +1,55 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsEmail, IsString, Length, MaxLength } from 'class-validator';
+import { IsEmail, IsOptional, IsString, Length, Matches, MaxLength } from 'class-validator';
 import type { Caller } from './caller.js';
 import { SCOPE_NAMES, type Scope } from './scopes.js';
+import type { Newcomer } from './users/registration.service.js';
 import type { Tokens } from './tokens/token-grants.js';
 
-export class LoginBody {
+class FactorsBody {
+  /** Six digits of your authenticator app, where you have one. @example 123456 */
+  @IsOptional()
+  @Matches(/^\d{6}$/)
+  totp?: string;
+
+  /** Instead of totp: one of your recovery codes. @example 7YKQ-2MDA-X0CE-91RT */
+  @IsOptional()
+  @IsString()
+  @Length(1, 40)
+  recoveryCode?: string;
+}
+
+export class LoginBody extends FactorsBody {
   /** @example ada@example.com */
   @IsString()
   @Length(3, 254)
   email: string;
 
   /** @example correct-horse-battery-staple */
+  @IsString()
+  @Length(1, 128)
+  password: string;
+}
+
+export class StepUpBody extends FactorsBody {
+  @IsString()
+  @Length(1, 128)
+  password: string;
+}
+
+export class ForgotPasswordBody {
+  /** @example ada@example.com */
+  @IsString()
+  @Length(3, 254)
+  email: string;
+}
+
+export class ResetPasswordBody {
+  /** What the link in the mail has behind #reset= */
+  @IsString()
+  @Length(1, 200)
+  token: string;
+
+  /** At least 12 characters. @example correct-horse-battery-staple */
   @IsString()
   @Length(1, 128)
   password: string;
@@ -26,6 +65,17 @@ export class RegisterBody {
   @IsString()
   @Length(1, 128)
   password: string;
+
+  /** What the link in the invitation has behind #invitation= */
+  @IsOptional()
+  @IsString()
+  @Length(1, 200)
+  invitation?: string;
+
+  toNewcomer(): Newcomer {
+    const { email, password, invitation } = this;
+    return { email, password, ...(invitation === undefined ? {} : { invitation }) };
+  }
 }
 
 export class RefreshBody {

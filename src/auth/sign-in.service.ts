@@ -1,6 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import type { Origin } from '../platform/http/origin.js';
 import { Problem } from '../platform/http/problem.js';
+import type { Caller } from './caller.js';
+import { SecondFactorCheck, type ShownFactors } from './second-factors/second-factor-check.js';
+import { SessionsService } from './sessions/sessions.service.js';
+import { assertOwnAccount } from './users/account.service.js';
 import { TokenGrants, type Tokens } from './tokens/token-grants.js';
 import { PasswordCheck } from './users/password-check.js';
 import type { User } from './users/user.entity.js';
@@ -10,13 +14,23 @@ import type { User } from './users/user.entity.js';
 export class SignInService {
   constructor(
     private readonly passwords: PasswordCheck,
+    private readonly secondFactor: SecondFactorCheck,
+    private readonly sessions: SessionsService,
     private readonly grants: TokenGrants,
   ) {}
 
-  /** Tokens for an e-mail address and its password. */
-  async withPassword(email: string, password: string, origin: Origin): Promise<Tokens> {
+  /** Tokens for an e-mail address and its password, and a second factor where the person has one. */
+  async withPassword(email: string, password: string, factors: ShownFactors, origin: Origin): Promise<Tokens> {
     const user = await this.passwords.userWith(email, password, origin);
-    return this.grants.forPerson({ user, way: 'password', methods: ['pwd'] }, origin);
+    const methods = await this.secondFactor.methodsWith(user.id, factors);
+    return this.grants.forPerson({ user, way: 'password', methods }, origin);
+  }
+
+  /** Lets a signed-in person show once more who they are, before something that matters. */
+  async stepUp(caller: Caller, password: string, factors: ShownFactors): Promise<void> {
+    assertOwnAccount(caller);
+    const user = await this.passwords.userWith(caller.name, password, caller.origin);
+    await this.sessions.renewed(caller, await this.secondFactor.methodsWith(user.id, factors));
   }
 
   /** Tokens for somebody who has just made an account. */

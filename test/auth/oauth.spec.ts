@@ -1,17 +1,11 @@
 import * as oidc from 'openid-client';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { accessToken, newApiKey } from '../support/access.js';
-import type { Answer, Service } from '../support/service.js';
+import type { Service } from '../support/service.js';
 import { digestOf, sign, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { assertOAuthError, type Client, deviceGrant, makeClient, type Parameters, postForm } from './oauth-calls.js';
 import { atKnownAddress, me, register } from './people.js';
-
-const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
-
-interface Client {
-  readonly client_id: string;
-  readonly client_secret: string;
-}
 
 let stage: Stage;
 let service: Service;
@@ -29,12 +23,8 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-async function newClient(permissions: string[], type = 'confidential'): Promise<Client> {
-  const body = { name: `client for ${permissions.join(' ')}`, permissions, type };
-  const answer = await service.call('POST', '/api/settings/oauth-clients', { key: apiKey, body });
-  expect(answer.status).toBe(201);
-  return answer.body;
-}
+const newClient = (permissions: string[], type?: string): Promise<Client> =>
+  makeClient(service, apiKey, permissions, type);
 
 /** openid-client, told nothing but our address: what it cannot find out or does not accept fails the test. */
 function discovered(client: Client, authentication: oidc.ClientAuth): Promise<oidc.Configuration> {
@@ -44,15 +34,8 @@ function discovered(client: Client, authentication: oidc.ClientAuth): Promise<oi
   });
 }
 
-const form = (path: string, parameters: Record<string, string> | string, headers: Record<string, string> = {}) =>
-  service.call('POST', path, { body: new URLSearchParams(parameters).toString(), headers: { ...FORM, ...headers } });
-
-/** RFC 6749 section 5.2. */
-function assertOAuthError(answer: Answer, status: number, error: string): void {
-  expect({ status: answer.status, error: answer.body.error }).toEqual({ status, error });
-  expect(Object.keys(answer.body).toSorted()).toEqual(['error', 'error_description']);
-  expect(answer.headers.get('cache-control')).toBe('no-store');
-}
+const form = (path: string, parameters: Parameters, headers?: Record<string, string>) =>
+  postForm(service, path, parameters, headers);
 
 describe('openid-client as a client of ours', () => {
   it.each([
@@ -113,69 +96,6 @@ describe('openid-client as a client of ours', () => {
       error: 'invalid_grant',
     });
     expect((await me(service, next.access_token)).status).toBe(401);
-  });
-});
-
-const deviceGrant = (client: Client, code: string) => ({
-  grant_type: 'urn:ietf:params:oauth:grant-type:device_code',
-  client_id: client.client_id,
-  device_code: code,
-});
-
-describe('the device flow refuses', () => {
-  it('a token for what the person denied', async () => {
-    const client = await newClient(['sign:read'], 'public');
-    const { body } = await form('/oauth/device_authorization', { client_id: client.client_id });
-    const person = await register(service);
-    const place = `/api/auth/device/${body.user_code}`;
-    expect((await service.call('POST', `${place}/deny`, { key: person.accessToken })).status).toBe(204);
-    assertOAuthError(await form('/oauth/token', deviceGrant(client, body.device_code)), 400, 'access_denied');
-  });
-
-  it('an approved code a second time, ten at once', async () => {
-    const client = await newClient(['sign:read'], 'public');
-    const { body } = await form('/oauth/device_authorization', { client_id: client.client_id });
-    const person = await register(service);
-    await service.call('POST', `/api/auth/device/${body.user_code}/approve`, { key: person.accessToken });
-    const answers = await Promise.all(
-      Array.from({ length: 10 }, () => form('/oauth/token', deviceGrant(client, body.device_code))),
-    );
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
-  });
-
-  it("another client's code, and an expired one", async () => {
-    const client = await newClient(['sign:read'], 'public');
-    const thief = await newClient(['sign:read'], 'public');
-    const { body } = await form('/oauth/device_authorization', { client_id: client.client_id });
-    assertOAuthError(await form('/oauth/token', deviceGrant(thief, body.device_code)), 400, 'invalid_grant');
-    await stage.sql(`UPDATE device_authorization SET expires_at = now() - interval '1 s' WHERE client_id = $1`, [
-      client.client_id,
-    ]);
-    assertOAuthError(await form('/oauth/token', deviceGrant(client, body.device_code)), 400, 'expired_token');
-  });
-
-  it('consent by an API key or by a token that a client holds', async () => {
-    const client = await newClient(['sign:read'], 'public');
-    const { body } = await form('/oauth/device_authorization', { client_id: client.client_id });
-    const place = `/api/auth/device/${body.user_code}/approve`;
-    expect((await service.call('POST', place, { key: apiKey })).body.code).toBe('auth.person-needed');
-    const person = await register(service);
-    await service.call('POST', place, { key: person.accessToken });
-    const { body: tokens } = await form('/oauth/token', deviceGrant(client, body.device_code));
-    const again = (await form('/oauth/device_authorization', { client_id: client.client_id })).body;
-    const byDevice = `/api/auth/device/${again.user_code}/approve`;
-    expect((await service.call('POST', byDevice, { key: tokens.access_token })).body.code).toBe('auth.person-needed');
-  });
-
-  it('guesses of codes, by slowing down', async () => {
-    const person = await register(service);
-    const answers = await Promise.all(
-      Array.from({ length: 20 }, (_, i) =>
-        service.call('GET', `/api/auth/device/BBBB-BB${String.fromCharCode(66 + i)}B`, { key: person.accessToken }),
-      ),
-    );
-    expect(answers.filter(({ status }) => status === 404)).toHaveLength(11);
-    expect(answers.filter(({ status }) => status === 429)).toHaveLength(9);
   });
 });
 

@@ -218,7 +218,7 @@ describe('guessing', () => {
 
 describe('a forged token is refused', () => {
   const key = new Uint8Array(hkdfSync('sha256', DEVELOPMENT_JWT_SECRET, '', 'sealwright access token', 32));
-  const other = new Uint8Array(32).fill(7);
+  const foreign = new Uint8Array(32).fill(7);
   let sub: string;
   let sid: string;
 
@@ -254,7 +254,7 @@ describe('a forged token is refused', () => {
   });
 
   it.each<[string, Forgery]>([
-    ['by another key', { signer: other }],
+    ['by another key', { signer: foreign }],
     ['by the secret itself instead of the derived key', { signer: Buffer.from(DEVELOPMENT_JWT_SECRET) }],
     ['with HS512', { alg: 'HS512', signer: Buffer.concat([key, key]) }],
     ['of another type', { typ: 'JWT' }],

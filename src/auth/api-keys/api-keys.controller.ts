@@ -4,7 +4,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { Needs, TheCaller } from '../access.js';
+import { Fresh, Needs, TheCaller } from '../access.js';
 import type { Caller } from '../caller.js';
 import { ApiKeyPage, CreateApiKeyBody, NewApiKeyView } from './api-keys.dto.js';
 import { ApiKeysService } from './api-keys.service.js';
@@ -20,6 +20,7 @@ export class ApiKeysController {
   /** Creates an API key. The key is in this answer and nowhere else. */
   @Post()
   @Needs('settings:write')
+  @Fresh()
   @Header('cache-control', 'no-store')
   @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
   async createApiKey(

@@ -2,7 +2,7 @@ import { Body, Controller, Delete, Get, Header, HttpCode, Param, Post, Query } f
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { Needs, TheCaller } from '../access.js';
+import { Fresh, Needs, TheCaller } from '../access.js';
 import type { Caller } from '../caller.js';
 import { CreateOAuthClientBody, NewOAuthClientView, OAuthClientPage } from './oauth-clients.dto.js';
 import { OAuthClientsService } from './oauth-clients.service.js';
@@ -15,6 +15,7 @@ export class OAuthClientsController {
   /** Creates an OAuth client. The secret is in this answer and nowhere else. */
   @Post()
   @Needs('settings:write')
+  @Fresh()
   @Header('cache-control', 'no-store')
   async createOAuthClient(
     @TheCaller() caller: Caller,
@@ -34,6 +35,7 @@ export class OAuthClientsController {
   /** Gives an OAuth client another secret; the old one ends at once. */
   @Post(':id/secret')
   @Needs('settings:write')
+  @Fresh()
   @Header('cache-control', 'no-store')
   async replaceOAuthClientSecret(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<NewOAuthClientView> {
     const { row, secret } = await this.clients.replaceSecret(caller, id);

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { type Actor, AuditService } from '../../audit/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
@@ -61,6 +61,24 @@ export class SessionsService {
       { action, actor, target, correlation: origin.requestId, source: origin.address, detail },
     ]);
     return session;
+  }
+
+  /** Notes that the person has shown again who they are. */
+  async renewed(caller: Caller, methods: readonly string[]): Promise<void> {
+    const id = caller.session?.id ?? '';
+    await this.db.transaction(async (tx) => {
+      const { affected } = await tx.update(
+        Session,
+        { id, endedAt: IsNull() },
+        { authenticatedAt: this.clock.now(), methods: [...methods] },
+      );
+      if (affected !== 1) throw new Problem('missing', 'session.missing', 'There is no such session.');
+      const target = { kind: 'session', id };
+      const { requestId: correlation, address: source } = caller.origin;
+      const detail = { methods };
+      await this.audit.append(tx, [{ action: 'auth.stepped-up', actor: caller, target, correlation, source, detail }]);
+    });
+    this.callers.forget(id);
   }
 
   /** The sign-ins of a person that still count, newest first. */

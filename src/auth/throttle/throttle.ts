@@ -20,6 +20,9 @@ const RULES = {
   'sign-in person': { free: 50, longest: 60 },
   'sign-in address': { free: 200, longest: 900 },
   'registration address': { free: 100, longest: 900 },
+  'reset mail to person': { free: 3, longest: 900 },
+  'reset mail from address': { free: 20, longest: 900 },
+  'second factor of person': { free: 10, longest: 900 },
   'user code by person': { free: 10, longest: 900 },
 } as const satisfies Record<string, Rule>;
 

@@ -1,41 +1,42 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { Caller } from '../caller.js';
-import { SessionsService } from '../sessions/sessions.service.js';
-import { assertGoodPassword } from './password-rules.js';
+import { Throttle } from '../throttle/throttle.js';
+import { PasswordChanges } from './password-changes.js';
 import { PasswordCheck } from './password-check.js';
-import { Passwords } from './passwords.js';
-import { User } from './user.entity.js';
+import { PasswordResetsService } from './password-resets.service.js';
+import { canonical } from './users.service.js';
 
-/** What people do with their own account. */
+/** What people do with the password of their own account. */
 @Injectable()
 export class AccountService {
   constructor(
-    private readonly db: DataSource,
     private readonly check: PasswordCheck,
-    private readonly passwords: Passwords,
-    private readonly sessions: SessionsService,
-    private readonly audit: AuditService,
+    private readonly changes: PasswordChanges,
+    private readonly resets: PasswordResetsService,
+    private readonly throttle: Throttle,
   ) {}
 
   /** Sets another password. Whoever else was signed in as this person is out. */
   async changePassword(caller: Caller, current: string, next: string): Promise<void> {
     assertOwnAccount(caller);
     const user = await this.check.userWith(caller.name, current, caller.origin);
-    assertGoodPassword(next, user.email);
-    const passwordHash = await this.passwords.hash(next);
-    const target = { kind: 'user', id: user.id };
-    const { requestId: correlation, address: source } = caller.origin;
-    await this.db.transaction(async (tx) => {
-      const known = { id: user.id, passwordHash: user.passwordHash };
-      const { affected } = await tx.update(User, known, { passwordHash });
-      if (affected !== 1) throw new Problem('conflict', 'password.changed-meanwhile', 'The password was just changed.');
-      await this.audit.append(tx, [{ action: 'user.password-changed', actor: caller, target, correlation, source }]);
-      const others = { userId: user.id, because: 'password-changed', kept: caller.session?.id };
-      await this.sessions.endAllIn(tx, caller, others);
-    });
+    await this.changes.set(caller, user, next, { kept: caller.session?.id });
+  }
+
+  /** Has a link sent, if there is such an account; the answer is the same if not. */
+  async forgotPassword(email: string, origin: Origin): Promise<void> {
+    const asked = { rule: 'reset mail to person', subject: canonical(email) } as const;
+    await this.throttle.assertMayTry([{ rule: 'reset mail from address', subject: origin.address }, asked]);
+    this.resets.forgot(email, origin);
+  }
+
+  /** Sets the password of whom the link was sent to. All their sessions end; a second factor is still asked for. */
+  async resetPassword(token: string, password: string, origin: Origin): Promise<void> {
+    const user = await this.resets.userOf(token);
+    const by = { kind: 'user', id: user.id, name: user.email, origin } as const;
+    await this.changes.set(by, user, password, { first: (tx) => this.resets.use(tx, token, user.id) });
   }
 }
 

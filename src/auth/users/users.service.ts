@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { type Actor, AuditService } from '../../audit/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { RoleName } from '../scopes.js';
@@ -21,22 +21,29 @@ export class UsersService {
     private readonly passwords: Passwords,
   ) {}
 
-  /** Creates a user, or answers undefined when the address is taken. */
-  async create(actor: Actor, order: NewUser, correlation: string): Promise<User | undefined> {
+  /**
+   * Creates a user, or answers undefined when the address is taken. `rolesInstead` may give other roles than the order, or refuse,
+   * in the same transaction.
+   */
+  async create(
+    actor: Actor,
+    order: NewUser,
+    correlation: string,
+    rolesInstead?: (tx: EntityManager) => Promise<RoleName[] | undefined>,
+  ): Promise<User | undefined> {
     const email = canonical(order.email);
     const passwordHash = await this.passwords.hash(order.password);
     return this.db.transaction(async (tx) => {
       const id = newId();
+      const roles = (await rolesInstead?.(tx)) ?? order.roles;
       const added: unknown[] = await tx.query(
         `INSERT INTO user_account (id, email, password_hash, roles) VALUES ($1, $2, $3, $4)
          ON CONFLICT DO NOTHING RETURNING id`,
-        [id, email, passwordHash, order.roles],
+        [id, email, passwordHash, roles],
       );
       if (added.length === 0) return undefined;
       const target = { kind: 'user', id };
-      await this.audit.append(tx, [
-        { action: 'user.created', actor, target, correlation, detail: { roles: order.roles } },
-      ]);
+      await this.audit.append(tx, [{ action: 'user.created', actor, target, correlation, detail: { roles } }]);
       return tx.findOneByOrFail(User, { id });
     });
   }
