@@ -1,7 +1,9 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
+import type { FastifyReply } from 'fastify';
 import { originOf } from '../platform/http/origin.js';
 import { Problem } from '../platform/http/problem.js';
+import { RateLimits } from '../platform/http/rate-limits.js';
 import { ACCESS, type Access, type CalledRequest, FRESH } from './access.js';
 import type { Caller } from './caller.js';
 import { Credentials } from './credentials.js';
@@ -13,6 +15,7 @@ export class AccessGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly credentials: Credentials,
+    private readonly rates: RateLimits,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -22,6 +25,7 @@ export class AccessGuard implements CanActivate {
     if (access.kind === 'public') return true;
     const request = context.switchToHttp().getRequest<CalledRequest>();
     request.caller = await this.credentials.callerOf(request.headers.authorization, originOf(request));
+    this.rates.take(request.caller.id, context.switchToHttp().getResponse<FastifyReply>());
     assertMay(request.caller, access);
     if (this.reflector.get<boolean | undefined>(FRESH, context.getHandler()) === true) {
       request.caller = await this.freshCaller(request, request.caller);

@@ -3,9 +3,11 @@ import { APP_GUARD } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module.js';
 import { AccessGuard } from './access.guard.js';
+import { ApiKeyRenewalService } from './api-keys/api-key-renewal.service.js';
 import { ApiKey } from './api-keys/api-key.entity.js';
 import { ApiKeysController } from './api-keys/api-keys.controller.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
+import { RenewalSchedule } from './api-keys/renewal.schedule.js';
 import { AuthSchedule } from './auth.schedule.js';
 import { Credentials } from './credentials.js';
 import { ClientAuthentication } from './oauth/client-authentication.js';
@@ -111,8 +113,10 @@ const PEOPLE = [
   ],
   providers: [
     { provide: APP_GUARD, useClass: AccessGuard },
+    ApiKeyRenewalService,
     ApiKeysService,
     AuthSchedule,
+    RenewalSchedule,
     Credentials,
     ...OAUTH,
     ...PEOPLE,

@@ -4,6 +4,7 @@ import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { EventBus } from './events/events.js';
 import { Cursors } from './http/page.js';
+import { RateLimits } from './http/rate-limits.js';
 import { IdempotencyKey } from './idempotency/idempotency-key.entity.js';
 import { IdempotencyKeys } from './idempotency/idempotency-keys.js';
 import { IdempotencySchedule } from './idempotency/idempotency.schedule.js';
@@ -19,7 +20,18 @@ import { Clock } from './time/clock.js';
 @Global()
 @Module({
   imports: [ConfigModule, DatabaseModule, TypeOrmModule.forFeature([IdempotencyKey, MailMessage, OutboxMessage])],
-  providers: [Clock, Cursors, EventBus, IdempotencyKeys, IdempotencySchedule, Mailbox, Metrics, Outbox, Seal],
-  exports: [Clock, Cursors, EventBus, IdempotencyKeys, Mailbox, Metrics, Outbox, Seal],
+  providers: [
+    Clock,
+    Cursors,
+    EventBus,
+    IdempotencyKeys,
+    IdempotencySchedule,
+    Mailbox,
+    Metrics,
+    Outbox,
+    RateLimits,
+    Seal,
+  ],
+  exports: [Clock, Cursors, EventBus, IdempotencyKeys, Mailbox, Metrics, Outbox, RateLimits, Seal],
 })
 export class PlatformModule {}

@@ -11,6 +11,7 @@ import { Clock } from '../../platform/time/clock.js';
 import type { Caller } from '../caller.js';
 import { Remembered } from '../../platform/database/remembered.js';
 import { mayDo, type RoleName, type Scope, scopesOf } from '../scopes.js';
+import { AddressList } from './address-list.js';
 import { newApiKeyText, readApiKeyText } from './api-key-text.js';
 import { ApiKey } from './api-key.entity.js';
 
@@ -18,6 +19,8 @@ export interface ApiKeyOrder {
   readonly name: string;
   readonly permissions: readonly Scope[];
   readonly expiry: Date;
+  /** Addresses and blocks that it may be used from; absent is from anywhere. */
+  readonly addresses?: readonly string[];
 }
 
 /** What every call with a key needs to know. */
@@ -25,6 +28,7 @@ interface KnownKey {
   readonly secretHash: Buffer;
   readonly expiry: Date;
   readonly revoked: boolean;
+  readonly addresses: AddressList | undefined;
   readonly caller: Omit<Caller, 'origin'>;
 }
 
@@ -35,6 +39,7 @@ interface KeyRow {
   readonly expiry: Date;
   readonly secret_hash: Buffer;
   readonly owner_id: string;
+  readonly addresses: string[] | null;
   readonly revoked_at: Date | null;
   readonly owner_roles: RoleName[] | null;
   readonly owner_disabled: boolean | null;
@@ -67,6 +72,7 @@ export class ApiKeysService implements OnApplicationShutdown {
         id: use?.resource ?? newId(),
         ...order,
         permissions: [...order.permissions],
+        addresses: order.addresses === undefined ? null : [...order.addresses],
         lookup,
         secretHash,
         ownerId: caller.ownerId,
@@ -107,11 +113,13 @@ export class ApiKeysService implements OnApplicationShutdown {
     if (parts === undefined || known === null || !timingSafeEqual(known.secretHash, parts.secretHash)) {
       throw new Problem('unauthenticated', 'auth.unknown-key', 'This API key is not known.');
     }
-    const { expiry, revoked, caller } = known;
+    const { expiry, revoked, addresses, caller } = known;
     const now = this.clock.now();
     if (revoked) throw new Problem('unauthenticated', 'auth.revoked-key', 'This API key was revoked.');
     if (expiry <= now)
       throw new Problem('unauthenticated', 'auth.expired-key', `This API key expired at ${expiry.toISOString()}.`);
+    if (addresses !== undefined && !addresses.includes(origin.address))
+      throw new Problem('unauthenticated', 'auth.key-address', 'This API key may not be used from this address.');
     this.used.set(caller.id, { at: now, from: origin.address });
     return { ...caller, origin };
   }
@@ -148,11 +156,13 @@ export class ApiKeysService implements OnApplicationShutdown {
       secretHash: row.secret_hash,
       expiry: row.expiry,
       revoked: row.revoked_at !== null || row.owner_disabled === true,
+      addresses: row.addresses === null ? undefined : new AddressList(row.addresses),
       caller: { kind: 'api-key', id: row.id, name: row.name, ownerId: row.owner_id, scopes },
     };
   }
 
-  private assertGrantable(caller: Caller, { permissions, expiry }: ApiKeyOrder): void {
+  /** Nobody grants more than they hold, or for longer than a year. */
+  assertGrantable(caller: Caller, { permissions, expiry }: ApiKeyOrder): void {
     const beyond = permissions.filter((scope) => !mayDo(caller.scopes, scope));
     if (beyond.length > 0) {
       throw new Problem(

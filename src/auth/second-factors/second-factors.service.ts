@@ -7,6 +7,7 @@ import { Problem } from '../../platform/http/problem.js';
 import { Seal } from '../../platform/sealing/seal.js';
 import type { Caller } from '../caller.js';
 import { AccountNotices } from '../users/account-notices.js';
+import { RecoveryCode } from './recovery-code.entity.js';
 import { RecoveryCodes } from './recovery-codes.js';
 import { SecondFactor } from './second-factor.entity.js';
 
@@ -77,6 +78,16 @@ export class SecondFactorsService {
         'An authenticator app was removed from your account',
         caller.origin,
       );
+    });
+  }
+
+  /** Takes all apps and recovery codes of somebody away who lost them; they sign in with the password alone until they add one. */
+  async reset(caller: Caller, user: { id: string; email: string }): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      await tx.delete(SecondFactor, { userId: user.id });
+      await tx.delete(RecoveryCode, { userId: user.id });
+      await this.record(tx, caller, 'second-factor.reset', user.id);
+      await this.notices.accountChanged(tx, user.email, 'Your authenticator apps were removed', caller.origin);
     });
   }
 

@@ -4,6 +4,7 @@ import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { Fresh, Needs, TheCaller } from '../access.js';
 import type { Caller } from '../caller.js';
+import { SecondFactorsService } from '../second-factors/second-factors.service.js';
 import { SessionList } from '../sessions/sessions.dto.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import { PasswordResetsService } from './password-resets.service.js';
@@ -18,6 +19,7 @@ export class UsersController {
     private readonly users: UserAdministrationService,
     private readonly sessions: SessionsService,
     private readonly resets: PasswordResetsService,
+    private readonly factors: SecondFactorsService,
   ) {}
 
   /** Lists users, newest first. */
@@ -61,6 +63,17 @@ export class UsersController {
     const user = await this.users.read(id);
     assertMayGrant(caller, user.roles);
     await this.sessions.endAllOf(caller, id, 'ended-by-administrator');
+  }
+
+  /** Takes a user's authenticator apps and recovery codes away, for when they are lost. */
+  @Delete(':id/second-factors')
+  @HttpCode(204)
+  @Needs('users:write')
+  @Fresh()
+  async resetSecondFactors(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    const user = await this.users.read(id);
+    assertMayGrant(caller, user.roles);
+    await this.factors.reset(caller, user);
   }
 
   /** Sends a user a link to set a new password. Nobody else gets to see it. */

@@ -35,6 +35,7 @@ export class Config {
   readonly jwtExpirationHours: number;
   readonly adminEmail: string;
   readonly adminPassword: string;
+  readonly rateLimitPerMinute: number;
   readonly smtpHost: string;
   readonly smtpPort: number;
   readonly smtpUsername: string;
@@ -68,6 +69,7 @@ export class Config {
     this.jwtExpirationHours = this.whole('SVC_JWT_EXPIRATION_HOURS', 1, 24 * 30);
     this.adminEmail = this.text('SVC_ADMIN_EMAIL');
     this.adminPassword = this.text('SVC_ADMIN_PASSWORD');
+    this.rateLimitPerMinute = this.whole('SVC_RATE_LIMIT_PER_MINUTE', 1, 100_000_000);
     this.smtpHost = this.text('SVC_SMTP_HOST');
     this.smtpPort = this.whole('SVC_SMTP_PORT', 1, 65_535);
     this.smtpUsername = this.text('SVC_SMTP_USERNAME');

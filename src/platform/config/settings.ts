@@ -32,6 +32,7 @@ export const SETTINGS = {
   SVC_JWT_EXPIRATION_HOURS: setting('24', 'Life of an access token from sign-in'),
   SVC_ADMIN_EMAIL: setting('', 'First administrator, created at start when no user exists'),
   SVC_ADMIN_PASSWORD: setting('', 'Password of the first administrator; at least 12 characters'),
+  SVC_RATE_LIMIT_PER_MINUTE: setting('300000', 'Calls that one API key, person or client may make in a minute'),
   SVC_SMTP_HOST: setting('smtp.gmail.com', 'SMTP server for mails'),
   SVC_SMTP_PORT: setting('587', 'SMTP port; 465 is TLS from the first byte, others STARTTLS'),
   SVC_SMTP_USERNAME: setting('', 'SMTP user; empty when the server asks for none'),

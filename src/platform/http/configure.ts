@@ -14,6 +14,8 @@ import { validationPipe } from './validation.js';
 
 /** Largest body in bytes unless a route says otherwise. */
 const BODY_LIMIT = 64 * 1024;
+/** What a console on another origin may read. */
+const EXPOSED = ['Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-Id'];
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
 /** The HTTP server with limits that a slow or endless client cannot stretch. */
@@ -38,13 +40,13 @@ export function configureHttp(app: NestFastifyApplication): void {
   const config = app.get(Config);
   const server = app.getHttpAdapter().getInstance();
   readBodies(server);
+  secure(server, config);
   observe(server, app.get(Metrics));
   app.useGlobalGuards(new UnknownQueryGuard());
   app.useGlobalPipes(validationPipe());
   app.useGlobalInterceptors(new NextLinkInterceptor());
   app.useGlobalFilters(app.get(ProblemFilter));
-  if (!config.isProd)
-    app.enableCors({ origin: config.corsOrigins, exposedHeaders: ['Link', 'Location', 'Retry-After', 'X-Request-Id'] });
+  if (!config.isProd) app.enableCors({ origin: config.corsOrigins, exposedHeaders: EXPOSED });
 }
 
 function requestId(request: { headers: IncomingMessage['headers'] }): string {
@@ -79,13 +81,28 @@ function readBodies(server: FastifyInstance): void {
   );
 }
 
+/** What every answer tells browsers; pages replace the policy by their own. Nothing of ours belongs into another site's frame. */
+function secure(server: FastifyInstance, config: Config): void {
+  const https = config.publicUrl.startsWith('https:');
+  const headers = {
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'x-frame-options': 'DENY',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    ...(https ? { 'strict-transport-security': 'max-age=31536000' } : {}),
+  };
+  server.addHook('onRequest', (_request: FastifyRequest, reply: FastifyReply, done) => {
+    void reply.headers(headers);
+    done();
+  });
+}
+
 function observe(server: FastifyInstance, metrics: Metrics): void {
   const logger = new Logger('Http');
   server.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
-    void reply
-      .header('x-request-id', request.id)
-      .header('x-content-type-options', 'nosniff')
-      .header('referrer-policy', 'no-referrer');
+    void reply.header('x-request-id', request.id);
     done();
   });
   server.addHook('onResponse', (request: FastifyRequest, reply: FastifyReply, done) => {
