@@ -13,6 +13,7 @@ const PEERS = {
   redis: 'everything that needs Redis',
   softhsm: 'everything that needs an HSM: generating keys, signing, verifying',
   openssl: 'that openssl verifies our signatures',
+  php: 'SAML sign-in with SimpleSAMLphp',
   oathtool: 'that codes of an authenticator app (oathtool) let people in, and only once',
   cc: 'behaviour under a failing HSM (the PKCS#11 shim has to be compiled)',
 };

@@ -34,6 +34,18 @@ import { SessionsController } from './sessions/sessions.controller.js';
 import { SessionsService } from './sessions/sessions.service.js';
 import { SignInController } from './sign-in.controller.js';
 import { SignInService } from './sign-in.service.js';
+import { BrowserCookie } from './sso/browser-cookie.js';
+import { ExternalIdentity } from './sso/external-identity.entity.js';
+import { IdentityProvider } from './sso/identity-provider.entity.js';
+import { IdentityProvidersController } from './sso/identity-providers.controller.js';
+import { IdentityProvidersService } from './sso/identity-providers.service.js';
+import { OidcService } from './sso/oidc.service.js';
+import { SamlService } from './sso/saml.service.js';
+import { SsoSignInService } from './sso/sso-sign-in.service.js';
+import { SsoTransaction } from './sso/sso-transaction.entity.js';
+import { SsoTransactions } from './sso/sso-transactions.js';
+import { SsoController } from './sso/sso.controller.js';
+import { SsoSchedule } from './sso/sso.schedule.js';
 import { AttemptCount } from './throttle/attempt-count.entity.js';
 import { Throttle } from './throttle/throttle.js';
 import { AccessTokens } from './tokens/access-tokens.js';
@@ -61,6 +73,8 @@ const ENTITIES = [
   ApiKey,
   AttemptCount,
   DeviceAuthorization,
+  ExternalIdentity,
+  IdentityProvider,
   Invitation,
   OAuthClient,
   PasswordReset,
@@ -68,6 +82,7 @@ const ENTITIES = [
   RefreshToken,
   SecondFactor,
   Session,
+  SsoTransaction,
   User,
 ];
 const OAUTH = [
@@ -76,6 +91,15 @@ const OAUTH = [
   OAuthClientsService,
   TokenEndpointService,
   TokenInspectionService,
+];
+const SSO = [
+  BrowserCookie,
+  IdentityProvidersService,
+  OidcService,
+  SamlService,
+  SsoSchedule,
+  SsoSignInService,
+  SsoTransactions,
 ];
 const TOKENS = [AccessTokens, JwtStrategy, RefreshTokens, SessionCallers, SessionsService, TokenGrants];
 const PEOPLE = [
@@ -106,6 +130,8 @@ const PEOPLE = [
     SecondFactorsController,
     UsersController,
     DeviceFlowController,
+    IdentityProvidersController,
+    SsoController,
     OAuthClientsController,
     OAuthController,
     SessionsController,
@@ -120,6 +146,7 @@ const PEOPLE = [
     Credentials,
     ...OAUTH,
     ...PEOPLE,
+    ...SSO,
     ...TOKENS,
   ],
   exports: [ApiKeysService, Credentials, SignInService, UsersService],

@@ -23,7 +23,7 @@ interface Row {
 
 type Known = Omit<Caller, 'origin'> & { readonly session: CallerSession };
 
-/** Only what counts now: not ended, not expired, person not disabled, client not revoked. */
+/** Only what counts now: not ended, not expired, person not disabled, client not revoked, provider not switched off. */
 const READ = `
   SELECT s.id, s.user_id, s.client_id, s.scopes, s.methods, s.authenticated_at, u.email, u.roles,
     c.name AS client_name, c.permissions, c.owner_id
@@ -34,7 +34,8 @@ const READ = `
   WHERE s.id = $1 AND s.ended_at IS NULL AND s.expires_at > now()
     AND (s.user_id IS NULL OR u.disabled = false)
     AND (s.client_id IS NULL OR (c.id IS NOT NULL AND c.revoked_at IS NULL))
-    AND o.disabled IS DISTINCT FROM true`;
+    AND o.disabled IS DISTINCT FROM true
+    AND (s.provider_id IS NULL OR EXISTS (SELECT 1 FROM identity_provider p WHERE p.id = s.provider_id AND p.enabled))`;
 
 /** Turns the session that a token names into a caller, with the rights that person and client have now. */
 @Injectable()

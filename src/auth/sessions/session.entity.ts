@@ -2,7 +2,7 @@ import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Scope } from '../scopes.js';
 
 /** How somebody got in. */
-export type SignInWay = 'password' | 'registration' | 'device' | 'client-credentials';
+export type SignInWay = 'password' | 'registration' | 'device' | 'client-credentials' | 'oidc' | 'saml';
 
 /**
  * One sign-in of a person, or one token of an OAuth client. Every access token names its session, so ending
@@ -27,6 +27,14 @@ export class Session {
 
   @Column('text')
   way: SignInWay;
+
+  /** The identity provider that the person came by. */
+  @Column('uuid', { nullable: true })
+  providerId: string | null;
+
+  /** Its own name for the session: `sid` of OIDC, SessionIndex of SAML. */
+  @Column('text', { nullable: true })
+  externalSession: string | null;
 
   /** What the tokens are limited to; null is everything that the person may do. */
   @Column('text', { array: true, nullable: true })

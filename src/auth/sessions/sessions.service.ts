@@ -17,6 +17,8 @@ export interface NewSession {
   /** Absent: everything that the person may do. */
   readonly scopes?: readonly Scope[];
   readonly methods: readonly string[];
+  /** The identity provider that the person came by, and its name for the session. */
+  readonly external?: { readonly providerId: string; readonly session: string | null };
   /** However often it is refreshed. */
   readonly lifeSeconds: number;
 }
@@ -46,6 +48,8 @@ export class SessionsService {
       userId: order.userId ?? null,
       clientId: order.clientId ?? null,
       way: order.way,
+      providerId: order.external?.providerId ?? null,
+      externalSession: order.external?.session ?? null,
       scopes: order.scopes === undefined ? null : [...order.scopes],
       methods: [...order.methods],
       authenticatedAt: this.clock.now(),

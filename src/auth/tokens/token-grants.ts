@@ -4,7 +4,7 @@ import type { Actor } from '../../audit/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { RefreshTokens } from '../sessions/refresh-tokens.js';
-import { SESSION_SECONDS, SessionsService } from '../sessions/sessions.service.js';
+import { type NewSession, SESSION_SECONDS, SessionsService } from '../sessions/sessions.service.js';
 import type { SignInWay } from '../sessions/session.entity.js';
 import type { Scope } from '../scopes.js';
 import type { User } from '../users/user.entity.js';
@@ -24,6 +24,8 @@ export interface SignedInPerson {
   readonly way: SignInWay;
   /** RFC 8176 words. */
   readonly methods: readonly string[];
+  /** The identity provider that the person came by. */
+  readonly external?: NewSession['external'];
   /** The OAuth client that gets the tokens, and what they are limited to. */
   readonly client?: { readonly id: string; readonly scopes: readonly Scope[] };
 }
@@ -54,13 +56,18 @@ export class TokenGrants {
   /** The same in the caller's transaction. */
   async forPersonIn(
     tx: EntityManager,
-    { user, way, methods, client }: SignedInPerson,
+    { user, way, methods, client, external }: SignedInPerson,
     origin: Origin,
   ): Promise<Tokens> {
     const actor: Actor = { kind: 'user', id: user.id, name: user.email };
     const order = { userId: user.id, way, methods, lifeSeconds: SESSION_SECONDS };
     const limits = client === undefined ? {} : { clientId: client.id, scopes: client.scopes };
-    const session = await this.sessions.open(tx, actor, { ...order, ...limits }, origin);
+    const session = await this.sessions.open(
+      tx,
+      actor,
+      { ...order, ...limits, ...(external === undefined ? {} : { external }) },
+      origin,
+    );
     const expiresIn = client === undefined ? this.signInSeconds : OAUTH_TOKEN_SECONDS;
     const refreshToken = await this.refreshTokens.issue(tx, session);
     const accessToken = await this.accessTokens.issue(session, expiresIn);

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { type Actor, AuditService } from '../../audit/audit.service.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/http/problem.js';
@@ -33,7 +33,7 @@ export class PasswordChanges {
     const { kind, id, name, origin } = by;
     await this.db.transaction(async (tx) => {
       await first?.(tx);
-      const known = { id: user.id, passwordHash: user.passwordHash };
+      const known = { id: user.id, passwordHash: user.passwordHash ?? IsNull() };
       const { affected } = await tx.update(User, known, { passwordHash });
       if (affected !== 1) throw new Problem('conflict', 'password.changed-meanwhile', 'The password was just changed.');
       await this.audit.append(tx, [

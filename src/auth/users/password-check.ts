@@ -20,7 +20,7 @@ export class PasswordCheck {
     const [address, ...person] = attemptsOf(email, origin);
     await this.throttle.assertMayTry([address, ...person]);
     const user = await this.users.findByEmail(email);
-    const matches = await this.passwords.matches(user?.passwordHash, password);
+    const matches = await this.passwords.matches(user?.passwordHash ?? undefined, password);
     if (user === null || !matches || user.disabled) {
       throw new Problem('unauthenticated', 'auth.wrong-credentials', 'The e-mail address or the password is wrong.');
     }

@@ -31,7 +31,9 @@ export class PasswordResetsService {
     const actor = { kind: 'anonymous', id: '', name: '' } as const;
     void this.users
       .findByEmail(email)
-      .then((user) => (user === null || user.disabled ? undefined : this.send(actor, user, origin)))
+      .then((user) =>
+        user === null || user.disabled || user.passwordHash === null ? undefined : this.send(actor, user, origin),
+      )
       .catch((error: unknown) => this.logger.warn(`no password reset was prepared: ${String(error)}`));
   }
 

@@ -11,9 +11,9 @@ export class User {
   @Column('text')
   email: string;
 
-  /** PHC string of argon2id. */
-  @Column('text')
-  passwordHash: string;
+  /** PHC string of argon2id; null for people who only come by an identity provider. */
+  @Column('text', { nullable: true })
+  passwordHash: string | null;
 
   @Column('text', { array: true })
   roles: RoleName[];

@@ -3,6 +3,7 @@ import { FirstSchema1763600000000 } from './1763600000000-first-schema.js';
 import { SignIn1795177509268 } from './1795177509268-sign-in.js';
 import { People1795178678364 } from './1795178678364-people.js';
 import { ApiKeyRenewal1795178996403 } from './1795178996403-api-key-renewal.js';
+import { SingleSignOn1795179634002 } from './1795179634002-single-sign-on.js';
 
 /** Every migration, oldest first. */
 export const MIGRATIONS: (new () => MigrationInterface)[] = [
@@ -10,4 +11,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   SignIn1795177509268,
   People1795178678364,
   ApiKeyRenewal1795178996403,
+  SingleSignOn1795179634002,
 ];
