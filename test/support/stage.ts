@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { startPostgres, type PrivatePostgres } from '../../scripts/lib/postgres.mjs';
 import { startRedis, type PrivateRedis } from '../../scripts/lib/redis.mjs';
@@ -26,6 +28,8 @@ export interface Stage {
   start(options?: ServiceOptions): Promise<Service>;
   /** Starts Redis again, empty, at the same address, after the test stopped or killed it. */
   restartRedis(): Promise<void>;
+  /** FLUSHALL. */
+  flushRedis(): Promise<void>;
   /** Creates an administrator, an API key with admin:* and the signing keys `default` (P-256) and `demo-rsa` (RSA-3072). */
   seed(): Promise<{ apiKey: string; adminEmail: string; adminPassword: string }>;
   /** Ends every service and removes the stores. */
@@ -68,7 +72,12 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
       return service;
     },
     restartRedis: async () => {
-      redis = await startRedis({ dir: join(directory, 'redis') });
+      redis = await startAgain(join(directory, 'redis'), redis.port);
+    },
+    flushRedis: async () => {
+      const client = new Redis(redis.url);
+      await client.flushall();
+      client.disconnect();
     },
     seed: () => seed(directory, settings),
     close: async () => {
@@ -107,6 +116,18 @@ async function query<Row extends object>(url: string, text: string, values?: unk
     return (await client.query<Row>(text, values)).rows;
   } finally {
     await client.end();
+  }
+}
+
+/** The port is held for some milliseconds after a server was killed: its threads do not all end at once. */
+async function startAgain(dir: string, port: number): Promise<PrivateRedis> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startRedis({ dir, port });
+    } catch (error) {
+      if (attempt === 50) throw error;
+      await sleep(50);
+    }
   }
 }
 

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { Config } from '../config/config.js';
 import { Metrics } from '../metrics/metrics.js';
 import { NextLinkInterceptor } from './next-link.interceptor.js';
+import { Closing } from './closing.js';
 import { parseJsonBody } from './json-body.js';
 import { ProblemFilter } from './problem.filter.js';
 import { refuseAddress, refuseConnection } from './unreadable-requests.js';
@@ -24,7 +25,7 @@ export function httpAdapter(config: Config): FastifyAdapter {
     requestTimeout: 20_000,
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
-    return503OnClosing: true,
+    return503OnClosing: false, // what still comes in is answered, see closing.ts
     genReqId: requestId,
     frameworkErrors: refuseAddress,
     clientErrorHandler: refuseConnection,
@@ -39,6 +40,7 @@ export function configureHttp(app: NestFastifyApplication): void {
   const server = app.getHttpAdapter().getInstance();
   readBodies(server);
   observe(server, app.get(Metrics));
+  hangUpWhenClosing(server, app.get(Closing));
   app.useGlobalGuards(new UnknownQueryGuard());
   app.useGlobalPipes(validationPipe());
   app.useGlobalInterceptors(new NextLinkInterceptor());
@@ -60,6 +62,14 @@ function readBodies(server: FastifyInstance): void {
     } catch (error) {
       done(error as Error);
     }
+  });
+}
+
+function hangUpWhenClosing(server: FastifyInstance, closing: Closing): void {
+  closing.serves(server.server);
+  server.addHook('onSend', (_request, reply, payload, done) => {
+    if (closing.begun) void reply.header('connection', 'close');
+    done(null, payload);
   });
 }
 

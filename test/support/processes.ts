@@ -1,0 +1,20 @@
+import { execFileSync } from 'node:child_process';
+import type { Service } from './service.js';
+
+/** Process ids of the key processes of a service: its only children. */
+export function keyProcessesOf(service: Service): number[] {
+  return execFileSync('ps', ['-A', '-o', 'pid=,ppid=,stat='], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter(([, parent, state]) => Number(parent) === service.pid && !state?.startsWith('Z'))
+    .map(([pid]) => Number(pid));
+}
+
+/** kill -9; false when there was nothing to kill. */
+export function killKeyProcess(service: Service): boolean {
+  const [pid] = keyProcessesOf(service);
+  if (pid === undefined) return false;
+  process.kill(pid, 'SIGKILL');
+  return true;
+}
