@@ -172,6 +172,7 @@ class Run {
     while (Date.now() - start < DRAIN_LIMIT_MS && (await this.underWay()) > 0) await sleep(100);
     const drainMs = Date.now() - start;
     await this.observer.end();
+    await this.observer.look();
     return { unanswered, drainMs };
   }
 
@@ -204,6 +205,8 @@ class Run {
     );
     search.searchFiles('logs of the stores', ground.storeLogs);
     const database = await readDatabase(ground);
+    // Once more, so that what was written last was seen twice as well.
+    await observer.look();
     return {
       ...database,
       intents: new Map(intents.map((intent) => [intent.name, intent])),
