@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Config } from '../config/config.js';
 import { Metrics } from '../metrics/metrics.js';
+import { NextLinkInterceptor } from './next-link.interceptor.js';
 import { Closing } from './closing.js';
 import { parseJsonBody } from './json-body.js';
 import { ProblemFilter } from './problem.filter.js';
@@ -42,6 +43,7 @@ export function configureHttp(app: NestFastifyApplication): void {
   hangUpWhenClosing(server, app.get(Closing));
   app.useGlobalGuards(new UnknownQueryGuard());
   app.useGlobalPipes(validationPipe());
+  app.useGlobalInterceptors(new NextLinkInterceptor());
   app.useGlobalFilters(app.get(ProblemFilter));
   if (!config.isProd)
     app.enableCors({ origin: config.corsOrigins, exposedHeaders: ['Link', 'Location', 'Retry-After', 'X-Request-Id'] });

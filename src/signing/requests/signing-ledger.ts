@@ -99,7 +99,7 @@ export class SigningLedger implements OnApplicationShutdown {
     const standsFor = new Map(uses.map((use, i) => [use.resource, resources[i] ?? use.resource]));
     const fresh = items.filter(({ request }) => (standsFor.get(request.id) ?? request.id) === request.id);
     const at = await this.insert(tx, fresh);
-    await this.audit.append(tx, fresh.map(accepted));
+    await this.audit.append(tx, fresh.map(acceptedEntry));
     const queued = fresh.filter(({ status }) => status === 'QUEUED').map(({ request }) => request.id);
     await this.outbox.add(tx, SIGNING_QUEUE, queued);
     return items.map(({ request }) => ({ id: standsFor.get(request.id) ?? request.id, at }));
@@ -206,7 +206,7 @@ function settlementRow({ id, attempt, outcome }: Settlement) {
   };
 }
 
-function accepted({ request, status, caller }: Acceptance): NewEntry {
+function acceptedEntry({ request, status, caller }: Acceptance): NewEntry {
   const { keyName, keyVersion, algorithm, scheme, format } = request;
   return {
     action: 'signing.accepted',
