@@ -90,6 +90,7 @@ export class WaitQuery {
 }
 
 export class KeyUsedView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example default */
   name: string;
@@ -100,14 +101,16 @@ export class KeyUsedView {
 export class SigningFailureView {
   /** @example hsm.unavailable */
   code: string;
+  /** @example 'The HSM did not answer. Try again.' */
   detail: string;
 }
 
 export class SigningRequestView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId: string;
   @ApiProperty({ enum: SIGNING_STATUSES })
   status: SigningStatus;
-  /** Base64; present when SIGNED. */
+  /** Base64; present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
   signature?: string;
   @ApiProperty({ enum: Object.keys(DIGEST_BYTES) })
   algorithm: string;
@@ -116,10 +119,11 @@ export class SigningRequestView {
   @ApiProperty({ enum: SIGNATURE_FORMATS })
   format: SignatureFormat;
   key: KeyUsedView;
-  /** Base64 of the hash value. */
+  /** Base64 of the hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   digest: string;
-  @ApiProperty({ type: 'object', additionalProperties: true })
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
   metadata: Record<string, unknown>;
+  /** @example build-4711 */
   reference?: string;
   /** Present when FAILED. */
   failure?: SigningFailureView;
@@ -149,6 +153,7 @@ export class SigningRequestView {
 
 export class SigningRequestPage {
   items: SigningRequestView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(page: Page<SigningRequest>): SigningRequestPage {
