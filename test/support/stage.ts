@@ -30,6 +30,8 @@ export interface Stage {
   restartRedis(): Promise<void>;
   /** FLUSHALL. */
   flushRedis(): Promise<void>;
+  /** Only with `shim`: how often the HSM was asked to sign this digest (base64), by its own journal. */
+  operationsOn(digest: string): number;
   /** Creates an administrator, an API key with admin:* and the signing keys `default` (P-256) and `demo-rsa` (RSA-3072). */
   seed(): Promise<{ apiKey: string; adminEmail: string; adminPassword: string }>;
   /** Ends every service and removes the stores. */
@@ -73,6 +75,11 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
     },
     restartRedis: async () => {
       redis = await startAgain(join(directory, 'redis'), redis.port);
+    },
+    operationsOn: (digest) => {
+      if (shim === undefined) throw new Error('a stage without the shim has no journal');
+      const hex = Buffer.from(digest, 'base64').toString('hex');
+      return shim.journal().filter((entry) => entry.kind === 'ask' && entry.hex.endsWith(hex)).length;
     },
     flushRedis: async () => {
       const client = new Redis(redis.url);

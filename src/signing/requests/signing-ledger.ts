@@ -42,6 +42,8 @@ export type Outcome =
 export interface Attempt {
   readonly id: string;
   readonly attempt: number;
+  /** X-Request-Id of the call that asked for the signature: goes into the entry of every step. */
+  readonly correlation: string;
 }
 
 interface Settlement extends Attempt {
@@ -82,8 +84,8 @@ export class SigningLedger implements OnApplicationShutdown {
    * Commits how an attempt ended and answers when. Undefined when the request is no longer this attempt's: it was given to another worker
    * meanwhile, and the outcome, a signature included, is dropped and written down as discarded.
    */
-  settle(attempt: Attempt, outcome: Outcome): Promise<Date | undefined> {
-    return this.settlements.add({ id: attempt.id, attempt: attempt.attempt, outcome });
+  settle({ id, attempt, correlation }: Attempt, outcome: Outcome): Promise<Date | undefined> {
+    return this.settlements.add({ id, attempt, correlation, outcome });
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -225,9 +227,9 @@ function acceptedEntry({ request, status, caller }: Acceptance): NewEntry {
   };
 }
 
-function settled({ id, attempt, outcome }: Settlement, moved: boolean): NewEntry {
+function settled({ id, attempt, correlation, outcome }: Settlement, moved: boolean): NewEntry {
   const target = { kind: 'signing-request', id };
-  const base = { actor: BACKGROUND, target, correlation: id };
+  const base = { actor: BACKGROUND, target, correlation };
   const from = 'PROCESSING';
   const signatureSha256 =
     outcome.kind === 'SIGNED' ? createHash('sha256').update(outcome.signature).digest('base64') : undefined;

@@ -46,7 +46,10 @@ export class SigningService {
     if (id !== acceptance.request.id) return this.repeated(acceptance, id);
     const accepted = asAccepted(acceptance, at);
     if (order.background) return accepted;
-    const ended = await this.attempts.attempt({ ...acceptance.request, attempt: 1, strikes: 0 }, 'sync');
+    const ended = await this.attempts.attempt(
+      { ...acceptance.request, correlation: caller.origin.requestId, attempt: 1, strikes: 0 },
+      'sync',
+    );
     return signedOrThrow(accepted, ended);
   }
 
