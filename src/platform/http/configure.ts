@@ -66,7 +66,7 @@ function readBodies(server: FastifyInstance): void {
 }
 
 function hangUpWhenClosing(server: FastifyInstance, closing: Closing): void {
-  closing.serves();
+  closing.serves(server.server);
   server.addHook('onSend', (_request, reply, payload, done) => {
     if (closing.begun) void reply.header('connection', 'close');
     done(null, payload);
