@@ -1,9 +1,9 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
 import { IsBoolean, IsIn, IsInt, IsObject, IsOptional, IsString, Length, Max, MaxLength, Min } from 'class-validator';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import { type Page, PageQuery } from '../../platform/http/page.js';
 import { JsonAtMost } from '../../platform/http/json-at-most.js';
+import { WholeNumber } from '../../platform/http/whole-number.js';
 import type { SigningOrder } from './signing.service.js';
 import { SIGNATURE_FORMATS, type SignatureFormat, type SigningRequest } from './signing-request.entity.js';
 import { SIGNING_STATUSES, type SigningStatus } from './signing-status.js';
@@ -82,7 +82,7 @@ export class SigningRequestsQuery extends PageQuery {
 export class WaitQuery {
   /** Seconds to wait for a final status before answering. */
   @IsOptional()
-  @Type(() => Number)
+  @WholeNumber()
   @IsInt()
   @Min(0)
   @Max(30)
