@@ -105,13 +105,13 @@ function digestOf({ format, digest, algorithm: given, content: encoded }: Signin
     return { algorithm, digest: digestBytes(digest ?? '', algorithm), content: null };
   }
   if (encoded === undefined) throw malformed('content.missing', 'send what osslsigncode extract-data wrote, in base64');
-  const extracted = read(encoded);
-  if (digest !== undefined && Buffer.from(digest, 'base64').compare(extracted.digest) !== 0)
+  const found = extracted(encoded);
+  if (digest !== undefined && Buffer.from(digest, 'base64').compare(found.digest) !== 0)
     throw malformed('content.other-digest', 'is of a file with another Authenticode hash than the digest beside it');
-  return extracted;
+  return found;
 }
 
-function read(encoded: string): Digest {
+function extracted(encoded: string): Digest {
   const bytes = Buffer.from(encoded, 'base64');
   if (bytes.toString('base64') !== encoded) throw malformed('content.unreadable', 'must be base64 with padding');
   try {
