@@ -1,17 +1,29 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource, type EntityManager, In } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { leaseMs, MOST_STRIKES, WORKER_ID } from './signing-limits.js';
-import { BACKGROUND } from './signing-ledger.js';
+import { BACKGROUND } from './signing-outcome.js';
+import { SigningEnvelope } from './signing-envelope.entity.js';
 import type { SigningRequest } from './signing-request.entity.js';
 import { statusesBefore } from './signing-status.js';
 
 /** What an attempt needs to know of its request. */
 export type Claimed = Pick<
   SigningRequest,
-  'id' | 'attempt' | 'strikes' | 'correlation' | 'digest' | 'algorithm' | 'scheme' | 'keyId' | 'keyVersion' | 'keyName'
->;
+  | 'id'
+  | 'attempt'
+  | 'strikes'
+  | 'correlation'
+  | 'digest'
+  | 'algorithm'
+  | 'scheme'
+  | 'format'
+  | 'keyId'
+  | 'keyVersion'
+  | 'keyName'
+  | 'certificateId'
+> & { readonly envelope?: Omit<SigningEnvelope, 'requestId' | 'timestampToken'> };
 
 interface Reclaimed {
   readonly id: string;
@@ -20,7 +32,8 @@ interface Reclaimed {
   readonly status: 'QUEUED' | 'FAILED';
 }
 
-const CLAIMED = `r.id, r.attempt, r.strikes, r.correlation, r.digest, r.algorithm, r.scheme, r.key_id AS "keyId", r.key_version AS "keyVersion", r.key_name AS "keyName"`;
+const CLAIMED = `r.id, r.attempt, r.strikes, r.correlation, r.digest, r.algorithm, r.scheme, r.key_id AS "keyId", r.key_version AS "keyVersion", r.key_name AS "keyName",
+  r.format, r.certificate_id AS "certificateId", r.enveloped`;
 
 /** How background work gets its requests, and how it gets them back from the dead. All times are the database's. */
 @Injectable()
@@ -101,7 +114,7 @@ export class SigningClaims {
 
   private take(which: string, order: string, parameters: unknown[], most = 1000): Promise<Claimed[]> {
     return this.db.transaction(async (tx) => {
-      const [rows]: [Claimed[], number] = await tx.query(
+      const [rows]: [(Claimed & { enveloped: boolean })[], number] = await tx.query(
         `UPDATE signing_request r SET status = 'PROCESSING', attempt = attempt + 1, worker = $1, lease_until = now() + $2 * interval '1 ms'
          WHERE id IN (SELECT id FROM signing_request WHERE status = ANY($3) AND ${which}
                       ORDER BY ${order} LIMIT ${Math.trunc(most)} FOR UPDATE SKIP LOCKED)
@@ -109,7 +122,11 @@ export class SigningClaims {
         [WORKER_ID, leaseMs(this.config), statusesBefore('PROCESSING'), ...parameters],
       );
       await this.recordIntents(tx, rows);
-      return rows;
+      const enveloped = rows.filter((row) => row.enveloped).map(({ id }) => id);
+      if (enveloped.length === 0) return rows;
+      const envelopes = await tx.findBy(SigningEnvelope, { requestId: In(enveloped) });
+      const of = new Map(envelopes.map((envelope) => [envelope.requestId, envelope]));
+      return rows.map((row) => ({ ...row, envelope: of.get(row.id) }));
     });
   }
 

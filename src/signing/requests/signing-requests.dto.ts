@@ -1,15 +1,30 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsBoolean, IsIn, IsInt, IsObject, IsOptional, IsString, Length, Max, MaxLength, Min } from 'class-validator';
+import {
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  Length,
+  Max,
+  MaxLength,
+  Min,
+  ValidateIf,
+} from 'class-validator';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import { type Page, PageQuery } from '../../platform/http/page.js';
 import { JsonAtMost } from '../../platform/http/json-at-most.js';
 import { WholeNumber } from '../../platform/http/whole-number.js';
-import type { SigningOrder } from './signing.service.js';
-import { SIGNATURE_FORMATS, type SignatureFormat, type SigningRequest } from './signing-request.entity.js';
+import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
+import type { ShownRequest } from './signing-requests.reader.js';
+import type { SigningOrder } from './signing-order.js';
+import type { SigningRequest } from './signing-request.entity.js';
 import { SIGNING_STATUSES, type SigningStatus } from './signing-status.js';
 
 export class SignDigestBody {
   /** Base64 of the binary hash value, not of a hex string. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  @ValidateIf(({ content, digest }: SignDigestBody) => content === undefined || digest !== undefined)
   @IsString()
   @MaxLength(128)
   digest: string;
@@ -51,6 +66,12 @@ export class SignDigestBody {
   @IsIn(SIGNATURE_FORMATS)
   format?: SignatureFormat = 'raw';
 
+  /** For the format authenticode: base64 of what `osslsigncode extract-data` wrote. The digest is then read from it. */
+  @IsOptional()
+  @IsString()
+  @Length(1, 48_000)
+  content?: string;
+
   /** Your own name for the request, echoed in every answer. @example build-4711 */
   @IsOptional()
   @IsString()
@@ -64,6 +85,8 @@ export class SignDigestBody {
       key: this.key,
       scheme: this.scheme,
       format: this.format ?? 'raw',
+      content: this.content,
+      timestamp: false,
       metadata: this.metadata ?? {},
       reference: this.reference ?? null,
       background: this.async ?? false,
@@ -110,7 +133,7 @@ export class SigningRequestView {
   requestId: string;
   @ApiProperty({ enum: SIGNING_STATUSES })
   status: SigningStatus;
-  /** Base64; present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
+  /** Base64 of the signature, or of the file that holds it (cms, authenticode: DER; jws: compact; sigstore-bundle: JSON); present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
   signature?: string;
   @ApiProperty({ enum: Object.keys(DIGEST_BYTES) })
   algorithm: string;
@@ -119,6 +142,8 @@ export class SigningRequestView {
   @ApiProperty({ enum: SIGNATURE_FORMATS })
   format: SignatureFormat;
   key: KeyUsedView;
+  /** Base64 of DER certificates, that of the key first; absent when it has none, and in lists. */
+  certificateChain?: string[];
   /** Base64 of the hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   digest: string;
   @ApiProperty({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
@@ -130,7 +155,7 @@ export class SigningRequestView {
   createdAt: Date;
   finishedAt?: Date;
 
-  static of(request: SigningRequest): SigningRequestView {
+  static of(request: ShownRequest): SigningRequestView {
     const { id: requestId, status, algorithm, scheme, format, metadata, createdAt } = request;
     return {
       requestId,
@@ -140,6 +165,7 @@ export class SigningRequestView {
       scheme,
       format,
       key: { id: request.keyId, name: request.keyName, version: request.keyVersion },
+      certificateChain: request.chain?.map((der) => der.toString('base64')),
       digest: request.digest.toString('base64'),
       metadata,
       reference: request.reference ?? undefined,
