@@ -13,6 +13,9 @@ const PEERS = {
   redis: 'everything that needs Redis',
   softhsm: 'everything that needs an HSM: generating keys, signing, verifying',
   openssl: 'that openssl verifies our signatures',
+  osslsigncode: 'that osslsigncode attaches and verifies our Authenticode signatures',
+  msi: 'that Authenticode works for .msi files',
+  jdk: 'that jarsigner verifies our signature blocks',
   cc: 'behaviour under a failing HSM (the PKCS#11 shim has to be compiled)',
 };
 const stores = new TestStores();

@@ -15,6 +15,9 @@ export const NEEDS = {
   make: command('make'),
   cxx: command('g++', 'g++', 'gcc'),
   cc: command('gcc', 'gcc libc6-dev', 'gcc'),
+  osslsigncode: command('osslsigncode'),
+  msi: command('msibuild', 'msitools', 'msitools'),
+  jdk: command('jarsigner', 'default-jdk-headless', 'openjdk'),
 };
 
 const hasRedis = () => commandPath('redis-server') !== undefined || commandPath('valkey-server') !== undefined;

@@ -1,4 +1,4 @@
-import { execFileSync } from 'node:child_process';
+import { execFileSync, spawnSync } from 'node:child_process';
 import type { Service } from './service.js';
 
 /** Process ids of the key processes of a service: its only children. */
@@ -9,6 +9,12 @@ export function keyProcessesOf(service: Service): number[] {
     .map((line) => line.trim().split(/\s+/))
     .filter(([, parent, state]) => Number(parent) === service.pid && !state?.startsWith('Z'))
     .map(([pid]) => Number(pid));
+}
+
+/** False for a process that has ended, be it that nobody has collected it yet. */
+export function isRunning(pid: number): boolean {
+  const { stdout } = spawnSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' });
+  return stdout.trim() !== '' && !stdout.trim().startsWith('Z');
 }
 
 /** kill -9; false when there was nothing to kill. */

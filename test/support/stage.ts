@@ -30,6 +30,10 @@ export interface Stage {
   restartRedis(): Promise<void>;
   /** FLUSHALL. */
   flushRedis(): Promise<void>;
+  /** Only with `shim`: how often the HSM was asked to sign this digest (base64), by its own journal. */
+  operationsOn(digest: string): number;
+  /** Only with `ownPostgres`: starts it again on the same data and at the same address, after the test stopped or killed it. */
+  restartPostgres(): Promise<void>;
   /** Creates an administrator, an API key with admin:* and the signing keys `default` (P-256) and `demo-rsa` (RSA-3072). */
   seed(): Promise<{ apiKey: string; adminEmail: string; adminPassword: string }>;
   /** Ends every service and removes the stores. */
@@ -42,7 +46,7 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
   const softhsm = process.env['SW_TEST_SOFTHSM'] ?? '/usr/lib/softhsm/libsofthsm2.so';
   const shim = shimmed ? buildShim(directory, softhsm) : undefined;
   let redis = await startRedis({ dir: join(directory, 'redis') });
-  const postgres = ownPostgres ? await startPostgres({ dir: join(directory, 'postgres') }) : undefined;
+  let postgres = ownPostgres ? await startPostgres({ dir: join(directory, 'postgres') }) : undefined;
   const databaseUrl = postgres?.url ?? (await createDatabase());
   const services: Service[] = [];
   const settings = {
@@ -63,7 +67,9 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
       return redis;
     },
     shim,
-    postgres,
+    get postgres() {
+      return postgres;
+    },
     databaseUrl,
     sql: (text, values) => query(databaseUrl, text, values),
     start: async (options) => {
@@ -73,6 +79,14 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
     },
     restartRedis: async () => {
       redis = await startAgain(join(directory, 'redis'), redis.port);
+    },
+    operationsOn: (digest) => {
+      if (shim === undefined) throw new Error('a stage without the shim has no journal');
+      const hex = Buffer.from(digest, 'base64').toString('hex');
+      return shim.journal().filter((entry) => entry.kind === 'ask' && entry.hex.endsWith(hex)).length;
+    },
+    restartPostgres: async () => {
+      postgres = await startPostgres({ dir: join(directory, 'postgres') });
     },
     flushRedis: async () => {
       const client = new Redis(redis.url);

@@ -1,4 +1,4 @@
-import { Logger } from '@nestjs/common';
+import { Logger, UnsupportedMediaTypeException } from '@nestjs/common';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
@@ -38,8 +38,8 @@ export function httpAdapter(config: Config): FastifyAdapter {
 export function configureHttp(app: NestFastifyApplication): void {
   const config = app.get(Config);
   const server = app.getHttpAdapter().getInstance();
-  readBodies(server);
   observe(server, app.get(Metrics));
+  readBodies(server);
   hangUpWhenClosing(server, app.get(Closing));
   app.useGlobalGuards(new UnknownQueryGuard());
   app.useGlobalPipes(validationPipe());
@@ -56,6 +56,10 @@ function requestId(request: { headers: IncomingMessage['headers'] }): string {
 
 function readBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
+  server.addHook('onRequest', (request, _reply, done) => {
+    const coding = request.headers['content-encoding'];
+    done(coding === undefined || coding === 'identity' ? undefined : new UnsupportedMediaTypeException());
+  });
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
     try {
       done(null, parseJsonBody(body));

@@ -1,5 +1,6 @@
 import type { MigrationInterface } from 'typeorm';
 import { FirstSchema1763600000000 } from './1763600000000-first-schema.js';
+import { KeyLifeAndFormats1795177554432 } from './1795177554432-key-life-and-formats.js';
 
 /** Every migration, oldest first. */
-export const MIGRATIONS: (new () => MigrationInterface)[] = [FirstSchema1763600000000];
+export const MIGRATIONS: (new () => MigrationInterface)[] = [FirstSchema1763600000000, KeyLifeAndFormats1795177554432];

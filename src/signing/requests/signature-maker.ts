@@ -1,0 +1,41 @@
+import { Injectable } from '@nestjs/common';
+import { KeyVault, type VaultKey } from '../../hsm/key-vault.js';
+import { CertificatesReader } from '../certificates/certificates.reader.js';
+import { isFormatDigest } from '../formats/algorithm-identifiers.js';
+import { FORMAT_WRITERS, type WrappedFormat } from '../formats/format-writers.js';
+import { keyNameOf, type MadeSignature } from '../formats/signature-format.js';
+import type { Claimed } from './signing-claims.js';
+
+/** One attempt's way through the HSM, and through the format's container behind it. */
+@Injectable()
+export class SignatureMaker {
+  constructor(
+    private readonly vault: KeyVault,
+    private readonly certificates: CertificatesReader,
+  ) {}
+
+  /** The signature as the caller gets it. The HSM is given the digest that the request's row, or its envelope, names. */
+  async make(request: Claimed, key: VaultKey): Promise<MadeSignature> {
+    const { scheme, algorithm, envelope, format } = request;
+    const digest = envelope?.signedDigest ?? request.digest;
+    const signature = await this.vault.sign({ key, scheme, algorithm, digest });
+    if (format === 'raw') return { signature };
+    return { signature: await this.wrap(format, request, key, { signature }) };
+  }
+
+  private async wrap(format: WrappedFormat, request: Claimed, key: VaultKey, made: MadeSignature): Promise<Buffer> {
+    const { digest, algorithm, scheme, envelope } = request;
+    if (!isFormatDigest(algorithm)) throw new Error(`the format ${format} was accepted with ${algorithm}`);
+    const order = {
+      digest,
+      algorithm,
+      scheme,
+      keyType: key.type,
+      publicKey: key.publicKey,
+      keyName: keyNameOf(request.keyId, request.keyVersion),
+      chain: (await this.certificates.chain(request.certificateId)) ?? [],
+      content: envelope?.content ?? undefined,
+    };
+    return FORMAT_WRITERS[format].assemble(order, envelope?.toBeSigned ?? undefined, made);
+  }
+}
