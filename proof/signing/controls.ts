@@ -31,7 +31,7 @@ export const CONTROLS = {
       {
         file: 'signing/requests/signing.service.js',
         text: 'const { id, at } = await this.ledger.accept(acceptance);',
-        instead: `const { request, envelope, caller } = acceptance;
+        instead: `const { request, envelope } = acceptance;
         const intended = { ...request, envelope, correlation: caller.origin.requestId, attempt: 1, strikes: 0 };
         if (!order.background) request.asked = await this.attempts.ask(intended);
         const { id, at } = await this.ledger.accept(acceptance);`,

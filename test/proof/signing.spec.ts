@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -113,7 +114,10 @@ describe('signing under faults', () => {
 
   it.each(Object.keys(CONTROLS) as ControlName[])('has a control that fits what was built: %s', (name) => {
     const directory = mkdtempSync(join(tmpdir(), 'sealwright-control-'));
-    expect(() => breakCopy(name, directory)).not.toThrow();
+    const dist = breakCopy(name, directory);
+    for (const { file } of CONTROLS[name].edits) {
+      expect(() => execFileSync(process.execPath, ['--check', join(dist, file)], { stdio: 'pipe' })).not.toThrow();
+    }
     rmSync(directory, { recursive: true });
   });
 });
