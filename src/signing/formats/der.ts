@@ -77,9 +77,9 @@ export interface Element {
 export function elementsIn(bytes: Buffer): Element[] {
   const elements: Element[] = [];
   for (let rest = bytes; rest.length > 0;) {
-    const element = firstElement(rest);
-    elements.push(element);
-    rest = rest.subarray(element.raw.length);
+    const first = firstElement(rest);
+    elements.push(first);
+    rest = rest.subarray(first.raw.length);
   }
   return elements;
 }

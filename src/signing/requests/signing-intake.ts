@@ -128,12 +128,16 @@ function assertUsable(
   certificate: Certificate | undefined,
   now: Date,
 ): asserts certificate is Certificate {
-  const refuse = (code: string, detail: string) => new Problem('conflict', `certificate.${code}`, detail);
   if (certificate === undefined)
-    throw refuse('none', `The format ${format} needs a certificate, and the key "${key.name}" has none yet.`);
+    throw new Problem(
+      'conflict',
+      'certificate.none',
+      `The format ${format} needs a certificate, and the key "${key.name}" has none yet.`,
+    );
   if (now >= certificate.notAfter)
-    throw refuse(
-      'expired',
+    throw new Problem(
+      'conflict',
+      'certificate.expired',
       `The certificate of the key "${key.name}" expired at ${certificate.notAfter.toISOString()}.`,
     );
   const { purposes } = certificate;
@@ -142,7 +146,11 @@ function assertUsable(
     purposes.length > 0 &&
     !purposes.some((one) => ['code-signing', 'any'].includes(one))
   )
-    throw refuse('purpose', `The certificate of the key "${key.name}" does not allow code signing.`);
+    throw new Problem(
+      'conflict',
+      'certificate.purpose',
+      `The certificate of the key "${key.name}" does not allow code signing.`,
+    );
 }
 
 function malformed(code: string, detail: string, cause?: unknown): Problem {
