@@ -5,7 +5,7 @@ import { Failure } from './failure.mjs';
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 
-const tty = process.stdout.isTTY === true && process.env.CI === undefined && process.env.TERM !== 'dumb';
+const tty = process.stdout.isTTY && process.env.CI === undefined && process.env.TERM !== 'dumb';
 export const coloured = tty && process.env.NO_COLOR === undefined;
 const paint = (code) => (text) => (coloured ? `\u001B[${code}m${text}\u001B[0m` : text);
 

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { EventBus } from './events/events.js';
+import { Closing } from './http/closing.js';
 import { Cursors } from './http/page.js';
 import { IdempotencyKey } from './idempotency/idempotency-key.entity.js';
 import { IdempotencyKeys } from './idempotency/idempotency-keys.js';
@@ -16,7 +17,7 @@ import { Clock } from './time/clock.js';
 @Global()
 @Module({
   imports: [ConfigModule, DatabaseModule, TypeOrmModule.forFeature([IdempotencyKey, OutboxMessage])],
-  providers: [Clock, Cursors, EventBus, IdempotencyKeys, IdempotencySchedule, Metrics, Outbox],
-  exports: [Clock, Cursors, EventBus, IdempotencyKeys, Metrics, Outbox],
+  providers: [Clock, Closing, Cursors, EventBus, IdempotencyKeys, IdempotencySchedule, Metrics, Outbox],
+  exports: [Clock, Closing, Cursors, EventBus, IdempotencyKeys, Metrics, Outbox],
 })
 export class PlatformModule {}

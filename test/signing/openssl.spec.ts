@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { DIGEST_BYTES, KEY_TYPES, SCHEMES } from '../../src/hsm/key-vault.js';
 import { Openssl } from '../support/openssl.js';
 import type { Service } from '../support/service.js';
-import { createKey, type PublishedKey, read, sign } from '../support/signing.js';
+import { type PublishedKey, read, sign } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 const ALGORITHMS = Object.keys(DIGEST_BYTES);

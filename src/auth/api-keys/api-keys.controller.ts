@@ -6,7 +6,7 @@ import { PageQuery } from '../../platform/http/page.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Needs, TheCaller } from '../access.js';
 import type { Caller } from '../caller.js';
-import { ApiKeyPage, ApiKeyView, CreateApiKeyBody, NewApiKeyView } from './api-keys.dto.js';
+import { ApiKeyPage, CreateApiKeyBody, NewApiKeyView } from './api-keys.dto.js';
 import { ApiKeysService } from './api-keys.service.js';
 
 @ApiTags('Settings')

@@ -7,7 +7,7 @@ import type { ApiKeyOrder } from './api-keys.service.js';
 import { ApiProperty } from '@nestjs/swagger';
 
 export class CreateApiKeyBody {
-  /** What the key is for. @example release pipeline */
+  /** What the key is for. @example 'release pipeline' */
   @IsString()
   @Length(1, 100)
   name: string;
@@ -32,8 +32,9 @@ export class CreateApiKeyBody {
 }
 
 export class ApiKeyView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** @example release pipeline */
+  /** @example 'release pipeline' */
   name: string;
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true })
   permissions: Scope[];
@@ -41,7 +42,7 @@ export class ApiKeyView {
   createdAt: Date;
   revokedAt: Date | null;
   lastUsedAt: Date | null;
-  /** Address of the last caller. */
+  /** Address of the last caller. @example 192.0.2.17 */
   lastUsedFrom: string | null;
 
   static of(row: ApiKey): ApiKeyView {
@@ -51,7 +52,7 @@ export class ApiKeyView {
 }
 
 export class NewApiKeyView extends ApiKeyView {
-  /** The key itself. Shown this once; store it now. */
+  /** The key itself. Shown this once; store it now. @example sw_3fG7kQ2mZx9B_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef */
   key: string;
 
   static withKey(row: ApiKey, key: string): NewApiKeyView {
@@ -61,6 +62,7 @@ export class NewApiKeyView extends ApiKeyView {
 
 export class ApiKeyPage {
   items: ApiKeyView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(page: Page<ApiKey>): ApiKeyPage {

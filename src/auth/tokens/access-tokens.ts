@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { SignJWT, jwtVerify } from 'jose';
 import { hkdfSync } from 'node:crypto';
 import { Config } from '../../platform/config/config.js';
+import { isId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/http/problem.js';
 import { Clock } from '../../platform/time/clock.js';
@@ -45,8 +46,10 @@ export class AccessTokens {
   /** The caller behind a token, with the rights that the user has now. */
   async authenticate(token: string, origin: Origin): Promise<Caller> {
     const { sub, ver } = await this.claims(token);
-    const user = await this.users.find(sub);
-    if (user === null || user.disabled || user.tokenVersion !== ver) throw refusal();
+    const known = await this.users.find(sub);
+    // Who was let in again, or signed in again, a moment ago must not be refused for what is remembered.
+    const user = isGood(known, ver) ? known : await this.users.findNow(sub);
+    if (!isGood(user, ver)) throw refusal();
     const scopes = new Set<Scope>(user.roles.flatMap((role) => ROLES[role]));
     return { kind: 'user', id: user.id, name: user.email, ownerId: user.id, scopes, origin };
   }
@@ -62,11 +65,17 @@ export class AccessTokens {
         clockTolerance: 30,
         currentDate: this.clock.now(),
       });
-      return { sub: payload.sub ?? '', ver: payload['ver'] };
+      const { sub = '' } = payload;
+      if (!isId(sub)) throw new Error('the subject is not an id');
+      return { sub, ver: payload['ver'] };
     } catch (cause) {
       throw refusal(cause);
     }
   }
+}
+
+function isGood(user: User | null, version: unknown): user is User {
+  return user !== null && !user.disabled && user.tokenVersion === version;
 }
 
 function refusal(cause?: unknown): Problem {

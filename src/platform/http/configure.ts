@@ -1,10 +1,12 @@
-import { Logger } from '@nestjs/common';
+import { Logger, UnsupportedMediaTypeException } from '@nestjs/common';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Config } from '../config/config.js';
 import { Metrics } from '../metrics/metrics.js';
+import { NextLinkInterceptor } from './next-link.interceptor.js';
+import { Closing } from './closing.js';
 import { parseJsonBody } from './json-body.js';
 import { ProblemFilter } from './problem.filter.js';
 import { refuseAddress, refuseConnection } from './unreadable-requests.js';
@@ -23,7 +25,7 @@ export function httpAdapter(config: Config): FastifyAdapter {
     requestTimeout: 20_000,
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
-    return503OnClosing: true,
+    return503OnClosing: false, // what still comes in is answered, see closing.ts
     genReqId: requestId,
     frameworkErrors: refuseAddress,
     clientErrorHandler: refuseConnection,
@@ -36,10 +38,12 @@ export function httpAdapter(config: Config): FastifyAdapter {
 export function configureHttp(app: NestFastifyApplication): void {
   const config = app.get(Config);
   const server = app.getHttpAdapter().getInstance();
-  readBodies(server);
   observe(server, app.get(Metrics));
+  readBodies(server);
+  hangUpWhenClosing(server, app.get(Closing));
   app.useGlobalGuards(new UnknownQueryGuard());
   app.useGlobalPipes(validationPipe());
+  app.useGlobalInterceptors(new NextLinkInterceptor());
   app.useGlobalFilters(app.get(ProblemFilter));
   if (!config.isProd)
     app.enableCors({ origin: config.corsOrigins, exposedHeaders: ['Link', 'Location', 'Retry-After', 'X-Request-Id'] });
@@ -52,12 +56,24 @@ function requestId(request: { headers: IncomingMessage['headers'] }): string {
 
 function readBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
+  server.addHook('onRequest', (request, _reply, done) => {
+    const coding = request.headers['content-encoding'];
+    done(coding === undefined || coding === 'identity' ? undefined : new UnsupportedMediaTypeException());
+  });
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
     try {
       done(null, parseJsonBody(body));
     } catch (error) {
       done(error as Error);
     }
+  });
+}
+
+function hangUpWhenClosing(server: FastifyInstance, closing: Closing): void {
+  closing.serves(server.server);
+  server.addHook('onSend', (_request, reply, payload, done) => {
+    if (closing.begun) void reply.header('connection', 'close');
+    done(null, payload);
   });
 }
 

@@ -8,6 +8,9 @@ import { KEY_PURPOSES, type KeyPurpose } from './signing-key-purpose.js';
 import { SIGNING_KEY_STATES, type SigningKeyState } from './signing-key-state.js';
 import type { KeyVersion, SigningKeyWithVersion } from './signing-key.reader.js';
 
+/** The example key of RFC 7517 appendix A.1. */
+const EXAMPLE_KEY = `-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEMKBCTNIcKUSDii11ySs3526iDZ8A\niTo7Tu6KPAqv7D7gS2XpJFbZiItSs3m9+9Ue6GnvHw/GW2ZZaVtszggXIw==\n-----END PUBLIC KEY-----\n`;
+
 export class CreateSigningKeyBody {
   /** Lower-case letters, digits, dots, dashes, underscores. @example release-2027 */
   @Matches(/^[a-z0-9][a-z0-9._-]{0,62}$/, {
@@ -53,8 +56,11 @@ export class RotateSigningKeyBody {
 }
 
 export class KeyEvidenceView implements KeyEvidence {
+  /** @example sealwright */
   tokenLabel: string;
+  /** @example 9f2c1e5a7b3d4c60 */
   tokenSerial: string;
+  /** @example 'SoftHSM v2' */
   tokenModel: string;
   /** CKA_LOCAL: the token made the key itself. */
   local: boolean;
@@ -65,6 +71,7 @@ export class KeyEvidenceView implements KeyEvidence {
 }
 
 export class SigningKeyView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example release-2027 */
   name: string;
@@ -79,6 +86,7 @@ export class SigningKeyView {
   notBefore?: Date;
   notAfter?: Date;
   /** SubjectPublicKeyInfo, PEM; absent until the key is made. */
+  @ApiProperty({ required: false, example: EXAMPLE_KEY })
   publicKey?: string;
   /** What the token said of the private key when it was made. */
   evidence?: KeyEvidenceView;
@@ -107,6 +115,7 @@ export class SigningKeyView {
 
 export class SigningKeyPage {
   items: SigningKeyView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(page: Page<SigningKeyWithVersion>): SigningKeyPage {

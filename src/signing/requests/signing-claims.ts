@@ -14,6 +14,7 @@ export type Claimed = Pick<
   | 'id'
   | 'attempt'
   | 'strikes'
+  | 'correlation'
   | 'digest'
   | 'algorithm'
   | 'scheme'
@@ -27,10 +28,11 @@ export type Claimed = Pick<
 interface Reclaimed {
   readonly id: string;
   readonly attempt: number;
+  readonly correlation: string;
   readonly status: 'QUEUED' | 'FAILED';
 }
 
-const CLAIMED = `r.id, r.attempt, r.strikes, r.digest, r.algorithm, r.scheme, r.key_id AS "keyId", r.key_version AS "keyVersion", r.key_name AS "keyName",
+const CLAIMED = `r.id, r.attempt, r.strikes, r.correlation, r.digest, r.algorithm, r.scheme, r.key_id AS "keyId", r.key_version AS "keyVersion", r.key_name AS "keyName",
   r.format, r.certificate_id AS "certificateId", r.enveloped`;
 
 /** How background work gets its requests, and how it gets them back from the dead. All times are the database's. */
@@ -67,17 +69,17 @@ export class SigningClaims {
            finished_at = CASE WHEN strikes + 1 >= $1 THEN now() END
          WHERE id IN (SELECT id FROM signing_request WHERE status = 'PROCESSING' AND lease_until < now()
                       ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED)
-         RETURNING r.id, r.attempt, r.status`,
+         RETURNING r.id, r.attempt, r.correlation, r.status`,
         [MOST_STRIKES],
       );
       await this.audit.append(
         tx,
-        rows.map(({ id, attempt, status }) => ({
+        rows.map(({ id, attempt, correlation, status }) => ({
           action: status === 'FAILED' ? 'signing.failed' : 'signing.outcome-unknown',
           outcome: 'failed',
           actor: BACKGROUND,
           target: { kind: 'signing-request', id },
-          correlation: id,
+          correlation,
           detail: { from: 'PROCESSING', to: status, attempt, code: 'signing.worker-lost' },
         })),
       );
@@ -88,22 +90,22 @@ export class SigningClaims {
   /** Ends what could not be signed for longer than SVC_SIGNING_MAX_AGE_HOURS: nobody waits for it any more. */
   async expire(): Promise<void> {
     await this.db.transaction(async (tx) => {
-      const [rows]: [{ id: string }[], number] = await tx.query(
+      const [rows]: [{ id: string; correlation: string }[], number] = await tx.query(
         `UPDATE signing_request SET status = 'FAILED', failure_code = 'signing.expired', finished_at = now(),
            failure_detail = 'The request could not be signed within ' || $1::int || ' hours.'
          WHERE id IN (SELECT id FROM signing_request WHERE status = 'QUEUED' AND created_at < now() - $1::int * interval '1 hour'
                       ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED)
-         RETURNING id`,
+         RETURNING id, correlation`,
         [this.config.signingMaxAgeHours],
       );
       await this.audit.append(
         tx,
-        rows.map(({ id }) => ({
+        rows.map(({ id, correlation }) => ({
           action: 'signing.failed',
           outcome: 'failed',
           actor: BACKGROUND,
           target: { kind: 'signing-request', id },
-          correlation: id,
+          correlation,
           detail: { from: 'QUEUED', to: 'FAILED', code: 'signing.expired' },
         })),
       );
@@ -131,11 +133,11 @@ export class SigningClaims {
   private recordIntents(tx: EntityManager, rows: Claimed[]): Promise<void> {
     return this.audit.append(
       tx,
-      rows.map(({ id, attempt }) => ({
+      rows.map(({ id, attempt, correlation }) => ({
         action: 'signing.claimed',
         actor: BACKGROUND,
         target: { kind: 'signing-request', id },
-        correlation: id,
+        correlation,
         detail: { from: 'QUEUED', to: 'PROCESSING', attempt },
       })),
     );

@@ -3,7 +3,7 @@ import type { NewEntry } from '../../audit/audit.service.js';
 import { type Acceptance, BACKGROUND, type Settlement } from './signing-outcome.js';
 
 /** What the audit log says of a request that was accepted. */
-export function accepted({ request, envelope, status, caller }: Acceptance): NewEntry {
+export function acceptedEntry({ request, envelope, status, caller }: Acceptance): NewEntry {
   const { keyName, keyVersion, algorithm, scheme, format } = request;
   return {
     action: 'signing.accepted',
@@ -26,9 +26,9 @@ export function accepted({ request, envelope, status, caller }: Acceptance): New
 }
 
 /** … and of an attempt that ended. */
-export function settled({ id, attempt, outcome }: Settlement, moved: boolean): NewEntry {
+export function settledEntry({ id, attempt, correlation, outcome }: Settlement, moved: boolean): NewEntry {
   const target = { kind: 'signing-request', id };
-  const base = { actor: BACKGROUND, target, correlation: id };
+  const base = { actor: BACKGROUND, target, correlation };
   const from = 'PROCESSING';
   const signatureSha256 =
     outcome.kind === 'SIGNED' ? createHash('sha256').update(outcome.signature).digest('base64') : undefined;

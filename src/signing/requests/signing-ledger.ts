@@ -8,7 +8,7 @@ import { Problem } from '../../platform/http/problem.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { leaseMs, SWEEP_AFTER_MS, WORKER_ID } from './signing-limits.js';
-import { accepted, settled } from './signing-entries.js';
+import { acceptedEntry, settledEntry } from './signing-entries.js';
 import type { Acceptance, Accepted, Attempt, Outcome, Settlement } from './signing-outcome.js';
 import { statusesBefore } from './signing-status.js';
 import { SIGNING_QUEUE } from './signing.queue.js';
@@ -44,8 +44,8 @@ export class SigningLedger implements OnApplicationShutdown {
    * Commits how an attempt ended and answers when. Undefined when the request is no longer this attempt's: it was given to another worker
    * meanwhile, and the outcome, a signature included, is dropped and written down as discarded.
    */
-  settle(attempt: Attempt, outcome: Outcome): Promise<Date | undefined> {
-    return this.settlements.add({ id: attempt.id, attempt: attempt.attempt, outcome });
+  settle({ id, attempt, correlation }: Attempt, outcome: Outcome): Promise<Date | undefined> {
+    return this.settlements.add({ id, attempt, correlation, outcome });
   }
 
   /** Timestamps belong to the outcome: they commit with the signature that they are over. */
@@ -73,7 +73,7 @@ export class SigningLedger implements OnApplicationShutdown {
     const fresh = items.filter(({ request }) => (standsFor.get(request.id) ?? request.id) === request.id);
     const at = await this.insert(tx, fresh);
     await this.insertEnvelopes(tx, fresh);
-    await this.audit.append(tx, fresh.map(accepted));
+    await this.audit.append(tx, fresh.map(acceptedEntry));
     const queued = fresh.filter(({ status }) => status === 'QUEUED').map(({ request }) => request.id);
     await this.outbox.add(tx, SIGNING_QUEUE, queued);
     return items.map(({ request }) => ({ id: standsFor.get(request.id) ?? request.id, at }));
@@ -168,7 +168,7 @@ export class SigningLedger implements OnApplicationShutdown {
     );
     await this.audit.append(
       tx,
-      items.map((item) => settled(item, moved.has(item.id))),
+      items.map((item) => settledEntry(item, moved.has(item.id))),
     );
     return items.map(({ id }) => moved.get(id));
   }

@@ -46,6 +46,8 @@ export type Outcome =
 export interface Attempt {
   readonly id: string;
   readonly attempt: number;
+  /** X-Request-Id of the call that asked for the signature: goes into the entry of every step. */
+  readonly correlation: string;
 }
 
 export interface Settlement extends Attempt {

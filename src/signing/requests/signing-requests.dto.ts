@@ -1,5 +1,4 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
 import {
   IsBoolean,
   IsIn,
@@ -16,6 +15,7 @@ import {
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import { type Page, PageQuery } from '../../platform/http/page.js';
 import { JsonAtMost } from '../../platform/http/json-at-most.js';
+import { WholeNumber } from '../../platform/http/whole-number.js';
 import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import type { ShownRequest } from './signing-requests.reader.js';
 import type { SigningOrder } from './signing-order.js';
@@ -110,7 +110,7 @@ export class SigningRequestsQuery extends PageQuery {
 export class WaitQuery {
   /** Seconds to wait for a final status before answering. */
   @IsOptional()
-  @Type(() => Number)
+  @WholeNumber()
   @IsInt()
   @Min(0)
   @Max(30)
@@ -118,6 +118,7 @@ export class WaitQuery {
 }
 
 export class KeyUsedView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example default */
   name: string;
@@ -128,14 +129,16 @@ export class KeyUsedView {
 export class SigningFailureView {
   /** @example hsm.unavailable */
   code: string;
+  /** @example 'The HSM did not answer. Try again.' */
   detail: string;
 }
 
 export class SigningRequestView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId: string;
   @ApiProperty({ enum: SIGNING_STATUSES })
   status: SigningStatus;
-  /** Base64 of the signature, or of the file that holds it (cms, authenticode: DER; jws: compact; sigstore-bundle: JSON); present when SIGNED. */
+  /** Base64 of the signature, or of the file that holds it (cms, authenticode: DER; jws: compact; sigstore-bundle: JSON); present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
   signature?: string;
   /** Base64 of the TimeStampToken, DER; present when one was asked for, and absent in lists. */
   timestamp?: string;
@@ -148,10 +151,11 @@ export class SigningRequestView {
   key: KeyUsedView;
   /** Base64 of DER certificates, that of the key first; absent when it has none, and in lists. */
   certificateChain?: string[];
-  /** Base64 of the hash value. */
+  /** Base64 of the hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   digest: string;
-  @ApiProperty({ type: 'object', additionalProperties: true })
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
   metadata: Record<string, unknown>;
+  /** @example build-4711 */
   reference?: string;
   /** Present when FAILED. */
   failure?: SigningFailureView;
@@ -183,6 +187,7 @@ export class SigningRequestView {
 
 export class SigningRequestPage {
   items: SigningRequestView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(page: Page<SigningRequest>): SigningRequestPage {

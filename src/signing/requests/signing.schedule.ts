@@ -25,7 +25,7 @@ export class SigningSchedule implements BeforeApplicationShutdown {
   @Interval(250)
   sweepWithoutQueue(): Promise<void> {
     return this.once('sweep', async () => {
-      if (!this.queue.reachable) await this.executor.sweep(true);
+      if (!this.queue.reachable) await this.executor.sweep(true, () => this.stopping);
     });
   }
 
@@ -33,7 +33,7 @@ export class SigningSchedule implements BeforeApplicationShutdown {
   sweep(): Promise<void> {
     return this.once('sweep', async () => {
       const back = await this.claims.reclaim();
-      const late = await this.executor.sweep(!this.queue.reachable);
+      const late = await this.executor.sweep(!this.queue.reachable, () => this.stopping);
       if (back + late > 0) this.logger.log('picked up what was left behind', { reclaimed: back, late });
     });
   }

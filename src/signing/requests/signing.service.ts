@@ -60,8 +60,9 @@ export class SigningService {
   }
 
   private async signNow(acceptance: Acceptance, at: Date): Promise<ShownRequest> {
-    const { request, envelope } = acceptance;
-    const ended = await this.attempts.attempt({ ...request, envelope, attempt: 1, strikes: 0 }, 'sync');
+    const { request, envelope, caller } = acceptance;
+    const correlation = caller.origin.requestId;
+    const ended = await this.attempts.attempt({ ...request, envelope, correlation, attempt: 1, strikes: 0 }, 'sync');
     return signedOrThrow(asAccepted(acceptance, at), ended);
   }
 

@@ -1,7 +1,7 @@
 /**
  * Signatures per second through the key boundary: with the check of every signature and the way to the key process and
- * back, beside what C_Sign alone gives. Run from the repository's root:
- *   node --experimental-transform-types --import ./test/support/typescript-sources.mjs bench/hsm.bench.ts [sessions …]
+ * back, beside what C_Sign alone gives. Run:
+ *   npm run bench -- hsm [sessions …]
  */
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';

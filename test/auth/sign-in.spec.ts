@@ -1,0 +1,152 @@
+import { hkdfSync } from 'node:crypto';
+import { decodeJwt, SignJWT, UnsecuredJWT } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { DEVELOPMENT_JWT_SECRET } from '../../src/platform/config/config.js';
+import { accessToken } from '../support/access.js';
+import type { Answer, Service } from '../support/service.js';
+import { until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+let stage: Stage;
+let service: Service;
+let email: string;
+let password: string;
+let token: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ adminEmail: email, adminPassword: password } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+  token = await accessToken(service, email, password);
+});
+afterAll(() => stage.close());
+
+const login = (body: unknown): Promise<Answer> => service.call('POST', '/api/auth/login', { body });
+const me = (key: string): Promise<Answer> => service.call('GET', '/api/auth/me', { key });
+
+describe('signing in', () => {
+  it('answers an access token for a day', async () => {
+    const { status, headers, body } = await login({ email, password });
+    expect(status).toBe(200);
+    expect(body).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 86_400 });
+    expect(headers.get('cache-control')).toBe('no-store');
+    const { exp = 0, iat = 0, sub } = decodeJwt(body.access_token);
+    expect(exp - iat).toBe(86_400);
+    expect((await me(body.access_token)).body).toEqual({ kind: 'user', id: sub, name: email, scopes: ['admin:*'] });
+  });
+
+  it('finds the address in any spelling', async () => {
+    expect((await login({ email: `  ${email.toUpperCase()} `, password })).status).toBe(200);
+  });
+
+  it('tells a stranger nothing: the same answer for a wrong password and an unknown address', async () => {
+    const answers = await Promise.all([
+      login({ email, password: 'wrong-password' }),
+      login({ email: 'nobody@example.com', password }),
+    ]);
+    const [wrong, unknown] = answers.map(({ status, body, headers }) => ({
+      status,
+      body: { ...body, requestId: '' },
+      challenge: headers.get('www-authenticate'),
+    }));
+    expect(wrong).toMatchObject({ status: 401, body: { code: 'auth.wrong-credentials' } });
+    expect(unknown).toEqual(wrong);
+  });
+
+  it('takes about as long for an unknown address', async () => {
+    const median = async (address: string) => {
+      const times: number[] = [];
+      for (let i = 0; i < 5; i += 1) {
+        const start = performance.now();
+        await login({ email: address, password: 'wrong-password' });
+        times.push(performance.now() - start);
+      }
+      return times.sort((a, b) => a - b)[2] ?? 0;
+    };
+    const [known, unknown] = [await median(email), await median('nobody@example.com')];
+    // Without a password hash to compare, the answer would come at least ten times as fast.
+    expect(unknown).toBeGreaterThan(known / 3);
+  });
+
+  it.each([
+    [{}],
+    [{ email: 5, password: 'x' }],
+    [{ email: 'a@b.c' }],
+    [{ email: 'a@b.c', password: { $ne: '' } }],
+    [{ email: 'a@b.c', password: 'p'.repeat(129) }],
+    [{ email: 'a@b.c', password: 'p', admin: true }],
+  ])('%j is refused', async (body) => {
+    const answer = await login(body);
+    expect([answer.status, answer.body.code]).toEqual([400, 'request.invalid']);
+  });
+});
+
+describe('an access token', () => {
+  const key = (secret: string, purpose = 'sealwright access token') =>
+    new Uint8Array(hkdfSync('sha256', secret, '', purpose, 32));
+  const claims = () => {
+    const { sub = '', ver } = decodeJwt(token);
+    const now = Math.floor(Date.now() / 1000);
+    return { iss: 'sealwright', aud: 'sealwright-api', sub, ver, iat: now, exp: now + 60 };
+  };
+  const signed = (change: object = {}, header: object = {}, secret = key(DEVELOPMENT_JWT_SECRET)) =>
+    new SignJWT({ ...claims(), ...change }).setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', ...header }).sign(secret);
+
+  it('is one that this test could make, so that each change below is the one reason for its refusal', async () => {
+    expect((await me(await signed())).status).toBe(200);
+  });
+
+  const bad: [string, () => Promise<string> | string][] = [
+    ['without a signature (alg none)', () => new UnsecuredJWT(claims()).encode()],
+    ['without a signature but with the right header', () => `${token.split('.').slice(0, 2).join('.')}.`],
+    ['with another claim under the old signature', () => withPayload(token, { ver: 1, sub: 'somebody' })],
+    ['of another secret', () => signed({}, {}, key('x'.repeat(40)))],
+    ['signed by the secret itself', () => signed({}, {}, new TextEncoder().encode(DEVELOPMENT_JWT_SECRET))],
+    ['signed by a key for another purpose', () => signed({}, {}, key(DEVELOPMENT_JWT_SECRET, 'sealwright cursor'))],
+    ['of another algorithm', () => signed({}, { alg: 'HS512' }, new Uint8Array(64))],
+    ['of another type', () => signed({}, { typ: 'JWT' })],
+    ['of no type', () => signed({}, { typ: undefined })],
+    ['of another issuer', () => signed({ iss: 'elsewhere' })],
+    ['for another audience', () => signed({ aud: 'another-api' })],
+    ['for nobody', () => signed({ sub: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11' })],
+    ['for what is no id', () => signed({ sub: "1' OR '1'='1" })],
+    ['without a subject', () => signed({ sub: undefined })],
+    ['without an end', () => signed({ exp: undefined })],
+    ['that has ended', () => signed({ exp: Math.floor(Date.now() / 1000) - 120 })],
+    ['of an older version', () => signed({ ver: 0 })],
+    ['without a version', () => signed({ ver: undefined })],
+  ];
+
+  it.each(bad)('%s is refused', async (_, make) => {
+    const { status, body } = await me(await make());
+    expect([status, body.code]).toEqual([401, 'auth.bad-token']);
+  });
+});
+
+describe('a user who is disabled', () => {
+  it('is out within five seconds, and gets in no more', async () => {
+    expect((await me(token)).status).toBe(200);
+    await stage.sql(`UPDATE user_account SET disabled = true WHERE email = $1`, [email]);
+    await until('the token is refused', 5, async () => (await me(token)).status === 401);
+    const { status, body } = await login({ email, password });
+    expect([status, body.code]).toEqual([401, 'auth.wrong-credentials']);
+  });
+
+  it('and let in again is in at once, with the token of before', async () => {
+    await stage.sql(`UPDATE user_account SET disabled = false WHERE email = $1`, [email]);
+    expect((await me(token)).status).toBe(200);
+  });
+
+  it('or whose tokens were called in has to sign in again', async () => {
+    const fresh = await accessToken(service, email, password);
+    await stage.sql(`UPDATE user_account SET token_version = token_version + 1 WHERE email = $1`, [email]);
+    await until('the token is refused', 5, async () => (await me(fresh)).status === 401);
+    expect((await me(await accessToken(service, email, password))).status).toBe(200);
+  });
+});
+
+function withPayload(jwt: string, change: object): string {
+  const [header = '', , signature = ''] = jwt.split('.');
+  const payload = Buffer.from(JSON.stringify({ ...decodeJwt(jwt), ...change })).toString('base64url');
+  return [header, payload, signature].join('.');
+}
