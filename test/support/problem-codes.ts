@@ -15,6 +15,9 @@ export interface UsedCode {
 const PASSED_ON = [
   'src/platform/http/problem.filter.ts malformed', // OF_HTTP
   'src/signing/requests/signing-order.ts malformed', // invalid()
+  'src/signing/formats/format-writers.ts malformed', // invalid()
+  'src/signing/requests/signing-intake.ts malformed', // malformedContent()
+  'src/signing/certificates/certificate-chain.ts refused', // refusedCertificate()
   'src/signing/requests/signing.service.ts refused', // the failure of the request
   'src/hsm/vault-problem.ts kind', // FAILURES
 ];
@@ -50,11 +53,19 @@ function ofProblem(node: ts.Node, file: string): UsedCode[] {
   return codes.map((code) => ({ code, kind, file }));
 }
 
-/** invalid(pointer, code, …) of signing-order.ts */
+/** Functions that make a Problem of one kind: where in their arguments the code stands. */
+const HELPERS = new Map([
+  ['invalid', { place: 1, kind: 'malformed' }],
+  ['malformedContent', { place: 0, kind: 'malformed' }],
+  ['refusedCertificate', { place: 0, kind: 'refused' }],
+]);
+
 function ofHelpers(node: ts.Node, file: string): UsedCode[] {
-  if (!ts.isCallExpression(node) || node.expression.getText() !== 'invalid') return [];
-  const [, codeNode] = node.arguments;
-  return codeNode === undefined ? [] : literalsIn(codeNode).map((code) => ({ code, kind: 'malformed', file }));
+  if (!ts.isCallExpression(node)) return [];
+  const helper = HELPERS.get(node.expression.getText());
+  const codeNode = helper === undefined ? undefined : node.arguments[helper.place];
+  if (helper === undefined || codeNode === undefined) return [];
+  return literalsIn(codeNode).map((code) => ({ code, kind: helper.kind, file }));
 }
 
 /** OF_HTTP of problem.filter.ts, FAILURES of vault-problem.ts */

@@ -41,7 +41,7 @@ export class SignatureMaker {
       return await this.authority.stamp(query, asker, id);
     } catch (error) {
       if (!(error instanceof TimestampRefusal)) throw error;
-      throw new Problem('unavailable', `timestamp.${error.failure}`, error.message, { cause: error });
+      throw new Problem('unavailable', 'timestamp.time-not-available', error.message, { cause: error });
     }
   }
 

@@ -104,25 +104,29 @@ function bare(timestamped: boolean): Envelope {
 /** `authenticode` takes the digest from the data that was extracted from the file; a digest beside it must be the same. */
 function digestOf({ format, digest, algorithm: given, content: encoded }: SigningOrder): Digest {
   if (format !== 'authenticode') {
-    if (encoded !== undefined) throw malformed('content.unexpected', 'is for the format authenticode alone');
+    if (encoded !== undefined) throw malformedContent('content.unexpected', 'is for the format authenticode alone');
     const algorithm = digestAlgorithm(given);
     return { algorithm, digest: digestBytes(digest ?? '', algorithm), content: null };
   }
-  if (encoded === undefined) throw malformed('content.missing', 'send what osslsigncode extract-data wrote, in base64');
+  if (encoded === undefined)
+    throw malformedContent('content.missing', 'send what osslsigncode extract-data wrote, in base64');
   const found = extracted(encoded);
   if (digest !== undefined && Buffer.from(digest, 'base64').compare(found.digest) !== 0)
-    throw malformed('content.other-digest', 'is of a file with another Authenticode hash than the digest beside it');
+    throw malformedContent(
+      'content.other-digest',
+      'is of a file with another Authenticode hash than the digest beside it',
+    );
   return found;
 }
 
 function extracted(encoded: string): Digest {
   const bytes = Buffer.from(encoded, 'base64');
-  if (bytes.toString('base64') !== encoded) throw malformed('content.unreadable', 'must be base64 with padding');
+  if (bytes.toString('base64') !== encoded) throw malformedContent('content.unreadable', 'must be base64 with padding');
   try {
     return readExtractedData(bytes);
   } catch (cause) {
     const reason = cause instanceof RangeError ? cause.message : 'cannot be read';
-    throw malformed('content.unreadable', `is not what osslsigncode extract-data writes: ${reason}`, cause);
+    throw malformedContent('content.unreadable', `is not what osslsigncode extract-data writes: ${reason}`, cause);
   }
 }
 
@@ -132,12 +136,16 @@ function assertUsable(
   certificate: Certificate | undefined,
   now: Date,
 ): asserts certificate is Certificate {
-  const refuse = (code: string, detail: string) => new Problem('conflict', `certificate.${code}`, detail);
   if (certificate === undefined)
-    throw refuse('none', `The format ${format} needs a certificate, and the key "${key.name}" has none yet.`);
+    throw new Problem(
+      'conflict',
+      'certificate.none',
+      `The format ${format} needs a certificate, and the key "${key.name}" has none yet.`,
+    );
   if (now >= certificate.notAfter)
-    throw refuse(
-      'expired',
+    throw new Problem(
+      'conflict',
+      'certificate.expired',
       `The certificate of the key "${key.name}" expired at ${certificate.notAfter.toISOString()}.`,
     );
   const { purposes } = certificate;
@@ -146,10 +154,14 @@ function assertUsable(
     purposes.length > 0 &&
     !purposes.some((one) => ['code-signing', 'any'].includes(one))
   )
-    throw refuse('purpose', `The certificate of the key "${key.name}" does not allow code signing.`);
+    throw new Problem(
+      'conflict',
+      'certificate.purpose',
+      `The certificate of the key "${key.name}" does not allow code signing.`,
+    );
 }
 
-function malformed(code: string, detail: string, cause?: unknown): Problem {
+function malformedContent(code: string, detail: string, cause?: unknown): Problem {
   const errors = [{ pointer: '/content', detail }];
   return new Problem('malformed', code, `/content: ${detail}.`, { errors, cause });
 }
