@@ -15,6 +15,7 @@ const PEERS = {
   openssl: 'that openssl verifies our signatures',
   osslsigncode: 'that osslsigncode attaches and verifies our Authenticode signatures',
   msi: 'that Authenticode works for .msi files',
+  faketime: 'that a skewed clock gives no timestamps',
   jdk: 'that jarsigner verifies our signature blocks',
   cc: 'behaviour under a failing HSM (the PKCS#11 shim has to be compiled)',
 };

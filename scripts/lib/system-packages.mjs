@@ -17,6 +17,7 @@ export const NEEDS = {
   cc: command('gcc', 'gcc libc6-dev', 'gcc'),
   osslsigncode: command('osslsigncode'),
   msi: command('msibuild', 'msitools', 'msitools'),
+  faketime: command('faketime', 'faketime', 'libfaketime'),
   jdk: command('jarsigner', 'default-jdk-headless', 'openjdk'),
 };
 

@@ -30,18 +30,27 @@ import { SigningProcessor } from './requests/signing.processor.js';
 import { SIGNING_QUEUE } from './requests/signing.queue.js';
 import { SigningSchedule } from './requests/signing.schedule.js';
 import { SigningService } from './requests/signing.service.js';
+import { ClockGuard } from './timestamping/clock-guard.js';
+import { TimestampAuthority } from './timestamping/timestamp-authority.js';
+import { TimestampDesk } from './timestamping/timestamp-desk.js';
+import { TimestampKeys } from './timestamping/timestamp-keys.js';
+import { TimestampLedger } from './timestamping/timestamp-ledger.js';
+import { Timestamp } from './timestamping/timestamp.entity.js';
+import { TimestampingController } from './timestamping/timestamping.controller.js';
+import { TimestampingHttp } from './timestamping/timestamping.http.js';
 
 @Module({
   imports: [
     HsmModule,
     QueueModule,
     BullModule.registerQueue({ name: SIGNING_QUEUE }),
-    TypeOrmModule.forFeature([Certificate, SigningEnvelope, SigningKey, SigningKeyVersion, SigningRequest]),
+    TypeOrmModule.forFeature([Certificate, SigningEnvelope, SigningKey, SigningKeyVersion, SigningRequest, Timestamp]),
   ],
-  controllers: [CertificatesController, SigningController, SigningKeysController],
+  controllers: [CertificatesController, SigningController, SigningKeysController, TimestampingController],
   providers: [
     CertificatesReader,
     CertificatesService,
+    ClockGuard,
     CertificationRequestsService,
     SettledRequests,
     SignatureMaker,
@@ -56,8 +65,21 @@ import { SigningService } from './requests/signing.service.js';
     SigningRelay,
     SigningRequestsReader,
     SigningService,
+    TimestampAuthority,
+    TimestampDesk,
+    TimestampKeys,
+    TimestampLedger,
+    TimestampingHttp,
   ],
-  exports: [SigningExecutor, SigningClaims, SigningKeyReader, SigningKeysService, SigningService, BullModule],
+  exports: [
+    TimestampLedger,
+    SigningExecutor,
+    SigningClaims,
+    SigningKeyReader,
+    SigningKeysService,
+    SigningService,
+    BullModule,
+  ],
 })
 export class SigningModule {}
 

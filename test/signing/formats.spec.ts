@@ -1,10 +1,9 @@
-import { createVerify } from 'node:crypto';
+import { createPublicKey, createVerify } from 'node:crypto';
 import { join } from 'node:path';
 import { flattenedVerify, importSPKI } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { bundleFromJSON } from '@sigstore/bundle';
 import { toSignedEntity, toTrustMaterial, Verifier } from '@sigstore/verify';
-import { createPublicKey } from 'node:crypto';
 import { ask, Authority, type Verdict } from '../support/authority.js';
 import { certifiedKey } from '../support/certified-keys.js';
 import { assertProblem } from '../support/refused-calls.js';
@@ -190,12 +189,12 @@ describe('sigstore-bundle', () => {
     const { signature } = await signed({ digest: digestOf(CONTENT), format: 'sigstore-bundle', key: `of-${type}` });
     const bundle = Buffer.from(signature, 'base64').toString();
     verify(bundle, CONTENT, keyOf(type));
-    expect(() => verify(bundle, flipped(CONTENT), keyOf(type))).toThrow(Error);
+    expect(() => verify(bundle, flipped(CONTENT), keyOf(type))).toThrow(/verif|digest/);
     const forged = JSON.parse(bundle);
     forged.messageSignature.signature = flipped(Buffer.from(forged.messageSignature.signature, 'base64')).toString(
       'base64',
     );
-    expect(() => verify(JSON.stringify(forged), CONTENT, keyOf(type))).toThrow(Error);
+    expect(() => verify(JSON.stringify(forged), CONTENT, keyOf(type))).toThrow(/verif|signature/);
   });
 });
 

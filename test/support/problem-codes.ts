@@ -14,6 +14,10 @@ export interface UsedCode {
 /** Codes that a call site takes from elsewhere: `file kind`. Whatever they pass on is found where it is made. */
 const PASSED_ON = [
   'src/platform/http/problem.filter.ts malformed', // OF_HTTP
+  'src/signing/requests/signing-order.ts malformed', // invalid()
+  'src/signing/formats/format-writers.ts malformed', // invalid()
+  'src/signing/requests/signing-intake.ts malformed', // malformedContent()
+  'src/signing/certificates/certificate-chain.ts refused', // refusedCertificate()
   'src/signing/requests/signing.service.ts refused', // the failure of the request
   'src/hsm/vault-problem.ts kind', // FAILURES
 ];
@@ -27,7 +31,7 @@ export function codesInSource(): UsedCode[] {
 function codesIn(file: string, text: string): UsedCode[] {
   const found: UsedCode[] = [];
   const visit = (node: ts.Node): void => {
-    found.push(...ofProblem(node, file), ...ofTables(node, file));
+    found.push(...ofProblem(node, file), ...ofHelpers(node, file), ...ofTables(node, file));
     ts.forEachChild(node, visit);
   };
   visit(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true));
@@ -43,36 +47,25 @@ function ofProblem(node: ts.Node, file: string): UsedCode[] {
   const [kindNode, codeNode] = node.arguments ?? [];
   if (kindNode === undefined || codeNode === undefined) return [];
   const kind = ts.isStringLiteral(kindNode) ? kindNode.text : kindNode.getText();
-  const codes = codesOf(codeNode);
+  const codes = literalsIn(codeNode);
   if (codes.length === 0 && !PASSED_ON.includes(`${file} ${kind}`))
     throw new Error(`${file}: the code ${codeNode.getText()} cannot be read from the source`);
   return codes.map((code) => ({ code, kind, file }));
 }
 
-/** A literal, a choice between literals, a parameter of a helper, or a template around one. */
-function codesOf(node: ts.Node): string[] {
-  if (ts.isIdentifier(node)) return passedFor(node);
-  if (!ts.isTemplateExpression(node)) return literalsIn(node);
-  const [span] = node.templateSpans;
-  return span === undefined
-    ? []
-    : passedFor(span.expression).map((part) => `${node.head.text}${part}${span.literal.text}`);
-}
+/** Functions that make a Problem of one kind: where in their arguments the code stands. */
+const HELPERS = new Map([
+  ['invalid', { place: 1, kind: 'malformed' }],
+  ['malformedContent', { place: 0, kind: 'malformed' }],
+  ['refusedCertificate', { place: 0, kind: 'refused' }],
+]);
 
-/** What the callers of the function around `parameter` pass for it: codes that a helper puts into its Problem. */
-function passedFor(parameter: ts.Node): string[] {
-  const helper = ts.findAncestor(parameter, ts.isFunctionDeclaration);
-  const index = helper?.parameters.findIndex((one) => one.name.getText() === parameter.getText()) ?? -1;
-  const name = helper?.name?.text;
-  if (name === undefined || index < 0) return [];
-  const found: string[] = [];
-  const visit = (node: ts.Node): void => {
-    if (ts.isCallExpression(node) && node.expression.getText() === name && node.arguments[index] !== undefined)
-      found.push(...literalsIn(node.arguments[index]));
-    ts.forEachChild(node, visit);
-  };
-  visit(parameter.getSourceFile());
-  return found.filter((text) => text !== '');
+function ofHelpers(node: ts.Node, file: string): UsedCode[] {
+  if (!ts.isCallExpression(node)) return [];
+  const helper = HELPERS.get(node.expression.getText());
+  const codeNode = helper === undefined ? undefined : node.arguments[helper.place];
+  if (helper === undefined || codeNode === undefined) return [];
+  return literalsIn(codeNode).map((code) => ({ code, kind: helper.kind, file }));
 }
 
 /** OF_HTTP of problem.filter.ts, FAILURES of vault-problem.ts */

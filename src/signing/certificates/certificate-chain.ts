@@ -8,15 +8,17 @@ const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 /** The certificates in a PEM text, in any order. Problem `certificate.unreadable`. */
 export function readCertificates(pem: string): X509Certificate[] {
   const blocks = pem.match(PEM) ?? [];
-  if (blocks.length === 0) throw refusal('unreadable', 'it holds no PEM block of the type CERTIFICATE');
-  if (blocks.length > MOST_CERTIFICATES) throw refusal('unreadable', `it holds more than ${MOST_CERTIFICATES}`);
+  if (blocks.length === 0)
+    throw refusedCertificate('certificate.unreadable', 'it holds no PEM block of the type CERTIFICATE');
+  if (blocks.length > MOST_CERTIFICATES)
+    throw refusedCertificate('certificate.unreadable', `it holds more than ${MOST_CERTIFICATES}`);
   return blocks.map((block, index) => {
     try {
       const certificate = new X509Certificate(block);
       factsOf(certificate);
       return certificate;
     } catch (cause) {
-      throw refusal('unreadable', `number ${index + 1} is not a certificate (RFC 5280)`, cause);
+      throw refusedCertificate('certificate.unreadable', `number ${index + 1} is not a certificate (RFC 5280)`, cause);
     }
   });
 }
@@ -38,9 +40,13 @@ export function pathFrom(leaf: X509Certificate, others: readonly X509Certificate
     last = issuer;
   }
   if (path.length === 1 && !isSelfSigned(leaf))
-    throw refusal('incomplete', `the certificate of its issuer is missing: ${nameOf(leaf.issuer)}`);
+    throw refusedCertificate(
+      'certificate.incomplete',
+      `the certificate of its issuer is missing: ${nameOf(leaf.issuer)}`,
+    );
   const [stray] = rest;
-  if (stray !== undefined) throw refusal('stray', `it does not belong to the path: ${nameOf(stray.subject)}`);
+  if (stray !== undefined)
+    throw refusedCertificate('certificate.stray', `it does not belong to the path: ${nameOf(stray.subject)}`);
   for (const certificate of path) assertInDate(certificate, now);
   return path;
 }
@@ -52,7 +58,10 @@ export function leafOf(certificates: readonly X509Certificate[]): X509Certificat
   );
   const [leaf] = leaves;
   if (leaf === undefined || leaves.length > 1)
-    throw refusal('stray', 'the certificates do not form one path from a certificate to its issuers');
+    throw refusedCertificate(
+      'certificate.stray',
+      'the certificates do not form one path from a certificate to its issuers',
+    );
   return leaf;
 }
 
@@ -72,25 +81,28 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): bool
 function assertAuthority(issuer: X509Certificate, authoritiesBelow: number): void {
   const { isAuthority, keyUsage, pathLength } = factsOf(issuer);
   if (!isAuthority || keyUsage?.signsCertificates === false)
-    throw refusal('path', `it may not issue certificates: ${nameOf(issuer.subject)}`);
+    throw refusedCertificate('certificate.path', `it may not issue certificates: ${nameOf(issuer.subject)}`);
   if (pathLength !== undefined && authoritiesBelow > pathLength)
-    throw refusal('path', `more authorities stand below it than it allows: ${nameOf(issuer.subject)}`);
+    throw refusedCertificate(
+      'certificate.path',
+      `more authorities stand below it than it allows: ${nameOf(issuer.subject)}`,
+    );
 }
 
 function assertInDate(certificate: X509Certificate, now: Date): void {
   if (new Date(certificate.validTo) <= now)
-    throw refusal(
-      'expired',
+    throw refusedCertificate(
+      'certificate.expired',
       `it expired at ${new Date(certificate.validTo).toISOString()}: ${nameOf(certificate.subject)}`,
     );
   if (new Date(certificate.validFrom) > now)
-    throw refusal(
-      'not-yet-valid',
+    throw refusedCertificate(
+      'certificate.not-yet-valid',
       `it is valid from ${new Date(certificate.validFrom).toISOString()}: ${nameOf(certificate.subject)}`,
     );
 }
 
-export function refusal(code: string, detail: string, cause?: unknown): Problem {
+export function refusedCertificate(code: string, detail: string, cause?: unknown): Problem {
   const errors = [{ pointer: '/chain', detail }];
-  return new Problem('refused', `certificate.${code}`, `The certificate is refused: ${detail}.`, { errors, cause });
+  return new Problem('refused', code, `The certificate is refused: ${detail}.`, { errors, cause });
 }

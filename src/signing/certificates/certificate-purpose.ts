@@ -1,5 +1,5 @@
 import type { KeyPurpose } from '../keys/signing-key-purpose.js';
-import { refusal } from './certificate-chain.js';
+import { refusedCertificate } from './certificate-chain.js';
 import type { CertificateFacts } from './certificate-facts.js';
 
 const SIGNING = ['code-signing', 'email-protection', 'document-signing', 'any'];
@@ -7,7 +7,7 @@ const SIGNING = ['code-signing', 'email-protection', 'document-signing', 'any'];
 /** What a certificate must allow for the key to be of use to anyone who verifies. Problem `certificate.purpose`. */
 export function assertFits(purpose: KeyPurpose, facts: CertificateFacts): void {
   const fault = FAULTS[purpose](facts);
-  if (fault !== undefined) throw refusal('purpose', fault);
+  if (fault !== undefined) throw refusedCertificate('certificate.purpose', fault);
 }
 
 const FAULTS: Record<KeyPurpose, (facts: CertificateFacts) => string | undefined> = {

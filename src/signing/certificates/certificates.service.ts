@@ -10,7 +10,7 @@ import { Clock } from '../../platform/time/clock.js';
 import { activateVersion } from '../keys/signing-key-life.service.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { Certificate } from './certificate.entity.js';
-import { leafOf, nameOf, pathFrom, readCertificates, refusal } from './certificate-chain.js';
+import { leafOf, nameOf, pathFrom, readCertificates, refusedCertificate } from './certificate-chain.js';
 import { factsOf } from './certificate-facts.js';
 import { assertFits } from './certificate-purpose.js';
 
@@ -56,7 +56,7 @@ export class CertificatesService {
       const leaf = certificates.find((one) => publicKey?.equals(one.publicKey.export({ type: 'spki', format: 'der' })));
       if (leaf !== undefined) return { leaf, key: await this.keys.version(keyId, version) };
     }
-    throw refusal('other-key', 'none of the certificates is of a version of this key');
+    throw refusedCertificate('certificate.other-key', 'none of the certificates is of a version of this key');
   }
 
   private async store(caller: Caller, path: X509Certificate[], key?: ActiveKey): Promise<Certificate> {

@@ -26,6 +26,7 @@ export const tagged = (number: number, ...contents: Buffer[]): Buffer => element
 export const taggedPrimitive = (number: number, contents: Buffer): Buffer => element(0x80 | number, contents);
 
 export const octetString = (contents: Buffer): Buffer => element(TAGS.octetString, contents);
+export const utf8String = (text: string): Buffer => element(0x0c, Buffer.from(text));
 export const bitString = (contents: Buffer): Buffer => element(TAGS.bitString, Buffer.from([0]), contents);
 export const nullValue = Buffer.from([TAGS.null, 0]);
 
@@ -40,11 +41,16 @@ export function integer(value: Buffer | number): Buffer {
     : element(TAGS.integer, magnitude);
 }
 
+const oids = new Map<string, Buffer>();
+
 /** OBJECT IDENTIFIER in dotted form. */
 export function oid(dotted: string): Buffer {
-  const [first = 0, second = 0, ...rest] = dotted.split('.').map(Number);
-  const octets = [first * 40 + second, ...rest].flatMap((arc) => base128(arc));
-  return element(TAGS.oid, Buffer.from(octets));
+  const known = oids.get(dotted);
+  if (known !== undefined) return known;
+  const [first = 0n, second = 0n, ...rest] = dotted.split('.').map(BigInt);
+  const made = element(TAGS.oid, Buffer.from([first * 40n + second, ...rest].flatMap(base128)));
+  if (oids.size < 1000) oids.set(dotted, made);
+  return made;
 }
 
 /** UTCTime until 2049, GeneralizedTime from then on (RFC 5652 section 11.3, RFC 5280 section 4.1.2.5). */
@@ -108,8 +114,9 @@ function numberBytes(value: number): Buffer {
   return Buffer.from(octets.length === 0 ? [0] : octets);
 }
 
-function base128(arc: number): number[] {
-  const octets = [arc % 128];
-  for (let rest = Math.floor(arc / 128); rest > 0; rest = Math.floor(rest / 128)) octets.unshift((rest % 128) | 0x80);
+/** Arcs under 2.25 have 128 bits. */
+function base128(arc: bigint): number[] {
+  const octets = [Number(arc % 128n)];
+  for (let rest = arc / 128n; rest > 0n; rest /= 128n) octets.unshift(Number(rest % 128n) | 0x80);
   return octets;
 }

@@ -12,6 +12,7 @@ import { readExtractedData } from '../formats/authenticode.format.js';
 import { digestOfFormat, FORMAT_WRITERS, schemeOfFormat, type WrappedFormat } from '../formats/format-writers.js';
 import { keyNameOf } from '../formats/signature-format.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
+import { TimestampKeys } from '../timestamping/timestamp-keys.js';
 import type { Acceptance } from './signing-outcome.js';
 import { digestAlgorithm, digestBytes, schemeFor, type SigningOrder } from './signing-order.js';
 
@@ -31,11 +32,14 @@ export class SigningIntake {
     private readonly certificates: CertificatesReader,
     private readonly idempotency: IdempotencyKeys,
     private readonly clock: Clock,
+    private readonly timestamps: TimestampKeys,
   ) {}
 
   async acceptanceOf(caller: Caller, order: SigningOrder): Promise<Acceptance> {
     const read = digestOf(order);
     const key = await this.keys.active(order.key);
+    // Without an authority the request could never end well, so it is not accepted.
+    if (order.timestamp) await this.timestamps.current();
     const id = newId();
     const { idempotencyKey, background, ...body } = order;
     const wrapping = order.format === 'raw' ? undefined : await this.wrap(order.format, order, read, key);
@@ -100,25 +104,29 @@ function bare(timestamped: boolean): Envelope {
 /** `authenticode` takes the digest from the data that was extracted from the file; a digest beside it must be the same. */
 function digestOf({ format, digest, algorithm: given, content: encoded }: SigningOrder): Digest {
   if (format !== 'authenticode') {
-    if (encoded !== undefined) throw malformed('content.unexpected', 'is for the format authenticode alone');
+    if (encoded !== undefined) throw malformedContent('content.unexpected', 'is for the format authenticode alone');
     const algorithm = digestAlgorithm(given);
     return { algorithm, digest: digestBytes(digest ?? '', algorithm), content: null };
   }
-  if (encoded === undefined) throw malformed('content.missing', 'send what osslsigncode extract-data wrote, in base64');
+  if (encoded === undefined)
+    throw malformedContent('content.missing', 'send what osslsigncode extract-data wrote, in base64');
   const found = extracted(encoded);
   if (digest !== undefined && Buffer.from(digest, 'base64').compare(found.digest) !== 0)
-    throw malformed('content.other-digest', 'is of a file with another Authenticode hash than the digest beside it');
+    throw malformedContent(
+      'content.other-digest',
+      'is of a file with another Authenticode hash than the digest beside it',
+    );
   return found;
 }
 
 function extracted(encoded: string): Digest {
   const bytes = Buffer.from(encoded, 'base64');
-  if (bytes.toString('base64') !== encoded) throw malformed('content.unreadable', 'must be base64 with padding');
+  if (bytes.toString('base64') !== encoded) throw malformedContent('content.unreadable', 'must be base64 with padding');
   try {
     return readExtractedData(bytes);
   } catch (cause) {
     const reason = cause instanceof RangeError ? cause.message : 'cannot be read';
-    throw malformed('content.unreadable', `is not what osslsigncode extract-data writes: ${reason}`, cause);
+    throw malformedContent('content.unreadable', `is not what osslsigncode extract-data writes: ${reason}`, cause);
   }
 }
 
@@ -153,7 +161,7 @@ function assertUsable(
     );
 }
 
-function malformed(code: string, detail: string, cause?: unknown): Problem {
+function malformedContent(code: string, detail: string, cause?: unknown): Problem {
   const errors = [{ pointer: '/content', detail }];
   return new Problem('malformed', code, `/content: ${detail}.`, { errors, cause });
 }

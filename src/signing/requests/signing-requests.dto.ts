@@ -72,6 +72,11 @@ export class SignDigestBody {
   @Length(1, 48_000)
   content?: string;
 
+  /** true: a timestamp (RFC 3161) over the signature, in the container where the format has a place for it, and beside it. */
+  @IsOptional()
+  @IsBoolean()
+  timestamp?: boolean = false;
+
   /** Your own name for the request, echoed in every answer. @example build-4711 */
   @IsOptional()
   @IsString()
@@ -86,7 +91,7 @@ export class SignDigestBody {
       scheme: this.scheme,
       format: this.format ?? 'raw',
       content: this.content,
-      timestamp: false,
+      timestamp: this.timestamp ?? false,
       metadata: this.metadata ?? {},
       reference: this.reference ?? null,
       background: this.async ?? false,
@@ -135,6 +140,8 @@ export class SigningRequestView {
   status: SigningStatus;
   /** Base64 of the signature, or of the file that holds it (cms, authenticode: DER; jws: compact; sigstore-bundle: JSON); present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
   signature?: string;
+  /** Base64 of the TimeStampToken, DER; present when one was asked for, and absent in lists. */
+  timestamp?: string;
   @ApiProperty({ enum: Object.keys(DIGEST_BYTES) })
   algorithm: string;
   @ApiProperty({ enum: SCHEMES })
@@ -161,6 +168,7 @@ export class SigningRequestView {
       requestId,
       status,
       signature: request.signature?.toString('base64'),
+      timestamp: request.timestampToken?.toString('base64'),
       algorithm,
       scheme,
       format,

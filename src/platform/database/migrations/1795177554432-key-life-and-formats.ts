@@ -46,14 +46,8 @@ export class KeyLifeAndFormats1795177554432 implements MigrationInterface {
         `);
     await queryRunner.query(`
             ALTER TABLE "signing_key"
-            ADD "purpose" text NOT NULL DEFAULT 'signing'
-        `);
-    await queryRunner.query(`
-            ALTER TABLE "signing_key"
-            ADD "not_before" TIMESTAMP WITH TIME ZONE
-        `);
-    await queryRunner.query(`
-            ALTER TABLE "signing_key"
+            ADD "purpose" text NOT NULL DEFAULT 'signing',
+            ADD "not_before" TIMESTAMP WITH TIME ZONE,
             ADD "not_after" TIMESTAMP WITH TIME ZONE
         `);
     await queryRunner.query(`
