@@ -10,6 +10,8 @@ export const SCOPES = {
   'sign:read': 'View signing requests',
   'signing-keys:read': 'List and view signing keys',
   'signing-keys:write': 'Generate signing keys',
+  'inventory:read': 'View cryptographic assets, their risk and relationships',
+  'inventory:write': 'Bring assets into the inventory; change its rules',
   'settings:read': 'View settings and API keys',
   'settings:write': 'Change settings; create and revoke API keys',
   'audit:read': 'Read the audit log',
@@ -22,7 +24,7 @@ export const SCOPE_NAMES = Object.keys(SCOPES) as Scope[];
 
 /** Roles are named sets of scopes. */
 export const ROLES = {
-  viewer: ['hosts:read', 'keys:read', 'sign:read', 'signing-keys:read'],
+  viewer: ['hosts:read', 'keys:read', 'sign:read', 'signing-keys:read', 'inventory:read'],
   operator: [
     'hosts:read',
     'hosts:write',
@@ -32,10 +34,21 @@ export const ROLES = {
     'sign:digest',
     'sign:read',
     'signing-keys:read',
+    'inventory:read',
+    'inventory:write',
     'system:read',
   ],
   approver: ['sign:read', 'signing-keys:read'],
-  auditor: ['sign:read', 'signing-keys:read', 'settings:read', 'audit:read', 'system:read', 'hosts:read', 'keys:read'],
+  auditor: [
+    'sign:read',
+    'signing-keys:read',
+    'inventory:read',
+    'settings:read',
+    'audit:read',
+    'system:read',
+    'hosts:read',
+    'keys:read',
+  ],
   admin: ['admin:*'],
 } as const satisfies Record<string, readonly Scope[]>;
 
