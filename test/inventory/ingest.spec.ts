@@ -30,7 +30,7 @@ function assertExplained(status: number, body: Answer['body']): void {
     status === 422
       ? typeof body.errors[0].pointer === 'string' && /\w/.test(body.errors[0].detail)
       : body.received === body.created + body.updated + body.unchanged + body.rejected.length;
-  expect(explained, JSON.stringify(body).slice(0, 500)).toBe(true);
+  expect(explained ? 'explained' : body).toBe('explained');
 }
 
 async function stored(): Promise<unknown> {

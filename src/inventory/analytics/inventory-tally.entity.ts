@@ -6,7 +6,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
  */
 @Entity('inventory_tally')
 export class InventoryTally {
-  /** kind, family, size, state, deadline or expiry. */
+  /** kind, state, quantum, family, size, deadline or expiry. */
   @PrimaryColumn('text')
   dimension: string;
 

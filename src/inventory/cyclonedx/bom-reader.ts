@@ -148,7 +148,7 @@ function connected(all: CdxComponent[], { dependencies = [], specVersion }: Bom,
   const wanted = leadingToCryptography(drafts, graph);
   const assets: DraftAsset[] = [];
   for (const { component, ref } of drafts)
-    if (wanted.has(ref)) assets.push(assetOf(specVersion === '1.7' ? asVersion16(component) : component, ref));
+    if (wanted.has(ref)) assets.push(assetOf(isWithin16(specVersion) ? component : asVersion16(component), ref));
   const inner = assets.flatMap((asset) => linksOf(asset));
   const good = [...links, ...inner].filter(({ from, to }) => wanted.has(from) && wanted.has(to));
   warnOfDangling([...links, ...inner], seen, warnings);
@@ -167,6 +167,10 @@ function leadingToCryptography(
     for (const { from } of graph.get(ref) ?? []) stack.push(from);
   }
   return wanted;
+}
+
+function isWithin16(specVersion: string): boolean {
+  return specVersion === '1.4' || specVersion === '1.5' || specVersion === '1.6';
 }
 
 function isCryptographic(component: CdxComponent): boolean {

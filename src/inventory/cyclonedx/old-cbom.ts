@@ -42,7 +42,7 @@ export function oldCbomAsVersion16(document: Members): Members {
   const serialNumber =
     typeof document['serialNumber'] === 'string' ? document['serialNumber'].toLowerCase() : undefined;
   const version = Number.isInteger(document['version']) ? document['version'] : undefined;
-  return { specVersion: '1.6', serialNumber, version, metadata, components, dependencies };
+  return { specVersion: OLD, serialNumber, version, metadata, components, dependencies };
 }
 
 function listOf(document: Members, name: string): unknown[] {

@@ -44,8 +44,8 @@ async function createAssets(tx: EntityManager): Promise<number> {
 /** A document that says less than is known (an algorithm that it does not name) takes nothing back. */
 async function updateAssets(tx: EntityManager): Promise<number> {
   await tx.query(
-    `INSERT INTO stage_changed (id, kind, family, bits, level, state, deadline, not_after)
-     SELECT a.id, a.kind, a.family, a.bits, a.level, a.state, a.deadline, a.not_after FROM asset a JOIN stage_asset s ON s.id = a.id
+    `INSERT INTO stage_changed (id, kind, quantum, family, bits, level, state, deadline, not_after)
+     SELECT a.id, a.kind, a.quantum, a.family, a.bits, a.level, a.state, a.deadline, a.not_after FROM asset a JOIN stage_asset s ON s.id = a.id
      WHERE a.content <> s.content AND NOT (s.quantum = 'unknown' AND a.quantum <> 'unknown')
      ORDER BY a.id FOR UPDATE OF a`,
   );
@@ -111,8 +111,8 @@ async function mergeRelationships(tx: EntityManager, sourceId: string, whole: bo
 /** The state follows from the occurrences: one that is not missed makes the asset active. */
 async function updateStates(tx: EntityManager): Promise<void> {
   await tx.query(
-    `INSERT INTO stage_changed (id, kind, family, bits, level, state, deadline, not_after)
-     SELECT a.id, a.kind, a.family, a.bits, a.level, a.state, a.deadline, a.not_after FROM asset a JOIN stage_touched t ON t.id = a.id
+    `INSERT INTO stage_changed (id, kind, quantum, family, bits, level, state, deadline, not_after)
+     SELECT a.id, a.kind, a.quantum, a.family, a.bits, a.level, a.state, a.deadline, a.not_after FROM asset a JOIN stage_touched t ON t.id = a.id
      ORDER BY a.id FOR UPDATE OF a ON CONFLICT DO NOTHING`,
   );
   await tx.query(
@@ -128,8 +128,8 @@ async function updateStates(tx: EntityManager): Promise<void> {
 async function tally(tx: EntityManager): Promise<void> {
   const facts = (row: string) => `
     coalesce(${row}.level, -1) AS level,
-    ARRAY['kind', 'state', 'family', 'size', 'deadline', 'expiry'] AS dimension,
-    ARRAY[${row}.kind, ${row}.state, coalesce(${row}.family, ''), ${row}.family || ' ' || ${row}.bits,
+    ARRAY['kind', 'state', 'quantum', 'family', 'size', 'deadline', 'expiry'] AS dimension,
+    ARRAY[${row}.kind, ${row}.state, ${row}.quantum, coalesce(${row}.family, ''), ${row}.family || ' ' || ${row}.bits,
           ${row}.deadline::text, to_char(${row}.not_after AT TIME ZONE 'UTC', 'YYYY-MM-DD')] AS value`;
   await tx.query(
     `INSERT INTO inventory_tally AS t (dimension, value, level, slot, count)

@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
+import { stopQueryTimer } from '../cyclonedx/copy-stream.js';
 import type { InventoryRows } from './asset-rows.js';
 import { copyLine } from './copy-text.js';
 
@@ -23,7 +24,7 @@ export const STAGING = `
   CREATE TEMP TABLE IF NOT EXISTS stage_verdict (id uuid, subject jsonb, verdict jsonb) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_created (id uuid PRIMARY KEY) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_changed (
-    id uuid PRIMARY KEY, kind text, family text, bits int, level smallint, state text, deadline date, not_after timestamptz
+    id uuid PRIMARY KEY, kind text, quantum text, family text, bits int, level smallint, state text, deadline date, not_after timestamptz
   ) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_touched (id uuid PRIMARY KEY) ON COMMIT DELETE ROWS;`;
 
@@ -84,6 +85,7 @@ async function copy<Row>(
   }
   stream.end(lines.join(''));
   await done;
+  stopQueryTimer(stream);
   // Of a temporary table that was not analyzed the planner assumes that it is small.
   if (rows.length > MANY) await client.query(`ANALYZE ${table}`);
 }
