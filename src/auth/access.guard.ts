@@ -21,7 +21,7 @@ export class AccessGuard implements CanActivate {
       throw new Error(`${context.getClass().name}.${context.getHandler().name} declares no access`);
     if (access.kind === 'public') return true;
     const request = context.switchToHttp().getRequest<CalledRequest>();
-    request.caller = await this.credentials.callerOf(request.headers.authorization, originOf(request));
+    request.caller = await this.credentials.callerOf(authorizationOf(request), originOf(request));
     assertMay(request.caller, access);
     return true;
   }
@@ -32,4 +32,10 @@ function assertMay(caller: Caller, access: Access): void {
   throw new Problem('forbidden', 'insufficient_scope', `This needs the scope ${access.scope}.`, {
     scope: access.scope,
   });
+}
+
+/** Sensors know X-API-Key; to everything behind this line it is the bearer credential that it stands for. */
+function authorizationOf({ headers }: CalledRequest): string | undefined {
+  const key = headers['x-api-key'];
+  return headers.authorization ?? (typeof key === 'string' && key.startsWith('sw_') ? `Bearer ${key}` : undefined);
 }

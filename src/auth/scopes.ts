@@ -11,6 +11,8 @@ export const SCOPES = {
   'timestamps:issue': 'Have timestamps issued (RFC 3161)',
   'signing-keys:read': 'List and view signing keys',
   'signing-keys:write': 'Generate signing keys',
+  'inventory:read': 'View cryptographic assets, their risk and relationships',
+  'inventory:write': 'Bring assets into the inventory; change its rules',
   'settings:read': 'View settings and API keys',
   'settings:write': 'Change settings; create and revoke API keys',
   'audit:read': 'Read the audit log',
@@ -23,7 +25,7 @@ export const SCOPE_NAMES = Object.keys(SCOPES) as Scope[];
 
 /** Roles are named sets of scopes. */
 export const ROLES = {
-  viewer: ['hosts:read', 'keys:read', 'sign:read', 'signing-keys:read'],
+  viewer: ['hosts:read', 'keys:read', 'sign:read', 'signing-keys:read', 'inventory:read'],
   operator: [
     'hosts:read',
     'hosts:write',
@@ -34,10 +36,21 @@ export const ROLES = {
     'sign:read',
     'timestamps:issue',
     'signing-keys:read',
+    'inventory:read',
+    'inventory:write',
     'system:read',
   ],
   approver: ['sign:read', 'signing-keys:read'],
-  auditor: ['sign:read', 'signing-keys:read', 'settings:read', 'audit:read', 'system:read', 'hosts:read', 'keys:read'],
+  auditor: [
+    'sign:read',
+    'signing-keys:read',
+    'inventory:read',
+    'settings:read',
+    'audit:read',
+    'system:read',
+    'hosts:read',
+    'keys:read',
+  ],
   admin: ['admin:*'],
 } as const satisfies Record<string, readonly Scope[]>;
 

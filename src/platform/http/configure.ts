@@ -9,6 +9,7 @@ import { NextLinkInterceptor } from './next-link.interceptor.js';
 import { Closing } from './closing.js';
 import { parseJsonBody } from './json-body.js';
 import { ProblemFilter } from './problem.filter.js';
+import { rawBodyOf, readRawBodies } from './raw-body.js';
 import { refuseAddress, refuseConnection } from './unreadable-requests.js';
 import { UnknownQueryGuard } from './unknown-query.guard.js';
 import { validationPipe } from './validation.js';
@@ -54,15 +55,19 @@ function requestId(request: { headers: IncomingMessage['headers'] }): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
+/** Media types beside application/json, for the routes that ask for them. */
+const RAW_TYPES = ['application/vnd.cyclonedx+json', 'application/sarif+json', 'application/x-ndjson'];
+
 function readBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
   server.addHook('onRequest', (request, _reply, done) => {
     const coding = request.headers['content-encoding'];
     done(coding === undefined || coding === 'identity' ? undefined : new UnsupportedMediaTypeException());
   });
-  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (_request, body: Buffer, done) => {
+  readRawBodies(server, RAW_TYPES);
+  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     try {
-      done(null, parseJsonBody(body));
+      done(null, rawBodyOf(request, body) ?? parseJsonBody(body));
     } catch (error) {
       done(error as Error);
     }
