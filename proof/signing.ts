@@ -2,9 +2,10 @@ import { parseArgs } from 'node:util';
 import { type ControlName, CONTROLS } from './signing/controls.js';
 import { type Options, proveSigning } from './signing/prove.js';
 import { reportText } from './signing/report.js';
+import { FAULT_KINDS, type FaultKind } from './signing/schedule.js';
 
 /**
- * npm run proof -- signing [--seed N] [--seconds N] [--rate N] [--faults N] [--control NAME] [--logs DIR]
+ * npm run proof -- signing [--seed N] [--seconds N] [--rate N] [--faults N] [--kinds A,B] [--control NAME] [--logs DIR]
  * Ends with 0 when every invariant holds; with --control, when the invariants caught what was broken.
  */
 const { values } = parseArgs({
@@ -14,6 +15,7 @@ const { values } = parseArgs({
     rate: { type: 'string', default: '30' },
     faults: { type: 'string' },
     'deadline-ms': { type: 'string', default: '5000' },
+    kinds: { type: 'string' },
     control: { type: 'string' },
     logs: { type: 'string' },
   },
@@ -37,6 +39,7 @@ function optionsFrom(): Options {
     faults: whole('faults', values.faults ?? (short ? '6' : '66')),
     deadlineMs: whole('deadline-ms', values['deadline-ms']),
     control: control as ControlName | undefined,
+    kinds: values.kinds?.split(',').map(kindNamed),
     logs: values.logs,
     say: (line) => process.stdout.write(`${line}\n`),
   };
@@ -46,4 +49,10 @@ function whole(name: string, text: string): number {
   const value = Number(text);
   if (!Number.isInteger(value) || value < 0) throw new Error(`--${name} must be a whole number, not "${text}"`);
   return value;
+}
+
+function kindNamed(name: string): FaultKind {
+  const kind = FAULT_KINDS.find((known) => known === name);
+  if (kind === undefined) throw new Error(`there is no fault "${name}"; one of ${FAULT_KINDS.join(', ')}`);
+  return kind;
 }

@@ -15,6 +15,10 @@ const PEERS = {
   openssl: 'that openssl verifies our signatures',
   php: 'SAML sign-in with SimpleSAMLphp',
   oathtool: 'that codes of an authenticator app (oathtool) let people in, and only once',
+  osslsigncode: 'that osslsigncode attaches and verifies our Authenticode signatures',
+  msi: 'that Authenticode works for .msi files',
+  faketime: 'that a skewed clock gives no timestamps',
+  jdk: 'that jarsigner verifies our signature blocks',
   cc: 'behaviour under a failing HSM (the PKCS#11 shim has to be compiled)',
 };
 const stores = new TestStores();

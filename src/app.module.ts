@@ -3,12 +3,21 @@ import { ScheduleModule } from '@nestjs/schedule';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
 import { MailModule } from './platform/mail/mail.module.js';
+import { InventoryModule } from './inventory/inventory.module.js';
 import { PlatformModule } from './platform/platform.module.js';
 import { SigningModule, SigningWorkerModule } from './signing/signing.module.js';
 import { SystemModule } from './system/system.module.js';
 
 /** What answers. */
-const ANSWERING = [PlatformModule, ScheduleModule.forRoot(), AuditModule, AuthModule, SigningModule, SystemModule];
+const ANSWERING = [
+  PlatformModule,
+  ScheduleModule.forRoot(),
+  AuditModule,
+  AuthModule,
+  SigningModule,
+  InventoryModule,
+  SystemModule,
+];
 /** What works in the background. */
 const WORKING = [MailModule, SigningWorkerModule];
 

@@ -62,6 +62,7 @@ export class Slot {
     child.stdout.on('data', note);
     child.stderr.on('data', note);
     child.once('exit', (code, how) => this.ended(code, how));
+    child.once('error', (error) => this.cluster.ownEnds.push(`${this.name} cannot be started: ${error.message}`));
   }
 
   /** kill -9. */

@@ -30,10 +30,11 @@ export const CONTROLS = {
     edits: [
       {
         file: 'signing/requests/signing.service.js',
-        text: 'await this.ledger.accept(acceptance)',
-        instead:
-          'await Promise.resolve(order.background ? undefined : this.attempts.ask({ ...acceptance.request, strikes: 0 }))' +
-          '.then((asked) => this.ledger.accept(Object.assign(acceptance, { request: { ...acceptance.request, asked } })))',
+        text: 'const { id, at } = await this.ledger.accept(acceptance);',
+        instead: `const { request, envelope } = acceptance;
+        const intended = { ...request, envelope, correlation: caller.origin.requestId, attempt: 1, strikes: 0 };
+        if (!order.background) request.asked = await this.attempts.ask(intended);
+        const { id, at } = await this.ledger.accept(acceptance);`,
       },
       {
         file: 'signing/requests/signing-attempts.js',

@@ -29,19 +29,19 @@ type Resource = 'postgres' | 'redis' | 'hsm' | 'roll';
 
 /** How long an attempt may take before the service gives the request to somebody else. */
 const LEASE_SLACK_MS = 3000;
-/** How long a fault waits in the shim for a signature that it can spoil. */
-const MEET_LIMIT_MS = 4000;
+/** How long a fault waits for something to hit: in the shim for a signature, among the processes for one that is there. */
+const MEET_LIMIT_MS = 20_000;
 const CKR = { functionFailed: '0x6', generalError: '0x5', deviceError: '0x30', deviceRemoved: '0x32' };
 
 const INJECTORS: Record<FaultKind, { readonly holds: readonly Resource[]; readonly inject: Injector }> = {
-  'kill-api': { holds: [], inject: async ({ cluster }, random) => killed([oneOf(cluster, 'api', random)]) },
-  'kill-worker': { holds: [], inject: async ({ cluster }, random) => killed([oneOf(cluster, 'worker', random)]) },
-  'kill-relays': { holds: [], inject: async ({ cluster }) => killed(cluster.slots) },
+  'kill-api': { holds: [], inject: async ({ cluster }, random) => killOne(await oneOf(cluster, 'api', random)) },
+  'kill-worker': { holds: [], inject: async ({ cluster }, random) => killOne(await oneOf(cluster, 'worker', random)) },
+  'kill-relays': { holds: [], inject: ({ cluster }) => killAll(cluster) },
   'kill-key-process': {
     holds: [],
-    inject: async ({ cluster }, random) => keyProcessesKilled([random.pick(cluster.slots)]),
+    inject: ({ cluster }, random) => keyProcessesKilled(() => [random.pick(cluster.slots)]),
   },
-  'kill-key-processes': { holds: [], inject: async ({ cluster }) => keyProcessesKilled(cluster.slots) },
+  'kill-key-processes': { holds: [], inject: ({ cluster }) => keyProcessesKilled(() => cluster.slots) },
   'freeze-worker': { holds: ['hsm'], inject: (target, random) => freeze(target, 'worker', random) },
   'freeze-api': { holds: ['hsm'], inject: (target, random) => freeze(target, 'api', random) },
   'redis-flush': {
@@ -95,21 +95,37 @@ function upTo(random: Random, most: number): number {
   return 1 + Math.floor(random.next() * most);
 }
 
-function oneOf(cluster: Cluster, role: Role, random: Random): Slot {
+/** A process of this role that works; else, and when all have just been killed, the first that is there again. */
+async function oneOf(cluster: Cluster, role: Role, random: Random): Promise<Slot> {
   const slots = cluster.of(role);
   const working = slots.filter(({ up, frozen }) => up && !frozen);
-  return random.pick(working.length > 0 ? working : slots);
+  return random.pick(working.length > 0 ? working : await present(() => slots.filter(({ pid }) => pid !== undefined)));
 }
 
-function killed(slots: readonly Slot[]): string {
-  const alive = slots.filter(({ pid }) => pid !== undefined);
-  for (const slot of alive) slot.kill();
-  return alive.map(({ name }) => name).join(', ') || 'nobody was there';
+function killOne(slot: Slot): string {
+  slot.kill();
+  return slot.name;
 }
 
-async function keyProcessesKilled(slots: readonly Slot[]): Promise<string> {
-  const found = slots.filter((slot) => signal(slot.keyProcess, 'SIGKILL'));
-  return `of ${found.map(({ name }) => name).join(', ') || 'nobody: none was there'}`;
+async function killAll(cluster: Cluster): Promise<string> {
+  const found = await present(() => cluster.slots.filter(({ pid }) => pid !== undefined));
+  return found.map(killOne).join(', ');
+}
+
+async function keyProcessesKilled(slots: () => readonly Slot[]): Promise<string> {
+  const hit = await present(() => slots().filter((slot) => signal(slot.keyProcess, 'SIGKILL')));
+  return `of ${hit.map(({ name }) => name).join(', ')}`;
+}
+
+/** What there is to hit, waited for a while. */
+async function present<T>(find: () => T[]): Promise<T[]> {
+  const deadline = Date.now() + MEET_LIMIT_MS;
+  for (;;) {
+    const found = find();
+    if (found.length > 0) return found;
+    if (Date.now() > deadline) throw new Error(`nothing to hit within ${MEET_LIMIT_MS} ms`);
+    await sleep(50);
+  }
 }
 
 /**
@@ -120,7 +136,7 @@ async function freeze({ ground, cluster, deadlineMs }: Target, role: Role, rando
   const slow = Math.round(deadlineMs * 0.4);
   ground.shim.fault(`slow ${slow} 12`);
   await sleep(Math.min(800, slow * 0.7));
-  const slot = oneOf(cluster, role, random);
+  const slot = await oneOf(cluster, role, random);
   const { pid } = slot;
   slot.frozen = signal(pid, 'SIGSTOP');
   ground.shim.fault('');

@@ -17,11 +17,10 @@ export class Observer {
     this.done = this.loop(everyMs);
   }
 
-  /** Ends the watch with one last look. */
+  /** Ends the watch; the last look is up to the caller. */
   async end(): Promise<void> {
     this.watching = false;
     await this.done;
-    await this.look();
   }
 
   get counts(): { signatures: number; entries: number } {
@@ -36,7 +35,8 @@ export class Observer {
     }
   }
 
-  private async look(): Promise<void> {
+  /** Reads everything and compares it with what was seen before. */
+  async look(): Promise<void> {
     const signed = await this.ground.sql<{ id: string; fact: string }>(
       `SELECT id, encode(sha256(signature), 'base64') AS fact FROM signing_request WHERE signature IS NOT NULL`,
     );

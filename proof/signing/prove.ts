@@ -13,7 +13,7 @@ import type { Finding } from './invariants/finding.js';
 import { Load } from './load.js';
 import { Observer } from './observer.js';
 import { Random } from './random.js';
-import { drawSchedule, FAULT_KINDS, type PlannedFault, scheduleText } from './schedule.js';
+import { drawSchedule, FAULT_KINDS, type FaultKind, type PlannedFault, scheduleText } from './schedule.js';
 import { SecretSearch } from './secrets.js';
 import { readToken } from './token.js';
 
@@ -27,6 +27,8 @@ export interface Options {
   /** SVC_PKCS11_DEADLINE_MS; leases and freezes follow from it. */
   readonly deadlineMs: number;
   readonly control?: ControlName;
+  /** Draws from these kinds only. */
+  readonly kinds?: readonly FaultKind[];
   /** Where the logs of the processes and the journal of the HSM calls are kept; else they go with the run. */
   readonly logs?: string;
   /** Is told what happens. */
@@ -82,7 +84,7 @@ class Run {
 
   async toTheEnd(): Promise<Outcome> {
     const { seed, seconds, rate, faults, control, say } = this.options;
-    const kinds = control === undefined ? FAULT_KINDS : CONTROLS[control].faults;
+    const kinds = this.options.kinds ?? (control === undefined ? FAULT_KINDS : CONTROLS[control].faults);
     const schedule = drawSchedule(seed, seconds, faults, kinds);
     const intents = drawIntents(new Random(seed + 2), seconds, rate);
     say(
@@ -170,6 +172,7 @@ class Run {
     while (Date.now() - start < DRAIN_LIMIT_MS && (await this.underWay()) > 0) await sleep(100);
     const drainMs = Date.now() - start;
     await this.observer.end();
+    await this.observer.look();
     return { unanswered, drainMs };
   }
 
@@ -202,6 +205,8 @@ class Run {
     );
     search.searchFiles('logs of the stores', ground.storeLogs);
     const database = await readDatabase(ground);
+    // Once more, so that what was written last was seen twice as well.
+    await observer.look();
     return {
       ...database,
       intents: new Map(intents.map((intent) => [intent.name, intent])),

@@ -2,6 +2,9 @@ import { randomInt } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import net from 'node:net';
 import { Failure } from './failure.mjs';
+import { until } from './processes.mjs';
+
+const MOMENT = 1000;
 
 /** Whether a server could listen there now. */
 export function isFree(port, host = '127.0.0.1') {
@@ -22,7 +25,10 @@ export async function portFor(file, wanted) {
     if (await isFree(wanted)) return wanted;
     throw new Failure(`Port ${wanted} on 127.0.0.1 is taken`, 'Stop what listens there, or leave the port out.');
   }
-  const candidates = [remembered(file), ...Array.from({ length: 50 }, () => randomInt(20_000, 32_000))];
+  const before = remembered(file);
+  // A server that was just killed holds its port for another moment; clients look for it where it was.
+  if (before !== undefined) await until(() => isFree(before), MOMENT);
+  const candidates = [before, ...Array.from({ length: 50 }, () => randomInt(20_000, 32_000))];
   for (const port of candidates) {
     if (port !== undefined && (await isFree(port))) {
       writeFileSync(file, `${port}\n`);

@@ -17,6 +17,10 @@ export const NEEDS = {
   cc: command('gcc', 'gcc libc6-dev', 'gcc'),
   php: { ...command('php', 'php-cli php-xml php-mbstring', 'php'), present: () => hasPhp() },
   oathtool: command('oathtool', 'oathtool', 'oath-toolkit'),
+  osslsigncode: command('osslsigncode'),
+  msi: command('msibuild', 'msitools', 'msitools'),
+  faketime: command('faketime', 'faketime', 'libfaketime'),
+  jdk: command('jarsigner', 'default-jdk-headless', 'openjdk'),
 };
 
 const hasRedis = () => commandPath('redis-server') !== undefined || commandPath('valkey-server') !== undefined;

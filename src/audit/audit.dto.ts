@@ -1,3 +1,4 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, MaxLength } from 'class-validator';
 import { type Page, PageQuery } from '../platform/http/page.js';
 import type { AuditEntry } from './audit-entry.entity.js';
@@ -18,11 +19,12 @@ export class AuditPartyView {
 }
 
 export class AuditActorView extends AuditPartyView {
-  /** @example release pipeline */
+  /** @example 'release pipeline' */
   name: string;
 }
 
 export class AuditEntryView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   at: Date;
   /** @example signing.signed */
@@ -30,10 +32,15 @@ export class AuditEntryView {
   outcome: 'done' | 'failed' | 'refused';
   actor: AuditActorView;
   target: AuditPartyView;
-  /** X-Request-Id of the call that caused it. */
+  /** X-Request-Id of the call that caused it. @example 7b0c9f5e-53a2-4a39-8a53-0a4d7d1f7d11 */
   correlation: string;
-  /** Address of the client. */
+  /** Address of the client. @example 192.0.2.17 */
   source: string;
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    example: { from: 'PROCESSING', to: 'SIGNED', attempt: 1 },
+  })
   detail: Record<string, unknown>;
 
   static of(entry: AuditEntry): AuditEntryView {
@@ -53,6 +60,7 @@ export class AuditEntryView {
 
 export class AuditPage {
   items: AuditEntryView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(page: Page<AuditEntry>): AuditPage {

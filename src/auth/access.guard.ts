@@ -24,7 +24,7 @@ export class AccessGuard implements CanActivate {
       throw new Error(`${context.getClass().name}.${context.getHandler().name} declares no access`);
     if (access.kind === 'public') return true;
     const request = context.switchToHttp().getRequest<CalledRequest>();
-    request.caller = await this.credentials.callerOf(request.headers.authorization, originOf(request));
+    request.caller = await this.credentials.callerOf(authorizationOf(request), originOf(request));
     this.rates.take(request.caller.id, context.switchToHttp().getResponse<FastifyReply>());
     assertMay(request.caller, access);
     if (this.reflector.get<boolean | undefined>(FRESH, context.getHandler()) === true) {
@@ -36,7 +36,7 @@ export class AccessGuard implements CanActivate {
   /** What this process remembers of the session may be a little older than the step-up: it is read again before a refusal. */
   private async freshCaller(request: CalledRequest, caller: Caller): Promise<Caller> {
     if (isFresh(caller)) return caller;
-    const again = await this.credentials.callerAgain(caller, request.headers.authorization);
+    const again = await this.credentials.callerAgain(caller, authorizationOf(request));
     if (isFresh(again)) return again;
     const detail = 'Show once more who you are: POST /api/auth/step-up, then repeat this call within five minutes.';
     throw new Problem('forbidden', 'auth.step-up', detail);
@@ -55,4 +55,10 @@ function assertMay(caller: Caller, access: Access): void {
   throw new Problem('forbidden', 'insufficient_scope', `This needs the scope ${access.scope}.`, {
     scope: access.scope,
   });
+}
+
+/** Sensors know X-API-Key; to everything behind this line it is the bearer credential that it stands for. */
+function authorizationOf({ headers }: CalledRequest): string | undefined {
+  const key = headers['x-api-key'];
+  return headers.authorization ?? (typeof key === 'string' && key.startsWith('sw_') ? `Bearer ${key}` : undefined);
 }

@@ -8,12 +8,15 @@ export const SCOPES = {
   'admin:*': 'Full administrative access',
   'sign:digest': 'Have digests signed',
   'sign:read': 'View signing requests',
+  'timestamps:issue': 'Have timestamps issued (RFC 3161)',
   'signing-keys:read': 'List and view signing keys',
   'signing-keys:write': 'Generate signing keys',
   'settings:read': 'View settings, API keys and OAuth clients',
   'settings:write': 'Change settings; create and revoke API keys and OAuth clients',
   'users:read': 'View users and their sessions',
   'users:write': 'Invite, change and disable users',
+  'inventory:read': 'View cryptographic assets, their risk and relationships',
+  'inventory:write': 'Bring assets into the inventory; change its rules',
   'audit:read': 'Read the audit log',
   'system:read': 'Read health details and metrics',
 } as const;
@@ -24,7 +27,7 @@ export const SCOPE_NAMES = Object.keys(SCOPES) as Scope[];
 
 /** Roles are named sets of scopes. */
 export const ROLES = {
-  viewer: ['hosts:read', 'keys:read', 'sign:read', 'signing-keys:read'],
+  viewer: ['hosts:read', 'keys:read', 'sign:read', 'signing-keys:read', 'inventory:read'],
   operator: [
     'hosts:read',
     'hosts:write',
@@ -33,11 +36,23 @@ export const ROLES = {
     'discovery:run',
     'sign:digest',
     'sign:read',
+    'timestamps:issue',
     'signing-keys:read',
+    'inventory:read',
+    'inventory:write',
     'system:read',
   ],
   approver: ['sign:read', 'signing-keys:read'],
-  auditor: ['sign:read', 'signing-keys:read', 'settings:read', 'audit:read', 'system:read', 'hosts:read', 'keys:read'],
+  auditor: [
+    'sign:read',
+    'signing-keys:read',
+    'inventory:read',
+    'settings:read',
+    'audit:read',
+    'system:read',
+    'hosts:read',
+    'keys:read',
+  ],
   admin: ['admin:*'],
 } as const satisfies Record<string, readonly Scope[]>;
 

@@ -98,6 +98,7 @@ export class ChangePasswordBody {
 
 /** RFC 6749 section 5.1. */
 export class TokenView {
+  /** @example eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTk0NWYyZSJ9.c2lnbmF0dXJl */
   access_token: string;
   token_type: 'Bearer';
   /** Seconds. @example 86400 */
@@ -120,6 +121,7 @@ export class TokenView {
 
 export class CallerView {
   kind: 'user' | 'api-key' | 'oauth-client';
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example ada@example.com */
   name: string;

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { EventBus } from './events/events.js';
+import { Closing } from './http/closing.js';
 import { Cursors } from './http/page.js';
 import { RateLimits } from './http/rate-limits.js';
 import { IdempotencyKey } from './idempotency/idempotency-key.entity.js';
@@ -22,6 +23,7 @@ import { Clock } from './time/clock.js';
   imports: [ConfigModule, DatabaseModule, TypeOrmModule.forFeature([IdempotencyKey, MailMessage, OutboxMessage])],
   providers: [
     Clock,
+    Closing,
     Cursors,
     EventBus,
     IdempotencyKeys,
@@ -32,6 +34,6 @@ import { Clock } from './time/clock.js';
     RateLimits,
     Seal,
   ],
-  exports: [Clock, Cursors, EventBus, IdempotencyKeys, Mailbox, Metrics, Outbox, RateLimits, Seal],
+  exports: [Clock, Closing, Cursors, EventBus, IdempotencyKeys, Mailbox, Metrics, Outbox, RateLimits, Seal],
 })
 export class PlatformModule {}

@@ -3,6 +3,12 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { HsmModule } from '../hsm/hsm.module.js';
 import { QueueModule } from '../platform/queue/queue.module.js';
+import { Certificate } from './certificates/certificate.entity.js';
+import { CertificatesController } from './certificates/certificates.controller.js';
+import { CertificatesReader } from './certificates/certificates.reader.js';
+import { CertificatesService } from './certificates/certificates.service.js';
+import { CertificationRequestsService } from './certificates/certification-requests.service.js';
+import { SigningKeyLifeService } from './keys/signing-key-life.service.js';
 import { SigningKeyReader } from './keys/signing-key.reader.js';
 import { SigningKeyVersion } from './keys/signing-key-version.entity.js';
 import { SigningKey } from './keys/signing-key.entity.js';
@@ -12,6 +18,9 @@ import { SettledRequests } from './requests/settled-requests.js';
 import { SigningAttempts } from './requests/signing-attempts.js';
 import { SigningClaims } from './requests/signing-claims.js';
 import { SigningExecutor } from './requests/signing-executor.js';
+import { SignatureMaker } from './requests/signature-maker.js';
+import { SigningEnvelope } from './requests/signing-envelope.entity.js';
+import { SigningIntake } from './requests/signing-intake.js';
 import { SigningLedger } from './requests/signing-ledger.js';
 import { SigningRelay } from './requests/signing-relay.js';
 import { SigningRequest } from './requests/signing-request.entity.js';
@@ -21,28 +30,56 @@ import { SigningProcessor } from './requests/signing.processor.js';
 import { SIGNING_QUEUE } from './requests/signing.queue.js';
 import { SigningSchedule } from './requests/signing.schedule.js';
 import { SigningService } from './requests/signing.service.js';
+import { ClockGuard } from './timestamping/clock-guard.js';
+import { TimestampAuthority } from './timestamping/timestamp-authority.js';
+import { TimestampDesk } from './timestamping/timestamp-desk.js';
+import { TimestampKeys } from './timestamping/timestamp-keys.js';
+import { TimestampLedger } from './timestamping/timestamp-ledger.js';
+import { Timestamp } from './timestamping/timestamp.entity.js';
+import { TimestampingController } from './timestamping/timestamping.controller.js';
+import { TimestampingHttp } from './timestamping/timestamping.http.js';
 
 @Module({
   imports: [
     HsmModule,
     QueueModule,
     BullModule.registerQueue({ name: SIGNING_QUEUE }),
-    TypeOrmModule.forFeature([SigningKey, SigningKeyVersion, SigningRequest]),
+    TypeOrmModule.forFeature([Certificate, SigningEnvelope, SigningKey, SigningKeyVersion, SigningRequest, Timestamp]),
   ],
-  controllers: [SigningController, SigningKeysController],
+  controllers: [CertificatesController, SigningController, SigningKeysController, TimestampingController],
   providers: [
+    CertificatesReader,
+    CertificatesService,
+    ClockGuard,
+    CertificationRequestsService,
     SettledRequests,
+    SignatureMaker,
     SigningAttempts,
     SigningClaims,
     SigningExecutor,
+    SigningIntake,
+    SigningKeyLifeService,
     SigningKeyReader,
     SigningKeysService,
     SigningLedger,
     SigningRelay,
     SigningRequestsReader,
     SigningService,
+    TimestampAuthority,
+    TimestampDesk,
+    TimestampKeys,
+    TimestampLedger,
+    TimestampingHttp,
   ],
-  exports: [SigningExecutor, SigningClaims, SigningKeyReader, SigningKeysService, SigningService, BullModule],
+  exports: [
+    TimestampLedger,
+    SigningExecutor,
+    SigningClaims,
+    SigningKeyReader,
+    SigningKeysService,
+    SigningService,
+    BullModule,
+  ],
 })
 export class SigningModule {}
 

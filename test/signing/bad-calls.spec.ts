@@ -37,7 +37,7 @@ describe('a query is refused', () => {
     await calls.get({ status: 400, code: 'request.invalid', pointer: `/${name}` }, `${LIST}${query}`);
   });
 
-  it.each(['-1', '31', '1.5', 'ever'])('a wait of %j seconds', async (wait) => {
+  it.each(['-1', '31', '1.5', 'ever', '1e1', ''])('a wait of %j seconds', async (wait) => {
     await calls.get({ status: 400, code: 'request.invalid', pointer: '/wait' }, `${LIST}/${NOBODY}?wait=${wait}`);
   });
 });

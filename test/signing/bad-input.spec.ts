@@ -108,6 +108,12 @@ describe('a body is refused', () => {
     ['2 MB of another type', { body: 'x'.repeat(2 * 1024 * 1024), ...raw('text/plain') }, 415, 'request.media-type'],
     ['a form', { body: 'digest=abc', ...raw('application/x-www-form-urlencoded') }, 415, 'request.media-type'],
     ['plain text', { body: JSON.stringify(GOOD), ...raw('text/plain') }, 415, 'request.media-type'],
+    [
+      'said to be gzip',
+      { body: JSON.stringify(GOOD), headers: { 'content-encoding': 'gzip' } },
+      415,
+      'request.media-type',
+    ],
     ['of a type that is none', { body: JSON.stringify(GOOD), ...raw('json') }, 415, 'request.media-type'],
     ['compressed', { body: gzipSync(JSON.stringify(GOOD)) }, 400, 'request.malformed'],
   ])('%s', async (_, options, status, code) => {

@@ -19,8 +19,8 @@ export interface Service {
   readonly pid: number;
   /** All that it printed. */
   log(): string;
-  /** Sends the signal and waits for the end. SIGTERM is a graceful stop. Answers the exit code. */
-  kill(signal?: NodeJS.Signals): Promise<number | null>;
+  /** Sends the signal and waits for the end. SIGTERM is a graceful stop. Answers the exit code, or the signal that ended it. */
+  kill(signal?: NodeJS.Signals): Promise<number | string | null>;
   /** Calls the API; `key` becomes the bearer credential. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
 }
@@ -85,12 +85,12 @@ async function started(child: ChildProcess, log: () => string): Promise<string> 
   throw new Error(`the service did not start:\n${log()}`);
 }
 
-async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | null> {
+async function end(child: ChildProcess, signal: NodeJS.Signals): Promise<number | string | null> {
   if (child.exitCode === null && child.signalCode === null) {
     child.kill(signal);
     await once(child, 'exit');
   }
-  return child.exitCode;
+  return child.exitCode ?? child.signalCode;
 }
 
 async function call(url: string, method: string, { key, body, headers = {} }: CallOptions = {}): Promise<Answer> {

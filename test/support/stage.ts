@@ -2,6 +2,8 @@ import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Redis } from 'ioredis';
 import { Client } from 'pg';
 import { startPostgres, type PrivatePostgres } from '../../scripts/lib/postgres.mjs';
 import { startRedis, type PrivateRedis } from '../../scripts/lib/redis.mjs';
@@ -26,6 +28,12 @@ export interface Stage {
   start(options?: ServiceOptions): Promise<Service>;
   /** Starts Redis again, empty, at the same address, after the test stopped or killed it. */
   restartRedis(): Promise<void>;
+  /** FLUSHALL. */
+  flushRedis(): Promise<void>;
+  /** Only with `shim`: how often the HSM was asked to sign this digest (base64), by its own journal. */
+  operationsOn(digest: string): number;
+  /** Only with `ownPostgres`: starts it again on the same data and at the same address, after the test stopped or killed it. */
+  restartPostgres(): Promise<void>;
   /** Creates an administrator, an API key with admin:* and the signing keys `default` (P-256) and `demo-rsa` (RSA-3072). */
   seed(): Promise<{ apiKey: string; adminEmail: string; adminPassword: string }>;
   /** Ends every service and removes the stores. */
@@ -38,7 +46,7 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
   const softhsm = process.env['SW_TEST_SOFTHSM'] ?? '/usr/lib/softhsm/libsofthsm2.so';
   const shim = shimmed ? buildShim(directory, softhsm) : undefined;
   let redis = await startRedis({ dir: join(directory, 'redis') });
-  const postgres = ownPostgres ? await startPostgres({ dir: join(directory, 'postgres') }) : undefined;
+  let postgres = ownPostgres ? await startPostgres({ dir: join(directory, 'postgres') }) : undefined;
   const databaseUrl = postgres?.url ?? (await createDatabase());
   const services: Service[] = [];
   const settings = {
@@ -59,7 +67,9 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
       return redis;
     },
     shim,
-    postgres,
+    get postgres() {
+      return postgres;
+    },
     databaseUrl,
     sql: (text, values) => query(databaseUrl, text, values),
     start: async (options) => {
@@ -68,7 +78,20 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
       return service;
     },
     restartRedis: async () => {
-      redis = await startRedis({ dir: join(directory, 'redis') });
+      redis = await startAgain(join(directory, 'redis'), redis.port);
+    },
+    operationsOn: (digest) => {
+      if (shim === undefined) throw new Error('a stage without the shim has no journal');
+      const hex = Buffer.from(digest, 'base64').toString('hex');
+      return shim.journal().filter((entry) => entry.kind === 'ask' && entry.hex.endsWith(hex)).length;
+    },
+    restartPostgres: async () => {
+      postgres = await startPostgres({ dir: join(directory, 'postgres') });
+    },
+    flushRedis: async () => {
+      const client = new Redis(redis.url);
+      await client.flushall();
+      client.disconnect();
     },
     seed: () => seed(directory, settings),
     close: async () => {
@@ -107,6 +130,18 @@ async function query<Row extends object>(url: string, text: string, values?: unk
     return (await client.query<Row>(text, values)).rows;
   } finally {
     await client.end();
+  }
+}
+
+/** The port is held for some milliseconds after a server was killed: its threads do not all end at once. */
+async function startAgain(dir: string, port: number): Promise<PrivateRedis> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await startRedis({ dir, port });
+    } catch (error) {
+      if (attempt === 50) throw error;
+      await sleep(50);
+    }
   }
 }
 

@@ -96,7 +96,7 @@ export const completeLog: Check = ({ rows, entries, entriesOf, observed }: Evide
   return {
     id: '12',
     title: 'the log of every request is complete and no entry was changed (the Merkle log comes later)',
-    figures: `${entries.length} entries, ${observed.entries} of them seen more than once during the run`,
+    figures: `${entries.length} entries, ${observed.entries} of them compared with an earlier read`,
     violations,
   };
 };

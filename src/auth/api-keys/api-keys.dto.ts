@@ -20,7 +20,7 @@ import type { ApiKeyOrder } from './api-keys.service.js';
 import { ApiProperty } from '@nestjs/swagger';
 
 export class CreateApiKeyBody {
-  /** What the key is for. @example release pipeline */
+  /** What the key is for. @example 'release pipeline' */
   @IsString()
   @Length(1, 100)
   name: string;
@@ -68,8 +68,9 @@ export class RotateApiKeyBody {
 }
 
 export class ApiKeyView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** @example release pipeline */
+  /** @example 'release pipeline' */
   name: string;
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true })
   permissions: Scope[];
@@ -77,7 +78,7 @@ export class ApiKeyView {
   createdAt: Date;
   revokedAt: Date | null;
   lastUsedAt: Date | null;
-  /** Address of the last caller. */
+  /** Address of the last caller. @example 192.0.2.17 */
   lastUsedFrom: string | null;
   /** Where it may be used from; null is anywhere. */
   addresses: string[] | null;
@@ -103,7 +104,7 @@ export class ApiKeyView {
 }
 
 export class NewApiKeyView extends ApiKeyView {
-  /** The key itself. Shown this once; store it now. */
+  /** The key itself. Shown this once; store it now. @example sw_3fG7kQ2mZx9B_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef */
   key: string;
 
   static withKey(row: ApiKey, key: string): NewApiKeyView {
@@ -113,6 +114,7 @@ export class NewApiKeyView extends ApiKeyView {
 
 export class ApiKeyPage {
   items: ApiKeyView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(page: Page<ApiKey>): ApiKeyPage {

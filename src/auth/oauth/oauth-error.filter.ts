@@ -21,9 +21,7 @@ export class OAuthErrorFilter implements ExceptionFilter<OAuthError> {
     const request = host.switchToHttp().getRequest<FastifyRequest>();
     const reply = host.switchToHttp().getResponse<FastifyReply>();
     try {
-      const kind = error.status === 401 ? 'unauthenticated' : 'malformed';
-      const problem = new Problem(kind, `oauth.${error.code}`, error.message);
-      if (!NO_EVENT.has(error.code)) await this.refusals.record(request, problem);
+      if (!NO_EVENT.has(error.code)) await this.refusals.record(request, asProblem(error));
     } catch (cause) {
       await this.problems.catch(cause, host);
       return;
@@ -36,4 +34,11 @@ export class OAuthErrorFilter implements ExceptionFilter<OAuthError> {
       .header('pragma', 'no-cache')
       .send({ error: error.code, error_description: error.message });
   }
+}
+
+/** As the audit log knows it; `pointers` there names the error. */
+function asProblem({ code, status, message }: OAuthError): Problem {
+  const errors = [{ pointer: code, detail: message }];
+  if (status === 401) return new Problem('unauthenticated', 'oauth.client', message, { errors });
+  return new Problem('malformed', 'oauth.refused', message, { errors });
 }

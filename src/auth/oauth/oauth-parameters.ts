@@ -1,5 +1,8 @@
 import { parseJsonBody } from '../../platform/http/json-body.js';
+import type { RawBody } from '../../platform/http/raw-body.js';
 import { OAuthError } from './oauth-error.js';
+
+export const FORM = 'application/x-www-form-urlencoded';
 
 /** A JSON string as it is written. */
 const JSON_STRING = /"(?:[^"\\]|\\.)*"/g;
@@ -11,11 +14,10 @@ const JSON_STRING = /"(?:[^"\\]|\\.)*"/g;
 export class OAuthParameters {
   private constructor(private readonly values: ReadonlyMap<string, string>) {}
 
-  static read(contentType: string | undefined, body: unknown): OAuthParameters {
-    if (!Buffer.isBuffer(body)) throw new OAuthError('invalid_request', 'The request has no body.');
-    const text = body.toString('utf8');
-    const isForm = contentType?.toLowerCase().startsWith('application/x-www-form-urlencoded') === true;
-    return new OAuthParameters(isForm ? ofForm(text) : ofJson(body, text));
+  static read({ bytes, mediaType }: RawBody): OAuthParameters {
+    if (bytes.length === 0) throw new OAuthError('invalid_request', 'The request has no body.');
+    const text = bytes.toString('utf8');
+    return new OAuthParameters(mediaType === FORM ? ofForm(text) : ofJson(bytes, text));
   }
 
   /** Undefined when it is absent or empty. */

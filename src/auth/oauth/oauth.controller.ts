@@ -1,9 +1,9 @@
-import { applyDecorators, Body, Controller, Get, Header, HttpCode, Post, Req, UseFilters } from '@nestjs/common';
-import { RouteConfig } from '@nestjs/platform-fastify';
+import { applyDecorators, Controller, Get, Header, HttpCode, Post, Req, UseFilters } from '@nestjs/common';
 import { ApiBody, ApiConsumes, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { Config } from '../../platform/config/config.js';
 import { originOf } from '../../platform/http/origin.js';
+import { RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
 import { Public } from '../access.js';
 import { SCOPE_NAMES } from '../scopes.js';
 import { TokenView } from '../sign-in.dto.js';
@@ -11,7 +11,7 @@ import { ClientAuthentication } from './client-authentication.js';
 import { DEVICE_SECONDS, DeviceFlowService, POLL_SECONDS } from './device-flow.service.js';
 import { OAuthError } from './oauth-error.js';
 import { OAuthErrorFilter } from './oauth-error.filter.js';
-import { OAuthParameters } from './oauth-parameters.js';
+import { FORM, OAuthParameters } from './oauth-parameters.js';
 import {
   DeviceCodesView,
   DeviceRequest,
@@ -23,13 +23,16 @@ import {
 import { GRANT_TYPES, TokenEndpointService, wantedScopes } from './token-endpoint.service.js';
 import { type Introspection, TokenInspectionService } from './token-inspection.service.js';
 
+/** Bytes; a token request is far shorter. */
+const LONGEST = 16 * 1024;
+
 /** Answered with 200, never stored; the body is a form or JSON and is read by OAuthParameters. */
 const OAuthPost = (path: string, body: new () => object): MethodDecorator =>
   applyDecorators(
     Post(path),
     HttpCode(200),
     Public(),
-    RouteConfig({ rawBody: true }),
+    TakesRaw(LONGEST, [FORM, 'application/json']),
     Header('cache-control', 'no-store'),
     Header('pragma', 'no-cache'),
     ApiConsumes('application/x-www-form-urlencoded', 'application/json'),
@@ -52,16 +55,16 @@ export class OAuthController {
 
   /** Gives an access token for client credentials, a refresh token or a device code (RFC 6749). */
   @OAuthPost('oauth/token', TokenRequest)
-  async token(@Req() request: FastifyRequest, @Body() body: unknown): Promise<TokenView> {
-    const parameters = OAuthParameters.read(request.headers['content-type'], body);
+  async token(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<TokenView> {
+    const parameters = OAuthParameters.read(body);
     const client = await this.clients.clientOf(request.headers.authorization, parameters);
     return TokenView.of(await this.endpoint.exchange(client, parameters, originOf(request)));
   }
 
   /** Ends a token and its session (RFC 7009). Also answers 200 for what is no token. */
   @OAuthPost('oauth/revoke', TokenParameter)
-  async revokeToken(@Req() request: FastifyRequest, @Body() body: unknown): Promise<void> {
-    const parameters = OAuthParameters.read(request.headers['content-type'], body);
+  async revokeToken(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<void> {
+    const parameters = OAuthParameters.read(body);
     const client = await this.clients.clientOf(request.headers.authorization, parameters);
     await this.inspection.revoke(client, parameters.require('token'), originOf(request));
   }
@@ -69,8 +72,8 @@ export class OAuthController {
   /** Tells a confidential client what a token is good for (RFC 7662). */
   @OAuthPost('oauth/introspect', TokenParameter)
   @ApiOkResponse({ type: IntrospectionView })
-  async introspectToken(@Req() request: FastifyRequest, @Body() body: unknown): Promise<Introspection> {
-    const parameters = OAuthParameters.read(request.headers['content-type'], body);
+  async introspectToken(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<Introspection> {
+    const parameters = OAuthParameters.read(body);
     const client = await this.clients.requireClient(request.headers.authorization, parameters);
     if (client.secretHash === null) throw new OAuthError('invalid_client', 'This needs a client with a secret.');
     return this.inspection.introspect(parameters.require('token'), originOf(request));
@@ -78,8 +81,8 @@ export class OAuthController {
 
   /** Starts the device flow (RFC 8628): codes for a device that cannot show a sign-in. */
   @OAuthPost('oauth/device_authorization', DeviceRequest)
-  async authorizeDevice(@Req() request: FastifyRequest, @Body() body: unknown): Promise<DeviceCodesView> {
-    const parameters = OAuthParameters.read(request.headers['content-type'], body);
+  async authorizeDevice(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<DeviceCodesView> {
+    const parameters = OAuthParameters.read(body);
     const client = await this.clients.requireClient(request.headers.authorization, parameters);
     const scopes = wantedScopes(client, parameters.get('scope'));
     const { deviceCode, userCode } = await this.devices.start(client, scopes);

@@ -1,8 +1,7 @@
 import type { Profile } from '@node-saml/node-saml';
 import { Problem } from '../../platform/http/problem.js';
 
-/** The largest body that the service takes anyway. */
-const LONGEST = 64 * 1024;
+const LONGEST = 256 * 1024;
 
 /** What may stand in an Algorithm attribute: no SHA-1, no CBC, no transforms that choose what is signed. */
 const ALGORITHMS = new Set([

@@ -21,7 +21,7 @@ const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
 
 /**
  * SAML 2.0 as a service provider. node-saml checks signature, audience and times; what it leaves open is checked here: which request
- * is answered, once, by whom, to whom, with which algorithms (docs/decisions/0006).
+ * is answered, once, by whom, to whom, with which algorithms (docs/decisions/0007).
  */
 @Injectable()
 export class SamlService {

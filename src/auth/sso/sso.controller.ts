@@ -1,9 +1,10 @@
 import { Body, Controller, Get, Header, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
-import { RouteConfig } from '@nestjs/platform-fastify';
 import { ApiBody, ApiConsumes, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../platform/http/origin.js';
+import { RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
 import { Public } from '../access.js';
+import { FORM } from '../oauth/oauth-parameters.js';
 import { TokenView } from '../sign-in.dto.js';
 import { BrowserCookie } from './browser-cookie.js';
 import { IdentityProvidersService } from './identity-providers.service.js';
@@ -11,6 +12,9 @@ import { OidcService, type Redirect } from './oidc.service.js';
 import { SamlService } from './saml.service.js';
 import { SsoSignInService } from './sso-sign-in.service.js';
 import { SamlMetadataQuery, SsoChoices, SsoLoginQuery, TicketBody } from './sso.dto.js';
+
+/** Bytes of a posted response; providers with hundreds of groups write long ones. */
+const LONGEST = 256 * 1024;
 
 @ApiTags('Authentication')
 @Controller('api/auth')
@@ -71,12 +75,16 @@ export class SsoController {
   /** Takes the answer of a SAML 2.0 provider: the assertion consumer service. */
   @Post('saml/callback')
   @Public()
-  @RouteConfig({ rawBody: true })
+  @TakesRaw(LONGEST, [FORM])
   @ApiConsumes('application/x-www-form-urlencoded')
   @ApiBody({ schema: { type: 'object', properties: { SAMLResponse: { type: 'string' } }, required: ['SAMLResponse'] } })
   @ApiResponse({ status: 303 })
-  async samlCallback(@Req() request: FastifyRequest, @Res() reply: FastifyReply, @Body() body: unknown): Promise<void> {
-    const values = new URLSearchParams(Buffer.isBuffer(body) ? body.toString('utf8') : '').getAll('SAMLResponse');
+  async samlCallback(
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+    @TheRawBody() body: RawBody,
+  ): Promise<void> {
+    const values = new URLSearchParams(body.bytes.toString('utf8')).getAll('SAMLResponse');
     const place = await this.saml.finish(values.length === 1 ? values[0] : undefined, originOf(request));
     await reply.header('cache-control', 'no-store').redirect(place, 303);
   }

@@ -53,6 +53,11 @@ export class Config {
   readonly pkcs11DeadlineMs: number;
   readonly defaultKey: string;
   readonly signingMaxAgeHours: number;
+  readonly tsaKey: string;
+  /** Dotted object identifier. */
+  readonly tsaPolicy: string;
+  readonly tsaAccuracySeconds: number;
+  readonly tsaNtpServers: string[];
 
   private readonly faults: string[] = [];
 
@@ -87,6 +92,10 @@ export class Config {
     this.pkcs11DeadlineMs = this.whole('SVC_PKCS11_DEADLINE_MS', 100, 60_000);
     this.defaultKey = this.text('SVC_DEFAULT_KEY');
     this.signingMaxAgeHours = this.whole('SVC_SIGNING_MAX_AGE_HOURS', 1, 24 * 90);
+    this.tsaKey = this.text('SVC_TSA_KEY');
+    this.tsaPolicy = this.objectIdentifier('SVC_TSA_POLICY');
+    this.tsaAccuracySeconds = this.whole('SVC_TSA_ACCURACY_SECONDS', 2, 60);
+    this.tsaNtpServers = this.list('SVC_TSA_NTP_SERVERS');
     this.refuseWeakSecrets();
     this.namesThatAreUnknown();
     if (this.faults.length > 0) throw new ConfigError(this.faults);
@@ -147,6 +156,13 @@ export class Config {
       // The value may hold a password, so it is not quoted.
       this.faults.push(`${name} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`);
     }
+    return value;
+  }
+
+  private objectIdentifier(name: SettingName): string {
+    const value = this.text(name);
+    if (/^[0-2](\.(0|[1-9]\d{0,38}))+$/.test(value)) return value;
+    this.faults.push(`${name} must be an object identifier like 1.3.6.1.4.1.1, not "${value}"`);
     return value;
   }
 

@@ -49,6 +49,19 @@ export const SETTINGS = {
   SVC_PKCS11_SESSIONS: setting('4', 'Sessions per process; at most what the HSM allows'),
   SVC_PKCS11_DEADLINE_MS: setting('5000', 'How long one HSM call may take before the key process is replaced'),
   SVC_DEFAULT_KEY: setting('default', 'Signing key for requests that name none'),
+  SVC_TSA_KEY: setting(
+    'tsa',
+    'Signing key of the timestamp authority, of the purpose timestamping and with a certificate',
+  ),
+  SVC_TSA_POLICY: setting(
+    '2.25.147707749704932427504177978547516550719',
+    'Object identifier of the policy that timestamps are issued under; take one of your own',
+  ),
+  SVC_TSA_ACCURACY_SECONDS: setting('2', 'Accuracy that timestamps claim; the clock may be off by one second less'),
+  SVC_TSA_NTP_SERVERS: setting(
+    '',
+    'Time servers (host or host:port, comma-separated) that the clock must agree with; without any, only the database is asked',
+  ),
   SVC_SIGNING_MAX_AGE_HOURS: setting('24', 'A request that could not be signed for so long ends as FAILED'),
 } as const satisfies Record<string, Setting>;
 

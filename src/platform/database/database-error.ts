@@ -31,8 +31,9 @@ export function isUniqueViolation(error: unknown): boolean {
 
 const TROUBLE = /^(08|53|57|58|25|XX)|^40|^55/;
 const NETWORK = ['ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENOTFOUND'];
+// "already released": the driver takes a cut connection away from its transaction, whose next statement then finds none.
 const WORDS =
-  /connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered|not queryable|driver not connected|connection error/i;
+  /already released|connection terminated|timeout exceeded when trying to connect|query read timeout|client has encountered|not queryable|driver not connected|connection error/i;
 
 /** True when the database could not be reached or gave up; whether a commit in flight counted is then unknown. */
 export function isDatabaseTrouble(error: unknown): boolean {

@@ -40,6 +40,8 @@ function description() {
     .addBearerAuth({ type: 'http', description: 'An API key (`sw_…`) or an access token' })
     .addTag('Signing', 'Digests in, signatures out')
     .addTag('Signing keys', 'Key pairs in the HSM')
+    .addTag('Certificates', 'Certificate chains of keys, ours and others')
+    .addTag('Inventory', 'Every cryptographic asset, where it is and what is to be done about it')
     .addTag('Audit', 'Who did what')
     .addTag('Authentication', 'Who is calling')
     .addTag('Settings', 'API keys and settings')

@@ -1,4 +1,4 @@
-import { Logger } from '@nestjs/common';
+import { Logger, UnsupportedMediaTypeException } from '@nestjs/common';
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
@@ -6,8 +6,10 @@ import type { IncomingMessage } from 'node:http';
 import { Config } from '../config/config.js';
 import { Metrics } from '../metrics/metrics.js';
 import { NextLinkInterceptor } from './next-link.interceptor.js';
+import { Closing } from './closing.js';
 import { parseJsonBody } from './json-body.js';
 import { ProblemFilter } from './problem.filter.js';
+import { rawBodyOf, readRawBodies } from './raw-body.js';
 import { refuseAddress, refuseConnection } from './unreadable-requests.js';
 import { UnknownQueryGuard } from './unknown-query.guard.js';
 import { validationPipe } from './validation.js';
@@ -26,7 +28,7 @@ export function httpAdapter(config: Config): FastifyAdapter {
     requestTimeout: 20_000,
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
-    return503OnClosing: true,
+    return503OnClosing: false, // what still comes in is answered, see closing.ts
     genReqId: requestId,
     frameworkErrors: refuseAddress,
     clientErrorHandler: refuseConnection,
@@ -39,9 +41,10 @@ export function httpAdapter(config: Config): FastifyAdapter {
 export function configureHttp(app: NestFastifyApplication): void {
   const config = app.get(Config);
   const server = app.getHttpAdapter().getInstance();
-  readBodies(server);
   secure(server, config);
   observe(server, app.get(Metrics));
+  readBodies(server);
+  hangUpWhenClosing(server, app.get(Closing));
   app.useGlobalGuards(new UnknownQueryGuard());
   app.useGlobalPipes(validationPipe());
   app.useGlobalInterceptors(new NextLinkInterceptor());
@@ -54,31 +57,24 @@ function requestId(request: { headers: IncomingMessage['headers'] }): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-declare module 'fastify' {
-  interface FastifyContextConfig {
-    /** The handler takes the body as it came and reads it itself; forms are let in here and nowhere else. */
-    rawBody?: boolean;
-  }
-}
+/** Media types beside application/json, for the routes that ask for them. A form can be posted from any site: no other route takes one. */
+const FORM = 'application/x-www-form-urlencoded';
+const RAW_TYPES = ['application/vnd.cyclonedx+json', 'application/sarif+json', 'application/x-ndjson', FORM];
 
 function readBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
+  server.addHook('onRequest', (request, _reply, done) => {
+    const coding = request.headers['content-encoding'];
+    done(coding === undefined || coding === 'identity' ? undefined : new UnsupportedMediaTypeException());
+  });
+  readRawBodies(server, RAW_TYPES);
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     try {
-      done(null, request.routeOptions.config.rawBody === true ? body : parseJsonBody(body));
+      done(null, rawBodyOf(request, body) ?? parseJsonBody(body));
     } catch (error) {
       done(error as Error);
     }
   });
-  // A form can be posted from any site; what takes no form cannot be reached that way.
-  server.addContentTypeParser(
-    'application/x-www-form-urlencoded',
-    { parseAs: 'buffer' },
-    (request, body: Buffer, done) => {
-      if (request.routeOptions.config.rawBody === true) done(null, body);
-      else done(Object.assign(new Error('this operation takes no form'), { statusCode: 415 }));
-    },
-  );
 }
 
 /** What every answer tells browsers; pages replace the policy by their own. Nothing of ours belongs into another site's frame. */
@@ -96,6 +92,14 @@ function secure(server: FastifyInstance, config: Config): void {
   server.addHook('onRequest', (_request: FastifyRequest, reply: FastifyReply, done) => {
     void reply.headers(headers);
     done();
+  });
+}
+
+function hangUpWhenClosing(server: FastifyInstance, closing: Closing): void {
+  closing.serves(server.server);
+  server.addHook('onSend', (_request, reply, payload, done) => {
+    if (closing.begun) void reply.header('connection', 'close');
+    done(null, payload);
   });
 }
 

@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import { Type } from 'class-transformer';
 import { IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import { Config } from '../config/config.js';
 import { Problem } from './problem.js';
+import { WholeNumber } from './whole-number.js';
 
 /** Query of every list. */
 export class PageQuery {
   /** Items per page. */
   @IsOptional()
-  @Type(() => Number)
+  @WholeNumber()
   @IsInt()
   @Min(1)
   @Max(200)

@@ -1,7 +1,7 @@
 export class FaultView {
   /** RFC 6901 pointer into the body, or the parameter. @example /digest */
   pointer: string;
-  /** @example a sha256 digest has 32 bytes, this one has 20 */
+  /** @example 'a sha256 digest has 32 bytes, this one has 20' */
   detail: string;
 }
 
@@ -9,18 +9,19 @@ export class FaultView {
 export class ProblemView {
   /** @example urn:sealwright:problem:digest.length */
   type: string;
-  /** @example Bad Request */
+  /** @example 'Bad Request' */
   title: string;
   /** @example 400 */
   status: number;
+  /** @example '/digest: a sha256 digest has 32 bytes, this one has 20.' */
   detail: string;
   /** Stable; explained in docs/errors.md. @example digest.length */
   code: string;
-  /** X-Request-Id of the call; name it when you ask for help. */
+  /** X-Request-Id of the call; name it when you ask for help. @example 7b0c9f5e-53a2-4a39-8a53-0a4d7d1f7d11 */
   requestId: string;
-  /** The resource that the problem is about. */
+  /** The resource that the problem is about. @example /api/v1/sign/requests/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   instance?: string;
-  /** The scope that is missing. */
+  /** The scope that is missing. @example sign:digest */
   scope?: string;
   errors?: FaultView[];
 }

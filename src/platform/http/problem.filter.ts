@@ -26,7 +26,11 @@ const OF_HTTP = {
     detail: 'The body is larger than this operation takes.',
   },
   414: { code: 'request.address', title: 'URI Too Long', detail: 'A part of the address is too long.' },
-  415: { code: 'request.media-type', title: 'Unsupported Media Type', detail: 'Send the body as application/json.' },
+  415: {
+    code: 'request.media-type',
+    title: 'Unsupported Media Type',
+    detail: 'Send the body as application/json, without a Content-Encoding.',
+  },
   431: { code: 'request.headers', title: 'Request Header Fields Too Large', detail: 'The headers are too large.' },
 } as const satisfies Record<number, { code: string; title: string; detail: string }>;
 export type HttpRefusal = keyof typeof OF_HTTP;

@@ -1,10 +1,11 @@
 /** The life of a signing key. A key signs only in ACTIVE. */
-export const SIGNING_KEY_STATES = ['GENERATING', 'ACTIVE', 'FAILED'] as const;
+export const SIGNING_KEY_STATES = ['GENERATING', 'ACTIVE', 'DISABLED', 'FAILED'] as const;
 export type SigningKeyState = (typeof SIGNING_KEY_STATES)[number];
 
 const MOVES: Record<SigningKeyState, readonly SigningKeyState[]> = {
   GENERATING: ['ACTIVE', 'FAILED'],
-  ACTIVE: [],
+  ACTIVE: ['DISABLED'],
+  DISABLED: ['ACTIVE'],
   FAILED: [],
 };
 

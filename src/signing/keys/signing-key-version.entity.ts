@@ -23,6 +23,10 @@ export class SigningKeyVersion {
   @Column('jsonb', { nullable: true })
   evidence: KeyEvidence | null;
 
+  /** When the making of it was given up. */
+  @Column('timestamptz', { nullable: true })
+  failedAt: Date | null;
+
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
 }

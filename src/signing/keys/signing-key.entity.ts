@@ -1,5 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { KeyType } from '../../hsm/key-vault.js';
+import type { KeyPurpose } from './signing-key-purpose.js';
 import type { SigningKeyState } from './signing-key-state.js';
 
 /** A key as its users know it: a name. What is in the token belongs to its versions. */
@@ -15,12 +16,23 @@ export class SigningKey {
   @Column('text')
   type: KeyType;
 
+  @Column('text', { default: 'signing' })
+  purpose: KeyPurpose;
+
   @Column('text')
   state: SigningKeyState;
 
   /** The version that signs. */
   @Column('int')
   version: number;
+
+  /** It signs from then on … */
+  @Column('timestamptz', { nullable: true })
+  notBefore: Date | null;
+
+  /** … and until then. */
+  @Column('timestamptz', { nullable: true })
+  notAfter: Date | null;
 
   @Column('text')
   ownerId: string;

@@ -1,4 +1,4 @@
-import { Body, Controller, Get, Headers, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
@@ -7,7 +7,15 @@ import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { SigningKeyReader } from './signing-key.reader.js';
-import { CreateSigningKeyBody, SigningKeyPage, SigningKeyView } from './signing-keys.dto.js';
+import {
+  CreateSigningKeyBody,
+  KeyVersionList,
+  KeyVersionView,
+  RotateSigningKeyBody,
+  SigningKeyPage,
+  SigningKeyView,
+} from './signing-keys.dto.js';
+import { SigningKeyLifeService } from './signing-key-life.service.js';
 import { SigningKeysService } from './signing-keys.service.js';
 
 @ApiTags('Signing keys')
@@ -15,6 +23,7 @@ import { SigningKeysService } from './signing-keys.service.js';
 export class SigningKeysController {
   constructor(
     private readonly keys: SigningKeysService,
+    private readonly life: SigningKeyLifeService,
     private readonly reader: SigningKeyReader,
     private readonly idempotency: IdempotencyKeys,
   ) {}
@@ -29,7 +38,8 @@ export class SigningKeysController {
     @Headers('idempotency-key') key?: string,
   ): Promise<SigningKeyView> {
     const use = this.idempotency.use(key, caller.id, 'createSigningKey', body, newId());
-    return SigningKeyView.of(await this.keys.create(caller, { name: body.name, type: body.type }, use));
+    const { name, type, purpose, notBefore, notAfter } = body;
+    return SigningKeyView.of(await this.keys.create(caller, { name, type, purpose, notBefore, notAfter }, use));
   }
 
   /** Lists signing keys, newest first. */
@@ -44,5 +54,39 @@ export class SigningKeysController {
   @Needs('signing-keys:read')
   async getSigningKey(@Param() { id }: IdParam): Promise<SigningKeyView> {
     return SigningKeyView.of(await this.reader.get(id));
+  }
+
+  /** Lists the versions of a signing key, newest first. */
+  @Get(':id/versions')
+  @Needs('signing-keys:read')
+  async listSigningKeyVersions(@Param() { id }: IdParam): Promise<KeyVersionList> {
+    return { items: (await this.reader.versions(id)).map((version) => KeyVersionView.of(version)) };
+  }
+
+  /** Generates a new version. The old one keeps its public key and certificate: what it signed still verifies. */
+  @Post(':id/rotate')
+  @Needs('signing-keys:write')
+  async rotateSigningKey(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { activate }: RotateSigningKeyBody,
+  ): Promise<SigningKeyView> {
+    return SigningKeyView.of(await this.life.rotate(caller, id, activate));
+  }
+
+  /** Stops a signing key at once. */
+  @Post(':id/disable')
+  @HttpCode(200)
+  @Needs('signing-keys:write')
+  async disableSigningKey(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<SigningKeyView> {
+    return SigningKeyView.of(await this.life.disable(caller, id));
+  }
+
+  /** Lets a disabled signing key sign again. */
+  @Post(':id/enable')
+  @HttpCode(200)
+  @Needs('signing-keys:write')
+  async enableSigningKey(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<SigningKeyView> {
+    return SigningKeyView.of(await this.life.enable(caller, id));
   }
 }

@@ -1,10 +1,15 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsIn, Matches } from 'class-validator';
+import { Type } from 'class-transformer';
+import { IsDate, IsIn, IsOptional, Matches } from 'class-validator';
 import { createPublicKey } from 'node:crypto';
 import { KEY_TYPES, type KeyEvidence, type KeyType } from '../../hsm/key-vault.js';
 import type { Page } from '../../platform/http/page.js';
+import { KEY_PURPOSES, type KeyPurpose } from './signing-key-purpose.js';
 import { SIGNING_KEY_STATES, type SigningKeyState } from './signing-key-state.js';
-import type { SigningKeyWithVersion } from './signing-key.reader.js';
+import type { KeyVersion, SigningKeyWithVersion } from './signing-key.reader.js';
+
+/** The example key of RFC 7517 appendix A.1. */
+const EXAMPLE_KEY = `-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEMKBCTNIcKUSDii11ySs3526iDZ8A\niTo7Tu6KPAqv7D7gS2XpJFbZiItSs3m9+9Ue6GnvHw/GW2ZZaVtszggXIw==\n-----END PUBLIC KEY-----\n`;
 
 export class CreateSigningKeyBody {
   /** Lower-case letters, digits, dots, dashes, underscores. @example release-2027 */
@@ -16,11 +21,46 @@ export class CreateSigningKeyBody {
   @ApiProperty({ enum: KEY_TYPES, example: 'ec-p256' })
   @IsIn(KEY_TYPES)
   type: KeyType;
+
+  /** `signing` keys sign what callers send; `timestamping` and `certificates` keys never do. It cannot be changed later. */
+  @ApiProperty({ enum: KEY_PURPOSES, required: false, default: 'signing' })
+  @IsOptional()
+  @IsIn(KEY_PURPOSES)
+  purpose?: KeyPurpose = 'signing';
+
+  /** The key signs from then on. @example 2027-01-01T00:00:00Z */
+  @IsOptional()
+  @Type(() => Date)
+  @IsDate()
+  notBefore?: Date;
+
+  /** The key signs until then. @example 2029-01-01T00:00:00Z */
+  @IsOptional()
+  @Type(() => Date)
+  @IsDate()
+  notAfter?: Date;
+}
+
+export const ACTIVATIONS = ['now', 'with-certificate'] as const;
+export type Activation = (typeof ACTIVATIONS)[number];
+
+export class RotateSigningKeyBody {
+  /**
+   * When the new version takes over: `now`, or as soon as its certificate is imported, so that there is no gap. Absent:
+   * `with-certificate` when the present version has one.
+   */
+  @ApiProperty({ enum: ACTIVATIONS, required: false })
+  @IsOptional()
+  @IsIn(ACTIVATIONS)
+  activate?: Activation;
 }
 
 export class KeyEvidenceView implements KeyEvidence {
+  /** @example sealwright */
   tokenLabel: string;
+  /** @example 9f2c1e5a7b3d4c60 */
   tokenSerial: string;
+  /** @example 'SoftHSM v2' */
   tokenModel: string;
   /** CKA_LOCAL: the token made the key itself. */
   local: boolean;
@@ -31,31 +71,43 @@ export class KeyEvidenceView implements KeyEvidence {
 }
 
 export class SigningKeyView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example release-2027 */
   name: string;
   @ApiProperty({ enum: KEY_TYPES })
   type: KeyType;
+  @ApiProperty({ enum: KEY_PURPOSES })
+  purpose: KeyPurpose;
   /** The version that signs. @example 1 */
   version: number;
   @ApiProperty({ enum: SIGNING_KEY_STATES })
   state: SigningKeyState;
+  notBefore?: Date;
+  notAfter?: Date;
   /** SubjectPublicKeyInfo, PEM; absent until the key is made. */
+  @ApiProperty({ required: false, example: EXAMPLE_KEY })
   publicKey?: string;
   /** What the token said of the private key when it was made. */
   evidence?: KeyEvidenceView;
+  /** The certificate of this version, see /api/v1/certificates. */
+  certificateId?: string;
   createdAt: Date;
 
   static of(key: SigningKeyWithVersion): SigningKeyView {
-    const { keyId: id, name, type, version, state, createdAt, evidence } = key;
+    const { keyId: id, name, type, purpose, version, state, createdAt, evidence } = key;
     return {
       id,
       name,
       type,
+      purpose,
       version,
       state,
+      notBefore: key.notBefore ?? undefined,
+      notAfter: key.notAfter ?? undefined,
       publicKey: pem(key.publicKey),
       evidence: evidence ?? undefined,
+      certificateId: key.certificateId ?? undefined,
       createdAt,
     };
   }
@@ -63,11 +115,48 @@ export class SigningKeyView {
 
 export class SigningKeyPage {
   items: SigningKeyView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(page: Page<SigningKeyWithVersion>): SigningKeyPage {
     return { items: page.items.map((key) => SigningKeyView.of(key)), nextCursor: page.nextCursor };
   }
+}
+
+const VERSION_STATES = ['GENERATING', 'NEXT', 'CURRENT', 'PREVIOUS', 'FAILED'] as const;
+
+export class KeyVersionView {
+  /** @example 2 */
+  version: number;
+  /** NEXT waits for its certificate; PREVIOUS signs nothing new, and what it signed still verifies. */
+  @ApiProperty({ enum: VERSION_STATES })
+  state: (typeof VERSION_STATES)[number];
+  /** SubjectPublicKeyInfo, PEM. */
+  publicKey?: string;
+  certificateId?: string;
+  createdAt: Date;
+
+  static of(key: KeyVersion): KeyVersionView {
+    const { version, publicKey, certificateId, createdAt } = key;
+    return {
+      version,
+      state: versionState(key),
+      publicKey: pem(publicKey),
+      certificateId: certificateId ?? undefined,
+      createdAt,
+    };
+  }
+}
+
+export class KeyVersionList {
+  items: KeyVersionView[];
+}
+
+function versionState({ version, current, publicKey, failedAt }: KeyVersion): KeyVersionView['state'] {
+  if (failedAt !== null) return 'FAILED';
+  if (publicKey === null) return 'GENERATING';
+  if (version === current) return 'CURRENT';
+  return version > current ? 'NEXT' : 'PREVIOUS';
 }
 
 function pem(spki: Buffer | null): string | undefined {

@@ -8,6 +8,7 @@ import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { KeyPurpose } from './signing-key-purpose.js';
 import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
 import { statesBefore } from './signing-key-state.js';
 import { SigningKeyVersion } from './signing-key-version.entity.js';
@@ -16,6 +17,9 @@ import { SigningKey } from './signing-key.entity.js';
 export interface NewSigningKey {
   readonly name: string;
   readonly type: KeyType;
+  readonly purpose?: KeyPurpose;
+  readonly notBefore?: Date;
+  readonly notAfter?: Date;
 }
 
 /** How long a key may be in the making before its maker counts as dead. */
@@ -51,8 +55,12 @@ export class SigningKeysService {
     return this.reader.get(id);
   }
 
-  /** Ends keys whose maker died on the way; their names are free again. */
+  /** Ends keys, and versions, whose maker died on the way; the names of the keys are free again. */
   async failAbandoned(): Promise<void> {
+    await this.db.query(
+      `UPDATE signing_key_version SET failed_at = now()
+       WHERE public_key IS NULL AND failed_at IS NULL AND created_at < now() - interval '${ABANDONED_AFTER}'`,
+    );
     const rows = await this.db
       .createQueryBuilder(SigningKey, 'key')
       .where(`key.state = 'GENERATING' AND key.createdAt < now() - interval '${ABANDONED_AFTER}'`)
@@ -72,16 +80,24 @@ export class SigningKeysService {
     order: NewSigningKey & { id: string; ckaId: Buffer },
     use: IdempotentUse | undefined,
   ): Promise<string> {
-    const { id, name, type, ckaId } = order;
+    const { id, name, type, ckaId, purpose = 'signing', notBefore = null, notAfter = null } = order;
+    assertSpan(notBefore, notAfter);
     try {
       return await this.db.transaction(async (tx) => {
         const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
         if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
         if (resource !== id) return resource;
-        await tx.insert(SigningKey, { id, name, type, state: 'GENERATING', version: 1, ownerId: caller.ownerId });
+        const life = { purpose, notBefore, notAfter, ownerId: caller.ownerId };
+        await tx.insert(SigningKey, { id, name, type, state: 'GENERATING', version: 1, ...life });
         await tx.insert(SigningKeyVersion, { keyId: id, version: 1, ckaId });
         await this.audit.append(tx, [
-          entry('signing-key.requested', caller, caller.origin.requestId, id, { name, type }),
+          entry('signing-key.requested', caller, caller.origin.requestId, id, {
+            name,
+            type,
+            purpose,
+            notBefore,
+            notAfter,
+          }),
         ]);
         return id;
       });
@@ -125,6 +141,12 @@ export class SigningKeysService {
     }
     return rows.map(({ id }) => id);
   }
+}
+
+function assertSpan(notBefore: Date | null, notAfter: Date | null): void {
+  if (notBefore === null || notAfter === null || notBefore < notAfter) return;
+  const errors = [{ pointer: '/notAfter', detail: 'must be later than notBefore' }];
+  throw new Problem('malformed', 'signing-key.dates', '/notAfter: must be later than notBefore.', { errors });
 }
 
 function entry(

@@ -1,4 +1,4 @@
-import { Injectable, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { EventBus } from '../../platform/events/events.js';
 
@@ -9,9 +9,10 @@ const LOOK_EVERY_MS = 200;
  * per look covers everybody who waits, however many they are.
  */
 @Injectable()
-export class SettledRequests implements OnModuleInit, OnApplicationShutdown {
+export class SettledRequests implements OnModuleInit, BeforeApplicationShutdown {
   private readonly waiting = new Map<string, Set<() => void>>();
   private timer: NodeJS.Timeout | undefined;
+  private stopping = false;
 
   constructor(
     private readonly db: DataSource,
@@ -24,6 +25,7 @@ export class SettledRequests implements OnModuleInit, OnApplicationShutdown {
 
   /** Resolves when the request is final, or after `seconds`. */
   async wait(requestId: string, seconds: number): Promise<void> {
+    if (this.stopping) return;
     const { promise, resolve } = Promise.withResolvers<void>();
     const waiters = this.waiting.get(requestId) ?? new Set();
     this.waiting.set(requestId, waiters.add(resolve));
@@ -35,8 +37,9 @@ export class SettledRequests implements OnModuleInit, OnApplicationShutdown {
     if (waiters.size === 0) this.waiting.delete(requestId);
   }
 
-  /** At a stop nobody is kept waiting: they get the state as it is. */
-  onApplicationShutdown(): void {
+  /** At a stop nobody is kept waiting: they get the state as it is, before the server waits for the last answers. */
+  beforeApplicationShutdown(): void {
+    this.stopping = true;
     clearTimeout(this.timer);
     for (const id of this.waiting.keys()) this.wake(id);
   }

@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
-import { KeyVault } from '../../hsm/key-vault.js';
 import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/http/problem.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { SigningKeyReader } from '../keys/signing-key.reader.js';
+import { SignatureMaker } from './signature-maker.js';
 import { backoffMs, MOST_STRIKES } from './signing-limits.js';
 import type { Claimed } from './signing-claims.js';
-import { type Outcome, SigningLedger } from './signing-ledger.js';
+import { SigningLedger } from './signing-ledger.js';
+import type { Outcome } from './signing-outcome.js';
 
 export type Way = 'sync' | 'async';
 
@@ -21,7 +22,7 @@ export interface Ended {
 export class SigningAttempts {
   constructor(
     private readonly ledger: SigningLedger,
-    private readonly vault: KeyVault,
+    private readonly maker: SignatureMaker,
     private readonly keys: SigningKeyReader,
     private readonly events: EventBus,
     private readonly metrics: Metrics,
@@ -39,16 +40,16 @@ export class SigningAttempts {
     return { outcome, at };
   }
 
-  private async ask({ digest, algorithm, scheme, keyId, keyVersion, strikes }: Claimed): Promise<Outcome> {
+  private async ask(request: Claimed): Promise<Outcome> {
     const started = performance.now();
     let type = 'none';
     let outcome: Outcome;
     try {
-      const key = await this.keys.toSignWith(keyId, keyVersion);
+      const key = await this.keys.toSignWith(request.keyId, request.keyVersion);
       type = key.type;
-      outcome = { kind: 'SIGNED', signature: await this.vault.sign({ key, scheme, algorithm, digest }) };
+      outcome = { kind: 'SIGNED', ...(await this.maker.make(request, key)) };
     } catch (error) {
-      outcome = outcomeOf(error, strikes);
+      outcome = outcomeOf(error, request.strikes);
     }
     this.metrics.hsmSign.observe({ type, outcome: outcome.kind }, (performance.now() - started) / 1000);
     return outcome;

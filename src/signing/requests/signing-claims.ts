@@ -1,25 +1,39 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource, type EntityManager, In } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { leaseMs, MOST_STRIKES, WORKER_ID } from './signing-limits.js';
-import { BACKGROUND } from './signing-ledger.js';
+import { BACKGROUND } from './signing-outcome.js';
+import { SigningEnvelope } from './signing-envelope.entity.js';
 import type { SigningRequest } from './signing-request.entity.js';
 import { statusesBefore } from './signing-status.js';
 
 /** What an attempt needs to know of its request. */
 export type Claimed = Pick<
   SigningRequest,
-  'id' | 'attempt' | 'strikes' | 'digest' | 'algorithm' | 'scheme' | 'keyId' | 'keyVersion' | 'keyName'
->;
+  | 'id'
+  | 'attempt'
+  | 'strikes'
+  | 'correlation'
+  | 'digest'
+  | 'algorithm'
+  | 'scheme'
+  | 'format'
+  | 'keyId'
+  | 'keyVersion'
+  | 'keyName'
+  | 'certificateId'
+> & { readonly envelope?: Omit<SigningEnvelope, 'requestId' | 'timestampToken'> };
 
 interface Reclaimed {
   readonly id: string;
   readonly attempt: number;
+  readonly correlation: string;
   readonly status: 'QUEUED' | 'FAILED';
 }
 
-const CLAIMED = `r.id, r.attempt, r.strikes, r.digest, r.algorithm, r.scheme, r.key_id AS "keyId", r.key_version AS "keyVersion", r.key_name AS "keyName"`;
+const CLAIMED = `r.id, r.attempt, r.strikes, r.correlation, r.digest, r.algorithm, r.scheme, r.key_id AS "keyId", r.key_version AS "keyVersion", r.key_name AS "keyName",
+  r.format, r.certificate_id AS "certificateId", r.enveloped`;
 
 /** How background work gets its requests, and how it gets them back from the dead. All times are the database's. */
 @Injectable()
@@ -55,17 +69,17 @@ export class SigningClaims {
            finished_at = CASE WHEN strikes + 1 >= $1 THEN now() END
          WHERE id IN (SELECT id FROM signing_request WHERE status = 'PROCESSING' AND lease_until < now()
                       ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED)
-         RETURNING r.id, r.attempt, r.status`,
+         RETURNING r.id, r.attempt, r.correlation, r.status`,
         [MOST_STRIKES],
       );
       await this.audit.append(
         tx,
-        rows.map(({ id, attempt, status }) => ({
+        rows.map(({ id, attempt, correlation, status }) => ({
           action: status === 'FAILED' ? 'signing.failed' : 'signing.outcome-unknown',
           outcome: 'failed',
           actor: BACKGROUND,
           target: { kind: 'signing-request', id },
-          correlation: id,
+          correlation,
           detail: { from: 'PROCESSING', to: status, attempt, code: 'signing.worker-lost' },
         })),
       );
@@ -76,22 +90,22 @@ export class SigningClaims {
   /** Ends what could not be signed for longer than SVC_SIGNING_MAX_AGE_HOURS: nobody waits for it any more. */
   async expire(): Promise<void> {
     await this.db.transaction(async (tx) => {
-      const [rows]: [{ id: string }[], number] = await tx.query(
+      const [rows]: [{ id: string; correlation: string }[], number] = await tx.query(
         `UPDATE signing_request SET status = 'FAILED', failure_code = 'signing.expired', finished_at = now(),
            failure_detail = 'The request could not be signed within ' || $1::int || ' hours.'
          WHERE id IN (SELECT id FROM signing_request WHERE status = 'QUEUED' AND created_at < now() - $1::int * interval '1 hour'
                       ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED)
-         RETURNING id`,
+         RETURNING id, correlation`,
         [this.config.signingMaxAgeHours],
       );
       await this.audit.append(
         tx,
-        rows.map(({ id }) => ({
+        rows.map(({ id, correlation }) => ({
           action: 'signing.failed',
           outcome: 'failed',
           actor: BACKGROUND,
           target: { kind: 'signing-request', id },
-          correlation: id,
+          correlation,
           detail: { from: 'QUEUED', to: 'FAILED', code: 'signing.expired' },
         })),
       );
@@ -100,7 +114,7 @@ export class SigningClaims {
 
   private take(which: string, order: string, parameters: unknown[], most = 1000): Promise<Claimed[]> {
     return this.db.transaction(async (tx) => {
-      const [rows]: [Claimed[], number] = await tx.query(
+      const [rows]: [(Claimed & { enveloped: boolean })[], number] = await tx.query(
         `UPDATE signing_request r SET status = 'PROCESSING', attempt = attempt + 1, worker = $1, lease_until = now() + $2 * interval '1 ms'
          WHERE id IN (SELECT id FROM signing_request WHERE status = ANY($3) AND ${which}
                       ORDER BY ${order} LIMIT ${Math.trunc(most)} FOR UPDATE SKIP LOCKED)
@@ -108,18 +122,22 @@ export class SigningClaims {
         [WORKER_ID, leaseMs(this.config), statusesBefore('PROCESSING'), ...parameters],
       );
       await this.recordIntents(tx, rows);
-      return rows;
+      const enveloped = rows.filter((row) => row.enveloped).map(({ id }) => id);
+      if (enveloped.length === 0) return rows;
+      const envelopes = await tx.findBy(SigningEnvelope, { requestId: In(enveloped) });
+      const of = new Map(envelopes.map((envelope) => [envelope.requestId, envelope]));
+      return rows.map((row) => ({ ...row, envelope: of.get(row.id) }));
     });
   }
 
   private recordIntents(tx: EntityManager, rows: Claimed[]): Promise<void> {
     return this.audit.append(
       tx,
-      rows.map(({ id, attempt }) => ({
+      rows.map(({ id, attempt, correlation }) => ({
         action: 'signing.claimed',
         actor: BACKGROUND,
         target: { kind: 'signing-request', id },
-        correlation: id,
+        correlation,
         detail: { from: 'QUEUED', to: 'PROCESSING', attempt },
       })),
     );

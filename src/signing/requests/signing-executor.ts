@@ -19,11 +19,11 @@ export class SigningExecutor {
     await this.signAll(await this.claims.claim(requestIds));
   }
 
-  /** Works through what no bell rang for, until nothing is left. Answers how much it was. */
-  async sweep(everything: boolean): Promise<number> {
+  /** Works through what no bell rang for, until nothing is left or `stopping` says so. Answers how much it was. */
+  async sweep(everything: boolean, stopping: () => boolean): Promise<number> {
     let done = 0;
     const most = 100;
-    while (this.vault.health().up) {
+    while (this.vault.health().up && !stopping()) {
       const claimed = await this.claims.claimOverdue(most, everything);
       await this.signAll(claimed);
       done += claimed.length;

@@ -1,55 +1,17 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
-import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
-import { type Actor, AuditService, type NewEntry } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { columns } from '../../platform/database/columns.js';
 import { GroupCommit } from '../../platform/database/group-commit.js';
 import { Problem } from '../../platform/http/problem.js';
-import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { leaseMs, SWEEP_AFTER_MS, WORKER_ID } from './signing-limits.js';
-import type { SigningRequest } from './signing-request.entity.js';
-import { type SigningStatus, statusesBefore } from './signing-status.js';
+import { acceptedEntry, settledEntry } from './signing-entries.js';
+import type { Acceptance, Accepted, Attempt, Outcome, Settlement } from './signing-outcome.js';
+import { statusesBefore } from './signing-status.js';
 import { SIGNING_QUEUE } from './signing.queue.js';
-
-/** A request as it comes in. */
-export interface Acceptance {
-  readonly request: Pick<
-    SigningRequest,
-    'id' | 'digest' | 'algorithm' | 'scheme' | 'format' | 'keyId' | 'keyName' | 'keyVersion' | 'metadata' | 'reference'
-  >;
-  readonly status: Extract<SigningStatus, 'QUEUED' | 'PROCESSING'>;
-  readonly caller: Caller;
-  readonly use?: IdempotentUse;
-}
-
-export interface Accepted {
-  /** The request's own id, or that of the earlier request which its Idempotency-Key stands for. */
-  readonly id: string;
-  /** When this call's group was committed; all times in answers are the database's. */
-  readonly at: Date;
-}
-
-/** How an attempt ended. RELEASED gives the request back for another attempt. */
-export type Outcome =
-  | { readonly kind: 'SIGNED'; readonly signature: Buffer }
-  | { readonly kind: 'FAILED'; readonly code: string; readonly detail: string }
-  | { readonly kind: 'RELEASED'; readonly code: string; readonly retryInMs: number };
-
-/** One attempt: the fence that every outcome must pass. */
-export interface Attempt {
-  readonly id: string;
-  readonly attempt: number;
-}
-
-interface Settlement extends Attempt {
-  readonly outcome: Outcome;
-}
-
-/** Who acts when no caller does. */
-export const BACKGROUND: Actor = { kind: 'system', id: WORKER_ID, name: 'signing worker' };
 
 /**
  * The two writes that every signature stands between: the intent before the HSM is asked, the outcome before anyone hears of it.
@@ -73,17 +35,30 @@ export class SigningLedger implements OnApplicationShutdown {
 
   /** Commits a request, or finds the earlier one that its Idempotency-Key stands for. */
   async accept(acceptance: Acceptance): Promise<Accepted> {
-    const accepted = await this.acceptances.add(acceptance);
+    const result = await this.acceptances.add(acceptance);
     if (acceptance.status === 'QUEUED') this.outbox.committed(SIGNING_QUEUE);
-    return accepted;
+    return result;
   }
 
   /**
    * Commits how an attempt ended and answers when. Undefined when the request is no longer this attempt's: it was given to another worker
    * meanwhile, and the outcome, a signature included, is dropped and written down as discarded.
    */
-  settle(attempt: Attempt, outcome: Outcome): Promise<Date | undefined> {
-    return this.settlements.add({ id: attempt.id, attempt: attempt.attempt, outcome });
+  settle({ id, attempt, correlation }: Attempt, outcome: Outcome): Promise<Date | undefined> {
+    return this.settlements.add({ id, attempt, correlation, outcome });
+  }
+
+  /** Timestamps belong to the outcome: they commit with the signature that they are over. */
+  private async keepTokens(tx: EntityManager, items: Settlement[]): Promise<void> {
+    const rows = items.flatMap(({ id, outcome }) =>
+      outcome.kind === 'SIGNED' && outcome.timestampToken !== undefined ? [{ id, token: outcome.timestampToken }] : [],
+    );
+    if (rows.length === 0) return;
+    const { from, values } = columns(rows, { id: 'uuid', token: 'bytea' });
+    await tx.query(
+      `UPDATE signing_envelope SET timestamp_token = item.token FROM ${from} WHERE request_id = item.id`,
+      values,
+    );
   }
 
   async onApplicationShutdown(): Promise<void> {
@@ -97,6 +72,7 @@ export class SigningLedger implements OnApplicationShutdown {
     const standsFor = new Map(uses.map((use, i) => [use.resource, resources[i] ?? use.resource]));
     const fresh = items.filter(({ request }) => (standsFor.get(request.id) ?? request.id) === request.id);
     const at = await this.insert(tx, fresh);
+    await this.insertEnvelopes(tx, fresh);
     await this.audit.append(tx, fresh.map(acceptedEntry));
     const queued = fresh.filter(({ status }) => status === 'QUEUED').map(({ request }) => request.id);
     await this.outbox.add(tx, SIGNING_QUEUE, queued);
@@ -116,6 +92,8 @@ export class SigningLedger implements OnApplicationShutdown {
       key_id: 'uuid',
       key_name: 'text',
       key_version: 'int',
+      certificate_id: 'uuid',
+      enveloped: 'boolean',
       metadata: 'jsonb',
       reference: 'text',
       owner_id: 'text',
@@ -124,15 +102,16 @@ export class SigningLedger implements OnApplicationShutdown {
     });
     const next = values.length + 1;
     const inserted: { at: Date }[] = await tx.query(
-      `INSERT INTO signing_request (id, status, digest, algorithm, scheme, format, key_id, key_name, key_version, metadata, reference,
-         owner_id, requested_by, correlation, attempt, worker, lease_until, sweep_at)
-       SELECT item.id, item.status, digest, algorithm, scheme, format, item.key_id, key_name, key_version, metadata::jsonb, reference,
-         item.owner_id, requested_by, correlation,
+      `INSERT INTO signing_request (id, status, digest, algorithm, scheme, format, key_id, key_name, key_version,
+         certificate_id, enveloped, metadata, reference, owner_id, requested_by, correlation, attempt, worker, lease_until, sweep_at)
+       SELECT item.id, item.status, digest, algorithm, scheme, format, item.key_id, key_name, key_version,
+         certificate_id, enveloped, metadata::jsonb, reference, item.owner_id, requested_by, correlation,
          CASE item.status WHEN 'PROCESSING' THEN 1 ELSE 0 END,
          CASE item.status WHEN 'PROCESSING' THEN $${next}::uuid END,
          CASE item.status WHEN 'PROCESSING' THEN now() + $${next + 1} * interval '1 ms' END,
          now() + $${next + 2} * interval '1 ms'
        FROM ${from} JOIN signing_key ON signing_key.id = item.key_id AND signing_key.state = 'ACTIVE'
+         AND (not_before IS NULL OR not_before <= now()) AND (not_after IS NULL OR not_after > now())
        RETURNING created_at AS at`,
       [...values, WORKER_ID, leaseMs(this.config), SWEEP_AFTER_MS],
     );
@@ -140,6 +119,24 @@ export class SigningLedger implements OnApplicationShutdown {
     if (first === undefined || inserted.length !== items.length)
       throw new Problem('conflict', 'signing-key.inactive', 'The key is not active any more.');
     return first.at;
+  }
+
+  private async insertEnvelopes(tx: EntityManager, items: Acceptance[]): Promise<void> {
+    const rows = items.flatMap(({ request, envelope }) =>
+      envelope === undefined ? [] : [{ request_id: request.id, ...envelopeRow(envelope) }],
+    );
+    if (rows.length === 0) return;
+    const { from, values } = columns(rows, {
+      request_id: 'uuid',
+      content: 'bytea',
+      to_be_signed: 'bytea',
+      signed_digest: 'bytea',
+      timestamped: 'boolean',
+    });
+    await tx.query(
+      `INSERT INTO signing_envelope (request_id, content, to_be_signed, signed_digest, timestamped) SELECT * FROM ${from}`,
+      values,
+    );
   }
 
   private async writeSettlements(tx: EntityManager, items: Settlement[]): Promise<(Date | undefined)[]> {
@@ -165,15 +162,23 @@ export class SigningLedger implements OnApplicationShutdown {
       [...values, statusesBefore('SIGNED'), WORKER_ID],
     );
     const moved = new Map(rows.map(({ id, at }) => [id, at]));
+    await this.keepTokens(
+      tx,
+      items.filter(({ id }) => moved.has(id)),
+    );
     await this.audit.append(
       tx,
-      items.map((item) => settled(item, moved.has(item.id))),
+      items.map((item) => settledEntry(item, moved.has(item.id))),
     );
     return items.map(({ id }) => moved.get(id));
   }
 }
 
-function rowOf({ request, status, caller }: Acceptance) {
+function envelopeRow({ content, toBeSigned, signedDigest, timestamped }: NonNullable<Acceptance['envelope']>) {
+  return { content, to_be_signed: toBeSigned, signed_digest: signedDigest, timestamped };
+}
+
+function rowOf({ request, envelope, status, caller }: Acceptance) {
   return {
     id: request.id,
     status,
@@ -184,6 +189,8 @@ function rowOf({ request, status, caller }: Acceptance) {
     key_id: request.keyId,
     key_name: request.keyName,
     key_version: request.keyVersion,
+    certificate_id: request.certificateId,
+    enveloped: envelope !== undefined,
     metadata: request.metadata,
     reference: request.reference,
     owner_id: caller.ownerId,
@@ -202,58 +209,4 @@ function settlementRow({ id, attempt, outcome }: Settlement) {
     failure_detail: outcome.kind === 'FAILED' ? outcome.detail : null,
     retry_in_ms: outcome.kind === 'RELEASED' ? Math.round(outcome.retryInMs) : 0,
   };
-}
-
-function acceptedEntry({ request, status, caller }: Acceptance): NewEntry {
-  const { keyName, keyVersion, algorithm, scheme, format } = request;
-  return {
-    action: 'signing.accepted',
-    actor: caller,
-    target: { kind: 'signing-request', id: request.id },
-    correlation: caller.origin.requestId,
-    source: caller.origin.address,
-    detail: {
-      to: status,
-      attempt: status === 'PROCESSING' ? 1 : 0,
-      key: keyName,
-      keyVersion,
-      algorithm,
-      scheme,
-      format,
-      digest: request.digest.toString('base64'),
-    },
-  };
-}
-
-function settled({ id, attempt, outcome }: Settlement, moved: boolean): NewEntry {
-  const target = { kind: 'signing-request', id };
-  const base = { actor: BACKGROUND, target, correlation: id };
-  const from = 'PROCESSING';
-  const signatureSha256 =
-    outcome.kind === 'SIGNED' ? createHash('sha256').update(outcome.signature).digest('base64') : undefined;
-  if (!moved)
-    return {
-      ...base,
-      action: 'signing.discarded',
-      outcome: 'failed',
-      detail: { attempt, late: outcome.kind, signatureSha256 },
-    };
-  switch (outcome.kind) {
-    case 'SIGNED':
-      return { ...base, action: 'signing.signed', detail: { from, to: 'SIGNED', attempt, signatureSha256 } };
-    case 'FAILED':
-      return {
-        ...base,
-        action: 'signing.failed',
-        outcome: 'failed',
-        detail: { from, to: 'FAILED', attempt, code: outcome.code },
-      };
-    case 'RELEASED':
-      return {
-        ...base,
-        action: 'signing.released',
-        outcome: 'failed',
-        detail: { from, to: 'QUEUED', attempt, code: outcome.code },
-      };
-  }
 }

@@ -1,5 +1,24 @@
 import { DIGEST_BYTES, type DigestAlgorithm, type KeyType, type SignatureScheme } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/http/problem.js';
+import type { SignatureFormat } from '../formats/signature-format.js';
+
+/** What a caller asks for. */
+export interface SigningOrder {
+  /** Base64 of the hash value; may be absent where `content` holds it. */
+  readonly digest?: string;
+  readonly algorithm: string;
+  readonly key?: string;
+  readonly scheme?: SignatureScheme;
+  readonly format: SignatureFormat;
+  /** Base64 of what `osslsigncode extract-data` wrote; `authenticode` only. */
+  readonly content?: string;
+  /** A timestamp over the signature is wanted. */
+  readonly timestamp: boolean;
+  readonly metadata: Record<string, unknown>;
+  readonly reference: string | null;
+  readonly background: boolean;
+  readonly idempotencyKey?: string;
+}
 
 /** Spellings that clients use for the same digest: `sha256`, `SHA-256`, `sha2-256`; `sha3-256`, `SHA3-256`. */
 export function digestAlgorithm(given: string): DigestAlgorithm {

@@ -1,9 +1,7 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
+import type { SignatureFormat } from '../formats/signature-format.js';
 import type { SigningStatus } from './signing-status.js';
-
-export const SIGNATURE_FORMATS = ['raw'] as const;
-export type SignatureFormat = (typeof SIGNATURE_FORMATS)[number];
 
 /**
  * A request for a signature, whichever way it came. Changed only by the compare-and-set statements of signing-ledger.ts.
@@ -44,6 +42,14 @@ export class SigningRequest {
 
   @Column('int')
   keyVersion: number;
+
+  /** The certificate that the key had then: it goes into the answer, and into formats that carry one. */
+  @Column('uuid', { nullable: true })
+  certificateId: string | null;
+
+  /** There is a row in signing_envelope. */
+  @Column('boolean', { default: false })
+  enveloped: boolean;
 
   @Column('jsonb', { default: {} })
   metadata: Record<string, unknown>;

@@ -1,15 +1,30 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import { IsBoolean, IsIn, IsInt, IsObject, IsOptional, IsString, Length, Max, MaxLength, Min } from 'class-validator';
+import {
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  Length,
+  Max,
+  MaxLength,
+  Min,
+  ValidateIf,
+} from 'class-validator';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import { type Page, PageQuery } from '../../platform/http/page.js';
 import { JsonAtMost } from '../../platform/http/json-at-most.js';
-import type { SigningOrder } from './signing.service.js';
-import { SIGNATURE_FORMATS, type SignatureFormat, type SigningRequest } from './signing-request.entity.js';
+import { WholeNumber } from '../../platform/http/whole-number.js';
+import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
+import type { ShownRequest } from './signing-requests.reader.js';
+import type { SigningOrder } from './signing-order.js';
+import type { SigningRequest } from './signing-request.entity.js';
 import { SIGNING_STATUSES, type SigningStatus } from './signing-status.js';
 
 export class SignDigestBody {
   /** Base64 of the binary hash value, not of a hex string. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  @ValidateIf(({ content, digest }: SignDigestBody) => content === undefined || digest !== undefined)
   @IsString()
   @MaxLength(128)
   digest: string;
@@ -51,6 +66,17 @@ export class SignDigestBody {
   @IsIn(SIGNATURE_FORMATS)
   format?: SignatureFormat = 'raw';
 
+  /** For the format authenticode: base64 of what `osslsigncode extract-data` wrote. The digest is then read from it. */
+  @IsOptional()
+  @IsString()
+  @Length(1, 48_000)
+  content?: string;
+
+  /** true: a timestamp (RFC 3161) over the signature, in the container where the format has a place for it, and beside it. */
+  @IsOptional()
+  @IsBoolean()
+  timestamp?: boolean = false;
+
   /** Your own name for the request, echoed in every answer. @example build-4711 */
   @IsOptional()
   @IsString()
@@ -64,6 +90,8 @@ export class SignDigestBody {
       key: this.key,
       scheme: this.scheme,
       format: this.format ?? 'raw',
+      content: this.content,
+      timestamp: this.timestamp ?? false,
       metadata: this.metadata ?? {},
       reference: this.reference ?? null,
       background: this.async ?? false,
@@ -82,7 +110,7 @@ export class SigningRequestsQuery extends PageQuery {
 export class WaitQuery {
   /** Seconds to wait for a final status before answering. */
   @IsOptional()
-  @Type(() => Number)
+  @WholeNumber()
   @IsInt()
   @Min(0)
   @Max(30)
@@ -90,6 +118,7 @@ export class WaitQuery {
 }
 
 export class KeyUsedView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example default */
   name: string;
@@ -100,15 +129,19 @@ export class KeyUsedView {
 export class SigningFailureView {
   /** @example hsm.unavailable */
   code: string;
+  /** @example 'The HSM did not answer. Try again.' */
   detail: string;
 }
 
 export class SigningRequestView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   requestId: string;
   @ApiProperty({ enum: SIGNING_STATUSES })
   status: SigningStatus;
-  /** Base64; present when SIGNED. */
+  /** Base64 of the signature, or of the file that holds it (cms, authenticode: DER; jws: compact; sigstore-bundle: JSON); present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
   signature?: string;
+  /** Base64 of the TimeStampToken, DER; present when one was asked for, and absent in lists. */
+  timestamp?: string;
   @ApiProperty({ enum: Object.keys(DIGEST_BYTES) })
   algorithm: string;
   @ApiProperty({ enum: SCHEMES })
@@ -116,26 +149,31 @@ export class SigningRequestView {
   @ApiProperty({ enum: SIGNATURE_FORMATS })
   format: SignatureFormat;
   key: KeyUsedView;
-  /** Base64 of the hash value. */
+  /** Base64 of DER certificates, that of the key first; absent when it has none, and in lists. */
+  certificateChain?: string[];
+  /** Base64 of the hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   digest: string;
-  @ApiProperty({ type: 'object', additionalProperties: true })
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
   metadata: Record<string, unknown>;
+  /** @example build-4711 */
   reference?: string;
   /** Present when FAILED. */
   failure?: SigningFailureView;
   createdAt: Date;
   finishedAt?: Date;
 
-  static of(request: SigningRequest): SigningRequestView {
+  static of(request: ShownRequest): SigningRequestView {
     const { id: requestId, status, algorithm, scheme, format, metadata, createdAt } = request;
     return {
       requestId,
       status,
       signature: request.signature?.toString('base64'),
+      timestamp: request.timestampToken?.toString('base64'),
       algorithm,
       scheme,
       format,
       key: { id: request.keyId, name: request.keyName, version: request.keyVersion },
+      certificateChain: request.chain?.map((der) => der.toString('base64')),
       digest: request.digest.toString('base64'),
       metadata,
       reference: request.reference ?? undefined,
@@ -149,6 +187,7 @@ export class SigningRequestView {
 
 export class SigningRequestPage {
   items: SigningRequestView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(page: Page<SigningRequest>): SigningRequestPage {

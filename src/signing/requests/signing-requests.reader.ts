@@ -4,9 +4,18 @@ import type { Caller } from '../../auth/caller.js';
 import { mayDo } from '../../auth/scopes.js';
 import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
+import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { SettledRequests } from './settled-requests.js';
+import { SigningEnvelope } from './signing-envelope.entity.js';
 import { SigningRequest } from './signing-request.entity.js';
 import { isFinal, type SigningStatus } from './signing-status.js';
+
+/** A request with what belongs to its answer and is kept elsewhere. */
+export interface ShownRequest extends SigningRequest {
+  /** DER, the certificate of the key first. */
+  readonly chain?: Buffer[];
+  readonly timestampToken?: Buffer | null;
+}
 
 /** Finds signing requests for those who may see them. */
 @Injectable()
@@ -15,14 +24,28 @@ export class SigningRequestsReader {
     private readonly db: DataSource,
     private readonly settled: SettledRequests,
     private readonly cursors: Cursors,
+    private readonly certificates: CertificatesReader,
   ) {}
 
   /** Waits up to `seconds` for the request to become final. */
-  async find(caller: Caller, id: string, seconds = 0): Promise<SigningRequest> {
+  async find(caller: Caller, id: string, seconds = 0): Promise<ShownRequest> {
     const request = await this.read(caller, id);
-    if (seconds === 0 || isFinal(request.status)) return request;
+    if (seconds === 0 || isFinal(request.status)) return this.shown(request);
     await this.settled.wait(id, seconds);
-    return this.read(caller, id);
+    return this.shown(await this.read(caller, id));
+  }
+
+  /** Adds the chain and, unless the caller has it at hand, the timestamp. */
+  async shown(request: ShownRequest): Promise<ShownRequest> {
+    if (request.certificateId === null && !request.enveloped) return request;
+    const { timestampToken = await this.tokenOf(request) } = request;
+    return { ...request, timestampToken, chain: await this.certificates.chain(request.certificateId) };
+  }
+
+  private async tokenOf({ id, enveloped }: SigningRequest): Promise<Buffer | null> {
+    if (!enveloped) return null;
+    const envelope = await this.db.manager.findOneBy(SigningEnvelope, { requestId: id });
+    return envelope?.timestampToken ?? null;
   }
 
   /** The caller's requests, newest first; those who read the audit log see everybody's. */

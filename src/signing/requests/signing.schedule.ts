@@ -2,6 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/comm
 import { Interval } from '@nestjs/schedule';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import { SigningKeysService } from '../keys/signing-keys.service.js';
+import { TimestampLedger } from '../timestamping/timestamp-ledger.js';
 import { SigningClaims } from './signing-claims.js';
 import { SigningExecutor } from './signing-executor.js';
 
@@ -17,13 +18,14 @@ export class SigningSchedule implements BeforeApplicationShutdown {
     private readonly executor: SigningExecutor,
     private readonly keys: SigningKeysService,
     private readonly queue: QueueHealth,
+    private readonly timestamps: TimestampLedger,
   ) {}
 
   /** With Redis gone this is how requests are found, so it looks often. */
   @Interval(250)
   sweepWithoutQueue(): Promise<void> {
     return this.once('sweep', async () => {
-      if (!this.queue.reachable) await this.executor.sweep(true);
+      if (!this.queue.reachable) await this.executor.sweep(true, () => this.stopping);
     });
   }
 
@@ -31,7 +33,7 @@ export class SigningSchedule implements BeforeApplicationShutdown {
   sweep(): Promise<void> {
     return this.once('sweep', async () => {
       const back = await this.claims.reclaim();
-      const late = await this.executor.sweep(!this.queue.reachable);
+      const late = await this.executor.sweep(!this.queue.reachable, () => this.stopping);
       if (back + late > 0) this.logger.log('picked up what was left behind', { reclaimed: back, late });
     });
   }
@@ -41,6 +43,7 @@ export class SigningSchedule implements BeforeApplicationShutdown {
     return this.once('expire', async () => {
       await this.claims.expire();
       await this.keys.failAbandoned();
+      await this.timestamps.giveUp();
     });
   }
 

@@ -1,5 +1,5 @@
 import { Controller, Get, Header, Req, Res } from '@nestjs/common';
-import { ApiServiceUnavailableResponse, ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiServiceUnavailableResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Needs, Public } from '../../auth/access.js';
 import { Credentials } from '../../auth/credentials.js';
@@ -51,6 +51,7 @@ export class HealthController {
   @Get('prometheus')
   @Needs('system:read')
   @Header('content-type', 'text/plain; version=0.0.4; charset=utf-8')
+  @ApiOkResponse({ content: { 'text/plain': { schema: { type: 'string', example: 'sealwright_queue_reachable 1' } } } })
   getMetrics(): Promise<string> {
     return this.metrics.registry.metrics();
   }

@@ -1,6 +1,9 @@
+import { ApiPropertyOptional } from '@nestjs/swagger';
+
 export class ComponentHealth {
   status: 'UP' | 'DOWN';
   /** Only for signed-in callers. */
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { detail: 'ok' } })
   details?: Record<string, unknown>;
 }
 

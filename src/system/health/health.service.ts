@@ -1,7 +1,8 @@
-import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { KeyVault } from '../../hsm/key-vault.js';
+import { Closing } from '../../platform/http/closing.js';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import type { ComponentHealth, Health } from './health.dto.js';
 
@@ -12,25 +13,19 @@ const PATIENCE_MS = 1000;
  * everything still ends, only by polling: DEGRADED.
  */
 @Injectable()
-export class HealthService implements BeforeApplicationShutdown {
-  private stopping = false;
-
+export class HealthService {
   constructor(
     private readonly db: DataSource,
     private readonly queue: QueueHealth,
     private readonly vault: KeyVault,
+    private readonly closing: Closing,
   ) {}
 
   async read(): Promise<Health> {
     const components = { db: await this.database(), redis: this.redis(), hsm: this.hsm() };
-    if (this.stopping) return { status: 'OUT_OF_SERVICE', components };
+    if (this.closing.begun) return { status: 'OUT_OF_SERVICE', components };
     if (components.db.status === 'DOWN' || components.hsm.status === 'DOWN') return { status: 'DOWN', components };
     return { status: components.redis.status === 'UP' ? 'UP' : 'DEGRADED', components };
-  }
-
-  /** From the first moment of a stop, load balancers are told to look elsewhere. */
-  beforeApplicationShutdown(): void {
-    this.stopping = true;
   }
 
   private async database(): Promise<ComponentHealth> {

@@ -1,3 +1,4 @@
+import { ApiProperty } from '@nestjs/swagger';
 import type { Config } from '../../platform/config/config.js';
 
 export class SettingsView {
@@ -6,14 +7,19 @@ export class SettingsView {
   /** @example http://localhost:9090 */
   publicUrl: string;
   /** Origins that browsers may call from; empty in prod. */
+  @ApiProperty({ type: String, isArray: true, example: ['http://localhost:4200'] })
   corsOrigins: string[];
+  /** @example 24 */
   jwtExpirationHours: number;
   /** Signing key for requests that name none. @example default */
   defaultKey: string;
+  /** @example 24 */
   signingMaxAgeHours: number;
   /** Label of the HSM token. @example sealwright */
   tokenLabel: string;
+  /** @example 4 */
   hsmSessions: number;
+  /** @example 5000 */
   hsmDeadlineMs: number;
 
   static of(config: Config): SettingsView {

@@ -1,0 +1,85 @@
+import { Type } from 'class-transformer';
+import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import { LEVELS, type Level } from '../risk/risk-verdict.js';
+import type { Count } from './analytics.reader.js';
+
+export class ExpiryQuery {
+  /** How far to look ahead. */
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  @Min(1)
+  @Max(3660)
+  days?: number = 365;
+}
+
+export class LevelCountsView implements Record<Level, number> {
+  NONE: number;
+  LOW: number;
+  MEDIUM: number;
+  HIGH: number;
+  CRITICAL: number;
+
+  static of(counts: readonly Count[]): LevelCountsView {
+    const sum = (level: Level) => counts.reduce((total, { levels }) => total + (levels[LEVELS.indexOf(level)] ?? 0), 0);
+    return { NONE: sum('NONE'), LOW: sum('LOW'), MEDIUM: sum('MEDIUM'), HIGH: sum('HIGH'), CRITICAL: sum('CRITICAL') };
+  }
+}
+
+export class CountView {
+  /** @example RSA */
+  value: string;
+  count: number;
+  levels: LevelCountsView;
+  /** Components without cryptography of their own. */
+  unjudged: number;
+
+  static of(count: Count): CountView {
+    return { value: count.value, count: count.count, levels: LevelCountsView.of([count]), unjudged: count.unjudged };
+  }
+}
+
+export class CountsView {
+  items: CountView[];
+
+  static of(counts: readonly Count[]): CountsView {
+    return { items: counts.map((count) => CountView.of(count)) };
+  }
+}
+
+/** Statuses on the quantum axis that need no migration. */
+const READY = new Set(['pq-standard', 'pq-hybrid', 'unaffected']);
+/** Statuses that say nothing about readiness. */
+const NO_MATTER = new Set(['not-applicable', 'no-finding']);
+
+export class SummaryView {
+  total: number;
+  levels: LevelCountsView;
+  kinds: CountView[];
+  states: CountView[];
+  quantum: CountView[];
+  /** Share of the assets that a quantum computer matters to which need no migration, from 0 to 1; null without any. */
+  readiness: number | null;
+  /** Share of the judged assets about which nothing is known, from 0 to 1; null without any. */
+  unknown: number | null;
+  /** Certificates and keys past their end. */
+  expired: number;
+
+  static of(counts: { kinds: Count[]; states: Count[]; quantum: Count[]; expired: number }): SummaryView {
+    const { kinds, states, quantum, expired } = counts;
+    const sum = (list: readonly Count[]) => list.reduce((total, { count }) => total + count, 0);
+    const judged = sum(quantum);
+    const matters = sum(quantum.filter(({ value }) => !NO_MATTER.has(value)));
+    const views = (list: readonly Count[]) => list.map((count) => CountView.of(count));
+    return {
+      total: sum(kinds),
+      levels: LevelCountsView.of(kinds),
+      kinds: views(kinds),
+      states: views(states),
+      quantum: views(quantum),
+      readiness: matters === 0 ? null : sum(quantum.filter(({ value }) => READY.has(value))) / matters,
+      unknown: judged === 0 ? null : sum(quantum.filter(({ value }) => value === 'unknown')) / judged,
+      expired,
+    };
+  }
+}

@@ -1,0 +1,13 @@
+/** What an asset is. The first four are CycloneDX 1.6 `assetType`s; a `component` is a library or application that uses one. */
+export const ASSET_KINDS = ['algorithm', 'certificate', 'protocol', 'related-crypto-material', 'component'] as const;
+export type AssetKind = (typeof ASSET_KINDS)[number];
+
+/**
+ * Where an asset stands in its life. `stale`: missing from the newest document of every source that knew it;
+ * `resolved`: missing three times in a row. It is `active` again as soon as one source shows it.
+ */
+export const ASSET_STATES = ['active', 'stale', 'resolved'] as const;
+export type AssetState = (typeof ASSET_STATES)[number];
+
+/** After so many documents without it, what a source once showed counts as gone. */
+export const MISSED_UNTIL_RESOLVED = 3;

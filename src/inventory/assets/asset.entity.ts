@@ -1,0 +1,84 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { ResolvedBy } from '../risk/risk-subject.js';
+import type { AssetKind, AssetState } from './asset-kind.js';
+
+/**
+ * One cryptographic asset, wherever it was seen. Its id is made of what it is (identity.ts), so every row can be found,
+ * written and distributed by it alone.
+ */
+@Entity('asset')
+@Index('asset_kind', ['kind', 'id'])
+@Index('asset_level', ['level', 'id'])
+@Index('asset_family', ['family', 'id'])
+@Index('asset_name', ['name', 'id'])
+@Index('asset_verdict', ['verdictId'])
+@Index('asset_not_after', ['notAfter', 'id'], { where: 'not_after IS NOT NULL' })
+export class Asset {
+  /** UUIDv8: the first 122 bits of the SHA-256 of the identity. */
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text')
+  kind: AssetKind;
+
+  @Column('text')
+  name: string;
+
+  /** Algorithm family as the rules name it; that of the algorithm it uses for a key, certificate or protocol. */
+  @Column('text', { nullable: true })
+  family: string | null;
+
+  /** Key, modulus, curve or digest size in bits. */
+  @Column('int', { nullable: true })
+  bits: number | null;
+
+  /** 0 NONE to 4 CRITICAL, without lifecycle; null when nothing is known about it. */
+  @Column('smallint', { nullable: true })
+  level: number | null;
+
+  @Column('text', { nullable: true })
+  quantum: string | null;
+
+  @Column('text', { nullable: true })
+  classical: string | null;
+
+  /** The rule that decided the level. */
+  @Column('text', { nullable: true })
+  rule: string | null;
+
+  /** The first date on which a rule changes what may be done with it. */
+  @Column('date', { nullable: true })
+  deadline: string | null;
+
+  /** The verdict that it shares with every asset of the same facts. Null for a plain component. */
+  @Column('uuid', { nullable: true })
+  verdictId: string | null;
+
+  /** How the algorithm of a key, certificate or protocol was found. */
+  @Column('jsonb', { nullable: true })
+  resolvedBy: ResolvedBy[] | null;
+
+  /** Certificates and keys: from when and until when they may be used. */
+  @Column('timestamptz', { nullable: true })
+  notBefore: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  notAfter: Date | null;
+
+  /** CycloneDX 1.6 component without bom-ref, evidence and secrets; references are asset ids. */
+  @Column('jsonb')
+  component: Record<string, unknown>;
+
+  /** Hash of what may change while it stays the same asset. */
+  @Column('uuid')
+  content: string;
+
+  @Column('text', { default: 'active' })
+  state: AssetState;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  firstSeen: Date;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  changedAt: Date;
+}

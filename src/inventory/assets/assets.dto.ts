@@ -1,0 +1,286 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Transform, Type } from 'class-transformer';
+import { IsBoolean, IsDate, IsIn, IsOptional, IsString, Length } from 'class-validator';
+import { PageQuery, type Page } from '../../platform/http/page.js';
+import { DEFAULT_RULES } from '../risk/default-rules.js';
+import { lifecycleAt } from '../risk/lifecycle.js';
+import { type AxisVerdict, type Finding, type Level, LEVELS, levelNumber } from '../risk/risk-verdict.js';
+import type { ResolvedBy } from '../risk/risk-subject.js';
+import { RuleView } from '../risk/rules.dto.js';
+import { ASSET_KINDS, ASSET_STATES, type AssetKind, type AssetState } from './asset-kind.js';
+import type { AssetOccurrence } from './asset-occurrence.entity.js';
+import type { Asset } from './asset.entity.js';
+import { type AssetDetail, ASSET_SORTS, type AssetPage, type AssetSort } from './assets.reader.js';
+
+/** Which assets: every condition that is given must hold. */
+export class AssetFilterQuery extends PageQuery {
+  @ApiProperty({ enum: ASSET_KINDS, required: false })
+  @IsOptional()
+  @IsIn(ASSET_KINDS)
+  kind?: AssetKind;
+
+  @ApiProperty({ enum: ASSET_STATES, required: false })
+  @IsOptional()
+  @IsIn(ASSET_STATES)
+  state?: AssetState;
+
+  @ApiProperty({ enum: LEVELS, required: false })
+  @IsOptional()
+  @IsIn(LEVELS)
+  level?: Level;
+
+  /** This level or a higher one. */
+  @ApiProperty({ enum: LEVELS, required: false })
+  @IsOptional()
+  @IsIn(LEVELS)
+  minLevel?: Level;
+
+  /** Algorithm family, as the rules name it. @example RSA */
+  @IsOptional()
+  @IsString()
+  @Length(1, 100)
+  family?: string;
+
+  /** Status on the quantum axis. @example quantum-vulnerable */
+  @IsOptional()
+  @IsString()
+  @Length(1, 100)
+  quantum?: string;
+
+  /** Status on the classical axis. @example disallowed */
+  @IsOptional()
+  @IsString()
+  @Length(1, 100)
+  classical?: string;
+
+  /** The rule that decided. @example Q-RSA-SIG-112 */
+  @IsOptional()
+  @IsString()
+  @Length(1, 100)
+  rule?: string;
+
+  /** Start of the name. @example RSA */
+  @IsOptional()
+  @IsString()
+  @Length(1, 500)
+  name?: string;
+
+  /** Name of a source that shows it. @example https://github.com/keycloak/keycloak */
+  @IsOptional()
+  @IsString()
+  @Length(1, 500)
+  source?: string;
+
+  /** Start of a location. @example db1.example.com */
+  @IsOptional()
+  @IsString()
+  @Length(1, 500)
+  location?: string;
+
+  /** Certificates and keys that end before this time. */
+  @IsOptional()
+  @Type(() => Date)
+  @IsDate()
+  expiresBefore?: Date;
+}
+
+export class AssetsQuery extends AssetFilterQuery {
+  /** -level is the worst first; notAfter lists what ends, the next first. */
+  @ApiProperty({ enum: ASSET_SORTS, required: false, default: 'id' })
+  @IsOptional()
+  @IsIn(ASSET_SORTS)
+  sort?: AssetSort;
+
+  /** true: count the matches too, up to 10,000. */
+  @IsOptional()
+  @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
+  @IsBoolean()
+  total?: boolean;
+}
+
+export class AsOfQuery {
+  /** Judge deadlines and validity as of this time; now when absent. */
+  @IsOptional()
+  @Type(() => Date)
+  @IsDate()
+  asOf?: Date;
+}
+
+export class AxisView {
+  /** @example quantum-vulnerable */
+  status: string;
+  @ApiProperty({ enum: LEVELS })
+  level: Level;
+  /** The rule that decided. */
+  rule: string | null;
+
+  static of({ status, level, rule }: AxisVerdict): AxisView {
+    return { status, level, rule };
+  }
+}
+
+export class AssetView {
+  id: string;
+  @ApiProperty({ enum: ASSET_KINDS })
+  kind: AssetKind;
+  /** @example RSA-2048 */
+  name: string;
+  /** @example RSA */
+  family: string | null;
+  /** @example 2048 */
+  bits: number | null;
+  /** The worst of the quantum, classical and material findings; null for a component that uses no cryptography itself. */
+  @ApiProperty({ enum: LEVELS, nullable: true })
+  level: Level | null;
+  /** `level` and lifecycle together. */
+  @ApiProperty({ enum: LEVELS, nullable: true })
+  overall: Level | null;
+  quantum: string | null;
+  classical: string | null;
+  lifecycle: AxisView;
+  rule: string | null;
+  /** The first date on which something changes. @example 2030-12-31 */
+  deadline: string | null;
+  @ApiProperty({ enum: ASSET_STATES })
+  state: AssetState;
+  notBefore: Date | null;
+  notAfter: Date | null;
+  firstSeen: Date;
+  changedAt: Date;
+
+  static of(asset: Asset, at: Date): AssetView {
+    const { id, kind, name, family, bits, quantum, classical, rule, deadline, state } = asset;
+    const { notBefore, notAfter, firstSeen, changedAt } = asset;
+    const level = asset.level === null ? null : (LEVELS[asset.level] ?? null);
+    const lifecycle = AxisView.of(lifecycleAt(asset, at, DEFAULT_RULES));
+    const overall = level === null || levelNumber(lifecycle.level) > levelNumber(level) ? lifecycle.level : level;
+    const worst = level === null && lifecycle.rule === null ? null : overall;
+    const what = { id, kind, name, family, bits };
+    const judged = { level, overall: worst, quantum, classical, lifecycle, rule, deadline };
+    return { ...what, ...judged, state, notBefore, notAfter, firstSeen, changedAt };
+  }
+}
+
+export class TotalView {
+  /** @example 10000 */
+  count: number;
+  @ApiProperty({ enum: ['EXACT', 'AT_LEAST'] })
+  type: 'EXACT' | 'AT_LEAST';
+}
+
+export class AssetPageView {
+  items: AssetView[];
+  nextCursor: string | null;
+  total?: TotalView;
+
+  static of({ items, nextCursor, total }: AssetPage, at: Date): AssetPageView {
+    return {
+      items: items.map((asset) => AssetView.of(asset, at)),
+      nextCursor,
+      ...(total === undefined ? {} : { total }),
+    };
+  }
+}
+
+export class FindingView extends RuleView {
+  /** What of the asset it is about. @example RSA-2048 */
+  subject: string;
+}
+
+export class ResolvedByView {
+  @ApiProperty({ enum: ['reference', 'dependsOn', 'usedBy', 'name'] })
+  via: ResolvedBy['via'];
+  assetId?: string;
+}
+
+/** How things stand with one authority on a day. */
+export class StandingView {
+  /** @example NIST */
+  jurisdiction: string;
+  /** @example deprecated */
+  state: string;
+  /** The last day before that state. */
+  since: string;
+  authority: string;
+  draft: boolean;
+  binding: boolean;
+}
+
+export class AssetDetailView extends AssetView {
+  quantumAxis: AxisView | null;
+  classicalAxis: AxisView | null;
+  materialAxis: AxisView | null;
+  /** Every rule that applies, the worst first: reason, standard, deadlines. */
+  @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
+  findings: Finding[];
+  /** Deadlines that have passed on the day that was asked for, the newest of each jurisdiction. */
+  standing: StandingView[];
+  /** The way from the asset to the algorithm that decided; empty for its own. */
+  resolvedBy: ResolvedByView[];
+  /** CycloneDX 1.6; references are ids of assets. */
+  @ApiProperty({ type: 'object', additionalProperties: true })
+  component: Record<string, unknown>;
+
+  static ofDetail({ asset, verdict }: AssetDetail, at: Date): AssetDetailView {
+    return Object.assign(AssetView.of(asset, at), {
+      quantumAxis: verdict === null ? null : AxisView.of(verdict.quantum),
+      classicalAxis: verdict === null ? null : AxisView.of(verdict.classical),
+      materialAxis: verdict?.material == null ? null : AxisView.of(verdict.material),
+      findings: [...(verdict?.findings ?? [])],
+      standing: standingAt(verdict?.findings ?? [], at),
+      resolvedBy: asset.resolvedBy ?? [],
+      component: asset.component,
+    });
+  }
+}
+
+function standingAt(findings: readonly Finding[], at: Date): StandingView[] {
+  const day = at.toISOString().slice(0, 10);
+  const standing = new Map<string, StandingView>();
+  const passed = findings.flatMap(({ deadlines }) => deadlines).filter(({ date }) => date < day);
+  for (const { jurisdiction, state, date, authority, draft, binding } of passed.sort((a, b) =>
+    a.date < b.date ? -1 : 1,
+  ))
+    standing.set(jurisdiction, { jurisdiction, state, since: date, authority, draft, binding });
+  return [...standing.values()];
+}
+
+export class OccurrenceView {
+  sourceId: string;
+  source: string;
+  /** @example src/main/java/Keys.java */
+  location: string;
+  line: number | null;
+  offset: number | null;
+  symbol: string | null;
+  additionalContext: string | null;
+  firstSeen: Date;
+  lastSeen: Date;
+  /** Newer documents of the source, one after the other, that did not show it. */
+  missed: number;
+
+  static of(row: AssetOccurrence & { source: string }): OccurrenceView {
+    const { sourceId, source, location, line, position: offset, symbol, context, firstSeen, lastSeen, missed } = row;
+    return {
+      sourceId,
+      source,
+      location,
+      line,
+      offset,
+      symbol,
+      additionalContext: context,
+      firstSeen,
+      lastSeen,
+      missed,
+    };
+  }
+}
+
+export class OccurrencePageView {
+  items: OccurrenceView[];
+  nextCursor: string | null;
+
+  static of({ items, nextCursor }: Page<AssetOccurrence & { source: string }>): OccurrencePageView {
+    return { items: items.map((row) => OccurrenceView.of(row)), nextCursor };
+  }
+}

@@ -1,0 +1,41 @@
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { type Check, type Schema, SchemaCompiler } from './json-schema.js';
+
+/** Versions whose official schema judges a document. */
+export const SPEC_VERSIONS = ['1.4', '1.5', '1.6', '1.7'] as const;
+export type SpecVersion = (typeof SPEC_VERSIONS)[number];
+
+/** The official schemas, as their publisher packs them. */
+const FOLDER = join(
+  dirname(createRequire(import.meta.url).resolve('@cyclonedx/cyclonedx-library/package.json')),
+  'res/schema',
+);
+const BESIDE = ['jsf-0.82', 'spdx', 'cryptography-defs'];
+
+let compiler: SchemaCompiler | undefined;
+const checks = new Map<SpecVersion, Check>();
+
+/** The check of one version of the specification; compiled when it is first asked for. */
+export function bomCheck(version: SpecVersion): Check {
+  const known = checks.get(version);
+  if (known !== undefined) return known;
+  compiler ??= new SchemaCompiler(new Map([...BESIDE, ...SPEC_VERSIONS.map((v) => `bom-${v}`)].map(read)));
+  const check = compiler.compile(idOf(`bom-${version}`));
+  checks.set(version, check);
+  return check;
+}
+
+/** Versions before 1.6 call themselves by other hosts and file names; here all go by one. */
+function idOf(name: string): string {
+  return `http://cyclonedx.org/schema/${name}.schema.json`;
+}
+
+function read(name: string): [string, Schema] {
+  const text = readFileSync(join(FOLDER, `${name}.SNAPSHOT.schema.json`), 'utf8').replaceAll(
+    '.SNAPSHOT.schema',
+    '.schema',
+  );
+  return [idOf(name), JSON.parse(text) as Schema];
+}

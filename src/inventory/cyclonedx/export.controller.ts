@@ -1,0 +1,47 @@
+import { Controller, Get, Headers, HttpStatus, Query, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { pipeline } from 'node:stream';
+import { constants, createGzip } from 'node:zlib';
+import { Needs } from '../../auth/access.js';
+import { BomExporter } from './bom-export.js';
+import { ExportQuery } from './export.dto.js';
+
+const MEDIA_TYPE = 'application/vnd.cyclonedx+json; version=1.6';
+
+@ApiTags('Inventory')
+@Controller('api/export')
+export class ExportController {
+  constructor(private readonly exporter: BomExporter) {}
+
+  /** Exports assets as a CycloneDX 1.6 document. While nothing changes, every export has the same bytes and ETag. */
+  @Get('cyclonedx')
+  @Needs('inventory:read')
+  @ApiProduces('application/vnd.cyclonedx+json')
+  @ApiOkResponse({ schema: { type: 'object', additionalProperties: true }, description: 'A CycloneDX 1.6 document' })
+  async exportCycloneDx(
+    @Query() query: ExportQuery,
+    @Res() reply: FastifyReply,
+    @Headers('accept-encoding') encodings = '',
+    @Headers('if-none-match') known = '',
+  ): Promise<void> {
+    const zipped = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(encodings);
+    const etagOf = (tag: string) => `"${tag}${zipped ? '-gzip' : ''}"`;
+    const { tag, body } = await this.exporter.open(query, (current) =>
+      known.split(/\s*,\s*/).includes(etagOf(current)),
+    );
+    void reply
+      .header('etag', etagOf(tag))
+      .header('vary', 'accept-encoding, authorization')
+      .header('cache-control', 'private, no-cache');
+    if (body === undefined) return void reply.status(HttpStatus.NOT_MODIFIED).send();
+    void reply
+      .header('content-type', MEDIA_TYPE)
+      .header('content-disposition', 'attachment; filename="inventory.cdx.json"');
+    if (!zipped) return void reply.send(body);
+    const gzip = createGzip({ level: constants.Z_BEST_SPEED });
+    // An error ends both streams; Fastify then cuts the connection, so that the reader cannot take half for the whole.
+    pipeline(body, gzip, () => undefined);
+    void reply.header('content-encoding', 'gzip').send(gzip);
+  }
+}

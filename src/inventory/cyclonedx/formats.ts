@@ -1,0 +1,43 @@
+const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:?\d{2})$/;
+const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,255}$/;
+const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
+const NO_IRI = /[\s<>"{}|\\^`]/;
+
+/** RFC 3339 section 5.6. */
+export function isDateTime(text: string): boolean {
+  const parts = DATE_TIME.exec(text);
+  if (parts === null) return false;
+  const [, year, month, day, hour, minute, second] = parts.map(Number);
+  return isDay(year ?? 0, month ?? 0, day ?? 0) && (hour ?? 24) < 24 && (minute ?? 60) < 60 && (second ?? 61) <= 60;
+}
+
+function isDate(text: string): boolean {
+  const parts = DATE.exec(text);
+  return parts !== null && isDay(Number(parts[1]), Number(parts[2]), Number(parts[3]));
+}
+
+function isDay(year: number, month: number, day: number): boolean {
+  return month >= 1 && month <= 12 && day >= 1 && day <= new Date(Date.UTC(year, month, 0)).getUTCDate();
+}
+
+/** The formats that the CycloneDX schemas use; an unknown format is an annotation (JSON Schema draft-07, section 7.1). */
+export function matchesFormat(format: string, text: string): boolean {
+  switch (format) {
+    case 'date-time':
+      return isDateTime(text);
+    case 'date':
+      return isDate(text);
+    case 'email':
+    case 'idn-email':
+      return EMAIL.test(text);
+    case 'uri':
+    case 'iri':
+      return SCHEME.test(text) && !NO_IRI.test(text);
+    case 'uri-reference':
+    case 'iri-reference':
+      return !NO_IRI.test(text);
+    default:
+      return true;
+  }
+}

@@ -1,0 +1,236 @@
+import { canonicalJson } from './canonical-json.js';
+import { matchesFormat } from './formats.js';
+import { isMembers, type Members } from './json-values.js';
+import type { SchemaFaults } from './schema-faults.js';
+
+/** Checks a value and notes what is wrong with it. Answers whether nothing is. */
+export type Check = (value: unknown, found: SchemaFaults) => boolean;
+export type Schema = boolean | { readonly [keyword: string]: unknown };
+
+const MOST_DEPTH = 200;
+
+/**
+ * Compiles JSON Schema draft-07, as far as the CycloneDX schemas use it, into checks that take time linear in the size of the
+ * value: `uniqueItems` is done by a hash set, where the usual validators compare every pair.
+ */
+export class SchemaCompiler {
+  private readonly compiled = new Map<unknown, Check>();
+
+  /** `documents`: schemas by `$id`. */
+  constructor(private readonly documents: ReadonlyMap<string, Schema>) {}
+
+  compile(id: string): Check {
+    const root = this.documents.get(id);
+    if (root === undefined) throw new Error(`there is no schema ${id}`);
+    return this.check(root, id);
+  }
+
+  private check(schema: Schema, base: string): Check {
+    if (schema === true) return () => true;
+    if (schema === false) return (_value, found) => found.add('is not allowed here');
+    const known = this.compiled.get(schema);
+    if (known !== undefined) return known;
+    let built: Check | undefined;
+    // A schema may refer to itself: until it is built, calls go through this.
+    this.compiled.set(schema, (value, found) => built?.(value, found) ?? true);
+    built = this.build(schema, base);
+    this.compiled.set(schema, built);
+    return built;
+  }
+
+  private build(schema: Members, base: string): Check {
+    if (typeof schema['$ref'] === 'string') return this.reference(schema['$ref'], base);
+    const checks = [
+      ...scalarChecks(schema),
+      ...this.arrayChecks(schema, base),
+      ...this.objectChecks(schema, base),
+      ...this.combined(schema, base),
+    ];
+    const ofType = typeCheck(schema['type']);
+    return (value, found) => {
+      if (found.path.length > MOST_DEPTH) return found.add(`is nested deeper than ${MOST_DEPTH} levels`);
+      if (!ofType(value, found)) return false;
+      let good = true;
+      for (const check of checks) if (!check(value, found)) good = false;
+      return good;
+    };
+  }
+
+  private reference(ref: string, base: string): Check {
+    const url = new URL(ref, base);
+    const id = url.href.split('#')[0] ?? base;
+    const document = this.documents.get(id);
+    if (document === undefined) throw new Error(`${base} refers to ${ref}, which is not there`);
+    const target = decodeURIComponent(url.hash.slice(1))
+      .split('/')
+      .slice(1)
+      .reduce<unknown>((at, part) => (at as Members)[part], document);
+    return this.check(target as Schema, id);
+  }
+
+  private arrayChecks(schema: Members, base: string): Check[] {
+    const checks: Check[] = [];
+    const { items, uniqueItems, minItems, maxItems } = schema;
+    if (items !== undefined && !Array.isArray(items)) {
+      const each = this.check(items as Schema, base);
+      checks.push((value, found) => !Array.isArray(value) || everyItem(value, () => each, found));
+    }
+    if (Array.isArray(items)) {
+      const each = items.map((item) => this.check(item as Schema, base));
+      const beyond = this.check((schema['additionalItems'] ?? true) as Schema, base);
+      checks.push((value, found) => !Array.isArray(value) || everyItem(value, (i) => each[i] ?? beyond, found));
+    }
+    if (uniqueItems === true) checks.push((value, found) => !Array.isArray(value) || noneTwice(value, found));
+    if (typeof minItems === 'number')
+      checks.push((v, found) => !Array.isArray(v) || v.length >= minItems || found.add(`needs ${minItems} items`));
+    if (typeof maxItems === 'number')
+      checks.push((v, found) => !Array.isArray(v) || v.length <= maxItems || found.add(`takes ${maxItems} items`));
+    return checks;
+  }
+
+  private objectChecks(schema: Members, base: string): Check[] {
+    const checks: Check[] = [];
+    if (Array.isArray(schema['required'])) {
+      const required = schema['required'] as string[];
+      checks.push((value, found) => !isMembers(value) || allThere(value, required, found));
+    }
+    const rest = schema['additionalProperties'];
+    if (schema['properties'] === undefined && rest === undefined) return checks;
+    const members = new Map(
+      Object.entries((schema['properties'] ?? {}) as Record<string, Schema>).map(([name, part]) => [
+        name,
+        this.check(part, base),
+      ]),
+    );
+    const other = rest === undefined ? undefined : this.check(rest === false ? false : (rest as Schema), base);
+    checks.push((value, found) => !isMembers(value) || everyMember(value, members, other, found));
+    return checks;
+  }
+
+  private combined(schema: Members, base: string): Check[] {
+    const checks: Check[] = [];
+    const all = (name: string) => (schema[name] as Schema[]).map((part) => this.check(part, base));
+    if (schema['allOf'] !== undefined) checks.push(...all('allOf'));
+    if (schema['anyOf'] !== undefined) checks.push(choice(all('anyOf'), false));
+    if (schema['oneOf'] !== undefined) checks.push(choice(all('oneOf'), true));
+    if (schema['not'] !== undefined) {
+      const not = this.check(schema['not'] as Schema, base);
+      checks.push((value, found) => !not(value, found.branch()) || found.add('is not allowed in this form'));
+    }
+    if (schema['if'] !== undefined) {
+      const condition = this.check(schema['if'] as Schema, base);
+      const then = this.check((schema['then'] ?? true) as Schema, base);
+      const otherwise = this.check((schema['else'] ?? true) as Schema, base);
+      checks.push((value, found) => (condition(value, found.branch()) ? then : otherwise)(value, found));
+    }
+    return checks;
+  }
+}
+
+function everyItem(list: unknown[], checkAt: (index: number) => Check, found: SchemaFaults): boolean {
+  let good = true;
+  for (let index = 0; index < list.length; index += 1) {
+    found.path.push(index);
+    if (!checkAt(index)(list[index], found)) good = false;
+    found.path.pop();
+  }
+  return good;
+}
+
+function noneTwice(list: unknown[], found: SchemaFaults): boolean {
+  if (list.length < 2) return true;
+  const seen = new Set<string>();
+  let good = true;
+  for (let index = 0; index < list.length; index += 1) {
+    const text = canonicalJson(list[index]);
+    if (seen.has(text)) good = found.addDuplicate(list, index);
+    seen.add(text);
+  }
+  return good;
+}
+
+function allThere(value: Members, required: readonly string[], found: SchemaFaults): boolean {
+  let good = true;
+  for (const name of required) if (!Object.hasOwn(value, name)) good = found.add(`"${name}" is missing`);
+  return good;
+}
+
+function everyMember(
+  value: Members,
+  members: ReadonlyMap<string, Check>,
+  other: Check | undefined,
+  found: SchemaFaults,
+): boolean {
+  let good = true;
+  for (const name of Object.keys(value)) {
+    const check = members.get(name) ?? other;
+    if (check === undefined) continue;
+    found.path.push(name);
+    if (!check(value[name], found)) good = false;
+    found.path.pop();
+  }
+  return good;
+}
+
+/** anyOf and oneOf. When none fits, the branch that came furthest says why. */
+function choice(checks: readonly Check[], exactlyOne: boolean): Check {
+  return (value, found) => {
+    let fits = 0;
+    let nearest: SchemaFaults | undefined;
+    for (const check of checks) {
+      const branch = found.branch();
+      if (check(value, branch)) {
+        fits += 1;
+        if (!exactlyOne) return true;
+      } else if (nearest === undefined || branch.deepest > nearest.deepest) nearest = branch;
+    }
+    if (fits === 1) return true;
+    if (fits > 1) return found.add('fits more than one of the forms that exclude each other');
+    if (nearest !== undefined) found.take(nearest);
+    return false;
+  };
+}
+
+const TYPES: Record<string, (value: unknown) => boolean> = {
+  string: (value) => typeof value === 'string',
+  number: (value) => typeof value === 'number',
+  integer: (value) => Number.isInteger(value),
+  boolean: (value) => typeof value === 'boolean',
+  object: isMembers,
+  array: Array.isArray,
+  null: (value) => value === null,
+};
+
+function typeCheck(type: unknown): Check {
+  if (type === undefined) return () => true;
+  const names = (Array.isArray(type) ? type : [type]) as string[];
+  const tests = names.map((name) => TYPES[name] ?? (() => false));
+  const wanted = names.join(' or ');
+  return (value, found) => tests.some((test) => test(value)) || found.add(`must be of type ${wanted}`);
+}
+
+function scalarChecks(schema: Members): Check[] {
+  const { enum: allowed, const: constant, pattern, format, minimum, maximum, minLength, maxLength } = schema;
+  const checks: Check[] = [];
+  if (Array.isArray(allowed)) {
+    const set = new Set<unknown>(allowed);
+    const names = allowed.length > 24 ? 'one of the values that the schema lists' : `one of ${allowed.join(', ')}`;
+    checks.push((value, found) => set.has(value) || found.add(`must be ${names}`));
+  }
+  if (constant !== undefined)
+    checks.push((value, found) => value === constant || found.add(`must be ${JSON.stringify(constant)}`));
+  const text = (test: (value: string) => boolean, detail: string) =>
+    checks.push((value, found) => typeof value !== 'string' || test(value) || found.add(detail));
+  if (typeof pattern === 'string') {
+    const expression = new RegExp(pattern, 'u');
+    text((value) => expression.test(value), `must match ${pattern}`);
+  }
+  if (typeof format === 'string') text((value) => matchesFormat(format, value), `must be a ${format}`);
+  if (typeof minLength === 'number') text((value) => value.length >= minLength, `needs ${minLength} characters`);
+  if (typeof maxLength === 'number') text((value) => value.length <= maxLength, `takes ${maxLength} characters`);
+  if (typeof minimum === 'number')
+    checks.push((v, found) => typeof v !== 'number' || v >= minimum || found.add(`must be at least ${minimum}`));
+  if (typeof maximum === 'number')
+    checks.push((v, found) => typeof v !== 'number' || v <= maximum || found.add(`must be at most ${maximum}`));
+  return checks;
+}

@@ -1,0 +1,91 @@
+import { type Mode, readBom } from '../cyclonedx/bom-reader.js';
+import { Problem } from '../../platform/http/problem.js';
+import type { Draft } from './draft.js';
+import { isSarif, readSarif } from './sarif-reader.js';
+import { isSensorScan, readSensorScan } from './sensor-scan-reader.js';
+
+export type BodyKind = 'json' | 'ndjson';
+
+/** Where a text may hold what PostgreSQL cannot store: only then the parsed value is looked through. */
+const UNSTORABLE = /\\u0000|\\ud[89a-f]/i;
+const MOST_DEPTH = 200;
+
+/**
+ * Reads a body into what it says: a CycloneDX document, SARIF, or a scan of a sensor.
+ *
+ * @throws Problem 400 for what is no JSON, 422 for JSON that is none of these.
+ */
+export function readBody(bytes: Buffer, kind: BodyKind, mode: Mode): Draft {
+  const document = kind === 'ndjson' ? { assets: linesOf(textOf(bytes)) } : parse(textOf(bytes), '');
+  if (typeof document !== 'object' || document === null || Array.isArray(document)) throw unknownFormat();
+  const members = document as Record<string, unknown>;
+  if (members['bomFormat'] === 'CycloneDX') return readBom(members, mode);
+  if (isSarif(members)) return readSarif(members);
+  if (isSensorScan(members)) return readSensorScan(members);
+  throw unknownFormat();
+}
+
+function unknownFormat(): Problem {
+  const detail =
+    'is neither CycloneDX JSON ("bomFormat": "CycloneDX"), nor SARIF 2.1.0 ("runs"), nor a sensor scan ("assets")';
+  return new Problem('refused', 'document.format', `The body ${detail}.`, { errors: [{ pointer: '', detail }] });
+}
+
+function textOf(bytes: Buffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch (cause) {
+    throw new Problem('malformed', 'request.malformed', 'The body is not valid UTF-8.', { cause });
+  }
+}
+
+function parse(text: string, pointer: string): unknown {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // The message of the parser quotes the body, which may hold a secret.
+    throw new Problem('malformed', 'request.malformed', 'The body is not valid JSON.', {
+      errors: [{ pointer, detail: 'is not valid JSON' }],
+    });
+  }
+  if (UNSTORABLE.test(text)) assertStorable(value);
+  return value;
+}
+
+function linesOf(text: string): unknown[] {
+  return text
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line, index) => parse(line, `/assets/${index}`));
+}
+
+/** NUL characters and halves of surrogate pairs; walks without recursion. */
+function assertStorable(root: unknown): void {
+  const stack: { value: unknown; pointer: string; depth: number }[] = [{ value: root, pointer: '', depth: 0 }];
+  for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
+    const { value, pointer, depth } = place;
+    if (typeof value === 'string') assertText(value, pointer);
+    if (typeof value !== 'object' || value === null) continue;
+    if (depth === MOST_DEPTH) throw unstorable(pointer, `is nested deeper than ${MOST_DEPTH} levels`);
+    for (const [name, member] of Object.entries(value)) {
+      assertText(name, pointer);
+      stack.push({
+        value: member,
+        pointer: `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
+        depth: depth + 1,
+      });
+    }
+  }
+}
+
+function assertText(text: string, pointer: string): void {
+  if (text.includes('\u0000')) throw unstorable(pointer, 'holds a NUL character');
+  if (!text.isWellFormed()) throw unstorable(pointer, 'holds half of a surrogate pair');
+}
+
+function unstorable(pointer: string, detail: string): Problem {
+  return new Problem('refused', 'document.invalid', `The document is refused: a text ${detail}.`, {
+    errors: [{ pointer, detail }],
+  });
+}

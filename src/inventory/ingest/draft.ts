@@ -1,0 +1,78 @@
+import type { AssetKind } from '../assets/asset-kind.js';
+import type { RelationshipKind } from '../relationships/asset-relationship.entity.js';
+import type { Rejection, Remark } from './ingest-outcome.js';
+
+/** A CycloneDX component as it was read; what is in it was checked by the schema or by the reader that made it. */
+export interface CdxComponent {
+  type: string;
+  name: string;
+  version?: string;
+  group?: string;
+  purl?: string;
+  cryptoProperties?: CryptoProperties;
+  properties?: { name: string; value?: string }[];
+  hashes?: { alg: string; content: string }[];
+  [member: string]: unknown;
+}
+
+export interface CryptoProperties {
+  assetType: string;
+  oid?: string;
+  algorithmProperties?: AlgorithmProperties;
+  certificateProperties?: Record<string, unknown>;
+  relatedCryptoMaterialProperties?: Record<string, unknown>;
+  protocolProperties?: Record<string, unknown>;
+}
+
+export interface AlgorithmProperties {
+  primitive?: string;
+  parameterSetIdentifier?: string;
+  curve?: string;
+  mode?: string;
+  padding?: string;
+  cryptoFunctions?: string[];
+  nistQuantumSecurityLevel?: number;
+  [member: string]: unknown;
+}
+
+export interface DraftOccurrence {
+  readonly location: string;
+  readonly line: number | null;
+  readonly position: number | null;
+  readonly symbol: string | null;
+  readonly context: string | null;
+}
+
+/** An asset as a document tells it, before it has an identity. `ref` is its name within the document. */
+export interface DraftAsset {
+  readonly ref: string;
+  readonly kind: AssetKind;
+  readonly component: CdxComponent;
+  readonly occurrences: DraftOccurrence[];
+}
+
+/** `from` and `to` are refs of the document, or ids of assets that are known already. */
+export interface DraftLink {
+  readonly from: string;
+  readonly to: string;
+  readonly kind: RelationshipKind;
+}
+
+/** What a document says, whatever its format. */
+export interface Draft {
+  readonly format: string;
+  readonly serialNumber: string | null;
+  readonly version: number | null;
+  readonly time: string | null;
+  /** Name of what the document describes; undefined when it says nothing about that. */
+  readonly source: string | undefined;
+  /** true: what is not in it is gone. false: a part of a scan. */
+  readonly whole: boolean;
+  readonly assets: DraftAsset[];
+  readonly links: DraftLink[];
+  readonly received: number;
+  readonly ignored: number;
+  readonly rejected: Rejection[];
+  readonly repairs: Remark[];
+  readonly warnings: Remark[];
+}

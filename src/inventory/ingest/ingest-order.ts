@@ -1,0 +1,43 @@
+import type { Mode } from '../cyclonedx/bom-reader.js';
+import type { Fault, ProblemKind } from '../../platform/http/problem.js';
+import type { BodyKind } from './body-reader.js';
+import type { IngestOutcome } from './ingest-outcome.js';
+
+/** What a thread is asked to take in. The bytes are handed over, not copied. */
+export interface IngestOrder {
+  readonly bytes: ArrayBuffer;
+  readonly kind: BodyKind;
+  readonly mode: Mode;
+  /** What the sender says the document is about; else the document says it. */
+  readonly source: string | undefined;
+  readonly caller: {
+    readonly kind: 'user' | 'api-key' | 'oauth-client';
+    readonly id: string;
+    readonly name: string;
+    readonly ownerId: string;
+  };
+  readonly requestId: string;
+  readonly address: string;
+  readonly idempotencyKey: string | undefined;
+}
+
+export interface IngestMessage {
+  readonly job: number;
+  readonly order: IngestOrder;
+}
+
+/** A Problem as it crosses from one thread to another. */
+export interface PlainProblem {
+  readonly kind: ProblemKind;
+  readonly code: string;
+  readonly message: string;
+  readonly errors?: Fault[];
+}
+
+export interface IngestReply {
+  readonly job: number;
+  readonly outcome?: IngestOutcome;
+  readonly problem?: PlainProblem;
+  /** Something that is nobody's fault but ours. */
+  readonly failure?: string;
+}

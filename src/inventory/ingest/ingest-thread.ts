@@ -1,0 +1,73 @@
+import 'reflect-metadata';
+import { parentPort } from 'node:worker_threads';
+import { DataSource } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import { Config } from '../../platform/config/config.js';
+import { dataSourceOptions } from '../../platform/database/data-source-options.js';
+import { isDatabaseTrouble } from '../../platform/database/database-error.js';
+import { Cursors } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { DEFAULT_RULES } from '../risk/default-rules.js';
+import { RiskEngine } from '../risk/risk-engine.js';
+import { DocumentIntake } from './document-intake.js';
+import type { IngestMessage, IngestReply } from './ingest-order.js';
+
+/** A document of some hundred thousand components takes longer than any other statement of the service may. */
+const LIMITS = {
+  query_timeout: 310_000,
+  statement_timeout: 300_000,
+  lock_timeout: 60_000,
+  idle_in_transaction_session_timeout: 120_000,
+};
+
+const config = new Config();
+const options = dataSourceOptions(config);
+const db = new DataSource({ ...options, poolSize: 1, extra: { ...(options.extra as object), ...LIMITS } });
+const intake = new DocumentIntake(
+  db,
+  new AuditService(db, new Cursors(config)),
+  new IdempotencyKeys(db),
+  new RiskEngine(DEFAULT_RULES),
+);
+
+async function reply({ job, order }: IngestMessage): Promise<IngestReply> {
+  try {
+    if (!db.isInitialized) await db.initialize();
+    return { job, outcome: await intake.take(order) };
+  } catch (error) {
+    return { job, ...explain(error) };
+  }
+}
+
+/** Only Problems speak to the caller; anything else may quote what was sent, and is cut to its kind. */
+function explain(error: unknown): Omit<IngestReply, 'job'> {
+  if (error instanceof Problem) {
+    const { kind, code, message, errors } = error;
+    return { problem: { kind, code, message, errors } };
+  }
+  if (error instanceof RangeError) {
+    return { problem: { kind: 'malformed', code: 'request.malformed', message: 'The body is nested too deep.' } };
+  }
+  if (isDatabaseTrouble(error)) {
+    const message = 'The database does not answer; repeat the call, it is safe to.';
+    return { problem: { kind: 'unavailable', code: 'database.unavailable', message } };
+  }
+  const failure =
+    error instanceof Error ? `${error.name} ${(error.stack ?? '').split('\n').slice(1, 6).join(' ')}` : 'unknown';
+  return { failure };
+}
+
+// One after the other: the thread has one connection, and order of arrival is kept.
+let last: Promise<void> = Promise.resolve();
+parentPort?.on('message', (message: IngestMessage | 'stop') => {
+  last = last.then(async () => {
+    if (message === 'stop') {
+      if (db.isInitialized) await db.destroy();
+      parentPort?.close();
+    } else {
+      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+      parentPort?.postMessage(await reply(message));
+    }
+  });
+});

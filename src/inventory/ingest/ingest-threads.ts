@@ -1,0 +1,83 @@
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { Worker } from 'node:worker_threads';
+import { Problem } from '../../platform/http/problem.js';
+import type { IngestOrder, IngestReply } from './ingest-order.js';
+import type { IngestOutcome } from './ingest-outcome.js';
+
+/** What may wait at once, in bytes and in documents: more is refused, to be sent again. */
+const MOST_BYTES = 512 * 1024 * 1024;
+const MOST_JOBS = 500;
+const STOP_MS = 10_000;
+
+interface Job {
+  readonly bytes: number;
+  resolve(outcome: IngestOutcome): void;
+  reject(error: Error): void;
+}
+
+/**
+ * Takes documents in off the event loop: parsing, checking, judging and writing happen in a thread with a connection of its own,
+ * so that a document of any size delays nobody.
+ */
+@Injectable()
+export class IngestThreads implements OnApplicationShutdown {
+  private readonly logger = new Logger(IngestThreads.name);
+  private readonly jobs = new Map<number, Job>();
+  private worker: Worker | undefined;
+  private next = 0;
+  private waiting = 0;
+
+  /** @throws Problem what the document was refused for; `ingest.busy` when too much waits already. */
+  take(order: IngestOrder): Promise<IngestOutcome> {
+    const bytes = order.bytes.byteLength;
+    if (this.jobs.size >= MOST_JOBS || (this.waiting > 0 && this.waiting + bytes > MOST_BYTES)) {
+      throw new Problem('overloaded', 'ingest.busy', 'Too many documents wait to be taken in; send it again.', {
+        retryAfter: 5,
+      });
+    }
+    this.worker ??= this.start();
+    const worker = this.worker;
+    const job = (this.next += 1);
+    return new Promise<IngestOutcome>((resolve, reject) => {
+      this.jobs.set(job, { bytes, resolve, reject });
+      this.waiting += bytes;
+      worker.postMessage({ job, order }, [order.bytes]);
+    });
+  }
+
+  /** What was accepted is finished within the time that a stop has. */
+  async onApplicationShutdown(): Promise<void> {
+    const { worker } = this;
+    if (worker === undefined) return;
+    const ended = new Promise((resolve) => worker.once('exit', resolve));
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+    worker.postMessage('stop');
+    const timer = setTimeout(() => void worker.terminate(), STOP_MS);
+    await ended;
+    clearTimeout(timer);
+  }
+
+  private start(): Worker {
+    const worker = new Worker(new URL('./ingest-thread.js', import.meta.url), { name: 'inventory-ingest' });
+    worker.on('message', (reply: IngestReply) => this.settle(reply));
+    worker.on('error', (error) => this.logger.error(`the thread that takes documents in ended: ${error.name}`));
+    worker.on('exit', () => {
+      if (this.worker === worker) this.worker = undefined;
+      for (const job of Array.from(this.jobs.keys())) this.settle({ job, failure: 'the thread ended' });
+    });
+    worker.unref();
+    return worker;
+  }
+
+  private settle({ job: number, outcome, problem, failure }: IngestReply): void {
+    const job = this.jobs.get(number);
+    if (job === undefined) return;
+    this.jobs.delete(number);
+    this.waiting -= job.bytes;
+    if (outcome !== undefined) job.resolve(outcome);
+    else if (problem !== undefined) {
+      const { kind, code, message, errors } = problem;
+      job.reject(new Problem(kind, code, message, { errors, ...(kind === 'unavailable' ? { retryAfter: 2 } : {}) }));
+    } else job.reject(new Error(`a document was not taken in: ${failure ?? ''}`));
+  }
+}

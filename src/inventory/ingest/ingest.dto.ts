@@ -1,0 +1,60 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsIn, IsOptional, IsString, Length } from 'class-validator';
+import type { Mode } from '../cyclonedx/bom-reader.js';
+import type { IngestOutcome } from './ingest-outcome.js';
+
+export class IngestQuery {
+  /** strict refuses every fault; repair puts right what loses nothing (repeated list items) and lists it. */
+  @ApiProperty({ enum: ['strict', 'repair'], required: false, default: 'repair' })
+  @IsOptional()
+  @IsIn(['strict', 'repair'])
+  mode?: Mode;
+
+  /** What the document describes, when it does not say so itself. @example https://git.example.com/shop */
+  @IsOptional()
+  @IsString()
+  @Length(1, 500)
+  source?: string;
+}
+
+export class RejectionView {
+  /** Position in the list that was sent, from 0. */
+  index: number;
+  /** RFC 6901 pointer into the body. @example /assets/3/component/name */
+  pointer: string;
+  /** @example asset.invalid */
+  code: string;
+  detail: string;
+}
+
+export class RemarkView {
+  /** @example /dependencies/7 */
+  pointer: string;
+  /** @example duplicate.removed */
+  code: string;
+  detail: string;
+}
+
+export class IngestView {
+  /** Identifies the document; the same bytes of the same source answer with the same id. */
+  documentId: string;
+  /** @example https://github.com/keycloak/keycloak */
+  source: string;
+  /** @example CycloneDX 1.6 */
+  format: string;
+  /** Cryptographic assets, and components that use them. */
+  received: number;
+  created: number;
+  updated: number;
+  unchanged: number;
+  /** Components without any tie to cryptography. */
+  ignored: number;
+  rejected: RejectionView[];
+  repairs: RemarkView[];
+  warnings: RemarkView[];
+
+  static of(outcome: IngestOutcome): IngestView {
+    const { rejected, repairs, warnings, ...counts } = outcome;
+    return { ...counts, rejected: [...rejected], repairs: [...repairs], warnings: [...warnings] };
+  }
+}

@@ -1,0 +1,125 @@
+import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+
+/** Takes the place of a secret. */
+export const WITHHELD = '[withheld]';
+
+/** Material whose value may be kept: it is public by nature. */
+const PUBLIC_MATERIAL = new Set([
+  'public-key',
+  'ciphertext',
+  'signature',
+  'digest',
+  'initialization-vector',
+  'nonce',
+  'salt',
+  'tag',
+  'additional-data',
+]);
+
+/** Cheap first look: a text without any of these holds none of the patterns below. */
+const SUSPECT =
+  /-----BEGIN|PuTTY-User|pass|pwd|secret|token|key|credential|bearer|basic|AKIA|ASIA|gh[pousr]_|github_pat|glpat-|xox|eyJ|sk_|sw_|:\/\/[^/\s]*@|"kty"|^M[A-Za-z0-9+/]{40}/i;
+
+const PATTERNS: [RegExp, string][] = [
+  [/-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|$)/g, WITHHELD],
+  [/PuTTY-User-Key-File-\d[\s\S]*/g, WITHHELD],
+  [/([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, `$1${WITHHELD}@`],
+  [
+    /((?:pass(?:word|wd|phrase|code)?|pwd|secret(?:[_-]?(?:access[_-]?)?key)?|token|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key|credentials?)["']?\s*(?:=>|[=:])\s*["']?)(?!\[withheld\])[^\s"',;&]{3,}/gi,
+    `$1${WITHHELD}`,
+  ],
+  [/\b(?:Bearer|Basic)\s+[A-Za-z0-9+/._~=-]{16,}/g, WITHHELD],
+  [/\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g, WITHHELD],
+  [/\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{20,}|xox[abeprs]-[\w-]{10,})/g, WITHHELD],
+  [/\b(?:sk|rk)_(?:live|test)_\w{10,}/g, WITHHELD],
+  [/\bsw_\w{6,}/g, WITHHELD],
+  [/\bAGE-SECRET-KEY-1[0-9A-Z]{20,}/gi, WITHHELD],
+  [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, WITHHELD],
+];
+const JWK_SECRETS = /"(d|p|q|dp|dq|qi|k)"\s*:\s*"[\w-]{16,}"/g;
+const SECRET_NAME = /pass(?:word|wd|phrase)|secret|token|private.?key|credential|api.?key/i;
+const BASE64_BLOB = /[A-Za-z0-9+/]{40,}={0,2}/g;
+
+export interface Cleaned<Value> {
+  readonly value: Value;
+  /** How many places were blanked. */
+  readonly withheld: number;
+}
+
+/** A text without the secrets that can be recognized in it. */
+export function withoutSecrets(text: string): string {
+  if (!SUSPECT.test(text)) return text;
+  let clean = text;
+  for (const [pattern, instead] of PATTERNS) clean = clean.replace(pattern, instead);
+  if (clean.includes('"kty"')) clean = clean.replace(JWK_SECRETS, `"$1":"${WITHHELD}"`);
+  return clean.replace(BASE64_BLOB, (blob) => (isPrivateDer(blob) ? WITHHELD : blob));
+}
+
+/** A JSON value without secrets: in texts, in properties that are named like one, and in private JWK members. */
+export function cleanSecrets<Value>(value: Value): Cleaned<Value> {
+  let withheld = 0;
+  const walk = (at: unknown): unknown => {
+    if (typeof at === 'string') {
+      const clean = withoutSecrets(at);
+      if (clean !== at) withheld += 1;
+      return clean;
+    }
+    if (Array.isArray(at)) return at.map(walk);
+    if (typeof at !== 'object' || at === null) return at;
+    const members = at as Record<string, unknown>;
+    const named = typeof members['name'] === 'string' && SECRET_NAME.test(members['name']);
+    const jwk = typeof members['kty'] === 'string';
+    return Object.fromEntries(
+      Object.entries(members).map(([name, member]) => {
+        const secret =
+          typeof member === 'string' &&
+          ((named && name === 'value') || (jwk && /^(?:d|p|q|dp|dq|qi|k)$/.test(name))) &&
+          member !== WITHHELD;
+        if (!secret) return [name, walk(member)];
+        withheld += 1;
+        return [name, WITHHELD];
+      }),
+    );
+  };
+  const clean = walk(value) as Value;
+  return { value: clean, withheld };
+}
+
+/** True when the value of a material of this type may be stored. */
+export function isPublicMaterial(type: unknown): boolean {
+  return typeof type === 'string' && PUBLIC_MATERIAL.has(type);
+}
+
+/**
+ * SHA-256 over the SubjectPublicKeyInfo of a key given as PEM or base64 DER, private or public, in hexadecimal; so that a key is
+ * the same asset whichever half was found. Undefined when the text is no key that can be read without a passphrase.
+ */
+export function publicKeyFingerprint(text: string): string | undefined {
+  try {
+    return createHash('sha256')
+      .update(publicHalf(text.trim()).export({ type: 'spki', format: 'der' }))
+      .digest('hex');
+  } catch {
+    return undefined;
+  }
+}
+
+function publicHalf(text: string): KeyObject {
+  if (text.includes('PRIVATE KEY')) return createPublicKey(createPrivateKey(text));
+  if (text.startsWith('-----BEGIN')) return createPublicKey(text);
+  const der = Buffer.from(text, 'base64');
+  if (!isPrivateDer(text)) return createPublicKey({ key: der, format: 'der', type: 'spki' });
+  return createPublicKey(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }));
+}
+
+/**
+ * True for base64 of a DER private key: a SEQUENCE that starts with the version INTEGER 0 or 1
+ * (PKCS #8, RFC 5958; PKCS #1, RFC 8017 A.1.2; SEC 1, RFC 5915).
+ */
+function isPrivateDer(base64: string): boolean {
+  if (!base64.startsWith('M')) return false;
+  const der = Buffer.from(base64.slice(0, 16), 'base64');
+  const long = (der[1] ?? 0) & 0x80 ? (der[1] ?? 0) & 0x7f : 0;
+  const at = 2 + long;
+  return der[0] === 0x30 && der[at] === 2 && der[at + 1] === 1 && (der[at + 2] ?? 9) <= 1;
+}

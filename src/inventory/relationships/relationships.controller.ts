@@ -1,0 +1,54 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Needs } from '../../auth/access.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import {
+  NeighboursQuery,
+  PathQuery,
+  PathView,
+  RadiusQuery,
+  RadiusView,
+  RelationshipPage,
+  RelationshipsQuery,
+} from './relationships.dto.js';
+import { RelationshipsReader } from './relationships.reader.js';
+
+@ApiTags('Inventory')
+@Controller('api/relationships')
+export class RelationshipsController {
+  constructor(private readonly relationships: RelationshipsReader) {}
+
+  /** Lists how assets hang together. */
+  @Get()
+  @Needs('inventory:read')
+  async listRelationships(@Query() query: RelationshipsQuery): Promise<RelationshipPage> {
+    return RelationshipPage.of(await this.relationships.list(query));
+  }
+
+  /** Shows the shortest way from one asset to another. */
+  @Get('path')
+  @Needs('inventory:read')
+  async getRelationshipPath(@Query() { from, to, depth = 10 }: PathQuery): Promise<PathView> {
+    return PathView.of(await this.relationships.path(from, to, depth));
+  }
+
+  /** Lists what an asset uses, or what uses it. */
+  @Get(':id/neighbours')
+  @Needs('inventory:read')
+  async listNeighbours(
+    @Param() { id }: IdParam,
+    @Query() { direction, kind, limit, cursor }: NeighboursQuery,
+  ): Promise<RelationshipPage> {
+    return RelationshipPage.of(await this.relationships.list({ assetId: id, direction, kind, limit, cursor }));
+  }
+
+  /** Shows what is affected when an asset fails: everything that uses it, at any distance. */
+  @Get(':id/blast-radius')
+  @Needs('inventory:read')
+  async getBlastRadius(
+    @Param() { id }: IdParam,
+    @Query() { depth = 10, limit = 1000 }: RadiusQuery,
+  ): Promise<RadiusView> {
+    return RadiusView.of(await this.relationships.blastRadius(id, depth, limit));
+  }
+}

@@ -1,0 +1,124 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import { IsIn, IsInt, IsOptional, IsUUID, Max, Min } from 'class-validator';
+import { type Page, PageQuery } from '../../platform/http/page.js';
+import { ASSET_KINDS } from '../assets/asset-kind.js';
+import { LEVELS, type Level } from '../risk/risk-verdict.js';
+import { RELATIONSHIP_KINDS, type RelationshipKind } from './asset-relationship.entity.js';
+import type { Direction, Edge, Radius, Reached } from './relationships.reader.js';
+
+export class NeighboursQuery extends PageQuery {
+  /** out: what the asset uses; in: what uses it. */
+  @ApiProperty({ enum: ['out', 'in'], required: false, default: 'out' })
+  @IsOptional()
+  @IsIn(['out', 'in'])
+  direction?: Direction;
+
+  @ApiProperty({ enum: RELATIONSHIP_KINDS, required: false })
+  @IsOptional()
+  @IsIn(RELATIONSHIP_KINDS)
+  kind?: RelationshipKind;
+}
+
+export class RelationshipsQuery extends PageQuery {
+  @ApiProperty({ enum: RELATIONSHIP_KINDS, required: false })
+  @IsOptional()
+  @IsIn(RELATIONSHIP_KINDS)
+  kind?: RelationshipKind;
+}
+
+export class RadiusQuery {
+  /** Most steps. */
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  @Min(1)
+  @Max(20)
+  depth?: number = 10;
+
+  /** Most assets. */
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  @Min(1)
+  @Max(20_000)
+  limit?: number = 1000;
+}
+
+export class PathQuery {
+  @IsUUID()
+  from: string;
+
+  @IsUUID()
+  to: string;
+
+  /** Most steps. */
+  @IsOptional()
+  @Type(() => Number)
+  @IsInt()
+  @Min(1)
+  @Max(20)
+  depth?: number = 10;
+}
+
+export class RelationshipView {
+  fromId: string;
+  /** @example shop */
+  fromName: string;
+  @ApiProperty({ enum: RELATIONSHIP_KINDS })
+  kind: RelationshipKind;
+  toId: string;
+  /** @example RSA-2048 */
+  toName: string;
+}
+
+export class RelationshipPage {
+  items: RelationshipView[];
+  nextCursor: string | null;
+
+  static of({ items, nextCursor }: Page<Edge>): RelationshipPage {
+    return {
+      items: items.map(({ fromId, fromName, kind, toId, toName }) => ({ fromId, fromName, kind, toId, toName })),
+      nextCursor,
+    };
+  }
+}
+
+export class ReachedView {
+  id: string;
+  @ApiProperty({ enum: ASSET_KINDS })
+  kind: string;
+  name: string;
+  @ApiProperty({ enum: LEVELS, nullable: true })
+  level: Level | null;
+  /** Steps from the start. */
+  depth: number;
+  /** The asset one step nearer to the start, and how the two hang together. */
+  viaId: string;
+  @ApiProperty({ enum: RELATIONSHIP_KINDS })
+  viaKind: RelationshipKind;
+
+  static of({ id, kind, name, level, depth, viaId, viaKind }: Reached): ReachedView {
+    return { id, kind, name, level: level === null ? null : (LEVELS[level] ?? null), depth, viaId, viaKind };
+  }
+}
+
+export class RadiusView {
+  /** The nearest first. */
+  items: ReachedView[];
+  /** true: there are more than `limit`. */
+  truncated: boolean;
+
+  static of({ nodes, truncated }: Radius): RadiusView {
+    return { items: nodes.map((node) => ReachedView.of(node)), truncated };
+  }
+}
+
+export class PathView {
+  /** The steps after the start; empty when there is no way. */
+  items: ReachedView[];
+
+  static of(steps: Reached[]): PathView {
+    return { items: steps.map((step) => ReachedView.of(step)) };
+  }
+}

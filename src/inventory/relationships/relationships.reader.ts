@@ -1,0 +1,153 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import type { RelationshipKind } from './asset-relationship.entity.js';
+
+export type Direction = 'out' | 'in';
+
+export interface Edge {
+  readonly fromId: string;
+  readonly kind: RelationshipKind;
+  readonly toId: string;
+  readonly fromName: string;
+  readonly toName: string;
+}
+
+/** An asset that is reached, by the shortest way: `viaId` is the asset one step nearer to the start. */
+export interface Reached {
+  readonly id: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly level: number | null;
+  readonly depth: number;
+  readonly viaId: string;
+  readonly viaKind: RelationshipKind;
+}
+
+export interface Radius {
+  readonly nodes: Reached[];
+  /** true: there are more than were asked for. */
+  readonly truncated: boolean;
+}
+
+export interface EdgeQuery {
+  readonly assetId?: string;
+  readonly direction?: Direction;
+  readonly kind?: RelationshipKind;
+  readonly limit?: number;
+  readonly cursor?: string;
+}
+
+/** Walks the graph of assets. */
+@Injectable()
+export class RelationshipsReader {
+  constructor(
+    private readonly db: DataSource,
+    private readonly cursors: Cursors,
+  ) {}
+
+  /** Edges, however many sources tell of them. With `assetId`, those that leave it (`out`) or lead to it (`in`). */
+  async list({ assetId, direction = 'out', kind, limit = DEFAULT_LIMIT, cursor }: EdgeQuery): Promise<Page<Edge>> {
+    const list = `relationships ${assetId ?? ''} ${direction} ${kind ?? ''}`;
+    const position = this.cursors.read(list, cursor) ?? [null, null, null];
+    const key = direction === 'out' ? 'r.from_id, r.kind, r.to_id' : 'r.to_id, r.kind, r.from_id';
+    const end = direction === 'out' ? 'r.from_id' : 'r.to_id';
+    const rows: Edge[] = await this.db.query(
+      `SELECT r.from_id AS "fromId", r.kind, r.to_id AS "toId", f.name AS "fromName", t.name AS "toName" FROM (
+         SELECT DISTINCT r.from_id, r.kind, r.to_id FROM asset_relationship r
+         WHERE ($1::uuid IS NULL OR ${end} = $1) AND ($2::text IS NULL OR r.kind = $2)
+           AND ($3::uuid IS NULL OR (${key}) > ($3, $4, $5::uuid))
+         ORDER BY ${key} LIMIT ${limit + 1}) r
+       JOIN asset f ON f.id = r.from_id JOIN asset t ON t.id = r.to_id ORDER BY ${key}`,
+      [assetId ?? null, kind ?? null, ...position],
+    );
+    return this.cursors.page(list, rows, limit, ({ fromId, kind: edge, toId }) =>
+      direction === 'out' ? [fromId, edge, toId] : [toId, edge, fromId],
+    );
+  }
+
+  /**
+   * What is affected when an asset fails: everything that uses it, at any distance. `provides` is an offer and no use, and is not
+   * followed. Level by level, so that each asset is met once, by its shortest way, and cycles end.
+   */
+  async blastRadius(id: string, depth: number, most: number): Promise<Radius> {
+    await this.assertExists(id);
+    const reached = new Map<string, Step>();
+    const complete = await this.walk(id, { depth, most, direction: 'in' }, reached);
+    return { nodes: await this.describe([...reached.values()]), truncated: !complete };
+  }
+
+  /** The shortest way along uses and references from one asset to another; empty when there is none within `depth` steps. */
+  async path(from: string, to: string, depth: number): Promise<Reached[]> {
+    await this.assertExists(from);
+    await this.assertExists(to);
+    const reached = new Map<string, Step>();
+    await this.walk(from, { depth, most: MOST_WALKED, direction: 'out', until: to }, reached);
+    const steps: Step[] = [];
+    for (let step = reached.get(to); step !== undefined; step = reached.get(step.viaId)) steps.unshift(step);
+    return this.describe(steps);
+  }
+
+  private async walk(
+    start: string,
+    { depth, most, direction, until }: Walk,
+    reached: Map<string, Step>,
+  ): Promise<boolean> {
+    let level = [start];
+    for (let distance = 1; distance <= depth && level.length > 0; distance += 1) {
+      const edges = await this.step(level, direction, most + 1);
+      level = [];
+      for (const edge of edges) {
+        if (edge.id === start || reached.has(edge.id)) continue;
+        if (reached.size === most) return false;
+        reached.set(edge.id, { ...edge, depth: distance });
+        level.push(edge.id);
+      }
+      if (until !== undefined && reached.has(until)) return true;
+    }
+    return true;
+  }
+
+  private step(ids: readonly string[], direction: Direction, most: number): Promise<Omit<Step, 'depth'>[]> {
+    const [near, far] = direction === 'in' ? ['to_id', 'from_id'] : ['from_id', 'to_id'];
+    return this.db.query(
+      `SELECT DISTINCT ON (${far}) ${far} AS id, ${near} AS "viaId", kind AS "viaKind" FROM asset_relationship
+       WHERE ${near} = ANY($1::uuid[]) AND kind <> 'provides' ORDER BY ${far}, ${near}, kind LIMIT ${most * 2}`,
+      [ids],
+    );
+  }
+
+  private async describe(steps: readonly Step[]): Promise<Reached[]> {
+    const rows: { id: string; kind: string; name: string; level: number | null }[] = await this.db.query(
+      `SELECT id, kind, name, level FROM asset WHERE id = ANY($1::uuid[])`,
+      [steps.map(({ id }) => id)],
+    );
+    const assets = new Map(rows.map((row) => [row.id, row]));
+    return steps.flatMap((step) => {
+      const asset = assets.get(step.id);
+      return asset === undefined ? [] : [{ ...asset, depth: step.depth, viaId: step.viaId, viaKind: step.viaKind }];
+    });
+  }
+
+  private async assertExists(id: string): Promise<void> {
+    const rows: unknown[] = await this.db.query('SELECT 1 FROM asset WHERE id = $1', [id]);
+    if (rows.length === 0) throw new Problem('missing', 'asset.missing', 'There is no asset with this id.');
+  }
+}
+
+const MOST_WALKED = 100_000;
+
+interface Step {
+  readonly id: string;
+  readonly viaId: string;
+  readonly viaKind: RelationshipKind;
+  readonly depth: number;
+}
+
+interface Walk {
+  readonly depth: number;
+  readonly most: number;
+  readonly direction: Direction;
+  readonly until?: string;
+}

@@ -1,0 +1,44 @@
+import type { Asset } from '../assets/asset.entity.js';
+import type { RuleSet } from './rule-set.js';
+import { type AxisVerdict, levelNumber } from './risk-verdict.js';
+
+const DAY = 24 * 3600 * 1000;
+/** NIST SP 800-57 part 1 rev. 5, table 1: two years for most kinds of key. */
+const CRYPTOPERIOD_DAYS = 730;
+const FINE: AxisVerdict = { status: 'no-finding', level: 'NONE', rule: null };
+
+/** What a day means for a certificate or key. It is no part of the stored verdict: it changes while nothing is written. */
+export function lifecycleAt(
+  asset: Pick<Asset, 'kind' | 'notBefore' | 'notAfter' | 'component'>,
+  at: Date,
+  { rules }: RuleSet,
+): AxisVerdict {
+  const conditions = new Set(asset.kind === 'certificate' ? certificate(asset, at) : material(asset, at));
+  return rules
+    .filter(({ axis, match }) => axis === 'lifecycle' && conditions.has(match.certificate ?? match.material ?? ''))
+    .reduce<AxisVerdict>(
+      (worst, { id, status, level }) =>
+        worst.rule === null || levelNumber(level) > levelNumber(worst.level) ? { status, level, rule: id } : worst,
+      FINE,
+    );
+}
+
+function certificate({ notBefore, notAfter }: Pick<Asset, 'notBefore' | 'notAfter'>, at: Date): string[] {
+  const left = notAfter === null ? Infinity : notAfter.getTime() - at.getTime();
+  const conditions = notBefore !== null && notBefore > at ? ['not-yet-valid'] : [];
+  if (left < 0) return [...conditions, 'expired'];
+  if (left <= 30 * DAY) conditions.push('expires-within-30-days');
+  if (left <= 7 * DAY) conditions.push('expires-within-7-days');
+  return conditions;
+}
+
+function material({ component, notAfter }: Pick<Asset, 'component' | 'notAfter'>, at: Date): string[] {
+  const crypto = component['cryptoProperties'] as
+    { relatedCryptoMaterialProperties?: Record<string, unknown> } | undefined;
+  const { state, creationDate, activationDate } = crypto?.relatedCryptoMaterialProperties ?? {};
+  if (state !== 'active') return [];
+  const conditions = notAfter !== null && notAfter < at ? ['active-after-expiry'] : [];
+  const since = Date.parse(String(activationDate ?? creationDate));
+  if (at.getTime() - since > CRYPTOPERIOD_DAYS * DAY) conditions.push('older-than-cryptoperiod');
+  return conditions;
+}

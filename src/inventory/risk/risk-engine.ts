@@ -1,0 +1,200 @@
+import type { Ingredient, ProtocolFacts, RiskSubject } from './risk-subject.js';
+import { type AxisVerdict, type Finding, type Level, levelNumber, type RiskVerdict } from './risk-verdict.js';
+import type { Rule, RuleMatch, RuleSet } from './rule-set.js';
+
+/** Families that Shor's algorithm breaks, at whatever size. */
+export const SHOR_BREAKABLE: ReadonlySet<string> = new Set([
+  'RSA',
+  'DSA',
+  'DH',
+  'EC',
+  'ECDSA',
+  'EdDSA',
+  'ECDH',
+  'XDH',
+  'ECMQV',
+  'ECIES',
+  'ElGamal',
+  'HPKE',
+  'SRP',
+  'J-PAKE',
+  'SPAKE2',
+  'OPAQUE',
+  'X3DH',
+  'MQV',
+  'SM2',
+  'SM9',
+  'GOST',
+  'BLS',
+  'ECRDSA',
+]);
+const NOTHING: AxisVerdict = { status: 'no-finding', level: 'NONE', rule: null };
+
+interface CompiledRule {
+  readonly rule: Rule;
+  readonly suite: RegExp | undefined;
+}
+
+/** Judges facts by rules. Pure: the same facts and rules give the same verdict, and time plays no part. */
+export class RiskEngine {
+  private readonly rules: readonly CompiledRule[];
+
+  constructor(readonly ruleSet: RuleSet) {
+    this.rules = ruleSet.rules
+      .filter(({ axis }) => axis !== 'lifecycle')
+      .map((rule) => ({ rule, suite: rule.match.suite === undefined ? undefined : new RegExp(rule.match.suite) }));
+  }
+
+  judge(subject: RiskSubject): RiskVerdict {
+    const findings = this.rules.flatMap((compiled) => applications(compiled, subject));
+    findings.sort((a, b) => levelNumber(b.level) - levelNumber(a.level));
+    const known = subject.ingredients.length > 0 || findings.some(({ axis }) => axis !== 'quality');
+    const otherwise = { ...NOTHING, status: statusWithoutFinding(subject, known) };
+    const quantum = axisVerdict(findings, 'quantum', subject) ?? otherwise;
+    const classical = axisVerdict(findings, 'classical', subject) ?? otherwise;
+    const material = axisVerdict(findings, 'material', subject) ?? null;
+    const decisive = known
+      ? highest([quantum, classical, material])
+      : (axisVerdict(findings, 'quality', subject) ?? NOTHING);
+    const main = mainIngredient(subject, findings, decisive.rule);
+    const dates = findings.flatMap(({ deadlines }) => deadlines.map(({ date }) => date)).sort();
+    return {
+      level: decisive.level,
+      rule: decisive.rule,
+      quantum,
+      classical,
+      material,
+      ...sizeOf(main),
+      deadline: dates[0] ?? null,
+      findings,
+    };
+  }
+}
+
+function statusWithoutFinding({ notApplicable }: RiskSubject, known: boolean): string {
+  if (notApplicable === true) return 'not-applicable';
+  return known ? 'no-finding' : 'unknown';
+}
+
+function sizeOf(main: Ingredient | undefined): Pick<RiskVerdict, 'family' | 'bits'> {
+  if (main === undefined) return { family: null, bits: null };
+  return { family: main.hybrid ?? main.family, bits: main.curveBits ?? main.bits ?? numeric(main.param) };
+}
+
+function numeric(param: string | null | undefined): number | null {
+  return param !== null && param !== undefined && /^\d{1,5}$/.test(param) ? Number(param) : null;
+}
+
+function highest(verdicts: (AxisVerdict | null)[]): AxisVerdict {
+  return verdicts.reduce<AxisVerdict>(
+    (top, verdict) => (verdict !== null && levelNumber(verdict.level) > levelNumber(top.level) ? verdict : top),
+    verdicts.find((verdict) => verdict?.rule !== null && verdict !== null) ?? NOTHING,
+  );
+}
+
+/** The highest finding of an axis; findings come sorted. A rule on both axes says on the quantum one what Shor does to it. */
+function axisVerdict(
+  findings: readonly Finding[],
+  axis: Finding['axis'],
+  subject: RiskSubject,
+): AxisVerdict | undefined {
+  const both = axis === 'quantum' || axis === 'classical';
+  const found = findings.find((finding) => finding.axis === axis || (both && finding.axis === 'both'));
+  if (found === undefined) return undefined;
+  const byShor =
+    axis === 'quantum' && found.axis === 'both' && subject.ingredients.some(({ family }) => SHOR_BREAKABLE.has(family));
+  return { status: byShor ? 'quantum-vulnerable' : found.status, level: found.level, rule: found.rule };
+}
+
+function mainIngredient(
+  subject: RiskSubject,
+  findings: readonly Finding[],
+  rule: string | null,
+): Ingredient | undefined {
+  const decisive = findings.find((finding) => finding.rule === rule);
+  const own = subject.ingredients.find(({ usage }) => usage === null) ?? subject.ingredients[0];
+  if (decisive === undefined || decisive.level === 'NONE') return own;
+  return subject.ingredients.find((ingredient) => labelOf(ingredient) === decisive.subject) ?? own;
+}
+
+/** How a finding names what it is about. */
+export function labelOf({ family, bits, curveBits, param, hybrid, mode }: Ingredient): string {
+  const size = param ?? curveBits ?? bits;
+  return [hybrid ?? family, size, mode?.toUpperCase()].filter((part) => part !== null && part !== undefined).join('-');
+}
+
+function applications({ rule, suite }: CompiledRule, subject: RiskSubject): Finding[] {
+  const { match } = rule;
+  if (match.selfSignedRoot !== undefined && match.selfSignedRoot !== (subject.selfSignedRoot ?? false)) return [];
+  return [...new Set(labels(match, suite, subject))].map((label) => findingOf(rule, label));
+}
+
+/** The parts of the subject that the rule is about and that fulfil it. */
+function labels(match: RuleMatch, suite: RegExp | undefined, subject: RiskSubject): string[] {
+  const { protocol } = subject;
+  for (const kind of ['material', 'certificate', 'quality'] as const) {
+    const condition = match[kind];
+    if (condition !== undefined) return subject[kind]?.includes(condition) === true ? [condition] : [];
+  }
+  if (match.protocol !== undefined)
+    return protocol !== undefined && fitsProtocol(match, protocol) ? [protocolLabel(protocol)] : [];
+  if (suite !== undefined) return (protocol?.suites ?? []).filter((name) => suite.test(name));
+  const names = match.kex ?? match.hostkey;
+  if (names !== undefined) return (protocol?.suites ?? []).filter((name) => names.includes(name));
+  return subject.ingredients.filter((ingredient) => fitsIngredient(match, ingredient)).map(labelOf);
+}
+
+function findingOf(rule: Rule, subject: string): Finding {
+  const { id, axis, status, level, reason, standards, deadlines, target, verified } = rule;
+  return { rule: id, axis, status, level, reason, standards, deadlines, target, verified, subject };
+}
+
+function protocolLabel({ type, version }: ProtocolFacts): string {
+  return [type.toUpperCase(), version].filter((part) => part !== null).join(' ');
+}
+
+function fitsProtocol(match: RuleMatch, { type, version, kePq }: ProtocolFacts): boolean {
+  if (match.protocol?.includes(type) !== true) return false;
+  if (match.version === null && version !== null) return false;
+  if (match.version !== undefined && match.version !== null && !match.version.includes(version ?? '')) return false;
+  return match.kePq === undefined || match.kePq === kePq;
+}
+
+function fitsIngredient(match: RuleMatch, fact: Ingredient): boolean {
+  if (match.hybrid !== undefined) return fact.hybrid !== null && match.hybrid.includes(fact.hybrid);
+  if (fact.hybrid !== null) return false;
+  return (
+    inList(match.family, fact.family) &&
+    match.notFamily?.includes(fact.family) !== true &&
+    inRange(match.bits, fact.bits) &&
+    (match.notBits === undefined || (fact.bits !== null && !match.notBits.includes(fact.bits))) &&
+    inRange(match.curveBits, fact.curveBits) &&
+    (match.param === null ? fact.param === null : inList(match.param, fact.param)) &&
+    inList(match.purpose, fact.purpose) &&
+    fitsUse(match, fact)
+  );
+}
+
+function fitsUse(match: RuleMatch, fact: Ingredient): boolean {
+  return (
+    inList(match.usage, fact.usage) &&
+    (fact.usage === null || match.notUsage?.includes(fact.usage) !== true) &&
+    inList(match.mode, fact.mode) &&
+    inList(match.padding, fact.padding) &&
+    inList(match.hash, fact.hash)
+  );
+}
+
+function inList(list: readonly string[] | undefined, value: string | null): boolean {
+  return list === undefined || (value !== null && list.includes(value));
+}
+
+function inRange(range: readonly [number, number] | null | undefined, value: number | null): boolean {
+  if (range === undefined) return true;
+  if (range === null) return value === null;
+  return value !== null && value >= range[0] && value <= range[1];
+}
+
+export function isAtLeast(level: Level, least: Level): boolean {
+  return levelNumber(level) >= levelNumber(least);
+}

@@ -1,0 +1,52 @@
+import type { Axis, Deadline, Level } from './risk-verdict.js';
+
+type Range = readonly [least: number, most: number];
+
+/** What a rule asks of one fact: a list of values, a range, or null for "not declared". All that is asked must hold. */
+export interface RuleMatch {
+  readonly family?: readonly string[];
+  readonly notFamily?: readonly string[];
+  readonly bits?: Range | null;
+  readonly notBits?: readonly number[];
+  readonly curveBits?: Range | null;
+  readonly param?: readonly string[] | null;
+  readonly purpose?: readonly string[];
+  readonly usage?: readonly string[];
+  readonly notUsage?: readonly string[];
+  readonly mode?: readonly string[];
+  readonly padding?: readonly string[];
+  readonly hash?: readonly string[];
+  readonly hybrid?: readonly string[];
+  readonly selfSignedRoot?: boolean;
+  readonly protocol?: readonly string[];
+  readonly version?: readonly string[] | null;
+  readonly kePq?: boolean;
+  /** A regular expression over names of cipher suites. */
+  readonly suite?: string;
+  readonly kex?: readonly string[];
+  readonly hostkey?: readonly string[];
+  /** Conditions that are worked out in code, by name. */
+  readonly material?: string;
+  readonly certificate?: string;
+  readonly quality?: string;
+}
+
+export interface Rule {
+  readonly id: string;
+  readonly axis: Axis | 'both';
+  readonly match: RuleMatch;
+  readonly status: string;
+  readonly level: Level;
+  readonly reason: string;
+  readonly standards: readonly string[];
+  readonly deadlines: readonly Deadline[];
+  readonly target: string | null;
+  /** true: read in the primary source for this edition; false: to be verified. */
+  readonly verified: boolean;
+}
+
+export interface RuleSet {
+  /** Year and month of the facts. */
+  readonly edition: string;
+  readonly rules: readonly Rule[];
+}

@@ -1,0 +1,62 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { Rule, RuleSet } from './rule-set.js';
+import { AXES, LEVELS, type Axis, type Level } from './risk-verdict.js';
+
+export class DeadlineView {
+  /** The last day of the old state. @example 2030-12-31 */
+  date: string;
+  /** @example deprecated */
+  state: string;
+  /** @example NIST IR 8547 ipd */
+  authority: string;
+  /** @example NIST */
+  jurisdiction: string;
+  /** true: binds those under the authority; false: advice. */
+  binding: boolean;
+  /** true: of a document that is not final. */
+  draft: boolean;
+}
+
+export class RuleView {
+  /** @example Q-RSA-SIG-112 */
+  id: string;
+  @ApiProperty({ enum: [...AXES, 'both'] })
+  axis: Axis | 'both';
+  /** What an asset must be for the rule to apply: lists of values, ranges in bits, null for "not declared". */
+  @ApiProperty({ type: 'object', additionalProperties: true })
+  match: Record<string, unknown>;
+  /** @example quantum-vulnerable */
+  status: string;
+  @ApiProperty({ enum: LEVELS })
+  level: Level;
+  reason: string;
+  standards: string[];
+  deadlines: DeadlineView[];
+  /** What to move to. @example ML-DSA-65 */
+  target: string | null;
+  /** false: well known, but the source was not read again for this edition. */
+  verified: boolean;
+
+  static of(rule: Rule): RuleView {
+    return {
+      ...rule,
+      match: { ...rule.match },
+      standards: [...rule.standards],
+      deadlines: rule.deadlines.map((deadline) => ({ ...deadline })),
+    };
+  }
+}
+
+export class RulesView {
+  /** Year and month of the facts. @example 2026-09 */
+  edition: string;
+  @ApiProperty({ enum: LEVELS, isArray: true })
+  levels: Level[];
+  items: RuleView[];
+  /** Always null: the rules come in one page. */
+  nextCursor: string | null;
+
+  static of({ edition, rules }: RuleSet): RulesView {
+    return { edition, levels: [...LEVELS], items: rules.map((rule) => RuleView.of(rule)), nextCursor: null };
+  }
+}

@@ -1,0 +1,240 @@
+import { bareOid, propertyOf, WITHHELD_PROPERTY } from '../ingest/asset-identity.js';
+import { textOf } from '../cyclonedx/json-values.js';
+import type { CdxComponent } from '../ingest/draft.js';
+import { OIDS } from './algorithm-patterns.js';
+import { ingredientsOf } from './algorithm-reader.js';
+import type { AssetGraph, GraphAsset } from './asset-graph.js';
+import { certificateConditions } from './certificate-conditions.js';
+import { claimConflict } from './claims.js';
+import { protocolFacts } from './protocol-facts.js';
+import type { Ingredient, ResolvedBy, RiskSubject } from './risk-subject.js';
+
+/** Material that is used with an algorithm as a key is. */
+const KEYS = new Set(['private-key', 'public-key', 'secret-key', 'key', 'shared-secret', 'other', 'unknown']);
+/** Most algorithms that one asset inherits from: a verdict names the weakest, not all. */
+const MOST_INHERITED = 200;
+const ON_CURVE = new Set(['EC', 'ECDSA', 'ECDH', 'EdDSA', 'XDH']);
+
+interface Resolved {
+  readonly ingredients: Ingredient[];
+  readonly resolvedBy: ResolvedBy[] | null;
+}
+
+export interface ReadSubject {
+  readonly subject: RiskSubject;
+  readonly resolvedBy: ResolvedBy[] | null;
+}
+
+/** Finds the facts that rules ask for: those of the asset itself, and those of the algorithms that it uses. */
+export class SubjectReader {
+  private readonly remembered = new Map<string, Ingredient[]>();
+
+  constructor(private readonly graph: AssetGraph) {}
+
+  read(asset: GraphAsset): ReadSubject {
+    switch (asset.kind) {
+      case 'algorithm':
+        return this.algorithm(asset);
+      case 'related-crypto-material':
+        return this.material(asset);
+      case 'certificate':
+        return this.certificate(asset);
+      case 'protocol':
+        return this.protocol(asset);
+      case 'component':
+        return this.component(asset);
+    }
+  }
+
+  private algorithm(asset: GraphAsset): ReadSubject {
+    const own = this.own(asset.component);
+    const quality: string[] = [];
+    const byOid = ingredientsOf(OIDS[bareOid(asset.component.cryptoProperties?.oid) ?? ''] ?? '');
+    const named = ingredientsOf(asset.component.name, asset.component.cryptoProperties?.algorithmProperties);
+    if (named.length > 0 && byOid.length > 0 && !related(named, byOid)) quality.push('name-contradicts-oid');
+    let resolved: Resolved = { ingredients: own, resolvedBy: null };
+    if (own.length === 0) resolved = this.inherited(asset);
+    if (resolved.ingredients.length === 0) quality.push('unknown-algorithm');
+    if (claimConflict(asset.component, own)) quality.push('claim-contradicts-identity');
+    return subjectOf(asset, resolved, { quality });
+  }
+
+  private material(asset: GraphAsset): ReadSubject {
+    const facts = asset.component.cryptoProperties?.relatedCryptoMaterialProperties ?? {};
+    const type = textOf(facts['type']) || 'unknown';
+    const material: string[] = [];
+    if (facts['state'] === 'compromised') material.push('compromised');
+    if (propertyOf(asset.component, WITHHELD_PROPERTY) === 'value') {
+      material.push('secret-value-in-document');
+      if (type === 'private-key' || type === 'secret-key') material.push('key-bytes-found');
+    }
+    // A salt or an initialization vector is neither strong nor weak, whatever it is used with.
+    if (!KEYS.has(type))
+      return subjectOf(asset, { ingredients: [], resolvedBy: null }, { material, notApplicable: true });
+    const inherited = this.inherited(asset);
+    const resolved = { ...inherited, ingredients: inherited.ingredients.map((part) => sized(part, facts['size'])) };
+    const quality = resolved.ingredients.length === 0 ? ['unknown-algorithm'] : [];
+    return subjectOf(asset, resolved, { material, quality });
+  }
+
+  private certificate(asset: GraphAsset): ReadSubject {
+    const { id, component } = asset;
+    const signature = this.graph.targets(id, 'signatureAlgorithm').flatMap((target) => this.near(target).ingredients);
+    const key = this.graph.targets(id, 'subjectPublicKey').flatMap((target) => this.near(target).ingredients);
+    let resolved: Resolved = {
+      ingredients: distinct([...signature.map(asSignature), ...key.map(asCertificateKey)]),
+      resolvedBy: this.graph
+        .targets(id, 'subjectPublicKey', 'signatureAlgorithm')
+        .map((target) => ({ via: 'reference', assetId: target.id })),
+    };
+    if (resolved.ingredients.length === 0) {
+      const inherited = this.inherited(asset);
+      resolved = { ...inherited, ingredients: inherited.ingredients.map(asCertificateKey) };
+    }
+    const facts = component.cryptoProperties?.certificateProperties ?? {};
+    const { conditions, selfSignedRoot } = certificateConditions(component, facts, resolved.ingredients);
+    return subjectOf(asset, resolved, {
+      certificate: conditions,
+      quality: resolved.ingredients.length === 0 ? ['unknown-algorithm'] : [],
+      ...(selfSignedRoot ? { selfSignedRoot } : {}),
+    });
+  }
+
+  private protocol(asset: GraphAsset): ReadSubject {
+    const targets = this.graph
+      .targets(asset.id, 'cipherSuite', 'cryptoRef', 'dependsOn')
+      .filter(({ kind }) => kind === 'algorithm' || kind === 'related-crypto-material')
+      .slice(0, MOST_INHERITED);
+    const ingredients = distinct(targets.flatMap((target) => this.near(target).ingredients));
+    const protocol = protocolFacts(asset.component, ingredients);
+    const resolvedBy = targets.map(({ id }): ResolvedBy => ({ via: 'reference', assetId: id }));
+    const quality = protocol.type === 'unknown' && ingredients.length === 0 ? ['unknown-algorithm'] : [];
+    return subjectOf(
+      asset,
+      { ingredients, resolvedBy: resolvedBy.length > 0 ? resolvedBy : null },
+      { protocol, quality },
+    );
+  }
+
+  /** A library or application answers for what it uses, not for what it provides to others. */
+  private component(asset: GraphAsset): ReadSubject {
+    const used = this.graph
+      .targets(asset.id, 'dependsOn')
+      .filter(({ kind }) => kind !== 'component')
+      .slice(0, MOST_INHERITED);
+    const ingredients = distinct(used.flatMap((target) => this.near(target).ingredients));
+    const resolvedBy = used.map(({ id }): ResolvedBy => ({ via: 'dependsOn', assetId: id }));
+    return subjectOf(
+      asset,
+      { ingredients, resolvedBy: used.length > 0 ? resolvedBy : null },
+      { notApplicable: used.length === 0 },
+    );
+  }
+
+  /** algorithmRef, then dependsOn, then either once more, then who uses it, then its own name. */
+  private inherited(asset: GraphAsset): Resolved {
+    const steps: [ResolvedBy['via'], GraphAsset[]][] = [
+      ['reference', this.graph.targets(asset.id, 'algorithm', 'subjectPublicKey', 'signatureAlgorithm')],
+      ['dependsOn', this.graph.targets(asset.id, 'dependsOn')],
+      [
+        'usedBy',
+        asset.kind === 'algorithm'
+          ? []
+          : this.graph.users(asset.id, 'dependsOn', 'cryptoRef').filter(({ kind }) => kind === 'algorithm'),
+      ],
+    ];
+    for (const [via, targets] of steps) {
+      for (const target of targets) {
+        const ingredients = this.own(target.component);
+        if (ingredients.length > 0)
+          return { ingredients: keyParts(ingredients), resolvedBy: [{ via, assetId: target.id }] };
+      }
+      const further = this.secondHop(targets, via);
+      if (further !== undefined) return further;
+    }
+    const ingredients = keyParts(this.own(asset.component));
+    return { ingredients, resolvedBy: ingredients.length > 0 ? [{ via: 'name' }] : null };
+  }
+
+  private secondHop(targets: readonly GraphAsset[], via: ResolvedBy['via']): Resolved | undefined {
+    for (const target of targets) {
+      for (const next of this.graph.targets(target.id, 'algorithm', 'dependsOn')) {
+        const ingredients = this.own(next.component);
+        if (ingredients.length === 0) continue;
+        const resolvedBy: ResolvedBy[] = [
+          { via, assetId: target.id },
+          { via: 'dependsOn', assetId: next.id },
+        ];
+        return { ingredients: keyParts(ingredients), resolvedBy };
+      }
+    }
+    return undefined;
+  }
+
+  /** The algorithms of an asset that another one refers to. */
+  private near(asset: GraphAsset): Resolved {
+    const own = this.own(asset.component);
+    return own.length > 0 && asset.kind === 'algorithm'
+      ? { ingredients: own, resolvedBy: null }
+      : this.inherited(asset);
+  }
+
+  private own(component: CdxComponent): Ingredient[] {
+    const crypto = component.cryptoProperties;
+    const key = `${component.name}\n${crypto?.oid ?? ''}\n${JSON.stringify(crypto?.algorithmProperties ?? null)}`;
+    const known = this.remembered.get(key);
+    if (known !== undefined) return known;
+    const named = ingredientsOf(component.name, crypto?.algorithmProperties);
+    const oidName = OIDS[bareOid(crypto?.oid) ?? ''];
+    const byOid = oidName === undefined ? [] : ingredientsOf(oidName, crypto?.algorithmProperties);
+    const found = named.length === 0 ? byOid : related(named, byOid) ? named : distinct([...named, ...byOid]);
+    this.remembered.set(key, found);
+    return found;
+  }
+}
+
+function subjectOf(asset: GraphAsset, { ingredients, resolvedBy }: Resolved, more: Partial<RiskSubject>): ReadSubject {
+  const given = Object.entries(more).filter(
+    ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0) && value !== false,
+  );
+  return { subject: { kind: asset.kind, ingredients, ...Object.fromEntries(given) }, resolvedBy };
+}
+
+/** A key belongs to the cipher, signature or MAC of a name, not to the hash beside it. */
+function keyParts(ingredients: Ingredient[]): Ingredient[] {
+  const keyed = ingredients.filter(({ usage }) => usage === null);
+  return keyed.length > 0 ? keyed : ingredients;
+}
+
+function asSignature(part: Ingredient): Ingredient {
+  return part.purpose === 'unknown' && part.usage === null ? { ...part, purpose: 'signature', usage: null } : part;
+}
+
+/** The key of a certificate authenticates, unless its algorithm can only do something else. */
+function asCertificateKey(part: Ingredient): Ingredient {
+  return part.purpose === 'unknown' || part.purpose === 'encryption' ? { ...part, purpose: 'signature' } : part;
+}
+
+function sized(part: Ingredient, size: unknown): Ingredient {
+  if (typeof size !== 'number' || size <= 0) return part;
+  if (ON_CURVE.has(part.family)) return part.curveBits === null ? { ...part, curveBits: size } : part;
+  return part.bits === null && ['RSA', 'DSA', 'DH', 'AES'].includes(part.family) ? { ...part, bits: size } : part;
+}
+
+/** Whether a name and an OID can mean the same: RSA and SHA256withRSA do, AES and RSA do not. */
+function related(a: readonly Ingredient[], b: readonly Ingredient[]): boolean {
+  if (b.length === 0) return true;
+  const kin = (family: string) =>
+    ['EC', 'ECDSA', 'ECDH', 'ECMQV', 'ECIES'].includes(family)
+      ? 'EC'
+      : ['XDH', 'EdDSA'].includes(family)
+        ? 'EC'
+        : family;
+  return a.some((x) => x.hybrid !== null || b.some((y) => kin(x.family) === kin(y.family)));
+}
+
+export function distinct(parts: readonly Ingredient[]): Ingredient[] {
+  return [...new Map(parts.map((part) => [JSON.stringify(part), part])).values()]
+    .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+    .slice(0, MOST_INHERITED);
+}

@@ -1,0 +1,39 @@
+import { DatabaseError } from 'pg';
+import { QueryFailedError, QueryRunnerAlreadyReleasedError, QueryRunnerProviderAlreadyReleasedError } from 'typeorm';
+import { describe, expect, it } from 'vitest';
+import { isDatabaseTrouble, isWorthAnotherTry, sqlState } from './database-error.js';
+
+function serverSays(code: string): DatabaseError {
+  return Object.assign(new DatabaseError('as the server puts it', 0, 'error'), { code });
+}
+
+describe('an error of the database', () => {
+  it('is recognised whether it comes from a query or from the opening of a connection', () => {
+    expect(sqlState(new QueryFailedError('SELECT 1', [], serverSays('57P01')))).toBe('57P01');
+    expect(sqlState(serverSays('57P03'))).toBe('57P03');
+    expect(sqlState(Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }))).toBeUndefined();
+  });
+
+  it.each([
+    serverSays('57P03'),
+    new QueryFailedError('SELECT 1', [], serverSays('57P01')),
+    Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }),
+    Object.assign(new Error('write EPIPE'), { code: 'EPIPE' }),
+    new QueryRunnerAlreadyReleasedError(),
+    new QueryRunnerProviderAlreadyReleasedError(),
+  ])('is trouble: $message', (error) => {
+    expect(isDatabaseTrouble(error)).toBe(true);
+  });
+
+  it.each([serverSays('23505'), serverSays('42601'), new TypeError('x is not a function')])(
+    'is none: $message',
+    (error) => {
+      expect(isDatabaseTrouble(error)).toBe(false);
+    },
+  );
+
+  it('is worth another try after a deadlock', () => {
+    expect(isWorthAnotherTry(new QueryFailedError('UPDATE', [], serverSays('40P01')))).toBe(true);
+    expect(isWorthAnotherTry(serverSays('57P01'))).toBe(false);
+  });
+});

@@ -1,0 +1,39 @@
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import type { Server } from 'node:http';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { promisify } from 'node:util';
+
+/** A busy client calls again well within this time and hears that its connection ends. */
+const LINGER_MS = 3000;
+const LOOK_EVERY_MS = 50;
+
+/**
+ * The first moments of a stop. Calls are still answered, each on a connection that ends with its answer, and load
+ * balancers are told to look elsewhere; the server hangs up when nobody is connected any more, or after three seconds.
+ * A client that keeps its connection open would otherwise be cut off in the middle of its next call.
+ */
+@Injectable()
+export class Closing implements BeforeApplicationShutdown {
+  private server: Server | undefined;
+  private started = false;
+
+  /** True from the first moment of a stop. */
+  get begun(): boolean {
+    return this.started;
+  }
+
+  /** To be called by who opens HTTP; a process without it has nobody to wait for. */
+  serves(server: Server): void {
+    this.server = server;
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.started = true;
+    if (this.server === undefined) return;
+    const connections = promisify(this.server.getConnections.bind(this.server));
+    const until = performance.now() + LINGER_MS;
+    // Even with nobody connected one look later: a load balancer may be about to call.
+    do await sleep(LOOK_EVERY_MS);
+    while (performance.now() < until && (await connections()) > 0);
+  }
+}

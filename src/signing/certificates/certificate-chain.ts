@@ -1,0 +1,108 @@
+import { X509Certificate } from 'node:crypto';
+import { Problem } from '../../platform/http/problem.js';
+import { factsOf } from './certificate-facts.js';
+
+const MOST_CERTIFICATES = 8;
+const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+
+/** The certificates in a PEM text, in any order. Problem `certificate.unreadable`. */
+export function readCertificates(pem: string): X509Certificate[] {
+  const blocks = pem.match(PEM) ?? [];
+  if (blocks.length === 0)
+    throw refusedCertificate('certificate.unreadable', 'it holds no PEM block of the type CERTIFICATE');
+  if (blocks.length > MOST_CERTIFICATES)
+    throw refusedCertificate('certificate.unreadable', `it holds more than ${MOST_CERTIFICATES}`);
+  return blocks.map((block, index) => {
+    try {
+      const certificate = new X509Certificate(block);
+      factsOf(certificate);
+      return certificate;
+    } catch (cause) {
+      throw refusedCertificate('certificate.unreadable', `number ${index + 1} is not a certificate (RFC 5280)`, cause);
+    }
+  });
+}
+
+/**
+ * Orders the certificates into the path from `leaf` upwards (RFC 5280 section 6.1, without trust anchors, which are the
+ * verifier's): every signature verifies, every issuer is an authority in its dates with room in its path length.
+ * Problems `certificate.incomplete`, `.stray`, `.path`, `.expired`, `.not-yet-valid`.
+ */
+export function pathFrom(leaf: X509Certificate, others: readonly X509Certificate[], now: Date): X509Certificate[] {
+  const path = [leaf];
+  const rest = new Set(others);
+  for (let last = leaf; !isSelfSigned(last);) {
+    const issuer = [...rest].find((candidate) => isIssuedBy(last, candidate));
+    if (issuer === undefined) break;
+    assertAuthority(issuer, path.length - 1);
+    path.push(issuer);
+    rest.delete(issuer);
+    last = issuer;
+  }
+  if (path.length === 1 && !isSelfSigned(leaf))
+    throw refusedCertificate(
+      'certificate.incomplete',
+      `the certificate of its issuer is missing: ${nameOf(leaf.issuer)}`,
+    );
+  const [stray] = rest;
+  if (stray !== undefined)
+    throw refusedCertificate('certificate.stray', `it does not belong to the path: ${nameOf(stray.subject)}`);
+  for (const certificate of path) assertInDate(certificate, now);
+  return path;
+}
+
+/** The one certificate that issued none of the others. */
+export function leafOf(certificates: readonly X509Certificate[]): X509Certificate {
+  const leaves = certificates.filter(
+    (candidate) => !certificates.some((other) => other !== candidate && isIssuedBy(other, candidate)),
+  );
+  const [leaf] = leaves;
+  if (leaf === undefined || leaves.length > 1)
+    throw refusedCertificate(
+      'certificate.stray',
+      'the certificates do not form one path from a certificate to its issuers',
+    );
+  return leaf;
+}
+
+export function isSelfSigned(certificate: X509Certificate): boolean {
+  return isIssuedBy(certificate, certificate);
+}
+
+/** A distinguished name on one line. */
+export function nameOf(name: string): string {
+  return name.split('\n').reverse().join(', ');
+}
+
+function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {
+  return certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey);
+}
+
+function assertAuthority(issuer: X509Certificate, authoritiesBelow: number): void {
+  const { isAuthority, keyUsage, pathLength } = factsOf(issuer);
+  if (!isAuthority || keyUsage?.signsCertificates === false)
+    throw refusedCertificate('certificate.path', `it may not issue certificates: ${nameOf(issuer.subject)}`);
+  if (pathLength !== undefined && authoritiesBelow > pathLength)
+    throw refusedCertificate(
+      'certificate.path',
+      `more authorities stand below it than it allows: ${nameOf(issuer.subject)}`,
+    );
+}
+
+function assertInDate(certificate: X509Certificate, now: Date): void {
+  if (new Date(certificate.validTo) <= now)
+    throw refusedCertificate(
+      'certificate.expired',
+      `it expired at ${new Date(certificate.validTo).toISOString()}: ${nameOf(certificate.subject)}`,
+    );
+  if (new Date(certificate.validFrom) > now)
+    throw refusedCertificate(
+      'certificate.not-yet-valid',
+      `it is valid from ${new Date(certificate.validFrom).toISOString()}: ${nameOf(certificate.subject)}`,
+    );
+}
+
+export function refusedCertificate(code: string, detail: string, cause?: unknown): Problem {
+  const errors = [{ pointer: '/chain', detail }];
+  return new Problem('refused', code, `The certificate is refused: ${detail}.`, { errors, cause });
+}

@@ -1,0 +1,69 @@
+import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { PageQuery } from '../../platform/http/page.js';
+import {
+  CertificatePage,
+  CertificateView,
+  CertificationRequestBody,
+  CertificationRequestView,
+  ChainBody,
+} from './certificates.dto.js';
+import { CertificatesReader } from './certificates.reader.js';
+import { CertificatesService } from './certificates.service.js';
+import { CertificationRequestsService } from './certification-requests.service.js';
+
+@ApiTags('Certificates')
+@Controller('api/v1')
+export class CertificatesController {
+  constructor(
+    private readonly certificates: CertificatesService,
+    private readonly reader: CertificatesReader,
+    private readonly requests: CertificationRequestsService,
+  ) {}
+
+  /** Makes a PKCS #10 certification request, signed in the HSM, for a certificate authority of your choice. */
+  @Post('signing-keys/:id/csr')
+  @Needs('signing-keys:write')
+  async createCertificationRequest(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { subject, version }: CertificationRequestBody,
+  ): Promise<CertificationRequestView> {
+    return { csr: await this.requests.create(caller, id, subject, version) };
+  }
+
+  /** Imports the certificate of a signing key, with those above it. */
+  @Post('signing-keys/:id/certificate')
+  @Needs('signing-keys:write')
+  async importCertificate(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { chain }: ChainBody,
+  ): Promise<CertificateView> {
+    return CertificateView.of(await this.certificates.importForKey(caller, id, chain));
+  }
+
+  /** Onboards a certificate that is not of one of our keys, to keep an eye on its dates. */
+  @Post('certificates')
+  @Needs('signing-keys:write')
+  async onboardCertificate(@TheCaller() caller: Caller, @Body() { chain }: ChainBody): Promise<CertificateView> {
+    return CertificateView.of(await this.certificates.onboard(caller, chain));
+  }
+
+  /** Lists onboarded certificates, newest first. */
+  @Get('certificates')
+  @Needs('signing-keys:read')
+  async listCertificates(@Query() query: PageQuery): Promise<CertificatePage> {
+    return CertificatePage.of(await this.reader.list(query));
+  }
+
+  /** Shows an onboarded certificate with its chain. */
+  @Get('certificates/:id')
+  @Needs('signing-keys:read')
+  async getCertificate(@Param() { id }: IdParam): Promise<CertificateView> {
+    return CertificateView.of(await this.reader.get(id));
+  }
+}

@@ -1,0 +1,115 @@
+import { Type } from 'class-transformer';
+import { IsInt, IsOptional, IsString, Length, Matches, MaxLength, Min, ValidateNested } from 'class-validator';
+import type { Page } from '../../platform/http/page.js';
+import type { Certificate } from './certificate.entity.js';
+import { pem } from './certificate-writer.js';
+
+const DAY_MS = 24 * 3600 * 1000;
+
+export class ChainBody {
+  /** PEM: the certificate and those above it, in any order. */
+  @IsString()
+  @Length(1, 48_000)
+  chain: string;
+}
+
+export class DistinguishedNameBody {
+  /** @example Release signing */
+  @IsString()
+  @Length(1, 64)
+  commonName: string;
+
+  /** @example Example Ltd */
+  @IsOptional()
+  @IsString()
+  @Length(1, 64)
+  organization?: string;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, 64)
+  organizationalUnit?: string;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, 128)
+  locality?: string;
+
+  @IsOptional()
+  @IsString()
+  @Length(1, 128)
+  state?: string;
+
+  /** Two letters, ISO 3166. @example GB */
+  @IsOptional()
+  @Matches(/^[A-Z]{2}$/, { message: 'must be two capital letters' })
+  @MaxLength(2)
+  country?: string;
+}
+
+export class CertificationRequestBody {
+  @ValidateNested()
+  @Type(() => DistinguishedNameBody)
+  subject: DistinguishedNameBody;
+
+  /** The version that asks; the newest when absent. @example 1 */
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  version?: number;
+}
+
+export class CertificationRequestView {
+  /** PKCS #10, PEM. */
+  csr: string;
+}
+
+export class CertificateView {
+  id: string;
+  /** RFC 4514. @example CN=Release signing, O=Example Ltd */
+  subject: string;
+  issuer: string;
+  serialNumber: string;
+  /** SHA-256 of the certificate, hexadecimal. */
+  fingerprint: string;
+  notBefore: Date;
+  notAfter: Date;
+  /** Whole days until notAfter; negative when it is past. @example 364 */
+  daysLeft: number;
+  /** @example ["code-signing"] */
+  purposes: string[];
+  /** The signing key; absent when the certificate is not of one of ours. */
+  keyId?: string;
+  keyVersion?: number;
+  /** PEM, the certificate first. */
+  chain: string[];
+  createdAt: Date;
+
+  static of(row: Certificate, now = new Date()): CertificateView {
+    const { id, subject, issuer, serialNumber, notBefore, notAfter, purposes, createdAt } = row;
+    return {
+      id,
+      subject,
+      issuer,
+      serialNumber,
+      fingerprint: row.fingerprint.toString('hex'),
+      notBefore,
+      notAfter,
+      daysLeft: Math.floor((notAfter.getTime() - now.getTime()) / DAY_MS),
+      purposes,
+      keyId: row.keyId ?? undefined,
+      keyVersion: row.keyVersion ?? undefined,
+      chain: row.chain.map((der) => pem('CERTIFICATE', der)),
+      createdAt,
+    };
+  }
+}
+
+export class CertificatePage {
+  items: CertificateView[];
+  nextCursor: string | null;
+
+  static of(page: Page<Certificate>): CertificatePage {
+    return { items: page.items.map((row) => CertificateView.of(row)), nextCursor: page.nextCursor };
+  }
+}

@@ -1,0 +1,39 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Remembered } from '../../platform/database/remembered.js';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import { Certificate } from './certificate.entity.js';
+
+/** Finds certificates. Their rows never change, so what was read once may be believed. */
+@Injectable()
+export class CertificatesReader {
+  private readonly byId = new Remembered<Certificate>((id) => this.db.manager.findOneBy(Certificate, { id }));
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly cursors: Cursors,
+  ) {}
+
+  async get(id: string): Promise<Certificate> {
+    const certificate = await this.byId.find(id);
+    if (certificate !== null) return certificate;
+    throw new Problem('missing', 'certificate.missing', 'There is no certificate with this id.');
+  }
+
+  /** The chain to put into an answer, the certificate itself first; undefined without a certificate. */
+  async chain(id: string | null): Promise<Buffer[] | undefined> {
+    return id === null ? undefined : (await this.get(id)).chain;
+  }
+
+  /** Newest first. */
+  async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<Certificate>> {
+    const [before] = this.cursors.read('certificates', cursor) ?? [];
+    const query = this.db
+      .createQueryBuilder(Certificate, 'certificate')
+      .orderBy('certificate.id', 'DESC')
+      .take(limit + 1);
+    if (before !== undefined) query.andWhere('certificate.id < :before', { before });
+    return this.cursors.page('certificates', await query.getMany(), limit, ({ id }) => [id]);
+  }
+}

@@ -1,0 +1,112 @@
+import { Injectable } from '@nestjs/common';
+import { createHash, type X509Certificate } from 'node:crypto';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { Clock } from '../../platform/time/clock.js';
+import { activateVersion } from '../keys/signing-key-life.service.js';
+import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
+import { Certificate } from './certificate.entity.js';
+import { leafOf, nameOf, pathFrom, readCertificates, refusedCertificate } from './certificate-chain.js';
+import { factsOf } from './certificate-facts.js';
+import { assertFits } from './certificate-purpose.js';
+
+/** Takes in certificates: those of our keys, checked until nothing is left for a verifier to refuse, and those of others. */
+@Injectable()
+export class CertificatesService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly keys: SigningKeyReader,
+    private readonly clock: Clock,
+  ) {}
+
+  /**
+   * Imports the certificate of a key with the certificates above it, PEM in any order. The version is found by the public key;
+   * when it waits for its certificate, it signs from now on.
+   *
+   * Problems `certificate.other-key`, `certificate.purpose`, those of the path, `certificate.known`.
+   */
+  async importForKey(caller: Caller, keyId: string, pem: string): Promise<Certificate> {
+    const certificates = readCertificates(pem);
+    const { key, leaf } = await this.match(keyId, certificates);
+    const path = pathFrom(leaf, without(certificates, leaf), this.clock.now());
+    assertFits(key.purpose, factsOf(leaf));
+    const stored = await this.store(caller, path, key);
+    this.keys.forget(key);
+    return stored;
+  }
+
+  /** Onboards a certificate that is not of our keys, so that its dates are watched. */
+  async onboard(caller: Caller, pem: string): Promise<Certificate> {
+    const certificates = readCertificates(pem);
+    const leaf = leafOf(certificates);
+    const path = certificates.length === 1 ? [leaf] : pathFrom(leaf, without(certificates, leaf), this.clock.now());
+    return this.store(caller, path);
+  }
+
+  private async match(
+    keyId: string,
+    certificates: X509Certificate[],
+  ): Promise<{ key: ActiveKey; leaf: X509Certificate }> {
+    for (const { version, publicKey } of await this.keys.versions(keyId)) {
+      const leaf = certificates.find((one) => publicKey?.equals(one.publicKey.export({ type: 'spki', format: 'der' })));
+      if (leaf !== undefined) return { leaf, key: await this.keys.version(keyId, version) };
+    }
+    throw refusedCertificate('certificate.other-key', 'none of the certificates is of a version of this key');
+  }
+
+  private async store(caller: Caller, path: X509Certificate[], key?: ActiveKey): Promise<Certificate> {
+    const row = rowOf(path, caller, key);
+    try {
+      return await this.db.transaction(async (tx) => {
+        await tx.insert(Certificate, row);
+        if (key !== undefined) await this.activateNext(tx, key);
+        await this.record(tx, caller, row);
+        return tx.findOneByOrFail(Certificate, { id: row.id });
+      });
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw new Problem('conflict', 'certificate.known', 'This certificate is here already.');
+    }
+  }
+
+  private async activateNext(tx: EntityManager, key: ActiveKey): Promise<void> {
+    const [row]: { version: number }[] = await tx.query(`SELECT version FROM signing_key WHERE id = $1`, [key.keyId]);
+    if (row !== undefined && row.version < key.version) await activateVersion(tx, key.keyId, key.version);
+  }
+
+  private record(tx: EntityManager, actor: Caller, row: ReturnType<typeof rowOf>): Promise<void> {
+    const { keyId, keyVersion, subject, issuer, notAfter } = row;
+    const fingerprint = row.fingerprint.toString('hex');
+    const { requestId: correlation, address: source } = actor.origin;
+    const detail = { keyId, keyVersion, subject, issuer, notAfter, fingerprint };
+    const target = { kind: 'certificate', id: row.id };
+    return this.audit.append(tx, [{ action: 'certificate.imported', actor, target, correlation, source, detail }]);
+  }
+}
+
+function without(certificates: X509Certificate[], leaf: X509Certificate): X509Certificate[] {
+  return certificates.filter((one) => one !== leaf);
+}
+
+function rowOf(path: X509Certificate[], caller: Caller, key: ActiveKey | undefined) {
+  const [leaf] = path as [X509Certificate];
+  return {
+    id: newId(),
+    keyId: key?.keyId ?? null,
+    keyVersion: key?.version ?? null,
+    subject: nameOf(leaf.subject),
+    issuer: nameOf(leaf.issuer),
+    serialNumber: leaf.serialNumber.toLowerCase(),
+    fingerprint: createHash('sha256').update(leaf.raw).digest(),
+    notBefore: new Date(leaf.validFrom),
+    notAfter: new Date(leaf.validTo),
+    purposes: factsOf(leaf).purposes,
+    chain: path.map(({ raw }) => raw),
+    ownerId: caller.ownerId,
+  };
+}

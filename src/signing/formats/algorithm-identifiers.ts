@@ -1,0 +1,62 @@
+import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
+import { integer, nullValue, oid, sequence, tagged } from './der.js';
+
+/** Digests that certificates, CMS, JWS and bundles can name and their verifiers know. */
+export const FORMAT_DIGESTS = ['sha256', 'sha384', 'sha512'] as const satisfies readonly DigestAlgorithm[];
+export type FormatDigest = (typeof FORMAT_DIGESTS)[number];
+
+export function isFormatDigest(algorithm: DigestAlgorithm): algorithm is FormatDigest {
+  return (FORMAT_DIGESTS as readonly string[]).includes(algorithm);
+}
+
+/** id-sha256 … (RFC 5754 section 2). */
+export const DIGEST_OID: Record<FormatDigest, string> = {
+  sha256: '2.16.840.1.101.3.4.2.1',
+  sha384: '2.16.840.1.101.3.4.2.2',
+  sha512: '2.16.840.1.101.3.4.2.3',
+};
+
+const RSA_ENCRYPTION = '1.2.840.113549.1.1.1';
+const RSASSA_PSS = '1.2.840.113549.1.1.10';
+const MGF1 = '1.2.840.113549.1.1.8';
+const WITH_RSA: Record<FormatDigest, string> = {
+  sha256: '1.2.840.113549.1.1.11',
+  sha384: '1.2.840.113549.1.1.12',
+  sha512: '1.2.840.113549.1.1.13',
+};
+const WITH_ECDSA: Record<FormatDigest, string> = {
+  sha256: '1.2.840.10045.4.3.2',
+  sha384: '1.2.840.10045.4.3.3',
+  sha512: '1.2.840.10045.4.3.4',
+};
+const DIGEST_BYTES: Record<FormatDigest, number> = { sha256: 32, sha384: 48, sha512: 64 };
+
+/** AlgorithmIdentifier of a digest; absent parameters (RFC 5754 section 2). */
+export const digestIdentifier = (digest: FormatDigest): Buffer => sequence(oid(DIGEST_OID[digest]));
+
+/**
+ * AlgorithmIdentifier of a signature in CMS: for RSA PKCS #1 v1.5 the key's own, which every verifier takes
+ * (RFC 3370 section 3.2), ecdsa-with-SHA2 (RFC 5754 section 3.3), or id-RSASSA-PSS with its parameters (RFC 4056).
+ */
+export function cmsSignatureIdentifier(scheme: SignatureScheme, digest: FormatDigest): Buffer {
+  return scheme === 'rsa-pkcs1v15' ? sequence(oid(RSA_ENCRYPTION), nullValue) : signatureIdentifier(scheme, digest);
+}
+
+/** AlgorithmIdentifier of a signature in certificates and certification requests (RFC 4055, RFC 5758). */
+export function signatureIdentifier(scheme: SignatureScheme, digest: FormatDigest): Buffer {
+  switch (scheme) {
+    case 'rsa-pkcs1v15':
+      return sequence(oid(WITH_RSA[digest]), nullValue);
+    case 'rsa-pss':
+      return sequence(oid(RSASSA_PSS), pssParameters(digest));
+    case 'ecdsa-der':
+    case 'ecdsa-raw':
+      return sequence(oid(WITH_ECDSA[digest]));
+  }
+}
+
+/** RSASSA-PSS-params (RFC 4055 section 3.1): the digest, MGF1 with the same, a salt as long as the digest. */
+function pssParameters(digest: FormatDigest): Buffer {
+  const hash = sequence(oid(DIGEST_OID[digest]), nullValue);
+  return sequence(tagged(0, hash), tagged(1, sequence(oid(MGF1), hash)), tagged(2, integer(DIGEST_BYTES[digest])));
+}

@@ -1,0 +1,92 @@
+import { createHash } from 'node:crypto';
+import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from './algorithm-identifiers.js';
+import { type Element, elementsIn, oid, sequence, tagged } from './der.js';
+import { isRsa, type SignatureFormatWriter } from './signature-format.js';
+import { attribute, contentType, messageDigest, signedAttributes, signedData } from './signed-data.js';
+
+/** Object identifiers of "Windows Authenticode Portable Executable Signature Format" (2008). */
+const INDIRECT_DATA = '1.3.6.1.4.1.311.2.1.4';
+const STATEMENT_TYPE = '1.3.6.1.4.1.311.2.1.11';
+const OPUS_INFO = '1.3.6.1.4.1.311.2.1.12';
+const INDIVIDUAL_PURPOSE = '1.3.6.1.4.1.311.2.1.21';
+const RFC3161_TIMESTAMP = '1.3.6.1.4.1.311.3.3.1';
+
+const SIGNED_DATA = oid('1.2.840.113549.1.7.2');
+
+/** Authenticode: a PKCS #7 SignedData that `osslsigncode attach-signature` puts into the .exe or .msi. */
+export const authenticode: SignatureFormatWriter = {
+  needsCertificate: true,
+  schemes: (type) => (isRsa(type) ? ['rsa-pkcs1v15'] : ['ecdsa-der']),
+  /** The message digest is that of the contents of SpcIndirectDataContent, without its tag and length. */
+  toBeSigned({ algorithm, content = Buffer.alloc(0) }) {
+    const [outer] = elementsIn(content);
+    const digest = createHash(algorithm)
+      .update(outer?.contents ?? content)
+      .digest();
+    return signedAttributes(
+      contentType(INDIRECT_DATA),
+      messageDigest(digest),
+      attribute(OPUS_INFO, sequence()),
+      attribute(STATEMENT_TYPE, sequence(oid(INDIVIDUAL_PURPOSE))),
+    );
+  },
+  assemble({ algorithm, scheme, chain, content = Buffer.alloc(0) }, attributes = Buffer.alloc(0), made) {
+    return signedData({
+      version: 1,
+      algorithm,
+      scheme,
+      content: sequence(oid(INDIRECT_DATA), tagged(0, content)),
+      certificates: chain,
+      signer: chain[0] ?? Buffer.alloc(0),
+      attributes,
+      signature: made.signature,
+      unsignedAttributes: made.timestampToken === undefined ? [] : [attribute(RFC3161_TIMESTAMP, made.timestampToken)],
+      nullParameters: true,
+    });
+  },
+};
+
+export interface ExtractedData {
+  /** SpcIndirectDataContent, DER. */
+  readonly content: Buffer;
+  /** The Authenticode hash of the file. */
+  readonly digest: Buffer;
+  readonly algorithm: FormatDigest;
+}
+
+/**
+ * Reads what `osslsigncode extract-data` writes: a PKCS #7 SignedData without signers whose content is SpcIndirectDataContent;
+ * or that content alone. RangeError on anything else.
+ */
+export function readExtractedData(bytes: Buffer): ExtractedData {
+  const outer = only(bytes);
+  const [first, second] = elementsIn(outer.contents);
+  const content = first?.raw.equals(SIGNED_DATA) === true ? contentOf(second) : outer;
+  const [, digestInfo] = elementsIn(content.contents);
+  const [identifier, digest] = elementsIn(required(digestInfo).contents);
+  const [algorithmId] = elementsIn(required(identifier).contents);
+  const algorithm = FORMAT_DIGESTS.find((name) => algorithmId?.raw.equals(oid(DIGEST_OID[name])));
+  if (algorithm === undefined) throw new RangeError('the hash of the file is none of SHA-256, SHA-384 and SHA-512');
+  if (digest?.contents.length !== createHash(algorithm).digest().length)
+    throw new RangeError('the hash of the file has the wrong length');
+  return { content: Buffer.from(content.raw), digest: Buffer.from(digest.contents), algorithm };
+}
+
+function contentOf(explicit: Element | undefined): Element {
+  const signed = only(required(explicit).contents);
+  const [, , encapsulated] = elementsIn(signed.contents);
+  const [type, content] = elementsIn(required(encapsulated).contents);
+  if (type?.raw.equals(oid(INDIRECT_DATA)) !== true) throw new RangeError('the content is not SpcIndirectDataContent');
+  return only(required(content).contents);
+}
+
+function only(bytes: Buffer): Element {
+  const [element, ...more] = elementsIn(bytes);
+  if (element?.tag !== 0x30 || more.length > 0) throw new RangeError('not one SEQUENCE');
+  return element;
+}
+
+function required(element: Element | undefined): Element {
+  if (element === undefined) throw new RangeError('a part is missing');
+  return element;
+}

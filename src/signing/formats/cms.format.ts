@@ -1,0 +1,39 @@
+import { oid, sequence } from './der.js';
+import { isRsa, type SignatureFormatWriter } from './signature-format.js';
+import {
+  attribute,
+  contentType,
+  messageDigest,
+  signedAttributes,
+  signedData,
+  signingCertificate,
+  signingTime,
+  TIMESTAMP_TOKEN,
+} from './signed-data.js';
+
+const DATA = '1.2.840.113549.1.7.1';
+
+/**
+ * Detached CMS (RFC 5652) with signed attributes, as CAdES-BES wants them (ETSI EN 319 122-1): what `openssl cms -verify`
+ * reads, and, over the digest of a .SF file, the signature block of a JAR. With a timestamp it is CAdES-T.
+ */
+export const cms: SignatureFormatWriter = {
+  needsCertificate: true,
+  schemes: (type) => (isRsa(type) ? ['rsa-pkcs1v15', 'rsa-pss'] : ['ecdsa-der']),
+  toBeSigned({ digest, chain: [leaf = Buffer.alloc(0)] }, at) {
+    return signedAttributes(contentType(DATA), messageDigest(digest), signingTime(at), signingCertificate(leaf));
+  },
+  assemble({ algorithm, scheme, chain }, attributes = Buffer.alloc(0), { signature, timestampToken }) {
+    return signedData({
+      version: 1,
+      algorithm,
+      scheme,
+      content: sequence(oid(DATA)),
+      certificates: chain,
+      signer: chain[0] ?? Buffer.alloc(0),
+      attributes,
+      signature,
+      unsignedAttributes: timestampToken === undefined ? [] : [attribute(TIMESTAMP_TOKEN, timestampToken)],
+    });
+  },
+};

@@ -1,0 +1,45 @@
+import type { DigestAlgorithm, KeyType, SignatureScheme } from '../../hsm/key-vault.js';
+import { Problem } from '../../platform/http/problem.js';
+import { FORMAT_DIGESTS, type FormatDigest, isFormatDigest } from './algorithm-identifiers.js';
+import { authenticode } from './authenticode.format.js';
+import { cms } from './cms.format.js';
+import { digestOfCurve, jws } from './jws.format.js';
+import type { SignatureFormat, SignatureFormatWriter } from './signature-format.js';
+import { sigstoreBundle } from './sigstore-bundle.format.js';
+
+export type WrappedFormat = Exclude<SignatureFormat, 'raw'>;
+
+export const FORMAT_WRITERS: Record<WrappedFormat, SignatureFormatWriter> = {
+  cms,
+  authenticode,
+  jws,
+  'sigstore-bundle': sigstoreBundle,
+};
+
+/** The scheme asked for, or the usual one of the format. Problem `scheme.wrong-format`. */
+export function schemeOfFormat(
+  format: WrappedFormat,
+  type: KeyType,
+  asked: SignatureScheme | undefined,
+): SignatureScheme {
+  const fitting = FORMAT_WRITERS[format].schemes(type);
+  const scheme = asked ?? fitting[0];
+  if (scheme !== undefined && fitting.includes(scheme)) return scheme;
+  throw invalid(
+    '/scheme',
+    'scheme.wrong-format',
+    `the format ${format} takes ${fitting.join(' or ')} of a key of type ${type}`,
+  );
+}
+
+/** The digest when the format can name it. Problem `algorithm.wrong-format`. */
+export function digestOfFormat(format: WrappedFormat, type: KeyType, algorithm: DigestAlgorithm): FormatDigest {
+  const ofCurve = format === 'jws' ? digestOfCurve(type) : undefined;
+  const fitting: readonly FormatDigest[] = ofCurve === undefined ? FORMAT_DIGESTS : [ofCurve];
+  if (isFormatDigest(algorithm) && fitting.includes(algorithm)) return algorithm;
+  throw invalid('/algorithm', 'algorithm.wrong-format', `the format ${format} takes ${fitting.join(', ')} here`);
+}
+
+function invalid(pointer: string, code: string, detail: string): Problem {
+  return new Problem('malformed', code, `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
+}

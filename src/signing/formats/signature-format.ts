@@ -1,0 +1,53 @@
+import type { KeyType, SignatureScheme } from '../../hsm/key-vault.js';
+import type { FormatDigest } from './algorithm-identifiers.js';
+
+/** What a signature is wrapped in. */
+export const SIGNATURE_FORMATS = ['raw', 'cms', 'authenticode', 'jws', 'sigstore-bundle'] as const;
+export type SignatureFormat = (typeof SIGNATURE_FORMATS)[number];
+
+/** All that a format knows of a signature before there is one. */
+export interface FormatOrder {
+  /** Hash value of what the signature is for. */
+  readonly digest: Buffer;
+  readonly algorithm: FormatDigest;
+  readonly scheme: SignatureScheme;
+  readonly keyType: KeyType;
+  /** SubjectPublicKeyInfo, DER. */
+  readonly publicKey: Buffer;
+  /** Key id and version, for formats that name a key by more than its certificate. */
+  readonly keyName: string;
+  /** DER, the certificate of the key first; empty when it has none. */
+  readonly chain: readonly Buffer[];
+  /** SpcIndirectDataContent, DER; `authenticode` only. */
+  readonly content?: Buffer;
+}
+
+/** What came back from the HSM, and from the timestamp authority when one was asked. */
+export interface MadeSignature {
+  readonly signature: Buffer;
+  /** TimeStampToken (RFC 3161) over the hash of the signature, DER. */
+  readonly timestampToken?: Buffer;
+}
+
+/**
+ * A format as two pure steps around the HSM. The first says which bytes are signed in place of the digest that came in: their
+ * hash is the second digest, the one that the HSM gets. The second puts the signature into its container.
+ */
+export interface SignatureFormatWriter {
+  /** Schemes that the format can name, the usual one first. */
+  schemes(type: KeyType): readonly SignatureScheme[];
+  readonly needsCertificate: boolean;
+  /** The bytes to be signed; undefined when the HSM signs the digest itself. `at` is the time that the signature claims. */
+  toBeSigned(order: FormatOrder, at: Date): Buffer | undefined;
+  /** The file that the client writes. */
+  assemble(order: FormatOrder, toBeSigned: Buffer | undefined, made: MadeSignature): Buffer;
+}
+
+export function isRsa(type: KeyType): boolean {
+  return type.startsWith('rsa');
+}
+
+/** How formats without certificate name a key. */
+export function keyNameOf(keyId: string, version: number): string {
+  return `${keyId}.${version}`;
+}

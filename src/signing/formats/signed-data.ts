@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto';
+import { elementsIn, integer, nullValue, octetString, oid, sequence, setOf, tagged, time } from './der.js';
+import { cmsSignatureIdentifier, DIGEST_OID, type FormatDigest } from './algorithm-identifiers.js';
+import type { SignatureScheme } from '../../hsm/key-vault.js';
+
+const SIGNED_DATA = '1.2.840.113549.1.7.2';
+const CONTENT_TYPE = '1.2.840.113549.1.9.3';
+const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';
+const SIGNING_TIME = '1.2.840.113549.1.9.5';
+const SIGNING_CERTIFICATE_V2 = '1.2.840.113549.1.9.16.2.47';
+/** id-aa-timeStampToken (RFC 3161 appendix A): the attribute that makes a CAdES-T of a CAdES-BES. */
+export const TIMESTAMP_TOKEN = '1.2.840.113549.1.9.16.2.14';
+
+/** Attribute (RFC 5652 section 5.3) with one value. */
+export const attribute = (type: string, value: Buffer): Buffer => sequence(oid(type), setOf(value));
+
+export const contentType = (type: string): Buffer => attribute(CONTENT_TYPE, oid(type));
+export const messageDigest = (digest: Buffer): Buffer => attribute(MESSAGE_DIGEST, octetString(digest));
+export const signingTime = (at: Date): Buffer => attribute(SIGNING_TIME, time(at));
+
+/** Issuer and serial number of a certificate, byte for byte. */
+export function issuerAndSerialNumber(certificate: Buffer): { issuer: Buffer; serialNumber: Buffer } {
+  const [outer] = elementsIn(certificate);
+  const [toBeSigned] = elementsIn(outer?.contents ?? Buffer.alloc(0));
+  const fields = elementsIn(toBeSigned?.contents ?? Buffer.alloc(0)).filter(({ tag }) => tag !== 0xa0);
+  const [serialNumber, , issuer] = fields;
+  if (serialNumber === undefined || issuer === undefined) throw new RangeError('not a certificate');
+  return { issuer: issuer.raw, serialNumber: serialNumber.raw };
+}
+
+/** ESS signing-certificate-v2 (RFC 5035 section 3): binds the signature to this very certificate. SHA-256, the default, is left out. */
+export function signingCertificate(certificate: Buffer): Buffer {
+  const { issuer, serialNumber } = issuerAndSerialNumber(certificate);
+  const hash = octetString(createHash('sha256').update(certificate).digest());
+  const issuerSerial = sequence(sequence(tagged(4, issuer)), serialNumber);
+  return attribute(SIGNING_CERTIFICATE_V2, sequence(sequence(sequence(hash, issuerSerial))));
+}
+
+/** SignedAttributes as they are hashed: SET OF, ordered as DER wants it (RFC 5652 section 5.4). */
+export const signedAttributes = (...attributes: Buffer[]): Buffer => setOf(...attributes);
+
+export interface SignedDataParts {
+  /** 1, or 3 when the content is not plain data (RFC 5652 section 5.1). */
+  readonly version: 1 | 3;
+  readonly algorithm: FormatDigest;
+  readonly scheme: SignatureScheme;
+  /** EncapsulatedContentInfo, DER. */
+  readonly content: Buffer;
+  /** What goes along, leaf first. */
+  readonly certificates: readonly Buffer[];
+  /** The certificate that the signer is named by. */
+  readonly signer: Buffer;
+  /** As `signedAttributes` made them. */
+  readonly attributes: Buffer;
+  readonly signature: Buffer;
+  readonly unsignedAttributes?: readonly Buffer[];
+  /** Authenticode's verifiers are used to NULL parameters in the digest's identifier. */
+  readonly nullParameters?: boolean;
+}
+
+/** ContentInfo with SignedData of one signer (RFC 5652 section 5), DER. */
+export function signedData(parts: SignedDataParts): Buffer {
+  const { algorithm, certificates, unsignedAttributes: unsigned = [] } = parts;
+  const digestIdentifier = sequence(oid(DIGEST_OID[algorithm]), ...(parts.nullParameters === true ? [nullValue] : []));
+  const { issuer, serialNumber } = issuerAndSerialNumber(parts.signer);
+  const attributes = Buffer.from(parts.attributes);
+  attributes[0] = 0xa0;
+  const signerInfo = sequence(
+    integer(1),
+    sequence(issuer, serialNumber),
+    digestIdentifier,
+    attributes,
+    cmsSignatureIdentifier(parts.scheme, algorithm),
+    octetString(parts.signature),
+    ...(unsigned.length > 0 ? [tagged(1, ...unsigned)] : []),
+  );
+  const body = sequence(
+    integer(parts.version),
+    setOf(digestIdentifier),
+    parts.content,
+    ...(certificates.length > 0 ? [tagged(0, ...certificates)] : []),
+    setOf(signerInfo),
+  );
+  return sequence(oid(SIGNED_DATA), tagged(0, body));
+}

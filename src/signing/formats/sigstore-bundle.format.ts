@@ -1,0 +1,37 @@
+import { createHash } from 'node:crypto';
+import type { FormatDigest } from './algorithm-identifiers.js';
+import { integer, sequence } from './der.js';
+import { isRsa, type SignatureFormatWriter } from './signature-format.js';
+
+const MEDIA_TYPE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
+const HASH_NAME: Record<FormatDigest, string> = { sha256: 'SHA2_256', sha384: 'SHA2_384', sha512: 'SHA2_512' };
+
+/** Sigstore bundle v0.3 with a message signature. The key is named by a hint, the SHA-256 of its SubjectPublicKeyInfo. */
+export const sigstoreBundle: SignatureFormatWriter = {
+  needsCertificate: false,
+  schemes: (type) => (isRsa(type) ? ['rsa-pkcs1v15'] : ['ecdsa-der']),
+  toBeSigned: () => undefined,
+  assemble({ algorithm, digest, publicKey }, _toBeSigned, { signature, timestampToken }) {
+    const hint = createHash('sha256').update(publicKey).digest('base64');
+    const stamps =
+      timestampToken === undefined ? [] : [{ signedTimestamp: granted(timestampToken).toString('base64') }];
+    const bundle = {
+      mediaType: MEDIA_TYPE,
+      verificationMaterial: {
+        publicKey: { hint },
+        tlogEntries: [],
+        timestampVerificationData: { rfc3161Timestamps: stamps },
+      },
+      messageSignature: {
+        messageDigest: { algorithm: HASH_NAME[algorithm], digest: digest.toString('base64') },
+        signature: signature.toString('base64'),
+      },
+    };
+    return Buffer.from(JSON.stringify(bundle));
+  },
+};
+
+/** TimeStampResp around a token: status granted (RFC 3161 section 2.4.2). Bundles carry the whole response. */
+function granted(token: Buffer): Buffer {
+  return sequence(sequence(integer(0)), token);
+}

@@ -1,0 +1,138 @@
+import { Injectable } from '@nestjs/common';
+import { randomBytes } from 'node:crypto';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { type GeneratedKey, KeyVault } from '../../hsm/key-vault.js';
+import { Problem } from '../../platform/http/problem.js';
+import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
+import { SigningKeyVersion } from './signing-key-version.entity.js';
+
+/** A version that is made for so long belongs to a process that died on the way. */
+const ABANDONED_AFTER_MS = 5 * 60_000;
+
+/** What happens to a key after it was made: switched off and on again, and replaced by a new pair under the same name. */
+@Injectable()
+export class SigningKeyLifeService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly vault: KeyVault,
+    private readonly audit: AuditService,
+    private readonly reader: SigningKeyReader,
+  ) {}
+
+  /** From the commit on no request is accepted for the key; what waits for it fails when its turn comes. */
+  disable(caller: Caller, id: string): Promise<SigningKeyWithVersion> {
+    return this.move(caller, id, { from: 'ACTIVE', to: 'DISABLED', action: 'signing-key.disabled' });
+  }
+
+  enable(caller: Caller, id: string): Promise<SigningKeyWithVersion> {
+    return this.move(caller, id, { from: 'DISABLED', to: 'ACTIVE', action: 'signing-key.enabled' });
+  }
+
+  /**
+   * Generates another key pair under the same name. The old pair stays in the token: requests that were accepted for it are
+   * signed with it, and what it signed verifies with the public key and certificate that are kept with its version.
+   *
+   * @param activate when the new version takes over; `with-certificate`: with the import of its certificate
+   */
+  async rotate(caller: Caller, id: string, activate?: 'now' | 'with-certificate'): Promise<SigningKeyWithVersion> {
+    const key = await this.reader.get(id);
+    const when = activate ?? (key.certificateId === null ? 'now' : 'with-certificate');
+    const ckaId = randomBytes(16);
+    const version = await this.reserve(caller, id, ckaId);
+    try {
+      const made = await this.vault.generate({ ckaId, label: `sealwright ${key.name} v${version}`, type: key.type });
+      await this.db.transaction((tx) => this.keep(tx, caller, { id, version, when, from: key.version, made }));
+    } catch (error) {
+      await this.fail(caller, id, version);
+      throw error;
+    }
+    this.reader.forget(key);
+    return this.reader.get(id);
+  }
+
+  /** One at a time: the row of the key is locked while a number is taken. */
+  private async reserve(caller: Caller, id: string, ckaId: Buffer): Promise<number> {
+    return this.db.transaction(async (tx) => {
+      const [key]: { state: string }[] = await tx.query(`SELECT state FROM signing_key WHERE id = $1 FOR UPDATE`, [id]);
+      if (key?.state !== 'ACTIVE') throw inactive();
+      const [row]: { last: number; making: boolean | null; next: boolean | null }[] = await tx.query(
+        `SELECT max(v.version) AS last,
+           bool_or(v.public_key IS NULL AND v.failed_at IS NULL AND v.created_at > now() - $2 * interval '1 ms') AS making,
+           bool_or(v.public_key IS NOT NULL AND v.version > k.version) AS next
+         FROM signing_key_version v JOIN signing_key k ON k.id = v.key_id WHERE v.key_id = $1`,
+        [id, ABANDONED_AFTER_MS],
+      );
+      if (row?.making === true || row?.next === true)
+        throw new Problem('conflict', 'signing-key.rotating', 'A new version of this key is on its way already.');
+      const version = (row?.last ?? 0) + 1;
+      await tx.insert(SigningKeyVersion, { keyId: id, version, ckaId });
+      await this.record(tx, caller, id, 'signing-key.rotation-requested', { version });
+      return version;
+    });
+  }
+
+  private async keep(
+    tx: EntityManager,
+    caller: Caller,
+    order: { id: string; version: number; when: 'now' | 'with-certificate'; from: number; made: GeneratedKey },
+  ): Promise<void> {
+    const { id, version, when, from, made } = order;
+    await tx.update(SigningKeyVersion, { keyId: id, version }, { publicKey: made.publicKey, evidence: made.evidence });
+    if (when === 'now') await activateVersion(tx, id, version);
+    await this.record(tx, caller, id, 'signing-key.rotated', { from, version, activate: when, ...made.evidence });
+  }
+
+  private async fail(caller: Caller, id: string, version: number): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      await tx.query(
+        `UPDATE signing_key_version SET failed_at = now() WHERE key_id = $1 AND version = $2 AND public_key IS NULL`,
+        [id, version],
+      );
+      await this.record(tx, caller, id, 'signing-key.rotation-failed', { version });
+    });
+  }
+
+  private async move(
+    caller: Caller,
+    id: string,
+    { from, to, action }: { from: string; to: string; action: string },
+  ): Promise<SigningKeyWithVersion> {
+    const key = await this.reader.get(id);
+    await this.db.transaction(async (tx) => {
+      const [, moved]: [unknown, number] = await tx.query(
+        `UPDATE signing_key SET state = $1 WHERE id = $2 AND state = $3`,
+        [to, id, from],
+      );
+      if (moved === 1) await this.record(tx, caller, id, action, { from, to });
+      else if (key.state !== to) throw inactive();
+    });
+    this.reader.forget(key);
+    return this.reader.get(id);
+  }
+
+  private record(
+    tx: EntityManager,
+    actor: Caller,
+    id: string,
+    action: string,
+    detail: Record<string, unknown>,
+  ): Promise<void> {
+    const { requestId: correlation, address: source } = actor.origin;
+    return this.audit.append(tx, [{ action, actor, target: { kind: 'signing-key', id }, correlation, source, detail }]);
+  }
+}
+
+/** Lets a version sign that is newer than the one that does. Problem `signing-key.inactive` when the key is not active. */
+export async function activateVersion(tx: EntityManager, keyId: string, version: number): Promise<void> {
+  const [, moved]: [unknown, number] = await tx.query(
+    `UPDATE signing_key SET version = $2 WHERE id = $1 AND version < $2 AND state = 'ACTIVE'`,
+    [keyId, version],
+  );
+  if (moved !== 1) throw inactive();
+}
+
+function inactive(): Problem {
+  return new Problem('conflict', 'signing-key.inactive', 'The state of the key does not allow it.');
+}

@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { KeyVault, type VaultKey } from '../../hsm/key-vault.js';
+import { CertificatesReader } from '../certificates/certificates.reader.js';
+import { Problem } from '../../platform/http/problem.js';
+import { isFormatDigest } from '../formats/algorithm-identifiers.js';
+import { FORMAT_WRITERS, type WrappedFormat } from '../formats/format-writers.js';
+import { keyNameOf, type MadeSignature } from '../formats/signature-format.js';
+import { TimestampAuthority } from '../timestamping/timestamp-authority.js';
+import { TimestampRefusal } from '../timestamping/timestamp-refusal.js';
+import { messageImprint } from '../timestamping/timestamp-writer.js';
+import type { Claimed } from './signing-claims.js';
+import { BACKGROUND } from './signing-outcome.js';
+
+/** One attempt's way through the HSM, and through the format's container behind it. */
+@Injectable()
+export class SignatureMaker {
+  constructor(
+    private readonly vault: KeyVault,
+    private readonly certificates: CertificatesReader,
+    private readonly authority: TimestampAuthority,
+  ) {}
+
+  /** The signature as the caller gets it. The HSM is given the digest that the request's row, or its envelope, names. */
+  async make(request: Claimed, key: VaultKey): Promise<MadeSignature> {
+    const { scheme, algorithm, envelope, format } = request;
+    const digest = envelope?.signedDigest ?? request.digest;
+    const signature = await this.vault.sign({ key, scheme, algorithm, digest });
+    const timestampToken = envelope?.timestamped === true ? await this.stamp(request, signature) : undefined;
+    if (format === 'raw') return { signature, timestampToken };
+    return { signature: await this.wrap(format, request, key, { signature, timestampToken }), timestampToken };
+  }
+
+  /** A timestamp over the signature value, as CAdES-T, Authenticode and Sigstore bundles all want it. */
+  private async stamp({ id, algorithm: asked }: Claimed, signature: Buffer): Promise<Buffer> {
+    const algorithm = isFormatDigest(asked) ? asked : 'sha256';
+    const digest = createHash(algorithm).update(signature).digest();
+    const query = { algorithm, digest, imprint: messageImprint(algorithm, digest), certificates: true };
+    const asker = { actor: BACKGROUND, ownerId: BACKGROUND.id, correlation: id };
+    try {
+      return await this.authority.stamp(query, asker, id);
+    } catch (error) {
+      if (!(error instanceof TimestampRefusal)) throw error;
+      throw new Problem('unavailable', 'timestamp.time-not-available', error.message, { cause: error });
+    }
+  }
+
+  private async wrap(format: WrappedFormat, request: Claimed, key: VaultKey, made: MadeSignature): Promise<Buffer> {
+    const { digest, algorithm, scheme, envelope } = request;
+    if (!isFormatDigest(algorithm)) throw new Error(`the format ${format} was accepted with ${algorithm}`);
+    const order = {
+      digest,
+      algorithm,
+      scheme,
+      keyType: key.type,
+      publicKey: key.publicKey,
+      keyName: keyNameOf(request.keyId, request.keyVersion),
+      chain: (await this.certificates.chain(request.certificateId)) ?? [],
+      content: envelope?.content ?? undefined,
+    };
+    return FORMAT_WRITERS[format].assemble(order, envelope?.toBeSigned ?? undefined, made);
+  }
+}

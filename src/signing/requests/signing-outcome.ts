@@ -1,0 +1,58 @@
+import type { Actor } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import type { SigningEnvelope } from './signing-envelope.entity.js';
+import { WORKER_ID } from './signing-limits.js';
+import type { SigningRequest } from './signing-request.entity.js';
+import type { SigningStatus } from './signing-status.js';
+
+/** A request as it comes in. */
+export interface Acceptance {
+  readonly request: Pick<
+    SigningRequest,
+    | 'id'
+    | 'digest'
+    | 'algorithm'
+    | 'scheme'
+    | 'format'
+    | 'keyId'
+    | 'keyName'
+    | 'keyVersion'
+    | 'certificateId'
+    | 'metadata'
+    | 'reference'
+  >;
+  /** Without one the HSM signs the request's digest and its signature is the answer. */
+  readonly envelope?: Omit<SigningEnvelope, 'requestId' | 'timestampToken'>;
+  readonly status: Extract<SigningStatus, 'QUEUED' | 'PROCESSING'>;
+  readonly caller: Caller;
+  readonly use?: IdempotentUse;
+}
+
+export interface Accepted {
+  /** The request's own id, or that of the earlier request which its Idempotency-Key stands for. */
+  readonly id: string;
+  /** When this call's group was committed; all times in answers are the database's. */
+  readonly at: Date;
+}
+
+/** How an attempt ended. RELEASED gives the request back for another attempt. */
+export type Outcome =
+  | { readonly kind: 'SIGNED'; readonly signature: Buffer; readonly timestampToken?: Buffer }
+  | { readonly kind: 'FAILED'; readonly code: string; readonly detail: string }
+  | { readonly kind: 'RELEASED'; readonly code: string; readonly retryInMs: number };
+
+/** One attempt: the fence that every outcome must pass. */
+export interface Attempt {
+  readonly id: string;
+  readonly attempt: number;
+  /** X-Request-Id of the call that asked for the signature: goes into the entry of every step. */
+  readonly correlation: string;
+}
+
+export interface Settlement extends Attempt {
+  readonly outcome: Outcome;
+}
+
+/** Who acts when no caller does. */
+export const BACKGROUND: Actor = { kind: 'system', id: WORKER_ID, name: 'signing worker' };

@@ -1,0 +1,90 @@
+import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import { Config } from '../../platform/config/config.js';
+import { Clock } from '../../platform/time/clock.js';
+import { clockOffset } from './sntp.js';
+import { TimestampRefusal } from './timestamp-refusal.js';
+
+const CHECK_EVERY_MS = 64_000;
+const RETRY_AFTER_MS = 5000;
+/** How long the last agreement with the time servers counts. */
+const BELIEVED_MS = 600_000;
+
+/**
+ * Vouches for the time in timestamps. The clock of this process has to agree with that of the database, at every single token,
+ * and, where time servers are named, with most of them; a step of the clock between two looks is noticed by the monotonic one.
+ */
+@Injectable()
+export class ClockGuard implements OnModuleInit, OnApplicationShutdown {
+  private readonly logger = new Logger(ClockGuard.name);
+  private readonly toleranceMs: number;
+  private readonly servers: readonly string[];
+  private fault = 'the time servers were not asked yet';
+  private believedUntil = 0;
+  private baseline = 0;
+  private timer: NodeJS.Timeout | undefined;
+
+  constructor(
+    config: Config,
+    private readonly clock: Clock,
+  ) {
+    this.toleranceMs = (config.tsaAccuracySeconds - 1) * 1000;
+    this.servers = config.tsaNtpServers;
+  }
+
+  async onModuleInit(): Promise<void> {
+    if (this.servers.length > 0) await this.check();
+  }
+
+  onApplicationShutdown(): void {
+    clearTimeout(this.timer);
+  }
+
+  /** The time, when it can be vouched for. Throws TimestampRefusal timeNotAvailable. */
+  now(): Date {
+    const now = this.clock.now();
+    if (this.servers.length > 0) this.assertBelieved(now);
+    return now;
+  }
+
+  /** `shown` is what the database's clock showed between `before` and now. Throws TimestampRefusal timeNotAvailable. */
+  assertAgrees(shown: Date, before: Date): void {
+    const ahead = before.getTime() - shown.getTime();
+    const behind = shown.getTime() - this.clock.now().getTime();
+    if (Math.max(ahead, behind) <= this.toleranceMs) return;
+    this.logger.error(`the clock and that of the database are ${Math.round(Math.max(ahead, behind))} ms apart`);
+    throw refusal();
+  }
+
+  private assertBelieved(now: Date): void {
+    const stepped = Math.abs(now.getTime() - performance.now() - this.baseline) > this.toleranceMs;
+    if (this.fault === '' && !stepped && performance.now() < this.believedUntil) return;
+    if (this.fault === '') void this.check();
+    throw refusal();
+  }
+
+  private async check(): Promise<void> {
+    clearTimeout(this.timer);
+    const answers = await Promise.allSettled(this.servers.map((server) => clockOffset(server)));
+    const offsets = answers.flatMap((answer) => (answer.status === 'fulfilled' ? [answer.value] : []));
+    const fault = this.judge(offsets);
+    if (fault !== '' && fault !== this.fault) this.logger.error(`no timestamps: ${fault}`);
+    this.fault = fault;
+    if (fault === '') {
+      this.baseline = this.clock.now().getTime() - performance.now();
+      this.believedUntil = performance.now() + BELIEVED_MS;
+    }
+    this.timer = setTimeout(() => void this.check(), fault === '' ? CHECK_EVERY_MS : RETRY_AFTER_MS).unref();
+  }
+
+  /** More than half of all servers must answer, and their median must be near. Empty when all is well. */
+  private judge(offsets: number[]): string {
+    if (offsets.length * 2 <= this.servers.length)
+      return `${offsets.length} of ${this.servers.length} time servers answer`;
+    const median = offsets.toSorted((a, b) => a - b)[Math.floor(offsets.length / 2)] ?? 0;
+    return Math.abs(median) <= this.toleranceMs ? '' : `the clock is ${Math.round(median)} ms behind the time servers`;
+  }
+}
+
+function refusal(): TimestampRefusal {
+  return new TimestampRefusal('timeNotAvailable', 'The clock cannot be vouched for.');
+}

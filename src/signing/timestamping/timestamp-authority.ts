@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { KeyVault } from '../../hsm/key-vault.js';
+import { Config } from '../../platform/config/config.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { oid } from '../formats/der.js';
+import type { ActiveKey } from '../keys/signing-key.reader.js';
+import { ClockGuard } from './clock-guard.js';
+import { TimestampKeys } from './timestamp-keys.js';
+import { type Asker, type TimestampIntent, TimestampLedger } from './timestamp-ledger.js';
+import type { TimestampQuery } from './timestamp-query.js';
+import { TimestampRefusal } from './timestamp-refusal.js';
+import { type Stamper, timestampAttributes, timestampInfo, timestampToken } from './timestamp-writer.js';
+
+/** Issues timestamp tokens (RFC 3161): each has its row before the HSM is asked, and its outcome before it leaves. */
+@Injectable()
+export class TimestampAuthority {
+  constructor(
+    private readonly keys: TimestampKeys,
+    private readonly ledger: TimestampLedger,
+    private readonly vault: KeyVault,
+    private readonly guard: ClockGuard,
+    private readonly config: Config,
+  ) {}
+
+  /**
+   * A TimeStampToken, DER.
+   *
+   * @param requestId the signing request whose signature is stamped, if it is one
+   * @throws TimestampRefusal unacceptedPolicy, timeNotAvailable; Problem of the HSM, or that no authority is set up
+   */
+  async stamp(query: TimestampQuery, asker: Asker, requestId: string | null = null): Promise<Buffer> {
+    const { tsaPolicy: policy, tsaAccuracySeconds: accuracySeconds } = this.config;
+    if (query.policy?.equals(oid(policy)) === false)
+      throw new TimestampRefusal('unacceptedPolicy', `Timestamps are issued under the policy ${policy} alone.`);
+    const { key, stamper } = await this.keys.current();
+    const at = this.guard.now();
+    const id = newId();
+    const serialNumber = Buffer.from(id.replaceAll('-', ''), 'hex');
+    const info = timestampInfo({ ...query, policy, serialNumber, at, accuracySeconds });
+    const attributes = timestampAttributes(info, stamper);
+    const signedDigest = createHash(stamper.algorithm).update(attributes).digest();
+    const { digest, algorithm } = query;
+    const place = { id, keyId: key.keyId, keyVersion: key.version, requestId, asker };
+    const intent = { ...place, digest, algorithm, genTime: at, signedDigest };
+    const signature = await this.signed(intent, { key, stamper, at });
+    return timestampToken(info, attributes, signature, { stamper, certificates: query.certificates });
+  }
+
+  /** Between the two commits. */
+  private async signed(
+    intent: TimestampIntent,
+    { key, stamper, at }: { key: ActiveKey; stamper: Stamper; at: Date },
+  ): Promise<Buffer> {
+    const { scheme, algorithm } = stamper;
+    const shown = await this.ledger.intend(intent);
+    let signature: Buffer;
+    try {
+      this.guard.assertAgrees(shown, at);
+      signature = await this.vault.sign({ key, scheme, algorithm, digest: intent.signedDigest });
+    } catch (error) {
+      await this.ledger.settle(intent, { signature: null, failureCode: codeOf(error) });
+      throw error;
+    }
+    if (await this.ledger.settle(intent, { signature, failureCode: null })) return signature;
+    throw new Problem('unavailable', 'timestamp.late', 'The timestamp took too long and was given up.');
+  }
+}
+
+function codeOf(error: unknown): string {
+  if (error instanceof TimestampRefusal) return `timestamp.${error.failure}`;
+  return error instanceof Problem ? error.code : 'timestamp.internal';
+}

@@ -1,0 +1,49 @@
+import { Injectable } from '@nestjs/common';
+import type { KeyType } from '../../hsm/key-vault.js';
+import { Config } from '../../platform/config/config.js';
+import { Problem } from '../../platform/http/problem.js';
+import { Clock } from '../../platform/time/clock.js';
+import { CertificatesReader } from '../certificates/certificates.reader.js';
+import type { FormatDigest } from '../formats/algorithm-identifiers.js';
+import { isRsa } from '../formats/signature-format.js';
+import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
+import type { Stamper } from './timestamp-writer.js';
+
+/** Each curve with the digest of its strength (RFC 5753 section 7.1.4); RSA with SHA-256. */
+const DIGEST_OF: Partial<Record<KeyType, FormatDigest>> = { 'ec-p384': 'sha384', 'ec-p521': 'sha512' };
+
+/** The key and the certificate that timestamps are signed with. */
+@Injectable()
+export class TimestampKeys {
+  constructor(
+    private readonly keys: SigningKeyReader,
+    private readonly certificates: CertificatesReader,
+    private readonly config: Config,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Problem `tsa.none` when none is set up, `certificate.expired`, or those of the key. */
+  async current(): Promise<{ key: ActiveKey; stamper: Stamper }> {
+    const key = await this.key();
+    const certificate = key.certificateId === null ? undefined : await this.certificates.get(key.certificateId);
+    if (certificate === undefined) throw notSetUp(`The key "${key.name}" has no certificate yet.`);
+    if (this.clock.now() >= certificate.notAfter)
+      throw new Problem('conflict', 'certificate.expired', 'The certificate of the timestamp authority has expired.');
+    const scheme = isRsa(key.type) ? 'rsa-pkcs1v15' : 'ecdsa-der';
+    return { key, stamper: { scheme, algorithm: DIGEST_OF[key.type] ?? 'sha256', chain: certificate.chain } };
+  }
+
+  private async key(): Promise<ActiveKey> {
+    try {
+      return await this.keys.active(this.config.tsaKey, 'timestamping');
+    } catch (error) {
+      if (error instanceof Problem && error.code === 'signing-key.unknown')
+        throw notSetUp(`There is no key "${this.config.tsaKey}" with the purpose timestamping.`);
+      throw error;
+    }
+  }
+}
+
+function notSetUp(detail: string): Problem {
+  return new Problem('conflict', 'tsa.none', `The timestamp authority is not set up. ${detail}`);
+}

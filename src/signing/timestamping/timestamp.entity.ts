@@ -1,0 +1,61 @@
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { FormatDigest } from '../formats/algorithm-identifiers.js';
+
+export const TIMESTAMP_STATUSES = ['PENDING', 'ISSUED', 'FAILED', 'LOST'] as const;
+export type TimestampStatus = (typeof TIMESTAMP_STATUSES)[number];
+
+/**
+ * A timestamp token. The row is the intent: it commits as PENDING before the HSM is asked. LOST is one whose process did not come
+ * back to say what became of it. The id, a UUIDv7, is the token's serial number: unique among all processes, and it leads here.
+ */
+@Entity('timestamp')
+@Check('timestamp_signature', `(status = 'ISSUED') = (signature IS NOT NULL)`)
+@Index('timestamp_pending', ['createdAt'], { where: `status = 'PENDING'` })
+export class Timestamp {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text')
+  status: TimestampStatus;
+
+  /** The hash value that was stamped. */
+  @Column('bytea')
+  digest: Buffer;
+
+  @Column('text')
+  algorithm: FormatDigest;
+
+  /** genTime of the token. */
+  @Column('timestamptz')
+  genTime: Date;
+
+  @Column('uuid')
+  keyId: string;
+
+  @Column('int')
+  keyVersion: number;
+
+  /** Hash of the signed attributes: the digest that the HSM gets. */
+  @Column('bytea')
+  signedDigest: Buffer;
+
+  @Column('bytea', { nullable: true })
+  signature: Buffer | null;
+
+  @Column('text', { nullable: true })
+  failureCode: string | null;
+
+  /** The signing request whose signature was stamped; null for a query from outside. */
+  @Column('uuid', { nullable: true })
+  requestId: string | null;
+
+  @Column('text')
+  ownerId: string;
+
+  /** Who asked: a user, an API key, or the service itself. */
+  @Column('text')
+  requestedBy: string;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+}

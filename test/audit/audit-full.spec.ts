@@ -1,0 +1,95 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { inDays } from '../support/access.js';
+import type { Service } from '../support/service.js';
+import { digestOf, read, sign, until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage({ shim: true });
+  ({ apiKey } = await stage.seed());
+  service = await stage.start();
+});
+afterAll(() => stage.close());
+
+const freshDigest = (): string => digestOf(randomUUID());
+
+/** Without room for the entry: what PostgreSQL says when the disk of the audit table is full. */
+const full = () =>
+  stage.sql(`CREATE FUNCTION no_room() RETURNS trigger LANGUAGE plpgsql AS
+    $$ BEGIN RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = 'disk_full'; END $$;
+    CREATE TRIGGER no_room BEFORE INSERT ON audit_entry FOR EACH STATEMENT EXECUTE FUNCTION no_room()`);
+const roomAgain = () => stage.sql(`DROP FUNCTION IF EXISTS no_room CASCADE`);
+
+it.each<[string, string, unknown]>([
+  ['a signature', '/api/v1/sign/digest', { digest: digestOf('full') }],
+  ['a signature in the background', '/api/v1/sign/digest', { digest: digestOf('full'), async: true }],
+  ['a refusal', '/api/v1/sign/digest', { digest: 'no digest' }],
+  ['a signing key', '/api/v1/signing-keys', { name: 'no-room', type: 'ec-p256' }],
+  ['an API key', '/api/settings/api-keys', { name: 'no room', permissions: ['sign:read'], expiry: inDays(1) }],
+])('%s is refused with 503 and nothing is done', async (_, path, body) => {
+  const rows = () =>
+    stage.sql(`SELECT (SELECT count(*) FROM signing_request) AS requests, (SELECT count(*) FROM outbox_message) AS outbox,
+      (SELECT count(*) FROM signing_key) AS keys, (SELECT count(*) FROM api_key) AS api_keys`);
+  const before = { rows: await rows(), hsm: stage.operationsOn(digestOf('full')) };
+  await full();
+  try {
+    const answer = await service.call('POST', path, { key: apiKey, body });
+    expect(answer.status).toBe(503);
+    expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+    expect(JSON.stringify(answer.body)).not.toMatch(/No space|audit_entry|no_room/);
+    expect({ rows: await rows(), hsm: stage.operationsOn(digestOf('full')) }).toEqual(before);
+  } finally {
+    await roomAgain();
+  }
+});
+
+it('what is queued waits, unsigned, and is signed when there is room again', async () => {
+  const digest = freshDigest();
+  const waiting = await stage.start({ role: 'api' });
+  await service.kill();
+  const { body } = await sign(waiting, { key: apiKey, body: { digest, async: true } });
+  await full();
+  service = await stage.start();
+  try {
+    expect((await read(service, apiKey, body.requestId, 4)).body.status).toBe('QUEUED');
+    expect(stage.operationsOn(digest)).toBe(0);
+  } finally {
+    await roomAgain();
+  }
+  expect((await read(service, apiKey, body.requestId, 20)).body.status).toBe('SIGNED');
+  expect(stage.operationsOn(digest)).toBe(1);
+});
+
+it('a caller whose outcome cannot be written down does not hear of the signature', async () => {
+  const digest = freshDigest();
+  stage.shim?.fault('slow 1500 1');
+  const calling = sign(service, { key: apiKey, body: { digest } });
+  await until('the intent is committed', 5, async () => {
+    const rows = await stage.sql(`SELECT id FROM signing_request WHERE digest = decode($1, 'base64')`, [digest]);
+    return rows.length === 1;
+  });
+  await full();
+  const answer = await calling;
+  await roomAgain();
+  expect(answer.status).toBe(503);
+  expect(answer.body).not.toHaveProperty('signature');
+  const [row] = await stage.sql<{ id: string }>(`SELECT id FROM signing_request WHERE digest = decode($1, 'base64')`, [
+    digest,
+  ]);
+  // Its lease runs out, and another attempt is recorded together with what is not known of the first.
+  const later = await until('another attempt', 20, async () => {
+    const { body } = await read(service, apiKey, row?.id ?? '', 5);
+    return body.status === 'SIGNED' && body;
+  });
+  expect(later).toMatchObject({ digest });
+  const actions = await stage.sql<{ action: string }>(
+    `SELECT action FROM audit_entry WHERE target_id = $1 ORDER BY id`,
+    [row?.id],
+  );
+  expect(actions.map(({ action }) => action)).toContain('signing.outcome-unknown');
+}, 60_000);

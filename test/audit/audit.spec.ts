@@ -1,0 +1,169 @@
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { accessToken, inDays, newApiKey } from '../support/access.js';
+import type { Service } from '../support/service.js';
+import { digestOf, read, sign } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+let stage: Stage;
+let service: Service;
+let seeded: { apiKey: string; adminEmail: string; adminPassword: string };
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage({ shim: true });
+  seeded = await stage.seed();
+  ({ apiKey } = seeded);
+  service = await stage.start();
+});
+afterAll(() => stage.close());
+
+interface Entry {
+  readonly action: string;
+  readonly outcome: string;
+  readonly actor: string;
+  readonly target: string;
+}
+
+const entriesOf = (correlation: string): Promise<Entry[]> =>
+  stage.sql<Entry>(
+    `SELECT action, outcome, actor_kind AS actor, target_kind AS target FROM audit_entry WHERE correlation = $1 ORDER BY id`,
+    [correlation],
+  );
+
+const freshDigest = (): string => digestOf(randomUUID());
+
+describe('an entry for every change, under the X-Request-Id of its caller', () => {
+  const call = (method: string, path: string, id: string, body?: unknown) =>
+    service.call(method, path, { key: apiKey, body, headers: { 'x-request-id': id } });
+
+  it('signing while the caller waits', async () => {
+    const id = randomUUID();
+    const { headers } = await call('POST', '/api/v1/sign/digest', id, { digest: freshDigest() });
+    expect(headers.get('x-request-id')).toBe(id);
+    expect(await entriesOf(id)).toEqual([
+      { action: 'signing.accepted', outcome: 'done', actor: 'api-key', target: 'signing-request' },
+      { action: 'signing.signed', outcome: 'done', actor: 'system', target: 'signing-request' },
+    ]);
+  });
+
+  it('signing in the background: every state that the request went through', async () => {
+    const id = randomUUID();
+    const { body } = await call('POST', '/api/v1/sign/digest', id, { digest: freshDigest(), async: true });
+    await read(service, apiKey, body.requestId);
+    const moves = await stage.sql(
+      `SELECT action, detail ->> 'from' AS "from", detail ->> 'to' AS "to", target_id AS id
+       FROM audit_entry WHERE correlation = $1 ORDER BY id`,
+      [id],
+    );
+    expect(moves).toEqual([
+      { action: 'signing.accepted', from: null, to: 'QUEUED', id: body.requestId },
+      { action: 'signing.claimed', from: 'QUEUED', to: 'PROCESSING', id: body.requestId },
+      { action: 'signing.signed', from: 'PROCESSING', to: 'SIGNED', id: body.requestId },
+    ]);
+  });
+
+  it('a signing that fails', async () => {
+    const id = randomUUID();
+    stage.shim?.fault('err 0x20 1'); // CKR_DATA_INVALID
+    expect((await call('POST', '/api/v1/sign/digest', id, { digest: freshDigest() })).status).toBe(422);
+    const actions = (await entriesOf(id)).map(({ action, outcome }) => `${action} ${outcome}`);
+    expect(actions).toEqual(['signing.accepted done', 'signing.failed failed', 'request.refused refused']);
+  });
+
+  it('generating a key', async () => {
+    const id = randomUUID();
+    expect((await call('POST', '/api/v1/signing-keys', id, { name: 'audited', type: 'ec-p256' })).status).toBe(201);
+    expect((await entriesOf(id)).map(({ action }) => action)).toEqual([
+      'signing-key.requested',
+      'signing-key.generated',
+    ]);
+  });
+
+  it('making and revoking an API key', async () => {
+    const ids = [randomUUID(), randomUUID()] as const;
+    const order = { name: 'audited', permissions: ['sign:read'], expiry: inDays(1) };
+    const { body } = await call('POST', '/api/settings/api-keys', ids[0], order);
+    await call('DELETE', `/api/settings/api-keys/${body.id}`, ids[1]);
+    await call('DELETE', `/api/settings/api-keys/${body.id}`, ids[1]); // changes nothing any more
+    expect((await entriesOf(ids[0])).map(({ action }) => action)).toEqual(['api-key.created']);
+    expect((await entriesOf(ids[1])).map(({ action }) => action)).toEqual(['api-key.revoked']);
+  });
+
+  it('signing in, and being refused', async () => {
+    const ids = [randomUUID(), randomUUID()] as const;
+    const login = (password: string, id: string) =>
+      service.call('POST', '/api/auth/login', {
+        body: { email: seeded.adminEmail, password },
+        headers: { 'x-request-id': id },
+      });
+    await login(seeded.adminPassword, ids[0]);
+    await login('wrong-password', ids[1]);
+    expect((await entriesOf(ids[0])).map(({ action }) => action)).toEqual(['auth.signed-in']);
+    expect((await entriesOf(ids[1])).map(({ action }) => action)).toEqual(['request.refused']);
+  });
+
+  it.each(['short', 'a b c d e f', 'x'.repeat(65), '<script>alert(1)</script>'])(
+    'an X-Request-Id that could spoil a log is replaced: %s',
+    async (given) => {
+      const { headers, status } = await call('GET', '/api/auth/me', given);
+      expect(status).toBe(200);
+      expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/);
+    },
+  );
+});
+
+describe('entries', () => {
+  it.each(['UPDATE audit_entry SET actor_name = $$nobody$$', 'DELETE FROM audit_entry', 'TRUNCATE audit_entry'])(
+    'are final, even for the owner of the table: %s',
+    async (text) => {
+      await expect(stage.sql(text)).rejects.toThrow('audit entries are final');
+    },
+  );
+
+  it('are read newest first, page by page, by who may', async () => {
+    const { body } = await service.call('GET', '/api/v1/audit/entries?limit=2', { key: apiKey });
+    expect(body.items).toHaveLength(2);
+    expect(body.items[0].id > body.items[1].id).toBe(true);
+    const next = await service.call('GET', `/api/v1/audit/entries?limit=2&cursor=${body.nextCursor}`, { key: apiKey });
+    expect(next.body.items[0].id < body.items[1].id).toBe(true);
+    const { key } = await newApiKey(service, apiKey, ['sign:read']);
+    expect((await service.call('GET', '/api/v1/audit/entries', { key })).body).toMatchObject({ scope: 'audit:read' });
+  });
+
+  it('tell who, what, whom, when and from where', async () => {
+    const { body } = await sign(service, { key: apiKey, body: { digest: freshDigest() } });
+    const list = await service.call('GET', `/api/v1/audit/entries?target=${body.requestId}`, { key: apiKey });
+    expect(list.body.items.at(-1)).toMatchObject({
+      action: 'signing.accepted',
+      outcome: 'done',
+      actor: { kind: 'api-key', name: 'demo' },
+      target: { kind: 'signing-request', id: body.requestId },
+      source: '127.0.0.1',
+      detail: { key: 'default', algorithm: 'sha256', digest: body.digest },
+    });
+  });
+});
+
+it('secrets are in no log: API key, password, PIN, access token', async () => {
+  const { apiKey: key, adminEmail, adminPassword } = seeded;
+  const loud = await stage.start({ settings: { SVC_LOG_LEVEL: 'debug' } });
+  const token = await accessToken(loud, adminEmail, adminPassword);
+  await loud.call('GET', '/api/auth/me', { key: token });
+  await loud.call('GET', `/api/auth/me?token=${token}&key=${key}`, { key: 'wrong' });
+  await loud.call('GET', `/api/v1/sign/requests/${key}`, { key: token });
+  await loud.call('POST', '/api/v1/sign/digest', { key, body: { digest: token, reference: adminPassword } });
+  await loud.call('POST', '/api/auth/login', {
+    body: { email: adminEmail, password: adminPassword, more: adminPassword },
+  });
+  await loud.kill();
+  const pin = readFileSync(stage.token.pinFile, 'utf8').trim();
+  const passwords = [stage.redis.url, stage.databaseUrl].map((url) => new URL(url).password);
+  const logs = [service.log(), loud.log()].join('\n');
+  expect(loud.log()).toContain('/api/auth/me');
+  for (const secret of [key, adminPassword, pin, token, ...passwords]) {
+    expect(secret.length).toBeGreaterThan(4);
+    expect(logs.includes(secret)).toBe(false);
+  }
+});

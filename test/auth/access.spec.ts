@@ -1,0 +1,102 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SCOPE_NAMES } from '../../src/auth/scopes.js';
+import { newApiKey } from '../support/access.js';
+import { type Operation, operationsOf, routesOfBuild, shippedDocument } from '../support/api-document.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Answer, Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+const OPERATIONS = operationsOf(shippedDocument());
+/** What everyone may call. A new one is put here on purpose or not at all. */
+const PUBLIC = ['login', 'getHealth', 'getReadiness', 'getLiveness'];
+/** Pages of the explorer and of development, which are not part of the API: each decides by itself whom it answers. */
+const PAGES = [
+  'GET /',
+  'GET /swagger-ui/index.html',
+  'GET /swagger-ui/sign-in.html',
+  'POST /swagger-ui/session',
+  'GET /swagger-ui/api-docs',
+  'GET /swagger-ui/{file}',
+  'GET /swagger-ui.html',
+  'GET /api-docs',
+];
+const NOBODY = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
+const addressOf = (path: string): string => path.replaceAll(/\{\w+\}/g, NOBODY);
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+/** One API key for each scope. */
+const keys = new Map<string, string>();
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+  for (const scope of SCOPE_NAMES) keys.set(scope, (await newApiKey(service, apiKey, [scope])).key);
+});
+afterAll(() => stage.close());
+
+describe('every route of the application', () => {
+  const routes = routesOfBuild();
+  const described = OPERATIONS.map(({ method, path }) => `${method} ${path}`);
+
+  it('is in the description of the API or in the short list of pages', () => {
+    const found = routes.map(({ method, path }) => `${method} ${path}`);
+    expect(found.sort()).toEqual([...described, ...PAGES].sort());
+  });
+
+  it('declares who may call it', () => {
+    expect(routes.filter(({ access }) => access === undefined)).toEqual([]);
+  });
+
+  it('is described with the scope that its handler declares', () => {
+    const declared = routes
+      .filter(({ method, path }) => !PAGES.includes(`${method} ${path}`))
+      .map(({ method, path, access }) => [`${method} ${path}`, access?.kind === 'scope' ? [access.scope] : []]);
+    const published = OPERATIONS.map(({ method, path, scopes = [] }) => [`${method} ${path}`, scopes]);
+    expect(Object.fromEntries(declared)).toEqual(Object.fromEntries(published));
+  });
+});
+
+it('only a few operations are public', () => {
+  const open = OPERATIONS.filter(({ isPublic }) => isPublic).map(({ operationId }) => operationId);
+  expect(open.sort()).toEqual([...PUBLIC].sort());
+});
+
+function call({ method, path }: Operation, key: string | undefined): Promise<Answer> {
+  const body = method === 'GET' || method === 'DELETE' ? undefined : {};
+  return service.call(method, addressOf(path), { key, body });
+}
+
+it.each(OPERATIONS.filter(({ isPublic }) => isPublic))('$method $path answers everyone', async (operation) => {
+  const answer = await call(operation, undefined);
+  expect(answer.headers.get('www-authenticate')).toBeNull();
+  expect([401, 403, 404]).not.toContain(answer.status);
+});
+
+describe.each(OPERATIONS.filter(({ isPublic }) => !isPublic))('$method $path', (operation) => {
+  it('refuses who shows no credential', async () => {
+    assertProblem(await call(operation, undefined), { status: 401, code: 'auth.missing' });
+  });
+
+  it('lets the right scope in', async () => {
+    for (const held of [operation.scopes?.[0] ?? 'hosts:read', 'admin:*']) {
+      const answer = await call(operation, keys.get(held));
+      expect([401, 403]).not.toContain(answer.status);
+      expect(answer.status).toBeLessThan(500);
+    }
+  });
+});
+
+describe.each(OPERATIONS.filter(({ scopes = [] }) => scopes.length > 0))('$method $path', (operation) => {
+  it('refuses every other scope and names the one that is missing', async () => {
+    const others = [...keys].filter(([held]) => held !== 'admin:*' && held !== operation.scopes?.[0]);
+    expect(others).toHaveLength(SCOPE_NAMES.length - 2);
+    for (const [, key] of others) {
+      const answer = await call(operation, key);
+      assertProblem(answer, { status: 403, code: 'insufficient_scope' });
+      expect(answer.body.scope).toBe(operation.scopes?.[0]);
+    }
+  });
+});

@@ -1,0 +1,63 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { openStage, type Stage } from '../support/stage.js';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await openStage();
+});
+afterAll(() => stage.close());
+
+/** The command line of TypeORM on the entities and migrations of the build. */
+async function typeorm(...args: string[]): Promise<{ code: number; output: string }> {
+  const command = [join(ROOT, 'node_modules/typeorm/cli.js'), ...args, '-d', join(ROOT, 'ormconfig.ts')];
+  const env = { ...process.env, ...stage.settings };
+  try {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, command, { cwd: ROOT, env });
+    return { code: 0, output: stdout + stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string };
+    return { code, output: stdout + stderr };
+  }
+}
+
+const check = () => typeorm('migration:generate', 'difference', '--check');
+
+const tables = async (): Promise<string[]> => {
+  const rows = await stage.sql<{ name: string }>(
+    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' ORDER BY 1`,
+  );
+  return rows.map(({ name }) => name);
+};
+
+it('the migrations make what the entities describe', async () => {
+  const { code, output } = await check();
+  expect(output).toContain('No changes in database schema were found');
+  expect(code).toBe(0);
+});
+
+it('a difference would be found', async () => {
+  await stage.sql(`ALTER TABLE signing_request ALTER COLUMN reference SET NOT NULL`);
+  const { code, output } = await check();
+  expect(output).toContain('reference');
+  expect(code).not.toBe(0);
+  await stage.sql(`ALTER TABLE signing_request ALTER COLUMN reference DROP NOT NULL`);
+});
+
+it('every migration can be taken back and made again', async () => {
+  const before = await tables();
+  const [{ count } = { count: 0 }] = await stage.sql<{ count: number }>(
+    'SELECT count(*)::int AS count FROM migrations',
+  );
+  expect(count).toBeGreaterThan(0);
+  for (let i = 0; i < count; i += 1) expect((await typeorm('migration:revert')).code).toBe(0);
+  expect(await tables()).toEqual(['migrations']);
+  expect((await typeorm('migration:run')).code).toBe(0);
+  expect(await tables()).toEqual(before);
+  expect((await check()).code).toBe(0);
+}, 60_000);

@@ -1,0 +1,110 @@
+import { Ajv, type ValidateFunction } from 'ajv';
+import addFormats from 'ajv-formats';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answer, Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { corpusFile, corpusFiles, hasCorpus } from './corpus.js';
+import { about, algorithm, bom, material } from './documents.js';
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+const ingest = (body: unknown): Promise<Answer> => service.call('POST', '/api/ingest', { key: apiKey, body });
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+  const ciphers = Array.from({ length: 120 }, (_, i) => algorithm({ name: `Serpent-${i}`, at: `src/${i}.ts` }));
+  const key = material(
+    'key@0a6e7d8c-1111-4222-8333-444455556666',
+    { type: 'secret-key', algorithmRef: 'Serpent-1' },
+    'src/é\\\n.ts',
+  );
+  await ingest(bom([...ciphers, key], about('ciphers')));
+});
+afterAll(() => stage.close());
+
+/** The official schema by the usual validator; quadratic in the number of components, so for small documents only. */
+function officialCheck(): ValidateFunction {
+  const folder = join(
+    dirname(createRequire(import.meta.url).resolve('@cyclonedx/cyclonedx-library/package.json')),
+    'res/schema',
+  );
+  const schema = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as object;
+  const ajv = new Ajv({ strict: false, validateFormats: true });
+  addFormats.default(ajv);
+  ajv.addFormat('idn-email', /^[^@]+@[^@]+$/);
+  ajv.addFormat('iri-reference', true);
+  ajv.addSchema(schema('spdx.SNAPSHOT.schema.json'), 'http://cyclonedx.org/schema/spdx.SNAPSHOT.schema.json');
+  ajv.addSchema(schema('jsf-0.82.SNAPSHOT.schema.json'), 'http://cyclonedx.org/schema/jsf-0.82.SNAPSHOT.schema.json');
+  return ajv.compile(schema('bom-1.6.SNAPSHOT.schema.json'));
+}
+
+describe('the export', () => {
+  const raw = (headers: Record<string, string> = {}, query = '') =>
+    fetch(`${service.url}/api/export/cyclonedx${query}`, {
+      headers: { authorization: `Bearer ${apiKey}`, ...headers },
+    });
+  const bytes = async (response: Response) => Buffer.from(await response.arrayBuffer());
+
+  it('is the same byte by byte while nothing changes, and 304 for who has it', async () => {
+    const [first, second] = [
+      await raw({ 'accept-encoding': 'identity' }),
+      await raw({ 'accept-encoding': 'identity' }),
+    ];
+    expect(first.headers.get('content-type')).toContain('application/vnd.cyclonedx+json');
+    const etag = first.headers.get('etag') ?? '';
+    expect((await bytes(first)).equals(await bytes(second))).toBe(true);
+    expect((await raw({ 'accept-encoding': 'identity', 'if-none-match': etag })).status).toBe(304);
+    await ingest(bom([algorithm({ name: 'KMAC256' })], about('change')));
+    expect((await raw({ 'accept-encoding': 'identity', 'if-none-match': etag })).status).toBe(200);
+  });
+
+  it('comes compressed to who asks for it', async () => {
+    const plain = await bytes(await raw({ 'accept-encoding': 'identity' }));
+    const response = await raw({ 'accept-encoding': 'gzip' });
+    expect(response.headers.get('content-encoding')).toBe('gzip');
+    expect((await bytes(response)).equals(plain)).toBe(true);
+  });
+
+  it('is filtered, and text in a filter is never SQL', async () => {
+    const document = JSON.parse((await bytes(await raw({}, '?family=Serpent'))).toString());
+    expect(document.components).toHaveLength(120);
+    expect(document.dependencies).toHaveLength(120);
+    const odd = await raw({}, `?name=${encodeURIComponent("x' OR true --$1")}`);
+    expect(JSON.parse((await bytes(odd)).toString())).toMatchObject({ components: [], dependencies: [] });
+  });
+
+  it('is valid by a validator that is not ours, and a fixed point of import and export', async () => {
+    for (const path of hasCorpus ? [...corpusFiles('cbom'), ...corpusFiles('spec-1.6/resources')] : [])
+      await ingest(corpusFile(path));
+    const exported = await bytes(await raw());
+    const document = JSON.parse(exported.toString()) as { components: unknown[]; dependencies: unknown[] };
+    const check = officialCheck();
+    check(document);
+    expect(check.errors ?? []).toEqual([]);
+    const other = await openStage();
+    try {
+      const { apiKey: key } = await other.seed();
+      const there = await other.start({ role: 'api' });
+      const { body } = await there.call('POST', '/api/ingest?mode=strict', { key, body: exported });
+      expect(body).toMatchObject({
+        received: document.components.length,
+        created: document.components.length,
+      });
+      const again = await there.call('GET', '/api/export/cyclonedx', { key, headers: { accept: '*/*' } });
+      const second = again.body as typeof document;
+      expect(second.components).toEqual(document.components);
+      expect(second.dependencies).toEqual(document.dependencies);
+      const verdicts = `SELECT id, level, rule, quantum, classical, deadline FROM asset WHERE state = 'active' ORDER BY id`;
+      expect(await other.sql(verdicts)).toEqual(await stage.sql(verdicts));
+    } finally {
+      await other.close();
+    }
+  });
+});

@@ -1,0 +1,146 @@
+import { execFileSync } from 'node:child_process';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { about, bom, material } from './documents.js';
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api', settings: { SVC_LOG_LEVEL: 'debug' } });
+});
+afterAll(() => stage.close());
+
+/** A text that is looked for, and the component that carries it. */
+interface Planted {
+  readonly secret: string;
+  readonly component: object;
+}
+
+const random = () => randomBytes(15).toString('hex');
+const SECRET_TYPES = [
+  'private-key',
+  'secret-key',
+  'key',
+  'password',
+  'token',
+  'credential',
+  'shared-secret',
+  'seed',
+  'other',
+  'unknown',
+];
+
+function inValues(): Planted[] {
+  return SECRET_TYPES.map((type) => {
+    const secret = random();
+    return { secret, component: material(`value ${type}`, { type, value: secret }) };
+  });
+}
+
+/** Each way to write a secret down, in each of the places where a text may stand. */
+function inTexts(): Planted[] {
+  const ways: ((secret: string) => string)[] = [
+    (secret) => `password=${secret}`,
+    (secret) => `{"client_secret": "${secret}"}`,
+    (secret) => `https://bob:${secret}@git.example.com/x`,
+    (secret) => `Authorization: Bearer ${secret}`,
+    (secret) => `API_KEY: ${secret}`,
+    (secret) => `-----BEGIN RSA PRIVATE KEY-----\n${secret}\n-----END RSA PRIVATE KEY-----`,
+    (secret) => `{"kty":"oct","k":"${secret}"}`,
+    (secret) => `ghp_${secret}`,
+  ];
+  const places: ((name: string, text: string) => object)[] = [
+    (name, text) => ({ ...material(name, { type: 'public-key' }), description: text }),
+    (name, text) => ({ ...material(name, { type: 'public-key', value: text }) }),
+    (name, text) => ({ ...material(name, { type: 'public-key' }), properties: [{ name: 'note', value: text }] }),
+    (name, text) => ({ ...material(name, { type: 'public-key' }), evidence: { occurrences: [{ location: text }] } }),
+    (name, text) => ({
+      ...material(name, { type: 'public-key' }),
+      evidence: { occurrences: [{ location: 'a', additionalContext: text }] },
+    }),
+  ];
+  return ways.flatMap((way, w) =>
+    places.map((place, p) => {
+      const secret = random();
+      return { secret, component: place(`text ${w} ${p}`, way(secret)) };
+    }),
+  );
+}
+
+function inNamedProperties(): Planted[] {
+  return ['db.password', 'apiKey', 'session-token'].map((name) => {
+    const secret = random();
+    return { secret, component: { ...material(name, { type: 'public-key' }), properties: [{ name, value: secret }] } };
+  });
+}
+
+async function dump(): Promise<string> {
+  const tables = await stage.sql<{ name: string }>(
+    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = 'public' AND table_type = 'BASE TABLE'`,
+  );
+  const texts: string[] = [];
+  for (const { name } of tables) {
+    const rows = await stage.sql<{ text: string }>(`SELECT t::text AS text FROM "${name}" t`);
+    texts.push(...rows.map(({ text }) => text));
+  }
+  return texts.join('\n');
+}
+
+describe('secrets in what is submitted', () => {
+  it('are in no table and no log, however they are written down', async () => {
+    const planted = [...inValues(), ...inTexts(), ...inNamedProperties()];
+    expect(planted.length).toBeGreaterThanOrEqual(50);
+    const document = bom(
+      planted.map(({ component }) => component),
+      about('planted'),
+    );
+    const { status, body } = await service.call('POST', '/api/ingest', { key: apiKey, body: document });
+    expect({ status, received: body.received }).toEqual({ status: 200, received: planted.length });
+    const everything = `${await dump()}${service.log()}${JSON.stringify(body)}`;
+    expect(everything).toContain('text 0 0');
+    expect(planted.filter(({ secret }) => everything.includes(secret)).map(({ component }) => component)).toEqual([]);
+  });
+
+  it('are not quoted by a refusal', async () => {
+    const secret = random();
+    const wrong = { ...material('wrong', { type: 'private-key', value: secret }), [`password=${secret}`]: 1 };
+    for (const body of [
+      bom([{ ...wrong, type: secret }]),
+      `{"assets": "${secret}`,
+      bom([material('x', { type: secret })]),
+    ]) {
+      const answer = await service.call('POST', '/api/ingest', { key: apiKey, body });
+      expect(answer.status).toBeGreaterThanOrEqual(400);
+      expect(JSON.stringify(answer.body.detail)).not.toContain(secret);
+    }
+    expect(service.log()).not.toContain(secret);
+  });
+
+  it('a private key is known by the hash of its public half', async () => {
+    const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
+    const pem = privateKey.export({ type: 'pkcs8', format: 'pem' }).toString();
+    const spki = publicKey.export({ type: 'spki', format: 'pem' }).toString();
+    const components = [
+      material('private', { type: 'private-key', value: pem }),
+      material('public', { type: 'public-key', value: spki }),
+    ];
+    await service.call('POST', '/api/ingest', { key: apiKey, body: bom(components, about('pair')) });
+    const rows = await stage.sql<{ sha256: string }>(
+      `SELECT p ->> 'value' AS sha256 FROM asset, jsonb_array_elements(component -> 'properties') p
+       WHERE name IN ('private', 'public') AND p ->> 'name' = 'sealwright:public-key-sha256'`,
+    );
+    const der = execFileSync('openssl', ['pkey', '-pubin', '-outform', 'DER'], { input: spki });
+    const digest = execFileSync('openssl', ['dgst', '-sha256', '-hex'], { input: der })
+      .toString()
+      .split('= ')[1]
+      ?.trim();
+    expect(rows).toEqual([{ sha256: digest }, { sha256: digest }]);
+    expect(await dump()).not.toContain(pem.split('\n')[1]);
+  });
+});

@@ -1,0 +1,103 @@
+import { renameSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Answer, Service } from '../support/service.js';
+import { digestOf, sign, until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage({ ownPostgres: true });
+  ({ apiKey } = await stage.seed());
+  service = await stage.start();
+});
+afterAll(() => stage.close());
+
+const health = (key?: string): Promise<Answer> => service.call('GET', '/actuator/health', { key });
+
+/** Waits for an overall status; liveness must stay as it is whatever happens. */
+async function becomes(status: string, seconds: number): Promise<Answer> {
+  const answer = await until(`health ${status}`, seconds, async () => {
+    const found = await health();
+    return found.body.status === status && found;
+  });
+  const liveness = await service.call('GET', '/actuator/health/liveness');
+  expect([liveness.status, liveness.body]).toEqual([200, { status: 'UP' }]);
+  const readiness = await service.call('GET', '/actuator/health/readiness');
+  expect(readiness.status).toBe(answer.status);
+  return answer;
+}
+
+it('all is well: 200, with details for who is signed in only', async () => {
+  const { status, body, headers } = await becomes('UP', 10);
+  expect(status).toBe(200);
+  expect(headers.get('cache-control')).toBe('no-store');
+  expect(body.components).toEqual({ db: { status: 'UP' }, redis: { status: 'UP' }, hsm: { status: 'UP' } });
+  const { hsm } = (await health(apiKey)).body.components;
+  expect(hsm.details).toMatchObject({ detail: expect.stringContaining('sealwright-test'), pid: expect.any(Number) });
+  expect((await health('sw_wrong')).body.components).toEqual(body.components);
+});
+
+it('Redis is away: DEGRADED, but 200, for everything still ends', async () => {
+  await stage.redis.stop();
+  const { status, body } = await becomes('DEGRADED', 10);
+  expect(status).toBe(200);
+  expect(body.components).toMatchObject({ db: { status: 'UP' }, redis: { status: 'DOWN' }, hsm: { status: 'UP' } });
+  expect((await sign(service, { key: apiKey, body: { digest: digestOf('redis') } })).status).toBe(200);
+  await stage.restartRedis();
+  await becomes('UP', 10);
+});
+
+it('the token is away: DOWN and 503; nothing fails for good, and it comes back by itself', async () => {
+  const away = `${stage.token.tokens}.away`;
+  renameSync(stage.token.tokens, away);
+  const { status, body } = await becomes('DOWN', 15);
+  expect(status).toBe(503);
+  expect(body.components).toMatchObject({ db: { status: 'UP' }, hsm: { status: 'DOWN' } });
+  const sync = await sign(service, { key: apiKey, body: { digest: digestOf('token') } });
+  expect([sync.status, sync.body.code]).toEqual([503, 'hsm.unavailable']);
+  const background = await sign(service, { key: apiKey, body: { digest: digestOf('token'), async: true } });
+  expect(background.status).toBe(202);
+  renameSync(away, stage.token.tokens);
+  await becomes('UP', 15);
+  for (const path of [sync.body.instance, background.headers.get('location')]) {
+    const { body: ended } = await service.call('GET', `${path}?wait=20`, { key: apiKey });
+    expect(ended.status).toBe('SIGNED');
+  }
+}, 120_000);
+
+it('the database is away: DOWN and 503, calls are refused with 503, and it comes back by itself', async () => {
+  await stage.postgres?.kill('immediate');
+  const { status, body } = await becomes('DOWN', 10);
+  expect(status).toBe(503);
+  expect(body.components).toMatchObject({ db: { status: 'DOWN' }, hsm: { status: 'UP' } });
+  const answer = await sign(service, { key: apiKey, body: { digest: digestOf('database') } });
+  expect([answer.status, answer.body.code]).toEqual([503, 'database.unavailable']);
+  expect(answer.headers.get('retry-after')).toMatch(/^\d+$/);
+  await stage.restartPostgres();
+  await becomes('UP', 20);
+  expect((await sign(service, { key: apiKey, body: { digest: digestOf('database') } })).status).toBe(200);
+}, 120_000);
+
+it('a service that is started before Redis works at once', async () => {
+  await stage.redis.stop();
+  const early = await stage.start();
+  expect((await early.call('GET', '/actuator/health')).body.status).toBe('DEGRADED');
+  expect((await sign(early, { key: apiKey, body: { digest: digestOf('early') } })).status).toBe(200);
+  await stage.restartRedis();
+  await until('it finds Redis', 10, async () => (await early.call('GET', '/actuator/health')).body.status === 'UP');
+  await early.kill();
+}, 60_000);
+
+it('a service that is started before its database waits for it', async () => {
+  await stage.postgres?.kill('fast');
+  const starting = stage.start();
+  await sleep(3000);
+  await stage.restartPostgres();
+  const late = await starting;
+  expect((await sign(late, { key: apiKey, body: { digest: digestOf('late') } })).status).toBe(200);
+  expect(late.log()).toContain('Unable to connect to the database');
+}, 60_000);

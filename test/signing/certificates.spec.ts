@@ -1,0 +1,286 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ask, Authority } from '../support/authority.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Answer, Service } from '../support/service.js';
+import { createKey, digestOf, type PublishedKey, sign, verifies } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+const KEYS = '/api/v1/signing-keys';
+const SUBJECT = { commonName: 'Release signing', organization: 'Example Ltd', country: 'GB' };
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+let authority: Authority;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start();
+  authority = new Authority();
+});
+afterAll(async () => {
+  authority.remove();
+  await stage.close();
+});
+
+const post = (path: string, body: unknown = {}): Promise<Answer> => service.call('POST', path, { key: apiKey, body });
+const get = (path: string): Promise<Answer> => service.call('GET', path, { key: apiKey });
+
+async function csrOf(id: string, version?: number): Promise<string> {
+  const { status, body } = await post(`${KEYS}/${id}/csr`, { subject: SUBJECT, version });
+  expect({ status, body }).toMatchObject({ status: 201 });
+  return body.csr;
+}
+
+async function certify(key: PublishedKey): Promise<Answer> {
+  return post(`${KEYS}/${key.id}/certificate`, { chain: authority.issue(await csrOf(key.id)).chain });
+}
+
+describe.each(['rsa-2048', 'rsa-4096', 'ec-p256', 'ec-p384', 'ec-p521'])('a certification request of %s', (type) => {
+  it('is one that openssl accepts, and refuses with one byte flipped', async () => {
+    const key = await createKey(service, apiKey, { name: `csr-${type}`, type });
+    const csr = authority.keep('own.csr', await csrOf(key.id));
+    const { ok, text } = ask('openssl', ['req', '-verify', '-in', csr, '-noout', '-text']);
+    expect({ ok, text }).toMatchObject({ ok: true });
+    expect(text).toContain('verify OK');
+    expect(text).toContain('C = GB, O = Example Ltd, CN = Release signing');
+    expect(text).toContain('Code Signing');
+
+    const der = execFileSync('openssl', ['req', '-in', csr, '-outform', 'DER']);
+    const at = der.indexOf('Release');
+    der.writeUInt8(der.readUInt8(at) ^ 1, at);
+    const flipped = authority.keep('flipped.csr', der);
+    const refused = ask('openssl', ['req', '-verify', '-inform', 'DER', '-in', flipped, '-noout']);
+    expect(refused.text).not.toContain('verify OK');
+  });
+});
+
+it('signing the request is recorded like every other use of the key', async () => {
+  const key = await createKey(service, apiKey, { name: 'recorded', type: 'ec-p256' });
+  await csrOf(key.id);
+  const rows = await stage.sql(`SELECT status, metadata FROM signing_request WHERE key_id = $1`, [key.id]);
+  expect(rows).toEqual([{ status: 'SIGNED', metadata: { purpose: 'certification request', subject: SUBJECT } }]);
+});
+
+describe('a certificate that was imported', () => {
+  let key: PublishedKey;
+  let imported: Answer;
+
+  beforeAll(async () => {
+    key = await createKey(service, apiKey, { name: 'certified', type: 'rsa-2048' });
+    imported = await certify(key);
+  });
+
+  it('is listed with its chain and the days that are left', async () => {
+    expect(imported).toMatchObject({ status: 201 });
+    expect(imported.body).toMatchObject({
+      keyId: key.id,
+      keyVersion: 1,
+      subject: 'CN=Release signing, O=Example Ltd, C=GB',
+      issuer: 'CN=Test Issuing',
+      daysLeft: 29,
+      purposes: ['code-signing'],
+    });
+    const { body } = await get('/api/v1/certificates');
+    expect(body.items[0]).toEqual(imported.body);
+    expect((await get(`/api/v1/certificates/${imported.body.id}`)).body).toEqual(imported.body);
+  });
+
+  it('comes with every signature, and openssl builds the path from it', async () => {
+    const { body } = await sign(service, { key: apiKey, body: { digest: digestOf('content'), key: key.name } });
+    const [leaf, issuing, ...more] = body.certificateChain.map((der: string) => Buffer.from(der, 'base64'));
+    expect(more).toEqual([]);
+    const pem = (der: Buffer) => execFileSync('openssl', ['x509', '-inform', 'DER'], { input: der });
+    const args = ['verify', '-CAfile', authority.root, '-untrusted', authority.keep('issuing.pem', pem(issuing))];
+    expect(ask('openssl', [...args, authority.keep('leaf.pem', pem(leaf))]).text).toContain('OK');
+    leaf[leaf.length - 1] ^= 1;
+    expect(ask('openssl', [...args, authority.keep('leaf.pem', pem(leaf))]).ok).toBe(false);
+    const later = await get(`/api/v1/sign/requests/${body.requestId}`);
+    expect(later.body.certificateChain).toEqual(body.certificateChain);
+  });
+
+  it('is not imported twice', async () => {
+    const again = await post(`${KEYS}/${key.id}/certificate`, { chain: imported.body.chain.join('') });
+    assertProblem(again, { status: 409, code: 'certificate.known' });
+  });
+});
+
+describe('a certificate is refused', () => {
+  let key: PublishedKey;
+  let csr: string;
+
+  beforeAll(async () => {
+    key = await createKey(service, apiKey, { name: 'refused', type: 'ec-p256' });
+    csr = await csrOf(key.id);
+  });
+
+  const refused = async (code: string, chain: string) =>
+    assertProblem(await post(`${KEYS}/${key.id}/certificate`, { chain }), {
+      status: 422,
+      code: `certificate.${code}`,
+      pointer: '/chain',
+    });
+
+  it('of another key', async () => {
+    const other = await createKey(service, apiKey, { name: 'other-key', type: 'ec-p256' });
+    await refused('other-key', authority.issue(await csrOf(other.id)).chain);
+  });
+  it('without its issuer', async () => {
+    await refused('incomplete', readFileSync(authority.issue(csr).file, 'utf8'));
+  });
+  it('with one that is not of its path', async () => {
+    const stranger = new Authority();
+    await refused('stray', `${authority.issue(csr).chain}${readFileSync(stranger.root, 'utf8')}`);
+    stranger.remove();
+  });
+  it('issued by one that is no authority', async () => {
+    const leafKey = join(authority.directory, 'leaf.key');
+    execFileSync('openssl', ['ecparam', '-name', 'prime256v1', '-genkey', '-noout', '-out', leafKey]);
+    const no = join(authority.directory, 'no-ca.pem');
+    const args = ['req', '-x509', '-new', '-key', leafKey, '-subj', '/CN=No CA', '-out', no];
+    execFileSync('openssl', [...args, '-addext', 'basicConstraints=critical,CA:FALSE'], { stdio: 'pipe' });
+    const request = authority.keep('by-no-ca.csr', csr);
+    const out = join(authority.directory, 'by-no-ca.pem');
+    const issue = ['x509', '-req', '-in', request, '-CA', no, '-CAkey', leafKey, '-CAcreateserial', '-out', out];
+    execFileSync('openssl', issue, { stdio: 'pipe' });
+    await refused('incomplete', readFileSync(out, 'utf8'));
+    await refused('path', `${readFileSync(out, 'utf8')}${readFileSync(no, 'utf8')}`);
+  });
+  it('that has expired', async () => {
+    await refused('expired', authority.issue(csr, { days: '0' }).chain);
+  });
+  it('for servers', async () => {
+    await refused('purpose', authority.issue(csr, { extensions: 'extendedKeyUsage=serverAuth\n' }).chain);
+  });
+  it('whose key may not sign', async () => {
+    await refused('purpose', authority.issue(csr, { extensions: 'keyUsage=critical,keyEncipherment\n' }).chain);
+  });
+  it('that cannot be read', async () => {
+    await refused('unreadable', 'certificate');
+    await refused('unreadable', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n');
+  });
+});
+
+describe('a timestamping key takes only a certificate for that', () => {
+  it.each([
+    ['not critical', 'extendedKeyUsage=timeStamping\nkeyUsage=critical,digitalSignature\n'],
+    ['beside another', 'extendedKeyUsage=critical,timeStamping,codeSigning\nkeyUsage=critical,digitalSignature\n'],
+    ['with more usage', 'extendedKeyUsage=critical,timeStamping\nkeyUsage=critical,digitalSignature,keyEncipherment\n'],
+    ['for code', 'extendedKeyUsage=codeSigning\n'],
+  ])('%s: refused', async (name, extensions) => {
+    const { body: key } = await post(KEYS, {
+      name: `tsa-${name.replaceAll(' ', '-')}`,
+      type: 'ec-p256',
+      purpose: 'timestamping',
+    });
+    const { chain } = authority.issue(await csrOf(key.id), { extensions });
+    assertProblem(await post(`${KEYS}/${key.id}/certificate`, { chain }), { status: 422, code: 'certificate.purpose' });
+  });
+
+  it('as its own request asks for it: taken, and the key signs no digest of a caller', async () => {
+    const { body: key } = await post(KEYS, { name: 'tsa-good', type: 'ec-p256', purpose: 'timestamping' });
+    expect((await certify(key)).body).toMatchObject({ purposes: ['time-stamping'] });
+    const answer = await sign(service, { key: apiKey, body: { digest: digestOf('forged'), key: key.name } });
+    assertProblem(answer, { status: 403, code: 'signing-key.purpose' });
+  });
+});
+
+it('a certificate that is not ours is onboarded, on its own or with its path', async () => {
+  const chain = readFileSync(authority.root, 'utf8');
+  const alone = await post('/api/v1/certificates', { chain });
+  expect(alone.status).toBe(201);
+  expect(alone.body).toMatchObject({ subject: 'CN=Test Root', daysLeft: 29 });
+  expect(alone.body).not.toHaveProperty('keyId');
+  const both = `${chain}${readFileSync(authority.intermediate, 'utf8')}`;
+  expect((await post('/api/v1/certificates', { chain: both })).body).toMatchObject({ subject: 'CN=Test Issuing' });
+});
+
+describe('a key that is rotated', () => {
+  const signedBy = async (name: string) => {
+    const { body } = await sign(service, { key: apiKey, body: { digest: digestOf('content'), key: name } });
+    return { version: body.key.version, signature: Buffer.from(body.signature, 'base64') };
+  };
+
+  it('signs with the new version at once when it has no certificate, and the old signature still verifies', async () => {
+    const key = await createKey(service, apiKey, { name: 'rotating', type: 'ec-p256' });
+    const before = await signedBy(key.name);
+    const { status, body } = await post(`${KEYS}/${key.id}/rotate`);
+    expect({ status, version: body.version }).toEqual({ status: 201, version: 2 });
+    const after = await signedBy(key.name);
+    expect([before.version, after.version]).toEqual([1, 2]);
+    const { body: versions } = await get(`${KEYS}/${key.id}/versions`);
+    expect(versions.items).toMatchObject([
+      { version: 2, state: 'CURRENT', publicKey: body.publicKey },
+      { version: 1, state: 'PREVIOUS', publicKey: key.publicKey },
+    ]);
+    expect(verifies('content', versions.items[1], before.signature)).toBe(true);
+    expect(verifies('content', versions.items[0], after.signature)).toBe(true);
+    expect(verifies('content', versions.items[0], before.signature)).toBe(false);
+  });
+
+  it('goes on with the old version until the new one has its certificate', async () => {
+    const key = await createKey(service, apiKey, { name: 'overlapping', type: 'ec-p256' });
+    await certify(key);
+    expect((await post(`${KEYS}/${key.id}/rotate`)).body.version).toBe(1);
+    assertProblem(await post(`${KEYS}/${key.id}/rotate`), { status: 409, code: 'signing-key.rotating' });
+    expect((await get(`${KEYS}/${key.id}/versions`)).body.items).toMatchObject([
+      { version: 2, state: 'NEXT' },
+      { version: 1, state: 'CURRENT' },
+    ]);
+    expect((await signedBy(key.name)).version).toBe(1);
+    expect((await certify(key)).body).toMatchObject({ keyVersion: 2 });
+    expect((await signedBy(key.name)).version).toBe(2);
+  });
+
+  it('is rotated once when asked many times at once', async () => {
+    const key = await createKey(service, apiKey, { name: 'raced', type: 'ec-p256' });
+    await certify(key);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => post(`${KEYS}/${key.id}/rotate`)));
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 409)).toHaveLength(7);
+  });
+});
+
+describe('a key that may not sign: refused with the reason, written down, and the HSM is not asked', () => {
+  const refused = async (name: string, code: string) => {
+    const answer = await sign(service, { key: apiKey, body: { digest: digestOf('content'), key: name } });
+    assertProblem(answer, { status: 409, code });
+    const entries = await stage.sql(
+      `SELECT detail ->> 'code' AS code FROM audit_entry WHERE action = 'request.refused' AND correlation = $1`,
+      [answer.body.requestId],
+    );
+    expect(entries).toEqual([{ code }]);
+    // Every use of the HSM has a row: where there is none, it was not asked.
+    expect(await stage.sql(`SELECT id FROM signing_request WHERE key_name = $1`, [name])).toEqual([]);
+  };
+
+  it('since it is disabled, until it is enabled', async () => {
+    const key = await createKey(service, apiKey, { name: 'disabled', type: 'ec-p256' });
+    expect((await post(`${KEYS}/${key.id}/disable`)).body).toMatchObject({ state: 'DISABLED' });
+    await refused('disabled', 'signing-key.disabled');
+    expect((await post(`${KEYS}/${key.id}/disable`)).status).toBe(200);
+    expect((await post(`${KEYS}/${key.id}/enable`)).body).toMatchObject({ state: 'ACTIVE' });
+    const answer = await sign(service, { key: apiKey, body: { digest: digestOf('content'), key: key.name } });
+    expect(answer.status).toBe(200);
+  });
+
+  it('since its time is over', async () => {
+    await post(KEYS, { name: 'over', type: 'ec-p256', notAfter: '2026-01-01T00:00:00Z' });
+    await refused('over', 'signing-key.expired');
+  });
+
+  it('since its time has not come', async () => {
+    await post(KEYS, { name: 'early', type: 'ec-p256', notBefore: '2099-01-01T00:00:00Z' });
+    await refused('early', 'signing-key.not-yet');
+  });
+
+  it('and dates that leave no time are refused at once', async () => {
+    const dates = { notBefore: '2028-01-01T00:00:00Z', notAfter: '2027-01-01T00:00:00Z' };
+    const answer = await post(KEYS, { name: 'never', type: 'ec-p256', ...dates });
+    assertProblem(answer, { status: 400, code: 'signing-key.dates', pointer: '/notAfter' });
+  });
+});

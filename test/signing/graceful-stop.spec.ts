@@ -1,0 +1,107 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import type { Answer, Service } from '../support/service.js';
+import { digestOf, sign, until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+const MANY = 200;
+
+let stage: Stage;
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage({ shim: true });
+  ({ apiKey } = await stage.seed());
+});
+beforeEach(() => stage.shim?.fault(''));
+afterAll(() => stage.close());
+
+const inState = async (status: string): Promise<number> => {
+  const [row] = await stage.sql<{ count: number }>(
+    `SELECT count(*)::int AS count FROM signing_request WHERE status = $1`,
+    [status],
+  );
+  return row?.count ?? 0;
+};
+
+const unfinished = () => stage.sql(`SELECT id, status FROM signing_request WHERE finished_at IS NULL`);
+const lostOnTheWay = () =>
+  stage.sql(`SELECT id FROM audit_entry WHERE action IN ('signing.outcome-unknown', 'signing.discarded')`);
+
+const signOnce = (service: Service, background = false, key: string = randomUUID()): Promise<Answer> =>
+  sign(service, {
+    key: apiKey,
+    body: { digest: digestOf(randomUUID()), async: background },
+    headers: { 'idempotency-key': key },
+  });
+
+it('200 callers wait for their signature when the api is told to stop: each gets it', async () => {
+  const service = await stage.start({ role: 'api' });
+  stage.shim?.fault('slow 60');
+  const calls = Array.from({ length: MANY }, () => signOnce(service));
+  await until('all have arrived', 10, async () => (await inState('PROCESSING')) + (await inState('SIGNED')) === MANY);
+  expect(await inState('PROCESSING')).toBeGreaterThan(0);
+  const stopped = service.kill('SIGTERM');
+  const answers = await Promise.all(calls);
+  expect(answers.map(({ status }) => status)).toEqual(Array(MANY).fill(200));
+  expect(await stopped).toBe('SIGTERM');
+  expect(await unfinished()).toEqual([]);
+});
+
+it('under a steady load a stop loses no answer: who is too late was never heard', async () => {
+  const service = await stage.start({ role: 'api' });
+  const outcomes: { outcome: string; key: string }[] = [];
+  const load = { over: false };
+  const caller = async () => {
+    while (!load.over) {
+      const key = randomUUID();
+      const outcome = await signOnce(service, false, key).then(
+        ({ status }) => String(status),
+        (error: Error & { cause?: { code?: string } }) => error.cause?.code ?? error.message,
+      );
+      outcomes.push({ outcome, key });
+      if (outcome !== '200') return;
+    }
+  };
+  const callers = Array.from({ length: 20 }, caller);
+  await sleep(500);
+  const readiness = async () => (await service.call('GET', '/actuator/health/readiness')).status;
+  expect(await readiness()).toBe(200);
+  const told = sleep(300).then(readiness);
+  expect(await service.kill('SIGTERM')).toBe('SIGTERM');
+  load.over = true;
+  // Load balancers were told before connections were refused.
+  expect(await told).toBe(503);
+  await Promise.all(callers);
+  // A connection that the kernel had taken and the server had not is reset when the server stops listening.
+  const known = ['200', 'ECONNREFUSED', 'ECONNRESET'];
+  expect(outcomes.filter(({ outcome }) => !known.includes(outcome))).toEqual([]);
+  expect(outcomes.filter(({ outcome }) => outcome === '200').length).toBeGreaterThan(20);
+  const refused = outcomes.filter(({ outcome }) => outcome !== '200').map(({ key }) => key);
+  expect(await stage.sql(`SELECT key FROM idempotency_key WHERE key = ANY($1)`, [refused])).toEqual([]);
+  expect(await unfinished()).toEqual([]);
+}, 60_000);
+
+it('work that was accepted survives the process that accepted it', async () => {
+  const service = await stage.start({ role: 'api' });
+  const answers = await Promise.all(Array.from({ length: MANY }, () => signOnce(service, true)));
+  expect(answers.map(({ status }) => status)).toEqual(Array(MANY).fill(202));
+  expect(await service.kill('SIGTERM')).toBe('SIGTERM');
+  expect(await inState('QUEUED')).toBe(MANY);
+  await stage.start({ role: 'worker' });
+  await until('all are signed', 20, async () => (await unfinished()).length === 0);
+  expect(await inState('FAILED')).toBe(0);
+});
+
+it('a worker that is told to stop finishes what it has in hand and leaves the rest to others', async () => {
+  const api = await stage.start({ role: 'api' });
+  const leaving = await stage.start({ role: 'worker' });
+  stage.shim?.fault('slow 20');
+  await Promise.all(Array.from({ length: MANY }, () => signOnce(api, true)));
+  await until('the worker is at work', 10, async () => (await inState('PROCESSING')) > 0);
+  expect(await leaving.kill('SIGTERM')).toBe('SIGTERM');
+  await until('the rest is signed', 20, async () => (await unfinished()).length === 0);
+  expect(await inState('FAILED')).toBe(0);
+  expect(await lostOnTheWay()).toEqual([]);
+});

@@ -1,0 +1,58 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../..');
+const FILE = join(ROOT, 'docs/openapi.json');
+const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
+
+export interface Operation {
+  readonly method: string;
+  /** As in the document: `/api/v1/sign/requests/{id}`. */
+  readonly path: string;
+  readonly operationId: string;
+  readonly summary: string;
+  /** Undefined for public operations; [] where any credential will do. */
+  readonly scopes: string[] | undefined;
+  readonly isPublic: boolean;
+  // oxlint-disable-next-line typescript/no-explicit-any -- the document is looked into freely
+  readonly raw: any;
+}
+
+/** The document that is shipped. */
+// oxlint-disable-next-line typescript/no-explicit-any -- the document is looked into freely
+export function shippedDocument(): any {
+  return JSON.parse(readFileSync(FILE, 'utf8'));
+}
+
+// oxlint-disable-next-line typescript/no-explicit-any -- the document is looked into freely
+export function operationsOf(document: any): Operation[] {
+  return Object.entries<Record<string, Operation['raw']>>(document.paths).flatMap(([path, item]) =>
+    METHODS.filter((method) => item[method] !== undefined).map((method) => {
+      const raw = item[method];
+      return {
+        method: method.toUpperCase(),
+        path,
+        operationId: raw.operationId,
+        summary: raw.summary,
+        scopes: raw['x-required-scopes'],
+        isPublic: raw.security.length === 0,
+        raw,
+      };
+    }),
+  );
+}
+
+export interface Route {
+  readonly method: string;
+  readonly path: string;
+  /** Class and method. */
+  readonly handler: string;
+  readonly access?: { readonly kind: string; readonly scope?: string };
+}
+
+/** Every route that the built application registers, described or not. */
+export function routesOfBuild(): Route[] {
+  const script = join(ROOT, 'test/support/list-routes.mjs');
+  return JSON.parse(execFileSync(process.execPath, [script], { cwd: ROOT, encoding: 'utf8' }));
+}

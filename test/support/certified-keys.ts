@@ -1,0 +1,27 @@
+import type { Authority } from './authority.js';
+import type { Service } from './service.js';
+import type { PublishedKey } from './signing.js';
+
+export interface KeyOrder {
+  readonly name: string;
+  readonly type: string;
+  readonly purpose?: string;
+}
+
+/** Generates a key, has it certified by the authority as its own request asks, and imports the chain. */
+export async function certifiedKey(
+  service: Service,
+  apiKey: string,
+  authority: Authority,
+  order: KeyOrder,
+): Promise<PublishedKey> {
+  const post = async (path: string, body: unknown) => {
+    const answer = await service.call('POST', `/api/v1/signing-keys${path}`, { key: apiKey, body });
+    if (answer.status !== 201) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  const key = await post('', order);
+  const { csr } = await post(`/${key.id}/csr`, { subject: { commonName: order.name, organization: 'Example Ltd' } });
+  await post(`/${key.id}/certificate`, { chain: authority.issue(csr).chain });
+  return key;
+}

@@ -1,0 +1,29 @@
+// Prints every route of the built application with what its handler declares, as JSON. Run it from the root of the project.
+import 'reflect-metadata';
+import { NestFactory, ModulesContainer } from '@nestjs/core';
+import { RequestMethod } from '@nestjs/common';
+import { pathToFileURL } from 'node:url';
+
+const built = (file) => import(pathToFileURL(`dist/${file}`).href);
+const [{ AppModule }, { ACCESS }, { httpAdapter }, { Config }] = await Promise.all(
+  ['app.module.js', 'auth/access.js', 'platform/http/configure.js', 'platform/config/config.js'].map(built),
+);
+const app = await NestFactory.create(AppModule, httpAdapter(new Config({})), { preview: true, logger: false });
+const controllers = [...app.get(ModulesContainer).values()].flatMap((module) => [...module.controllers.values()]);
+const routes = controllers.flatMap(({ metatype }) =>
+  Object.getOwnPropertyNames(metatype.prototype)
+    .filter((name) => name !== 'constructor')
+    .map((name) => metatype.prototype[name])
+    .filter((handler) => Reflect.getMetadata('path', handler) !== undefined)
+    .map((handler) => {
+      const path = [Reflect.getMetadata('path', metatype), Reflect.getMetadata('path', handler)].join('/');
+      return {
+        method: RequestMethod[Reflect.getMetadata('method', handler)],
+        path: `/${path.split('/').filter(Boolean).join('/')}`.replaceAll(/:(\w+)/g, '{$1}'),
+        handler: `${metatype.name}.${handler.name}`,
+        access: Reflect.getMetadata(ACCESS, handler),
+      };
+    }),
+);
+process.stdout.write(JSON.stringify(routes));
+process.exit(0);

@@ -1,0 +1,105 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+
+const ROOT = join(import.meta.dirname, '../..');
+
+/** A problem code in the source, with what decides its status: a kind of Problem, or a status of the HTTP layer. */
+export interface UsedCode {
+  readonly code: string;
+  readonly kind: string;
+  readonly file: string;
+}
+
+/** Codes that a call site takes from elsewhere: `file kind`. Whatever they pass on is found where it is made. */
+const PASSED_ON = [
+  'src/platform/http/problem.filter.ts malformed', // OF_HTTP
+  'src/signing/requests/signing-order.ts malformed', // invalid()
+  'src/signing/formats/format-writers.ts malformed', // invalid()
+  'src/signing/requests/signing-intake.ts malformed', // malformedContent()
+  'src/signing/certificates/certificate-chain.ts refused', // refusedCertificate()
+  'src/signing/requests/signing.service.ts refused', // the failure of the request
+  'src/hsm/vault-problem.ts kind', // FAILURES
+];
+
+/** Every code in src, found in the syntax tree; an error for a code that cannot be read from it. */
+export function codesInSource(): UsedCode[] {
+  const files = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.spec.ts'));
+  return files.flatMap((file) => codesIn(file, readFileSync(join(ROOT, file), 'utf8')));
+}
+
+function codesIn(file: string, text: string): UsedCode[] {
+  const found: UsedCode[] = [];
+  const visit = (node: ts.Node): void => {
+    found.push(...ofProblem(node, file), ...ofHelpers(node, file), ...ofTables(node, file));
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(file, text, ts.ScriptTarget.Latest, true));
+  // Failures that no Problem carries are written by SQL.
+  for (const [, code = ''] of text.matchAll(/failure_code = (?:CASE WHEN .* THEN )?'([\w.-]+)'/g))
+    found.push({ code, kind: 'failure', file });
+  return found;
+}
+
+/** new Problem(kind, code, …) */
+function ofProblem(node: ts.Node, file: string): UsedCode[] {
+  if (!ts.isNewExpression(node) || node.expression.getText() !== 'Problem') return [];
+  const [kindNode, codeNode] = node.arguments ?? [];
+  if (kindNode === undefined || codeNode === undefined) return [];
+  const kind = ts.isStringLiteral(kindNode) ? kindNode.text : kindNode.getText();
+  const codes = literalsIn(codeNode);
+  if (codes.length === 0 && !PASSED_ON.includes(`${file} ${kind}`))
+    throw new Error(`${file}: the code ${codeNode.getText()} cannot be read from the source`);
+  return codes.map((code) => ({ code, kind, file }));
+}
+
+/** Functions that make a Problem of one kind: where in their arguments the code stands. */
+const HELPERS = new Map([
+  ['invalid', { place: 1, kind: 'malformed' }],
+  ['malformedContent', { place: 0, kind: 'malformed' }],
+  ['refusedCertificate', { place: 0, kind: 'refused' }],
+]);
+
+function ofHelpers(node: ts.Node, file: string): UsedCode[] {
+  if (!ts.isCallExpression(node)) return [];
+  const helper = HELPERS.get(node.expression.getText());
+  const codeNode = helper === undefined ? undefined : node.arguments[helper.place];
+  if (helper === undefined || codeNode === undefined) return [];
+  return literalsIn(codeNode).map((code) => ({ code, kind: helper.kind, file }));
+}
+
+/** OF_HTTP of problem.filter.ts, FAILURES of vault-problem.ts */
+function ofTables(node: ts.Node, file: string): UsedCode[] {
+  if (!ts.isVariableDeclaration(node) || node.initializer === undefined) return [];
+  const rows = [...properties(node.initializer)];
+  if (node.name.getText() === 'OF_HTTP')
+    return rows.map(([status, row]) => ({ code: textOf(row, 'code'), kind: status, file }));
+  if (node.name.getText() === 'FAILURES')
+    return rows.map(([failure, row]) => ({ code: `hsm.${failure}`, kind: textOf(row, 'kind'), file }));
+  return [];
+}
+
+function properties(node: ts.Node): Map<string, ts.Expression> {
+  const object = ts.isObjectLiteralExpression(node) ? node : node.getChildren().find(ts.isObjectLiteralExpression);
+  const inner = object ?? (ts.isSatisfiesExpression(node) || ts.isAsExpression(node) ? node.expression : undefined);
+  if (inner === undefined) return new Map();
+  if (!ts.isObjectLiteralExpression(inner)) return properties(inner);
+  return new Map(
+    inner.properties
+      .filter(ts.isPropertyAssignment)
+      .map((property) => [property.name.getText().replaceAll("'", ''), property.initializer]),
+  );
+}
+
+function textOf(row: ts.Expression, name: string): string {
+  const value = properties(row).get(name);
+  if (value === undefined || !ts.isStringLiteral(value)) throw new Error(`no ${name} in ${row.getText()}`);
+  return value.text;
+}
+
+function literalsIn(node: ts.Node): string[] {
+  if (ts.isStringLiteral(node)) return [node.text];
+  if (ts.isBinaryExpression(node)) return [...literalsIn(node.left), ...literalsIn(node.right)];
+  if (ts.isConditionalExpression(node)) return [...literalsIn(node.whenTrue), ...literalsIn(node.whenFalse)];
+  return [];
+}

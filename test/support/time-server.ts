@@ -1,0 +1,30 @@
+import { createSocket } from 'node:dgram';
+import { once } from 'node:events';
+
+export interface TimeServer {
+  /** host:port */
+  readonly address: string;
+  close(): void;
+}
+
+const EPOCHS_APART = 2_208_988_800;
+
+/** An NTP server whose clock is off by so many milliseconds. */
+export async function timeServer(offBy: number): Promise<TimeServer> {
+  const socket = createSocket('udp4');
+  socket.on('message', (request, { port, address }) => {
+    const answer = Buffer.alloc(48);
+    answer.writeUInt8(0x24, 0); // no leap second, version 4, server
+    answer.writeUInt8(1, 1);
+    request.copy(answer, 24, 40, 48);
+    const now = Date.now() + offBy;
+    for (const place of [32, 40]) {
+      answer.writeUInt32BE(Math.floor(now / 1000) + EPOCHS_APART, place);
+      answer.writeUInt32BE(Math.floor(((now % 1000) / 1000) * 2 ** 32), place + 4);
+    }
+    socket.send(answer, port, address);
+  });
+  socket.bind(0, '127.0.0.1');
+  await once(socket, 'listening');
+  return { address: `127.0.0.1:${socket.address().port}`, close: () => socket.close() };
+}

@@ -1,0 +1,76 @@
+import { execFileSync } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { ask, type Authority, type Verdict } from './authority.js';
+import type { Answer, Service } from './service.js';
+
+export const TIMESTAMP_QUERY = 'application/timestamp-query';
+
+/** `openssl ts`, as a client of the service uses it; files are in the directory of the authority. */
+export class TimestampClient {
+  constructor(
+    private readonly service: Service,
+    private readonly apiKey: string,
+    private readonly authority: Authority,
+  ) {}
+
+  /** `openssl ts -query`. */
+  query(file: string, options: string[] = ['-sha256', '-cert']): Buffer {
+    const out = this.at('q.tsq');
+    execFileSync('openssl', ['ts', '-query', '-data', file, ...options, '-out', out], { stdio: 'pipe' });
+    return readFileSync(out);
+  }
+
+  /** Sends the query with curl, the key as the password of HTTP Basic; answers the body of the reply. */
+  curl(query: Buffer, credentials = ['-u', `anyone:${this.apiKey}`]): { status: number; reply: Buffer } {
+    const input = this.authority.keep('sent.tsq', query);
+    const out = this.at('r.tsr');
+    const status = execFileSync('curl', [
+      '-sS',
+      ...credentials,
+      '-H',
+      `Content-Type: ${TIMESTAMP_QUERY}`,
+      '--data-binary',
+      `@${input}`,
+      '-o',
+      out,
+      '-w',
+      '%{http_code} %{content_type}',
+      `${this.service.url}/tsa`,
+    ]).toString();
+    if (!status.startsWith('200 application/timestamp-reply') && !status.startsWith('4')) throw new Error(status);
+    return { status: Number(status.split(' ')[0]), reply: readFileSync(out) };
+  }
+
+  /** `openssl ts -reply -text`. */
+  text(reply: Buffer): string {
+    return ask('openssl', ['ts', '-reply', '-in', this.authority.keep('shown.tsr', reply), '-text']).text;
+  }
+
+  /** `openssl ts -verify`; without certificates in the token, with the chain that the service publishes. */
+  async verify(reply: Buffer, query: Buffer, untrusted = false): Promise<Verdict> {
+    const files = ['-in', this.authority.keep('v.tsr', reply), '-queryfile', this.authority.keep('v.tsq', query)];
+    const chain = untrusted ? ['-untrusted', this.authority.keep('chain.pem', await this.chain())] : [];
+    return ask('openssl', ['ts', '-verify', ...files, '-CAfile', this.authority.root, ...chain]);
+  }
+
+  async chain(): Promise<string> {
+    const { status, body }: Answer = await this.service.call('GET', '/tsa/chain.pem');
+    if (status !== 200) throw new Error(`chain.pem: ${status}`);
+    return body;
+  }
+
+  /** The same over fetch, for many. */
+  async post(query: Buffer): Promise<Buffer> {
+    const response = await fetch(`${this.service.url}/tsa`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${this.apiKey}`, 'content-type': TIMESTAMP_QUERY },
+      body: new Uint8Array(query),
+    });
+    return Buffer.from(await response.arrayBuffer());
+  }
+
+  private at(name: string): string {
+    return join(this.authority.directory, name);
+  }
+}

@@ -1,0 +1,246 @@
+import { AsnConvert } from '@peculiar/asn1-schema';
+import { ContentInfo, SignedData } from '@peculiar/asn1-cms';
+import { TimeStampResp, TSTInfo } from '@peculiar/asn1-tsp';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApiKey } from '../support/access.js';
+import { Authority } from '../support/authority.js';
+import { certifiedKey } from '../support/certified-keys.js';
+import { has } from '../support/peers.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { timeServer } from '../support/time-server.js';
+import { TIMESTAMP_QUERY, TimestampClient } from '../support/timestamps.js';
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+let authority: Authority;
+let file: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+  authority = new Authority();
+  file = authority.keep('released.bin', 'A file that was released.');
+});
+afterAll(async () => {
+  authority.remove();
+  await stage.close();
+});
+
+const rejections = (): Promise<{ failure: string }[]> =>
+  stage.sql(`SELECT detail ->> 'failure' AS failure FROM audit_entry WHERE action = 'timestamp.refused' ORDER BY id`);
+
+it('before an authority is set up, it says so', async () => {
+  const client = new TimestampClient(service, apiKey, authority);
+  const { status, reply } = client.curl(client.query(file));
+  expect(status).toBe(200);
+  expect(client.text(reply)).toMatch(/Status: Rejected\.[\s\S]*not set up[\s\S]*Failure info: .*system/i);
+});
+
+describe.each(['rsa-2048', 'rsa-4096', 'ec-p256', 'ec-p384', 'ec-p521'])('a timestamp authority with %s', (type) => {
+  let client: TimestampClient;
+
+  beforeAll(async () => {
+    await certifiedKey(service, apiKey, authority, { name: `tsa-${type}`, type, purpose: 'timestamping' });
+    const own = await stage.start({ role: 'api', settings: { SVC_TSA_KEY: `tsa-${type}` } });
+    client = new TimestampClient(own, apiKey, authority);
+  });
+
+  it.each([
+    ['sha256', ['-sha256', '-cert'], false],
+    ['sha384', ['-sha384', '-cert'], false],
+    ['sha512 without nonce', ['-sha512', '-cert', '-no_nonce'], false],
+    ['without certificates', ['-sha256'], true],
+  ])('%s: openssl verifies the reply, and no other', async (_, options, untrusted) => {
+    const query = client.query(file, options);
+    const { status, reply } = client.curl(query);
+    expect(status).toBe(200);
+    expect(await client.verify(reply, query, untrusted)).toMatchObject({
+      ok: true,
+      text: expect.stringContaining('Verification: OK'),
+    });
+    const text = client.text(reply);
+    expect(text).toMatch(/Status: Granted\./);
+    expect(text).toMatch(/Accuracy: 0x02 seconds/);
+    const flipped = Buffer.from(reply);
+    flipped.writeUInt8(flipped.readUInt8(flipped.length - 1) ^ 1, flipped.length - 1);
+    expect((await client.verify(flipped, query, untrusted)).ok).toBe(false);
+    const other = client.query(authority.keep('other.bin', 'Another file.'), options);
+    expect((await client.verify(reply, other, untrusted)).ok).toBe(false);
+  });
+
+  it('without certReq the token carries no certificate', async () => {
+    expect(signedDataOf(client.curl(client.query(file, ['-sha256'])).reply).certificates).toBeUndefined();
+    expect(signedDataOf(client.curl(client.query(file, ['-sha256', '-cert'])).reply).certificates).toHaveLength(2);
+  });
+});
+
+describe('a query is rejected in the words of the protocol, with HTTP 200', () => {
+  let client: TimestampClient;
+
+  beforeAll(async () => {
+    await certifiedKey(service, apiKey, authority, { name: 'tsa', type: 'ec-p256', purpose: 'timestamping' });
+    client = new TimestampClient(service, apiKey, authority);
+  });
+
+  /** A good query whose version is another; openssl makes no such thing. */
+  const ofVersion2 = (): Buffer => {
+    const query = client.query(file);
+    query.writeUInt8(2, query.indexOf(Buffer.from('020101', 'hex')) + 2);
+    return query;
+  };
+  /** With an empty list of extensions, for which nobody should be given a token. */
+  const withExtension = (): Buffer => {
+    const query = client.query(file, ['-sha256', '-no_nonce']);
+    const extensions = Buffer.from('a00e300c06032a0304040530030101ff', 'hex');
+    return Buffer.concat([Buffer.from([0x30, query.length - 2 + extensions.length]), query.subarray(2), extensions]);
+  };
+
+  it.each<[string, () => Buffer, string, RegExp]>([
+    ['sha1', () => client.query(file, ['-sha1']), 'badAlg', /unrecognized or unsupported algorithm/],
+    ['garbage', () => Buffer.from('garbage'), 'badDataFormat', /data submitted has the wrong format/],
+    ['nothing', () => Buffer.from([0x30, 0]), 'badDataFormat', /wrong format/],
+    ['a query cut short', () => client.query(file).subarray(0, 40), 'badDataFormat', /wrong format/],
+    [
+      'another policy',
+      () => client.query(file, ['-sha256', '-tspolicy', '1.2.3.4']),
+      'unacceptedPolicy',
+      /policy is not supported/,
+    ],
+    ['another version', ofVersion2, 'badRequest', /transaction not permitted or supported/],
+    ['an extension', withExtension, 'unacceptedExtension', /extension is not supported/],
+  ])('%s', async (_, query, failure, words) => {
+    const before = await stage.sql(`SELECT id FROM "timestamp"`);
+    const { status, reply } = client.curl(query());
+    expect(status).toBe(200);
+    expect(client.text(reply)).toMatch(/Status: Rejected\./);
+    expect(client.text(reply)).toMatch(words);
+    // Every use of the HSM has a row: where there is none, it was not asked.
+    expect(await stage.sql(`SELECT id FROM "timestamp"`)).toEqual(before);
+    expect((await rejections()).at(-1)).toEqual({ failure });
+  });
+
+  it('the policy of the authority may be asked for', async () => {
+    const policy = '2.25.147707749704932427504177978547516550719';
+    const query = client.query(file, ['-sha256', '-cert', '-tspolicy', policy]);
+    const { reply } = client.curl(query);
+    expect((await client.verify(reply, query)).ok).toBe(true);
+    expect(client.text(reply)).toContain(`Policy OID: ${policy}`);
+  });
+
+  it('a time server that shows another time', async () => {
+    const lying = await timeServer(30_000);
+    const honest = await timeServer(0);
+    const skewed = await stage.start({ role: 'api', settings: { SVC_TSA_NTP_SERVERS: lying.address } });
+    const answer = new TimestampClient(skewed, apiKey, authority).curl(client.query(file));
+    expect(client.text(answer.reply)).toMatch(/Status: Rejected\.[\s\S]*time source is not available/);
+    const most = [honest.address, lying.address, honest.address].join(',');
+    const sound = await stage.start({ role: 'api', settings: { SVC_TSA_NTP_SERVERS: most } });
+    const query = client.query(file);
+    const { reply } = new TimestampClient(sound, apiKey, authority).curl(query);
+    expect((await client.verify(reply, query)).ok).toBe(true);
+    lying.close();
+    honest.close();
+  });
+
+  it('time servers that are silent', async () => {
+    const gone = await timeServer(0);
+    gone.close();
+    const alone = await stage.start({ role: 'api', settings: { SVC_TSA_NTP_SERVERS: gone.address } });
+    const { reply } = new TimestampClient(alone, apiKey, authority).curl(client.query(file));
+    expect(client.text(reply)).toMatch(/time source is not available/);
+  });
+
+  it.skipIf(!has('faketime')).each(['+30s', '-30s'])('a clock that is off by %s', async (by) => {
+    const library = '/usr/$LIB/faketime/libfaketime.so.1';
+    const settings = { LD_PRELOAD: library, FAKETIME: by, FAKETIME_DONT_FAKE_MONOTONIC: '1', DONT_FAKE_MONOTONIC: '1' };
+    const skewed = await stage.start({ role: 'api', settings });
+    const { reply } = new TimestampClient(skewed, apiKey, authority).curl(client.query(file));
+    expect(client.text(reply)).toMatch(/Status: Rejected\.[\s\S]*time source is not available/);
+    const [last] = await stage.sql(`SELECT status, failure_code FROM "timestamp" ORDER BY created_at DESC LIMIT 1`);
+    expect(last).toEqual({ status: 'FAILED', failure_code: 'timestamp.timeNotAvailable' });
+  });
+
+  it('a disabled key', async () => {
+    const { body } = await service.call('GET', '/api/v1/signing-keys?limit=200', { key: apiKey });
+    const { id } = body.items.find(({ name }: { name: string }) => name === 'tsa');
+    await service.call('POST', `/api/v1/signing-keys/${id}/disable`, { key: apiKey });
+    const { reply } = client.curl(client.query(file));
+    expect(client.text(reply)).toMatch(/Status: Rejected\.[\s\S]*disabled/);
+    await service.call('POST', `/api/v1/signing-keys/${id}/enable`, { key: apiKey });
+    expect(client.text(client.curl(client.query(file)).reply)).toMatch(/Status: Granted\./);
+  });
+});
+
+describe('who may ask', () => {
+  const query = (): Buffer => new TimestampClient(service, apiKey, authority).query(file);
+  const call = (headers: Record<string, string>, body: unknown = query()) =>
+    service.call('POST', '/tsa', { body, headers: { 'content-type': TIMESTAMP_QUERY, ...headers } });
+  const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` });
+
+  it('nobody without a credential; the answer offers both schemes', async () => {
+    const answer = await call({});
+    assertProblem(answer, { status: 401, code: 'auth.missing' });
+    expect(answer.headers.get('www-authenticate')).toBe('Bearer realm="sealwright", Basic realm="sealwright"');
+  });
+  it.each(['anyone:wrong', 'anyone:', 'anyone'])('nobody with the wrong password: %s', async (text) => {
+    expect((await call(basic(text))).status).toBe(401);
+  });
+  it('nobody without the scope', async () => {
+    const { key } = await newApiKey(service, apiKey, ['sign:digest']);
+    assertProblem(await call(basic(`anyone:${key}`)), { status: 403, code: 'insufficient_scope' });
+  });
+  it('who has it, by Bearer as well', async () => {
+    const { key } = await newApiKey(service, apiKey, ['timestamps:issue']);
+    expect((await call({ authorization: `Bearer ${key}` })).status).toBe(200);
+  });
+  it('a password opens nothing else', async () => {
+    const headers = basic(`anyone:${apiKey}`);
+    const answer = await service.call('GET', '/api/v1/signing-keys', { headers });
+    assertProblem(answer, { status: 401, code: 'auth.missing' });
+  });
+  it('in the media type of the protocol alone', async () => {
+    const json = await service.call('POST', '/tsa', { key: apiKey, body: {} });
+    assertProblem(json, { status: 415, code: 'request.media-type' });
+    const large = await call(basic(`anyone:${apiKey}`), Buffer.alloc(20_000));
+    assertProblem(large, { status: 413, code: 'request.too-large' });
+  });
+});
+
+it(
+  '10,000 tokens of two processes: every serial number is another, and each leads to its row',
+  { timeout: 120_000 },
+  async () => {
+    const two = [service, await stage.start({ role: 'api' })].map((one) => new TimestampClient(one, apiKey, authority));
+    const query = two[0]?.query(file, ['-sha256', '-no_nonce']) ?? Buffer.alloc(0);
+    const serials: string[] = [];
+    let left = 10_000;
+    const worker = async (client: TimestampClient) => {
+      while (left-- > 0) serials.push(serialOf(await client.post(query)));
+    };
+    await Promise.all(two.flatMap((client) => Array.from({ length: 32 }, () => worker(client))));
+    expect(serials).toHaveLength(10_000);
+    expect(new Set(serials).size).toBe(10_000);
+    const rows = await stage.sql<{ id: string }>(
+      `SELECT replace(id::text, '-', '') AS id FROM "timestamp" WHERE status = 'ISSUED'`,
+    );
+    const issued = new Set(rows.map(({ id }) => id));
+    expect(serials.every((serial) => issued.has(serial))).toBe(true);
+    expect(await stage.sql(`SELECT id FROM "timestamp" WHERE status = 'PENDING'`)).toEqual([]);
+  },
+);
+
+function signedDataOf(reply: Buffer): SignedData {
+  const token = AsnConvert.parse(reply, TimeStampResp).timeStampToken;
+  if (token === undefined) throw new Error('no token');
+  return AsnConvert.parse(AsnConvert.parse(AsnConvert.serialize(token), ContentInfo).content, SignedData);
+}
+
+function serialOf(reply: Buffer): string {
+  const { eContent } = signedDataOf(reply).encapContentInfo;
+  const info = AsnConvert.parse(eContent?.single?.buffer ?? new ArrayBuffer(0), TSTInfo);
+  return Buffer.from(info.serialNumber).toString('hex').padStart(32, '0');
+}
