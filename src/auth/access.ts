@@ -9,7 +9,10 @@ export const FRESH = Symbol('fresh');
 
 /** What a handler declares. A handler that declares nothing is refused. */
 export type Access =
-  { readonly kind: 'public' } | { readonly kind: 'signed-in' } | { readonly kind: 'scope'; readonly scope: Scope };
+  | { readonly kind: 'public' }
+  | { readonly kind: 'signed-in' }
+  | { readonly kind: 'person' }
+  | { readonly kind: 'scope'; readonly scope: Scope };
 
 /** The caller must hold this scope. */
 export const Needs = (scope: Scope): MethodDecorator =>
@@ -25,6 +28,15 @@ export const SignedIn = (): MethodDecorator =>
     SetMetadata(ACCESS, { kind: 'signed-in' } satisfies Access),
     ApiBearerAuth(),
     ApiExtension('x-required-scopes', []),
+  );
+
+/** Somebody who signed in themselves: no API key, no token that a client holds. */
+export const Person = (): MethodDecorator =>
+  applyDecorators(
+    SetMetadata(ACCESS, { kind: 'person' } satisfies Access),
+    ApiBearerAuth(),
+    ApiExtension('x-required-scopes', []),
+    ApiExtension('x-person', true),
   );
 
 /** A person must have shown who they are within the last five minutes (`POST /api/auth/step-up`). Keys and clients are not asked. */

@@ -2,7 +2,7 @@ import { Body, Controller, Get, Header, HttpCode, Post, Req } from '@nestjs/comm
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { originOf } from '../platform/http/origin.js';
-import { Public, SignedIn, TheCaller } from './access.js';
+import { Person, Public, SignedIn, TheCaller } from './access.js';
 import type { Caller } from './caller.js';
 import { SessionsService } from './sessions/sessions.service.js';
 import {
@@ -68,7 +68,7 @@ export class SignInController {
   /** Sets another password, and ends your other sessions. */
   @Post('password')
   @HttpCode(204)
-  @SignedIn()
+  @Person()
   async changePassword(@TheCaller() caller: Caller, @Body() body: ChangePasswordBody): Promise<void> {
     await this.account.changePassword(caller, body.currentPassword, body.password);
   }
@@ -92,7 +92,7 @@ export class SignInController {
   /** Shows once more who you are. What matters asks for it when your sign-in is older than five minutes. */
   @Post('step-up')
   @HttpCode(204)
-  @SignedIn()
+  @Person()
   async stepUp(@TheCaller() caller: Caller, @Body() body: StepUpBody): Promise<void> {
     await this.signIn.stepUp(caller, body.password, body);
   }

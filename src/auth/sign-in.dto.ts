@@ -6,7 +6,8 @@ import type { Newcomer } from './users/registration.service.js';
 import type { Tokens } from './tokens/token-grants.js';
 
 class FactorsBody {
-  /** Six digits of your authenticator app, where you have one. @example 123456 */
+  /** Six digits of your authenticator app, where you have one. */
+  @ApiProperty({ example: '123456', required: false })
   @IsOptional()
   @Matches(/^\d{6}$/)
   totp?: string;
@@ -31,6 +32,7 @@ export class LoginBody extends FactorsBody {
 }
 
 export class StepUpBody extends FactorsBody {
+  /** @example correct-horse-battery-staple */
   @IsString()
   @Length(1, 128)
   password: string;
@@ -44,7 +46,7 @@ export class ForgotPasswordBody {
 }
 
 export class ResetPasswordBody {
-  /** What the link in the mail has behind #reset= */
+  /** What the link in the mail has behind #reset= @example sw_mail_0a1b */
   @IsString()
   @Length(1, 200)
   token: string;
@@ -66,7 +68,7 @@ export class RegisterBody {
   @Length(1, 128)
   password: string;
 
-  /** What the link in the invitation has behind #invitation= */
+  /** What the link in the invitation has behind #invitation= @example sw_mail_0a1b */
   @IsOptional()
   @IsString()
   @Length(1, 200)
@@ -79,13 +81,14 @@ export class RegisterBody {
 }
 
 export class RefreshBody {
-  /** @example sw_refresh_2f9c… */
+  /** @example sw_refresh_0a1b */
   @IsString()
   @Length(1, 200)
   refresh_token: string;
 }
 
 export class ChangePasswordBody {
+  /** @example correct-horse-battery-staple */
   @IsString()
   @Length(1, 128)
   currentPassword: string;
@@ -103,9 +106,9 @@ export class TokenView {
   token_type: 'Bearer';
   /** Seconds. @example 86400 */
   expires_in: number;
-  /** Exchange it for new tokens before it is 14 days old; it works once. */
+  /** Exchange it for new tokens before it is 14 days old; it works once. @example sw_refresh_0a1b */
   refresh_token?: string;
-  /** Space-separated; absent when the token is limited only by what you may do. @example sign:digest sign:read */
+  /** Space-separated; absent when the token is limited only by what you may do. @example 'sign:digest sign:read' */
   scope?: string;
 
   static of({ accessToken, expiresIn, refreshToken, scopes }: Tokens): TokenView {
@@ -127,7 +130,7 @@ export class CallerView {
   name: string;
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true })
   scopes: Scope[];
-  /** The sign-in that the token belongs to; absent for API keys. */
+  /** The sign-in that the token belongs to; absent for API keys. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   session?: string;
 
   static of({ kind, id, name, scopes, session }: Caller): CallerView {

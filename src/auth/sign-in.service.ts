@@ -4,7 +4,6 @@ import { Problem } from '../platform/http/problem.js';
 import type { Caller } from './caller.js';
 import { SecondFactorCheck, type ShownFactors } from './second-factors/second-factor-check.js';
 import { SessionsService } from './sessions/sessions.service.js';
-import { assertOwnAccount } from './users/account.service.js';
 import { TokenGrants, type Tokens } from './tokens/token-grants.js';
 import { PasswordCheck } from './users/password-check.js';
 import type { User } from './users/user.entity.js';
@@ -28,7 +27,6 @@ export class SignInService {
 
   /** Lets a signed-in person show once more who they are, before something that matters. */
   async stepUp(caller: Caller, password: string, factors: ShownFactors): Promise<void> {
-    assertOwnAccount(caller);
     const user = await this.passwords.userWith(caller.name, password, caller.origin);
     await this.sessions.renewed(caller, await this.secondFactor.methodsWith(user.id, factors));
   }

@@ -85,6 +85,7 @@ describe('openid-client as a client of ours', () => {
     expect(waiting.body).toMatchObject({ scopes: ['sign:read'] });
     expect((await service.call('POST', `${place}/approve`, { key: person.accessToken })).status).toBe(204);
     const tokens = await oidc.pollDeviceAuthorizationGrant(config, { ...device, interval: 0 });
+    expect(tokens.scope).toBe('sign:read');
     expect((await me(service, tokens.access_token)).body).toMatchObject({ name: person.email, scopes: ['sign:read'] });
     assertOAuthError(await poll(), 400, 'invalid_grant');
     const next = await oidc.refreshTokenGrant(config, tokens.refresh_token ?? '');

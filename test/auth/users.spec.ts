@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SmtpPeer } from '../fakes/smtp.js';
 import { accessToken } from '../support/access.js';
@@ -187,10 +188,21 @@ describe('administrators', () => {
     assertProblem(await patch(first, { roles: ['viewer'] }), noMore);
     assertProblem(await patch(first, { disabled: true }, apiKey), noMore);
     expect((await patch(second, { roles: ['admin'] })).status).toBe(200);
-    const answers = await Promise.all([
-      patch(first, { disabled: true }, apiKey),
-      patch(second, { disabled: true }, apiKey),
-    ]);
+    // Both calls are under way before either can change a row.
+    const keeper = new Client({ connectionString: stage.databaseUrl });
+    await keeper.connect();
+    await keeper.query('BEGIN');
+    await keeper.query(`SELECT id FROM user_account WHERE id = ANY($1) FOR UPDATE`, [[first, second]]);
+    const calls = Promise.all([first, second].map((id) => patch(id, { disabled: true }, apiKey)));
+    await until('both wait', 10, async () => {
+      const [row] = await stage.sql<{ n: number }>(
+        `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return row?.n === 2;
+    });
+    await keeper.query('COMMIT');
+    await keeper.end();
+    const answers = await calls;
     expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
     await stage.sql(`UPDATE user_account SET disabled = false, roles = '{admin}' WHERE id = $1`, [first]);
   });

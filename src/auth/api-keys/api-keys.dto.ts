@@ -39,7 +39,8 @@ export class CreateApiKeyBody {
   @IsDate()
   expiry: Date;
 
-  /** Addresses and blocks that the key may be used from; leave it out for anywhere. @example ["192.0.2.0/24"] */
+  /** Addresses and blocks that the key may be used from; leave it out for anywhere. */
+  @ApiProperty({ example: ['192.0.2.0/24'], required: false })
   @IsOptional()
   @ArrayMinSize(1)
   @ArrayMaxSize(32)
@@ -81,8 +82,9 @@ export class ApiKeyView {
   /** Address of the last caller. @example 192.0.2.17 */
   lastUsedFrom: string | null;
   /** Where it may be used from; null is anywhere. */
+  @ApiProperty({ type: [String], nullable: true, example: ['192.0.2.0/24'] })
   addresses: string[] | null;
-  /** The key that took over from this one. */
+  /** The key that took over from this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   replacedBy: string | null;
 
   static of(row: ApiKey): ApiKeyView {

@@ -2,9 +2,8 @@ import { Controller, Get, Header, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiExcludeEndpoint, ApiTags } from '@nestjs/swagger';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Public, SignedIn, TheCaller } from '../access.js';
+import { Public, Person, TheCaller } from '../access.js';
 import type { Caller } from '../caller.js';
-import { assertOwnAccount } from '../users/account.service.js';
 import { UserCodeParam, WaitingDeviceView } from './device-flow.dto.js';
 import { DeviceFlowService } from './device-flow.service.js';
 
@@ -19,13 +18,12 @@ export class DeviceFlowController {
 
   /** Shows which device waits with this code, and what it wants. */
   @Get('api/auth/device/:userCode')
-  @SignedIn()
+  @Person()
   @Header('cache-control', 'no-store')
   async getWaitingDevice(
     @TheCaller() caller: Caller,
     @Param() { userCode }: UserCodeParam,
   ): Promise<WaitingDeviceView> {
-    assertOwnAccount(caller);
     const { clientName: client, scopes, expiresAt } = await this.devices.find(caller, userCode);
     return { client, scopes, expiresAt };
   }
@@ -33,18 +31,16 @@ export class DeviceFlowController {
   /** Lets the device act for you. */
   @Post('api/auth/device/:userCode/approve')
   @HttpCode(204)
-  @SignedIn()
+  @Person()
   async approveDevice(@TheCaller() caller: Caller, @Param() { userCode }: UserCodeParam): Promise<void> {
-    assertOwnAccount(caller);
     await this.devices.decide(caller, userCode, 'APPROVED');
   }
 
   /** Sends the device away. */
   @Post('api/auth/device/:userCode/deny')
   @HttpCode(204)
-  @SignedIn()
+  @Person()
   async denyDevice(@TheCaller() caller: Caller, @Param() { userCode }: UserCodeParam): Promise<void> {
-    assertOwnAccount(caller);
     await this.devices.decide(caller, userCode, 'DENIED');
   }
 

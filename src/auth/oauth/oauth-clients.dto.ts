@@ -8,7 +8,7 @@ import type { OAuthClientOrder, OAuthClientType } from './oauth-clients.service.
 const TYPES = ['confidential', 'public'] as const;
 
 export class CreateOAuthClientBody {
-  /** @example deployment pipeline */
+  /** @example 'deployment pipeline' */
   @IsString()
   @Length(1, 100)
   name: string;
@@ -33,8 +33,9 @@ export class CreateOAuthClientBody {
 }
 
 export class OAuthClientView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   client_id: string;
-  /** @example deployment pipeline */
+  /** @example 'deployment pipeline' */
   name: string;
   @ApiProperty({ enum: SCOPE_NAMES, isArray: true })
   permissions: Scope[];
@@ -50,7 +51,7 @@ export class OAuthClientView {
 }
 
 export class NewOAuthClientView extends OAuthClientView {
-  /** Shown this once; store it now. Absent for public clients. */
+  /** Shown this once; store it now. Absent for public clients. @example sw_client_0a1b */
   client_secret?: string;
 
   static withSecret(row: OAuthClient, secret: string | undefined): NewOAuthClientView {
@@ -60,6 +61,7 @@ export class NewOAuthClientView extends OAuthClientView {
 
 export class OAuthClientPage {
   items: OAuthClientView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(page: Page<OAuthClient>): OAuthClientPage {

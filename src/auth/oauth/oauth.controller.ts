@@ -17,6 +17,7 @@ import {
   DeviceRequest,
   IntrospectionView,
   OAuthErrorView,
+  OAuthMetadataView,
   TokenParameter,
   TokenRequest,
 } from './oauth.dto.js';
@@ -101,7 +102,7 @@ export class OAuthController {
   @Get('.well-known/oauth-authorization-server')
   @Public()
   @Header('cache-control', 'public, max-age=3600')
-  getOAuthMetadata(): Record<string, unknown> {
+  getOAuthMetadata(): OAuthMetadataView {
     const at = (path: string) => `${this.config.publicUrl}/oauth/${path}`;
     const secrets = ['client_secret_basic', 'client_secret_post'];
     return {
@@ -110,7 +111,7 @@ export class OAuthController {
       revocation_endpoint: at('revoke'),
       introspection_endpoint: at('introspect'),
       device_authorization_endpoint: at('device_authorization'),
-      grant_types_supported: GRANT_TYPES,
+      grant_types_supported: [...GRANT_TYPES],
       response_types_supported: [],
       scopes_supported: SCOPE_NAMES,
       token_endpoint_auth_methods_supported: [...secrets, 'none'],

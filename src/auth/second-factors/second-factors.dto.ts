@@ -1,3 +1,4 @@
+import { ApiProperty } from '@nestjs/swagger';
 import { IsString, Length, Matches } from 'class-validator';
 import type { SecondFactor } from './second-factor.entity.js';
 
@@ -9,14 +10,16 @@ export class BeginTotpBody {
 }
 
 export class ConfirmTotpBody {
-  /** Six digits of the app. @example 123456 */
+  /** Six digits of the app. */
+  @ApiProperty({ example: '123456' })
   @Matches(/^\d{6}$/)
   code: string;
 }
 
 export class NewTotpView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** Base32, for typing. Shown this once. */
+  /** Base32, for typing. Shown this once. @example JBSWY3DPEHPK3PXP */
   secret: string;
   /** For a QR code. @example otpauth://totp/Sealwright:ada%40example.com?secret=… */
   uri: string;
@@ -24,10 +27,12 @@ export class NewTotpView {
 
 export class RecoveryCodesView {
   /** Each is good once. Shown this once; keep them apart from the app. Empty when you have codes already. */
+  @ApiProperty({ example: ['7YKQ-2MDA-X0CE-91RT'] })
   recoveryCodes: string[];
 }
 
 export class SecondFactorView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example phone */
   name: string;

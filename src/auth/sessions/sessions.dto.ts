@@ -1,6 +1,7 @@
 import type { Session, SignInWay } from './session.entity.js';
 
 export class SessionView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** How it began. @example password */
   way: SignInWay;
@@ -15,6 +16,7 @@ export class SessionView {
   /** What the client said it is. @example Mozilla/5.0 */
   agent: string;
   lastUsedAt: Date | null;
+  /** @example 192.0.2.17 */
   lastUsedFrom: string | null;
 
   static of(session: Session, current?: string): SessionView {

@@ -43,7 +43,7 @@ export class ClaimRuleBody {
 }
 
 class IdentityProviderBody {
-  /** What stands on the button. @example Sign in with Example */
+  /** What stands on the button. @example 'Sign in with Example' */
   @IsString()
   @Length(1, 60)
   label: string;
@@ -78,13 +78,13 @@ export class OidcProviderBody extends IdentityProviderBody {
   @Length(1, 200)
   clientId: string;
 
-  /** Write-only; leave it out to keep the one there is. */
+  /** Write-only; leave it out to keep the one there is. @example 5e7a0c */
   @IsOptional()
   @IsString()
   @Length(1, 500)
   clientSecret?: string;
 
-  /** @example ["openid", "profile", "email"] */
+  @ApiProperty({ example: ['openid', 'profile', 'email'], required: false })
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(20)
@@ -115,6 +115,7 @@ export class SamlProviderBody extends IdentityProviderBody {
   entryPoint: string;
 
   /** PEM certificates that sign its assertions; several while it changes its key. */
+  @ApiProperty({ example: ['-----BEGIN CERTIFICATE-----\nMIIC…\n-----END CERTIFICATE-----'] })
   @IsArray()
   @ArrayMinSize(1)
   @ArrayMaxSize(5)
@@ -140,13 +141,18 @@ export class IdentityProviderView {
   name: string;
   @ApiProperty({ enum: ['oidc', 'saml'] })
   kind: IdentityProviderKind;
+  /** @example 'Sign in with Example' */
   label: string;
   enabled: boolean;
   /** Without secrets. */
-  @ApiProperty({ type: 'object', additionalProperties: true })
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    example: { issuer: 'https://login.example.com', clientId: 'sealwright', scopes: ['openid'] },
+  })
   settings: OidcSettings | SamlSettings;
   rules: ClaimRuleBody[];
-  @ApiProperty({ enum: ROLE_NAMES, isArray: true, nullable: true })
+  @ApiProperty({ enum: ROLE_NAMES, isArray: true, nullable: true, example: ['viewer'] })
   defaultRoles: RoleName[] | null;
 
   static of({ name, kind, label, enabled, settings, rules, defaultRoles }: IdentityProvider): IdentityProviderView {

@@ -1,5 +1,5 @@
 import { Body, Controller, Get, Header, HttpCode, Post, Query, Req, Res } from '@nestjs/common';
-import { ApiBody, ApiConsumes, ApiResponse, ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiConsumes, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../platform/http/origin.js';
 import { RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
@@ -77,7 +77,13 @@ export class SsoController {
   @Public()
   @TakesRaw(LONGEST, [FORM])
   @ApiConsumes('application/x-www-form-urlencoded')
-  @ApiBody({ schema: { type: 'object', properties: { SAMLResponse: { type: 'string' } }, required: ['SAMLResponse'] } })
+  @ApiBody({
+    schema: {
+      type: 'object',
+      properties: { SAMLResponse: { type: 'string', example: 'PHNhbWxwOlJlc3BvbnNl' } },
+      required: ['SAMLResponse'],
+    },
+  })
   @ApiResponse({ status: 303 })
   async samlCallback(
     @Req() request: FastifyRequest,
@@ -93,6 +99,9 @@ export class SsoController {
   @Get('saml/metadata')
   @Public()
   @Header('content-type', 'application/samlmetadata+xml')
+  @ApiOkResponse({
+    content: { 'application/samlmetadata+xml': { schema: { type: 'string', example: '<EntityDescriptor/>' } } },
+  })
   getSamlMetadata(@Query() { provider }: SamlMetadataQuery): Promise<string> {
     return this.saml.metadata(provider);
   }

@@ -23,7 +23,7 @@ export class SamlMetadataQuery {
 }
 
 export class TicketBody {
-  /** What came back behind #ticket= */
+  /** What came back behind #ticket= @example sw_session_0a1b */
   @IsString()
   @Length(1, 200)
   ticket: string;
@@ -34,9 +34,9 @@ export class SsoChoiceView {
   name: string;
   @ApiProperty({ enum: ['oidc', 'saml'] })
   kind: 'oidc' | 'saml';
-  /** What stands on the button. */
+  /** What stands on the button. @example 'Sign in with Example' */
   label: string;
-  /** Where the button leads. */
+  /** Where the button leads. @example /api/auth/oidc/login?provider=example */
   login: string;
 }
 

@@ -1,6 +1,5 @@
 import { Injectable } from '@nestjs/common';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/http/problem.js';
 import type { Caller } from '../caller.js';
 import { Throttle } from '../throttle/throttle.js';
 import { PasswordChanges } from './password-changes.js';
@@ -20,7 +19,6 @@ export class AccountService {
 
   /** Sets another password. Whoever else was signed in as this person is out. */
   async changePassword(caller: Caller, current: string, next: string): Promise<void> {
-    assertOwnAccount(caller);
     const user = await this.check.userWith(caller.name, current, caller.origin);
     await this.changes.set(caller, user, next, { kept: caller.session?.id });
   }
@@ -38,10 +36,4 @@ export class AccountService {
     const by = { kind: 'user', id: user.id, name: user.email, origin } as const;
     await this.changes.set(by, user, password, { first: (tx) => this.resets.use(tx, token, user.id) });
   }
-}
-
-/** Only people who signed in at the service itself: an API key or a client's token cannot take an account over. */
-export function assertOwnAccount(caller: Caller): void {
-  if (caller.kind === 'user' && caller.session?.clientId === null) return;
-  throw new Problem('forbidden', 'auth.person-needed', 'This is for people who signed in themselves.');
 }

@@ -40,6 +40,7 @@ export class InviteBody {
 }
 
 export class UserView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example ada@example.com */
   email: string;
@@ -55,6 +56,7 @@ export class UserView {
 
 export class UserPage {
   items: UserView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(page: Page<User>): UserPage {
@@ -63,6 +65,7 @@ export class UserPage {
 }
 
 export class InvitationView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example ada@example.com */
   email: string;
@@ -79,7 +82,7 @@ export class InvitationView {
 }
 
 export class NewInvitationView extends InvitationView {
-  /** Was sent to the address; shown this once, for when no mail arrives. */
+  /** Was sent to the address; shown this once, for when no mail arrives. @example https://sign.example.com/account#invitation=sw_mail_0a1b */
   link: string;
 
   static withLink(row: Invitation, link: string): NewInvitationView {

@@ -44,6 +44,7 @@ function description() {
     .addTag('Inventory', 'Every cryptographic asset, where it is and what is to be done about it')
     .addTag('Audit', 'Who did what')
     .addTag('Authentication', 'Who is calling')
+    .addTag('Users', 'Who may sign in')
     .addTag('Settings', 'API keys and settings')
     .addTag('System', 'Health and metrics')
     .build();
