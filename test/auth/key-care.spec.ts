@@ -126,11 +126,13 @@ describe('the rate limit', () => {
     expect(first.headers.get('ratelimit-policy')).toBe('"default";q=20;w=60');
     expect(field(first.headers, 'ratelimit')?.slice(1, 4)).toEqual(['r', '19', 't']);
     await Promise.all(Array.from({ length: 14 }, () => me(one, key)));
-    await until(
-      'the other process knows',
-      5,
-      async () => Number(field((await me(two, key)).headers, 'ratelimit')?.[2]) < 6,
-    );
+    // A process asks for the counts of the others within a second of a call, so the third call here knows of all at the other one.
+    const left: (string | undefined)[] = [];
+    for (let i = 0; i < 3; i += 1) {
+      left.push(field((await me(two, key)).headers, 'ratelimit')?.[2]);
+      await new Promise((resolve) => setTimeout(resolve, 2200));
+    }
+    expect([left[0], left[2]]).toEqual(['19', '2']);
     const answers = await Promise.all(Array.from({ length: 10 }, () => me(two, key)));
     const refused = answers.find(({ status }) => status === 429);
     expect(refused?.body.code).toBe('rate-limit.exceeded');

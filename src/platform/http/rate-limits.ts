@@ -18,8 +18,8 @@ interface Count {
 }
 
 /**
- * A quota of calls per caller and minute, for all processes together. A call costs two look-ups in memory: the processes tell each
- * other through Redis once a second, so the quota can be overrun by what happens within that second. Without Redis each process
+ * A quota of calls per caller and minute, for all processes together. A call costs two look-ups in memory: a process tells the
+ * others through Redis within a second of a call and learns their counts then, so the quota can be overrun by what happens meanwhile. Without Redis each process
  * counts for itself, so callers stay limited.
  */
 @Injectable()
