@@ -85,7 +85,7 @@ const seconds = async (work: () => Promise<unknown>): Promise<number> => {
   await work();
   return (performance.now() - started) / 1000;
 };
-const p = (share: number, times: number[]) => times.sort((a, b) => a - b)[Math.ceil(times.length * share) - 1] ?? NaN;
+const p = (share: number, list: number[]) => list.sort((a, b) => a - b)[Math.ceil(list.length * share) - 1] ?? NaN;
 const say = (what: string, text: string) => console.log(`${what.padEnd(44)}${text}`);
 const verdict = (reached: number, wanted: number) =>
   `${reached.toFixed(2)} (wanted ${wanted}${reached < wanted ? ', MISSED' : ''})`;
