@@ -1,6 +1,6 @@
 import { AsnConvert } from '@peculiar/asn1-schema';
 import { type SignerInfo, SignedData } from '@peculiar/asn1-cms';
-import { TimeStampResp, TSTInfo } from '@peculiar/asn1-tsp';
+import { PKIStatus, TimeStampResp, TSTInfo } from '@peculiar/asn1-tsp';
 import { createHash, verify, X509Certificate } from 'node:crypto';
 import { factsOf } from '../certificates/certificate-facts.js';
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from '../formats/algorithm-identifiers.js';
@@ -10,6 +10,7 @@ const CONTENT_TYPE = '1.2.840.113549.1.9.3';
 const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';
 const TST_INFO = '1.2.840.113549.1.9.16.1.4';
 const RSA_PSS = '1.2.840.113549.1.1.10';
+const GRANTED = [PKIStatus.granted, PKIStatus.grantedWithMods];
 /** How far the clock of another authority may be from ours. */
 const MOST_APART_MS = 60_000;
 const MOST_CERTIFICATES = 8;
@@ -33,7 +34,7 @@ export class BadTimestamp extends Error {}
  */
 export function checkedToken(response: Buffer, expected: Expected): Buffer {
   const { status, timeStampToken } = parse(response, TimeStampResp, 'the answer is no TimeStampResp');
-  if (timeStampToken === undefined || status.status > 1)
+  if (timeStampToken === undefined || !GRANTED.includes(status.status))
     throw new BadTimestamp(`it was rejected with status ${status.status}`);
   const token = Buffer.from(AsnConvert.serialize(timeStampToken));
   const signed = parse(Buffer.from(timeStampToken.content), SignedData, 'the token is no SignedData');
