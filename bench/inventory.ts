@@ -120,9 +120,9 @@ async function copyLimits(): Promise<{ into: number; out: number }> {
 /** Milliseconds that a call to the liveness probe takes while the work is under way: what the event loop is held up. */
 async function ingest(body: string): Promise<{ time: number; probes: number[]; created: number }> {
   const probes: number[] = [];
-  let running = true;
+  const work = { over: false };
   const prober = (async () => {
-    while (running) {
+    while (!work.over) {
       probes.push((await seconds(() => service.call('GET', '/actuator/health/liveness'))) * 1000);
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
@@ -136,7 +136,7 @@ async function ingest(body: string): Promise<{ time: number; probes: number[]; c
     });
     return { time, probes, created };
   } finally {
-    running = false;
+    work.over = true;
     await prober;
   }
 }
