@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
+import { MailModule } from './platform/mail/mail.module.js';
 import { InventoryModule } from './inventory/inventory.module.js';
 import { PlatformModule } from './platform/platform.module.js';
 import { SigningModule, SigningWorkerModule } from './signing/signing.module.js';
@@ -18,7 +19,7 @@ const ANSWERING = [
   SystemModule,
 ];
 /** What works in the background. */
-const WORKING = [SigningWorkerModule];
+const WORKING = [MailModule, SigningWorkerModule];
 
 /** SVC_ROLE=api */
 @Module({ imports: ANSWERING })
