@@ -32,9 +32,11 @@ import { SigningSchedule } from './requests/signing.schedule.js';
 import { SigningService } from './requests/signing.service.js';
 import { ClockGuard } from './timestamping/clock-guard.js';
 import { TimestampAuthority } from './timestamping/timestamp-authority.js';
+import { TimestampClient } from './timestamping/timestamp-client.js';
 import { TimestampDesk } from './timestamping/timestamp-desk.js';
 import { TimestampKeys } from './timestamping/timestamp-keys.js';
 import { TimestampLedger } from './timestamping/timestamp-ledger.js';
+import { TimestampSources } from './timestamping/timestamp-sources.js';
 import { Timestamp } from './timestamping/timestamp.entity.js';
 import { TimestampingController } from './timestamping/timestamping.controller.js';
 import { TimestampingHttp } from './timestamping/timestamping.http.js';
@@ -66,7 +68,9 @@ import { TimestampingHttp } from './timestamping/timestamping.http.js';
     SigningRequestsReader,
     SigningService,
     TimestampAuthority,
+    TimestampClient,
     TimestampDesk,
+    TimestampSources,
     TimestampKeys,
     TimestampLedger,
     TimestampingHttp,

@@ -8,7 +8,7 @@ import { openStage, type Stage } from '../support/stage.js';
 
 const OPERATIONS = operationsOf(shippedDocument());
 /** What everyone may call. A new one is put here on purpose or not at all. */
-const PUBLIC = ['login', 'getHealth', 'getReadiness', 'getLiveness'];
+const PUBLIC = ['login', 'getHealth', 'getReadiness', 'getLiveness', 'timestampChain'];
 /** Pages of the explorer and of development, which are not part of the API: each decides by itself whom it answers. */
 const PAGES = [
   'GET /',

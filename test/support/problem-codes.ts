@@ -13,6 +13,7 @@ export interface UsedCode {
 
 /** Codes that a call site takes from elsewhere: `file kind`. Whatever they pass on is found where it is made. */
 const PASSED_ON = [
+  'src/inventory/ingest/ingest-threads.ts kind', // what a thread refused
   'src/platform/http/problem.filter.ts malformed', // OF_HTTP
   'src/signing/requests/signing-order.ts malformed', // invalid()
   'src/signing/formats/format-writers.ts malformed', // invalid()
@@ -47,10 +48,36 @@ function ofProblem(node: ts.Node, file: string): UsedCode[] {
   const [kindNode, codeNode] = node.arguments ?? [];
   if (kindNode === undefined || codeNode === undefined) return [];
   const kind = ts.isStringLiteral(kindNode) ? kindNode.text : kindNode.getText();
-  const codes = literalsIn(codeNode);
+  const codes = codesOf(codeNode);
   if (codes.length === 0 && !PASSED_ON.includes(`${file} ${kind}`))
     throw new Error(`${file}: the code ${codeNode.getText()} cannot be read from the source`);
   return codes.map((code) => ({ code, kind, file }));
+}
+
+/** A literal, a choice between literals, a parameter of a helper, or a template around one. */
+function codesOf(node: ts.Node): string[] {
+  if (ts.isIdentifier(node)) return passedFor(node);
+  if (!ts.isTemplateExpression(node)) return literalsIn(node);
+  const [span] = node.templateSpans;
+  return span === undefined
+    ? []
+    : passedFor(span.expression).map((part) => `${node.head.text}${part}${span.literal.text}`);
+}
+
+/** What the callers in this file pass to the function around `parameter` for it. */
+function passedFor(parameter: ts.Node): string[] {
+  const helper = ts.findAncestor(parameter, ts.isFunctionDeclaration);
+  const index = helper?.parameters.findIndex((one) => one.name.getText() === parameter.getText()) ?? -1;
+  const name = helper?.name?.text;
+  if (name === undefined || index < 0) return [];
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) && node.expression.getText() === name && node.arguments[index] !== undefined)
+      found.push(...literalsIn(node.arguments[index]));
+    ts.forEachChild(node, visit);
+  };
+  visit(parameter.getSourceFile());
+  return found.filter((text) => text !== '');
 }
 
 /** Functions that make a Problem of one kind: where in their arguments the code stands. */

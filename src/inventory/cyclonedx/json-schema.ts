@@ -139,14 +139,30 @@ function everyItem(list: unknown[], checkAt: (index: number) => Check, found: Sc
 
 function noneTwice(list: unknown[], found: SchemaFaults): boolean {
   if (list.length < 2) return true;
-  const seen = new Set<string>();
-  let good = true;
+  // Items of different names differ; only those that share one are compared as a whole.
+  const named = new Map<string, number[]>();
   for (let index = 0; index < list.length; index += 1) {
-    const text = canonicalJson(list[index]);
-    if (seen.has(text)) good = found.addDuplicate(list, index);
-    seen.add(text);
+    const name = nameOf(list[index]);
+    const others = named.get(name);
+    if (others === undefined) named.set(name, [index]);
+    else others.push(index);
+  }
+  let good = true;
+  for (const indexes of named.values()) {
+    const seen = new Set<string>();
+    for (const index of indexes.length > 1 ? indexes : []) {
+      const text = canonicalJson(list[index]);
+      if (seen.has(text)) good = found.addDuplicate(list, index);
+      seen.add(text);
+    }
   }
   return good;
+}
+
+function nameOf(item: unknown): string {
+  if (!isMembers(item)) return typeof item === 'string' ? item : '';
+  const name = item['bom-ref'] ?? item['ref'] ?? item['name'];
+  return typeof name === 'string' ? name : '';
 }
 
 function allThere(value: Members, required: readonly string[], found: SchemaFaults): boolean {

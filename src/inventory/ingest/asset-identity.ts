@@ -14,7 +14,11 @@ const TELLING_ID = /^.{16,}$/;
 
 /** UUIDv8 (RFC 9562 section 5.8) of the SHA-256 of these facts. */
 export function hashId(...facts: unknown[]): string {
-  const hash = createHash('sha256').update(canonicalJson(facts)).digest();
+  return hashIdOfText(canonicalJson(facts));
+}
+
+export function hashIdOfText(text: string): string {
+  const hash = createHash('sha256').update(text).digest();
   hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x80;
   hash[8] = ((hash[8] ?? 0) & 0x3f) | 0x80;
   const hex = hash.toString('hex', 0, 16);

@@ -9,6 +9,7 @@ import { SubjectReader } from '../risk/subject-reader.js';
 import {
   anonymousIdentity,
   hashId,
+  hashIdOfText,
   ORDINAL_PROPERTY,
   ownIdentity,
   propertyOf,
@@ -72,9 +73,9 @@ export function rowsOf(draft: Draft, scope: string, engine: RiskEngine): Invento
     const { subject, resolvedBy } = reader.read({ id, kind: asset.kind, component });
     const plain = asset.kind === 'component' && subject.notApplicable === true;
     if (plain) return assetRow(id, asset, component, { verdict: null, resolvedBy: null });
-    const verdictId = hashId('verdict', subject);
-    const known = verdicts.get(verdictId) ?? { id: verdictId, subject, verdict: engine.judge(subject) };
-    verdicts.set(verdictId, known);
+    const key = JSON.stringify(subject);
+    const known = verdicts.get(key) ?? { id: hashId('verdict', subject), subject, verdict: engine.judge(subject) };
+    verdicts.set(key, known);
     return assetRow(id, asset, component, { verdict: known, resolvedBy });
   });
   const byId = (a: { id: string }, b: { id: string }) => (a.id < b.id ? -1 : 1);
@@ -170,7 +171,7 @@ function occurrenceRows(assetId: string, occurrences: readonly DraftOccurrence[]
   const places = occurrences.length > 0 ? occurrences : [NOWHERE];
   return places.map(({ location, line, position, symbol, context }) => ({
     assetId,
-    id: hashId('place', location, line, position, symbol, context),
+    id: hashIdOfText(JSON.stringify([location, line, position, symbol, context])),
     location,
     line,
     position,
@@ -202,7 +203,7 @@ function assetRow(
     resolvedBy,
     ...validityOf(component),
     component,
-    content: hashId('content', canonicalJson(said), verdictId ?? '', resolvedBy),
+    content: hashIdOfText(`${canonicalJson(said)} ${verdictId} ${JSON.stringify(resolvedBy)}`),
   };
 }
 

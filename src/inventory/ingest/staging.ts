@@ -7,19 +7,19 @@ import type { InventoryRows } from './asset-rows.js';
 import { copyLine } from './copy-text.js';
 
 const CHUNK = 256 * 1024;
-const MANY = 2000;
+const MANY = 200;
 
-/** Temporary tables of the connection that takes documents in; emptied by every commit. */
+/** Temporary tables of the connection that takes documents in; emptied by every commit. Their rows are joined as sets: no indexes. */
 export const STAGING = `
   CREATE TEMP TABLE IF NOT EXISTS stage_asset (
-    id uuid PRIMARY KEY, kind text, name text, family text, bits int, level smallint, quantum text, classical text, rule text,
+    id uuid, kind text, name text, family text, bits int, level smallint, quantum text, classical text, rule text,
     deadline date, verdict_id uuid, resolved_by jsonb, not_before timestamptz, not_after timestamptz, component jsonb, content uuid
   ) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_occurrence (
-    asset_id uuid, id uuid, location text, line int, position int, symbol text, context text, PRIMARY KEY (asset_id, id)
+    asset_id uuid, id uuid, location text, line int, position int, symbol text, context text
   ) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_relationship (
-    from_id uuid, kind text, to_id uuid, PRIMARY KEY (from_id, kind, to_id)
+    from_id uuid, kind text, to_id uuid
   ) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_verdict (id uuid, subject jsonb, verdict jsonb) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_created (id uuid PRIMARY KEY) ON COMMIT DELETE ROWS;

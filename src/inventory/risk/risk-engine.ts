@@ -54,7 +54,7 @@ export class RiskEngine {
     const classical = axisVerdict(findings, 'classical', subject) ?? otherwise;
     const material = axisVerdict(findings, 'material', subject) ?? null;
     const decisive = known
-      ? highest([quantum, classical, material])
+      ? highest([classical, quantum, material])
       : (axisVerdict(findings, 'quality', subject) ?? NOTHING);
     const main = mainIngredient(subject, findings, decisive.rule);
     const dates = findings.flatMap(({ deadlines }) => deadlines.map(({ date }) => date)).sort();
@@ -85,6 +85,7 @@ function numeric(param: string | null | undefined): number | null {
   return param !== null && param !== undefined && /^\d{1,5}$/.test(param) ? Number(param) : null;
 }
 
+/** Of equals the first: what is wrong today comes before what will be. */
 function highest(verdicts: (AxisVerdict | null)[]): AxisVerdict {
   return verdicts.reduce<AxisVerdict>(
     (top, verdict) => (verdict !== null && levelNumber(verdict.level) > levelNumber(top.level) ? verdict : top),

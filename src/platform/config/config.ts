@@ -56,6 +56,10 @@ export class Config {
   readonly tsaKey: string;
   /** Dotted object identifier. */
   readonly tsaPolicy: string;
+  /** `own`, or an address. */
+  readonly tsaAuthorities: string[];
+  readonly tsaTrustFile: string;
+  readonly tsaTimeoutMs: number;
   readonly tsaAccuracySeconds: number;
   readonly tsaNtpServers: string[];
 
@@ -94,6 +98,9 @@ export class Config {
     this.signingMaxAgeHours = this.whole('SVC_SIGNING_MAX_AGE_HOURS', 1, 24 * 90);
     this.tsaKey = this.text('SVC_TSA_KEY');
     this.tsaPolicy = this.objectIdentifier('SVC_TSA_POLICY');
+    this.tsaAuthorities = this.authorities('SVC_TSA_AUTHORITIES');
+    this.tsaTrustFile = this.text('SVC_TSA_TRUST_FILE');
+    this.tsaTimeoutMs = this.whole('SVC_TSA_TIMEOUT_MS', 100, 60_000);
     this.tsaAccuracySeconds = this.whole('SVC_TSA_ACCURACY_SECONDS', 2, 60);
     this.tsaNtpServers = this.list('SVC_TSA_NTP_SERVERS');
     this.refuseWeakSecrets();
@@ -157,6 +164,15 @@ export class Config {
       this.faults.push(`${name} must be a URL that starts with ${protocols.map((p) => `${p}//`).join(' or ')}`);
     }
     return value;
+  }
+
+  private authorities(name: SettingName): string[] {
+    const values = this.list(name);
+    const known = (value: string) =>
+      value === 'own' || (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol));
+    // An address may hold a password, so none is quoted.
+    if (values.length === 0 || !values.every(known)) this.faults.push(`${name} must be own, or http(s) addresses`);
+    return values;
   }
 
   private objectIdentifier(name: SettingName): string {

@@ -57,6 +57,12 @@ export const SETTINGS = {
     '2.25.147707749704932427504177978547516550719',
     'Object identifier of the policy that timestamps are issued under; take one of your own',
   ),
+  SVC_TSA_AUTHORITIES: setting(
+    'own',
+    'Timestamp authorities for signatures, in the order in which they are asked, comma-separated: own, or an http(s) address',
+  ),
+  SVC_TSA_TRUST_FILE: setting('', 'PEM file with the root certificates of the authorities that are not our own'),
+  SVC_TSA_TIMEOUT_MS: setting('5000', 'How long another authority may take'),
   SVC_TSA_ACCURACY_SECONDS: setting('2', 'Accuracy that timestamps claim; the clock may be off by one second less'),
   SVC_TSA_NTP_SERVERS: setting(
     '',

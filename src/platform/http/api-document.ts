@@ -41,6 +41,7 @@ function description() {
     .addTag('Signing', 'Digests in, signatures out')
     .addTag('Signing keys', 'Key pairs in the HSM')
     .addTag('Certificates', 'Certificate chains of keys, ours and others')
+    .addTag('Timestamps', 'RFC 3161')
     .addTag('Inventory', 'Every cryptographic asset, where it is and what is to be done about it')
     .addTag('Audit', 'Who did what')
     .addTag('Authentication', 'Who is calling')

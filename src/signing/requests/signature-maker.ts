@@ -2,13 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { KeyVault, type VaultKey } from '../../hsm/key-vault.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
-import { Problem } from '../../platform/http/problem.js';
 import { isFormatDigest } from '../formats/algorithm-identifiers.js';
 import { FORMAT_WRITERS, type WrappedFormat } from '../formats/format-writers.js';
 import { keyNameOf, type MadeSignature } from '../formats/signature-format.js';
-import { TimestampAuthority } from '../timestamping/timestamp-authority.js';
-import { TimestampRefusal } from '../timestamping/timestamp-refusal.js';
-import { messageImprint } from '../timestamping/timestamp-writer.js';
+import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import type { Claimed } from './signing-claims.js';
 import { BACKGROUND } from './signing-outcome.js';
 
@@ -18,7 +15,7 @@ export class SignatureMaker {
   constructor(
     private readonly vault: KeyVault,
     private readonly certificates: CertificatesReader,
-    private readonly authority: TimestampAuthority,
+    private readonly timestamps: TimestampSources,
   ) {}
 
   /** The signature as the caller gets it. The HSM is given the digest that the request's row, or its envelope, names. */
@@ -32,17 +29,11 @@ export class SignatureMaker {
   }
 
   /** A timestamp over the signature value, as CAdES-T, Authenticode and Sigstore bundles all want it. */
-  private async stamp({ id, algorithm: asked }: Claimed, signature: Buffer): Promise<Buffer> {
+  private stamp({ id, algorithm: asked }: Claimed, signature: Buffer): Promise<Buffer> {
     const algorithm = isFormatDigest(asked) ? asked : 'sha256';
     const digest = createHash(algorithm).update(signature).digest();
-    const query = { algorithm, digest, imprint: messageImprint(algorithm, digest), certificates: true };
     const asker = { actor: BACKGROUND, ownerId: BACKGROUND.id, correlation: id };
-    try {
-      return await this.authority.stamp(query, asker, id);
-    } catch (error) {
-      if (!(error instanceof TimestampRefusal)) throw error;
-      throw new Problem('unavailable', 'timestamp.time-not-available', error.message, { cause: error });
-    }
+    return this.timestamps.stamp(digest, algorithm, asker, id);
   }
 
   private async wrap(format: WrappedFormat, request: Claimed, key: VaultKey, made: MadeSignature): Promise<Buffer> {

@@ -12,7 +12,7 @@ import { readExtractedData } from '../formats/authenticode.format.js';
 import { digestOfFormat, FORMAT_WRITERS, schemeOfFormat, type WrappedFormat } from '../formats/format-writers.js';
 import { keyNameOf } from '../formats/signature-format.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
-import { TimestampKeys } from '../timestamping/timestamp-keys.js';
+import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import type { Acceptance } from './signing-outcome.js';
 import { digestAlgorithm, digestBytes, schemeFor, type SigningOrder } from './signing-order.js';
 
@@ -32,14 +32,14 @@ export class SigningIntake {
     private readonly certificates: CertificatesReader,
     private readonly idempotency: IdempotencyKeys,
     private readonly clock: Clock,
-    private readonly timestamps: TimestampKeys,
+    private readonly timestamps: TimestampSources,
   ) {}
 
   async acceptanceOf(caller: Caller, order: SigningOrder): Promise<Acceptance> {
     const read = digestOf(order);
     const key = await this.keys.active(order.key);
     // Without an authority the request could never end well, so it is not accepted.
-    if (order.timestamp) await this.timestamps.current();
+    if (order.timestamp) await this.timestamps.assertAny();
     const id = newId();
     const { idempotencyKey, background, ...body } = order;
     const wrapping = order.format === 'raw' ? undefined : await this.wrap(order.format, order, read, key);

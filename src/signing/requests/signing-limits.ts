@@ -1,12 +1,14 @@
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../../platform/config/config.js';
+import { timestampingMs } from '../timestamping/timestamping-time.js';
 
 /** This process, in every row that it works on. A restarted process is another one. */
 export const WORKER_ID = randomUUID();
 
-/** How long an attempt may take before the request is given to somebody else: what the HSM may take, and the way there and back. */
+/** How long an attempt may take before the request is given to somebody else: what the HSM and the timestamp may take, and the way there and back. */
 export function leaseMs(config: Config): number {
-  return config.pkcs11DeadlineMs + 3000;
+  const others = config.tsaAuthorities.some((name) => name !== 'own') ? timestampingMs(config) : 0;
+  return config.pkcs11DeadlineMs + others + 3000;
 }
 
 /** A request whose doorbell has not been answered for so long is taken by the sweep. */

@@ -1,0 +1,142 @@
+import { describe, expect, it } from 'vitest';
+import type { CdxComponent } from '../ingest/draft.js';
+import { AssetGraph } from './asset-graph.js';
+import { DEFAULT_RULES } from './default-rules.js';
+import { lifecycleAt } from './lifecycle.js';
+import { RiskEngine } from './risk-engine.js';
+import { SubjectReader } from './subject-reader.js';
+
+const engine = new RiskEngine(DEFAULT_RULES);
+
+function judge(kind: 'algorithm' | 'protocol' | 'certificate', cryptoProperties: object, name: string) {
+  const component = { type: 'cryptographic-asset', name, cryptoProperties } as CdxComponent;
+  const asset = { id: 'a', kind, component };
+  const graph = new AssetGraph();
+  graph.add(asset);
+  return engine.judge(new SubjectReader(graph).read(asset).subject);
+}
+
+const algorithm = (name: string, algorithmProperties: object = {}) =>
+  judge('algorithm', { assetType: 'algorithm', algorithmProperties }, name);
+const protocol = (type: string, version: string | undefined, suites: string[] = []) =>
+  judge(
+    'protocol',
+    { assetType: 'protocol', protocolProperties: { type, version, cipherSuites: suites.map((name) => ({ name })) } },
+    type,
+  );
+
+describe('algorithms are judged by what their names and facts say', () => {
+  it.each([
+    ['RSA-1024', {}, 'CRITICAL', 'Q-RSA-ANY-LT2048'],
+    ['RSA-2048', {}, 'HIGH', 'Q-RSA-ANY-112'],
+    ['RSA-3072', {}, 'HIGH', 'Q-RSA-ANY-128'],
+    ['SHA256withRSA', {}, 'MEDIUM', 'Q-RSA-SIG-NOSIZE'],
+    ['SHA512withRSA', { parameterSetIdentifier: '512' }, 'MEDIUM', 'Q-RSA-SIG-NOSIZE'],
+    ['SHA1withRSA', { parameterSetIdentifier: '2048' }, 'HIGH', 'D-SHA1-SIG'],
+    [
+      'RSA/ECB/OAEPWithSHA-256AndMGF1Padding',
+      { primitive: 'pke', parameterSetIdentifier: '2048' },
+      'HIGH',
+      'Q-RSA-KE-112',
+    ],
+    ['EC-secp256r1', { primitive: 'pke' }, 'HIGH', 'Q-EC-KE-128'],
+    ['EC-secp192r1', {}, 'CRITICAL', 'C-EC-LT224'],
+    ['ECDSA', { curve: 'secp224r1' }, 'MEDIUM', 'Q-ECDSA-112'],
+    ['Ed25519', {}, 'MEDIUM', 'Q-ECDSA-128'],
+    ['X25519', {}, 'HIGH', 'Q-ECDH-128'],
+    ['X25519MLKEM768', {}, 'NONE', 'H-HYBRID-STD'],
+    ['DH', { parameterSetIdentifier: '4096' }, 'HIGH', 'Q-FFDH-128'],
+    ['DSA', { parameterSetIdentifier: '1024' }, 'CRITICAL', 'C-DSA-LT2048'],
+    ['ML-DSA-65', {}, 'NONE', 'P-MLDSA-65'],
+    ['SLH-DSA-SHA2-128s', {}, 'NONE', 'P-SLHDSA'],
+    ['id-MLDSA65-ECDSA-P256-SHA512', {}, 'LOW', 'H-HYBRID-SIG'],
+    ['AES/CBC/PKCS5Padding', { parameterSetIdentifier: '256' }, 'LOW', 'S-CBC'],
+    ['AES-128-ECB', {}, 'HIGH', 'S-ECB'],
+    ['DESede', {}, 'HIGH', 'S-3DES'],
+    ['DES56-CBC-PKCS5', {}, 'CRITICAL', 'S-DES'],
+    ['PBEWithMD5AndDES', {}, 'CRITICAL', 'S-DES'],
+    ['SHA384', { primitive: 'hash' }, 'NONE', 'D-384'],
+    ['SHA3-256', { primitive: 'hash' }, 'NONE', 'D-256'],
+    ['SHAKE128', { primitive: 'xof' }, 'NONE', 'D-SHAKE128'],
+    ['HmacSHA1', { primitive: 'mac' }, 'LOW', 'D-HMAC-SHA1'],
+    ['BLAKE2b-160', { primitive: 'hash' }, 'MEDIUM', 'D-SHORT-BLAKE'],
+    ['SHA1PRNG', { primitive: 'drbg' }, 'MEDIUM', 'D-SHA1PRNG'],
+    ['JKS', {}, 'MEDIUM', 'K-KEYSTORE-LEGACY'],
+    ['RAW', { primitive: 'other' }, 'LOW', 'Z-UNKNOWN-ALG'],
+  ])('%s %o is %s by %s', (name, properties, level, rule) => {
+    expect(algorithm(name, properties)).toMatchObject({ level, rule });
+  });
+
+  it('says on both axes what a short curve is', () => {
+    expect(algorithm('ECDSA', { curve: 'secp192r1' })).toMatchObject({
+      quantum: { status: 'quantum-vulnerable' },
+      classical: { status: 'disallowed' },
+    });
+  });
+
+  it.each([
+    ['RSA-2048', 3],
+    ['AES-256', 1],
+    ['ML-KEM-768', 0],
+  ])('does not believe that %s has level %i', (name, nistQuantumSecurityLevel) => {
+    const rules = algorithm(name, { nistQuantumSecurityLevel }).findings.map(({ rule }) => rule);
+    expect(rules).toContain('Z-LEVEL-CONFLICT');
+  });
+
+  it('gives the deprecation of 2030 to the 112-bit class only', () => {
+    const deprecated = (name: string) =>
+      algorithm(name).findings.some(({ deadlines }) => deadlines.some(({ state }) => state === 'deprecated'));
+    expect(['RSA-2048', 'RSA-3072', 'RSA-4096'].map(deprecated)).toEqual([true, false, false]);
+  });
+});
+
+describe('protocols', () => {
+  it.each([
+    ['tls', 'SSLv3', [], 'CRITICAL', 'T-SSL'],
+    ['tls', '1.0', [], 'HIGH', 'T-TLS-1.0-1.1'],
+    ['dtls', '1.0', [], 'HIGH', 'T-TLS-1.0-1.1'],
+    ['tls', '1.2', [], 'HIGH', 'T-TLS-KEX-CLASSICAL'],
+    ['tls', '1.3', ['TLS_AES_256_GCM_SHA384'], 'NONE', 'T-TLS-1.3'],
+    ['tls', '1.2', ['TLS_RSA_WITH_3DES_EDE_CBC_SHA'], 'HIGH', 'T-SUITE-3DES'],
+    ['tls', '1.2', ['NULL-SHA'], 'CRITICAL', 'T-SUITE-NULL-EXPORT'],
+    ['tls', '1.2', ['RC4-SHA'], 'CRITICAL', 'T-SUITE-RC4-DES'],
+    ['tls', undefined, [], 'LOW', 'T-TLS-NOVERSION'],
+    ['ssh', '2', ['diffie-hellman-group15-sha512'], 'HIGH', 'T-SSH-KEX-CLASSICAL'],
+  ])('%s %s %o is %s by %s', (type, version, suites, level, rule) => {
+    expect(protocol(type, version, suites)).toMatchObject({ level, rule });
+  });
+
+  it.each(['DES-CBC3-SHA', 'TLS_RSA_WITH_3DES_EDE_CBC_SHA'])('%s is a 3DES suite', (suite) => {
+    expect(protocol('tls', '1.2', [suite]).findings.map(({ rule }) => rule)).toContain('T-SUITE-3DES');
+  });
+
+  it.each(['AES128-SHA', 'TLS_ECDH_RSA_WITH_AES_128_CBC_SHA'])('%s has a static key exchange', (suite) => {
+    expect(protocol('tls', '1.2', [suite]).findings.map(({ rule }) => rule)).toContain('T-SUITE-STATIC-RSA');
+  });
+});
+
+describe('lifecycle', () => {
+  const certificate = {
+    kind: 'certificate',
+    component: {},
+    notBefore: new Date('2026-01-01'),
+    notAfter: new Date('2026-06-01'),
+  } as const;
+  it.each([
+    ['2025-12-31', 'X-NOTYET'],
+    ['2026-02-01', null],
+    ['2026-05-10', 'X-EXPIRING-30'],
+    ['2026-05-28', 'X-EXPIRING-7'],
+    ['2026-06-02', 'X-EXPIRED'],
+  ])('as of %s: %s', (day, rule) => {
+    expect(lifecycleAt(certificate, new Date(day), DEFAULT_RULES).rule).toBe(rule);
+  });
+});
+
+describe('the rules', () => {
+  it('have each its own id, a source, and a level', () => {
+    const ids = DEFAULT_RULES.rules.map(({ id }) => id);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(DEFAULT_RULES.rules.filter(({ standards, reason }) => standards.length === 0 || reason === '')).toEqual([]);
+  });
+});

@@ -1,0 +1,121 @@
+import { AsnConvert } from '@peculiar/asn1-schema';
+import { type SignerInfo, SignedData } from '@peculiar/asn1-cms';
+import { PKIStatus, TimeStampResp, TSTInfo } from '@peculiar/asn1-tsp';
+import { createHash, verify, X509Certificate } from 'node:crypto';
+import { factsOf } from '../certificates/certificate-facts.js';
+import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from '../formats/algorithm-identifiers.js';
+import { oid, setOf } from '../formats/der.js';
+
+const CONTENT_TYPE = '1.2.840.113549.1.9.3';
+const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';
+const TST_INFO = '1.2.840.113549.1.9.16.1.4';
+const RSA_PSS = '1.2.840.113549.1.1.10';
+const GRANTED = [PKIStatus.granted, PKIStatus.grantedWithMods];
+/** How far the clock of another authority may be from ours. */
+const MOST_APART_MS = 60_000;
+const MOST_CERTIFICATES = 8;
+
+export interface Expected {
+  readonly digest: Buffer;
+  readonly algorithm: FormatDigest;
+  /** Unsigned big-endian. */
+  readonly nonce: Buffer;
+  /** Certificates that are trusted to name timestamp authorities. */
+  readonly roots: readonly X509Certificate[];
+  readonly now: Date;
+}
+
+/** What another authority answered is not the timestamp that was asked for. */
+export class BadTimestamp extends Error {}
+
+/**
+ * Takes the token out of a TimeStampResp and believes nothing of it: imprint, nonce, time, the signature over the signed attributes, the
+ * purpose of the certificate and its path to a trusted one (RFC 3161 section 2.4.2). Throws BadTimestamp with the reason.
+ */
+export function checkedToken(response: Buffer, expected: Expected): Buffer {
+  const { status, timeStampToken } = parse(response, TimeStampResp, 'the answer is no TimeStampResp');
+  if (timeStampToken === undefined || !GRANTED.includes(status.status))
+    throw new BadTimestamp(`it was rejected with status ${status.status}`);
+  const token = Buffer.from(AsnConvert.serialize(timeStampToken));
+  const signed = parse(Buffer.from(timeStampToken.content), SignedData, 'the token is no SignedData');
+  const content = signed.encapContentInfo.eContent?.single?.buffer;
+  if (signed.encapContentInfo.eContentType !== TST_INFO || content === undefined)
+    throw new BadTimestamp('the token holds no TSTInfo');
+  const info = Buffer.from(content);
+  assertAsked(parse(info, TSTInfo, 'the TSTInfo cannot be read'), expected);
+  const [signer, ...more] = [...signed.signerInfos];
+  if (signer === undefined || more.length > 0) throw new BadTimestamp('the token does not have one signer');
+  const certificates = certificatesOf(signed);
+  const own = certificates.find((certificate) => signs(certificate, signer, info));
+  if (own === undefined) throw new BadTimestamp('no certificate in the token verifies its signature');
+  assertPurpose(own);
+  assertTrusted(own, certificates, expected);
+  return token;
+}
+
+function assertAsked(info: TSTInfo, { digest, algorithm, nonce, now }: Expected): void {
+  const { hashAlgorithm, hashedMessage } = info.messageImprint;
+  if (hashAlgorithm.algorithm !== DIGEST_OID[algorithm] || !Buffer.from(hashedMessage.buffer).equals(digest))
+    throw new BadTimestamp('the imprint is not the one that was sent');
+  if (
+    info.nonce === undefined ||
+    BigInt(`0x${Buffer.from(info.nonce).toString('hex')}`) !== BigInt(`0x${nonce.toString('hex')}`)
+  )
+    throw new BadTimestamp('the nonce is not the one that was sent');
+  if (Math.abs(info.genTime.getTime() - now.getTime()) > MOST_APART_MS)
+    throw new BadTimestamp(`its time is ${info.genTime.toISOString()}`);
+}
+
+function certificatesOf({ certificates }: SignedData): X509Certificate[] {
+  return [...(certificates ?? [])].slice(0, MOST_CERTIFICATES).flatMap(({ certificate }) => {
+    if (certificate === undefined) return [];
+    return [new X509Certificate(Buffer.from(AsnConvert.serialize(certificate)))];
+  });
+}
+
+function signs(certificate: X509Certificate, signer: SignerInfo, info: Buffer): boolean {
+  const algorithm = FORMAT_DIGESTS.find((name) => DIGEST_OID[name] === signer.digestAlgorithm.algorithm);
+  const signed = signer.signedAttrs;
+  if (algorithm === undefined || signed === undefined || signer.signatureAlgorithm.algorithm === RSA_PSS) return false;
+  const value = (type: string) =>
+    Buffer.from(signed.find(({ attrType }) => attrType === type)?.attrValues[0] ?? new ArrayBuffer(0));
+  const digest = createHash(algorithm).update(info).digest();
+  if (!value(MESSAGE_DIGEST).subarray(2).equals(digest) || !value(CONTENT_TYPE).equals(oid(TST_INFO))) return false;
+  // What is signed is their DER, whatever order they came in (RFC 5652 section 5.4).
+  const attributes = setOf(...signed.map((one) => Buffer.from(AsnConvert.serialize(one))));
+  return verify(algorithm, attributes, certificate.publicKey, Buffer.from(signer.signature.buffer));
+}
+
+function assertPurpose(certificate: X509Certificate): void {
+  const { purposes, purposesCritical } = factsOf(certificate);
+  if (purposes.length !== 1 || purposes[0] !== 'time-stamping' || !purposesCritical)
+    throw new BadTimestamp('its certificate is not for timestamps alone');
+}
+
+/** A path of certificates in their dates, from the authority's to one that is trusted. */
+function assertTrusted(own: X509Certificate, others: readonly X509Certificate[], { roots, now }: Expected): void {
+  let last = own;
+  for (let length = 0; length < MOST_CERTIFICATES; length += 1) {
+    assertInDate(last, now);
+    const issued = (issuer: X509Certificate) => last.checkIssued(issuer) && last.verify(issuer.publicKey);
+    const root = roots.find((one) => one.raw.equals(last.raw) || issued(one));
+    if (root !== undefined) return assertInDate(root, now);
+    const issuer = others.find((one) => !one.raw.equals(last.raw) && one.ca && issued(one));
+    if (issuer === undefined) break;
+    last = issuer;
+  }
+  throw new BadTimestamp('its certificate does not lead to a trusted one');
+}
+
+function assertInDate(certificate: X509Certificate, now: Date): void {
+  if (new Date(certificate.validTo) <= now || new Date(certificate.validFrom) > now)
+    throw new BadTimestamp(`a certificate is valid from ${certificate.validFrom} to ${certificate.validTo} alone`);
+}
+
+function parse<T>(bytes: Buffer, syntax: new () => T, otherwise: string): T {
+  try {
+    return AsnConvert.parse(bytes, syntax);
+  } catch {
+    throw new BadTimestamp(otherwise);
+  }
+}

@@ -1,0 +1,85 @@
+import { Injectable } from '@nestjs/common';
+import { randomBytes, X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Config, ConfigError } from '../../platform/config/config.js';
+import { Clock } from '../../platform/time/clock.js';
+import { readCertificates } from '../certificates/certificate-chain.js';
+import type { FormatDigest } from '../formats/algorithm-identifiers.js';
+import { element, integer, sequence } from '../formats/der.js';
+import { BadTimestamp, checkedToken } from './timestamp-check.js';
+import { messageImprint } from './timestamp-writer.js';
+
+const CERT_REQ = element(0x01, Buffer.from([0xff]));
+const MOST_ANSWER_BYTES = 64 * 1024;
+
+/** Asks other timestamp authorities (RFC 3161 section 3.4), and believes nothing that they answer before it was checked. */
+@Injectable()
+export class TimestampClient {
+  private readonly roots: readonly X509Certificate[];
+
+  constructor(
+    config: Config,
+    private readonly clock: Clock,
+  ) {
+    this.roots = rootsOf(config);
+  }
+
+  /** A TimeStampToken over the digest. Throws BadTimestamp, or what fetch throws. */
+  async ask(url: string, digest: Buffer, algorithm: FormatDigest, withinMs: number): Promise<Buffer> {
+    const nonce = Buffer.concat([Buffer.from([1]), randomBytes(15)]);
+    const query = sequence(integer(1), messageImprint(algorithm, digest), integer(nonce), CERT_REQ);
+    const response = await fetch(withoutCredentials(url), {
+      method: 'POST',
+      body: new Uint8Array(query),
+      headers: { 'content-type': 'application/timestamp-query', ...credentialsOf(url) },
+      redirect: 'error',
+      signal: AbortSignal.timeout(Math.ceil(withinMs)),
+    });
+    const answer = await bodyOf(response);
+    if (response.status !== 200) throw new BadTimestamp(`HTTP ${response.status}`);
+    return checkedToken(answer, { digest, algorithm, nonce, roots: this.roots, now: this.clock.now() });
+  }
+}
+
+/** What may be told of an address: no user, no password, no query. */
+export function publicName(url: string): string {
+  const { origin, pathname } = new URL(url);
+  return `${origin}${pathname}`;
+}
+
+/** Reads no more than an answer can have. */
+async function bodyOf(response: Response): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for await (const part of response.body ?? []) {
+    parts.push(part);
+    size += part.length;
+    if (size > MOST_ANSWER_BYTES) throw new BadTimestamp('the answer is too long');
+  }
+  return Buffer.concat(parts);
+}
+
+function withoutCredentials(url: string): URL {
+  const plain = new URL(url);
+  plain.username = '';
+  plain.password = '';
+  return plain;
+}
+
+function credentialsOf(url: string): Record<string, string> {
+  const { username, password } = new URL(url);
+  if (username === '' && password === '') return {};
+  const text = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return { authorization: `Basic ${Buffer.from(text).toString('base64')}` };
+}
+
+function rootsOf({ tsaAuthorities, tsaTrustFile }: Config): X509Certificate[] {
+  if (tsaAuthorities.every((one) => one === 'own')) return [];
+  try {
+    return readCertificates(readFileSync(tsaTrustFile, 'utf8'));
+  } catch {
+    throw new ConfigError([
+      'SVC_TSA_TRUST_FILE must name a PEM file with the roots of the authorities in SVC_TSA_AUTHORITIES',
+    ]);
+  }
+}
