@@ -13,8 +13,6 @@ const PEERS = {
   redis: 'everything that needs Redis',
   softhsm: 'everything that needs an HSM: generating keys, signing, verifying',
   openssl: 'that openssl verifies our signatures',
-  php: 'SAML sign-in with SimpleSAMLphp',
-  oathtool: 'that codes of an authenticator app (oathtool) let people in, and only once',
   osslsigncode: 'that osslsigncode attaches and verifies our Authenticode signatures',
   msi: 'that Authenticode works for .msi files',
   faketime: 'that a skewed clock gives no timestamps',

@@ -2,7 +2,6 @@ import { Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
 import { AuditModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
-import { MailModule } from './platform/mail/mail.module.js';
 import { InventoryModule } from './inventory/inventory.module.js';
 import { PlatformModule } from './platform/platform.module.js';
 import { SigningModule, SigningWorkerModule } from './signing/signing.module.js';
@@ -19,7 +18,7 @@ const ANSWERING = [
   SystemModule,
 ];
 /** What works in the background. */
-const WORKING = [MailModule, SigningWorkerModule];
+const WORKING = [SigningWorkerModule];
 
 /** SVC_ROLE=api */
 @Module({ imports: ANSWERING })

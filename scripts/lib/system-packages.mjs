@@ -15,8 +15,6 @@ export const NEEDS = {
   make: command('make'),
   cxx: command('g++', 'g++', 'gcc'),
   cc: command('gcc', 'gcc libc6-dev', 'gcc'),
-  php: { ...command('php', 'php-cli php-xml php-mbstring', 'php'), present: () => hasPhp() },
-  oathtool: command('oathtool', 'oathtool', 'oath-toolkit'),
   osslsigncode: command('osslsigncode'),
   msi: command('msibuild', 'msitools', 'msitools'),
   faketime: command('faketime', 'faketime', 'libfaketime'),
@@ -24,7 +22,6 @@ export const NEEDS = {
 };
 
 const hasRedis = () => commandPath('redis-server') !== undefined || commandPath('valkey-server') !== undefined;
-const hasPhp = () => /^dom$/m.test(spawnSync('php', ['-m'], { encoding: 'utf8' }).stdout ?? '');
 const hasSoftHsm = () => commandPath('softhsm2-util') !== undefined && softhsmLibrary() !== undefined;
 
 /** Those of the needs that are not met. */

@@ -7,7 +7,7 @@ import { AuditEntry, type AuditOutcome } from './audit-entry.entity.js';
 
 /** Who did it. */
 export interface Actor {
-  readonly kind: 'user' | 'api-key' | 'oauth-client' | 'system' | 'anonymous';
+  readonly kind: 'user' | 'api-key' | 'system' | 'anonymous';
   readonly id: string;
   readonly name: string;
 }

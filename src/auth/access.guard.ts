@@ -1,10 +1,8 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import type { FastifyReply } from 'fastify';
 import { originOf } from '../platform/http/origin.js';
 import { Problem } from '../platform/http/problem.js';
-import { RateLimits } from '../platform/http/rate-limits.js';
-import { ACCESS, type Access, type CalledRequest, FRESH } from './access.js';
+import { ACCESS, type Access, type CalledRequest } from './access.js';
 import type { Caller } from './caller.js';
 import { Credentials } from './credentials.js';
 import { mayDo } from './scopes.js';
@@ -15,7 +13,6 @@ export class AccessGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly credentials: Credentials,
-    private readonly rates: RateLimits,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -25,29 +22,9 @@ export class AccessGuard implements CanActivate {
     if (access.kind === 'public') return true;
     const request = context.switchToHttp().getRequest<CalledRequest>();
     request.caller = await this.credentials.callerOf(authorizationOf(request), originOf(request));
-    this.rates.take(request.caller.id, context.switchToHttp().getResponse<FastifyReply>());
     assertMay(request.caller, access);
-    if (this.reflector.get<boolean | undefined>(FRESH, context.getHandler()) === true) {
-      request.caller = await this.freshCaller(request, request.caller);
-    }
     return true;
   }
-
-  /** What this process remembers of the session may be a little older than the step-up: it is read again before a refusal. */
-  private async freshCaller(request: CalledRequest, caller: Caller): Promise<Caller> {
-    if (isFresh(caller)) return caller;
-    const again = await this.credentials.callerAgain(caller, authorizationOf(request));
-    if (isFresh(again)) return again;
-    const detail = 'Show once more who you are: POST /api/auth/step-up, then repeat this call within five minutes.';
-    throw new Problem('forbidden', 'auth.step-up', detail);
-  }
-}
-
-const FRESH_MS = 5 * 60_000;
-
-function isFresh({ kind, session }: Caller): boolean {
-  if (kind !== 'user') return true;
-  return session !== undefined && Date.now() - session.authenticatedAt.getTime() <= FRESH_MS;
 }
 
 function assertMay(caller: Caller, access: Access): void {

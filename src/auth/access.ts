@@ -5,7 +5,6 @@ import type { Caller } from './caller.js';
 import type { Scope } from './scopes.js';
 
 export const ACCESS = Symbol('access');
-export const FRESH = Symbol('fresh');
 
 /** What a handler declares. A handler that declares nothing is refused. */
 export type Access =
@@ -26,9 +25,6 @@ export const SignedIn = (): MethodDecorator =>
     ApiBearerAuth(),
     ApiExtension('x-required-scopes', []),
   );
-
-/** A person must have shown who they are within the last five minutes (`POST /api/auth/step-up`). Keys and clients are not asked. */
-export const Fresh = (): MethodDecorator => applyDecorators(SetMetadata(FRESH, true), ApiExtension('x-step-up', true));
 
 /** Everyone, without a credential. */
 export const Public = (): MethodDecorator => SetMetadata(ACCESS, { kind: 'public' } satisfies Access);

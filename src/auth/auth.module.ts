@@ -3,151 +3,32 @@ import { APP_GUARD } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module.js';
 import { AccessGuard } from './access.guard.js';
-import { ApiKeyRenewalService } from './api-keys/api-key-renewal.service.js';
 import { ApiKey } from './api-keys/api-key.entity.js';
 import { ApiKeysController } from './api-keys/api-keys.controller.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
-import { RenewalSchedule } from './api-keys/renewal.schedule.js';
 import { AuthSchedule } from './auth.schedule.js';
 import { Credentials } from './credentials.js';
-import { ClientAuthentication } from './oauth/client-authentication.js';
-import { DeviceAuthorization } from './oauth/device-authorization.entity.js';
-import { DeviceFlowController } from './oauth/device-flow.controller.js';
-import { DeviceFlowService } from './oauth/device-flow.service.js';
-import { OAuthClient } from './oauth/oauth-client.entity.js';
-import { OAuthClientsController } from './oauth/oauth-clients.controller.js';
-import { OAuthClientsService } from './oauth/oauth-clients.service.js';
-import { OAuthController } from './oauth/oauth.controller.js';
-import { TokenEndpointService } from './oauth/token-endpoint.service.js';
-import { TokenInspectionService } from './oauth/token-inspection.service.js';
-import { RecoveryCode } from './second-factors/recovery-code.entity.js';
-import { RecoveryCodes } from './second-factors/recovery-codes.js';
-import { SecondFactorCheck } from './second-factors/second-factor-check.js';
-import { SecondFactor } from './second-factors/second-factor.entity.js';
-import { SecondFactorsController } from './second-factors/second-factors.controller.js';
-import { SecondFactorsService } from './second-factors/second-factors.service.js';
-import { RefreshToken } from './sessions/refresh-token.entity.js';
-import { RefreshTokens } from './sessions/refresh-tokens.js';
-import { SessionCallers } from './sessions/session-callers.js';
-import { Session } from './sessions/session.entity.js';
-import { SessionsController } from './sessions/sessions.controller.js';
-import { SessionsService } from './sessions/sessions.service.js';
 import { SignInController } from './sign-in.controller.js';
 import { SignInService } from './sign-in.service.js';
-import { BrowserCookie } from './sso/browser-cookie.js';
-import { ExternalIdentity } from './sso/external-identity.entity.js';
-import { IdentityProvider } from './sso/identity-provider.entity.js';
-import { IdentityProvidersController } from './sso/identity-providers.controller.js';
-import { IdentityProvidersService } from './sso/identity-providers.service.js';
-import { OidcService } from './sso/oidc.service.js';
-import { SamlService } from './sso/saml.service.js';
-import { SsoSignInService } from './sso/sso-sign-in.service.js';
-import { SsoTransaction } from './sso/sso-transaction.entity.js';
-import { SsoTransactions } from './sso/sso-transactions.js';
-import { SsoController } from './sso/sso.controller.js';
-import { SsoSchedule } from './sso/sso.schedule.js';
-import { AttemptCount } from './throttle/attempt-count.entity.js';
-import { Throttle } from './throttle/throttle.js';
 import { AccessTokens } from './tokens/access-tokens.js';
-import { JwtStrategy } from './tokens/jwt.strategy.js';
-import { TokenGrants } from './tokens/token-grants.js';
-import { AccountController } from './users/account.controller.js';
-import { AccountNotices } from './users/account-notices.js';
-import { AccountService } from './users/account.service.js';
 import { FirstAdministrator } from './users/first-administrator.js';
-import { Invitation } from './users/invitation.entity.js';
-import { InvitationsController } from './users/invitations.controller.js';
-import { InvitationsService } from './users/invitations.service.js';
-import { PasswordChanges } from './users/password-changes.js';
-import { PasswordReset } from './users/password-reset.entity.js';
-import { PasswordResetsService } from './users/password-resets.service.js';
-import { UserAdministrationService } from './users/user-administration.service.js';
-import { UsersController } from './users/users.controller.js';
-import { PasswordCheck } from './users/password-check.js';
 import { Passwords } from './users/passwords.js';
-import { RegistrationService } from './users/registration.service.js';
 import { User } from './users/user.entity.js';
 import { UsersService } from './users/users.service.js';
 
-const ENTITIES = [
-  ApiKey,
-  AttemptCount,
-  DeviceAuthorization,
-  ExternalIdentity,
-  IdentityProvider,
-  Invitation,
-  OAuthClient,
-  PasswordReset,
-  RecoveryCode,
-  RefreshToken,
-  SecondFactor,
-  Session,
-  SsoTransaction,
-  User,
-];
-const OAUTH = [
-  ClientAuthentication,
-  DeviceFlowService,
-  OAuthClientsService,
-  TokenEndpointService,
-  TokenInspectionService,
-];
-const SSO = [
-  BrowserCookie,
-  IdentityProvidersService,
-  OidcService,
-  SamlService,
-  SsoSchedule,
-  SsoSignInService,
-  SsoTransactions,
-];
-const TOKENS = [AccessTokens, JwtStrategy, RefreshTokens, SessionCallers, SessionsService, TokenGrants];
-const PEOPLE = [
-  AccountNotices,
-  AccountService,
-  FirstAdministrator,
-  InvitationsService,
-  PasswordChanges,
-  PasswordResetsService,
-  RecoveryCodes,
-  SecondFactorCheck,
-  SecondFactorsService,
-  UserAdministrationService,
-  PasswordCheck,
-  Passwords,
-  RegistrationService,
-  SignInService,
-  Throttle,
-  UsersService,
-];
-
 @Module({
-  imports: [AuditModule, TypeOrmModule.forFeature(ENTITIES)],
-  controllers: [
-    AccountController,
-    ApiKeysController,
-    InvitationsController,
-    SecondFactorsController,
-    UsersController,
-    DeviceFlowController,
-    IdentityProvidersController,
-    SsoController,
-    OAuthClientsController,
-    OAuthController,
-    SessionsController,
-    SignInController,
-  ],
+  imports: [AuditModule, TypeOrmModule.forFeature([ApiKey, User])],
+  controllers: [ApiKeysController, SignInController],
   providers: [
     { provide: APP_GUARD, useClass: AccessGuard },
-    ApiKeyRenewalService,
+    AccessTokens,
     ApiKeysService,
     AuthSchedule,
-    RenewalSchedule,
     Credentials,
-    ...OAUTH,
-    ...PEOPLE,
-    ...SSO,
-    ...TOKENS,
+    FirstAdministrator,
+    Passwords,
+    SignInService,
+    UsersService,
   ],
   exports: [ApiKeysService, Credentials, SignInService, UsersService],
 })

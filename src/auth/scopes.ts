@@ -11,12 +11,10 @@ export const SCOPES = {
   'timestamps:issue': 'Have timestamps issued (RFC 3161)',
   'signing-keys:read': 'List and view signing keys',
   'signing-keys:write': 'Generate signing keys',
-  'settings:read': 'View settings, API keys and OAuth clients',
-  'settings:write': 'Change settings; create and revoke API keys and OAuth clients',
-  'users:read': 'View users and their sessions',
-  'users:write': 'Invite, change and disable users',
   'inventory:read': 'View cryptographic assets, their risk and relationships',
   'inventory:write': 'Bring assets into the inventory; change its rules',
+  'settings:read': 'View settings and API keys',
+  'settings:write': 'Change settings; create and revoke API keys',
   'audit:read': 'Read the audit log',
   'system:read': 'Read health details and metrics',
 } as const;
@@ -62,10 +60,3 @@ export type RoleName = keyof typeof ROLES;
 export function mayDo(held: ReadonlySet<string>, wanted: Scope): boolean {
   return held.has(wanted) || held.has('admin:*');
 }
-
-/** What somebody with these roles may do. */
-export function scopesOf(roles: readonly RoleName[]): Set<Scope> {
-  return new Set<Scope>(roles.flatMap((role) => ROLES[role]));
-}
-
-export const ROLE_NAMES = Object.keys(ROLES) as RoleName[];

@@ -5,35 +5,19 @@ import { DatabaseModule } from './database/database.module.js';
 import { EventBus } from './events/events.js';
 import { Closing } from './http/closing.js';
 import { Cursors } from './http/page.js';
-import { RateLimits } from './http/rate-limits.js';
 import { IdempotencyKey } from './idempotency/idempotency-key.entity.js';
 import { IdempotencyKeys } from './idempotency/idempotency-keys.js';
 import { IdempotencySchedule } from './idempotency/idempotency.schedule.js';
-import { MailMessage } from './mail/mail-message.entity.js';
-import { Mailbox } from './mail/mailbox.js';
 import { Metrics } from './metrics/metrics.js';
 import { OutboxMessage } from './outbox/outbox-message.entity.js';
 import { Outbox } from './outbox/outbox.js';
-import { Seal } from './sealing/seal.js';
 import { Clock } from './time/clock.js';
 
 /** The floor that every module stands on. */
 @Global()
 @Module({
-  imports: [ConfigModule, DatabaseModule, TypeOrmModule.forFeature([IdempotencyKey, MailMessage, OutboxMessage])],
-  providers: [
-    Clock,
-    Closing,
-    Cursors,
-    EventBus,
-    IdempotencyKeys,
-    IdempotencySchedule,
-    Mailbox,
-    Metrics,
-    Outbox,
-    RateLimits,
-    Seal,
-  ],
-  exports: [Clock, Closing, Cursors, EventBus, IdempotencyKeys, Mailbox, Metrics, Outbox, RateLimits, Seal],
+  imports: [ConfigModule, DatabaseModule, TypeOrmModule.forFeature([IdempotencyKey, OutboxMessage])],
+  providers: [Clock, Closing, Cursors, EventBus, IdempotencyKeys, IdempotencySchedule, Metrics, Outbox],
+  exports: [Clock, Closing, Cursors, EventBus, IdempotencyKeys, Metrics, Outbox],
 })
 export class PlatformModule {}

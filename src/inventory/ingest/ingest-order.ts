@@ -11,7 +11,7 @@ export interface IngestOrder {
   /** What the sender says the document is about; else the document says it. */
   readonly source: string | undefined;
   readonly caller: {
-    readonly kind: 'user' | 'api-key' | 'oauth-client';
+    readonly kind: 'user' | 'api-key';
     readonly id: string;
     readonly name: string;
     readonly ownerId: string;

@@ -35,13 +35,6 @@ export class Config {
   readonly jwtExpirationHours: number;
   readonly adminEmail: string;
   readonly adminPassword: string;
-  readonly rateLimitPerMinute: number;
-  readonly smtpHost: string;
-  readonly smtpPort: number;
-  readonly smtpUsername: string;
-  readonly smtpPassword: string;
-  readonly smtpTls: 'required' | 'never';
-  readonly mailFrom: string;
   readonly databaseUrl: string;
   readonly databasePool: number;
   readonly redisUrl: string;
@@ -78,13 +71,6 @@ export class Config {
     this.jwtExpirationHours = this.whole('SVC_JWT_EXPIRATION_HOURS', 1, 24 * 30);
     this.adminEmail = this.text('SVC_ADMIN_EMAIL');
     this.adminPassword = this.text('SVC_ADMIN_PASSWORD');
-    this.rateLimitPerMinute = this.whole('SVC_RATE_LIMIT_PER_MINUTE', 1, 100_000_000);
-    this.smtpHost = this.text('SVC_SMTP_HOST');
-    this.smtpPort = this.whole('SVC_SMTP_PORT', 1, 65_535);
-    this.smtpUsername = this.text('SVC_SMTP_USERNAME');
-    this.smtpPassword = this.text('SVC_SMTP_PASSWORD');
-    this.smtpTls = this.oneOf('SVC_SMTP_TLS', ['required', 'never']);
-    this.mailFrom = this.text('SVC_MAIL_FROM');
     this.databaseUrl = this.url('SVC_DATABASE_URL', ['postgres:', 'postgresql:']);
     this.databasePool = this.whole('SVC_DATABASE_POOL', 2, 200);
     this.redisUrl = this.url('SVC_REDIS_URL', ['redis:', 'rediss:']);
@@ -110,11 +96,6 @@ export class Config {
 
   get isProd(): boolean {
     return this.profile === 'prod';
-  }
-
-  /** False while nobody has said which server sends mails: the default is public and takes none without an account. */
-  get sendsMail(): boolean {
-    return this.smtpUsername !== '' || this.smtpHost !== SETTINGS.SVC_SMTP_HOST.default;
   }
 
   /** True for processes that answer HTTP. */

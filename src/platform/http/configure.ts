@@ -16,8 +16,6 @@ import { validationPipe } from './validation.js';
 
 /** Largest body in bytes unless a route says otherwise. */
 const BODY_LIMIT = 64 * 1024;
-/** What a console on another origin may read. */
-const EXPOSED = ['Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-Id'];
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
 /** The HTTP server with limits that a slow or endless client cannot stretch. */
@@ -41,7 +39,6 @@ export function httpAdapter(config: Config): FastifyAdapter {
 export function configureHttp(app: NestFastifyApplication): void {
   const config = app.get(Config);
   const server = app.getHttpAdapter().getInstance();
-  secure(server, config);
   observe(server, app.get(Metrics));
   readBodies(server);
   hangUpWhenClosing(server, app.get(Closing));
@@ -49,7 +46,8 @@ export function configureHttp(app: NestFastifyApplication): void {
   app.useGlobalPipes(validationPipe());
   app.useGlobalInterceptors(new NextLinkInterceptor());
   app.useGlobalFilters(app.get(ProblemFilter));
-  if (!config.isProd) app.enableCors({ origin: config.corsOrigins, exposedHeaders: EXPOSED });
+  if (!config.isProd)
+    app.enableCors({ origin: config.corsOrigins, exposedHeaders: ['Link', 'Location', 'Retry-After', 'X-Request-Id'] });
 }
 
 function requestId(request: { headers: IncomingMessage['headers'] }): string {
@@ -57,9 +55,8 @@ function requestId(request: { headers: IncomingMessage['headers'] }): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-/** Media types beside application/json, for the routes that ask for them. A form can be posted from any site: no other route takes one. */
-const FORM = 'application/x-www-form-urlencoded';
-const RAW_TYPES = ['application/vnd.cyclonedx+json', 'application/sarif+json', 'application/x-ndjson', FORM];
+/** Media types beside application/json, for the routes that ask for them. */
+const RAW_TYPES = ['application/vnd.cyclonedx+json', 'application/sarif+json', 'application/x-ndjson'];
 
 function readBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
@@ -77,24 +74,6 @@ function readBodies(server: FastifyInstance): void {
   });
 }
 
-/** What every answer tells browsers; pages replace the policy by their own. Nothing of ours belongs into another site's frame. */
-function secure(server: FastifyInstance, config: Config): void {
-  const https = config.publicUrl.startsWith('https:');
-  const headers = {
-    'x-content-type-options': 'nosniff',
-    'referrer-policy': 'no-referrer',
-    'x-frame-options': 'DENY',
-    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
-    'cross-origin-opener-policy': 'same-origin',
-    'cross-origin-resource-policy': 'same-origin',
-    ...(https ? { 'strict-transport-security': 'max-age=31536000' } : {}),
-  };
-  server.addHook('onRequest', (_request: FastifyRequest, reply: FastifyReply, done) => {
-    void reply.headers(headers);
-    done();
-  });
-}
-
 function hangUpWhenClosing(server: FastifyInstance, closing: Closing): void {
   closing.serves(server.server);
   server.addHook('onSend', (_request, reply, payload, done) => {
@@ -106,7 +85,10 @@ function hangUpWhenClosing(server: FastifyInstance, closing: Closing): void {
 function observe(server: FastifyInstance, metrics: Metrics): void {
   const logger = new Logger('Http');
   server.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
-    void reply.header('x-request-id', request.id);
+    void reply
+      .header('x-request-id', request.id)
+      .header('x-content-type-options', 'nosniff')
+      .header('referrer-policy', 'no-referrer');
     done();
   });
   server.addHook('onResponse', (request: FastifyRequest, reply: FastifyReply, done) => {
