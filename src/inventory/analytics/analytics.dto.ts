@@ -14,10 +14,15 @@ export class ExpiryQuery {
 }
 
 export class LevelCountsView implements Record<Level, number> {
+  /** @example 57 */
   NONE: number;
+  /** @example 20 */
   LOW: number;
+  /** @example 8 */
   MEDIUM: number;
+  /** @example 12 */
   HIGH: number;
+  /** @example 3 */
   CRITICAL: number;
 
   static of(counts: readonly Count[]): LevelCountsView {
@@ -29,9 +34,10 @@ export class LevelCountsView implements Record<Level, number> {
 export class CountView {
   /** @example RSA */
   value: string;
+  /** @example 12 */
   count: number;
   levels: LevelCountsView;
-  /** Components without cryptography of their own. */
+  /** Components without cryptography of their own. @example 0 */
   unjudged: number;
 
   static of(count: Count): CountView {
@@ -53,16 +59,17 @@ const READY = new Set(['pq-standard', 'pq-hybrid', 'unaffected']);
 const NO_MATTER = new Set(['not-applicable', 'no-finding']);
 
 export class SummaryView {
+  /** @example 100 */
   total: number;
   levels: LevelCountsView;
   kinds: CountView[];
   states: CountView[];
   quantum: CountView[];
-  /** Share of the assets that a quantum computer matters to which need no migration, from 0 to 1; null without any. */
+  /** Share of the assets that a quantum computer matters to which need no migration, from 0 to 1; null without any. @example 0.57 */
   readiness: number | null;
-  /** Share of the judged assets about which nothing is known, from 0 to 1; null without any. */
+  /** Share of the judged assets about which nothing is known, from 0 to 1; null without any. @example 1 */
   unknown: number | null;
-  /** Certificates and keys past their end. */
+  /** Certificates and keys past their end. @example 2 */
   expired: number;
 
   static of(counts: { kinds: Count[]; states: Count[]; quantum: Count[]; expired: number }): SummaryView {

@@ -4,7 +4,8 @@ import { Needs } from '../../auth/access.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { Clock } from '../../platform/time/clock.js';
-import { AsOfQuery, AssetDetailView, AssetPageView, AssetsQuery, OccurrencePageView } from './assets.dto.js';
+import { AsOfQuery, AssetDetailView, AssetPageView, AssetsQuery } from './assets.dto.js';
+import { OccurrencePageView } from './occurrences.dto.js';
 import { AssetsReader } from './assets.reader.js';
 
 @ApiTags('Inventory')

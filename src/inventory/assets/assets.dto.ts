@@ -1,14 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform, Type } from 'class-transformer';
 import { IsBoolean, IsDate, IsIn, IsOptional, IsString, Length } from 'class-validator';
-import { PageQuery, type Page } from '../../platform/http/page.js';
+import { PageQuery } from '../../platform/http/page.js';
 import { DEFAULT_RULES } from '../risk/default-rules.js';
 import { lifecycleAt } from '../risk/lifecycle.js';
 import { type AxisVerdict, type Finding, type Level, LEVELS, levelNumber } from '../risk/risk-verdict.js';
 import type { ResolvedBy } from '../risk/risk-subject.js';
 import { RuleView } from '../risk/rules.dto.js';
 import { ASSET_KINDS, ASSET_STATES, type AssetKind, type AssetState } from './asset-kind.js';
-import type { AssetOccurrence } from './asset-occurrence.entity.js';
 import type { Asset } from './asset.entity.js';
 import { type AssetDetail, ASSET_SORTS, type AssetPage, type AssetSort } from './assets.reader.js';
 
@@ -111,7 +110,7 @@ export class AxisView {
   status: string;
   @ApiProperty({ enum: LEVELS })
   level: Level;
-  /** The rule that decided. */
+  /** The rule that decided. @example Q-SHOR */
   rule: string | null;
 
   static of({ status, level, rule }: AxisVerdict): AxisView {
@@ -120,6 +119,7 @@ export class AxisView {
 }
 
 export class AssetView {
+  /** @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   id: string;
   @ApiProperty({ enum: ASSET_KINDS })
   kind: AssetKind;
@@ -135,9 +135,12 @@ export class AssetView {
   /** `level` and lifecycle together. */
   @ApiProperty({ enum: LEVELS, nullable: true })
   overall: Level | null;
+  /** @example quantum-vulnerable */
   quantum: string | null;
+  /** @example safe */
   classical: string | null;
   lifecycle: AxisView;
+  /** @example Q-SHOR */
   rule: string | null;
   /** The first date on which something changes. @example 2030-12-31 */
   deadline: string | null;
@@ -170,6 +173,7 @@ export class TotalView {
 
 export class AssetPageView {
   items: AssetView[];
+  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
   total?: TotalView;
 
@@ -190,6 +194,7 @@ export class FindingView extends RuleView {
 export class ResolvedByView {
   @ApiProperty({ enum: ['reference', 'dependsOn', 'usedBy', 'name'] })
   via: ResolvedBy['via'];
+  /** @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   assetId?: string;
 }
 
@@ -199,26 +204,46 @@ export class StandingView {
   jurisdiction: string;
   /** @example deprecated */
   state: string;
-  /** The last day before that state. */
+  /** The last day before that state. @example 2030-12-31 */
   since: string;
+  /** @example "NIST IR 8547" */
   authority: string;
   draft: boolean;
   binding: boolean;
 }
 
 export class AssetDetailView extends AssetView {
+  @ApiProperty({
+    type: () => AxisView,
+    nullable: true,
+    example: { status: 'quantum-vulnerable', level: 'HIGH', rule: 'Q-SHOR' },
+  })
   quantumAxis: AxisView | null;
+  @ApiProperty({
+    type: () => AxisView,
+    nullable: true,
+    example: { status: 'quantum-vulnerable', level: 'HIGH', rule: 'Q-SHOR' },
+  })
   classicalAxis: AxisView | null;
+  @ApiProperty({
+    type: () => AxisView,
+    nullable: true,
+    example: { status: 'quantum-vulnerable', level: 'HIGH', rule: 'Q-SHOR' },
+  })
   materialAxis: AxisView | null;
   /** Every rule that applies, the worst first: reason, standard, deadlines. */
-  @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true } })
+  @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true }, example: [{ rule: 'Q-SHOR' }] })
   findings: Finding[];
   /** Deadlines that have passed on the day that was asked for, the newest of each jurisdiction. */
   standing: StandingView[];
   /** The way from the asset to the algorithm that decided; empty for its own. */
   resolvedBy: ResolvedByView[];
   /** CycloneDX 1.6; references are ids of assets. */
-  @ApiProperty({ type: 'object', additionalProperties: true })
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    example: { type: 'cryptographic-asset', name: 'RSA-2048' },
+  })
   component: Record<string, unknown>;
 
   static ofDetail({ asset, verdict }: AssetDetail, at: Date): AssetDetailView {
@@ -243,44 +268,4 @@ function standingAt(findings: readonly Finding[], at: Date): StandingView[] {
   ))
     standing.set(jurisdiction, { jurisdiction, state, since: date, authority, draft, binding });
   return [...standing.values()];
-}
-
-export class OccurrenceView {
-  sourceId: string;
-  source: string;
-  /** @example src/main/java/Keys.java */
-  location: string;
-  line: number | null;
-  offset: number | null;
-  symbol: string | null;
-  additionalContext: string | null;
-  firstSeen: Date;
-  lastSeen: Date;
-  /** Newer documents of the source, one after the other, that did not show it. */
-  missed: number;
-
-  static of(row: AssetOccurrence & { source: string }): OccurrenceView {
-    const { sourceId, source, location, line, position: offset, symbol, context, firstSeen, lastSeen, missed } = row;
-    return {
-      sourceId,
-      source,
-      location,
-      line,
-      offset,
-      symbol,
-      additionalContext: context,
-      firstSeen,
-      lastSeen,
-      missed,
-    };
-  }
-}
-
-export class OccurrencePageView {
-  items: OccurrenceView[];
-  nextCursor: string | null;
-
-  static of({ items, nextCursor }: Page<AssetOccurrence & { source: string }>): OccurrencePageView {
-    return { items: items.map((row) => OccurrenceView.of(row)), nextCursor };
-  }
 }

@@ -18,7 +18,14 @@ export class ExportController {
   @Get('cyclonedx')
   @Needs('inventory:read')
   @ApiProduces('application/vnd.cyclonedx+json')
-  @ApiOkResponse({ schema: { type: 'object', additionalProperties: true }, description: 'A CycloneDX 1.6 document' })
+  @ApiOkResponse({
+    schema: {
+      type: 'object',
+      additionalProperties: true,
+      example: { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, components: [] },
+    },
+    description: 'A CycloneDX 1.6 document',
+  })
   async exportCycloneDx(
     @Query() query: ExportQuery,
     @Res() reply: FastifyReply,

@@ -18,12 +18,13 @@ export class IngestQuery {
 }
 
 export class RejectionView {
-  /** Position in the list that was sent, from 0. */
+  /** Position in the list that was sent, from 0. @example 3 */
   index: number;
   /** RFC 6901 pointer into the body. @example /assets/3/component/name */
   pointer: string;
   /** @example asset.invalid */
   code: string;
+  /** @example "must have a name" */
   detail: string;
 }
 
@@ -32,22 +33,26 @@ export class RemarkView {
   pointer: string;
   /** @example duplicate.removed */
   code: string;
+  /** @example "a repeated dependency was left out" */
   detail: string;
 }
 
 export class IngestView {
-  /** Identifies the document; the same bytes of the same source answer with the same id. */
+  /** Identifies the document; the same bytes of the same source answer with the same id. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   documentId: string;
   /** @example https://github.com/keycloak/keycloak */
   source: string;
-  /** @example CycloneDX 1.6 */
+  /** @example "CycloneDX 1.6" */
   format: string;
-  /** Cryptographic assets, and components that use them. */
+  /** Cryptographic assets, and components that use them. @example 56 */
   received: number;
+  /** @example 40 */
   created: number;
+  /** @example 0 */
   updated: number;
+  /** @example 16 */
   unchanged: number;
-  /** Components without any tie to cryptography. */
+  /** Components without any tie to cryptography. @example 0 */
   ignored: number;
   rejected: RejectionView[];
   repairs: RemarkView[];

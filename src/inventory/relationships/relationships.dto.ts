@@ -62,11 +62,13 @@ export class PathQuery {
 }
 
 export class RelationshipView {
+  /** @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   fromId: string;
   /** @example shop */
   fromName: string;
   @ApiProperty({ enum: RELATIONSHIP_KINDS })
   kind: RelationshipKind;
+  /** @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   toId: string;
   /** @example RSA-2048 */
   toName: string;
@@ -74,6 +76,7 @@ export class RelationshipView {
 
 export class RelationshipPage {
   items: RelationshipView[];
+  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of({ items, nextCursor }: Page<Edge>): RelationshipPage {
@@ -85,15 +88,17 @@ export class RelationshipPage {
 }
 
 export class ReachedView {
+  /** @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   id: string;
   @ApiProperty({ enum: ASSET_KINDS })
   kind: string;
+  /** @example RSA-2048 */
   name: string;
   @ApiProperty({ enum: LEVELS, nullable: true })
   level: Level | null;
-  /** Steps from the start. */
+  /** Steps from the start. @example 1 */
   depth: number;
-  /** The asset one step nearer to the start, and how the two hang together. */
+  /** The asset one step nearer to the start, and how the two hang together. @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
   viaId: string;
   @ApiProperty({ enum: RELATIONSHIP_KINDS })
   viaKind: RelationshipKind;

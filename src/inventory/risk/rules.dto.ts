@@ -7,7 +7,7 @@ export class DeadlineView {
   date: string;
   /** @example deprecated */
   state: string;
-  /** @example NIST IR 8547 ipd */
+  /** @example "NIST IR 8547 ipd" */
   authority: string;
   /** @example NIST */
   jurisdiction: string;
@@ -23,13 +23,15 @@ export class RuleView {
   @ApiProperty({ enum: [...AXES, 'both'] })
   axis: Axis | 'both';
   /** What an asset must be for the rule to apply: lists of values, ranges in bits, null for "not declared". */
-  @ApiProperty({ type: 'object', additionalProperties: true })
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { family: ['RSA'] } })
   match: Record<string, unknown>;
   /** @example quantum-vulnerable */
   status: string;
   @ApiProperty({ enum: LEVELS })
   level: Level;
+  /** @example "Shor breaks it in polynomial time" */
   reason: string;
+  /** @example ["NIST IR 8547"] */
   standards: string[];
   deadlines: DeadlineView[];
   /** What to move to. @example ML-DSA-65 */
@@ -53,7 +55,7 @@ export class RulesView {
   @ApiProperty({ enum: LEVELS, isArray: true })
   levels: Level[];
   items: RuleView[];
-  /** Always null: the rules come in one page. */
+  /** Always null: the rules come in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of({ edition, rules }: RuleSet): RulesView {

@@ -7,14 +7,14 @@ import { pem } from './certificate-writer.js';
 const DAY_MS = 24 * 3600 * 1000;
 
 export class ChainBody {
-  /** PEM: the certificate and those above it, in any order. */
+  /** PEM: the certificate and those above it, in any order. @example "-----BEGIN CERTIFICATE-----" */
   @IsString()
   @Length(1, 48_000)
   chain: string;
 }
 
 export class DistinguishedNameBody {
-  /** @example Release signing */
+  /** @example "Release signing" */
   @IsString()
   @Length(1, 64)
   commonName: string;
@@ -25,16 +25,19 @@ export class DistinguishedNameBody {
   @Length(1, 64)
   organization?: string;
 
+  /** @example Releases */
   @IsOptional()
   @IsString()
   @Length(1, 64)
   organizationalUnit?: string;
 
+  /** @example Zurich */
   @IsOptional()
   @IsString()
   @Length(1, 128)
   locality?: string;
 
+  /** @example Zurich */
   @IsOptional()
   @IsString()
   @Length(1, 128)
@@ -60,17 +63,20 @@ export class CertificationRequestBody {
 }
 
 export class CertificationRequestView {
-  /** PKCS #10, PEM. */
+  /** PKCS #10, PEM. @example "-----BEGIN CERTIFICATE REQUEST-----" */
   csr: string;
 }
 
 export class CertificateView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** RFC 4514. @example CN=Release signing, O=Example Ltd */
+  /** RFC 4514. @example "CN=Release signing, O=Example Ltd" */
   subject: string;
+  /** @example "CN=Release CA" */
   issuer: string;
+  /** @example 0a1b2c3d */
   serialNumber: string;
-  /** SHA-256 of the certificate, hexadecimal. */
+  /** SHA-256 of the certificate, hexadecimal. @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
   fingerprint: string;
   notBefore: Date;
   notAfter: Date;
@@ -78,10 +84,11 @@ export class CertificateView {
   daysLeft: number;
   /** @example ["code-signing"] */
   purposes: string[];
-  /** The signing key; absent when the certificate is not of one of ours. */
+  /** The signing key; absent when the certificate is not of one of ours. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   keyId?: string;
+  /** @example 1 */
   keyVersion?: number;
-  /** PEM, the certificate first. */
+  /** PEM, the certificate first. @example ["MIIBszCCAVmgAwIBAgIUQ0Zr"] */
   chain: string[];
   createdAt: Date;
 
@@ -107,6 +114,7 @@ export class CertificateView {
 
 export class CertificatePage {
   items: CertificateView[];
+  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
   static of(page: Page<Certificate>): CertificatePage {

@@ -90,7 +90,7 @@ export class SigningKeyView {
   publicKey?: string;
   /** What the token said of the private key when it was made. */
   evidence?: KeyEvidenceView;
-  /** The certificate of this version, see /api/v1/certificates. */
+  /** The certificate of this version, see /api/v1/certificates. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   certificateId?: string;
   createdAt: Date;
 
@@ -131,8 +131,9 @@ export class KeyVersionView {
   /** NEXT waits for its certificate; PREVIOUS signs nothing new, and what it signed still verifies. */
   @ApiProperty({ enum: VERSION_STATES })
   state: (typeof VERSION_STATES)[number];
-  /** SubjectPublicKeyInfo, PEM. */
+  /** SubjectPublicKeyInfo, PEM. @example "-----BEGIN PUBLIC KEY-----" */
   publicKey?: string;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   certificateId?: string;
   createdAt: Date;
 

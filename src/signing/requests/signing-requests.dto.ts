@@ -66,7 +66,7 @@ export class SignDigestBody {
   @IsIn(SIGNATURE_FORMATS)
   format?: SignatureFormat = 'raw';
 
-  /** For the format authenticode: base64 of what `osslsigncode extract-data` wrote. The digest is then read from it. */
+  /** For the format authenticode: base64 of what `osslsigncode extract-data` wrote. The digest is then read from it. @example MIIBHjCCARoGCisGAQQBgjcCAQQ= */
   @IsOptional()
   @IsString()
   @Length(1, 48_000)
@@ -140,7 +140,7 @@ export class SigningRequestView {
   status: SigningStatus;
   /** Base64 of the signature, or of the file that holds it (cms, authenticode: DER; jws: compact; sigstore-bundle: JSON); present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
   signature?: string;
-  /** Base64 of the TimeStampToken, DER; present when one was asked for, and absent in lists. */
+  /** Base64 of the TimeStampToken, DER; present when one was asked for, and absent in lists. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   timestamp?: string;
   @ApiProperty({ enum: Object.keys(DIGEST_BYTES) })
   algorithm: string;
@@ -149,7 +149,7 @@ export class SigningRequestView {
   @ApiProperty({ enum: SIGNATURE_FORMATS })
   format: SignatureFormat;
   key: KeyUsedView;
-  /** Base64 of DER certificates, that of the key first; absent when it has none, and in lists. */
+  /** Base64 of DER certificates, that of the key first; absent when it has none, and in lists. @example ["MIIBszCCAVmgAwIBAgIUQ0Zr"] */
   certificateChain?: string[];
   /** Base64 of the hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   digest: string;

@@ -1,5 +1,5 @@
 import { Controller, Get, Header, HttpCode, Post, Req, UnsupportedMediaTypeException } from '@nestjs/common';
-import { ApiConsumes, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { ApiConsumes, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
 import { Needs, Public, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
@@ -28,6 +28,7 @@ export class TimestampingController {
   @Public()
   @Header('content-type', 'application/x-pem-file')
   @ApiProduces('application/x-pem-file')
+  @ApiOkResponse({ schema: { type: 'string', example: '-----BEGIN CERTIFICATE-----' } })
   timestampChain(): Promise<string> {
     return this.desk.chain();
   }

@@ -1,0 +1,49 @@
+import type { Page } from '../../platform/http/page.js';
+import type { AssetOccurrence } from './asset-occurrence.entity.js';
+
+export class OccurrenceView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  sourceId: string;
+  /** @example "checkout of keycloak" */
+  source: string;
+  /** @example src/main/java/Keys.java */
+  location: string;
+  /** @example 42 */
+  line: number | null;
+  /** @example 8 */
+  offset: number | null;
+  /** @example getInstance */
+  symbol: string | null;
+  /** @example "Cipher.getInstance" */
+  additionalContext: string | null;
+  firstSeen: Date;
+  lastSeen: Date;
+  /** Newer documents of the source, one after the other, that did not show it. @example 0 */
+  missed: number;
+
+  static of(row: AssetOccurrence & { source: string }): OccurrenceView {
+    const { sourceId, source, location, line, position: offset, symbol, context, firstSeen, lastSeen, missed } = row;
+    return {
+      sourceId,
+      source,
+      location,
+      line,
+      offset,
+      symbol,
+      additionalContext: context,
+      firstSeen,
+      lastSeen,
+      missed,
+    };
+  }
+}
+
+export class OccurrencePageView {
+  items: OccurrenceView[];
+  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of({ items, nextCursor }: Page<AssetOccurrence & { source: string }>): OccurrencePageView {
+    return { items: items.map((row) => OccurrenceView.of(row)), nextCursor };
+  }
+}
