@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SCOPE_NAMES } from '../../src/auth/scopes.js';
-import { newApiKey } from '../support/access.js';
+import { accessToken, newApiKey } from '../support/access.js';
 import { type Operation, operationsOf, routesOfBuild, shippedDocument } from '../support/api-document.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
@@ -8,8 +8,40 @@ import { openStage, type Stage } from '../support/stage.js';
 
 const OPERATIONS = operationsOf(shippedDocument());
 /** What everyone may call. A new one is put here on purpose or not at all. */
-const PUBLIC = ['login', 'getHealth', 'getReadiness', 'getLiveness', 'timestampChain'];
-/** Pages of the explorer and of development, which are not part of the API: each decides by itself whom it answers. */
+const PUBLIC = [
+  'register',
+  'refresh',
+  'forgotPassword',
+  'resetPassword',
+  'token',
+  'revokeToken',
+  'introspectToken',
+  'authorizeDevice',
+  'getOAuthMetadata',
+  'listSignInChoices',
+  'oidcLogin',
+  'oidcCallback',
+  'samlLogin',
+  'samlCallback',
+  'getSamlMetadata',
+  'exchangeTicket',
+  'login',
+  'getHealth',
+  'getReadiness',
+  'getLiveness',
+  'timestampChain',
+];
+/** Of these, the ones that need something else than a credential of ours: a client's secret, or a provider that is set up. */
+const ELSEWHERE = [
+  'introspectToken',
+  'authorizeDevice',
+  'oidcLogin',
+  'oidcCallback',
+  'samlLogin',
+  'samlCallback',
+  'getSamlMetadata',
+];
+/** Pages of the explorer, of sign-in and of development, which are not part of the API: each decides by itself whom it answers. */
 const PAGES = [
   'GET /',
   'GET /swagger-ui/index.html',
@@ -19,6 +51,11 @@ const PAGES = [
   'GET /swagger-ui/{file}',
   'GET /swagger-ui.html',
   'GET /api-docs',
+  'GET /account',
+  'GET /account/account.js',
+  'GET /device',
+  'GET /device/device.css',
+  'GET /device/device.js',
 ];
 const NOBODY = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
 const addressOf = (path: string): string => path.replaceAll(/\{\w+\}/g, NOBODY);
@@ -26,13 +63,17 @@ const addressOf = (path: string): string => path.replaceAll(/\{\w+\}/g, NOBODY);
 let stage: Stage;
 let service: Service;
 let apiKey: string;
+/** Access token of an administrator. */
+let person: string;
 /** One API key for each scope. */
 const keys = new Map<string, string>();
 
 beforeAll(async () => {
   stage = await openStage();
-  ({ apiKey } = await stage.seed());
+  const { adminEmail, adminPassword, ...seeded } = await stage.seed();
+  ({ apiKey } = seeded);
   service = await stage.start({ role: 'api' });
+  person = await accessToken(service, adminEmail, adminPassword);
   for (const scope of SCOPE_NAMES) keys.set(scope, (await newApiKey(service, apiKey, [scope])).key);
 });
 afterAll(() => stage.close());
@@ -69,23 +110,43 @@ function call({ method, path }: Operation, key: string | undefined): Promise<Ans
   return service.call(method, addressOf(path), { key, body });
 }
 
-it.each(OPERATIONS.filter(({ isPublic }) => isPublic))('$method $path answers everyone', async (operation) => {
-  const answer = await call(operation, undefined);
-  expect(answer.headers.get('www-authenticate')).toBeNull();
-  expect([401, 403, 404]).not.toContain(answer.status);
-});
+const open = OPERATIONS.filter(({ isPublic }) => isPublic);
+it.each(open.filter(({ operationId }) => !ELSEWHERE.includes(operationId)))(
+  '$method $path answers everyone',
+  async (operation) => {
+    const answer = await call(operation, undefined);
+    expect(answer.headers.get('www-authenticate')).toBeNull();
+    expect([401, 403, 404]).not.toContain(answer.status);
+  },
+);
 
-describe.each(OPERATIONS.filter(({ isPublic }) => !isPublic))('$method $path', (operation) => {
-  it('refuses who shows no credential', async () => {
+describe.each(OPERATIONS.filter(({ isPublic, raw }) => !isPublic && raw['x-person'] !== true))(
+  '$method $path',
+  (operation) => {
+    it('refuses who shows no credential', async () => {
+      assertProblem(await call(operation, undefined), { status: 401, code: 'auth.missing' });
+    });
+
+    it('lets the right scope in', async () => {
+      for (const held of [operation.scopes?.[0] ?? 'hosts:read', 'admin:*']) {
+        const answer = await call(operation, keys.get(held));
+        expect([401, 403]).not.toContain(answer.status);
+        expect(answer.status).toBeLessThan(500);
+      }
+    });
+  },
+);
+
+describe.each(OPERATIONS.filter(({ raw }) => raw['x-person'] === true))('$method $path', (operation) => {
+  it('refuses who shows no credential, and every API key', async () => {
     assertProblem(await call(operation, undefined), { status: 401, code: 'auth.missing' });
+    assertProblem(await call(operation, apiKey), { status: 403, code: 'auth.person-needed' });
   });
 
-  it('lets the right scope in', async () => {
-    for (const held of [operation.scopes?.[0] ?? 'hosts:read', 'admin:*']) {
-      const answer = await call(operation, keys.get(held));
-      expect([401, 403]).not.toContain(answer.status);
-      expect(answer.status).toBeLessThan(500);
-    }
+  it('lets people in who signed in themselves', async () => {
+    const answer = await call(operation, person);
+    expect([401, 403]).not.toContain(answer.status);
+    expect(answer.status).toBeLessThan(500);
   });
 });
 

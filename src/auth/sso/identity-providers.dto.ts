@@ -115,7 +115,7 @@ export class SamlProviderBody extends IdentityProviderBody {
   entryPoint: string;
 
   /** PEM certificates that sign its assertions; several while it changes its key. */
-  @ApiProperty({ example: ['-----BEGIN CERTIFICATE-----\nMIIC…\n-----END CERTIFICATE-----'] })
+  @ApiProperty({ example: ['-----BEGIN CERTIFICATE-----\nMIIDIzCCAgugAwIBAgIUVczslfK9\n-----END CERTIFICATE-----'] })
   @IsArray()
   @ArrayMinSize(1)
   @ArrayMaxSize(5)
