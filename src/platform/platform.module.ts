@@ -1,23 +1,99 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { EventBus } from './events/events.js';
+import { HappeningRow } from './events/happening.entity.js';
+import { Happenings } from './events/happenings.js';
+import { Handover } from './handover/handover.entity.js';
+import { Handovers } from './handover/handovers.js';
+import { HealthIndicators } from './health/health-indicators.js';
 import { Closing } from './http/closing.js';
 import { Cursors } from './http/page.js';
+import { RateLimits } from './http/rate-limits.js';
 import { IdempotencyKey } from './idempotency/idempotency-key.entity.js';
 import { IdempotencyKeys } from './idempotency/idempotency-keys.js';
 import { IdempotencySchedule } from './idempotency/idempotency.schedule.js';
+import { MailMessage } from './mail/mail-message.entity.js';
+import { MailHealth } from './mail/mail-health.js';
+import { MailTrial } from './mail/mail-trial.js';
+import { Mailbox } from './mail/mailbox.js';
 import { Metrics } from './metrics/metrics.js';
+import { OutboundClient } from './outbound/outbound-client.js';
+import { WebhookDelivery } from './outbound/webhook-delivery.entity.js';
+import { WebhookEndpoint } from './outbound/webhook-endpoint.entity.js';
+import { WebhookSecrets } from './outbound/webhook-secrets.js';
+import { Webhooks } from './outbound/webhooks.js';
 import { OutboxMessage } from './outbox/outbox-message.entity.js';
 import { Outbox } from './outbox/outbox.js';
+import { OwnAssets } from './own-assets/own-assets.js';
+import { ScheduleRun } from './schedules/schedule-run.entity.js';
+import { ScheduleTargets } from './schedules/schedule-targets.js';
+import { ScheduledRuns } from './schedules/scheduled-runs.js';
+import { Seal } from './sealing/seal.js';
 import { Clock } from './time/clock.js';
+
+const ENTITIES = [
+  HappeningRow,
+  Handover,
+  IdempotencyKey,
+  MailMessage,
+  OutboxMessage,
+  ScheduleRun,
+  WebhookDelivery,
+  WebhookEndpoint,
+];
 
 /** The floor that every module stands on. */
 @Global()
 @Module({
-  imports: [ConfigModule, DatabaseModule, TypeOrmModule.forFeature([IdempotencyKey, OutboxMessage])],
-  providers: [Clock, Closing, Cursors, EventBus, IdempotencyKeys, IdempotencySchedule, Metrics, Outbox],
-  exports: [Clock, Closing, Cursors, EventBus, IdempotencyKeys, Metrics, Outbox],
+  imports: [ConfigModule, DatabaseModule, TypeOrmModule.forFeature(ENTITIES)],
+  providers: [
+    Clock,
+    Closing,
+    Cursors,
+    EventBus,
+    Happenings,
+    Handovers,
+    HealthIndicators,
+    IdempotencyKeys,
+    IdempotencySchedule,
+    MailHealth,
+    Mailbox,
+    MailTrial,
+    Metrics,
+    { provide: OutboundClient, inject: [Config], useFactory: (config: Config) => new OutboundClient(config) },
+    Outbox,
+    OwnAssets,
+    RateLimits,
+    ScheduledRuns,
+    ScheduleTargets,
+    Seal,
+    Webhooks,
+    WebhookSecrets,
+  ],
+  exports: [
+    Clock,
+    Closing,
+    Cursors,
+    EventBus,
+    Happenings,
+    Handovers,
+    HealthIndicators,
+    IdempotencyKeys,
+    Mailbox,
+    MailTrial,
+    Metrics,
+    OutboundClient,
+    Outbox,
+    OwnAssets,
+    RateLimits,
+    ScheduledRuns,
+    ScheduleTargets,
+    Seal,
+    Webhooks,
+    WebhookSecrets,
+  ],
 })
 export class PlatformModule {}

@@ -1,5 +1,6 @@
 import { Logger } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
+import { isBlock } from '../outbound/address-guard.js';
 import { SETTINGS, type SettingName } from './settings.js';
 
 export type Role = 'all' | 'api' | 'worker';
@@ -33,8 +34,22 @@ export class Config {
   readonly logLevel: LogLevel;
   readonly jwtSecret: string;
   readonly jwtExpirationHours: number;
+  readonly browserIdleMinutes: number;
+  readonly browserSessionHours: number;
   readonly adminEmail: string;
   readonly adminPassword: string;
+  readonly rateLimitPerMinute: number;
+  readonly smtpHost: string;
+  readonly smtpPort: number;
+  readonly smtpUsername: string;
+  readonly smtpPassword: string;
+  readonly smtpTls: 'required' | 'never';
+  readonly mailFrom: string;
+  readonly alertEmailEnabled: boolean;
+  /** Who gets mails of alerts whose rule names nobody. */
+  readonly alertEmailTo: string[];
+  /** Addresses and blocks in CIDR notation. */
+  readonly outboundAllow: string[];
   readonly databaseUrl: string;
   readonly databasePool: number;
   readonly redisUrl: string;
@@ -45,6 +60,9 @@ export class Config {
   readonly pkcs11Sessions: number;
   readonly pkcs11DeadlineMs: number;
   readonly defaultKey: string;
+  readonly sshKeyMaxAgeDays: number;
+  readonly sshRotationLeaseSeconds: number;
+  readonly sshRotationConcurrency: number;
   readonly signingMaxAgeHours: number;
   readonly tsaKey: string;
   /** Dotted object identifier. */
@@ -55,6 +73,8 @@ export class Config {
   readonly tsaTimeoutMs: number;
   readonly tsaAccuracySeconds: number;
   readonly tsaNtpServers: string[];
+  readonly dnsServers: string[];
+  readonly allowLoopback: boolean;
 
   private readonly faults: string[] = [];
 
@@ -69,8 +89,20 @@ export class Config {
     this.logLevel = this.oneOf('SVC_LOG_LEVEL', ['debug', 'log', 'warn', 'error']);
     this.jwtSecret = this.text('SVC_JWT_SECRET');
     this.jwtExpirationHours = this.whole('SVC_JWT_EXPIRATION_HOURS', 1, 24 * 30);
+    this.browserIdleMinutes = this.whole('SVC_BROWSER_IDLE_MINUTES', 1, 24 * 60);
+    this.browserSessionHours = this.whole('SVC_BROWSER_SESSION_HOURS', 1, 24 * 30);
     this.adminEmail = this.text('SVC_ADMIN_EMAIL');
     this.adminPassword = this.text('SVC_ADMIN_PASSWORD');
+    this.rateLimitPerMinute = this.whole('SVC_RATE_LIMIT_PER_MINUTE', 1, 100_000_000);
+    this.smtpHost = this.text('SVC_SMTP_HOST');
+    this.smtpPort = this.whole('SVC_SMTP_PORT', 1, 65_535);
+    this.smtpUsername = this.text('SVC_SMTP_USERNAME');
+    this.smtpPassword = this.text('SVC_SMTP_PASSWORD');
+    this.smtpTls = this.oneOf('SVC_SMTP_TLS', ['required', 'never']);
+    this.mailFrom = this.text('SVC_MAIL_FROM');
+    this.alertEmailEnabled = this.oneOf('SVC_ALERT_EMAIL_ENABLED', ['false', 'true']) === 'true';
+    this.alertEmailTo = this.list('SVC_ALERT_EMAIL_TO');
+    this.outboundAllow = this.blocks('SVC_OUTBOUND_ALLOW');
     this.databaseUrl = this.url('SVC_DATABASE_URL', ['postgres:', 'postgresql:']);
     this.databasePool = this.whole('SVC_DATABASE_POOL', 2, 200);
     this.redisUrl = this.url('SVC_REDIS_URL', ['redis:', 'rediss:']);
@@ -81,6 +113,9 @@ export class Config {
     this.pkcs11Sessions = this.whole('SVC_PKCS11_SESSIONS', 1, 64);
     this.pkcs11DeadlineMs = this.whole('SVC_PKCS11_DEADLINE_MS', 100, 60_000);
     this.defaultKey = this.text('SVC_DEFAULT_KEY');
+    this.sshRotationLeaseSeconds = this.whole('SVC_SSH_ROTATION_LEASE_SECONDS', 2, 600);
+    this.sshRotationConcurrency = this.whole('SVC_SSH_ROTATION_CONCURRENCY', 1, 200);
+    this.sshKeyMaxAgeDays = this.whole('SVC_SSH_KEY_MAX_AGE_DAYS', 1, 36_500);
     this.signingMaxAgeHours = this.whole('SVC_SIGNING_MAX_AGE_HOURS', 1, 24 * 90);
     this.tsaKey = this.text('SVC_TSA_KEY');
     this.tsaPolicy = this.objectIdentifier('SVC_TSA_POLICY');
@@ -89,13 +124,21 @@ export class Config {
     this.tsaTimeoutMs = this.whole('SVC_TSA_TIMEOUT_MS', 100, 60_000);
     this.tsaAccuracySeconds = this.whole('SVC_TSA_ACCURACY_SECONDS', 2, 60);
     this.tsaNtpServers = this.list('SVC_TSA_NTP_SERVERS');
+    this.dnsServers = this.list('SVC_DNS_SERVERS');
+    this.allowLoopback = this.oneOf('SVC_ALLOW_LOOPBACK', ['no', 'yes']) === 'yes';
     this.refuseWeakSecrets();
+    this.refuseTrials();
     this.namesThatAreUnknown();
     if (this.faults.length > 0) throw new ConfigError(this.faults);
   }
 
   get isProd(): boolean {
     return this.profile === 'prod';
+  }
+
+  /** False while nobody has said which server sends mails: the default is public and takes none without an account. */
+  get sendsMail(): boolean {
+    return this.smtpUsername !== '' || this.smtpHost !== SETTINGS.SVC_SMTP_HOST.default;
   }
 
   /** True for processes that answer HTTP. */
@@ -156,6 +199,13 @@ export class Config {
     return values;
   }
 
+  private blocks(name: SettingName): string[] {
+    const values = this.list(name);
+    const wrong = values.filter((value) => !isBlock(value));
+    if (wrong.length > 0) this.faults.push(`${name} must be addresses or blocks like 10.1.0.0/16, not "${wrong[0]}"`);
+    return values;
+  }
+
   private objectIdentifier(name: SettingName): string {
     const value = this.text(name);
     if (/^[0-2](\.(0|[1-9]\d{0,38}))+$/.test(value)) return value;
@@ -171,6 +221,11 @@ export class Config {
     if (this.isProd && this.jwtSecret === DEVELOPMENT_JWT_SECRET) {
       this.faults.push('SVC_JWT_SECRET is the development default; make one with: openssl rand -base64 48');
     }
+  }
+
+  /** What is only there to try things out. */
+  private refuseTrials(): void {
+    if (this.isProd && this.allowLoopback) this.faults.push('SVC_ALLOW_LOOPBACK must be no in the profile prod');
   }
 
   /** A misspelt setting would silently do nothing. */

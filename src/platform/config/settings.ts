@@ -30,8 +30,23 @@ export const SETTINGS = {
     'Signs access tokens; at least 32 characters; prod refuses the default',
   ),
   SVC_JWT_EXPIRATION_HOURS: setting('24', 'Life of an access token from sign-in'),
+  SVC_BROWSER_IDLE_MINUTES: setting('30', "A browser's session ends after so long without a call"),
+  SVC_BROWSER_SESSION_HOURS: setting('12', "A browser's session ends after so long, however much it is used"),
   SVC_ADMIN_EMAIL: setting('', 'First administrator, created at start when no user exists'),
   SVC_ADMIN_PASSWORD: setting('', 'Password of the first administrator; at least 12 characters'),
+  SVC_RATE_LIMIT_PER_MINUTE: setting('300000', 'Calls that one API key, person or client may make in a minute'),
+  SVC_SMTP_HOST: setting('smtp.gmail.com', 'SMTP server for mails'),
+  SVC_SMTP_PORT: setting('587', 'SMTP port; 465 is TLS from the first byte, others STARTTLS'),
+  SVC_SMTP_USERNAME: setting('', 'SMTP user; empty when the server asks for none'),
+  SVC_SMTP_PASSWORD: setting('', 'Password of the SMTP user'),
+  SVC_SMTP_TLS: setting('required', 'required, or never for a relay on this machine'),
+  SVC_MAIL_FROM: setting('Sealwright <sealwright@localhost>', 'Sender of mails'),
+  SVC_ALERT_EMAIL_ENABLED: setting('false', 'true: alerts are mailed'),
+  SVC_ALERT_EMAIL_TO: setting('', 'Who gets mails of alerts whose rule names nobody, comma-separated'),
+  SVC_OUTBOUND_ALLOW: setting(
+    '',
+    'Addresses and blocks, comma-separated, that webhooks and OpenID Connect providers may have although they are not of the internet, and over plain HTTP',
+  ),
   SVC_DATABASE_URL: setting('postgresql://sealwright@127.0.0.1:5432/sealwright', 'PostgreSQL 15 or later'),
   SVC_DATABASE_POOL: setting('12', 'Connections to PostgreSQL per process'),
   SVC_REDIS_URL: setting('redis://127.0.0.1:6379', 'Redis 6.2 or later with maxmemory-policy noeviction'),
@@ -61,7 +76,21 @@ export const SETTINGS = {
     '',
     'Time servers (host or host:port, comma-separated) that the clock must agree with; without any, only the database is asked',
   ),
+  SVC_SSH_KEY_MAX_AGE_DAYS: setting('365', 'An SSH key that is known for longer counts as old'),
+  SVC_SSH_ROTATION_LEASE_SECONDS: setting(
+    '20',
+    'A rotation step whose worker is silent for so long is taken over by another worker',
+  ),
+  SVC_SSH_ROTATION_CONCURRENCY: setting('10', 'Hosts that one worker process rotates keys on at once'),
   SVC_SIGNING_MAX_AGE_HOURS: setting('24', 'A request that could not be signed for so long ends as FAILED'),
+  SVC_DNS_SERVERS: setting(
+    '',
+    'Name servers (address or address:port, comma-separated) for the names of hosts and scan targets; empty takes those of the system',
+  ),
+  SVC_ALLOW_LOOPBACK: setting(
+    'no',
+    'yes lets hosts and scans be on 127.0.0.0/8 and ::1, to try things out; prod refuses it',
+  ),
 } as const satisfies Record<string, Setting>;
 
 export type SettingName = keyof typeof SETTINGS;

@@ -34,7 +34,7 @@ export class GroupCommit<Item, Result> {
   constructor(
     private readonly db: DataSource,
     private readonly write: (tx: EntityManager, items: Item[]) => Promise<Result[]>,
-    private readonly shape: Shape = { lingerMs: 2, most: 128, lanes: 1 },
+    private readonly shape: Shape = { lingerMs: 5, most: 128, lanes: 1 },
   ) {}
 
   add(item: Item): Promise<Result> {

@@ -1,5 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { EventEmitter } from 'node:events';
+import type { SshKeysFound } from './ssh-key-events.js';
 
 /**
  * What happened, by name: how modules hear of each other without importing each other.
@@ -9,6 +10,14 @@ import { EventEmitter } from 'node:events';
 export interface Events {
   /** A signing request reached SIGNED or FAILED in this process. */
   'signing.settled': { requestId: string };
+  /** A host showed another key than the pinned one; nobody was logged in. */
+  'hosts.key-changed': { hostId: string; fingerprint: string; type: string };
+  /** The approvers of a signing request decided in this process. */
+  'signing.moved': { requestId: string };
+  /** An approval got a vote or was decided in this process. */
+  'approval.changed': { approvalId: string };
+  /** A scan read SSH keys on a host. */
+  'discovery.ssh-keys-found': SshKeysFound;
 }
 
 @Injectable()

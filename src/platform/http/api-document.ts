@@ -8,25 +8,32 @@ const PROBLEM = {
   content: { 'application/problem+json': { schema: { $ref: '#/components/schemas/ProblemView' } } },
 };
 
-/** The OpenAPI 3.1 document of the running application. */
+/** The OpenAPI 3.1 document of the running application. Made when somebody first asks for it: a start need not wait for it. */
 @Injectable()
 export class ApiDocument {
+  private app: INestApplication | undefined;
   private document: OpenAPIObject | undefined;
 
-  get current(): OpenAPIObject {
-    if (this.document === undefined) throw new Error('the API document was not built');
-    return this.document;
+  /** The application that is described: with all its routes. */
+  describe(app: INestApplication): this {
+    this.app = app;
+    return this;
   }
 
-  build(app: INestApplication): OpenAPIObject {
-    const document = SwaggerModule.createDocument(app, description(), {
-      operationIdFactory: (_controller, method) => method,
-      extraModels: [ProblemView],
-    });
-    refine(document);
-    this.document = document;
-    return document;
+  get current(): OpenAPIObject {
+    if (this.app === undefined) throw new Error('no application to describe');
+    this.document ??= build(this.app);
+    return this.document;
   }
+}
+
+function build(app: INestApplication): OpenAPIObject {
+  const document = SwaggerModule.createDocument(app, description(), {
+    operationIdFactory: (_controller, method) => method,
+    extraModels: [ProblemView],
+  });
+  refine(document);
+  return document;
 }
 
 function description() {
@@ -40,11 +47,23 @@ function description() {
     .addBearerAuth({ type: 'http', description: 'An API key (`sw_…`) or an access token' })
     .addTag('Signing', 'Digests in, signatures out')
     .addTag('Signing keys', 'Key pairs in the HSM')
+    .addTag('Approvals', 'N people say yes before a key signs')
     .addTag('Certificates', 'Certificate chains of keys, ours and others')
     .addTag('Timestamps', 'RFC 3161')
+    .addTag('Facades', 'What clients of other signing services call')
+    .addTag('SSH keys', 'Where they are, and whom they let in')
+    .addTag('SSH authorities', 'Certificates for users and hosts, from keys in the HSM')
+    .addTag('SSH key rotation', 'A new key in the place of the old one, everywhere, and nobody locked out')
+    .addTag('Hosts', 'Machines, how they are logged in to, and the keys that they show')
+    .addTag('Discovery', 'Finding hosts, keys and certificates on the network')
     .addTag('Inventory', 'Every cryptographic asset, where it is and what is to be done about it')
+    .addTag('Alerts', 'What people should know of, and whom it is told')
+    .addTag('Sensors', 'Programs elsewhere that look for cryptographic assets')
+    .addTag('Schedules', 'When what is started')
+    .addTag('Webhooks', 'Messages to other programs')
     .addTag('Audit', 'Who did what')
     .addTag('Authentication', 'Who is calling')
+    .addTag('Users', 'Who may sign in')
     .addTag('Settings', 'API keys and settings')
     .addTag('System', 'Health and metrics')
     .build();
@@ -59,6 +78,18 @@ function refine(document: OpenAPIObject): void {
       operation.responses['4XX'] = PROBLEM;
       operation.responses['5XX'] ??= PROBLEM;
       operation.security ??= [];
+      if (operation.parameters !== undefined) operation.parameters = onePerHeader(operation.parameters);
     }
   }
+}
+
+type Parameters = NonNullable<NonNullable<OpenAPIObject['paths'][string]['get']>['parameters']>;
+
+/** What `@Headers()` finds out by itself and what `@ApiHeader()` says are one header (RFC 9110: any case): the one with the words stays. */
+function onePerHeader(parameters: Parameters): Parameters {
+  const isSaidBetter = (name: string) =>
+    parameters.some((other) => 'in' in other && other.name !== name && other.name.toLowerCase() === name.toLowerCase());
+  return parameters.filter(
+    (one) => !('in' in one) || one.in !== 'header' || one.description !== undefined || !isSaidBetter(one.name),
+  );
 }

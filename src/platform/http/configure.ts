@@ -7,6 +7,7 @@ import { Config } from '../config/config.js';
 import { Metrics } from '../metrics/metrics.js';
 import { NextLinkInterceptor } from './next-link.interceptor.js';
 import { Closing } from './closing.js';
+import { mostValuesOf, readJsonLimits } from './json-limits.js';
 import { parseJsonBody } from './json-body.js';
 import { ProblemFilter } from './problem.filter.js';
 import { rawBodyOf, readRawBodies } from './raw-body.js';
@@ -16,6 +17,8 @@ import { validationPipe } from './validation.js';
 
 /** Largest body in bytes unless a route says otherwise. */
 const BODY_LIMIT = 64 * 1024;
+/** What a console on another origin may read. */
+const EXPOSED = ['ETag', 'Link', 'Location', 'RateLimit', 'RateLimit-Policy', 'Retry-After', 'X-Request-Id'];
 const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
 /** The HTTP server with limits that a slow or endless client cannot stretch. */
@@ -30,7 +33,12 @@ export function httpAdapter(config: Config): FastifyAdapter {
     genReqId: requestId,
     frameworkErrors: refuseAddress,
     clientErrorHandler: refuseConnection,
-    routerOptions: { ignoreTrailingSlash: false, caseSensitive: true, maxParamLength: 200 },
+    routerOptions: {
+      ignoreTrailingSlash: false,
+      ignoreDuplicateSlashes: true,
+      caseSensitive: true,
+      maxParamLength: 200,
+    },
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000 },
   });
 }
@@ -39,6 +47,7 @@ export function httpAdapter(config: Config): FastifyAdapter {
 export function configureHttp(app: NestFastifyApplication): void {
   const config = app.get(Config);
   const server = app.getHttpAdapter().getInstance();
+  secure(server, config);
   observe(server, app.get(Metrics));
   readBodies(server);
   hangUpWhenClosing(server, app.get(Closing));
@@ -46,8 +55,7 @@ export function configureHttp(app: NestFastifyApplication): void {
   app.useGlobalPipes(validationPipe());
   app.useGlobalInterceptors(new NextLinkInterceptor());
   app.useGlobalFilters(app.get(ProblemFilter));
-  if (!config.isProd)
-    app.enableCors({ origin: config.corsOrigins, exposedHeaders: ['Link', 'Location', 'Retry-After', 'X-Request-Id'] });
+  if (!config.isProd) app.enableCors({ origin: config.corsOrigins, exposedHeaders: EXPOSED });
 }
 
 function requestId(request: { headers: IncomingMessage['headers'] }): string {
@@ -55,8 +63,22 @@ function requestId(request: { headers: IncomingMessage['headers'] }): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-/** Media types beside application/json, for the routes that ask for them. */
-const RAW_TYPES = ['application/vnd.cyclonedx+json', 'application/sarif+json', 'application/x-ndjson'];
+/** Media types beside application/json, for the routes that ask for them. A form can be posted from any site: no other route takes one. */
+const FORM = 'application/x-www-form-urlencoded';
+const RAW_TYPES = [
+  'application/vnd.cyclonedx+json',
+  'application/sarif+json',
+  'application/x-ndjson',
+  'application/pem-certificate-chain',
+  'application/x-pem-file',
+  'application/pkix-cert',
+  'application/x-x509-ca-cert',
+  'application/pkcs7-mime',
+  'application/x-pkcs12',
+  'application/x-java-keystore',
+  'application/octet-stream',
+  FORM,
+];
 
 function readBodies(server: FastifyInstance): void {
   server.removeAllContentTypeParsers();
@@ -64,13 +86,32 @@ function readBodies(server: FastifyInstance): void {
     const coding = request.headers['content-encoding'];
     done(coding === undefined || coding === 'identity' ? undefined : new UnsupportedMediaTypeException());
   });
+  readJsonLimits(server);
   readRawBodies(server, RAW_TYPES);
   server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
     try {
-      done(null, rawBodyOf(request, body) ?? parseJsonBody(body));
+      done(null, rawBodyOf(request, body) ?? parseJsonBody(body, mostValuesOf(request)));
     } catch (error) {
       done(error as Error);
     }
+  });
+}
+
+/** What every answer tells browsers; pages replace the policy by their own. Nothing of ours belongs into another site's frame. */
+function secure(server: FastifyInstance, config: Config): void {
+  const https = config.publicUrl.startsWith('https:');
+  const headers = {
+    'x-content-type-options': 'nosniff',
+    'referrer-policy': 'no-referrer',
+    'x-frame-options': 'DENY',
+    'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
+    'cross-origin-opener-policy': 'same-origin',
+    'cross-origin-resource-policy': 'same-origin',
+    ...(https ? { 'strict-transport-security': 'max-age=31536000' } : {}),
+  };
+  server.addHook('onRequest', (_request: FastifyRequest, reply: FastifyReply, done) => {
+    void reply.headers(headers);
+    done();
   });
 }
 
@@ -85,10 +126,7 @@ function hangUpWhenClosing(server: FastifyInstance, closing: Closing): void {
 function observe(server: FastifyInstance, metrics: Metrics): void {
   const logger = new Logger('Http');
   server.addHook('onRequest', (request: FastifyRequest, reply: FastifyReply, done) => {
-    void reply
-      .header('x-request-id', request.id)
-      .header('x-content-type-options', 'nosniff')
-      .header('referrer-policy', 'no-referrer');
+    void reply.header('x-request-id', request.id);
     done();
   });
   server.addHook('onResponse', (request: FastifyRequest, reply: FastifyReply, done) => {

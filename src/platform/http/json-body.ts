@@ -9,7 +9,7 @@ const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
  * Parses a JSON body and refuses what no service should have to think of: deep nesting, floods of members,
  * prototype names, NUL characters and lone surrogates (PostgreSQL stores neither).
  */
-export function parseJsonBody(body: Buffer): unknown {
+export function parseJsonBody(body: Buffer, mostValues = MOST_VALUES): unknown {
   const text = body.toString('utf8');
   if (text.trim() === '')
     throw new Problem('malformed', 'request.malformed', 'The body is empty where JSON is expected.');
@@ -21,7 +21,7 @@ export function parseJsonBody(body: Buffer): unknown {
   }
   if (text.includes('\uFFFD') && !isUtf8(body))
     throw new Problem('malformed', 'request.malformed', 'The body is not valid UTF-8.');
-  inspect(value);
+  inspect(value, mostValues);
   return value;
 }
 
@@ -36,11 +36,11 @@ interface Place {
 }
 
 /** Walks without recursion, so that the walk itself cannot be made to overflow. */
-function inspect(root: unknown): void {
+function inspect(root: unknown, mostValues: number): void {
   const stack: Place[] = [{ value: root, pointer: '', depth: 0 }];
   let seen = 0;
   for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
-    if (++seen > MOST_VALUES) throw refusal('', `more than ${MOST_VALUES} values`);
+    if (++seen > mostValues) throw refusal('', `more than ${mostValues} values`);
     const { value, pointer, depth } = place;
     if (typeof value === 'string') assertStorable(value, pointer);
     if (typeof value !== 'object' || value === null) continue;

@@ -6,8 +6,10 @@ export interface Origin {
   readonly requestId: string;
   /** Address of the client as far as the trusted proxies tell. */
   readonly address: string;
+  /** What the client says it is (User-Agent), cut to 200 characters; shown to people who look through their sessions. */
+  readonly agent?: string;
 }
 
 export function originOf(request: FastifyRequest): Origin {
-  return { requestId: request.id, address: request.ip };
+  return { requestId: request.id, address: request.ip, agent: request.headers['user-agent']?.slice(0, 200) };
 }

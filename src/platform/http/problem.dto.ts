@@ -3,6 +3,8 @@ export class FaultView {
   pointer: string;
   /** @example 'a sha256 digest has 32 bytes, this one has 20' */
   detail: string;
+  /** Where in a text that is itself a language, from 1. @example 12 */
+  column?: number;
 }
 
 /** RFC 9457. */

@@ -10,6 +10,8 @@ const STATUS: Record<ProblemKind, { status: number; title: string }> = {
   forbidden: { status: 403, title: 'Forbidden' },
   missing: { status: 404, title: 'Not Found' },
   conflict: { status: 409, title: 'Conflict' },
+  stale: { status: 412, title: 'Precondition Failed' },
+  unconditional: { status: 428, title: 'Precondition Required' },
   refused: { status: 422, title: 'Unprocessable Content' },
   overloaded: { status: 429, title: 'Too Many Requests' },
   unavailable: { status: 503, title: 'Service Unavailable' },

@@ -5,6 +5,8 @@ export type ProblemKind =
   | 'forbidden' // 403
   | 'missing' // 404, also for what the caller may not see
   | 'conflict' // 409 the state does not allow it
+  | 'stale' // 412 it was changed since the caller saw it
+  | 'unconditional' // 428 the caller did not say which version it changes
   | 'refused' // 422 understood, but not done
   | 'overloaded' // 429
   | 'unavailable'; // 503 try again later
@@ -13,6 +15,8 @@ export type ProblemKind =
 export interface Fault {
   readonly pointer: string;
   readonly detail: string;
+  /** Where in a text, from 1. */
+  readonly column?: number;
 }
 
 interface ProblemExtras {

@@ -1,6 +1,9 @@
 import { ValidationPipe } from '@nestjs/common';
-import type { ValidationError } from 'class-validator';
+import { plainToInstance } from 'class-transformer';
+import { validate, type ValidationError } from 'class-validator';
 import { type Fault, Problem } from './problem.js';
+
+const RULES = { whitelist: true, forbidNonWhitelisted: true, stopAtFirstError: true };
 
 /** Bodies, queries and parameters are what their class says, or the call is refused with a pointer to each fault. */
 export function validationPipe(): ValidationPipe {
@@ -11,13 +14,32 @@ export function validationPipe(): ValidationPipe {
     forbidUnknownValues: true,
     stopAtFirstError: true,
     validationError: { target: false, value: false },
-    exceptionFactory: (errors) => {
-      const faults = errors.flatMap((error) => faultsOf(error, ''));
-      const first = faults[0];
-      const detail = first === undefined ? 'The request is not valid.' : `${first.pointer}: ${first.detail}.`;
-      return new Problem('malformed', 'request.invalid', detail, { errors: faults });
-    },
+    exceptionFactory: (errors) => problemOf(errors, ''),
   });
+}
+
+/** The same for a part of a body whose class is known only when it is read. `at` is where it stands. */
+export async function checkedBody<Body extends object>(
+  type: new () => Body,
+  given: unknown,
+  at: string,
+): Promise<Body> {
+  const body = plainToInstance(type, given);
+  const errors = await validate(body, RULES);
+  if (errors.length > 0) throw problemOf(errors, at);
+  return body;
+}
+
+/** What is wrong with it, where nothing is thrown because other parts may be right. */
+export async function faultsOfBody(type: new () => object, given: unknown, at: string): Promise<Fault[]> {
+  return (await validate(plainToInstance(type, given), RULES)).flatMap((error) => faultsOf(error, at));
+}
+
+function problemOf(errors: readonly ValidationError[], at: string): Problem {
+  const faults = errors.flatMap((error) => faultsOf(error, at));
+  const first = faults[0];
+  const detail = first === undefined ? 'The request is not valid.' : `${first.pointer}: ${first.detail}.`;
+  return new Problem('malformed', 'request.invalid', detail, { errors: faults });
 }
 
 function faultsOf(error: ValidationError, parent: string): Fault[] {

@@ -1,13 +1,89 @@
 import type { MigrationInterface } from 'typeorm';
 import { FirstSchema1763600000000 } from './1763600000000-first-schema.js';
+import { SignIn1795177509268 } from './1795177509268-sign-in.js';
+import { People1795178678364 } from './1795178678364-people.js';
+import { ApiKeyRenewal1795178996403 } from './1795178996403-api-key-renewal.js';
+import { SingleSignOn1795179634002 } from './1795179634002-single-sign-on.js';
+import { SshKeys1795180500001 } from './1795180500001-ssh-keys.js';
+import { Discovery1795185711114 } from './1795185711114-discovery.js';
+import { Hosts1795185632066 } from './1795185632066-hosts.js';
+import { SshRotation1795195000001 } from './1795195000001-ssh-rotation.js';
+import { SshAuthorities1795196000001 } from './1795196000001-ssh-authorities.js';
 import { Inventory1763640000000 } from './1763640000000-inventory.js';
+import { InventoryStorage1796400000000 } from './1796400000000-inventory-storage.js';
+import { InventoryOverTime1796400000001 } from './1796400000001-inventory-over-time.js';
+import { InventoryImports1796400000002 } from './1796400000002-inventory-imports.js';
+import { Attestations1796400000003 } from './1796400000003-attestations.js';
+import { BomLinks1796400000004 } from './1796400000004-bom-links.js';
 import { KeyLifeAndFormats1795177554432 } from './1795177554432-key-life-and-formats.js';
+import { Handover1795185294998 } from './1795185294998-handover.js';
+import { AssetAnnotations1795187524785 } from './1795187524785-asset-annotations.js';
+import { Rules1795190079085 } from './1795190079085-rules.js';
 import { Timestamps1795178831171 } from './1795178831171-timestamps.js';
+import { Approvals1795185657702 } from './1795185657702-approvals.js';
+import { ApprovalNotices1795188086656 } from './1795188086656-approval-notices.js';
+import { Log1795183200000 } from './1795183200000-log.js';
+import { BrowserSessions1795310000000 } from './1795310000000-browser-sessions.js';
+import { KeyConstraints1795185203841 } from './1795185203841-key-constraints.js';
+import { Passkeys1795310000001 } from './1795310000001-passkeys.js';
+import { SignOutAtProviders1795310000002 } from './1795310000002-sign-out-at-providers.js';
+import { Webhooks1795190100001 } from './1795190100001-webhooks.js';
+import { Alerts1795190100002 } from './1795190100002-alerts.js';
+import { SigningBatches1795195400001 } from './1795195400001-signing-batches.js';
+import { SealedKeys1795400000001 } from './1795400000001-sealed-keys.js';
+import { BatchApprovals1796300000000 } from './1796300000000-batch-approvals.js';
+import { AuditSearch1796300000001 } from './1796300000001-audit-search.js';
+import { RotationPolicies1796500000003 } from './1796500000003-rotation-policies.js';
+import { HostAuthorities1796500000002 } from './1796500000002-host-authorities.js';
+import { RotationApprovals1796500000001 } from './1796500000001-rotation-approvals.js';
+import { ScanRuns1796500000000 } from './1796500000000-scan-runs.js';
+import { KeyDestruction1796200000000 } from './1796200000000-key-destruction.js';
+import { Sensors1795190100003 } from './1795190100003-sensors.js';
+import { SamlLogout1796100000000 } from './1796100000000-saml-logout.js';
+import { StepUpAtProviders1796100000001 } from './1796100000001-step-up-at-providers.js';
 
 /** Every migration, oldest first. */
 export const MIGRATIONS: (new () => MigrationInterface)[] = [
   FirstSchema1763600000000,
+  SignIn1795177509268,
+  People1795178678364,
+  ApiKeyRenewal1795178996403,
+  SingleSignOn1795179634002,
   Inventory1763640000000,
   KeyLifeAndFormats1795177554432,
   Timestamps1795178831171,
+  Hosts1795185632066,
+  Discovery1795185711114,
+  Log1795183200000,
+  BrowserSessions1795310000000,
+  Passkeys1795310000001,
+  SignOutAtProviders1795310000002,
+  Handover1795185294998,
+  AssetAnnotations1795187524785,
+  KeyConstraints1795185203841,
+  SshKeys1795180500001,
+  Webhooks1795190100001,
+  Alerts1795190100002,
+  Sensors1795190100003,
+  Approvals1795185657702,
+  SshRotation1795195000001,
+  SshAuthorities1795196000001,
+  ApprovalNotices1795188086656,
+  SigningBatches1795195400001,
+  SealedKeys1795400000001,
+  Rules1795190079085,
+  SamlLogout1796100000000,
+  StepUpAtProviders1796100000001,
+  BatchApprovals1796300000000,
+  AuditSearch1796300000001,
+  KeyDestruction1796200000000,
+  InventoryStorage1796400000000,
+  InventoryOverTime1796400000001,
+  InventoryImports1796400000002,
+  Attestations1796400000003,
+  BomLinks1796400000004,
+  ScanRuns1796500000000,
+  RotationApprovals1796500000001,
+  HostAuthorities1796500000002,
+  RotationPolicies1796500000003,
 ];

@@ -1,0 +1,31 @@
+import { Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** UNKNOWN: not set up, or not to be told now. */
+export interface Indication {
+  readonly status: 'UP' | 'DOWN' | 'UNKNOWN';
+  /** One line for the operator; no secret. */
+  readonly detail: string;
+}
+
+const PATIENCE_MS = 1000;
+
+/** What else is looked at beside the stores, told by whom it belongs to. Signing goes on without any of it. */
+@Injectable()
+export class HealthIndicators {
+  private readonly readers = new Map<string, () => Promise<Indication>>();
+
+  add(name: string, read: () => Promise<Indication>): void {
+    this.readers.set(name, read);
+  }
+
+  /** Each by its name; one that does not answer within a second is UNKNOWN. */
+  async read(): Promise<Record<string, Indication>> {
+    const late = { status: 'UNKNOWN', detail: 'no answer within a second' } as const;
+    const asked = [...this.readers].map(async ([name, read]): Promise<[string, Indication]> => {
+      const answer = read().catch((error: unknown): Indication => ({ status: 'UNKNOWN', detail: String(error) }));
+      return [name, await Promise.race([answer, sleep(PATIENCE_MS, late, { ref: false })])];
+    });
+    return Object.fromEntries(await Promise.all(asked));
+  }
+}

@@ -1,0 +1,117 @@
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { Redis } from 'ioredis';
+import { Config } from '../config/config.js';
+import { Problem } from './problem.js';
+
+const WINDOW_SECONDS = 60;
+const SHARE_EVERY_MS = 1000;
+const MOST = 100_000;
+
+interface Count {
+  /** Calls that this process has counted. */
+  own: number;
+  /** Of these, the ones that Redis knows of. */
+  shared: number;
+  /** Calls of other processes, as of the last time that they were asked. */
+  others: number;
+}
+
+/**
+ * A quota of calls per caller and minute, for all processes together. A call costs two look-ups in memory: a process tells the
+ * others through Redis within a second of a call and learns their counts then, so the quota can be overrun by what happens meanwhile. Without Redis each process
+ * counts for itself, so callers stay limited.
+ */
+@Injectable()
+export class RateLimits implements OnApplicationShutdown {
+  private readonly logger = new Logger(RateLimits.name);
+  private readonly redis: Redis;
+  private readonly timer = setInterval(() => void this.share(), SHARE_EVERY_MS);
+  private readonly policy: string;
+  private counts = new Map<string, Count>();
+  private window = 0;
+  private sharing = false;
+  private failing = false;
+
+  constructor(private readonly config: Config) {
+    this.policy = `"default";q=${config.rateLimitPerMinute};w=${WINDOW_SECONDS}`;
+    this.redis = new Redis(config.redisUrl, {
+      lazyConnect: true,
+      enableOfflineQueue: false,
+      commandTimeout: SHARE_EVERY_MS,
+      connectTimeout: SHARE_EVERY_MS,
+      maxRetriesPerRequest: 0,
+      retryStrategy: () => 500,
+    });
+    this.redis.on('error', () => undefined); // `share` finds out by itself
+    this.redis.connect().catch(() => undefined);
+  }
+
+  /** Counts a call and tells the caller what is left (draft-ietf-httpapi-ratelimit-headers); beyond the quota it is refused. */
+  take(caller: string, reply: FastifyReply): void {
+    const now = Date.now();
+    const left = this.roll(now);
+    const count = this.countOf(caller);
+    count.own += 1;
+    const remaining = this.config.rateLimitPerMinute - count.own - count.others;
+    void reply
+      .header('ratelimit-policy', this.policy)
+      .header('ratelimit', `"default";r=${Math.max(0, remaining)};t=${left}`);
+    if (remaining >= 0) return;
+    const detail = `The quota is ${this.config.rateLimitPerMinute} calls a minute; wait ${left} seconds.`;
+    throw new Problem('overloaded', 'rate-limit.exceeded', detail, { retryAfter: left });
+  }
+
+  onApplicationShutdown(): void {
+    clearInterval(this.timer);
+    this.redis.disconnect();
+  }
+
+  /** Starts a new window when the old one is over. @returns seconds until the present one is */
+  private roll(now: number): number {
+    const window = Math.floor(now / (WINDOW_SECONDS * 1000));
+    if (window !== this.window) {
+      this.window = window;
+      this.counts = new Map();
+    }
+    return Math.max(1, Math.ceil(((window + 1) * WINDOW_SECONDS * 1000 - now) / 1000));
+  }
+
+  private countOf(caller: string): Count {
+    const known = this.counts.get(caller);
+    if (known !== undefined) return known;
+    if (this.counts.size >= MOST) this.counts.clear();
+    const count = { own: 0, shared: 0, others: 0 };
+    this.counts.set(caller, count);
+    return count;
+  }
+
+  /** Adds to the counts in Redis what this process has counted since, and learns what the others have. */
+  private async share(): Promise<void> {
+    const changed = [...this.counts].filter(([, { own, shared }]) => own > shared);
+    if (this.sharing || changed.length === 0) return;
+    this.sharing = true;
+    try {
+      const window = this.window;
+      const pipeline = this.redis.pipeline();
+      const asOf = changed.map(([, { own }]) => own);
+      changed.forEach(([caller, { shared }], i) => {
+        const key = `${this.config.redisPrefix}:rate:${window}:${caller}`;
+        pipeline.incrby(key, (asOf[i] ?? 0) - shared).expire(key, WINDOW_SECONDS * 2);
+      });
+      const answers = await pipeline.exec();
+      changed.forEach(([, count], i) => {
+        const [error, total] = answers?.[i * 2] ?? [new Error('no answer')];
+        if (error !== null || window !== this.window) return;
+        count.shared = asOf[i] ?? 0;
+        count.others = Math.max(0, Number(total) - count.shared);
+      });
+      this.failing = false;
+    } catch (error) {
+      if (!this.failing) this.logger.warn(`each process counts calls for itself: ${String(error)}`);
+      this.failing = true;
+    } finally {
+      this.sharing = false;
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
+import type { FastifyReply } from 'fastify';
+import { type Observable, tap } from 'rxjs';
+import { Problem } from './problem.js';
+
+const TAG = /^(?:W\/)?"(\d{1,9})"$/;
+
+/**
+ * Reads If-Match (RFC 9110 section 13.1.1): the version that a change is meant for. The `ETag` of a resource is its version number in
+ * quotation marks.
+ */
+export function expectedVersion(header: string | undefined): number {
+  if (header === undefined)
+    throw new Problem(
+      'unconditional',
+      'request.if-match-missing',
+      'Send If-Match with the ETag of the resource as you last read it.',
+    );
+  const version = TAG.exec(header.trim())?.[1];
+  if (version !== undefined) return Number(version);
+  throw new Problem(
+    'malformed',
+    'request.if-match',
+    'If-Match must be one ETag as the resource gave it, for example "3".',
+  );
+}
+
+/** What a change answers that was meant for another version; `instance` is the path of the resource. */
+export function staleProblem(instance: string): Problem {
+  return new Problem('stale', 'request.stale', 'It was changed since you read it; read it again.', { instance });
+}
+
+/** Answers the member `version` as ETag too. For controllers whose resources people edit. */
+@Injectable()
+export class VersionInterceptor implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const reply = context.switchToHttp().getResponse<FastifyReply>();
+    return next.handle().pipe(
+      tap((body: unknown) => {
+        const version = (body as { version?: unknown } | null | undefined)?.version;
+        if (typeof version === 'number' && !reply.sent) void reply.header('etag', `"${version}"`);
+      }),
+    );
+  }
+}

@@ -1,0 +1,102 @@
+import { BlockList, isIP } from 'node:net';
+
+/**
+ * IPv4 that no service on the internet has (RFC 6890 and the IANA special-purpose registry), and 168.63.129.16, which is
+ * public by its number and the host agent inside Azure.
+ */
+const CLOSED_4 = [
+  ['0.0.0.0/8', 'unspecified'],
+  ['10.0.0.0/8', 'private'],
+  ['100.64.0.0/10', 'shared'],
+  ['127.0.0.0/8', 'loopback'],
+  ['168.63.129.16/32', 'metadata'],
+  ['169.254.0.0/16', 'link-local'],
+  ['172.16.0.0/12', 'private'],
+  ['192.0.0.0/24', 'reserved'],
+  ['192.0.2.0/24', 'documentation'],
+  ['192.88.99.0/24', 'reserved'],
+  ['192.168.0.0/16', 'private'],
+  ['198.18.0.0/15', 'benchmark'],
+  ['198.51.100.0/24', 'documentation'],
+  ['203.0.113.0/24', 'documentation'],
+  ['224.0.0.0/4', 'multicast'],
+  ['240.0.0.0/4', 'reserved'],
+] as const;
+
+/** Of IPv6 only global unicast is open, without the parts that carry an IPv4 address or are set aside. */
+const OPEN_6 = ['2000::/3'] as const;
+const CLOSED_6 = [
+  ['::1/128', 'loopback'],
+  ['::/96', 'IPv4-compatible'],
+  ['::ffff:0:0/96', 'IPv4-mapped'],
+  ['64:ff9b::/96', 'NAT64'],
+  ['fc00::/7', 'private'],
+  ['fe80::/10', 'link-local'],
+  ['ff00::/8', 'multicast'],
+  ['2001::/23', 'reserved'],
+  ['2001:db8::/32', 'documentation'],
+  ['2002::/16', '6to4'],
+  ['3fff::/20', 'documentation'],
+] as const;
+
+type Family = 'ipv4' | 'ipv6';
+
+/** Which addresses outbound calls may reach: those of the internet, and what the operator names. */
+export class AddressGuard {
+  private readonly named: BlockList;
+
+  /** `allowed`: addresses and blocks in CIDR notation that are reachable although they are not of the internet. */
+  constructor(allowed: readonly string[]) {
+    this.named = blockList(allowed);
+  }
+
+  /** What kind of address it is that may not be reached, or undefined when it may. What is no address is refused. */
+  refusal(address: string): string | undefined {
+    const [plain = ''] = address.split('%');
+    const version = isIP(plain);
+    if (version === 0) return 'unreadable';
+    if (this.isNamed(address)) return undefined;
+    return version === 4 ? closedAs(CLOSED, plain, 'ipv4') : refusalOf6(plain);
+  }
+
+  /** Whether the operator named the address. */
+  isNamed(address: string): boolean {
+    const [plain = ''] = address.split('%');
+    const version = isIP(plain);
+    return version !== 0 && this.named.check(plain, version === 4 ? 'ipv4' : 'ipv6');
+  }
+}
+
+const CLOSED = [...CLOSED_4, ...CLOSED_6].map(([block, kind]) => ({
+  list: blockList([block]),
+  kind,
+  family: isIP(block.split('/')[0] ?? '') === 4 ? 'ipv4' : 'ipv6',
+}));
+const OPEN = blockList(OPEN_6);
+
+/** Whether the text is an address or a block in CIDR notation (RFC 4632, RFC 4291 section 2.3). */
+export function isBlock(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/');
+  const version = isIP(address);
+  if (version === 0 || rest.length > 0) return false;
+  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
+}
+
+function refusalOf6(address: string): string | undefined {
+  return closedAs(CLOSED, address, 'ipv6') ?? (OPEN.check(address, 'ipv6') ? undefined : 'reserved');
+}
+
+/** A rule for IPv4 would match mapped addresses too; they have a kind of their own. */
+function closedAs(rules: typeof CLOSED, address: string, family: Family): string | undefined {
+  return rules.find((rule) => rule.family === family && rule.list.check(address, family))?.kind;
+}
+
+function blockList(blocks: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const block of blocks) {
+    const [address = '', bits] = block.split('/');
+    const version = isIP(address);
+    list.addSubnet(address, Number(bits ?? (version === 4 ? 32 : 128)), version === 4 ? 'ipv4' : 'ipv6');
+  }
+  return list;
+}

@@ -1,0 +1,149 @@
+import { Injectable } from '@nestjs/common';
+import { lookup as systemLookup, type LookupAddress, type LookupOptions } from 'node:dns';
+import { Agent as HttpAgent, type IncomingHttpHeaders, type IncomingMessage, request as httpRequest } from 'node:http';
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
+import { isIP, type LookupFunction } from 'node:net';
+import { Config } from '../config/config.js';
+import { AddressGuard } from './address-guard.js';
+
+export interface OutboundOrder {
+  readonly method: 'GET' | 'POST';
+  readonly url: string;
+  readonly headers?: Record<string, string>;
+  readonly body?: string;
+  /** From the first look-up to the last byte. */
+  readonly timeoutMs?: number;
+}
+
+export interface OutboundAnswer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  /** UTF-8; at most 64 kB, the rest is not read. */
+  readonly body: string;
+}
+
+/** The target may not be called. The message says why, and never what else the name resolves to. */
+export class OutboundRefused extends Error {}
+
+/** As `dns.lookup` with `all`: every address of a name. */
+export type NameLookup = (
+  name: string,
+  options: LookupOptions & { all: true },
+  done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
+) => void;
+
+const MOST_BYTES = 64 * 1024;
+const PATIENCE_MS = 15_000;
+const MOST_HEADER_BYTES = 16 * 1024;
+
+/**
+ * The way out for everything whose address somebody else chose. A name is resolved once, when the connection is opened; each address
+ * that it has is judged, and the connection goes to one of those, so a name that resolves differently a moment later gains nothing.
+ * Redirects are answers like any other and are not followed. Plain HTTP is spoken with addresses that the operator named alone.
+ */
+@Injectable()
+export class OutboundClient {
+  private readonly guard: AddressGuard;
+
+  constructor(
+    config: Config,
+    private readonly lookup: NameLookup = systemLookup,
+  ) {
+    this.guard = new AddressGuard(config.outboundAllow);
+  }
+
+  /** Calls the target. Rejects with OutboundRefused when it may not be called, else with what the network said. */
+  async send(order: OutboundOrder): Promise<OutboundAnswer> {
+    const url = this.read(order.url);
+    const signal = AbortSignal.timeout(order.timeoutMs ?? PATIENCE_MS);
+    try {
+      return await this.exchange(url, order, signal);
+    } catch (error) {
+      if (signal.aborted) throw new Error('the target did not answer in time', { cause: error });
+      throw error;
+    }
+  }
+
+  /** Why a call to this target would be refused now, or undefined when it would not. A name that does not resolve is none of that. */
+  async refusalOf(target: string): Promise<string | undefined> {
+    try {
+      const url = this.read(target);
+      if (isIP(hostOf(url)) === 0) await this.resolve(url);
+      return undefined;
+    } catch (error) {
+      return error instanceof OutboundRefused ? error.message : undefined;
+    }
+  }
+
+  /** The URL, after all that can be said without a look-up. */
+  private read(target: string): URL {
+    if (!URL.canParse(target)) throw new OutboundRefused('the target is not a URL');
+    const url = new URL(target);
+    if (url.protocol !== 'https:' && url.protocol !== 'http:') throw new OutboundRefused('the target is not https');
+    if (url.username !== '' || url.password !== '') throw new OutboundRefused('the target holds a user or a password');
+    const host = hostOf(url);
+    if (isIP(host) !== 0) this.judge(host, url);
+    return url;
+  }
+
+  private judge(address: string, { protocol }: URL): void {
+    const kind = this.guard.refusal(address);
+    if (kind !== undefined) throw new OutboundRefused(`the target has an address that may not be called (${kind})`);
+    if (protocol === 'http:' && !this.guard.isNamed(address)) throw new OutboundRefused('the target is not https');
+  }
+
+  /** All addresses of the name; refused when one of them may not be called, since any may be the one that is taken. */
+  private async resolve(url: URL): Promise<LookupAddress[]> {
+    const { promise, resolve, reject } = Promise.withResolvers<LookupAddress[]>();
+    this.lookup(url.hostname, { all: true }, (error, found) => (error === null ? resolve(found) : reject(error)));
+    const addresses = await promise;
+    for (const { address } of addresses) this.judge(address, url);
+    return addresses;
+  }
+
+  private exchange(url: URL, order: OutboundOrder, signal: AbortSignal): Promise<OutboundAnswer> {
+    const { promise, resolve, reject } = Promise.withResolvers<OutboundAnswer>();
+    const secure = url.protocol === 'https:';
+    const request = (secure ? httpsRequest : httpRequest)(url, {
+      method: order.method,
+      headers: {
+        ...order.headers,
+        ...(order.body === undefined ? {} : { 'content-length': Buffer.byteLength(order.body) }),
+      },
+      // An agent for this call alone: no connection is kept that was opened under another judgement.
+      agent: new (secure ? HttpsAgent : HttpAgent)({ keepAlive: false }),
+      lookup: this.lookupOf(url),
+      maxHeaderSize: MOST_HEADER_BYTES,
+      signal,
+    });
+    request.once('error', reject);
+    request.once('response', (response) => void readAnswer(response).then(resolve, reject));
+    request.end(order.body);
+    return promise;
+  }
+
+  private lookupOf(url: URL): LookupFunction {
+    return (_name, _options, done) => {
+      this.resolve(url).then(
+        (addresses) => done(null, addresses),
+        (error: NodeJS.ErrnoException) => done(error, []),
+      );
+    };
+  }
+}
+
+function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[(.*)\]$/, '$1');
+}
+
+async function readAnswer(response: IncomingMessage): Promise<OutboundAnswer> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of response as AsyncIterable<Buffer>) {
+    chunks.push(chunk);
+    bytes += chunk.length;
+    if (bytes >= MOST_BYTES) break; // which also ends the connection
+  }
+  const body = Buffer.concat(chunks).subarray(0, MOST_BYTES).toString('utf8');
+  return { status: response.statusCode ?? 0, headers: response.headers, body };
+}

@@ -1,0 +1,56 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** `standard` is signed JSON (Standard Webhooks); the others are what those products read, behind an address that is a secret itself. */
+export const WEBHOOK_FORMATS = ['standard', 'slack', 'teams'] as const;
+export type WebhookFormat = (typeof WEBHOOK_FORMATS)[number];
+
+/** Who wants to hear what, and where. */
+@Entity('webhook_endpoint')
+export class WebhookEndpoint {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Index('webhook_endpoint_name', { unique: true })
+  @Column('text')
+  name: string;
+
+  @Column('text')
+  format: WebhookFormat;
+
+  /** The target as far as it may be shown: without query, and for Slack and Teams without path. */
+  @Column('text')
+  shownUrl: string;
+
+  /** The target, sealed: in many products it is all that a sender must know. */
+  @Column('bytea')
+  url: Buffer;
+
+  /** Sealed; null where the format knows no signature. */
+  @Column('bytea', { nullable: true })
+  secret: Buffer | null;
+
+  /** Signs too, until then, so that receivers can change over. */
+  @Column('bytea', { nullable: true })
+  oldSecret: Buffer | null;
+
+  @Column('timestamptz', { nullable: true })
+  oldSecretUntil: Date | null;
+
+  /** Types of what it hears, `approval.requested`, or all of an area, `approval.*`. */
+  @Column('text', { array: true })
+  events: string[];
+
+  @Column('boolean', { default: true })
+  enabled: boolean;
+
+  /** Why it was disabled, when nobody here did it. */
+  @Column('text', { nullable: true })
+  disabledReason: string | null;
+
+  /** Goes up with each change that people make. */
+  @Column('int', { default: 1 })
+  version: number;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+}

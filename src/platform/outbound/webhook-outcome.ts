@@ -1,0 +1,40 @@
+import type { OutboundAnswer } from './outbound-client.js';
+import type { WebhookDeliveryStatus } from './webhook-delivery.entity.js';
+
+/** Pauses after the first attempt and its repetitions, in seconds: the schedule of Standard Webhooks, about three days. */
+const PAUSES = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
+/** Receivers that come back together must not all be called in the same second. */
+const JITTER = 0.1;
+const MOST_PAUSE = 86_400;
+
+export interface WebhookOutcome {
+  readonly status: WebhookDeliveryStatus;
+  /** Until the next attempt; 0 when there is none. */
+  readonly pauseSeconds: number;
+  readonly httpStatus?: number;
+  readonly failure?: string;
+  /** The receiver wants no more messages at all. */
+  readonly gone: boolean;
+}
+
+/** What follows from an attempt. `tries` counts it. Only 2xx is success: a redirect is not followed, so it is a failure. */
+export function afterAttempt(answer: OutboundAnswer | Error, tries: number): WebhookOutcome {
+  if (answer instanceof Error) return again(tries, { failure: answer.message, gone: false });
+  const { status: httpStatus } = answer;
+  if (httpStatus >= 200 && httpStatus < 300) return { status: 'DELIVERED', pauseSeconds: 0, httpStatus, gone: false };
+  const failure = `the receiver answered ${httpStatus}`;
+  if (httpStatus === 410) return { status: 'GIVEN_UP', pauseSeconds: 0, httpStatus, failure, gone: true };
+  return again(tries, { httpStatus, failure, gone: false }, Number(answer.headers['retry-after']));
+}
+
+/** A receiver that names a pause (Retry-After in seconds) gets at least that. */
+function again(
+  tries: number,
+  what: Pick<WebhookOutcome, 'httpStatus' | 'failure' | 'gone'>,
+  asked = 0,
+): WebhookOutcome {
+  const pause = PAUSES[tries - 1];
+  if (pause === undefined) return { status: 'GIVEN_UP', pauseSeconds: 0, ...what };
+  const wanted = Number.isFinite(asked) && asked > pause ? Math.min(asked, MOST_PAUSE) : pause;
+  return { status: 'PENDING', pauseSeconds: wanted * (1 + Math.random() * JITTER), ...what };
+}

@@ -1,0 +1,97 @@
+import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { OutboundClient, type OutboundAnswer } from './outbound-client.js';
+import { afterAttempt } from './webhook-outcome.js';
+import { type ClaimedDelivery, WebhookLedger } from './webhook-ledger.js';
+import { WebhookSecrets } from './webhook-secrets.js';
+import { webhookHeaders } from './webhook-signature.js';
+
+const TIMEOUT_MS = 15_000;
+
+/**
+ * Sends what waits for webhook endpoints. Each endpoint has a batch of its own under way, so that one that does not answer holds
+ * up nobody else. A message may arrive twice (its `webhook-id` is the same then), but is never lost.
+ */
+@Injectable()
+export class WebhookSender implements BeforeApplicationShutdown {
+  private readonly logger = new Logger(WebhookSender.name);
+  /** Batches under way, by endpoint. */
+  private readonly busy = new Map<string, Promise<void>>();
+  private looking: Promise<void> | undefined;
+  private stopped = false;
+
+  constructor(
+    private readonly ledger: WebhookLedger,
+    private readonly client: OutboundClient,
+    private readonly secrets: WebhookSecrets,
+  ) {}
+
+  @Interval(1000)
+  async look(): Promise<void> {
+    if (this.stopped) return;
+    this.looking ??= this.startBatches()
+      .catch((error: unknown) => this.logger.warn(`webhooks wait: ${String(error)}`))
+      .finally(() => {
+        this.looking = undefined;
+      });
+    await this.looking;
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stopped = true;
+    await this.looking;
+    await Promise.all(this.busy.values());
+  }
+
+  private async startBatches(): Promise<void> {
+    const claimed = await this.ledger.claim([...this.busy.keys()]);
+    for (const [endpoint, batch] of Map.groupBy(claimed, ({ endpointId }) => endpointId)) {
+      const all = Promise.all(batch.map((delivery) => this.deliver(delivery)));
+      const done = all.then(
+        () => undefined,
+        (error: unknown) => this.logger.warn(`outcomes of webhooks were not stored: ${String(error)}`),
+      );
+      this.busy.set(
+        endpoint,
+        done.finally(() => {
+          this.busy.delete(endpoint);
+          void this.look();
+        }),
+      );
+    }
+  }
+
+  private async deliver(delivery: ClaimedDelivery): Promise<void> {
+    const began = performance.now();
+    const at = new Date();
+    const tried = await this.post(delivery, at).catch((error: unknown) => new Error(reasonOf(error)));
+    const milliseconds = Math.round(performance.now() - began);
+    const outcome = afterAttempt(tried, delivery.tries);
+    const { attempts: attempt } = delivery;
+    const entry = { attempt, at: at.toISOString(), milliseconds, status: outcome.httpStatus, failure: outcome.failure };
+    await this.ledger.settle(delivery, outcome, entry);
+    if (outcome.gone) await this.ledger.disable(delivery.endpointId, 'The receiver answered 410 Gone.');
+  }
+
+  private post(delivery: ClaimedDelivery, at: Date): Promise<OutboundAnswer> {
+    const { id, endpointId, body } = delivery;
+    const secrets = delivery.secrets.map((sealed) => this.secrets.openSecret(endpointId, sealed));
+    return this.client.send({
+      method: 'POST',
+      url: this.secrets.openUrl(endpointId, delivery.url),
+      headers: {
+        'content-type': 'application/json',
+        'user-agent': 'Sealwright',
+        ...(secrets.length === 0 ? {} : webhookHeaders({ id, at, body }, secrets)),
+      },
+      body,
+      timeoutMs: TIMEOUT_MS,
+    });
+  }
+}
+
+/** The network's own words; an address that was refused is described, not named. */
+function reasonOf(error: unknown): string {
+  const { code, message } = error as NodeJS.ErrnoException;
+  return (code === undefined || message.includes(code) ? message : `${code}: ${message}`).slice(0, 300);
+}

@@ -1,0 +1,46 @@
+import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
+
+/** DUE waits for its target; RUNNING until the target says how it ended; SKIPPED never starts. */
+export const RUN_STATUSES = ['DUE', 'RUNNING', 'SUCCEEDED', 'FAILED', 'SKIPPED'] as const;
+export type RunStatus = (typeof RUN_STATUSES)[number];
+
+/** `time`: its time came. `missed`: nobody was there when it came. `hand`: somebody asked for it. */
+export type RunTrigger = 'time' | 'missed' | 'hand';
+
+/** One run of a schedule. That there is one row per schedule and due time is what makes it start once. */
+@Entity('schedule_run')
+@Unique('schedule_run_due', ['scheduleId', 'dueAt'])
+@Index('schedule_run_open', ['status', 'id'], { where: "status IN ('DUE', 'RUNNING')" })
+export class ScheduleRun {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  scheduleId: string;
+
+  @Column('timestamptz')
+  dueAt: Date;
+
+  @Column('text')
+  trigger: RunTrigger;
+
+  @Column('text', { default: 'DUE' })
+  status: RunStatus;
+
+  /** Why it was skipped or failed, or what it brought. */
+  @Column('text', { nullable: true })
+  detail: string | null;
+
+  /** Earlier due times that this run stands for. */
+  @Column('int', { default: 0 })
+  missed: number;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  @Column('timestamptz', { nullable: true })
+  startedAt: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  endedAt: Date | null;
+}

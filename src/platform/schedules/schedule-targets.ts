@@ -1,0 +1,43 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+
+/** A run that starts now. */
+export interface StartingRun {
+  readonly runId: string;
+  readonly scheduleId: string;
+  readonly scheduleName: string;
+  readonly dueAt: Date;
+  /** What the schedule says about this target, as `check` let it pass. */
+  readonly settings: Record<string, unknown>;
+  /** The API key or person in whose name it runs: who made the schedule. */
+  readonly madeBy: string;
+}
+
+/** Something that schedules can start. */
+export interface ScheduleTarget {
+  /** Refuses settings with a Problem. */
+  check(settings: Record<string, unknown>): Promise<void> | void;
+  /**
+   * Writes down what is to be done, in the transaction that marks the run as started: both happen once, or neither. When it is
+   * done, however it ended, the target calls `ScheduledRuns.end`.
+   */
+  start(tx: EntityManager, run: StartingRun): Promise<void>;
+}
+
+/** What schedules can start, by kind. Modules enter their own when they are made. */
+@Injectable()
+export class ScheduleTargets {
+  private readonly targets = new Map<string, ScheduleTarget>();
+
+  serve(kind: string, target: ScheduleTarget): void {
+    this.targets.set(kind, target);
+  }
+
+  get(kind: string): ScheduleTarget | undefined {
+    return this.targets.get(kind);
+  }
+
+  get kinds(): string[] {
+    return [...this.targets.keys()].sort();
+  }
+}

@@ -1,0 +1,37 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { Happenings } from '../events/happenings.js';
+
+export interface RunOutcome {
+  readonly ok: boolean;
+  /** What it brought, or why it failed. */
+  readonly detail: string;
+}
+
+interface EndedRun {
+  readonly id: string;
+  readonly scheduleId: string;
+  readonly name: string;
+}
+
+const MOST_DETAIL = 1000;
+
+/** Where targets say how a run ended. */
+@Injectable()
+export class ScheduledRuns {
+  constructor(private readonly happenings: Happenings) {}
+
+  /** Ends a run that is under way; a second time changes nothing. A failure is told to people. */
+  async end(tx: EntityManager, runId: string, { ok, detail }: RunOutcome): Promise<void> {
+    const [ended]: [EndedRun[], number] = await tx.query(
+      `UPDATE schedule_run r SET status = $2, detail = $3, ended_at = now() FROM schedule s
+       WHERE r.id = $1 AND r.status IN ('DUE', 'RUNNING') AND s.id = r.schedule_id
+       RETURNING r.id, r.schedule_id AS "scheduleId", s.name`,
+      [runId, ok ? 'SUCCEEDED' : 'FAILED', detail.slice(0, MOST_DETAIL)],
+    );
+    const [run] = ended;
+    if (run === undefined || ok) return;
+    const subject = { kind: 'schedule', id: run.scheduleId, name: run.name };
+    await this.happenings.tell(tx, [{ type: 'scan.failed', subject, facts: { why: detail, run: run.id } }]);
+  }
+}

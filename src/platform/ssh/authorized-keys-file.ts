@@ -1,0 +1,83 @@
+import { readBlob, type SshPublicKey } from './public-key.js';
+
+/** One line of an authorized_keys file, with every byte of it. */
+export interface AuthorizedKeysLine {
+  /** The line without its end. */
+  readonly text: string;
+  /** `\n`, `\r\n`, or empty for a last line that nothing ends. */
+  readonly end: string;
+  /** What sshd would make of it; absent for blank lines, comments, and lines that sshd would pass over. */
+  readonly key?: AuthorizedKey;
+}
+
+export interface AuthorizedKey extends SshPublicKey {
+  /** White space in front. */
+  readonly indent: string;
+  /** As written; empty without any. */
+  readonly options: string;
+  /** From the key type to the end of the line, as written. */
+  readonly rest: string;
+  readonly comment: string;
+}
+
+/** The bytes, one character each: authorized_keys has no encoding, and no byte may change on its way through. */
+const BYTES = 'latin1';
+
+export function readLines(file: Buffer): AuthorizedKeysLine[] {
+  const lines: AuthorizedKeysLine[] = [];
+  const text = file.toString(BYTES);
+  for (let at = 0; at < text.length;) {
+    const feed = text.indexOf('\n', at);
+    const stop = feed === -1 ? text.length : feed;
+    const carriage = feed !== -1 && stop > at && text[stop - 1] === '\r' ? 1 : 0;
+    const line = text.slice(at, stop - carriage);
+    lines.push({ text: line, end: feed === -1 ? '' : text.slice(stop - carriage, feed + 1), key: readKey(line) });
+    at = stop + 1;
+  }
+  return lines;
+}
+
+export function writeLines(lines: readonly Pick<AuthorizedKeysLine, 'text' | 'end'>[]): Buffer {
+  return Buffer.from(lines.map(({ text, end }) => text + end).join(''), BYTES);
+}
+
+/** The end that lines of this file have; `\n` when it has none yet. */
+export function lineEndOf(lines: readonly AuthorizedKeysLine[]): string {
+  return lines.find(({ end }) => end !== '')?.end ?? '\n';
+}
+
+export function lineOf(options: string, rest: string, indent = ''): AuthorizedKeysLine {
+  const text = `${indent}${options === '' ? '' : `${options} `}${rest}`;
+  return { text, end: '', key: readKey(text) };
+}
+
+/** Reads a line as auth_check_authkey_line of OpenSSH does: a key, or options and then a key. */
+function readKey(line: string): AuthorizedKey | undefined {
+  const indent = /^[ \t]*/.exec(line)?.[0] ?? '';
+  const body = line.slice(indent.length);
+  if (body === '' || body.startsWith('#')) return undefined;
+  const bare = keyAt(body);
+  if (bare !== undefined) return { ...bare, indent, options: '', rest: body };
+  const options = optionsAt(body);
+  if (options === undefined) return undefined;
+  const rest = body.slice(options.length).replace(/^[ \t]+/, '');
+  const key = keyAt(rest);
+  return key && { ...key, indent, options, rest };
+}
+
+function keyAt(text: string): (SshPublicKey & { comment: string }) | undefined {
+  const match = /^([^ \t]+)[ \t]+([^ \t\r]+)[ \t\r]*(.*)$/s.exec(text);
+  const key = match && readBlob(match[1] ?? '', match[2] ?? '');
+  return key ? { ...key, comment: (match[3] ?? '').trimEnd() } : undefined;
+}
+
+/** Up to the first white space that no quotes hold; undefined when a quote is never closed. */
+function optionsAt(body: string): string | undefined {
+  let quoted = false;
+  let at = 0;
+  for (; at < body.length && (quoted || (body[at] !== ' ' && body[at] !== '\t')); at += 1) {
+    if (body.startsWith('\\"', at)) at += 1;
+    else if (body[at] === '"') quoted = !quoted;
+  }
+  return quoted ? undefined : body.slice(0, at);
+}

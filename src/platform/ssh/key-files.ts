@@ -1,0 +1,85 @@
+/** Who logs in, as the tokens of AuthorizedKeysFile see them. */
+export interface Account {
+  readonly name: string;
+  readonly uid: number;
+  readonly home: string;
+}
+
+/** What sshd does with keys of one account. */
+export interface KeyFileSettings {
+  /** Patterns of AuthorizedKeysFile as they are configured. */
+  readonly patterns: readonly string[];
+  /** Set when a program tells sshd the keys: a file is then not the whole truth. */
+  readonly command: string | undefined;
+  readonly trustedUserCaKeys: string | undefined;
+  readonly revokedKeys: string | undefined;
+  /** `high`: sshd itself said so (`sshd -T -C …`). `low`: read out of the configuration, every Match block taken together. */
+  readonly confidence: 'high' | 'low';
+}
+
+/** sshd's default when nothing is configured (sshd_config(5)). */
+const DEFAULTS = ['.ssh/authorized_keys', '.ssh/authorized_keys2'];
+
+/** Reads what `sshd -T -C user=…` printed. */
+export function readEffective(output: string): KeyFileSettings {
+  return { ...settingsOf(directivesOf(output)), confidence: 'high' };
+}
+
+/**
+ * Reads sshd_config files that could only be read, not evaluated. A key that is removed must be gone from every file that
+ * some Match block may name, so all of them count.
+ */
+export function readConfigured(text: string): KeyFileSettings {
+  const directives = directivesOf(text);
+  return {
+    ...settingsOf(directives),
+    patterns: [...new Set([...DEFAULTS, ...patternsOf(directives)])],
+    confidence: 'low',
+  };
+}
+
+/** The files that sshd opens for an account: tokens filled in, relative ones under its home. */
+export function keyFilesOf({ patterns }: KeyFileSettings, account: Account): string[] {
+  const tokens: Record<string, string> = { h: account.home, u: account.name, U: String(account.uid), '%': '%' };
+  const paths = patterns
+    .map((pattern) => pattern.replaceAll(/%([huU%])/g, (_, token: string) => tokens[token] ?? ''))
+    .map((path) => (path.startsWith('/') ? path : `${account.home}/${path}`));
+  return [...new Set(paths)];
+}
+
+type Directive = readonly [name: string, values: string[]];
+
+function directivesOf(text: string): Directive[] {
+  return text
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line !== '' && !line.startsWith('#'))
+    .map((line) => {
+      const [, name = '', rest = ''] = /^(\w+)[\s=]*(.*)$/s.exec(line) ?? [];
+      return [name.toLowerCase(), wordsOf(rest)];
+    });
+}
+
+function wordsOf(text: string): string[] {
+  return [...text.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
+}
+
+function settingsOf(directives: Directive[]): Omit<KeyFileSettings, 'confidence'> {
+  const first = (name: string) => {
+    const value = directives.find(([found]) => found === name)?.[1].join(' ');
+    return value === 'none' ? undefined : value;
+  };
+  return {
+    patterns: patternsOf(directives),
+    command: first('authorizedkeyscommand'),
+    trustedUserCaKeys: first('trustedusercakeys'),
+    revokedKeys: first('revokedkeys'),
+  };
+}
+
+function patternsOf(directives: Directive[]): string[] {
+  return directives
+    .filter(([name]) => name === 'authorizedkeysfile')
+    .flatMap(([, values]) => values)
+    .filter((value) => value !== 'none');
+}

@@ -1,0 +1,64 @@
+import { createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { WireReader } from './wire.js';
+
+const CURVES: Record<string, { crv: string; bytes: number; hash: string }> = {
+  'ecdsa-sha2-nistp256': { crv: 'P-256', bytes: 32, hash: 'sha256' },
+  'ecdsa-sha2-nistp384': { crv: 'P-384', bytes: 48, hash: 'sha384' },
+  'ecdsa-sha2-nistp521': { crv: 'P-521', bytes: 66, hash: 'sha512' },
+};
+const RSA_HASH: Record<string, string> = { 'ssh-rsa': 'sha1', 'rsa-sha2-256': 'sha256', 'rsa-sha2-512': 'sha512' };
+
+/** Whether the signature (RFC 4253 section 6.6) over the data was made with the key. Throws for keys and signatures that cannot be read. */
+export function isSignedBy(signer: Buffer, signature: Buffer, data: Buffer): boolean {
+  const sealed = new WireReader(signature);
+  const algorithm = sealed.string().toString('latin1');
+  const value = sealed.string();
+  const key = new WireReader(signer);
+  const type = key.string().toString('latin1');
+  if (type === 'ssh-ed25519' && algorithm === type) return verify(null, data, ed25519(key.string()), value);
+  const curve = CURVES[type];
+  if (curve !== undefined && algorithm === type) {
+    key.string(); // the curve's name once more
+    return verify(
+      curve.hash,
+      data,
+      { key: ecdsa(curve, key.string()), dsaEncoding: 'ieee-p1363' },
+      flat(value, curve.bytes),
+    );
+  }
+  const hash = RSA_HASH[algorithm];
+  if (type !== 'ssh-rsa' || hash === undefined) return false;
+  const [e, n] = [key.string(), key.string()];
+  return verify(hash, data, rsa(n, e), value);
+}
+
+function ed25519(x: Buffer): KeyObject {
+  return createPublicKey({ key: { kty: 'OKP', crv: 'Ed25519', x: x.toString('base64url') }, format: 'jwk' });
+}
+
+function rsa(n: Buffer, e: Buffer): KeyObject {
+  return createPublicKey({
+    key: { kty: 'RSA', n: bare(n).toString('base64url'), e: bare(e).toString('base64url') },
+    format: 'jwk',
+  });
+}
+
+function ecdsa({ crv, bytes }: { crv: string; bytes: number }, point: Buffer): KeyObject {
+  const [x, y] = [point.subarray(1, 1 + bytes), point.subarray(1 + bytes)];
+  return createPublicKey({
+    key: { kty: 'EC', crv, x: x.toString('base64url'), y: y.toString('base64url') },
+    format: 'jwk',
+  });
+}
+
+/** r and s of RFC 5656 section 3.1.2, each in the full width of the curve. */
+function flat(value: Buffer, width: number): Buffer {
+  const reader = new WireReader(value);
+  return Buffer.concat(
+    [reader.string(), reader.string()].map((part) => Buffer.concat([Buffer.alloc(width), bare(part)]).subarray(-width)),
+  );
+}
+
+function bare(mpint: Buffer): Buffer {
+  return mpint[0] === 0 ? mpint.subarray(1) : mpint;
+}
