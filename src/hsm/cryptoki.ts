@@ -1,8 +1,8 @@
 import type { DigestAlgorithm } from './key-vault.js';
 
 /** Numbers of PKCS#11 (v2.40 and v3.0 header files) that the key process uses. */
-export const CKO = { publicKey: 0x02, privateKey: 0x03 } as const;
-export const CKK = { rsa: 0x00, ec: 0x03 } as const;
+export const CKO = { publicKey: 0x02, privateKey: 0x03, secretKey: 0x04 } as const;
+export const CKK = { rsa: 0x00, ec: 0x03, aes: 0x1f } as const;
 
 export const CKA = {
   class: 0x000,
@@ -12,7 +12,9 @@ export const CKA = {
   keyType: 0x100,
   id: 0x102,
   sensitive: 0x103,
+  encrypt: 0x104,
   decrypt: 0x105,
+  wrap: 0x106,
   unwrap: 0x107,
   sign: 0x108,
   signRecover: 0x109,
@@ -21,6 +23,7 @@ export const CKA = {
   modulus: 0x120,
   modulusBits: 0x121,
   publicExponent: 0x122,
+  valueLen: 0x161,
   extractable: 0x162,
   local: 0x163,
   neverExtractable: 0x164,
@@ -38,6 +41,8 @@ export const CKM = {
   sha3RsaPss: 0x0063,
   ecKeyPairGen: 0x1040,
   ecdsa: 0x1041,
+  aesKeyGen: 0x1080,
+  aesGcm: 0x1087,
 } as const;
 
 /** CK_RSA_PKCS_PSS_PARAMS: hashAlg (CKM_…) and mgf (CKG_MGF1_…) of each digest. */
@@ -59,6 +64,9 @@ export const CKR = {
   deviceError: 0x30,
   deviceMemory: 0x31,
   deviceRemoved: 0x32,
+  encryptedDataInvalid: 0x40,
+  encryptedDataLenRange: 0x41,
+  aeadDecryptFailed: 0x42,
   keyHandleInvalid: 0x60,
   keySizeRange: 0x62,
   keyTypeInconsistent: 0x63,
@@ -127,4 +135,15 @@ export function isStaleHandle(error: unknown): boolean {
 export function isBadSignature(error: unknown): boolean {
   const code = ckrOf(error);
   return code === CKR.signatureInvalid || code === CKR.signatureLenRange;
+}
+
+/** What tokens say of a wrong tag. SoftHSM says CKR_GENERAL_ERROR, so whether the token still works must be asked apart. */
+export function isNotAuthentic(error: unknown): boolean {
+  const code = ckrOf(error);
+  return (
+    code === CKR.encryptedDataInvalid ||
+    code === CKR.encryptedDataLenRange ||
+    code === CKR.aeadDecryptFailed ||
+    code === CKR.generalError
+  );
 }

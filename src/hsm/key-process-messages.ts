@@ -1,5 +1,4 @@
-import type { GenerateOrder } from './token-generator.js';
-import type { KeyEvidence } from './key-vault.js';
+import type { ErrandName, Errands } from './errands.js';
 import type { Outcome } from './key-process-fault.js';
 
 /** First message to the key process. It alone carries the PIN: neither the environment nor the arguments do. */
@@ -12,14 +11,16 @@ export interface StartMessage {
   readonly deadlineMs: number;
 }
 
-export interface GenerateMessage {
-  readonly kind: 'generate';
+interface ErrandOf<Name extends ErrandName> {
+  readonly kind: 'errand';
   readonly id: number;
-  readonly order: GenerateOrder;
+  readonly name: Name;
+  readonly order: Errands[Name]['order'];
 }
+export type ErrandMessage = { [Name in ErrandName]: ErrandOf<Name> }[ErrandName];
 
 /** Blocks of orders travel as bare bytes, see order-codec. */
-export type ToKeyProcess = StartMessage | GenerateMessage | Uint8Array;
+export type ToKeyProcess = StartMessage | ErrandMessage | Uint8Array;
 
 /** The token is open, logged in and has signed with the canary key. */
 export interface ReadyMessage {
@@ -28,14 +29,14 @@ export interface ReadyMessage {
   readonly sessions: number;
 }
 
-export interface GeneratedMessage {
-  readonly kind: 'generated';
+export interface ErrandEndMessage {
+  readonly kind: 'errand-end';
   readonly id: number;
   readonly outcome: Outcome;
   /** One line for the operator when the outcome is not done. */
   readonly detail: string;
-  readonly publicKey?: Uint8Array;
-  readonly evidence?: KeyEvidence;
+  /** Present when the outcome is done. */
+  readonly answer?: Errands[ErrandName]['answer'];
 }
 
 /** Sent about once a second, so that silence means that the process hangs. */
@@ -51,7 +52,7 @@ export interface LastMessage {
   readonly detail: string;
   /** A block of results, which may be empty. */
   readonly results: Uint8Array;
-  readonly generated?: GeneratedMessage;
+  readonly errandEnd?: ErrandEndMessage;
 }
 
-export type FromKeyProcess = ReadyMessage | GeneratedMessage | AliveMessage | LastMessage | Uint8Array;
+export type FromKeyProcess = ReadyMessage | ErrandEndMessage | AliveMessage | LastMessage | Uint8Array;

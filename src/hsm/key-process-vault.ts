@@ -2,9 +2,21 @@ import { type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config } from '../platform/config/config.js';
 import { isCurve } from './ecdsa.js';
-import { type GeneratedMessage, type LastMessage } from './key-process-messages.js';
+import { type ErrandName, type Errands } from './errands.js';
+import { type ErrandEndMessage, type ErrandMessage, type LastMessage } from './key-process-messages.js';
 import { KeyProcessSupervisor } from './key-process.supervisor.js';
-import { DIGEST_BYTES, type GeneratedKey, KeyVault, type SignOrder, type VaultHealth } from './key-vault.js';
+import {
+  type DestroyOrder,
+  DIGEST_BYTES,
+  type GeneratedKey,
+  isMlDsa,
+  KeyVault,
+  MOST_SEALED_BYTES,
+  type SealOrder,
+  type SignOrder,
+  type UnsealOrder,
+  type VaultHealth,
+} from './key-vault.js';
 import { decodeResults, encodeOrders } from './order-codec.js';
 import { type GenerateOrder } from './token-generator.js';
 import { vaultProblem } from './vault-problem.js';
@@ -23,7 +35,11 @@ const MOST_LABEL_BYTES = 255;
 
 type Work =
   | { readonly kind: 'sign'; readonly order: SignOrder; readonly resolve: (signature: Buffer) => void }
-  | { readonly kind: 'generate'; readonly order: GenerateOrder; readonly resolve: (key: GeneratedKey) => void };
+  | {
+      readonly kind: 'errand';
+      readonly errand: Pick<ErrandMessage, 'name' | 'order'>;
+      readonly resolve: (answer: unknown) => void;
+    };
 type Pending = Work & { readonly id: number; readonly reject: (error: Error) => void; handedAt: number };
 
 /** The vault whose keys are in a PKCS#11 token, reached through one supervised key process. */
@@ -46,7 +62,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     this.supervisor = new KeyProcessSupervisor(config, {
       ready: () => this.onReady(),
       results: (block) => this.onResults(block),
-      generated: (message) => this.onGenerated(message),
+      errandEnd: (message) => this.onErrandEnd(message),
       lost: (why, wasUp) => this.onLost(why, wasUp),
     });
   }
@@ -70,17 +86,52 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
 
   async sign(order: SignOrder): Promise<Buffer> {
     assertSignable(order);
+    if (order.key.sealed) return this.signSealed(order, order.key.sealed);
     return await new Promise((resolve, reject) => this.accept({ kind: 'sign', order, resolve }, reject));
   }
 
   async generate(order: GenerateOrder): Promise<GeneratedKey> {
     assertIdentifier('CKA_ID', order.ckaId, MOST_ID_BYTES);
     assertIdentifier('label', Buffer.from(order.label), MOST_LABEL_BYTES);
-    return await new Promise((resolve, reject) => this.accept({ kind: 'generate', order, resolve }, reject));
+    const { publicKey, sealed, evidence } = await this.run('generate', order);
+    return { publicKey: Buffer.from(publicKey), sealed: sealed && Buffer.from(sealed), evidence };
+  }
+
+  async destroy(order: DestroyOrder): Promise<number> {
+    assertIdentifier('CKA_ID', order.ckaId, MOST_ID_BYTES);
+    assertIdentifier('label', Buffer.from(order.label), MOST_LABEL_BYTES);
+    return (await this.run('destroy', order)).destroyed;
+  }
+
+  async seal(order: SealOrder): Promise<Buffer> {
+    const { length } = order.plain;
+    if (length === 0 || length > MOST_SEALED_BYTES)
+      throw vaultProblem('refused', `1 to ${MOST_SEALED_BYTES} bytes can be sealed, not ${length}`);
+    return Buffer.from(await this.run('seal', order));
+  }
+
+  async unseal(order: UnsealOrder): Promise<Buffer> {
+    return Buffer.from(await this.run('unseal', order));
   }
 
   health(): VaultHealth {
     return this.supervisor.health();
+  }
+
+  private async signSealed(order: SignOrder, sealed: Buffer): Promise<Buffer> {
+    const { ckaId, publicKey } = order.key;
+    const message = order.message ?? order.digest;
+    return Buffer.from(await this.run('signSealed', { ckaId, publicKey, sealed, message }));
+  }
+
+  private async run<Name extends ErrandName>(
+    name: Name,
+    order: Errands[Name]['order'],
+  ): Promise<Errands[Name]['answer']> {
+    const answer = await new Promise((resolve, reject) =>
+      this.accept({ kind: 'errand', errand: { name, order }, resolve }, reject),
+    );
+    return answer as Errands[Name]['answer'];
   }
 
   private accept(work: Work, reject: (error: Error) => void): void {
@@ -119,7 +170,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
       pending.handedAt = now;
       this.inFlight.set(pending.id, pending);
       if (pending.kind === 'sign') orders.push(pending);
-      else this.supervisor.send({ kind: 'generate', id: pending.id, order: pending.order });
+      else this.supervisor.send({ kind: 'errand', id: pending.id, ...pending.errand } as ErrandMessage);
     }
     if (orders.length > 0) this.supervisor.send(encodeOrders(orders));
   }
@@ -140,10 +191,10 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     this.flush();
   }
 
-  private onGenerated({ id, outcome, detail, publicKey, evidence }: GeneratedMessage): void {
+  private onErrandEnd({ id, outcome, detail, answer }: ErrandEndMessage): void {
     const pending = this.take(id);
-    if (pending?.kind !== 'generate') return;
-    if (outcome === 'done' && publicKey && evidence) pending.resolve({ publicKey: Buffer.from(publicKey), evidence });
+    if (pending?.kind !== 'errand') return;
+    if (outcome === 'done' && answer) pending.resolve(answer);
     else pending.reject(vaultProblem(outcome === 'done' ? 'unavailable' : outcome, detail));
     this.flush();
   }
@@ -183,12 +234,14 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 }
 
-function assertSignable({ key, scheme, algorithm, digest }: SignOrder): void {
+function assertSignable({ key, scheme, algorithm, digest, message }: SignOrder): void {
   const length = DIGEST_BYTES[algorithm];
   if (digest.length !== length) {
     throw vaultProblem('refused', `a ${algorithm} digest has ${length} bytes, not ${digest.length}`);
   }
-  if (isCurve(key.type) !== scheme.startsWith('ecdsa-')) {
+  const family = isMlDsa(key.type) ? 'ml-dsa' : isCurve(key.type) ? 'ecdsa-' : 'rsa-';
+  const held = isMlDsa(key.type) === Boolean(key.sealed);
+  if (!scheme.startsWith(family) || !held || (message !== undefined && scheme !== 'ml-dsa')) {
     throw vaultProblem('refused', `a key of type ${key.type} cannot sign by ${scheme}`);
   }
   assertIdentifier('CKA_ID', key.ckaId, MOST_ID_BYTES);

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
 import { type Config, readPin } from '../platform/config/config.js';
 import { SETTINGS } from '../platform/config/settings.js';
-import type { FromKeyProcess, GeneratedMessage, LastMessage, ToKeyProcess } from './key-process-messages.js';
+import type { ErrandEndMessage, FromKeyProcess, LastMessage, ToKeyProcess } from './key-process-messages.js';
 import type { VaultHealth } from './key-vault.js';
 
 /** Compiled or as source: the key process lies beside this file and has the same extension. */
@@ -25,7 +25,7 @@ const LAST_WORDS_MS = 200;
 export interface SupervisorListener {
   ready(): void;
   results(block: Buffer): void;
-  generated(message: GeneratedMessage): void;
+  errandEnd(message: ErrandEndMessage): void;
   /** The key process is gone with all that was handed to it. */
   lost(why: LastMessage['why'], wasUp: boolean): void;
 }
@@ -134,8 +134,8 @@ export class KeyProcessSupervisor {
     switch (message.kind) {
       case 'alive':
         return;
-      case 'generated':
-        this.listener.generated(message);
+      case 'errand-end':
+        this.listener.errandEnd(message);
         return;
       case 'last':
         this.lose(message.why, message.detail, this.child, message);
@@ -183,7 +183,7 @@ export class KeyProcessSupervisor {
     else this.respawnAfter(this.backoff(wasUp ? LONGEST_BACKOFF_MS.wasUp : LONGEST_BACKOFF_MS.neverUp), news);
     // Only now, since whoever hears of a result may come with the next order.
     if (last) this.listener.results(bufferOf(last.results));
-    if (last?.generated) this.listener.generated(last.generated);
+    if (last?.errandEnd) this.listener.errandEnd(last.errandEnd);
     this.listener.lost(why, wasUp);
   }
 

@@ -2,19 +2,24 @@ import { Canary } from './canary.js';
 import { isFatal } from './cryptoki.js';
 import { KeyDirectory } from './key-directory.js';
 import { faultOf } from './key-process-fault.js';
+import type { ErrandRunners } from './errands.js';
 import type {
+  ErrandEndMessage,
+  ErrandMessage,
   FromKeyProcess,
-  GeneratedMessage,
-  GenerateMessage,
   LastMessage,
   StartMessage,
   ToKeyProcess,
 } from './key-process-messages.js';
+import { isMlDsa } from './key-vault.js';
 import { decodeOrders, encodeResults, type NumberedOrder, type OrderResult } from './order-codec.js';
 import { Pkcs11Token } from './pkcs11-token.js';
 import { SessionPool } from './session-pool.js';
+import { TokenDestroyer } from './token-destroyer.js';
 import { TokenGenerator } from './token-generator.js';
-import { TokenSigner } from './token-signer.js';
+import { SoftwareKeys } from './software-keys.js';
+import { TokenSealer } from './token-sealer.js';
+import { type SigningParts, TokenSigner } from './token-signer.js';
 
 /** A token that gave no signature for so long is asked for one by the canary. */
 const QUIET_MS = 1500;
@@ -31,7 +36,7 @@ const FAREWELL_MS = 500;
 interface Works {
   readonly pool: SessionPool;
   readonly signer: TokenSigner;
-  readonly generator: TokenGenerator;
+  readonly errands: ErrandRunners;
   readonly canary: Canary;
 }
 
@@ -48,7 +53,7 @@ class KeyProcess {
     if (message instanceof Uint8Array)
       this.signAll(Buffer.from(message.buffer, message.byteOffset, message.byteLength));
     else if (message.kind === 'start') await this.start(message);
-    else await this.generate(message);
+    else await this.run(message);
   }
 
   private async start({ library, tokenLabel, pin, sessions, deadlineMs }: StartMessage): Promise<void> {
@@ -65,7 +70,7 @@ class KeyProcess {
     const pool = new SessionPool(token, size);
     const parts = { token, pool, directory: new KeyDirectory(token, session), limitMs: deadlineMs };
     const signer = new TokenSigner(parts);
-    const works = { pool, signer, generator: new TokenGenerator(parts, signer), canary: new Canary(parts) };
+    const works = { pool, signer, errands: errandRunners(parts, signer), canary: new Canary(parts) };
     setInterval(() => this.tick(pool), Math.max(FASTEST_TICK_MS, Math.min(SLOWEST_TICK_MS, deadlineMs / 4)));
     await works.canary.prepare();
     await works.canary.probe();
@@ -91,23 +96,24 @@ class KeyProcess {
     }
   }
 
-  private async generate({ id, order }: GenerateMessage): Promise<void> {
+  private async run({ id, name, order }: ErrandMessage): Promise<void> {
     try {
       if (!this.works) throw new Error('the token is not open yet');
-      const made = await this.works.generator.generate({ ...order, ckaId: Buffer.from(order.ckaId) });
-      send({ kind: 'generated', id, outcome: 'done', detail: '', ...made });
+      const errand = this.works.errands[name] as (order: ErrandMessage['order']) => Promise<ErrandEndMessage['answer']>;
+      send({ kind: 'errand-end', id, outcome: 'done', detail: '', answer: await errand(order) });
     } catch (error) {
       const { outcome, message: detail, fatal } = await this.settle(error);
-      const failure: GeneratedMessage = { kind: 'generated', id, outcome, detail };
+      const failure: ErrandEndMessage = { kind: 'errand-end', id, outcome, detail };
       if (fatal) this.end('fatal', detail, failure);
       else send(failure);
     }
   }
 
-  /** A token that was taken away looks like one without the key; the canary tells them apart. */
+  /** A token that was taken away looks like one without the key, or one that opens nothing; the canary tells them apart. */
   private async settle(error: unknown): Promise<ReturnType<typeof faultOf>> {
     const fault = faultOf(error);
-    if (fault.outcome !== 'key-missing' || !this.works) return fault;
+    const doubtful = fault.outcome === 'key-missing' || fault.outcome === 'not-authentic';
+    if (!doubtful || !this.works) return fault;
     try {
       await this.works.canary.probe();
       return fault;
@@ -149,13 +155,30 @@ class KeyProcess {
   }
 
   /** Ends without C_Finalize, which crashes while calls are running, and without exit handlers for the same reason. */
-  end(why: LastMessage['why'], detail: string, generated?: GeneratedMessage): void {
+  end(why: LastMessage['why'], detail: string, errandEnd?: ErrandEndMessage): void {
     if (this.ended) return;
     this.ended = true;
     setTimeout(die, FAREWELL_MS);
-    const last: LastMessage = { kind: 'last', why, detail, results: encodeResults(this.results), generated };
+    const last: LastMessage = { kind: 'last', why, detail, results: encodeResults(this.results), errandEnd };
     if (process.connected) process.send?.(last, die);
   }
+}
+
+function errandRunners(parts: SigningParts, signer: TokenSigner): ErrandRunners {
+  const generator = new TokenGenerator(parts, signer);
+  const destroyer = new TokenDestroyer(parts);
+  const sealer = new TokenSealer(parts);
+  const software = new SoftwareKeys(parts.token, sealer);
+  return {
+    generate: ({ type, label, ...order }) => {
+      const ckaId = Buffer.from(order.ckaId);
+      return isMlDsa(type) ? software.generate({ ckaId, label, type }) : generator.generate({ ckaId, label, type });
+    },
+    destroy: async ({ ckaId, label }) => destroyer.destroy({ ckaId: Buffer.from(ckaId), label }),
+    signSealed: (order) => software.sign(order),
+    seal: (order) => sealer.seal(order),
+    unseal: (order) => sealer.unseal(order),
+  };
 }
 
 function die(): void {

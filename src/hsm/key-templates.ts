@@ -1,12 +1,16 @@
 import { CKA, CKM } from './cryptoki.js';
 import { type CurveType, isCurve } from './ecdsa.js';
-import type { KeyType } from './key-vault.js';
+import type { TokenKeyType } from './key-vault.js';
 import type { Template } from './pkcs11-token.js';
 import { CURVE_PARAMS } from './spki.js';
 
 /** 65537, big-endian. */
 const PUBLIC_EXPONENT = Buffer.from('010001', 'hex');
-const RSA_BITS: Record<Exclude<KeyType, CurveType>, number> = { 'rsa-2048': 2048, 'rsa-3072': 3072, 'rsa-4096': 4096 };
+const RSA_BITS: Record<Exclude<TokenKeyType, CurveType>, number> = {
+  'rsa-2048': 2048,
+  'rsa-3072': 3072,
+  'rsa-4096': 4096,
+};
 
 export interface GenerationPlan {
   /** CKM_ of the generation. */
@@ -18,7 +22,7 @@ export interface GenerationPlan {
 interface NewKey {
   readonly ckaId: Buffer;
   readonly label: string;
-  readonly type: KeyType;
+  readonly type: TokenKeyType;
   /** True when SHA-3 with RSA-PSS needs CKM_RSA_X_509, see TokenSigner. */
   readonly rawRsa: boolean;
 }
@@ -41,11 +45,13 @@ export function generationPlan(key: NewKey): GenerationPlan {
     { type: CKA.extractable, value: false },
     { type: CKA.sign, value: true },
   ];
+  // Tokens differ in what they allow a key of either kind when nothing is said.
+  const notFor = [CKA.decrypt, CKA.unwrap, CKA.signRecover].map((type) => ({ type, value: false }));
   if (isCurve(key.type)) {
     return {
       mechanism: CKM.ecKeyPairGen,
       publicKey: [...publicKey, { type: CKA.ecParams, value: CURVE_PARAMS[key.type] }],
-      privateKey: [...privateKey, { type: CKA.derive, value: false }, allowed(CKM.ecdsa)],
+      privateKey: [...privateKey, ...notFor, { type: CKA.derive, value: false }, allowedMechanisms(CKM.ecdsa)],
     };
   }
   return {
@@ -57,13 +63,13 @@ export function generationPlan(key: NewKey): GenerationPlan {
     ],
     privateKey: [
       ...privateKey,
-      ...[CKA.decrypt, CKA.unwrap, CKA.signRecover].map((type) => ({ type, value: false })),
-      allowed(CKM.rsaPkcs, CKM.rsaPss, ...(key.rawRsa ? [CKM.rsaX509] : [])),
+      ...notFor,
+      allowedMechanisms(CKM.rsaPkcs, CKM.rsaPss, ...(key.rawRsa ? [CKM.rsaX509] : [])),
     ],
   };
 }
 
 /** CKA_ALLOWED_MECHANISMS is an array of CK_ULONG in the machine's byte order, 8 bytes each on 64-bit systems. */
-function allowed(...mechanisms: number[]): { type: number; value: Buffer } {
+export function allowedMechanisms(...mechanisms: number[]): { type: number; value: Buffer } {
   return { type: CKA.allowedMechanisms, value: Buffer.from(BigUint64Array.from(mechanisms.map(BigInt)).buffer) };
 }

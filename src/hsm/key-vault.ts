@@ -1,6 +1,13 @@
+/** Types of key that the token makes and holds. */
+export const TOKEN_KEY_TYPES = ['rsa-2048', 'rsa-3072', 'rsa-4096', 'ec-p256', 'ec-p384', 'ec-p521'] as const;
+/** FIPS 204. Made in software and sealed by a key of the token. */
+export const ML_DSA_TYPES = ['ml-dsa-44', 'ml-dsa-65', 'ml-dsa-87'] as const;
+export type MlDsaType = (typeof ML_DSA_TYPES)[number];
+
 /** Types of key that the vault generates. */
-export const KEY_TYPES = ['rsa-2048', 'rsa-3072', 'rsa-4096', 'ec-p256', 'ec-p384', 'ec-p521'] as const;
+export const KEY_TYPES = [...TOKEN_KEY_TYPES, ...ML_DSA_TYPES] as const;
 export type KeyType = (typeof KEY_TYPES)[number];
+export type TokenKeyType = (typeof TOKEN_KEY_TYPES)[number];
 
 /** Digest algorithms: name to length of the digest in bytes (FIPS 180-4, FIPS 202). */
 export const DIGEST_BYTES = {
@@ -13,8 +20,8 @@ export const DIGEST_BYTES = {
 } as const;
 export type DigestAlgorithm = keyof typeof DIGEST_BYTES;
 
-/** Signature schemes: RFC 8017 section 8 for RSA; ECDSA as DER SEQUENCE (RFC 3279) or as r‖s (IEEE P1363). */
-export const SCHEMES = ['rsa-pkcs1v15', 'rsa-pss', 'ecdsa-der', 'ecdsa-raw'] as const;
+/** Signature schemes: RFC 8017 section 8 for RSA; ECDSA as DER SEQUENCE (RFC 3279) or as r‖s (IEEE P1363); ML-DSA over the digest. */
+export const SCHEMES = ['rsa-pkcs1v15', 'rsa-pss', 'ecdsa-der', 'ecdsa-raw', 'ml-dsa'] as const;
 export type SignatureScheme = (typeof SCHEMES)[number];
 
 /** How a key is found in the token, and what its signatures are checked against. */
@@ -24,6 +31,12 @@ export interface VaultKey {
   readonly type: KeyType;
   /** SubjectPublicKeyInfo (RFC 5280 section 4.1), DER: the stored public key. */
   readonly publicKey: Buffer;
+  /** The private key, sealed by a key of the token; null or absent when the token holds it. */
+  readonly sealed?: Buffer | null;
+}
+
+export function isMlDsa(type: KeyType): type is MlDsaType {
+  return type.startsWith('ml-dsa-');
 }
 
 export interface SignOrder {
@@ -32,6 +45,8 @@ export interface SignOrder {
   readonly algorithm: DigestAlgorithm;
   /** The bare hash value; its length is that of the algorithm. */
   readonly digest: Buffer;
+  /** ML-DSA only: what is signed in place of the digest, for standards that have it sign whole structures. */
+  readonly message?: Buffer;
 }
 
 /** What the token itself says of a key: kept as evidence that the private key was made in it and cannot leave it. */
@@ -50,8 +65,29 @@ export interface KeyEvidence {
 export interface GeneratedKey {
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Buffer;
+  /** To be kept and given back with each order; absent when the token holds the private key. */
+  readonly sealed?: Buffer | null;
   readonly evidence: KeyEvidence;
 }
+
+/** At most MOST_SEALED_BYTES of plaintext; the associated data is bound to the ciphertext and must be given again to open it. */
+export interface SealOrder {
+  readonly plain: Uint8Array;
+  readonly associatedData: Uint8Array;
+}
+
+export interface UnsealOrder {
+  readonly sealed: Uint8Array;
+  readonly associatedData: Uint8Array;
+}
+
+/** Names a key pair twice: what has this CKA_ID but another CKA_LABEL is some other key, and is left alone. */
+export interface DestroyOrder {
+  readonly ckaId: Buffer;
+  readonly label: string;
+}
+
+export const MOST_SEALED_BYTES = 65_536;
 
 export interface VaultHealth {
   readonly up: boolean;
@@ -72,6 +108,7 @@ export interface VaultHealth {
  * - `hsm.wrong-signature` (unavailable): the signature did not verify with the stored public key and was dropped.
  * - `hsm.key-missing` (conflict): the token holds no such key; retrying does not help.
  * - `hsm.refused` (conflict): the token refuses this key, mechanism or length; retrying does not help.
+ * - `hsm.not-authentic` (conflict): what is to be opened was not sealed by this token, with this associated data.
  */
 export abstract class KeyVault {
   /** Signs one digest. The signature was verified with `key.publicKey` before it is returned. */
@@ -79,6 +116,18 @@ export abstract class KeyVault {
 
   /** Generates a key pair in the token under `ckaId` and reads its attributes back. Not retried: the caller owns `ckaId`. */
   abstract generate(order: { ckaId: Buffer; label: string; type: KeyType }): Promise<GeneratedKey>;
+
+  /**
+   * Destroys a signing key pair in the token, for good. Answers how many private keys this very call destroyed: 0 when there was none
+   * (any more), so that a call whose answer was lost can be made again. `hsm.refused` when the label is another.
+   */
+  abstract destroy(order: DestroyOrder): Promise<number>;
+
+  /** Encrypts and authenticates (AES-256) with a key that never leaves the token. */
+  abstract seal(order: SealOrder): Promise<Buffer>;
+
+  /** The plaintext of what `seal` gave, under the same associated data. */
+  abstract unseal(order: UnsealOrder): Promise<Buffer>;
 
   /** The last known state; cheap, never asks the HSM. */
   abstract health(): VaultHealth;

@@ -20,6 +20,7 @@ export interface TokenIdentity {
 const UNKNOWN_COUNT = 0xffffffff;
 /** No signature of a supported key is longer than the 512 bytes of RSA-4096. */
 export const SIGNATURE_ROOM = 1024;
+const GCM_TAG_BYTES = 16;
 const FIND_AT_MOST = 64;
 /** Another process that logs in rewrites SoftHSM's token file, which then cannot be read for some milliseconds. */
 const OPEN_ATTEMPTS = 8;
@@ -103,10 +104,22 @@ export class Pkcs11Token {
 
   /** Objects of a class (CKO_…) with this CKA_ID, at most 64. */
   find(session: Handle, objectClass: number, id: Buffer): Handle[] {
-    this.library.C_FindObjectsInit(session, [
+    return this.search(session, [
       { type: CKA.class, value: objectClass },
       { type: CKA.id, value: id },
     ]);
+  }
+
+  /** Objects of a class with this CKA_LABEL, at most 64. */
+  findLabelled(session: Handle, objectClass: number, label: string): Handle[] {
+    return this.search(session, [
+      { type: CKA.class, value: objectClass },
+      { type: CKA.label, value: label },
+    ]);
+  }
+
+  private search(session: Handle, template: Template): Handle[] {
+    this.library.C_FindObjectsInit(session, template);
     try {
       return this.library.C_FindObjects(session, FIND_AT_MOST);
     } finally {
@@ -134,6 +147,22 @@ export class Pkcs11Token {
     return this.library.C_GenerateKeyPairAsync(session, { mechanism }, publicKey, privateKey);
   }
 
+  generateKey(session: Handle, mechanism: number, template: Template): Promise<Handle> {
+    return this.library.C_GenerateKeyAsync(session, { mechanism }, template);
+  }
+
+  /** C_EncryptInit and C_Encrypt by a mechanism that adds no more than a GCM tag. */
+  encrypt(session: Handle, mechanism: Mechanism, key: Handle, plain: Buffer): Promise<Buffer> {
+    this.library.C_EncryptInit(session, mechanism, key);
+    return this.library.C_EncryptAsync(session, plain, Buffer.alloc(plain.length + GCM_TAG_BYTES));
+  }
+
+  /** C_DecryptInit and C_Decrypt. */
+  decrypt(session: Handle, mechanism: Mechanism, key: Handle, sealed: Buffer): Promise<Buffer> {
+    this.library.C_DecryptInit(session, mechanism, key);
+    return this.library.C_DecryptAsync(session, sealed, Buffer.alloc(sealed.length));
+  }
+
   /**
    * C_SignInit and C_Sign. The caller has the session to itself and discards it on any error. The signature is a view
    * into `room`, which must be as long as SIGNATURE_ROOM.
@@ -159,6 +188,12 @@ export function pssMechanism(hashAlg: number, mgf: number, saltLen: number): Mec
 }
 
 type RsaPssParameter = pkcs11js.IParams & { hashAlg: number; mgf: number; saltLen: number };
+
+/** CKM_AES_GCM with CK_GCM_PARAMS: a nonce of 96 bits, a tag of 128. */
+export function gcmMechanism(iv: Buffer, aad: Buffer): Mechanism {
+  const parameter = { type: pkcs11js.CK_PARAMS_GCM, iv, ivBits: iv.length * 8, aad, tagBits: GCM_TAG_BYTES * 8 };
+  return { mechanism: CKM.aesGcm, parameter };
+}
 
 function identify(library: pkcs11js.PKCS11, slot: Handle): TokenIdentity {
   const info = library.C_GetTokenInfo(slot);

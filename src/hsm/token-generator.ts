@@ -3,7 +3,7 @@ import { CKA, CKO } from './cryptoki.js';
 import type { KeyDirectory } from './key-directory.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import { generationPlan } from './key-templates.js';
-import type { GeneratedKey, KeyEvidence, KeyType, SignatureScheme } from './key-vault.js';
+import type { GeneratedKey, KeyEvidence, KeyType, SignatureScheme, TokenKeyType } from './key-vault.js';
 import type { Handle, KeyPair } from './pkcs11-token.js';
 import { publicKeyInfoOf } from './public-key-reader.js';
 import { padsSha3, type SigningParts, type TokenSigner } from './token-signer.js';
@@ -16,6 +16,8 @@ export interface GenerateOrder {
   readonly label: string;
   readonly type: KeyType;
 }
+
+type TokenOrder = GenerateOrder & { readonly type: TokenKeyType };
 
 /** Generates key pairs in the token, tries them, and reads back what the token says of them. */
 export class TokenGenerator {
@@ -31,7 +33,7 @@ export class TokenGenerator {
    * Throws KeyProcessFault `refused` when the CKA_ID is taken or when the token does not vouch that the private key was
    * made in it and cannot leave; such a pair is destroyed.
    */
-  async generate(order: GenerateOrder): Promise<GeneratedKey> {
+  async generate(order: TokenOrder): Promise<GeneratedKey> {
     const { token, pool, directory, limitMs } = this.parts;
     const taken = [CKO.privateKey, CKO.publicKey].some((kind) => directory.all(kind, order.ckaId).length > 0);
     if (taken) throw new KeyProcessFault('refused', 'the token already holds a key of this id');
@@ -48,7 +50,7 @@ export class TokenGenerator {
     }
   }
 
-  private async vouched(order: GenerateOrder, session: Handle, pair: KeyPair): Promise<GeneratedKey> {
+  private async vouched(order: TokenOrder, session: Handle, pair: KeyPair): Promise<GeneratedKey> {
     try {
       const publicKey = publicKeyInfoOf(this.parts.directory, pair.publicKey, order.type);
       const evidence = this.evidenceOf(pair.privateKey);

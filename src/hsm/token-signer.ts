@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { CKM, CKO, isStaleHandle, PSS_HASH } from './cryptoki.js';
+import { CKM, CKO, PSS_HASH } from './cryptoki.js';
 import { signEcdsa } from './ec-signer.js';
 import { type CurveType, isCurve, rawToDer } from './ecdsa.js';
 import type { KeyDirectory } from './key-directory.js';
@@ -43,18 +43,7 @@ export class TokenSigner {
 
   /** Throws KeyProcessFault, or the error of the HSM library. */
   async sign(order: SignOrder): Promise<Buffer> {
-    try {
-      return await this.signOnce(order);
-    } catch (error) {
-      if (!isStaleHandle(error)) throw error;
-    }
-    this.parts.directory.forget(order.key.ckaId);
-    try {
-      return await this.signOnce(order);
-    } catch (error) {
-      if (!isStaleHandle(error)) throw error;
-      throw new KeyProcessFault('unavailable', 'the token no longer accepts the handles of its keys', true);
-    }
+    return await this.parts.directory.withFreshHandles(order.key.ckaId, () => this.signOnce(order));
   }
 
   private signOnce(order: SignOrder): Promise<Buffer> {

@@ -3,12 +3,12 @@ import { createPublicKey, randomBytes } from 'node:crypto';
 import { Test, type TestingModule } from '@nestjs/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HsmModule } from '../../src/hsm/hsm.module.js';
-import { KEY_TYPES, type KeyType, KeyVault } from '../../src/hsm/key-vault.js';
+import { KeyVault, TOKEN_KEY_TYPES, type TokenKeyType } from '../../src/hsm/key-vault.js';
 import { Config } from '../../src/platform/config/config.js';
 import { createToken, newKey, useToken } from '../support/hsm.js';
 
 /** What OpenSSL must say of the public key. */
-const DETAILS: Record<KeyType, object> = {
+const DETAILS: Record<TokenKeyType, object> = {
   'rsa-2048': { modulusLength: 2048, publicExponent: 65537n },
   'rsa-3072': { modulusLength: 3072, publicExponent: 65537n },
   'rsa-4096': { modulusLength: 4096, publicExponent: 65537n },
@@ -44,7 +44,7 @@ afterAll(async () => {
 });
 
 describe('generate', () => {
-  it.each(KEY_TYPES)('%s: the key is of that type and the token vouches that it cannot leave', async (type) => {
+  it.each(TOKEN_KEY_TYPES)('%s: the key is of that type and the token vouches that it cannot leave', async (type) => {
     const { publicKey, evidence } = await vault.generate({ ckaId: randomBytes(16), label: type, type });
     const details = createPublicKey({ key: publicKey, format: 'der', type: 'spki' }).asymmetricKeyDetails;
     expect(details).toEqual(DETAILS[type]);

@@ -1,0 +1,18 @@
+import type { DestroyOrder, GeneratedKey, SealOrder, UnsealOrder } from './key-vault.js';
+import type { SealedSignOrder } from './software-keys.js';
+import type { GenerateOrder } from './token-generator.js';
+
+/** What the key process does besides signing digests: seldom enough to travel as objects. Buffers arrive as Uint8Array. */
+export interface Errands {
+  readonly generate: { readonly order: GenerateOrder; readonly answer: GeneratedKey };
+  readonly destroy: { readonly order: DestroyOrder; readonly answer: { readonly destroyed: number } };
+  readonly signSealed: { readonly order: SealedSignOrder; readonly answer: Uint8Array };
+  readonly seal: { readonly order: SealOrder; readonly answer: Uint8Array };
+  readonly unseal: { readonly order: UnsealOrder; readonly answer: Uint8Array };
+}
+export type ErrandName = keyof Errands;
+
+/** Whoever runs errands has a method for each. */
+export type ErrandRunners = {
+  readonly [Name in ErrandName]: (order: Errands[Name]['order']) => Promise<Errands[Name]['answer']>;
+};

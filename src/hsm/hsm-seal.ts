@@ -1,0 +1,25 @@
+import { Injectable } from '@nestjs/common';
+import { KeyVault } from './key-vault.js';
+
+/**
+ * Encrypts small secrets for the database with a key that never leaves the HSM: whoever holds the database and every
+ * setting of this service, but not the HSM, reads nothing. What is sealed for one purpose and place cannot be opened as
+ * another. Errors are those of KeyVault; `hsm.not-authentic` when the bytes, the purpose or the place are not those of `close`.
+ */
+@Injectable()
+export class HsmSeal {
+  constructor(private readonly vault: KeyVault) {}
+
+  /** `purpose` is a constant of the caller without NUL, `place` is bound to the ciphertext, for example the id of the row. 1 to 65,536 bytes. */
+  async close(purpose: string, place: string, plain: Buffer): Promise<Buffer> {
+    return await this.vault.seal({ plain, associatedData: placeOf(purpose, place) });
+  }
+
+  async open(purpose: string, place: string, sealed: Buffer): Promise<Buffer> {
+    return await this.vault.unseal({ sealed, associatedData: placeOf(purpose, place) });
+  }
+}
+
+function placeOf(purpose: string, place: string): Buffer {
+  return Buffer.from(`${purpose}\0${place}`);
+}

@@ -1,0 +1,53 @@
+import { createPublicKey, verify } from 'node:crypto';
+import { p256, p384, p521 } from '@noble/curves/nist.js';
+import { type CurveType, derToRaw, isCurve, leftmostBits } from './ecdsa.js';
+import { type DigestAlgorithm, isMlDsa, type SignatureScheme, type VaultKey } from './key-vault.js';
+import { KeyProcessFault } from './key-process-fault.js';
+import { RsaCheck } from './rsa-check.js';
+import { ecPointOf } from './spki.js';
+
+const CURVES = { 'ec-p256': p256, 'ec-p384': p384, 'ec-p521': p521 } as const;
+/** DER of an OCTET STRING around a point: tag, and length in one octet or two. */
+const SHORT_HEADER = 2;
+const LONG_HEADER = 3;
+
+export interface DigestSignature {
+  readonly scheme: SignatureScheme;
+  readonly algorithm: DigestAlgorithm;
+  readonly digest: Buffer;
+  /** ML-DSA only: what was signed in place of the digest. */
+  readonly message?: Buffer;
+  readonly signature: Buffer;
+}
+
+/** Verifies with the public key alone: neither the HSM nor its process is asked. node:crypto cannot verify ECDSA over a bare digest. */
+export class PublicVerifier {
+  private readonly rsa = new RsaCheck();
+
+  verifies({ type, publicKey }: Pick<VaultKey, 'type' | 'publicKey'>, signed: DigestSignature): boolean {
+    const { scheme, algorithm, digest, message, signature } = signed;
+    try {
+      if (isMlDsa(type)) return scheme === 'ml-dsa' && mlDsa(publicKey, message ?? digest, signature);
+      if (isCurve(type)) return scheme.startsWith('ecdsa-') && ecdsa(type, publicKey, signed);
+      if (scheme === 'rsa-pss') return this.rsa.pss(publicKey, algorithm, digest, signature);
+      return scheme === 'rsa-pkcs1v15' && this.rsa.pkcs1(publicKey, algorithm, digest, signature);
+    } catch (error) {
+      // What cannot be read as a signature, or as one by this key, is none.
+      if (error instanceof RangeError || error instanceof KeyProcessFault) return false;
+      throw error;
+    }
+  }
+}
+
+function ecdsa(curve: CurveType, publicKey: Buffer, { scheme, digest, signature }: DigestSignature): boolean {
+  const raw = scheme === 'ecdsa-der' ? derToRaw(signature, curve) : signature;
+  if (raw.length !== CURVES[curve].lengths.signature) return false;
+  const octets = ecPointOf(curve, publicKey);
+  const point = octets.subarray((octets[1] ?? 0) < 0x80 ? SHORT_HEADER : LONG_HEADER);
+  return CURVES[curve].verify(raw, leftmostBits(digest, curve), point, { prehash: false, lowS: false });
+}
+
+/** FIPS 204 section 5.3, empty context. */
+function mlDsa(publicKey: Buffer, message: Buffer, signature: Buffer): boolean {
+  return verify(null, message, createPublicKey({ key: publicKey, format: 'der', type: 'spki' }), signature);
+}

@@ -1,0 +1,85 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { HsmSeal } from '../../src/hsm/hsm-seal.js';
+import type { KeyProcessVault } from '../../src/hsm/key-process-vault.js';
+import { answered, createToken, newKey, openVault } from '../support/hsm.js';
+import { has } from '../support/peers.js';
+
+const SOFTHSM = process.env['SW_TEST_SOFTHSM'] ?? '/usr/lib/softhsm/libsofthsm2.so';
+const token = createToken();
+let vault: KeyProcessVault;
+
+beforeAll(async () => {
+  vault = await openVault(token);
+});
+afterAll(async () => {
+  await vault.onApplicationShutdown();
+  token.remove();
+});
+
+/** What pkcs11-tool, which shares nothing with this service, sees in the token: one text per object. */
+function objects(...filter: string[]): string[] {
+  const pin = readFileSync(token.pinFile, 'utf8').trim();
+  const where = ['--module', SOFTHSM, '--token-label', token.label, '--login', '--pin', pin];
+  const text = execFileSync('pkcs11-tool', [...where, '--list-objects', ...filter], {
+    encoding: 'utf8',
+    stdio: 'pipe',
+  });
+  return text.split(/^(?=\S.* Object)/m).filter((part) => part.includes(' Object'));
+}
+
+/** Values of a field, of every object of a kind. */
+const fields = (kind: string, name: string): string[] =>
+  objects('--type', kind).flatMap((one) => new RegExp(`${name}: +(\\S+)`).exec(one)?.[1] ?? []);
+
+describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
+  it.each(['rsa-2048', 'ec-p256'] as const)('%s: agrees with the evidence that was stored', async (type) => {
+    const ckaId = randomBytes(16);
+    const { evidence } = await vault.generate({ ckaId, label: `evidence of ${type}`, type });
+    const privateKey = objects('--type', 'privkey').find((one) => one.includes(ckaId.toString('hex')));
+    const access = /Access: +(.*)$/m.exec(privateKey ?? '')?.[1]?.split(', ');
+    expect(access?.toSorted()).toEqual(['always sensitive', 'local', 'never extractable', 'sensitive']);
+    expect(evidence).toMatchObject({ alwaysSensitive: true, local: true, neverExtractable: true, sensitive: true });
+    expect(/Usage: +(.*)$/m.exec(privateKey ?? '')?.[1]).toBe('sign');
+    expect(privateKey).toContain(`label:      evidence of ${type}`);
+  });
+
+  it('shows the public key that was stored, to the byte', async () => {
+    const { ckaId, publicKey } = await newKey(vault, 'ec-p256');
+    const shown = objects('--type', 'pubkey').find((one) => one.includes(ckaId.toString('hex')));
+    const point = Buffer.from(/EC_POINT: +(\w+)/.exec(shown ?? '')?.[1] ?? '', 'hex').subarray(2);
+    expect(point).toHaveLength(65);
+    expect(publicKey.subarray(-65)).toEqual(point);
+    point.writeUInt8(point.readUInt8(40) ^ 1, 40);
+    expect(publicKey.subarray(-65)).not.toEqual(point);
+  });
+
+  it('shows nothing of a pair that was destroyed, and all others', async () => {
+    const [gone, stays] = [randomBytes(16), randomBytes(16)];
+    for (const ckaId of [gone, stays]) await vault.generate({ ckaId, label: 'a pair', type: 'ec-p256' });
+    await expect(vault.destroy({ ckaId: gone, label: 'another' })).rejects.toMatchObject({ code: 'hsm.refused' });
+    expect(await vault.destroy({ ckaId: gone, label: 'a pair' })).toBe(1);
+    for (const kind of ['privkey', 'pubkey']) {
+      expect(fields(kind, 'ID')).not.toContain(gone.toString('hex'));
+      expect(fields(kind, 'ID')).toContain(stays.toString('hex'));
+    }
+  });
+
+  it('the key that seals secrets stays in the token too', async () => {
+    await new HsmSeal(vault).close('test', 'row', Buffer.from('secret'));
+    const [secretKey, ...more] = objects('--type', 'secrkey');
+    expect(more).toEqual([]);
+    const access = /Access: +(.*)$/m.exec(secretKey ?? '')?.[1]?.split(', ');
+    expect(access?.toSorted()).toEqual(['always sensitive', 'local', 'never extractable', 'sensitive']);
+    expect(/Usage: +(.*)$/m.exec(secretKey ?? '')?.[1]).toBe('encrypt, decrypt');
+    expect(secretKey).toMatch(/AES length 32/);
+    const ckaId = Buffer.from(/ID: +(\w+)/.exec(secretKey ?? '')?.[1] ?? '', 'hex');
+    // Only pairs are looked for. A process that has made keys may not see all; the one in its place finds none of this id.
+    expect(await answered(() => vault.destroy({ ckaId, label: 'sealwright-sealing' }))).toBe(0);
+    expect(objects('--type', 'secrkey')).toHaveLength(1);
+    const canary = { ckaId: Buffer.from('sealwright-canary'), label: 'sealwright canary v1' };
+    await expect(vault.destroy(canary)).rejects.toMatchObject({ code: 'hsm.refused' });
+  });
+});
