@@ -2,13 +2,35 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AnalyticsController } from './analytics/analytics.controller.js';
 import { AnalyticsReader } from './analytics/analytics.reader.js';
+import { InventorySnapshot } from './analytics/inventory-snapshot.entity.js';
+import { InventoryRecount, InventorySourceCount } from './analytics/inventory-source-count.entity.js';
 import { InventoryTally } from './analytics/inventory-tally.entity.js';
+import { SnapshotTaker } from './analytics/snapshot-taker.js';
+import { SourceCounter } from './analytics/source-counter.js';
+import { AssetAnnotationsService } from './assets/asset-annotations.service.js';
+import { Attestation, PolicyPackRow } from './attestations/attestation.entity.js';
+import { AttestationsController } from './attestations/attestations.controller.js';
+import { AttestationsService } from './attestations/attestations.service.js';
+import { PolicyEvaluator } from './attestations/policy-evaluator.js';
+import { AssetCsv } from './assets/asset-csv.js';
 import { AssetOccurrence } from './assets/asset-occurrence.entity.js';
 import { Asset } from './assets/asset.entity.js';
 import { AssetsController } from './assets/assets.controller.js';
 import { AssetsReader } from './assets/assets.reader.js';
+import { BomLinkController } from './bom-link/bom-link.controller.js';
+import { BomLinkExport, BomLinkRefs } from './bom-link/bom-link.entity.js';
+import { BomLinksReader } from './bom-link/bom-links.reader.js';
 import { BomExporter } from './cyclonedx/bom-export.js';
+import { OwnComponents } from './cyclonedx/own-components.js';
 import { ExportController } from './cyclonedx/export.controller.js';
+import { DemoController } from './demo/demo.controller.js';
+import { DemoService } from './demo/demo.service.js';
+import { ImportBodies } from './imports/import-bodies.js';
+import { ImportRunner } from './imports/import-runner.js';
+import { ImportsController } from './imports/imports.controller.js';
+import { ImportsService } from './imports/imports.service.js';
+import { InventoryImport, InventoryImportPart } from './imports/inventory-import.entity.js';
+import { FoundAssetsIntake } from './ingest/found-assets-intake.js';
 import { IngestThreads } from './ingest/ingest-threads.js';
 import { IngestController } from './ingest/ingest.controller.js';
 import { IngestService } from './ingest/ingest.service.js';
@@ -17,8 +39,18 @@ import { InventorySource } from './ingest/inventory-source.entity.js';
 import { AssetRelationship } from './relationships/asset-relationship.entity.js';
 import { RelationshipsController } from './relationships/relationships.controller.js';
 import { RelationshipsReader } from './relationships/relationships.reader.js';
+import { JurisdictionsController } from './risk/jurisdictions.controller.js';
+import { JurisdictionsReader } from './risk/jurisdictions.reader.js';
 import { QuantumRiskController } from './risk/quantum-risk.controller.js';
+import { Reclassifier } from './risk/reclassifier.js';
+import { RiskRuleSet } from './risk/risk-rule-set.entity.js';
+import { RuleBook } from './risk/rule-book.js';
+import { RuleChangesService } from './risk/rule-changes.service.js';
+import { RuleTrial } from './risk/rule-trial.js';
 import { RiskVerdictRow } from './risk/risk-verdict.entity.js';
+import { SavedView } from './views/saved-view.entity.js';
+import { SavedViewsController } from './views/saved-views.controller.js';
+import { SavedViewsService } from './views/saved-views.service.js';
 
 /** Every cryptographic asset that is known: taken in, told apart, judged, found again and handed out. */
 @Module({
@@ -27,21 +59,66 @@ import { RiskVerdictRow } from './risk/risk-verdict.entity.js';
       Asset,
       AssetOccurrence,
       AssetRelationship,
+      Attestation,
+      BomLinkExport,
+      BomLinkRefs,
       InventoryDocument,
+      InventoryImport,
+      InventoryImportPart,
+      InventoryRecount,
+      InventorySnapshot,
       InventorySource,
+      InventorySourceCount,
       InventoryTally,
+      PolicyPackRow,
+      RiskRuleSet,
       RiskVerdictRow,
+      SavedView,
     ]),
   ],
   controllers: [
     AnalyticsController,
     AssetsController,
+    AttestationsController,
+    BomLinkController,
+    DemoController,
     ExportController,
+    ImportsController,
     IngestController,
+    JurisdictionsController,
     QuantumRiskController,
     RelationshipsController,
+    SavedViewsController,
   ],
-  providers: [AnalyticsReader, AssetsReader, BomExporter, IngestService, IngestThreads, RelationshipsReader],
-  exports: [IngestService],
+  providers: [
+    AnalyticsReader,
+    AssetAnnotationsService,
+    AssetCsv,
+    AssetsReader,
+    AttestationsService,
+    PolicyEvaluator,
+    SavedViewsService,
+    BomExporter,
+    OwnComponents,
+    BomLinksReader,
+    DemoService,
+    FoundAssetsIntake,
+    ImportBodies,
+    ImportRunner,
+    ImportsService,
+    IngestService,
+    IngestThreads,
+    JurisdictionsReader,
+    Reclassifier,
+    RelationshipsReader,
+    RuleBook,
+    RuleChangesService,
+    RuleTrial,
+  ],
+  exports: [DemoService, IngestService],
 })
 export class InventoryModule {}
+
+/** What keeps the inventory in the background. */
+@Module({ imports: [InventoryModule], providers: [SnapshotTaker, SourceCounter] })
+export class InventoryWorkerModule {}

@@ -1,9 +1,5 @@
-import { Ajv, type ValidateFunction } from 'ajv';
-import addFormats from 'ajv-formats';
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { officialCheck } from '../support/cyclonedx-schema.js';
 import type { Answer, Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { corpusFile, corpusFiles, hasCorpus } from './corpus.js';
@@ -28,22 +24,6 @@ beforeAll(async () => {
   await ingest(bom([...ciphers, key], about('ciphers')));
 });
 afterAll(() => stage.close());
-
-/** The official schema by the usual validator; quadratic in the number of components, so for small documents only. */
-function officialCheck(): ValidateFunction {
-  const folder = join(
-    dirname(createRequire(import.meta.url).resolve('@cyclonedx/cyclonedx-library/package.json')),
-    'res/schema',
-  );
-  const schema = (name: string) => JSON.parse(readFileSync(join(folder, name), 'utf8')) as object;
-  const ajv = new Ajv({ strict: false, validateFormats: true });
-  addFormats.default(ajv);
-  ajv.addFormat('idn-email', /^[^@]+@[^@]+$/);
-  ajv.addFormat('iri-reference', true);
-  ajv.addSchema(schema('spdx.SNAPSHOT.schema.json'), 'http://cyclonedx.org/schema/spdx.SNAPSHOT.schema.json');
-  ajv.addSchema(schema('jsf-0.82.SNAPSHOT.schema.json'), 'http://cyclonedx.org/schema/jsf-0.82.SNAPSHOT.schema.json');
-  return ajv.compile(schema('bom-1.6.SNAPSHOT.schema.json'));
-}
 
 describe('the export', () => {
   const raw = (headers: Record<string, string> = {}, query = '') =>
@@ -78,6 +58,27 @@ describe('the export', () => {
     expect(document.dependencies).toHaveLength(120);
     const odd = await raw({}, `?name=${encodeURIComponent("x' OR true --$1")}`);
     expect(JSON.parse((await bytes(odd)).toString())).toMatchObject({ components: [], dependencies: [] });
+  });
+
+  it('has, when asked for, the signing keys of the service itself, valid and under another tag', async () => {
+    const [plain, own] = [await raw({}, '?kind=algorithm'), await raw({}, '?kind=algorithm&own=true')];
+    expect(own.headers.get('etag')).not.toBe(plain.headers.get('etag'));
+    const document = JSON.parse((await bytes(own)).toString());
+    const keys = document.components.filter(
+      ({ evidence }: { evidence?: { occurrences: { location: string }[] } }) =>
+        evidence?.occurrences[0]?.location === 'Sealwright signing keys',
+    );
+    const symbols = keys.map(
+      (key: { evidence: { occurrences: { symbol: string }[] } }) => key.evidence.occurrences[0]?.symbol,
+    );
+    expect(symbols.sort()).toEqual(['default v1', 'demo-rsa v1']);
+    const refs = document.components.map((component: { 'bom-ref': string }) => component['bom-ref']);
+    expect(new Set(refs).size).toBe(refs.length);
+    const { algorithmRef } = keys[0].cryptoProperties.relatedCryptoMaterialProperties;
+    expect(refs).toContain(algorithmRef);
+    const check = officialCheck();
+    check(document);
+    expect(check.errors ?? []).toEqual([]);
   });
 
   it('is valid by a validator that is not ours, and a fixed point of import and export', async () => {

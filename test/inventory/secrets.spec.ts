@@ -93,7 +93,7 @@ async function dump(): Promise<string> {
 }
 
 describe('secrets in what is submitted', () => {
-  it('are in no table and no log, however they are written down', async () => {
+  it('are in no table, no log and no export, however they are written down', async () => {
     const planted = [...inValues(), ...inTexts(), ...inNamedProperties()];
     expect(planted.length).toBeGreaterThanOrEqual(50);
     const document = bom(
@@ -102,8 +102,16 @@ describe('secrets in what is submitted', () => {
     );
     const { status, body } = await service.call('POST', '/api/ingest', { key: apiKey, body: document });
     expect({ status, received: body.received }).toEqual({ status: 200, received: planted.length });
-    const everything = `${await dump()}${service.log()}${JSON.stringify(body)}`;
-    expect(everything).toContain('text 0 0');
+    const exports = await Promise.all(
+      ['cyclonedx', 'csv'].map(async (format) => {
+        const response = await fetch(`${service.url}/api/export/${format}`, {
+          headers: { authorization: `Bearer ${apiKey}` },
+        });
+        return response.text();
+      }),
+    );
+    for (const text of [await dump(), ...exports]) expect(text).toContain('text 0 0');
+    const everything = [await dump(), service.log(), JSON.stringify(body), ...exports].join('\n');
     expect(planted.filter(({ secret }) => everything.includes(secret)).map(({ component }) => component)).toEqual([]);
   });
 
@@ -132,7 +140,7 @@ describe('secrets in what is submitted', () => {
     ];
     await service.call('POST', '/api/ingest', { key: apiKey, body: bom(components, about('pair')) });
     const rows = await stage.sql<{ sha256: string }>(
-      `SELECT p ->> 'value' AS sha256 FROM asset, jsonb_array_elements(component -> 'properties') p
+      `SELECT p ->> 'value' AS sha256 FROM asset, json_array_elements(component -> 'properties') p
        WHERE name IN ('private', 'public') AND p ->> 'name' = 'sealwright:public-key-sha256'`,
     );
     const der = execFileSync('openssl', ['pkey', '-pubin', '-outform', 'DER'], { input: spki });

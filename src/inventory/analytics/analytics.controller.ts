@@ -1,8 +1,11 @@
-import { Controller, Get, Query } from '@nestjs/common';
+import { Controller, Get, Param, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Needs } from '../../auth/access.js';
-import { CountsView, ExpiryQuery, LevelCountsView, SummaryView } from './analytics.dto.js';
+import { PageQuery } from '../../platform/http/page.js';
+import { CountsView, ExpiryQuery, SummaryView } from './analytics.dto.js';
+import { LevelCountsView } from './level-counts.dto.js';
 import { AnalyticsReader } from './analytics.reader.js';
+import { DayParam, OverTimeQuery, RiskOverTimeView, InventorySnapshotView, SourceCountsView } from './over-time.dto.js';
 
 @ApiTags('Inventory')
 @Controller('api/analytics')
@@ -56,4 +59,41 @@ export class AnalyticsController {
   async countByExpiry(@Query() { days = 365 }: ExpiryQuery): Promise<CountsView> {
     return CountsView.of(await this.analytics.expiry(days));
   }
+
+  /** Counts assets by who answers for them; nobody is the empty name. */
+  @Get('owners')
+  @Needs('inventory:read')
+  async countByOwner(): Promise<CountsView> {
+    return CountsView.of(await this.analytics.by('owner'));
+  }
+
+  /** Counts what each source shows, the source of the most assets first. */
+  @Get('sources')
+  @Needs('inventory:read')
+  async countBySource(@Query() { limit, cursor }: PageQuery): Promise<SourceCountsView> {
+    return SourceCountsView.of(await this.analytics.sources(limit, cursor));
+  }
+
+  /** Shows how risk went day by day, and how it stands now. */
+  @Get('risk-over-time')
+  @Needs('inventory:read')
+  async getRiskOverTime(@Query() { from, to = today() }: OverTimeQuery): Promise<RiskOverTimeView> {
+    const items = await this.analytics.overTime(from ?? twoYearsBefore(to), to);
+    return RiskOverTimeView.of(items, await this.analytics.summary());
+  }
+
+  /** Shows how the inventory stood at the end of a day. */
+  @Get('snapshots/:day')
+  @Needs('inventory:read')
+  async getSnapshot(@Param() { day }: DayParam): Promise<InventorySnapshotView> {
+    return InventorySnapshotView.ofWhole(await this.analytics.snapshot(day));
+  }
+}
+
+function today(): string {
+  return new Date().toISOString().slice(0, 10);
+}
+
+function twoYearsBefore(day: string): string {
+  return `${String(Number(day.slice(0, 4)) - 2).padStart(4, '0')}${day.slice(4, 7)}-01`;
 }

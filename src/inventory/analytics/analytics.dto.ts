@@ -1,7 +1,8 @@
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import { LEVELS, type Level } from '../risk/risk-verdict.js';
-import type { Count } from './analytics.reader.js';
+import type { Count } from './count.js';
+import { readinessOf, sumOf, unknownOf } from './summary.js';
+import { LevelCountsView } from './level-counts.dto.js';
 
 export class ExpiryQuery {
   /** How far to look ahead. */
@@ -11,24 +12,6 @@ export class ExpiryQuery {
   @Min(1)
   @Max(3660)
   days?: number = 365;
-}
-
-export class LevelCountsView implements Record<Level, number> {
-  /** @example 57 */
-  NONE: number;
-  /** @example 20 */
-  LOW: number;
-  /** @example 8 */
-  MEDIUM: number;
-  /** @example 12 */
-  HIGH: number;
-  /** @example 3 */
-  CRITICAL: number;
-
-  static of(counts: readonly Count[]): LevelCountsView {
-    const sum = (level: Level) => counts.reduce((total, { levels }) => total + (levels[LEVELS.indexOf(level)] ?? 0), 0);
-    return { NONE: sum('NONE'), LOW: sum('LOW'), MEDIUM: sum('MEDIUM'), HIGH: sum('HIGH'), CRITICAL: sum('CRITICAL') };
-  }
 }
 
 export class CountView {
@@ -53,11 +36,6 @@ export class CountsView {
   }
 }
 
-/** Statuses on the quantum axis that need no migration. */
-const READY = new Set(['pq-standard', 'pq-hybrid', 'unaffected']);
-/** Statuses that say nothing about readiness. */
-const NO_MATTER = new Set(['not-applicable', 'no-finding']);
-
 export class SummaryView {
   /** @example 100 */
   total: number;
@@ -74,18 +52,15 @@ export class SummaryView {
 
   static of(counts: { kinds: Count[]; states: Count[]; quantum: Count[]; expired: number }): SummaryView {
     const { kinds, states, quantum, expired } = counts;
-    const sum = (list: readonly Count[]) => list.reduce((total, { count }) => total + count, 0);
-    const judged = sum(quantum);
-    const matters = sum(quantum.filter(({ value }) => !NO_MATTER.has(value)));
     const views = (list: readonly Count[]) => list.map((count) => CountView.of(count));
     return {
-      total: sum(kinds),
+      total: sumOf(kinds),
       levels: LevelCountsView.of(kinds),
       kinds: views(kinds),
       states: views(states),
       quantum: views(quantum),
-      readiness: matters === 0 ? null : sum(quantum.filter(({ value }) => READY.has(value))) / matters,
-      unknown: judged === 0 ? null : sum(quantum.filter(({ value }) => value === 'unknown')) / judged,
+      readiness: readinessOf(quantum),
+      unknown: unknownOf(quantum),
       expired,
     };
   }

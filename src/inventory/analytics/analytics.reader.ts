@@ -1,16 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
 import { Clock } from '../../platform/time/clock.js';
+import type { InventorySnapshot, InventorySummary } from './inventory-snapshot.entity.js';
+import { type Count, countsOf, type TallyRow } from './count.js';
+import { summaryOf } from './summary.js';
 
 /** What assets are counted by. */
-export type Dimension = 'kind' | 'state' | 'quantum' | 'family' | 'size' | 'deadline' | 'expiry';
+export type Dimension = 'kind' | 'state' | 'owner' | 'quantum' | 'family' | 'size' | 'deadline' | 'expiry';
 
-/** How many assets have a value, by level: index 0 is NONE, 4 is CRITICAL. */
-export interface Count {
-  readonly value: string;
-  readonly count: number;
+/** A source and how many assets it shows. */
+export interface SourceCount {
+  readonly id: string;
+  readonly name: string;
+  readonly total: number;
   readonly levels: number[];
   readonly unjudged: number;
+  readonly lastSeen: Date;
+  readonly countedAt: Date;
 }
 
 /** Reads the running counts: a few hundred rows, however large the inventory is. */
@@ -19,23 +27,56 @@ export class AnalyticsReader {
   constructor(
     private readonly db: DataSource,
     private readonly clock: Clock,
+    private readonly cursors: Cursors,
   ) {}
 
   async by(dimension: Dimension, from = '', to = '\uffff'): Promise<Count[]> {
-    const rows: { value: string; level: number; count: string }[] = await this.db.query(
+    const rows: TallyRow[] = await this.db.query(
       `SELECT value, level, sum(count) AS count FROM inventory_tally
        WHERE dimension = $1 AND value COLLATE "C" >= $2 AND value COLLATE "C" <= $3
        GROUP BY value, level HAVING sum(count) > 0 ORDER BY value COLLATE "C", level`,
       [dimension, from, to],
     );
-    const counts = new Map<string, Count>();
-    for (const { value, level, count } of rows) {
-      const known = counts.get(value) ?? { value, count: 0, levels: [0, 0, 0, 0, 0], unjudged: 0 };
-      const levels = known.levels.map((number, index) => (index === level ? number + Number(count) : number));
-      const unjudged = known.unjudged + (level < 0 ? Number(count) : 0);
-      counts.set(value, { value, count: known.count + Number(count), levels, unjudged });
-    }
-    return [...counts.values()];
+    return countsOf(rows);
+  }
+
+  /** Sources, those of the most assets first. */
+  async sources(limit = DEFAULT_LIMIT, cursor?: string): Promise<Page<SourceCount>> {
+    const list = 'inventory sources';
+    const [total, id] = this.cursors.read(list, cursor) ?? [];
+    const rows: SourceCount[] = await this.db.query(
+      `SELECT i.id, i.name, c.total, c.levels, c.unjudged, i.last_seen AS "lastSeen", c.counted_at AS "countedAt"
+       FROM inventory_source_count c JOIN inventory_source i ON i.id = c.source_id
+       WHERE $1::int IS NULL OR (c.total, c.source_id) < ($1, $2::uuid)
+       ORDER BY c.total DESC, c.source_id DESC LIMIT ${limit + 1}`,
+      [total ?? null, id ?? null],
+    );
+    return this.cursors.page(list, rows, limit, (row) => [String(row.total), row.id]);
+  }
+
+  /** Days that have a snapshot, in order; both ends are days, YYYY-MM-DD. */
+  async overTime(from: string, to: string): Promise<InventorySnapshot[]> {
+    return this.db.query(
+      `SELECT day::text, taken_at AS "takenAt", demo, summary FROM inventory_snapshot WHERE day BETWEEN $1 AND $2 ORDER BY day`,
+      [from, to],
+    );
+  }
+
+  /** @throws Problem 404 `snapshot.missing`. */
+  async snapshot(day: string): Promise<InventorySnapshot> {
+    const [row] = (await this.db.query(
+      'SELECT day::text, taken_at AS "takenAt", demo, summary, counts FROM inventory_snapshot WHERE day = $1',
+      [day],
+    )) as InventorySnapshot[];
+    if (row === undefined) throw new Problem('missing', 'snapshot.missing', 'There is no snapshot of this day.');
+    return row;
+  }
+
+  /** How it stands now. */
+  async summary(): Promise<InventorySummary> {
+    const dimensions = ['kind', 'quantum', 'deadline', 'expiry'] as const;
+    const counts = await Promise.all(dimensions.map(async (name) => [name, await this.by(name)] as const));
+    return summaryOf(new Map(counts), this.clock.now());
   }
 
   /** Certificates and keys by the day on which they end, from today on. */

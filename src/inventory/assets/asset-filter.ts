@@ -1,6 +1,11 @@
+import { Problem } from '../../platform/http/problem.js';
+import { hashId } from '../ingest/asset-identity.js';
 import type { Level } from '../risk/risk-verdict.js';
 import { levelNumber } from '../risk/risk-verdict.js';
 import type { AssetKind, AssetState } from './asset-kind.js';
+import { LAST_SEEN } from './last-seen.js';
+import { queryCondition } from './query/query-condition.js';
+import { QueryFault } from './query/query-tokens.js';
 
 export interface AssetFilter {
   readonly kind?: AssetKind;
@@ -11,41 +16,67 @@ export interface AssetFilter {
   readonly quantum?: string;
   readonly classical?: string;
   readonly rule?: string;
+  readonly owner?: string;
+  readonly label?: string;
   /** Start of the name. */
   readonly name?: string;
   /** Name of a source. */
   readonly source?: string;
   /** Start of a location. */
   readonly location?: string;
+  readonly firstSeenAfter?: Date;
+  readonly lastSeenAfter?: Date;
+  readonly lastSeenBefore?: Date;
+  readonly expiresAfter?: Date;
   readonly expiresBefore?: Date;
+  /** A query, as query-tree.ts reads it. */
+  readonly q?: string;
 }
 
-/** Conditions on the table `alias` and their parameters, which are numbered from `first`. */
-export function conditionsOf(filter: AssetFilter, alias: string, first = 1): { where: string[]; values: unknown[] } {
+const EQUAL = ['kind', 'state', 'family', 'quantum', 'classical', 'rule', 'owner'] as const;
+
+/**
+ * Conditions on the table `alias`, numbered from $1, and their values.
+ *
+ * @throws Problem 400 `query.invalid`, with the column.
+ */
+export function conditionsOf(filter: AssetFilter, alias: string, now: Date): { where: string[]; values: unknown[] } {
   const where: string[] = [];
   const values: unknown[] = [];
+  const bind = (value: unknown) => `$${values.push(value)}`;
   const add = (value: unknown, condition: (parameter: string) => string) => {
-    if (value === undefined) return;
-    values.push(value);
-    where.push(condition(`$${first + values.length - 1}`));
+    if (value !== undefined) where.push(condition(bind(value)));
   };
-  for (const column of ['kind', 'state', 'family', 'quantum', 'classical', 'rule'] as const)
-    add(filter[column], (parameter) => `${alias}.${column} = ${parameter}`);
+  for (const column of EQUAL) add(filter[column], (parameter) => `${alias}.${column} = ${parameter}`);
   add(numberOf(filter.level), (parameter) => `${alias}.level = ${parameter}`);
   add(numberOf(filter.minLevel), (parameter) => `${alias}.level >= ${parameter}`);
+  add(filter.label, (parameter) => `${parameter} = ANY(${alias}.labels)`);
   add(filter.name, (parameter) => `starts_with(${alias}.name, ${parameter})`);
-  add(filter.expiresBefore, (parameter) => `${alias}.not_after < ${parameter}`);
-  add(
-    filter.source,
-    (parameter) => `EXISTS (SELECT FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id
-      WHERE o.asset_id = ${alias}.id AND o.missed = 0 AND i.name = ${parameter})`,
-  );
-  add(
-    filter.location,
-    (parameter) =>
-      `EXISTS (SELECT FROM asset_occurrence o WHERE o.asset_id = ${alias}.id AND starts_with(o.location, ${parameter}))`,
-  );
+  add(filter.firstSeenAfter, (parameter) => `${alias}.first_seen > ${parameter}::timestamptz`);
+  add(filter.expiresAfter, (parameter) => `${alias}.not_after >= ${parameter}::timestamptz`);
+  add(filter.expiresBefore, (parameter) => `${alias}.not_after < ${parameter}::timestamptz`);
+  const sourceId = filter.source === undefined ? undefined : hashId('source', filter.source);
+  const place = `SELECT FROM asset_occurrence o WHERE o.asset_id = ${alias}.id`;
+  add(sourceId, (parameter) => `EXISTS (${place} AND o.missed = 0 AND o.source_id = ${parameter}::uuid)`);
+  add(filter.location, (parameter) => `EXISTS (${place} AND starts_with(o.location, ${parameter}))`);
+  const seen = `EXISTS (SELECT FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id
+    WHERE o.asset_id = ${alias}.id AND ${LAST_SEEN} >=`;
+  add(filter.lastSeenAfter, (parameter) => `${seen} ${parameter}::timestamptz)`);
+  add(filter.lastSeenBefore, (parameter) => `NOT ${seen} ${parameter}::timestamptz)`);
+  if (filter.q !== undefined) where.push(queried(filter.q, { alias, bind, now }));
   return { where, values };
+}
+
+function queried(query: string, context: Parameters<typeof queryCondition>[1]): string {
+  try {
+    return queryCondition(query, context);
+  } catch (error) {
+    if (!(error instanceof QueryFault)) throw error;
+    const { column, detail } = error;
+    throw new Problem('malformed', 'query.invalid', `q, column ${column}: ${detail}.`, {
+      errors: [{ pointer: 'q', column, detail }],
+    });
+  }
 }
 
 function numberOf(level: Level | undefined): number | undefined {

@@ -12,6 +12,8 @@ import type { AssetKind, AssetState } from './asset-kind.js';
 @Index('asset_family', ['family', 'id'])
 @Index('asset_name', ['name', 'id'])
 @Index('asset_verdict', ['verdictId'])
+@Index('asset_owner', ['owner', 'id'], { where: 'owner IS NOT NULL' })
+@Index('asset_gone', ['id'], { where: "state <> 'active'" })
 @Index('asset_not_after', ['notAfter', 'id'], { where: 'not_after IS NOT NULL' })
 export class Asset {
   /** UUIDv8: the first 122 bits of the SHA-256 of the identity. */
@@ -65,8 +67,8 @@ export class Asset {
   @Column('timestamptz', { nullable: true })
   notAfter: Date | null;
 
-  /** CycloneDX 1.6 component without bom-ref, evidence and secrets; references are asset ids. */
-  @Column('jsonb')
+  /** CycloneDX 1.6 component without bom-ref, evidence and secrets; references are asset ids. Its text goes into exports as it stands. */
+  @Column('json')
   component: Record<string, unknown>;
 
   /** Hash of what may change while it stays the same asset. */
@@ -75,6 +77,17 @@ export class Asset {
 
   @Column('text', { default: 'active' })
   state: AssetState;
+
+  /** Who answers for it: a team, a person. People say so; documents do not. */
+  @Column('text', { nullable: true })
+  owner: string | null;
+
+  @Column('text', { array: true, default: () => `'{}'` })
+  labels: string[];
+
+  /** Of what people edit: owner and labels. */
+  @Column('int', { default: 1 })
+  version: number;
 
   @Column('timestamptz', { default: () => 'now()' })
   firstSeen: Date;

@@ -1,18 +1,27 @@
-import { Controller, Get, Param, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
-import { Needs } from '../../auth/access.js';
+import { Body, Controller, Get, Headers, Param, Patch, Query, UseInterceptors } from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
+import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import { Clock } from '../../platform/time/clock.js';
-import { AsOfQuery, AssetDetailView, AssetPageView, AssetsQuery } from './assets.dto.js';
+import { RuleBook } from '../risk/rule-book.js';
+import type { RuleSet } from '../risk/rule-set.js';
+import { AssetAnnotationsService } from './asset-annotations.service.js';
+import { AnnotateAssetBody, AsOfQuery, AssetsQuery } from './assets-query.dto.js';
+import { AssetDetailView, AssetPageView } from './assets.dto.js';
 import { OccurrencePageView } from './occurrences.dto.js';
 import { AssetsReader } from './assets.reader.js';
 
 @ApiTags('Inventory')
 @Controller('api/assets')
+@UseInterceptors(VersionInterceptor)
 export class AssetsController {
   constructor(
     private readonly assets: AssetsReader,
+    private readonly annotations: AssetAnnotationsService,
+    private readonly book: RuleBook,
     private readonly clock: Clock,
   ) {}
 
@@ -20,14 +29,28 @@ export class AssetsController {
   @Get()
   @Needs('inventory:read')
   async listAssets(@Query() query: AssetsQuery): Promise<AssetPageView> {
-    return AssetPageView.of(await this.assets.list(query), this.clock.now());
+    return AssetPageView.of(await this.assets.list(query), this.clock.now(), await this.rules());
   }
 
   /** Shows an asset and why it is judged as it is. */
   @Get(':id')
   @Needs('inventory:read')
   async getAsset(@Param() { id }: IdParam, @Query() { asOf }: AsOfQuery): Promise<AssetDetailView> {
-    return AssetDetailView.ofDetail(await this.assets.find(id), asOf ?? this.clock.now());
+    return AssetDetailView.ofDetail(await this.assets.find(id), asOf ?? this.clock.now(), await this.rules());
+  }
+
+  /** Says who answers for an asset, and gives it labels. */
+  @Patch(':id')
+  @Needs('inventory:write')
+  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that you read' })
+  async annotateAsset(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: AnnotateAssetBody,
+    @Headers('if-match') tag?: string,
+  ): Promise<AssetDetailView> {
+    await this.annotations.change(caller, id, expectedVersion(tag), body);
+    return AssetDetailView.ofDetail(await this.assets.find(id), this.clock.now(), await this.rules());
   }
 
   /** Lists the places where an asset was seen. */
@@ -38,5 +61,10 @@ export class AssetsController {
     @Query() { limit, cursor }: PageQuery,
   ): Promise<OccurrencePageView> {
     return OccurrencePageView.of(await this.assets.occurrences(id, limit, cursor));
+  }
+
+  /** Lifecycle is judged when it is read. */
+  private async rules(): Promise<RuleSet> {
+    return (await this.book.current()).ruleSet;
   }
 }

@@ -1,109 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Transform, Type } from 'class-transformer';
-import { IsBoolean, IsDate, IsIn, IsOptional, IsString, Length } from 'class-validator';
-import { PageQuery } from '../../platform/http/page.js';
-import { DEFAULT_RULES } from '../risk/default-rules.js';
+import type { RuleSet } from '../risk/rule-set.js';
 import { lifecycleAt } from '../risk/lifecycle.js';
 import { type AxisVerdict, type Finding, type Level, LEVELS, levelNumber } from '../risk/risk-verdict.js';
 import type { ResolvedBy } from '../risk/risk-subject.js';
-import { RuleView } from '../risk/rules.dto.js';
 import { ASSET_KINDS, ASSET_STATES, type AssetKind, type AssetState } from './asset-kind.js';
 import type { Asset } from './asset.entity.js';
-import { type AssetDetail, ASSET_SORTS, type AssetPage, type AssetSort } from './assets.reader.js';
-
-/** Which assets: every condition that is given must hold. */
-export class AssetFilterQuery extends PageQuery {
-  @ApiProperty({ enum: ASSET_KINDS, required: false })
-  @IsOptional()
-  @IsIn(ASSET_KINDS)
-  kind?: AssetKind;
-
-  @ApiProperty({ enum: ASSET_STATES, required: false })
-  @IsOptional()
-  @IsIn(ASSET_STATES)
-  state?: AssetState;
-
-  @ApiProperty({ enum: LEVELS, required: false })
-  @IsOptional()
-  @IsIn(LEVELS)
-  level?: Level;
-
-  /** This level or a higher one. */
-  @ApiProperty({ enum: LEVELS, required: false })
-  @IsOptional()
-  @IsIn(LEVELS)
-  minLevel?: Level;
-
-  /** Algorithm family, as the rules name it. @example RSA */
-  @IsOptional()
-  @IsString()
-  @Length(1, 100)
-  family?: string;
-
-  /** Status on the quantum axis. @example quantum-vulnerable */
-  @IsOptional()
-  @IsString()
-  @Length(1, 100)
-  quantum?: string;
-
-  /** Status on the classical axis. @example disallowed */
-  @IsOptional()
-  @IsString()
-  @Length(1, 100)
-  classical?: string;
-
-  /** The rule that decided. @example Q-RSA-SIG-112 */
-  @IsOptional()
-  @IsString()
-  @Length(1, 100)
-  rule?: string;
-
-  /** Start of the name. @example RSA */
-  @IsOptional()
-  @IsString()
-  @Length(1, 500)
-  name?: string;
-
-  /** Name of a source that shows it. @example https://github.com/keycloak/keycloak */
-  @IsOptional()
-  @IsString()
-  @Length(1, 500)
-  source?: string;
-
-  /** Start of a location. @example db1.example.com */
-  @IsOptional()
-  @IsString()
-  @Length(1, 500)
-  location?: string;
-
-  /** Certificates and keys that end before this time. */
-  @IsOptional()
-  @Type(() => Date)
-  @IsDate()
-  expiresBefore?: Date;
-}
-
-export class AssetsQuery extends AssetFilterQuery {
-  /** -level is the worst first; notAfter lists what ends, the next first. */
-  @ApiProperty({ enum: ASSET_SORTS, required: false, default: 'id' })
-  @IsOptional()
-  @IsIn(ASSET_SORTS)
-  sort?: AssetSort;
-
-  /** true: count the matches too, up to 10,000. */
-  @IsOptional()
-  @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
-  @IsBoolean()
-  total?: boolean;
-}
-
-export class AsOfQuery {
-  /** Judge deadlines and validity as of this time; now when absent. */
-  @IsOptional()
-  @Type(() => Date)
-  @IsDate()
-  asOf?: Date;
-}
+import type { AssetDetail, AssetPage } from './assets.reader.js';
 
 export class AxisView {
   /** @example quantum-vulnerable */
@@ -146,21 +48,27 @@ export class AssetView {
   deadline: string | null;
   @ApiProperty({ enum: ASSET_STATES })
   state: AssetState;
+  /** @example payments */
+  owner: string | null;
+  /** @example ["pci"] */
+  labels: string[];
+  /** Of owner and labels: the ETag for If-Match. @example 1 */
+  version: number;
   notBefore: Date | null;
   notAfter: Date | null;
   firstSeen: Date;
   changedAt: Date;
 
-  static of(asset: Asset, at: Date): AssetView {
+  static of(asset: Asset, at: Date, rules: RuleSet): AssetView {
     const { id, kind, name, family, bits, quantum, classical, rule, deadline, state } = asset;
-    const { notBefore, notAfter, firstSeen, changedAt } = asset;
+    const { owner, labels, version, notBefore, notAfter, firstSeen, changedAt } = asset;
     const level = asset.level === null ? null : (LEVELS[asset.level] ?? null);
-    const lifecycle = AxisView.of(lifecycleAt(asset, at, DEFAULT_RULES));
+    const lifecycle = AxisView.of(lifecycleAt(asset, at, rules));
     const overall = level === null || levelNumber(lifecycle.level) > levelNumber(level) ? lifecycle.level : level;
     const worst = level === null && lifecycle.rule === null ? null : overall;
     const what = { id, kind, name, family, bits };
     const judged = { level, overall: worst, quantum, classical, lifecycle, rule, deadline };
-    return { ...what, ...judged, state, notBefore, notAfter, firstSeen, changedAt };
+    return { ...what, ...judged, state, owner, labels, version, notBefore, notAfter, firstSeen, changedAt };
   }
 }
 
@@ -177,18 +85,13 @@ export class AssetPageView {
   nextCursor: string | null;
   total?: TotalView;
 
-  static of({ items, nextCursor, total }: AssetPage, at: Date): AssetPageView {
+  static of({ items, nextCursor, total }: AssetPage, at: Date, rules: RuleSet): AssetPageView {
     return {
-      items: items.map((asset) => AssetView.of(asset, at)),
+      items: items.map((asset) => AssetView.of(asset, at, rules)),
       nextCursor,
       ...(total === undefined ? {} : { total }),
     };
   }
-}
-
-export class FindingView extends RuleView {
-  /** What of the asset it is about. @example RSA-2048 */
-  subject: string;
 }
 
 export class ResolvedByView {
@@ -246,8 +149,8 @@ export class AssetDetailView extends AssetView {
   })
   component: Record<string, unknown>;
 
-  static ofDetail({ asset, verdict }: AssetDetail, at: Date): AssetDetailView {
-    return Object.assign(AssetView.of(asset, at), {
+  static ofDetail({ asset, verdict }: AssetDetail, at: Date, rules: RuleSet): AssetDetailView {
+    return Object.assign(AssetView.of(asset, at, rules), {
       quantumAxis: verdict === null ? null : AxisView.of(verdict.quantum),
       classicalAxis: verdict === null ? null : AxisView.of(verdict.classical),
       materialAxis: verdict?.material == null ? null : AxisView.of(verdict.material),

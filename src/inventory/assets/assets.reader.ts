@@ -2,9 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
+import { Clock } from '../../platform/time/clock.js';
 import type { RiskVerdict } from '../risk/risk-verdict.js';
 import { RiskVerdictRow } from '../risk/risk-verdict.entity.js';
 import { AssetOccurrence } from './asset-occurrence.entity.js';
+import { LAST_SEEN } from './last-seen.js';
 import { Asset } from './asset.entity.js';
 import { type AssetFilter, conditionsOf } from './asset-filter.js';
 
@@ -48,14 +50,16 @@ export class AssetsReader {
   constructor(
     private readonly db: DataSource,
     private readonly cursors: Cursors,
+    private readonly clock: Clock,
   ) {}
 
   async list({ limit = DEFAULT_LIMIT, cursor, sort = 'id', total = false, ...filter }: AssetQuery): Promise<AssetPage> {
     const list = `assets ${sort} ${JSON.stringify(filter)}`;
     const position = this.cursors.read(list, cursor);
     const { column, order } = SORTS[sort];
-    const { where, values } = conditionsOf(filter, 'a');
+    const { where, values } = conditionsOf(filter, 'a', this.clock.now());
     const all = [...where];
+    const filtered = values.length;
     if (sort !== 'id') where.push(`${column} IS NOT NULL`);
     if (position !== undefined) where.push(after(sort, values, position));
     const by = sort === 'id' ? 'a.id' : `${column} ${order}, a.id ${order}`;
@@ -64,7 +68,7 @@ export class AssetsReader {
       values,
     );
     const page = this.cursors.page(list, rows, limit, (row) => (sort === 'id' ? [row.id] : [row.position, row.id]));
-    return total ? { ...page, total: await this.count(all, values.slice(0, all.length)) } : page;
+    return total ? { ...page, total: await this.count(all, values.slice(0, filtered)) } : page;
   }
 
   /** @throws Problem 404 `asset.missing`. */
@@ -86,7 +90,7 @@ export class AssetsReader {
     const [sourceId, id] = this.cursors.read(list, cursor) ?? [];
     const rows: (AssetOccurrence & { source: string })[] = await this.db.query(
       `SELECT o.asset_id AS "assetId", o.source_id AS "sourceId", o.id, o.location, o.line, o.position, o.symbol, o.context,
-              o.first_seen AS "firstSeen", o.last_seen AS "lastSeen", o.missed, i.name AS source
+              o.first_seen AS "firstSeen", ${LAST_SEEN} AS "lastSeen", o.missed, i.name AS source
        FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id
        WHERE o.asset_id = $1 AND ($2::uuid IS NULL OR (o.source_id, o.id) > ($2, $3))
        ORDER BY o.source_id, o.id LIMIT ${limit + 1}`,
@@ -105,7 +109,7 @@ export class AssetsReader {
   }
 }
 
-const FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.quantum, a.classical, a.rule, a.deadline::text, a.state, a.component,
+const FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.quantum, a.classical, a.rule, a.deadline::text, a.state, a.owner, a.labels, a.version, a.component,
   a.not_before AS "notBefore", a.not_after AS "notAfter", a.first_seen AS "firstSeen", a.changed_at AS "changedAt"`;
 
 function clause(where: readonly string[]): string {

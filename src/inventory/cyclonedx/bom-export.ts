@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
-import type { PoolClient } from 'pg';
-import { to as copyTo } from 'pg-copy-streams';
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
 import { DataSource, type QueryRunner } from 'typeorm';
+import { newId } from '../../platform/database/new-id.js';
+import { Clock } from '../../platform/time/clock.js';
 import { type AssetFilter, conditionsOf } from '../assets/asset-filter.js';
 import { hashId } from '../ingest/asset-identity.js';
-import { stopQueryTimer, type TimedQuery } from './copy-stream.js';
+import { componentsQuery, dependenciesQuery, type Shown } from './bom-queries.js';
+import { NOTHING_OWN, OwnComponents, type OwnLines } from './own-components.js';
+import { type CopyQuery, Snapshot } from './snapshot.js';
 
-/** A download may take as long as its reader does, within reason. */
-const EXPORT_TIMEOUT_MS = 30 * 60_000;
 /** How many of the newest documents tell one snapshot from another: those in flight commit in any order. */
 const RECENT = 1000;
 /** Raw lines: JSON text holds neither of these characters, so nothing is ever quoted. */
@@ -22,7 +22,15 @@ export interface BomExport {
   readonly body: Readable | undefined;
 }
 
-interface Snapshot {
+/** Who asks. */
+export interface Reader {
+  /** Whether the reader has the document of this tag already. */
+  knows(tag: string): boolean;
+  readonly own?: boolean;
+}
+
+/** What tells one export from another. */
+interface Edition {
   readonly tag: string;
   readonly time: string;
 }
@@ -30,65 +38,92 @@ interface Snapshot {
 /** Writes the inventory as one CycloneDX 1.6 document, row by row, out of one snapshot of the database. */
 @Injectable()
 export class BomExporter {
-  constructor(private readonly db: DataSource) {}
+  constructor(
+    private readonly db: DataSource,
+    private readonly clock: Clock,
+    private readonly own: OwnComponents,
+  ) {}
 
-  /** What is there now, unless another state is asked for. */
-  async open(given: AssetFilter, knows: (tag: string) => boolean): Promise<BomExport> {
+  /** What is there now, unless another state is asked for; with what this service has itself, when that is asked for. */
+  async open(given: AssetFilter, { knows, own = false }: Reader): Promise<BomExport> {
     const filter = Object.assign({}, given, { state: given.state ?? 'active' });
-    const runner = this.db.createQueryRunner();
+    const { where, values } = conditionsOf(filter, 'a', this.clock.now());
+    const snapshot = await Snapshot.open(this.db);
     let body: Readable | undefined;
     try {
-      const client = (await runner.connect()) as PoolClient;
-      await runner.startTransaction('REPEATABLE READ');
-      await runner.query(`SET LOCAL statement_timeout = ${EXPORT_TIMEOUT_MS}`);
-      await runner.query(`SET LOCAL idle_in_transaction_session_timeout = ${EXPORT_TIMEOUT_MS}`);
-      const snapshot = await snapshotOf(runner, filter);
-      if (!knows(snapshot.tag))
-        body = Readable.from(this.text(runner, client, filter, snapshot), { objectMode: false });
-      return { tag: snapshot.tag, body };
+      const lines = own ? await this.own.lines(snapshot.runner, { where, values }) : NOTHING_OWN;
+      const edition = await editionOf(snapshot.runner, filter, lines);
+      if (!knows(edition.tag)) {
+        await this.note(edition);
+        const shown = { where, values, isEverything: isEverything(filter) };
+        body = Readable.from(documentOf(snapshot, shown, { edition, lines }), { objectMode: false });
+      }
+      return { tag: edition.tag, body };
     } finally {
-      if (body === undefined) await end(runner);
+      if (body === undefined) await snapshot.end();
     }
   }
 
-  private async *text(runner: QueryRunner, client: PoolClient, filter: AssetFilter, { tag, time }: Snapshot) {
-    try {
-      yield head(tag, time);
-      yield* rows(client, await bound(runner, componentsQuery(filter)));
-      yield '],\n"dependencies":[';
-      yield* rows(client, await bound(runner, dependenciesQuery(filter)));
-      yield ']}\n';
-    } finally {
-      await end(runner);
-    }
+  /** Who holds the document may link to it. */
+  private async note({ tag, time }: Edition): Promise<void> {
+    await this.db.query('INSERT INTO bom_link_export (serial, state) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
+      serialOf(tag),
+      time,
+    ]);
   }
 }
 
-async function end(runner: QueryRunner): Promise<void> {
+function serialOf(tag: string): string {
+  return hashId('bom', tag);
+}
+
+function isEverything({ state, ...rest }: AssetFilter): boolean {
+  return state === 'active' && Object.values(rest).every((condition) => condition === undefined);
+}
+
+async function* documentOf(
+  snapshot: Snapshot,
+  shown: Shown,
+  { edition, lines }: { edition: Edition; lines: OwnLines },
+) {
+  const { tag, time } = edition;
   try {
-    if (runner.isTransactionActive) await runner.rollbackTransaction();
+    yield head(tag, time);
+    yield* rows(snapshot, componentsQuery(shown), lines.components);
+    yield '],\n"dependencies":[';
+    yield* rows(snapshot, dependenciesQuery(shown), lines.dependencies);
+    yield ']}\n';
   } finally {
-    await runner.release();
+    await snapshot.end();
   }
 }
 
-async function snapshotOf(runner: QueryRunner, filter: AssetFilter): Promise<Snapshot> {
+async function editionOf(runner: QueryRunner, filter: AssetFilter, { components }: OwnLines): Promise<Edition> {
   const [row] = (await runner.query(
-    `SELECT md5(coalesce(string_agg(id::text, ',' ORDER BY id), '')) AS documents, max(received_at) AS time
-     FROM (SELECT id, received_at FROM inventory_document ORDER BY id DESC LIMIT ${RECENT}) newest`,
+    `SELECT md5(coalesce(string_agg(id || ' ' || received_at, ',' ORDER BY id), '')) AS documents, max(received_at) AS time
+     FROM (SELECT id, received_at FROM inventory_document ORDER BY received_at DESC, id LIMIT ${RECENT}) newest`,
   )) as { documents: string; time: Date | null }[];
+  const [judged] = (await runner.query(
+    'SELECT version, changed_assets FROM risk_rule_set ORDER BY version DESC LIMIT 1',
+  )) as unknown[];
   const tag = createHash('sha256')
-    .update(`${row?.documents} ${JSON.stringify(filter)}`)
+    .update(`${row?.documents} ${JSON.stringify([judged ?? 0, filter])} ${passing(filter)}${components.join('')}`)
     .digest('hex')
     .slice(0, 32);
   return { tag, time: (row?.time ?? new Date(0)).toISOString() };
+}
+
+/** What people say of assets and how time passes leaves no trace in the documents: such a choice is new each time. */
+function passing({ owner, label, q, lastSeenAfter, lastSeenBefore }: AssetFilter): string {
+  const lasting = [owner, label, q, lastSeenAfter, lastSeenBefore].every((condition) => condition === undefined);
+  return lasting ? '' : newId();
 }
 
 function head(tag: string, time: string): string {
   const document = {
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
-    serialNumber: `urn:uuid:${hashId('bom', tag)}`,
+    serialNumber: `urn:uuid:${serialOf(tag)}`,
     version: 1,
     metadata: {
       timestamp: time,
@@ -98,69 +133,17 @@ function head(tag: string, time: string): string {
   return `${JSON.stringify(document).slice(0, -1)},\n"components":[`;
 }
 
-interface Query {
-  readonly text: string;
-  readonly values: unknown[];
-}
-
-function componentsQuery(filter: AssetFilter): Query {
-  const { where, values } = conditionsOf(filter, 'a');
-  const places = `SELECT jsonb_agg(p.place ORDER BY p.place::text) AS list FROM (
-      SELECT DISTINCT jsonb_strip_nulls(jsonb_build_object('location', o.location, 'line', o.line, 'offset', o.position,
-        'symbol', o.symbol, 'additionalContext', o.context)) AS place
-      FROM asset_occurrence o WHERE o.asset_id = a.id AND o.missed = 0 AND o.location <> '') p`;
-  const text = `SELECT (a.component || jsonb_build_object('bom-ref', a.id::text)
-      || CASE WHEN e.list IS NULL THEN '{}' ELSE jsonb_build_object('evidence', jsonb_build_object('occurrences', e.list)) END)::text
-    FROM asset a LEFT JOIN LATERAL (${places}) e ON true ${clause(where)} ORDER BY a.id`;
-  return { text, values };
-}
-
-/** One entry per asset, also for those that use nothing (CycloneDX 1.6, dependencies). */
-function dependenciesQuery(filter: AssetFilter): Query {
-  const { where, values } = conditionsOf(filter, 'a');
-  const { where: within } = conditionsOf(filter, 't');
-  const targets = (kind: string) => `'${kind}', (SELECT jsonb_agg(DISTINCT r.to_id::text ORDER BY r.to_id::text)
-      FROM asset_relationship r JOIN asset t ON t.id = r.to_id
-      WHERE r.from_id = a.id AND r.kind = '${kind}'${within.map((condition) => ` AND ${condition}`).join('')})`;
-  const text = `SELECT jsonb_strip_nulls(jsonb_build_object('ref', a.id::text, ${targets('dependsOn')}, ${targets('provides')}))::text
-    FROM asset a ${clause(where)} ORDER BY a.id`;
-  return { text, values };
-}
-
-function clause(where: readonly string[]): string {
-  return where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`;
-}
-
-/** COPY takes no parameters: the server itself writes the values into the text as literals. */
-async function bound(runner: QueryRunner, { text, values }: Query): Promise<string> {
-  if (values.length === 0) return text;
-  const list = values.map((_, index) => `quote_literal($${index + 1}::text)`).join(', ');
-  const texts = values.map((value) => (value instanceof Date ? value.toISOString() : String(value)));
-  const [row] = (await runner.query(`SELECT ARRAY[${list}] AS literals`, texts)) as { literals: string[] }[];
-  return text.replaceAll(/\$(\d+)/g, (_, number: string) => row?.literals[Number(number) - 1] ?? 'NULL');
-}
-
-/** The rows of a query, each a JSON text, with commas between them. */
-async function* rows(client: PoolClient, text: string): AsyncGenerator<string | Buffer> {
-  const copy = copyTo(`COPY (${text}) TO STDOUT ${RAW}`) as ReturnType<typeof copyTo> & TimedQuery;
-  copy.query_timeout = EXPORT_TIMEOUT_MS;
-  const stream = client.query(copy);
-  let ended = false;
-  let complete = false;
-  try {
-    yield '\n';
-    for await (const chunk of stream as AsyncIterable<Buffer>) {
-      // Byte by byte: a chunk may end within a row. The end of a row becomes a comma once another row follows.
-      const bytes = chunk.toString('latin1');
-      const last = bytes.endsWith('\n');
-      const inner = (last ? bytes.slice(0, -1) : bytes).replaceAll('\n', ',\n');
-      yield Buffer.from(ended ? `,\n${inner}` : inner, 'latin1');
-      ended = last;
-    }
-    complete = true;
-  } finally {
-    stopQueryTimer(stream);
-    // A reader that went away leaves a COPY under way: only the end of the connection stops it.
-    if (!complete) (client as unknown as { connection: { stream: { destroy(): void } } }).connection.stream.destroy();
+/** The rows of a query, each a JSON text after a comma, and further lines of that kind: the first comma goes. */
+async function* rows(
+  snapshot: Snapshot,
+  query: CopyQuery,
+  further: readonly string[],
+): AsyncGenerator<string | Buffer> {
+  yield '\n';
+  let begun = false;
+  for await (const chunk of snapshot.copy(query, RAW)) {
+    yield begun ? chunk : chunk.subarray(1);
+    begun = true;
   }
+  if (further.length > 0) yield further.join('\n').slice(begun ? 0 : 1);
 }

@@ -1,4 +1,5 @@
-import type { CdxComponent, Draft, DraftAsset, DraftLink } from '../ingest/draft.js';
+import { createHash } from 'node:crypto';
+import type { CdxComponent, CheckedDocument, DraftAsset, DraftLink } from '../ingest/draft.js';
 import type { Remark } from '../ingest/ingest-outcome.js';
 import { Problem } from '../../platform/http/problem.js';
 import { withoutSecrets } from '../ingest/secrets.js';
@@ -25,28 +26,37 @@ interface Bom {
  * @throws Problem 422 `document.version`, or `document.invalid` with a pointer to each fault. Repeated list items and an upper-case
  * serial number are put right in repair mode, since nothing is lost by it; everything else is for the sender to mend.
  */
-export function readBom(document: Record<string, unknown>, mode: Mode): Draft {
+export function readBom(document: Record<string, unknown>, mode: Mode): CheckedDocument {
   const repairs: Remark[] = [];
   const bom = checked(document, mode, repairs);
-  const everything = [...componentsOf(bom)];
-  const warnings: Remark[] = [];
-  const { assets, links, ignored } = connected(everything, bom, warnings);
-  return {
+  const head = {
     format: `CycloneDX ${String(document['specVersion'])}`,
     serialNumber: bom.serialNumber ?? null,
     version: bom.version ?? (bom.serialNumber === undefined ? null : 1),
     time: bom.metadata?.timestamp ?? null,
     source: sourceOf(bom),
     whole: true,
-    assets,
-    links,
-    received: assets.length,
-    ignored,
-    rejected: [],
-    repairs,
-    warnings,
   };
+  const draft = () => {
+    const warnings: Remark[] = [];
+    const { assets, links, ignored } = connected([...componentsOf(bom)], bom, warnings);
+    return { ...head, assets, links, received: assets.length, ignored, rejected: [], repairs, warnings };
+  };
+  return { ...head, said: saidBy(bom), repairs, draft };
 }
+
+/** Serial number, version, time and properties of the document are those of one edition; all else that is read is in the hash. */
+function saidBy({ specVersion, metadata, components = [], dependencies = [] }: Bom): Buffer {
+  const hash = createHash('sha256').update(JSON.stringify([READING, specVersion, metadata?.component ?? null]));
+  for (const list of [components, dependencies])
+    for (let from = 0; from < list.length; from += SLICE)
+      hash.update(JSON.stringify(list.slice(from, from + SLICE))).update('\n');
+  return hash.digest();
+}
+
+/** To be raised when the same document comes to be read differently. */
+const READING = 1;
+const SLICE = 2000;
 
 function checked(document: Record<string, unknown>, mode: Mode, repairs: Remark[]): Bom {
   if (isOldCbom(document)) return oldCbomAsVersion16(document) as unknown as Bom;

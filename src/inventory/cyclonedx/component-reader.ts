@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { withChanged } from '../../platform/json/changed-copy.js';
 import type { AssetKind } from '../assets/asset-kind.js';
 import { CERTIFICATE_PROPERTY, PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY, propertyOf } from '../ingest/asset-identity.js';
 import type { CdxComponent, DraftAsset, DraftLink, DraftOccurrence } from '../ingest/draft.js';
@@ -127,14 +128,13 @@ export function withReferences(component: CdxComponent, idOf: (ref: string) => s
   if (crypto === undefined) return component;
   const swap = (at: unknown, name: string): unknown => {
     if (typeof at === 'string') return isReference(name) ? (idOf(at) ?? at) : at;
-    if (Array.isArray(at)) return at.map((item) => swap(item, name));
     if (typeof at !== 'object' || at === null) return at;
+    if (Array.isArray(at)) return withChanged(at, (item) => swap(item, name));
     const inTransforms = name === 'ikev2TransformTypes';
-    return Object.fromEntries(
-      Object.entries(at).map(([member, value]) => [member, swap(value, inTransforms ? 'cryptoRefArray' : member)]),
-    );
+    return withChanged(at, (member, its) => swap(member, inTransforms ? 'cryptoRefArray' : its));
   };
-  return { ...component, cryptoProperties: swap(crypto, '') as CdxComponent['cryptoProperties'] };
+  const cryptoProperties = swap(crypto, '') as CdxComponent['cryptoProperties'];
+  return cryptoProperties === component.cryptoProperties ? component : { ...component, cryptoProperties };
 }
 
 function isReference(member: string): boolean {

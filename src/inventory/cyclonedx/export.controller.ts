@@ -4,15 +4,33 @@ import type { FastifyReply } from 'fastify';
 import { pipeline } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
 import { Needs } from '../../auth/access.js';
+import { AssetCsv } from '../assets/asset-csv.js';
 import { BomExporter } from './bom-export.js';
-import { ExportQuery } from './export.dto.js';
+import { BomExportQuery, ExportQuery } from './export.dto.js';
 
 const MEDIA_TYPE = 'application/vnd.cyclonedx+json; version=1.6';
 
 @ApiTags('Inventory')
 @Controller('api/export')
 export class ExportController {
-  constructor(private readonly exporter: BomExporter) {}
+  constructor(
+    private readonly exporter: BomExporter,
+    private readonly csv: AssetCsv,
+  ) {}
+
+  /** Exports assets as CSV, for spreadsheets. */
+  @Get('csv')
+  @Needs('inventory:read')
+  @ApiProduces('text/csv')
+  @ApiOkResponse({ schema: { type: 'string', example: 'id,kind,name,family,bits,level' }, description: 'RFC 4180' })
+  async exportCsv(@Query() query: ExportQuery, @Res() reply: FastifyReply): Promise<void> {
+    const body = await this.csv.open(query);
+    void reply
+      .header('content-type', 'text/csv; charset=utf-8; header=present')
+      .header('content-disposition', 'attachment; filename="assets.csv"')
+      .header('cache-control', 'private, no-store')
+      .send(body);
+  }
 
   /** Exports assets as a CycloneDX 1.6 document. While nothing changes, every export has the same bytes and ETag. */
   @Get('cyclonedx')
@@ -27,16 +45,17 @@ export class ExportController {
     description: 'A CycloneDX 1.6 document',
   })
   async exportCycloneDx(
-    @Query() query: ExportQuery,
+    @Query() { own, ...filter }: BomExportQuery,
     @Res() reply: FastifyReply,
     @Headers('accept-encoding') encodings = '',
     @Headers('if-none-match') known = '',
   ): Promise<void> {
     const zipped = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(encodings);
     const etagOf = (tag: string) => `"${tag}${zipped ? '-gzip' : ''}"`;
-    const { tag, body } = await this.exporter.open(query, (current) =>
-      known.split(/\s*,\s*/).includes(etagOf(current)),
-    );
+    const { tag, body } = await this.exporter.open(filter, {
+      own,
+      knows: (current) => known.split(/\s*,\s*/).includes(etagOf(current)),
+    });
     void reply
       .header('etag', etagOf(tag))
       .header('vary', 'accept-encoding, authorization')

@@ -1,5 +1,15 @@
 import { OmitType } from '@nestjs/swagger';
-import { AssetFilterQuery } from '../assets/assets.dto.js';
+import { Transform } from 'class-transformer';
+import { IsBoolean, IsOptional } from 'class-validator';
+import { AssetFilterQuery } from '../assets/assets-query.dto.js';
 
 /** Which assets: every condition that is given must hold. */
 export class ExportQuery extends OmitType(AssetFilterQuery, ['limit', 'cursor'] as const) {}
+
+export class BomExportQuery extends ExportQuery {
+  /** true: with the signing keys, certificates and pinned host keys of this service itself, beside what is asked for. */
+  @IsOptional()
+  @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
+  @IsBoolean()
+  own?: boolean;
+}

@@ -1,4 +1,4 @@
-import { canonicalJson } from './canonical-json.js';
+import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { matchesFormat } from './formats.js';
 import { isMembers, type Members } from './json-values.js';
 import type { SchemaFaults } from './schema-faults.js';

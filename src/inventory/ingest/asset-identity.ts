@@ -1,5 +1,5 @@
-import { createHash } from 'node:crypto';
-import { canonicalJson } from '../cyclonedx/canonical-json.js';
+import { hash } from 'node:crypto';
+import { canonicalJson } from '../../platform/json/canonical-json.js';
 import type { CdxComponent, DraftAsset } from './draft.js';
 
 /** Properties that travel with an exported asset so that it is the same asset where it is read. */
@@ -18,11 +18,9 @@ export function hashId(...facts: unknown[]): string {
 }
 
 export function hashIdOfText(text: string): string {
-  const hash = createHash('sha256').update(text).digest();
-  hash[6] = ((hash[6] ?? 0) & 0x0f) | 0x80;
-  hash[8] = ((hash[8] ?? 0) & 0x3f) | 0x80;
-  const hex = hash.toString('hex', 0, 16);
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20)}`;
+  const hex = hash('sha256', text);
+  const variant = '89ab'[Number.parseInt(hex.charAt(16), 16) & 3];
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }
 
 export function propertyOf(component: CdxComponent, name: string): string | undefined {

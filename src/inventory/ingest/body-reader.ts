@@ -1,28 +1,44 @@
 import { type Mode, readBom } from '../cyclonedx/bom-reader.js';
+import { type CredentialOptions, readCredentials } from '../certificates/credential-reader.js';
 import { Problem } from '../../platform/http/problem.js';
-import type { Draft } from './draft.js';
+import type { CheckedDocument, Draft } from './draft.js';
 import { isSarif, readSarif } from './sarif-reader.js';
 import { isSensorScan, readSensorScan } from './sensor-scan-reader.js';
 
-export type BodyKind = 'json' | 'ndjson';
+/** `any`: whatever it looks like, JSON or certificates and keys. */
+export type BodyKind = 'json' | 'ndjson' | 'any';
+
+export interface BodyOptions extends CredentialOptions {
+  readonly kind: BodyKind;
+  readonly mode: Mode;
+}
 
 /** Where a text may hold what PostgreSQL cannot store: only then the parsed value is looked through. */
 const UNSTORABLE = /\\u0000|\\ud[89a-f]/i;
 const MOST_DEPTH = 200;
 
 /**
- * Reads a body into what it says: a CycloneDX document, SARIF, or a scan of a sensor.
+ * Reads a body into what it says: a CycloneDX document, SARIF, a scan of a sensor, or certificates and keys.
  *
- * @throws Problem 400 for what is no JSON, 422 for JSON that is none of these.
+ * @throws Problem 400 for what is no JSON, 422 for what is none of these.
  */
-export function readBody(bytes: Buffer, kind: BodyKind, mode: Mode): Draft {
+export function readBody(bytes: Buffer, { kind, mode, ...options }: BodyOptions): CheckedDocument {
+  if (kind === 'any' && !looksLikeJson(bytes)) return asItIs(readCredentials(bytes, options));
   const document = kind === 'ndjson' ? { assets: linesOf(textOf(bytes)) } : parse(textOf(bytes), '');
   if (typeof document !== 'object' || document === null || Array.isArray(document)) throw unknownFormat();
   const members = document as Record<string, unknown>;
   if (members['bomFormat'] === 'CycloneDX') return readBom(members, mode);
-  if (isSarif(members)) return readSarif(members);
-  if (isSensorScan(members)) return readSensorScan(members);
+  if (isSarif(members)) return asItIs(readSarif(members));
+  if (isSensorScan(members)) return asItIs(readSensorScan(members));
   throw unknownFormat();
+}
+
+function asItIs(draft: Draft): CheckedDocument {
+  return { ...draft, said: undefined, draft: () => draft };
+}
+
+function looksLikeJson(bytes: Buffer): boolean {
+  return /^[\uFEFF\s]*[{[]/.test(bytes.toString('utf8', 0, 64));
 }
 
 function unknownFormat(): Problem {

@@ -1,31 +1,47 @@
 import { createHash } from 'node:crypto';
 import type { PoolClient } from 'pg';
-import type { DataSource, EntityManager, QueryRunner } from 'typeorm';
+import type { DataSource, EntityManager } from 'typeorm';
 import type { AuditService } from '../../audit/audit.service.js';
-import { isWorthAnotherTry } from '../../platform/database/database-error.js';
+import { isUniqueViolation, isWorthAnotherTry } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import type { RiskEngine } from '../risk/risk-engine.js';
+import { editionOf } from '../risk/reclassifier.js';
+import type { RuleBook } from '../risk/rule-book.js';
+import { keepRefs } from '../bom-link/element-refs.js';
+import { tellOfAssets } from './asset-happenings.js';
 import { hashId } from './asset-identity.js';
-import { instant, type InventoryRows, rowsOf } from './asset-rows.js';
+import { DocumentRows } from './asset-rows.js';
 import { readBody } from './body-reader.js';
-import type { Draft } from './draft.js';
-import type { IngestOrder } from './ingest-order.js';
+import type { CheckedDocument, Draft } from './draft.js';
+import type { IngestOrder, IngestProgress } from './ingest-order.js';
 import type { IngestOutcome, Remark } from './ingest-outcome.js';
+import {
+  type Arrival,
+  earlierDocument,
+  holdSource,
+  isSuperseded,
+  oldestStart,
+  recordDocument,
+  recordMerge,
+  recordSource,
+  saidBefore,
+} from './document-ledger.js';
 import { type Merged, merge } from './merge.js';
-import { stage, STAGING } from './staging.js';
+import { Staging, STAGING } from './staging.js';
 
 const MOST_ATTEMPTS = 4;
 const OPERATION = 'inventory.ingest';
 
-interface Intake {
-  readonly order: IngestOrder;
+interface Intake extends Arrival {
   readonly draft: Draft;
-  readonly source: { readonly id: string; readonly name: string };
-  readonly digest: Buffer;
-  readonly rows: InventoryRows;
-  readonly documentId: string;
+  readonly rows: DocumentRows;
+  readonly tell: (progress: IngestProgress) => void;
+  /** By which the rows were judged. */
+  readonly rules: { readonly version: number; readonly edition: string };
 }
+
+/** The rules were changed meanwhile: the document is judged again. */
+class RulesChanged extends Error {}
 
 /** Takes one document into the inventory, in one transaction: all of it or nothing. Runs in a thread of its own. */
 export class DocumentIntake {
@@ -33,35 +49,46 @@ export class DocumentIntake {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly keys: IdempotencyKeys,
-    private readonly engine: RiskEngine,
+    private readonly book: RuleBook,
   ) {}
 
   /** @throws Problem when the document cannot be read or was refused. */
-  async take(order: IngestOrder): Promise<IngestOutcome> {
+  async take(order: IngestOrder, tell: (progress: IngestProgress) => void): Promise<IngestOutcome> {
     const bytes = Buffer.from(order.bytes);
     const digest = createHash('sha256').update(bytes).digest();
-    const draft = readBody(bytes, order.kind, order.mode);
-    const name = order.source ?? draft.source ?? defaultSource(order, draft, digest);
-    const source = { id: hashId('source', name), name };
-    const rows = rowsOf(draft, name, this.engine);
-    const intake = { order, draft, source, digest, rows, documentId: newId() };
+    const document = readBody(bytes, order);
+    const name = order.source ?? document.source ?? defaultSource(order, document, digest);
+    const arrival = { order, document, source: { id: hashId('source', name), name }, digest, documentId: newId() };
+    const known = document.said === undefined ? undefined : await this.write((tx) => this.takeKnown(tx, arrival));
+    if (known !== undefined) return known;
+    const draft = document.draft();
     for (let attempt = 1; ; attempt += 1) {
+      const { version, engine } = await this.book.engineNow();
+      const rows = new DocumentRows(draft, name, engine);
+      const rules = { version, edition: editionOf(engine.ruleSet.edition, version) };
       try {
-        return await this.write(intake);
+        const outcome = await this.write((tx, client) =>
+          this.takeNew(tx, client, { ...arrival, draft, rows, rules, tell }),
+        );
+        if (outcome !== undefined) return outcome;
       } catch (error) {
-        if (attempt === MOST_ATTEMPTS || !isWorthAnotherTry(error)) throw error;
+        const mayPass = error instanceof RulesChanged || isWorthAnotherTry(error) || isUniqueViolation(error);
+        if (attempt === MOST_ATTEMPTS || !mayPass) throw error;
       }
     }
   }
 
-  private async write(intake: Intake): Promise<IngestOutcome> {
+  /** Commits what has an outcome. */
+  private async write<Outcome>(
+    work: (tx: EntityManager, client: PoolClient) => Promise<Outcome | undefined>,
+  ): Promise<Outcome | undefined> {
     const runner = this.db.createQueryRunner();
     const client = (await runner.connect()) as PoolClient;
     try {
       await runner.query(STAGING);
       await runner.startTransaction();
-      const outcome = await this.inTransaction(runner, client, intake);
-      await runner.commitTransaction();
+      const outcome = await work(runner.manager, client);
+      await (outcome === undefined ? runner.rollbackTransaction() : runner.commitTransaction());
       return outcome;
     } catch (error) {
       if (runner.isTransactionActive) await runner.rollbackTransaction();
@@ -71,34 +98,64 @@ export class DocumentIntake {
     }
   }
 
-  private async inTransaction(runner: QueryRunner, client: PoolClient, intake: Intake): Promise<IngestOutcome> {
-    const tx = runner.manager;
-    const earlier = await this.claimKey(tx, intake);
+  /** What needs no look at the assets of the document, because all that it says was said before. Undefined when that is not so. */
+  private async takeKnown(tx: EntityManager, arrival: Arrival): Promise<IngestOutcome | undefined> {
+    const earlier = await this.claimKey(tx, arrival);
     if (earlier !== undefined) return earlier;
-    // One document of a source at a time: what is missing is told by the newest.
-    await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [intake.source.id]);
-    const [repeated] = (await tx.query('SELECT id FROM inventory_document WHERE source_id = $1 AND digest = $2', [
-      intake.source.id,
-      intake.digest,
-    ])) as { id: string }[];
-    if (repeated !== undefined) return outcomeOf(intake, { created: 0, updated: 0 }, repeated.id);
-    const superseded = await isSuperseded(tx, intake);
-    let merged: Merged = { created: 0, updated: 0 };
-    if (superseded) {
-      intake.draft.warnings.push(SUPERSEDED);
-    } else {
-      await stage(client, intake.rows);
-      await recordSource(tx, intake);
-      merged = await merge(tx, intake.source.id, this.engine.ruleSet.edition, intake.draft.whole);
-    }
-    const outcome = outcomeOf(intake, merged, intake.documentId);
-    await recordDocument(tx, intake, outcome);
-    await this.audit.append(tx, [entryOf(intake, outcome)]);
+    await holdSource(tx, arrival);
+    const repeated = await earlierDocument(tx, arrival);
+    if (repeated?.isNewest === true) return nothingNew(repeated.outcome, repeated.id, arrival);
+    if (repeated !== undefined || (await isSuperseded(tx, arrival))) return undefined;
+    const said = await saidBefore(tx, arrival);
+    if (said === undefined) return undefined;
+    const outcome = nothingNew(said, arrival.documentId, arrival);
+    await recordSource(tx, arrival);
+    await this.record(tx, arrival, outcome);
     return outcome;
   }
 
+  private async takeNew(tx: EntityManager, client: PoolClient, given: Intake): Promise<IngestOutcome> {
+    const earlier = await this.claimKey(tx, given);
+    if (earlier !== undefined) return earlier;
+    await holdSource(tx, given);
+    const repeated = await earlierDocument(tx, given);
+    const intake = repeated === undefined ? given : { ...given, documentId: repeated.id };
+    const { draft, source } = intake;
+    if (repeated !== undefined && (repeated.isNewest || (draft.whole && draft.time !== null)))
+      return outcomeOf(intake, { created: 0, updated: 0 });
+    const superseded = await isSuperseded(tx, intake);
+    let merged: Merged = { created: 0, updated: 0 };
+    if (superseded) {
+      draft.warnings.push(SUPERSEDED);
+    } else {
+      const since = await oldestStart(tx);
+      const isKnown = await recordSource(tx, intake);
+      const staging = new Staging(client, intake.rows, source.id, intake.tell);
+      const created = await (isKnown ? staging.ofKnownSource() : staging.ofNewSource());
+      const { whole, received } = draft;
+      intake.tell({ phase: 'MERGING', done: received, total: received });
+      merged = await merge(tx, { sourceId: source.id, isKnown, whole, rules: intake.rules.edition, created });
+      await recordMerge(tx, intake, since);
+      if (!(await this.book.stillHolds(tx, intake.rules.version))) throw new RulesChanged();
+      if (merged.created + merged.updated > 0) await tellOfAssets(tx, source, created);
+    }
+    const { said, serialNumber } = intake.document;
+    if (said !== undefined && serialNumber !== null) await keepRefs(tx, said, intake.rows.refs);
+    const outcome = outcomeOf(intake, merged);
+    await this.record(tx, intake, outcome);
+    return outcome;
+  }
+
+  private async record(tx: EntityManager, arrival: Arrival, outcome: IngestOutcome): Promise<void> {
+    await recordDocument(tx, arrival, outcome);
+    await this.audit.append(tx, [entryOf(arrival, outcome)]);
+  }
+
   /** The outcome of the earlier call with the same Idempotency-Key. */
-  private async claimKey(tx: EntityManager, { order, digest, documentId }: Intake): Promise<IngestOutcome | undefined> {
+  private async claimKey(
+    tx: EntityManager,
+    { order, digest, documentId }: Arrival,
+  ): Promise<IngestOutcome | undefined> {
     const { idempotencyKey, caller } = order;
     const use = this.keys.use(idempotencyKey, caller.id, OPERATION, digest.toString('hex'), documentId);
     if (use === undefined) return undefined;
@@ -113,8 +170,8 @@ export class DocumentIntake {
 }
 
 /** A sensor stands for itself; an upload that does not say what it describes stands for nothing but its own bytes. */
-function defaultSource(order: IngestOrder, draft: Draft, digest: Buffer): string {
-  return draft.whole ? `document:${digest.toString('hex').slice(0, 32)}` : `${order.caller.kind}:${order.caller.id}`;
+function defaultSource(order: IngestOrder, { whole }: CheckedDocument, digest: Buffer): string {
+  return whole ? `document:${digest.toString('hex').slice(0, 32)}` : `${order.caller.kind}:${order.caller.id}`;
 }
 
 const SUPERSEDED: Remark = {
@@ -123,46 +180,7 @@ const SUPERSEDED: Remark = {
   detail: 'a newer document of this source is known; this one is kept on record and changes nothing',
 };
 
-async function isSuperseded(tx: EntityManager, { draft, source }: Intake): Promise<boolean> {
-  const time = instant(draft.time);
-  if (time === null || !draft.whole) return false;
-  const rows = (await tx.query('SELECT 1 FROM inventory_source WHERE id = $1 AND document_time > $2', [
-    source.id,
-    time,
-  ])) as unknown[];
-  return rows.length > 0;
-}
-
-async function recordSource(tx: EntityManager, { source, draft, documentId }: Intake): Promise<void> {
-  await tx.query(
-    `INSERT INTO inventory_source (id, name, document_id, document_time) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (id) DO UPDATE SET last_seen = now(),
-       document_id = coalesce(excluded.document_id, inventory_source.document_id),
-       document_time = coalesce(excluded.document_time, inventory_source.document_time)`,
-    [source.id, source.name, draft.whole ? documentId : null, draft.whole ? instant(draft.time) : null],
-  );
-}
-
-async function recordDocument(tx: EntityManager, intake: Intake, outcome: IngestOutcome): Promise<void> {
-  const { draft, source, digest, documentId, order } = intake;
-  await tx.query(
-    `INSERT INTO inventory_document (id, source_id, digest, format, serial_number, version, document_time, received_from, outcome)
-     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
-    [
-      documentId,
-      source.id,
-      digest,
-      draft.format,
-      draft.serialNumber,
-      draft.version,
-      instant(draft.time),
-      order.caller.id,
-      outcome,
-    ],
-  );
-}
-
-function outcomeOf({ draft, source }: Intake, { created, updated }: Merged, documentId: string): IngestOutcome {
+function outcomeOf({ draft, source, documentId }: Intake, { created, updated }: Merged): IngestOutcome {
   const { received, ignored, rejected, repairs, warnings, format } = draft;
   const unchanged = received - rejected.length - created - updated;
   return {
@@ -180,7 +198,13 @@ function outcomeOf({ draft, source }: Intake, { created, updated }: Merged, docu
   };
 }
 
-function entryOf({ order, documentId }: Intake, outcome: IngestOutcome) {
+function nothingNew(earlier: IngestOutcome, documentId: string, { document }: Arrival): IngestOutcome {
+  const unchanged = earlier.received - earlier.rejected.length;
+  const { format, repairs } = document;
+  return { ...earlier, documentId, format, repairs, created: 0, updated: 0, unchanged };
+}
+
+function entryOf({ order, documentId }: Arrival, outcome: IngestOutcome) {
   const { source, format, received, created, updated, unchanged, ignored, rejected, repairs } = outcome;
   return {
     action: 'inventory.ingested',

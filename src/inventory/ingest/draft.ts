@@ -58,8 +58,8 @@ export interface DraftLink {
   readonly kind: RelationshipKind;
 }
 
-/** What a document says, whatever its format. */
-export interface Draft {
+/** What a document says about itself, whatever its format. */
+export interface DraftHead {
   readonly format: string;
   readonly serialNumber: string | null;
   readonly version: number | null;
@@ -68,6 +68,10 @@ export interface Draft {
   readonly source: string | undefined;
   /** true: what is not in it is gone. false: a part of a scan. */
   readonly whole: boolean;
+}
+
+/** What a document says. */
+export interface Draft extends DraftHead {
   readonly assets: DraftAsset[];
   readonly links: DraftLink[];
   readonly received: number;
@@ -75,4 +79,12 @@ export interface Draft {
   readonly rejected: Rejection[];
   readonly repairs: Remark[];
   readonly warnings: Remark[];
+}
+
+/** A document that was read and found good. Its assets are told apart when they are asked for: the newest may say what is known. */
+export interface CheckedDocument extends DraftHead {
+  /** Hash of all that it says, apart from what each edition of a document says about itself; undefined where it is not worth it. */
+  readonly said: Buffer | undefined;
+  readonly repairs: Remark[];
+  draft(): Draft;
 }

@@ -10,8 +10,10 @@ export interface IngestOrder {
   readonly mode: Mode;
   /** What the sender says the document is about; else the document says it. */
   readonly source: string | undefined;
+  /** Opens a key store; it is used and forgotten. */
+  readonly password: string | undefined;
   readonly caller: {
-    readonly kind: 'user' | 'api-key';
+    readonly kind: 'user' | 'api-key' | 'oauth-client' | 'system';
     readonly id: string;
     readonly name: string;
     readonly ownerId: string;
@@ -19,6 +21,17 @@ export interface IngestOrder {
   readonly requestId: string;
   readonly address: string;
   readonly idempotencyKey: string | undefined;
+}
+
+/** READING and telling assets apart, WRITING them, MERGING what was known with what was said. */
+export const INGEST_PHASES = ['READING', 'WRITING', 'MERGING'] as const;
+export type IngestPhase = (typeof INGEST_PHASES)[number];
+
+export interface IngestProgress {
+  readonly phase: IngestPhase;
+  /** Assets, of `total`. */
+  readonly done: number;
+  readonly total: number;
 }
 
 export interface IngestMessage {
@@ -36,6 +49,8 @@ export interface PlainProblem {
 
 export interface IngestReply {
   readonly job: number;
+  /** It goes on. */
+  readonly progress?: IngestProgress;
   readonly outcome?: IngestOutcome;
   readonly problem?: PlainProblem;
   /** Something that is nobody's fault but ours. */

@@ -8,10 +8,9 @@ import { isDatabaseTrouble } from '../../platform/database/database-error.js';
 import { Cursors } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { DEFAULT_RULES } from '../risk/default-rules.js';
-import { RiskEngine } from '../risk/risk-engine.js';
+import { RuleBook } from '../risk/rule-book.js';
 import { DocumentIntake } from './document-intake.js';
-import type { IngestMessage, IngestReply } from './ingest-order.js';
+import type { IngestMessage, IngestProgress, IngestReply } from './ingest-order.js';
 
 /** A document of some hundred thousand components takes longer than any other statement of the service may. */
 const LIMITS = {
@@ -28,13 +27,14 @@ const intake = new DocumentIntake(
   db,
   new AuditService(db, new Cursors(config)),
   new IdempotencyKeys(db),
-  new RiskEngine(DEFAULT_RULES),
+  new RuleBook(db),
 );
 
 async function reply({ job, order }: IngestMessage): Promise<IngestReply> {
   try {
     if (!db.isInitialized) await db.initialize();
-    return { job, outcome: await intake.take(order) };
+    const tell = (progress: IngestProgress) => send({ job, progress });
+    return { job, outcome: await intake.take(order, tell) };
   } catch (error) {
     return { job, ...explain(error) };
   }
@@ -58,6 +58,11 @@ function explain(error: unknown): Omit<IngestReply, 'job'> {
   return { failure };
 }
 
+function send(message: IngestReply): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  parentPort?.postMessage(message);
+}
+
 // One after the other: the thread has one connection, and order of arrival is kept.
 let last: Promise<void> = Promise.resolve();
 parentPort?.on('message', (message: IngestMessage | 'stop') => {
@@ -66,8 +71,7 @@ parentPort?.on('message', (message: IngestMessage | 'stop') => {
       if (db.isInitialized) await db.destroy();
       parentPort?.close();
     } else {
-      // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-      parentPort?.postMessage(await reply(message));
+      send(await reply(message));
     }
   });
 });

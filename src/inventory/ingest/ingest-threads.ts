@@ -1,7 +1,7 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { Worker } from 'node:worker_threads';
 import { Problem } from '../../platform/http/problem.js';
-import type { IngestOrder, IngestReply } from './ingest-order.js';
+import type { IngestOrder, IngestProgress, IngestReply } from './ingest-order.js';
 import type { IngestOutcome } from './ingest-outcome.js';
 
 /** What may wait at once, in bytes and in documents: more is refused, to be sent again. */
@@ -11,6 +11,7 @@ const STOP_MS = 10_000;
 
 interface Job {
   readonly bytes: number;
+  progress(now: IngestProgress): void;
   resolve(outcome: IngestOutcome): void;
   reject(error: Error): void;
 }
@@ -28,7 +29,7 @@ export class IngestThreads implements OnApplicationShutdown {
   private waiting = 0;
 
   /** @throws Problem what the document was refused for; `ingest.busy` when too much waits already. */
-  take(order: IngestOrder): Promise<IngestOutcome> {
+  take(order: IngestOrder, progress: (now: IngestProgress) => void = () => undefined): Promise<IngestOutcome> {
     const bytes = order.bytes.byteLength;
     if (this.jobs.size >= MOST_JOBS || (this.waiting > 0 && this.waiting + bytes > MOST_BYTES)) {
       throw new Problem('overloaded', 'ingest.busy', 'Too many documents wait to be taken in; send it again.', {
@@ -39,7 +40,7 @@ export class IngestThreads implements OnApplicationShutdown {
     const worker = this.worker;
     const job = (this.next += 1);
     return new Promise<IngestOutcome>((resolve, reject) => {
-      this.jobs.set(job, { bytes, resolve, reject });
+      this.jobs.set(job, { bytes, progress, resolve, reject });
       this.waiting += bytes;
       worker.postMessage({ job, order }, [order.bytes]);
     });
@@ -73,9 +74,10 @@ export class IngestThreads implements OnApplicationShutdown {
     return worker;
   }
 
-  private settle({ job: number, outcome, problem, failure }: IngestReply): void {
+  private settle({ job: number, progress, outcome, problem, failure }: IngestReply): void {
     const job = this.jobs.get(number);
     if (job === undefined) return;
+    if (progress !== undefined) return job.progress(progress);
     this.jobs.delete(number);
     this.waiting -= job.bytes;
     if (outcome !== undefined) job.resolve(outcome);
@@ -84,4 +86,11 @@ export class IngestThreads implements OnApplicationShutdown {
       job.reject(new Problem(kind, code, message, { errors, ...(kind === 'unavailable' ? { retryAfter: 2 } : {}) }));
     } else job.reject(new Error(`a document was not taken in: ${failure ?? ''}`));
   }
+}
+
+/** Small buffers share their memory with others and must be copied; a large one has it to itself. */
+export function transferable(bytes: Buffer): ArrayBuffer {
+  const memory = bytes.buffer;
+  if (memory instanceof ArrayBuffer && bytes.byteLength === memory.byteLength) return memory;
+  return new Uint8Array(bytes).buffer;
 }

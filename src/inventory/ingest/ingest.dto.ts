@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsIn, IsOptional, IsString, Length } from 'class-validator';
+import { Transform } from 'class-transformer';
+import { IsBoolean, IsIn, IsOptional, IsString, Length } from 'class-validator';
 import type { Mode } from '../cyclonedx/bom-reader.js';
 import type { IngestOutcome } from './ingest-outcome.js';
 
@@ -15,6 +16,12 @@ export class IngestQuery {
   @IsString()
   @Length(1, 500)
   source?: string;
+
+  /** true: answer 202 at once, with the import to follow in Location; for bodies that take long. */
+  @IsOptional()
+  @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
+  @IsBoolean()
+  async?: boolean;
 }
 
 export class RejectionView {

@@ -2,14 +2,25 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../auth/caller.js';
 import type { RawBody } from '../../platform/http/raw-body.js';
 import type { Mode } from '../cyclonedx/bom-reader.js';
+import type { BodyKind } from './body-reader.js';
 import type { IngestOutcome } from './ingest-outcome.js';
-import { IngestThreads } from './ingest-threads.js';
+import { IngestThreads, transferable } from './ingest-threads.js';
 
 export interface IngestOptions {
   readonly mode?: Mode;
   readonly source?: string;
   readonly idempotencyKey?: string;
+  /** Of a key store. */
+  readonly password?: string;
 }
+
+/** Other media types say little: what is in them is looked at. */
+const BODY_KINDS: Readonly<Record<string, BodyKind>> = {
+  'application/json': 'json',
+  'application/vnd.cyclonedx+json': 'json',
+  'application/sarif+json': 'json',
+  'application/x-ndjson': 'ndjson',
+};
 
 /** The one door into the inventory. */
 @Injectable()
@@ -20,14 +31,15 @@ export class IngestService {
   ingest(
     caller: Caller,
     body: RawBody,
-    { mode = 'repair', source, idempotencyKey }: IngestOptions,
+    { mode = 'repair', source, idempotencyKey, password }: IngestOptions,
   ): Promise<IngestOutcome> {
     const { kind, id, name, ownerId, origin } = caller;
     return this.threads.take({
       bytes: transferable(body.bytes),
-      kind: body.mediaType === 'application/x-ndjson' ? 'ndjson' : 'json',
+      kind: bodyKindOf(body),
       mode,
       source,
+      password,
       caller: { kind, id, name, ownerId },
       requestId: origin.requestId,
       address: origin.address,
@@ -36,9 +48,6 @@ export class IngestService {
   }
 }
 
-/** Small buffers share their memory with others and must be copied; a large one has it to itself. */
-function transferable(bytes: Buffer): ArrayBuffer {
-  const memory = bytes.buffer;
-  if (memory instanceof ArrayBuffer && bytes.byteLength === memory.byteLength) return memory;
-  return new Uint8Array(bytes).buffer;
+export function bodyKindOf({ mediaType }: RawBody): BodyKind {
+  return BODY_KINDS[mediaType] ?? 'any';
 }

@@ -4,6 +4,7 @@ import type { IngestOutcome } from './ingest-outcome.js';
 /** A document that was taken in, by the hash of its bytes: the same bytes of the same source change nothing. */
 @Entity('inventory_document')
 @Unique('inventory_document_digest', ['sourceId', 'digest'])
+@Index('inventory_document_received', ['receivedAt', 'id'])
 @Index('inventory_document_serial', ['serialNumber', 'version'])
 export class InventoryDocument {
   @PrimaryColumn('uuid')
@@ -15,6 +16,10 @@ export class InventoryDocument {
   /** SHA-256 of the bytes as they came. */
   @Column('bytea')
   digest: Buffer;
+
+  /** Hash of what it says; documents of one hash share what their bom-refs stand for. */
+  @Column('bytea', { nullable: true })
+  said: Buffer | null;
 
   @Column('text')
   format: string;

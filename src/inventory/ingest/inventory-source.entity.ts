@@ -18,6 +18,18 @@ export class InventorySource {
   @Column('timestamptz', { nullable: true })
   documentTime: Date | null;
 
+  /** Hash of what the newest whole document says, apart from what each edition of a document says about itself. */
+  @Column('bytea', { nullable: true })
+  said: Buffer | null;
+
+  /** When that was last brought into the inventory. */
+  @Column('timestamptz', { nullable: true })
+  mergedAt: Date | null;
+
+  /** The start of the oldest transaction that was under way then: what that changed was not seen by the merge. */
+  @Column('timestamptz', { nullable: true })
+  mergedSince: Date | null;
+
   @Column('timestamptz', { default: () => 'now()' })
   firstSeen: Date;
 

@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { ASSET_KINDS, MISSED_UNTIL_RESOLVED } from '../assets/asset-kind.js';
+import type { NewAssets } from './new-assets.js';
 
 const COLUMNS =
   'kind, name, family, bits, level, quantum, classical, rule, deadline, verdict_id, resolved_by, not_before, not_after, component, content';
@@ -10,46 +11,50 @@ export interface Merged {
   readonly updated: number;
 }
 
-/**
- * Brings the staging tables into the inventory, set by set. What is there already and says the same costs a look-up and no
- * write. `whole`: what the source said before and does not say now is missing.
- */
-export async function merge(tx: EntityManager, sourceId: string, rules: string, whole: boolean): Promise<Merged> {
+export interface MergeOrder {
+  readonly sourceId: string;
+  /** false: the source reports for the first time. */
+  readonly isKnown: boolean;
+  /** What the source said before and does not say now is missing. */
+  readonly whole: boolean;
+  /** Edition of the rules that judged. */
+  readonly rules: string;
+  /** In the table already. */
+  readonly created: NewAssets;
+}
+
+/** Brings the staging tables into the inventory, set by set. What is there already and says the same costs a look-up and no write. */
+export async function merge(tx: EntityManager, order: MergeOrder): Promise<Merged> {
+  const { sourceId, isKnown, whole, rules, created } = order;
   await tx.query(
     `INSERT INTO risk_verdict (id, subject, verdict, rules)
      SELECT DISTINCT ON (s.id) s.id, s.subject, s.verdict, $1 FROM stage_verdict s
      WHERE NOT EXISTS (SELECT FROM risk_verdict v WHERE v.id = s.id) ORDER BY s.id ON CONFLICT DO NOTHING`,
     [rules],
   );
-  const created = await createAssets(tx);
   const updated = await updateAssets(tx);
-  await mergeOccurrences(tx, sourceId, whole);
-  await mergeRelationships(tx, sourceId, whole);
+  await touchStale(tx);
+  if (isKnown) {
+    await mergeOccurrences(tx, sourceId, whole);
+    await mergeRelationships(tx, sourceId, whole);
+  }
   await updateStates(tx);
-  await tally(tx);
-  return { created, updated };
-}
-
-async function createAssets(tx: EntityManager): Promise<number> {
-  await tx.query(
-    `WITH made AS (
-       INSERT INTO asset (id, ${COLUMNS})
-       SELECT id, ${COLUMNS} FROM stage_asset s WHERE NOT EXISTS (SELECT FROM asset a WHERE a.id = s.id) ORDER BY id
-       ON CONFLICT DO NOTHING RETURNING id)
-     INSERT INTO stage_created SELECT id FROM made`,
-  );
-  return count(tx, 'stage_created');
+  await countNew(tx, created);
+  const changed = await countChanged(tx);
+  if (changed > 0) await tally(tx);
+  await askForRecount(tx, sourceId, changed > 0);
+  return { created: created.total, updated };
 }
 
 /** A document that says less than is known (an algorithm that it does not name) takes nothing back. */
 async function updateAssets(tx: EntityManager): Promise<number> {
   await tx.query(
-    `INSERT INTO stage_changed (id, kind, quantum, family, bits, level, state, deadline, not_after)
-     SELECT a.id, a.kind, a.quantum, a.family, a.bits, a.level, a.state, a.deadline, a.not_after FROM asset a JOIN stage_asset s ON s.id = a.id
+    `INSERT INTO stage_changed (id, kind, quantum, family, bits, level, state, owner, deadline, not_after)
+     SELECT a.id, a.kind, a.quantum, a.family, a.bits, a.level, a.state, a.owner, a.deadline, a.not_after FROM asset a JOIN stage_asset s ON s.id = a.id
      WHERE a.content <> s.content AND NOT (s.quantum = 'unknown' AND a.quantum <> 'unknown')
      ORDER BY a.id FOR UPDATE OF a`,
   );
-  const updated = await count(tx, 'stage_changed');
+  const updated = await countChanged(tx);
   if (updated === 0) return 0;
   const sets = COLUMNS.split(', ')
     .map((name) => `${name} = s.${name}`)
@@ -60,31 +65,27 @@ async function updateAssets(tx: EntityManager): Promise<number> {
   return updated;
 }
 
+/** Places are in the table already; a known asset at a new place may have been stale. */
+async function touchStale(tx: EntityManager): Promise<void> {
+  await tx.query(
+    `INSERT INTO stage_touched SELECT a.id FROM stage_asset s JOIN asset a ON a.id = s.id WHERE a.state <> 'active' ON CONFLICT DO NOTHING`,
+  );
+}
+
 async function mergeOccurrences(tx: EntityManager, sourceId: string, whole: boolean): Promise<void> {
   await tx.query(
-    `INSERT INTO asset_occurrence (asset_id, source_id, id, location, line, position, symbol, context)
-     SELECT s.asset_id, $1, s.id, s.location, s.line, s.position, s.symbol, s.context FROM stage_occurrence s
-     WHERE NOT EXISTS (SELECT FROM asset_occurrence o WHERE o.asset_id = s.asset_id AND o.source_id = $1 AND o.id = s.id)
-     ON CONFLICT DO NOTHING`,
-    [sourceId],
-  );
-  await tx.query(
     `WITH seen AS (
-       UPDATE asset_occurrence o SET last_seen = now(), missed = 0 FROM stage_occurrence s
+       UPDATE asset_occurrence o SET last_seen = now(), missed = 0 FROM stage_place s
        WHERE o.asset_id = s.asset_id AND o.source_id = $1 AND o.id = s.id AND (o.missed > 0 OR o.last_seen < now() - interval '1 hour')
        RETURNING o.asset_id)
      INSERT INTO stage_touched SELECT DISTINCT asset_id FROM seen ON CONFLICT DO NOTHING`,
     [sourceId],
   );
-  // A known asset at a new place may have been stale.
-  await tx.query(
-    `INSERT INTO stage_touched SELECT a.id FROM stage_asset s JOIN asset a ON a.id = s.id WHERE a.state <> 'active' ON CONFLICT DO NOTHING`,
-  );
   if (!whole) return;
   await tx.query(
     `WITH gone AS (
        UPDATE asset_occurrence o SET missed = missed + 1
-       WHERE o.source_id = $1 AND NOT EXISTS (SELECT FROM stage_occurrence s WHERE s.asset_id = o.asset_id AND s.id = o.id)
+       WHERE o.source_id = $1 AND NOT EXISTS (SELECT FROM stage_place s WHERE s.asset_id = o.asset_id AND s.id = o.id)
        RETURNING o.asset_id)
      INSERT INTO stage_touched SELECT DISTINCT asset_id FROM gone ON CONFLICT DO NOTHING`,
     [sourceId],
@@ -111,8 +112,8 @@ async function mergeRelationships(tx: EntityManager, sourceId: string, whole: bo
 /** The state follows from the occurrences: one that is not missed makes the asset active. */
 async function updateStates(tx: EntityManager): Promise<void> {
   await tx.query(
-    `INSERT INTO stage_changed (id, kind, quantum, family, bits, level, state, deadline, not_after)
-     SELECT a.id, a.kind, a.quantum, a.family, a.bits, a.level, a.state, a.deadline, a.not_after FROM asset a JOIN stage_touched t ON t.id = a.id
+    `INSERT INTO stage_changed (id, kind, quantum, family, bits, level, state, owner, deadline, not_after)
+     SELECT a.id, a.kind, a.quantum, a.family, a.bits, a.level, a.state, a.owner, a.deadline, a.not_after FROM asset a JOIN stage_touched t ON t.id = a.id
      ORDER BY a.id FOR UPDATE OF a ON CONFLICT DO NOTHING`,
   );
   await tx.query(
@@ -124,21 +125,36 @@ async function updateStates(tx: EntityManager): Promise<void> {
   );
 }
 
-/** Adds the differences to the running counts: what is new and what it was before. Components are in none but their own. */
+async function countNew(tx: EntityManager, created: NewAssets): Promise<void> {
+  const counts = created.counts();
+  if (counts.length === 0) return;
+  await tx.query(
+    `INSERT INTO inventory_tally AS t (dimension, value, level, slot, count)
+     SELECT n.dimension, n.value, n.level, floor(random() * $1)::int, n.count
+     FROM unnest($2::text[], $3::text[], $4::smallint[], $5::bigint[]) AS n(dimension, value, level, count) ORDER BY 1, 2, 3
+     ON CONFLICT (dimension, value, level, slot) DO UPDATE SET count = t.count + excluded.count`,
+    [
+      TALLY_SLOTS,
+      counts.map(({ dimension }) => dimension),
+      counts.map(({ value }) => value),
+      counts.map(({ level }) => level),
+      counts.map(({ count }) => count),
+    ],
+  );
+}
+
+/** Adds the differences of what has changed to the running counts: what it is and what it was before. */
 async function tally(tx: EntityManager): Promise<void> {
   const facts = (row: string) => `
     coalesce(${row}.level, -1) AS level,
-    ARRAY['kind', 'state', 'quantum', 'family', 'size', 'deadline', 'expiry'] AS dimension,
-    ARRAY[${row}.kind, ${row}.state, ${row}.quantum, coalesce(${row}.family, ''), ${row}.family || ' ' || ${row}.bits,
+    ARRAY['kind', 'state', 'owner', 'quantum', 'family', 'size', 'deadline', 'expiry'] AS dimension,
+    ARRAY[${row}.kind, ${row}.state, coalesce(${row}.owner, ''), ${row}.quantum, coalesce(${row}.family, ''), ${row}.family || ' ' || ${row}.bits,
           ${row}.deadline::text, to_char(${row}.not_after AT TIME ZONE 'UTC', 'YYYY-MM-DD')] AS value`;
   await tx.query(
     `INSERT INTO inventory_tally AS t (dimension, value, level, slot, count)
      SELECT d.dimension, d.value, c.level, floor(random() * $1)::int AS slot, sum(c.step) FROM (
-       SELECT 1 AS step, ${facts('a')} FROM asset a JOIN stage_created m ON m.id = a.id WHERE a.kind = ANY($2)
-       UNION ALL SELECT 1, ${facts('a')} FROM asset a JOIN stage_changed b ON b.id = a.id WHERE a.kind = ANY($2)
-         AND NOT EXISTS (SELECT FROM stage_created m WHERE m.id = a.id)
+       SELECT 1 AS step, ${facts('a')} FROM asset a JOIN stage_changed b ON b.id = a.id WHERE a.kind = ANY($2)
        UNION ALL SELECT -1, ${facts('b')} FROM stage_changed b WHERE b.kind = ANY($2)
-         AND NOT EXISTS (SELECT FROM stage_created m WHERE m.id = b.id)
      ) c, unnest(c.dimension, c.value) AS d(dimension, value)
      WHERE d.value IS NOT NULL GROUP BY d.dimension, d.value, c.level HAVING sum(c.step) <> 0 ORDER BY 1, 2, 3
      ON CONFLICT (dimension, value, level, slot) DO UPDATE SET count = t.count + excluded.count`,
@@ -146,7 +162,18 @@ async function tally(tx: EntityManager): Promise<void> {
   );
 }
 
-async function count(tx: EntityManager, table: 'stage_created' | 'stage_changed'): Promise<number> {
-  const [row] = (await tx.query(`SELECT count(*)::int AS count FROM ${table}`)) as { count: number }[];
+async function countChanged(tx: EntityManager): Promise<number> {
+  const [row] = (await tx.query('SELECT count(*)::int AS count FROM stage_changed')) as { count: number }[];
   return row?.count ?? 0;
+}
+
+/** Of this source, and of those that share what has changed. */
+async function askForRecount(tx: EntityManager, sourceId: string, changed: boolean): Promise<void> {
+  await tx.query('INSERT INTO inventory_recount (source_id) VALUES ($1)', [sourceId]);
+  if (!changed) return;
+  await tx.query(
+    `INSERT INTO inventory_recount (source_id) SELECT DISTINCT o.source_id FROM asset_occurrence o JOIN stage_changed c ON c.id = o.asset_id
+     WHERE o.source_id <> $1`,
+    [sourceId],
+  );
 }

@@ -1,4 +1,5 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+import { withChanged } from '../../platform/json/changed-copy.js';
 
 /** Takes the place of a secret. */
 export const WITHHELD = '[withheld]';
@@ -64,22 +65,19 @@ export function cleanSecrets<Value>(value: Value): Cleaned<Value> {
       if (clean !== at) withheld += 1;
       return clean;
     }
-    if (Array.isArray(at)) return at.map(walk);
     if (typeof at !== 'object' || at === null) return at;
     const members = at as Record<string, unknown>;
     const named = typeof members['name'] === 'string' && SECRET_NAME.test(members['name']);
     const jwk = typeof members['kty'] === 'string';
-    return Object.fromEntries(
-      Object.entries(members).map(([name, member]) => {
-        const secret =
-          typeof member === 'string' &&
-          ((named && name === 'value') || (jwk && /^(?:d|p|q|dp|dq|qi|k)$/.test(name))) &&
-          member !== WITHHELD;
-        if (!secret) return [name, walk(member)];
-        withheld += 1;
-        return [name, WITHHELD];
-      }),
-    );
+    return withChanged(at, (member, name) => {
+      const secret =
+        typeof member === 'string' &&
+        ((named && name === 'value') || (jwk && /^(?:d|p|q|dp|dq|qi|k)$/.test(name))) &&
+        member !== WITHHELD;
+      if (!secret) return walk(member);
+      withheld += 1;
+      return WITHHELD;
+    });
   };
   const clean = walk(value) as Value;
   return { value: clean, withheld };

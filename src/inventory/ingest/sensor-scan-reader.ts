@@ -3,13 +3,17 @@ import { assetOf, linksOf, occurrencesOf } from '../cyclonedx/component-reader.j
 import { isMembers, type Members } from '../cyclonedx/json-values.js';
 import { SchemaFaults } from '../cyclonedx/schema-faults.js';
 import { Problem } from '../../platform/http/problem.js';
+import { FoundCredentials } from '../certificates/found-credentials.js';
 import type { CdxComponent, Draft, DraftAsset, DraftLink, DraftOccurrence } from './draft.js';
 import type { Rejection } from './ingest-outcome.js';
 import { withoutSecrets } from './secrets.js';
 
 const MOST_SCAN_ID = 200;
-const ITEM = new Set(['component', 'occurrence', 'dependsOn', 'provides']);
-const SCAN = new Set(['scanId', 'source', 'assets']);
+const CREDENTIALS = ['certificate', 'publicKey'] as const;
+const EDGES = ['dependsOn', 'provides'] as const;
+const NO_COMPONENT = { type: 'data', name: 'none' };
+const ITEM = new Set(['component', 'certificate', 'publicKey', 'ref', 'occurrence', 'dependsOn', 'provides']);
+const SCAN = new Set(['scanId', 'source', 'complete', 'assets']);
 
 /** True for `{scanId?, source?, assets: […]}`. */
 export function isSensorScan(document: Members): boolean {
@@ -17,22 +21,27 @@ export function isSensorScan(document: Members): boolean {
 }
 
 /**
- * Reads what sensors send: `{scanId?, source?, assets: [{component, occurrence?, dependsOn?, provides?}]}`, where `component` is a
- * CycloneDX 1.6 component. `dependsOn` and `provides` name bom-refs of the same scan. A bad item is refused by its
- * pointer, the others are taken.
+ * Reads what sensors send: `{scanId?, source?, complete?, assets: [{component | certificate | publicKey, ref?, occurrence?, dependsOn?,
+ * provides?}]}`. `component` is a CycloneDX 1.6 component, `certificate` an X.509 certificate in PEM or base64 DER, `publicKey` a PEM
+ * public key or a line as in authorized_keys. `dependsOn` and `provides` name bom-refs, or the `ref` of other items, of the same scan.
+ * `complete`: what the source showed before and does not show now is gone. A bad item is refused by its pointer, the others are taken.
  */
 export function readSensorScan(document: Members): Draft {
   for (const name of Object.keys(document)) if (!SCAN.has(name)) refuse(`/${name.slice(0, 64)}`, 'unknown field');
-  const { scanId, source, assets: items } = document;
+  const { scanId, source, complete = false, assets: items } = document;
   if (scanId !== undefined && (typeof scanId !== 'string' || scanId.length > MOST_SCAN_ID))
     refuse('/scanId', `must be a text of up to ${MOST_SCAN_ID} characters`);
   if (source !== undefined && (typeof source !== 'string' || source === '' || source.length > 500))
     refuse('/source', 'must be a text of 1 to 500 characters');
+  if (typeof complete !== 'boolean') return refuse('/complete', 'must be true or false');
   const rejected: Rejection[] = [];
   const assets: DraftAsset[] = [];
   const links: DraftLink[] = [];
+  const credentials = new FoundCredentials();
   const list = items as unknown[];
-  list.forEach((item, index) => readItem(item, index, { rejected, assets, links }));
+  list.forEach((item, index) => readItem(item, index, { rejected, assets, links, credentials }));
+  assets.push(...credentials.found.assets.values());
+  links.push(...credentials.found.links);
   const refs = new Set(assets.map(({ ref }) => ref));
   return {
     format: 'sensor scan',
@@ -40,10 +49,12 @@ export function readSensorScan(document: Members): Draft {
     version: null,
     time: null,
     source: typeof source === 'string' ? withoutSecrets(source) : undefined,
-    whole: false,
+    whole: complete,
     assets,
-    links: [...links, ...assets.flatMap((asset) => linksOf(asset))].filter(({ to }) => refs.has(to)),
-    received: list.length,
+    links: [...credentials.resolved(links), ...assets.flatMap((asset) => linksOf(asset))].filter(({ to }) =>
+      refs.has(to),
+    ),
+    received: assets.length + rejected.length,
     ignored: 0,
     rejected,
     repairs: [],
@@ -59,6 +70,7 @@ interface Found {
   readonly rejected: Rejection[];
   readonly assets: DraftAsset[];
   readonly links: DraftLink[];
+  readonly credentials: FoundCredentials;
 }
 
 function readItem(item: unknown, index: number, found: Found): void {
@@ -66,26 +78,54 @@ function readItem(item: unknown, index: number, found: Found): void {
   const reject = (pointer: string, detail: string) =>
     void found.rejected.push({ index, pointer, code: 'asset.invalid', detail });
   if (!isMembers(item)) return reject(at, 'must be of type object');
-  const unknown = Object.keys(item).find((name) => !ITEM.has(name));
-  if (unknown !== undefined) return reject(`${at}/${unknown.slice(0, 64)}`, 'unknown field');
-  const fault = faultOf(item['component'], item['occurrence']);
+  const fault = itemFault(item);
   if (fault !== undefined) return reject(`${at}${fault.pointer}`, fault.detail);
+  const credential = credentialIn(item);
+  const ref = credential === undefined ? componentItem(item, index, found) : credentialItem(item, credential, found);
+  if (ref === undefined) return reject(`${at}/${credential}`, 'cannot be read');
+  for (const kind of EDGES) for (const to of (item[kind] ?? []) as string[]) found.links.push({ from: ref, to, kind });
+}
+
+type Fault = { readonly pointer: string; readonly detail: string } | undefined;
+
+function itemFault(item: Members): Fault {
+  const unknown = Object.keys(item).find((name) => !ITEM.has(name));
+  if (unknown !== undefined) return { pointer: `/${unknown.slice(0, 64)}`, detail: 'unknown field' };
+  const credential = credentialIn(item);
+  if (credential !== undefined && item['component'] !== undefined)
+    return { pointer: '/component', detail: `is given beside ${credential}` };
+  for (const kind of EDGES) {
+    const targets = item[kind] ?? [];
+    if (!Array.isArray(targets) || targets.some((to) => typeof to !== 'string'))
+      return { pointer: `/${kind}`, detail: 'must be a list of bom-refs' };
+  }
+  return faultOf(credential === undefined ? item['component'] : NO_COMPONENT, item['occurrence']);
+}
+
+function credentialIn(item: Members): (typeof CREDENTIALS)[number] | undefined {
+  return CREDENTIALS.find((name) => item[name] !== undefined);
+}
+
+function componentItem(item: Members, index: number, { assets }: Found): string {
   const component = item['component'] as CdxComponent;
   const given = component['bom-ref'];
   const ref = typeof given === 'string' ? given : ` ${index}`;
   const asset = assetOf(component, ref);
   asset.occurrences.push(...occurrenceOf(item['occurrence']));
-  found.assets.push(asset);
-  for (const kind of ['dependsOn', 'provides'] as const) {
-    const targets = item[kind] ?? [];
-    if (!Array.isArray(targets) || targets.some((to) => typeof to !== 'string'))
-      return reject(`${at}/${kind}`, 'must be a list of bom-refs');
-    for (const to of targets as string[]) found.links.push({ from: ref, to, kind });
-  }
+  assets.push(asset);
+  return ref;
+}
+
+function credentialItem(item: Members, name: (typeof CREDENTIALS)[number], found: Found): string | undefined {
+  const text = item[name];
+  const made =
+    typeof text === 'string' ? found.credentials.add(name, text, occurrenceOf(item['occurrence'])) : undefined;
+  if (made !== undefined && typeof item['ref'] === 'string') found.credentials.refs.set(item['ref'], made);
+  return made;
 }
 
 /** The component and its place are judged by the schema of CycloneDX 1.6. */
-function faultOf(component: unknown, occurrence: unknown): { pointer: string; detail: string } | undefined {
+function faultOf(component: unknown, occurrence: unknown): Fault {
   if (!isMembers(component)) return { pointer: '/component', detail: 'must be of type object' };
   const found = new SchemaFaults();
   const places = occurrence === undefined ? [] : Array.isArray(occurrence) ? (occurrence as unknown[]) : [occurrence];

@@ -73,26 +73,26 @@ export class RelationshipsReader {
    */
   async blastRadius(id: string, depth: number, most: number): Promise<Radius> {
     await this.assertExists(id);
-    const reached = new Map<string, Step>();
+    const reached = new Map<string, Reached>();
     const complete = await this.walk(id, { depth, most, direction: 'in' }, reached);
-    return { nodes: await this.describe([...reached.values()]), truncated: !complete };
+    return { nodes: [...reached.values()], truncated: !complete };
   }
 
   /** The shortest way along uses and references from one asset to another; empty when there is none within `depth` steps. */
   async path(from: string, to: string, depth: number): Promise<Reached[]> {
     await this.assertExists(from);
     await this.assertExists(to);
-    const reached = new Map<string, Step>();
+    const reached = new Map<string, Reached>();
     await this.walk(from, { depth, most: MOST_WALKED, direction: 'out', until: to }, reached);
-    const steps: Step[] = [];
+    const steps: Reached[] = [];
     for (let step = reached.get(to); step !== undefined; step = reached.get(step.viaId)) steps.unshift(step);
-    return this.describe(steps);
+    return steps;
   }
 
   private async walk(
     start: string,
     { depth, most, direction, until }: Walk,
-    reached: Map<string, Step>,
+    reached: Map<string, Reached>,
   ): Promise<boolean> {
     let level = [start];
     for (let distance = 1; distance <= depth && level.length > 0; distance += 1) {
@@ -109,25 +109,16 @@ export class RelationshipsReader {
     return true;
   }
 
-  private step(ids: readonly string[], direction: Direction, most: number): Promise<Omit<Step, 'depth'>[]> {
+  /** The next level, with what is shown of each asset, so that it need not be asked for again. */
+  private step(ids: readonly string[], direction: Direction, most: number): Promise<Omit<Reached, 'depth'>[]> {
     const [near, far] = direction === 'in' ? ['to_id', 'from_id'] : ['from_id', 'to_id'];
     return this.db.query(
-      `SELECT DISTINCT ON (${far}) ${far} AS id, ${near} AS "viaId", kind AS "viaKind" FROM asset_relationship
-       WHERE ${near} = ANY($1::uuid[]) AND kind <> 'provides' ORDER BY ${far}, ${near}, kind LIMIT ${most * 2}`,
+      `SELECT a.id, a.kind, a.name, a.level, e.via AS "viaId", e.kind AS "viaKind" FROM (
+         SELECT DISTINCT ON (${far}) ${far} AS id, ${near} AS via, kind FROM asset_relationship
+         WHERE ${near} = ANY($1::uuid[]) AND kind <> 'provides' ORDER BY ${far}, ${near}, kind LIMIT ${most * 2}) e
+       JOIN asset a ON a.id = e.id`,
       [ids],
     );
-  }
-
-  private async describe(steps: readonly Step[]): Promise<Reached[]> {
-    const rows: { id: string; kind: string; name: string; level: number | null }[] = await this.db.query(
-      `SELECT id, kind, name, level FROM asset WHERE id = ANY($1::uuid[])`,
-      [steps.map(({ id }) => id)],
-    );
-    const assets = new Map(rows.map((row) => [row.id, row]));
-    return steps.flatMap((step) => {
-      const asset = assets.get(step.id);
-      return asset === undefined ? [] : [{ ...asset, depth: step.depth, viaId: step.viaId, viaKind: step.viaKind }];
-    });
   }
 
   private async assertExists(id: string): Promise<void> {
@@ -137,13 +128,6 @@ export class RelationshipsReader {
 }
 
 const MOST_WALKED = 100_000;
-
-interface Step {
-  readonly id: string;
-  readonly viaId: string;
-  readonly viaKind: RelationshipKind;
-  readonly depth: number;
-}
 
 interface Walk {
   readonly depth: number;

@@ -30,10 +30,22 @@ export function ingredientsOf(name: string, declared: Declared = {}): Ingredient
   const hybrid = HYBRIDS.find((known) => bare(name).includes(bare(known)));
   if (hybrid !== undefined) return [blank({ family: 'hybrid', hybrid, purpose: 'key-establishment' })];
   const matches = matchesOf(name);
+  if (matches.length === 0 && CURVE_ALONE.test(name)) return [curveAlone(name, declared)];
   if (isCompositeSignature(matches))
     return [blank({ family: 'hybrid', hybrid: 'composite-signature', purpose: 'signature' })];
   const kept = meantBy(matches, declared);
   return kept.map((match) => ingredientOf(match, kept, name, declared));
+}
+
+/** A key that is named by its curve. */
+const CURVE_ALONE = /^(?:sec[pt]\d{3}[rk]\d|prime\d{3}v\d|brainpool-?p\d{3}[rt]\d|(?:nist[-_ ]?)?p-?\d{3})$/i;
+
+function curveAlone(name: string, { primitive }: Declared): Ingredient {
+  return blank({
+    family: 'EC',
+    curveBits: curveBitsOf(name),
+    purpose: primitive === 'signature' ? 'signature' : 'unknown',
+  });
 }
 
 function bare(name: string): string {

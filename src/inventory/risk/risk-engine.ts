@@ -1,5 +1,5 @@
 import type { Ingredient, ProtocolFacts, RiskSubject } from './risk-subject.js';
-import { type AxisVerdict, type Finding, type Level, levelNumber, type RiskVerdict } from './risk-verdict.js';
+import { type AxisVerdict, type Finding, levelNumber, type RiskVerdict } from './risk-verdict.js';
 import type { Rule, RuleMatch, RuleSet } from './rule-set.js';
 
 /** Families that Shor's algorithm breaks, at whatever size. */
@@ -161,7 +161,8 @@ function fitsProtocol(match: RuleMatch, { type, version, kePq }: ProtocolFacts):
   return match.kePq === undefined || match.kePq === kePq;
 }
 
-function fitsIngredient(match: RuleMatch, fact: Ingredient): boolean {
+/** Whether an algorithm fulfils what a rule asks of one. */
+export function fitsIngredient(match: RuleMatch, fact: Ingredient): boolean {
   if (match.hybrid !== undefined) return fact.hybrid !== null && match.hybrid.includes(fact.hybrid);
   if (fact.hybrid !== null) return false;
   return (
@@ -194,8 +195,4 @@ function inRange(range: readonly [number, number] | null | undefined, value: num
   if (range === undefined) return true;
   if (range === null) return value === null;
   return value !== null && value >= range[0] && value <= range[1];
-}
-
-export function isAtLeast(level: Level, least: Level): boolean {
-  return levelNumber(level) >= levelNumber(least);
 }

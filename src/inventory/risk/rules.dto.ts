@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { Rule, RuleSet } from './rule-set.js';
+import type { NumberedRules } from './rule-book.js';
+import type { Rule } from './rule-set.js';
 import { AXES, LEVELS, type Axis, type Level } from './risk-verdict.js';
 
 export class DeadlineView {
@@ -58,7 +59,10 @@ export class RulesView {
   /** Always null: the rules come in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
-  static of({ edition, rules }: RuleSet): RulesView {
-    return { edition, levels: [...LEVELS], items: rules.map((rule) => RuleView.of(rule)), nextCursor: null };
+  /** 0: the rules that come with the product. The ETag for If-Match. @example 3 */
+  version: number;
+
+  static of({ version, ruleSet: { edition, rules } }: NumberedRules): RulesView {
+    return { version, edition, levels: [...LEVELS], items: rules.map((rule) => RuleView.of(rule)), nextCursor: null };
   }
 }

@@ -64,10 +64,10 @@ export class SubjectReader {
     const type = textOf(facts['type']) || 'unknown';
     const material: string[] = [];
     if (facts['state'] === 'compromised') material.push('compromised');
-    if (propertyOf(asset.component, WITHHELD_PROPERTY) === 'value') {
-      material.push('secret-value-in-document');
-      if (type === 'private-key' || type === 'secret-key') material.push('key-bytes-found');
-    }
+    const withheld = propertyOf(asset.component, WITHHELD_PROPERTY);
+    if (withheld === 'value') material.push('secret-value-in-document');
+    const found = withheld === 'value' || withheld === 'file';
+    if (found && (type === 'private-key' || type === 'secret-key')) material.push('key-bytes-found');
     // A salt or an initialization vector is neither strong nor weak, whatever it is used with.
     if (!KEYS.has(type))
       return subjectOf(asset, { ingredients: [], resolvedBy: null }, { material, notApplicable: true });
@@ -174,9 +174,10 @@ export class SubjectReader {
   /** The algorithms of an asset that another one refers to. */
   private near(asset: GraphAsset): Resolved {
     const own = this.own(asset.component);
-    return own.length > 0 && asset.kind === 'algorithm'
-      ? { ingredients: own, resolvedBy: null }
-      : this.inherited(asset);
+    if (own.length > 0 && asset.kind === 'algorithm') return { ingredients: own, resolvedBy: null };
+    const { ingredients, resolvedBy } = this.inherited(asset);
+    const size = asset.component.cryptoProperties?.relatedCryptoMaterialProperties?.['size'];
+    return { ingredients: ingredients.map((part) => sized(part, size)), resolvedBy };
   }
 
   private own(component: CdxComponent): Ingredient[] {
@@ -234,6 +235,7 @@ function related(a: readonly Ingredient[], b: readonly Ingredient[]): boolean {
 }
 
 export function distinct(parts: readonly Ingredient[]): Ingredient[] {
+  if (parts.length < 2) return [...parts];
   return [...new Map(parts.map((part) => [JSON.stringify(part), part])).values()]
     .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
     .slice(0, MOST_INHERITED);

@@ -1,0 +1,135 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional, Matches } from 'class-validator';
+import type { Page } from '../../platform/http/page.js';
+import { CountView } from './analytics.dto.js';
+import type { SourceCount } from './analytics.reader.js';
+import type { InventorySnapshot, InventorySummary } from './inventory-snapshot.entity.js';
+import { LevelCountsView } from './level-counts.dto.js';
+
+const DAY = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
+
+export class OverTimeQuery {
+  /** The first day (UTC); two years before `to` otherwise. @example 2026-01-01 */
+  @IsOptional()
+  @Matches(DAY, { message: '$property must be a day, YYYY-MM-DD' })
+  from?: string;
+
+  /** The last day; today otherwise. @example 2026-12-31 */
+  @IsOptional()
+  @Matches(DAY, { message: '$property must be a day, YYYY-MM-DD' })
+  to?: string;
+}
+
+export class DayParam {
+  /** @example 2026-06-30 */
+  @Matches(DAY, { message: '$property must be a day, YYYY-MM-DD' })
+  day: string;
+}
+
+export class InventoryStandView {
+  /** @example 100 */
+  total: number;
+  levels: LevelCountsView;
+  /** Components without cryptography of their own. @example 0 */
+  unjudged: number;
+  /** Share of the assets that a quantum computer matters to which need no migration, from 0 to 1; null without any. @example 0.57 */
+  readiness: number | null;
+  /** Share of the judged assets about which nothing is known; null without any. @example 0.02 */
+  unknown: number | null;
+  /** Certificates and keys past their end. @example 2 */
+  expired: number;
+  /** Assets whose first deadline is not after the day: what is left to do until then. */
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'integer' },
+    example: { '2030-12-31': 20, '2031-12-31': 23, '2035-12-31': 43 },
+  })
+  due: Record<string, number>;
+
+  static of({ total, levels, unjudged, readiness, unknown, expired, due }: InventorySummary): InventoryStandView {
+    const counts = { value: '', count: total, levels: [...levels], unjudged };
+    return { total, levels: LevelCountsView.of([counts]), unjudged, readiness, unknown, expired, due: { ...due } };
+  }
+}
+
+export class InventoryDayView extends InventoryStandView {
+  /** UTC. @example 2026-06-30 */
+  day: string;
+  takenAt: Date;
+  /** true: made up for the demo. */
+  demo: boolean;
+
+  static ofSnapshot({ day, takenAt, demo, summary }: InventorySnapshot): InventoryDayView {
+    return Object.assign(InventoryStandView.of(summary), { day, takenAt, demo });
+  }
+}
+
+export class RiskOverTimeView {
+  /** One for each day that has a snapshot, as it stood at its end. */
+  items: InventoryDayView[];
+  now: InventoryStandView;
+
+  static of(snapshots: readonly InventorySnapshot[], now: InventorySummary): RiskOverTimeView {
+    return {
+      items: snapshots.map((snapshot) => InventoryDayView.ofSnapshot(snapshot)),
+      now: InventoryStandView.of(now),
+    };
+  }
+}
+
+export class InventorySnapshotView extends InventoryDayView {
+  kinds: CountView[];
+  states: CountView[];
+  quantum: CountView[];
+  families: CountView[];
+  sizes: CountView[];
+  deadlines: CountView[];
+  owners: CountView[];
+
+  static ofWhole(snapshot: InventorySnapshot): InventorySnapshotView {
+    const { counts } = snapshot;
+    const views = (name: string) => (counts[name] ?? []).map((count) => CountView.of(count));
+    return Object.assign(InventoryDayView.ofSnapshot(snapshot), {
+      kinds: views('kind'),
+      states: views('state'),
+      quantum: views('quantum'),
+      families: views('family'),
+      sizes: views('size'),
+      deadlines: views('deadline'),
+      owners: views('owner'),
+    });
+  }
+}
+
+export class SourceCountView {
+  /** @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
+  id: string;
+  /** @example shop */
+  name: string;
+  /** @example 12 */
+  total: number;
+  levels: LevelCountsView;
+  /** Components without cryptography of their own. @example 0 */
+  unjudged: number;
+  /** When it last reported. */
+  lastSeen: Date;
+  /** Counted a moment after each change. */
+  countedAt: Date;
+}
+
+export class SourceCountsView {
+  /** The source of the most assets first. */
+  items: SourceCountView[];
+  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of({ items, nextCursor }: Page<SourceCount>): SourceCountsView {
+    return {
+      items: items.map(({ id, name, total, levels, unjudged, lastSeen, countedAt }) => {
+        const counted = LevelCountsView.of([{ value: name, count: total, levels, unjudged }]);
+        return { id, name, total, levels: counted, unjudged, lastSeen, countedAt };
+      }),
+      nextCursor,
+    };
+  }
+}

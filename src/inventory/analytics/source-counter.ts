@@ -1,0 +1,55 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { DataSource, type EntityManager } from 'typeorm';
+
+const EVERY_MS = 2000;
+const BATCH = 200;
+const JOB_LOCK = `hashtextextended('inventory.recount', 0)`;
+
+/** Keeps the counts of assets by source, beside the ingest, which does not wait for it. */
+@Injectable()
+export class SourceCounter {
+  private readonly logger = new Logger(SourceCounter.name);
+  private running = false;
+
+  constructor(private readonly db: DataSource) {}
+
+  @Interval(EVERY_MS)
+  async look(): Promise<void> {
+    if (this.running) return;
+    this.running = true;
+    try {
+      while (await this.db.transaction((tx) => countBatch(tx)));
+    } catch (error) {
+      this.logger.warn(`sources were not counted: ${error instanceof Error ? error.name : 'unknown'}`);
+    } finally {
+      this.running = false;
+    }
+  }
+}
+
+/** One at a time, so that no older count comes after a newer one. Answers whether there was anything to do. */
+async function countBatch(tx: EntityManager): Promise<boolean> {
+  const [lock] = (await tx.query(`SELECT pg_try_advisory_xact_lock(${JOB_LOCK}) AS mine`)) as { mine: boolean }[];
+  if (lock?.mine !== true) return false;
+  const [taken] = (await tx.query(
+    `DELETE FROM inventory_recount WHERE id IN (SELECT id FROM inventory_recount LIMIT ${BATCH}) RETURNING source_id AS id`,
+  )) as [{ id: string }[], number];
+  for (const id of new Set(taken.map((source) => source.id))) await count(tx, id);
+  return taken.length > 0;
+}
+
+async function count(tx: EntityManager, sourceId: string): Promise<void> {
+  const levels = [0, 1, 2, 3, 4].map((level) => `count(*) FILTER (WHERE a.level = ${level})`).join(', ');
+  await tx.query(
+    `INSERT INTO inventory_source_count (source_id, total, levels, unjudged, counted_at)
+     SELECT i.id, count(a.id), ARRAY[${levels}], count(a.id) FILTER (WHERE a.level IS NULL), clock_timestamp()
+     FROM inventory_source i
+       LEFT JOIN (SELECT DISTINCT asset_id FROM asset_occurrence WHERE source_id = $1 AND missed = 0) o ON true
+       LEFT JOIN asset a ON a.id = o.asset_id
+     WHERE i.id = $1 GROUP BY i.id
+     ON CONFLICT (source_id) DO UPDATE SET total = excluded.total, levels = excluded.levels, unjudged = excluded.unjudged,
+       counted_at = excluded.counted_at`,
+    [sourceId],
+  );
+}

@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { Problem } from '../../platform/http/problem.js';
+import { staleProblem } from '../../platform/http/versions.js';
+import { Asset } from './asset.entity.js';
+
+export interface Annotation {
+  /** null: nobody. */
+  readonly owner?: string | null;
+  readonly labels?: readonly string[];
+}
+
+/** What people say about assets: who answers for one, and labels. No document changes it. */
+@Injectable()
+export class AssetAnnotationsService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+  ) {}
+
+  /** @throws Problem 404 `asset.missing`, 412 when it was changed since `version`. */
+  async change(caller: Caller, id: string, version: number, { owner, labels }: Annotation): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const before = await tx.findOne(Asset, {
+        where: { id },
+        select: { id: true, owner: true, labels: true, level: true, version: true },
+        lock: { mode: 'pessimistic_write' },
+      });
+      if (before === null) throw new Problem('missing', 'asset.missing', 'There is no asset with this id.');
+      if (before.version !== version) throw staleProblem(`/api/assets/${id}`);
+      const after = { owner: owner === undefined ? before.owner : owner, labels: [...(labels ?? before.labels)] };
+      await tx.update(Asset, { id }, { ...after, version: version + 1 });
+      await recount(tx, before, after.owner);
+      await this.audit.append(tx, [
+        {
+          action: 'inventory.asset-annotated',
+          actor: { kind: caller.kind, id: caller.id, name: caller.name },
+          target: { kind: 'asset', id },
+          correlation: caller.origin.requestId,
+          source: caller.origin.address,
+          detail: { before: { owner: before.owner, labels: before.labels }, after },
+        },
+      ]);
+    });
+  }
+}
+
+/** Moves one asset from the count of one owner to that of another. */
+async function recount(tx: EntityManager, before: Pick<Asset, 'owner' | 'level'>, owner: string | null): Promise<void> {
+  if (before.owner === owner) return;
+  await tx.query(
+    `INSERT INTO inventory_tally AS t (dimension, value, level, slot, count)
+     SELECT 'owner', c.value, coalesce($1::smallint, -1), 0, c.step
+     FROM (VALUES (coalesce($2::text, ''), -1), (coalesce($3::text, ''), 1)) AS c(value, step) ORDER BY c.value
+     ON CONFLICT (dimension, value, level, slot) DO UPDATE SET count = t.count + excluded.count`,
+    [before.level, before.owner, owner],
+  );
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { queryCondition } from './query-condition.js';
+import { QueryFault } from './query-tokens.js';
+
+const NOW = new Date('2026-06-01T00:00:00Z');
+
+function written(query: string): { condition: string; values: unknown[] } {
+  const values: unknown[] = [];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  return { condition: queryCondition(query, { alias: 'a', bind, now: NOW }), values };
+}
+
+function fault(query: string): [number, string] {
+  try {
+    written(query);
+  } catch (error) {
+    if (error instanceof QueryFault) return [error.column, error.detail];
+    throw error;
+  }
+  throw new Error('the query was taken');
+}
+
+describe('a query', () => {
+  it('binds its values and keeps its brackets', () => {
+    expect(written('level>=HIGH and (family=RSA or bits<3072)')).toEqual({
+      condition: '((a.level >= $1) AND (((a.family = $2)) OR (a.bits < $3)))',
+      values: [3, 'RSA', 3072],
+    });
+  });
+
+  it.each<[query: string, values: unknown[]]>([
+    ['family in (EC, "ECDSA")', ['EC', 'ECDSA']],
+    [String.raw`name="a \"b\" 100%_*"`, [String.raw`a "b" 100\%\_%`]],
+    ['notAfter<+30d', ['2026-07-01T00:00:00.000Z']],
+    ['firstSeen>=2026-01-31', ['2026-01-31T00:00:00.000Z']],
+    ['NOT host=db*', ['db%']],
+  ])('%s', (query, values) => {
+    expect(written(query).values).toEqual(values);
+  });
+
+  it.each<[query: string, column: number, detail: RegExp]>([
+    ['', 1, /name of a field/],
+    ['level>=WORST', 8, /one of NONE/],
+    ['colour=red', 1, /no field colour/],
+    ['family=RSA and bits<many', 21, /whole number/],
+    ['family=RSA bits<1', 12, /"and", "or" or the end/],
+    ['(family=RSA', 12, /expected \)/],
+    ['name="open', 6, /not closed/],
+    ['name<x', 6, /only = and !=/],
+    ['family=RSA and', 15, /name of a field/],
+    ['bits ! 3', 6, /no meaning/],
+    ['notAfter<soon', 10, /date/],
+    ['('.repeat(30), 22, /deeper/],
+    [Array.from({ length: 60 }, () => 'bits=1').join(' or '), 501, /more than 50/],
+  ])('%s is refused at its column', (query, column, detail) => {
+    expect(fault(query)).toEqual([column, expect.stringMatching(detail)]);
+  });
+});

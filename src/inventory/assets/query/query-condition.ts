@@ -1,0 +1,143 @@
+import { LEVELS } from '../../risk/risk-verdict.js';
+import { ASSET_KINDS, ASSET_STATES } from '../asset-kind.js';
+import { LAST_SEEN } from '../last-seen.js';
+import { QueryFault } from './query-tokens.js';
+import { type Comparison, type QueryOperator, type QueryTree, type QueryValue, queryTree } from './query-tree.js';
+
+/** Takes a parameter of the statement and answers its place, like `$3`. */
+export type Bind = (value: unknown) => string;
+
+type Compare = (operator: QueryOperator, value: QueryValue, context: Context) => string;
+
+interface Context {
+  readonly alias: string;
+  readonly bind: Bind;
+  /** What `+30d` counts from. */
+  readonly now: Date;
+}
+
+const NEGATED: Readonly<Record<string, QueryOperator>> = { '=': '!=', '!=': '=' };
+
+/** The fields of a query and how each is compared. Names are those of the answers. */
+const FIELDS: Readonly<Record<string, Compare>> = {
+  kind: choice('kind', ASSET_KINDS),
+  state: choice('state', ASSET_STATES),
+  name: text('name'),
+  family: text('family'),
+  quantum: text('quantum'),
+  classical: text('classical'),
+  rule: text('rule'),
+  owner: text('owner'),
+  bits: whole('bits'),
+  level,
+  notbefore: time('not_before'),
+  notafter: time('not_after'),
+  firstseen: time('first_seen'),
+  changedat: time('changed_at'),
+  deadline: time('deadline'),
+  label: within('EXISTS (SELECT FROM unnest(@.labels) label WHERE', 'label'),
+  location: seen('o.location'),
+  host: seen('o.location'),
+  source: seen('i.name', ' AND o.missed = 0'),
+  lastseen: (operator, value, context) =>
+    `EXISTS (SELECT FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id
+      WHERE o.asset_id = ${context.alias}.id AND ${LAST_SEEN} ${operator} ${instant(value, context)}::timestamptz)`,
+};
+
+export const QUERY_FIELDS = [
+  'kind, state, name, family, bits, level, quantum, classical, rule, deadline, owner, label, source, location, host,',
+  'notBefore, notAfter, firstSeen, lastSeen, changedAt',
+].join(' ');
+
+/**
+ * A query as a condition on the table `alias`. Values are bound, never written into the text.
+ *
+ * @throws QueryFault with the column of the fault.
+ */
+export function queryCondition(query: string, context: Context): string {
+  return conditionOf(queryTree(query), context);
+}
+
+function conditionOf(tree: QueryTree, context: Context): string {
+  if (tree.kind === 'comparison') return compare(tree, context);
+  if (tree.kind === 'not') return `coalesce(NOT (${conditionOf(tree.part, context)}), true)`;
+  return `(${tree.parts.map((part) => conditionOf(part, context)).join(tree.kind === 'and' ? ' AND ' : ' OR ')})`;
+}
+
+function compare({ field, operator, values }: Comparison, context: Context): string {
+  const known = FIELDS[field.text.toLowerCase()];
+  if (known === undefined)
+    throw new QueryFault(field.column, `there is no field ${field.text.slice(0, 50)}; there are ${QUERY_FIELDS}`);
+  return `(${values.map((value) => known(operator, value, context)).join(' OR ')})`;
+}
+
+function onlyEquals(operator: QueryOperator, value: QueryValue): asserts operator is '=' | '!=' {
+  if (NEGATED[operator] === undefined) throw new QueryFault(value.column, `only = and != can be asked of this field`);
+}
+
+function choice(column: string, choices: readonly string[]): Compare {
+  return (operator, value, { alias, bind }) => {
+    onlyEquals(operator, value);
+    if (!choices.includes(value.text)) throw new QueryFault(value.column, `must be one of ${choices.join(', ')}`);
+    return `${alias}.${column} ${operator} ${bind(value.text)}`;
+  };
+}
+
+/** `*` stands for anything; an empty text for "none". */
+function text(column: string): Compare {
+  return (operator, value, { alias, bind }) => {
+    onlyEquals(operator, value);
+    if (value.text === '') return `${alias}.${column} IS ${operator === '=' ? '' : 'NOT '}NULL`;
+    const found = matches(`${alias}.${column}`, value.text, bind);
+    return operator === '=' ? found : `coalesce(NOT ${found}, true)`;
+  };
+}
+
+function within(start: string, column: string): Compare {
+  return (operator, value, { alias, bind }) => {
+    onlyEquals(operator, value);
+    const found = `${start.replace('@', alias)} ${matches(column, value.text, bind)})`;
+    return operator === '=' ? found : `NOT ${found}`;
+  };
+}
+
+function seen(column: string, more = ''): Compare {
+  const start = `EXISTS (SELECT FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id WHERE o.asset_id = @.id${more} AND`;
+  return within(start, column);
+}
+
+function matches(column: string, pattern: string, bind: Bind): string {
+  if (!pattern.includes('*')) return `(${column} = ${bind(pattern)})`;
+  const like = pattern.replaceAll(/[\\%_]/g, String.raw`\$&`).replaceAll('*', '%');
+  return `(${column} LIKE ${bind(like)})`;
+}
+
+function whole(column: string): Compare {
+  return (operator, value, { alias, bind }) => {
+    if (!/^\d{1,9}$/.test(value.text)) throw new QueryFault(value.column, 'must be a whole number');
+    return `${alias}.${column} ${operator} ${bind(Number(value.text))}`;
+  };
+}
+
+function level(operator: QueryOperator, value: QueryValue, { alias, bind }: Context): string {
+  const number = (LEVELS as readonly string[]).indexOf(value.text.toUpperCase());
+  if (number < 0) throw new QueryFault(value.column, `must be one of ${LEVELS.join(', ')}`);
+  return `${alias}.level ${operator} ${bind(number)}`;
+}
+
+function time(column: string): Compare {
+  return (operator, value, context) =>
+    `${context.alias}.${column} ${operator} ${instant(value, context)}${column === 'deadline' ? '::date' : '::timestamptz'}`;
+}
+
+const DAY_MS = 24 * 3600 * 1000;
+
+/** `2027-01-31`, `2027-01-31T12:00:00Z`, or days from now: `+30d`, `-7d`. */
+function instant(value: QueryValue, { bind, now }: Context): string {
+  const days = /^([+-]\d{1,5})d$/.exec(value.text)?.[1];
+  const at = days === undefined ? Date.parse(value.text) : now.getTime() + Number(days) * DAY_MS;
+  const written = days !== undefined || /^\d{4}-\d{2}-\d{2}(?:T[\d:.]+(?:Z|[+-]\d{2}:\d{2}))?$/.test(value.text);
+  if (!written || Number.isNaN(at))
+    throw new QueryFault(value.column, 'must be a date, a time with its zone, or days from now like +30d');
+  return bind(new Date(at).toISOString());
+}

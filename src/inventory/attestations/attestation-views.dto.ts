@@ -1,0 +1,131 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { Page } from '../../platform/http/page.js';
+import type { Attestation, AttestationEvidence, RequirementResult } from './attestation.entity.js';
+import type { Evaluated } from './attestations.service.js';
+import type { PolicyPack, PolicyRequirement } from './policy-pack.js';
+
+const CHECKS = ['stance', 'query', 'review'];
+
+export class PolicyRequirementView {
+  /** @example 12.3.3-STRATEGY */
+  identifier: string;
+  /** @example "A strategy is documented" */
+  text: string;
+  /** stance: by what an authority says of each algorithm; query: it must find nothing; review: a person judges. */
+  @ApiProperty({ enum: CHECKS })
+  check: string;
+  /** Of a query. @example 'kind=protocol and level>=HIGH' */
+  q?: string;
+
+  static of({ identifier, text, check }: PolicyRequirement): PolicyRequirementView {
+    return { identifier, text, check: check.kind, ...(check.kind === 'query' ? { q: check.q } : {}) };
+  }
+}
+
+export class PolicyPackView {
+  /** @example pci-dss-12.3.3 */
+  id: string;
+  /** @example "PCI DSS 12.3.3" */
+  name: string;
+  /** @example 4.0.1 */
+  version: string;
+  /** @example "PCI SSC" */
+  owner: string;
+  /** @example "Cipher suites and protocols are reviewed every 12 months" */
+  description: string;
+  /** An attestation is good for that long at most. @example 365 */
+  reviewEveryDays: number;
+  requirements: PolicyRequirementView[];
+
+  static of({ id, name, version, owner, description, reviewEveryDays, requirements }: PolicyPack): PolicyPackView {
+    const views = requirements.map((requirement) => PolicyRequirementView.of(requirement));
+    return { id, name, version, owner, description, reviewEveryDays, requirements: views };
+  }
+}
+
+export class PolicyPackList {
+  /** Those that come with the product first. */
+  items: PolicyPackView[];
+  /** Always null: packs come in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(packs: readonly PolicyPack[]): PolicyPackList {
+    return { items: packs.map((pack) => PolicyPackView.of(pack)), nextCursor: null };
+  }
+}
+
+export class RequirementResultView {
+  /** @example CNSA-KE */
+  identifier: string;
+  /** Assets that it is about. @example 40 */
+  assets: number;
+  /** @example 3 */
+  violations: number;
+  /** Ids of some assets that violate it. @example ["0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01"] */
+  examples: string[];
+  /** From 0 to 1; null for one that a person has yet to judge. @example 0.925 */
+  score: number | null;
+  /** @example "3 of 40 assets violate it." */
+  rationale: string;
+
+  static of({ identifier, assets, violations, examples, score, rationale }: RequirementResult): RequirementResultView {
+    return { identifier, assets, violations, examples: [...examples], score, rationale };
+  }
+}
+
+export class EvaluationView {
+  pack: PolicyPackView;
+  /** The day whose deadlines count. @example 2031-01-01 */
+  asOf: string;
+  results: RequirementResultView[];
+  /** Mean over what was judged, from 0 to 1. @example 0.98 */
+  score: number;
+
+  static of({ pack, asOf, results, score }: Evaluated): EvaluationView {
+    return { pack: PolicyPackView.of(pack), asOf, results: results.map((one) => RequirementResultView.of(one)), score };
+  }
+}
+
+export class AttestationEvidenceView {
+  /** @example "Minutes of the review of 2026-03-12" */
+  description: string;
+  /** @example https://wiki.example.com/crypto-review */
+  url?: string;
+
+  static of({ description, url }: AttestationEvidence): AttestationEvidenceView {
+    return { description, ...(url === undefined ? {} : { url }) };
+  }
+}
+
+export class AttestationView extends EvaluationView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** A query; null for the whole inventory. @example label=pci */
+  scope: string | null;
+  /** @example "We reviewed all cipher suites and protocols in use" */
+  statement: string;
+  /** @example "Ada Lovelace" */
+  reviewer: string;
+  evidence: AttestationEvidenceView[];
+  createdAt: Date;
+  expiresAt: Date;
+  /** Whether it is past its end. */
+  expired: boolean;
+
+  static ofRow(row: Attestation, now: Date): AttestationView {
+    const { id, scope, statement, reviewer, createdAt, expiresAt } = row;
+    const evidence = row.evidence.map((one) => AttestationEvidenceView.of(one));
+    const said = { id, scope, statement, reviewer, evidence, createdAt, expiresAt, expired: expiresAt <= now };
+    return Object.assign(EvaluationView.of(row), said);
+  }
+}
+
+export class AttestationPage {
+  items: AttestationView[];
+  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of({ items, nextCursor }: Page<Attestation>, now: Date): AttestationPage {
+    return { items: items.map((row) => AttestationView.ofRow(row, now)), nextCursor };
+  }
+}

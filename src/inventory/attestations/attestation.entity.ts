@@ -1,0 +1,87 @@
+import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
+import type { PolicyPack } from './policy-pack.js';
+
+/** A policy pack of one's own. */
+@Entity('policy_pack')
+@Unique('policy_pack_name', ['name'])
+export class PolicyPackRow {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text')
+  name: string;
+
+  @Column('jsonb')
+  pack: PolicyPack;
+
+  @Column('text')
+  createdBy: string;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+}
+
+/** How far one requirement is met. */
+export interface RequirementResult {
+  readonly identifier: string;
+  /** Assets that the requirement is about; 0 for one that a person judges. */
+  readonly assets: number;
+  readonly violations: number;
+  /** Ids of some assets that violate it. */
+  readonly examples: readonly string[];
+  /** From 0 to 1; null for one that a person has yet to judge. */
+  readonly score: number | null;
+  readonly rationale: string;
+}
+
+export interface AttestationEvidence {
+  readonly description: string;
+  readonly url?: string;
+}
+
+/** What somebody attested on a day: how the inventory stood against a policy pack. It is never changed; a newer one takes its place. */
+@Entity('attestation')
+@Index('attestation_pack', ['packId', 'id'])
+export class Attestation {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text')
+  packId: string;
+
+  /** As it was then. */
+  @Column('jsonb')
+  pack: PolicyPack;
+
+  /** A query; null for the whole inventory. */
+  @Column('text', { nullable: true })
+  scope: string | null;
+
+  /** The day whose deadlines count. */
+  @Column('date')
+  asOf: string;
+
+  @Column('jsonb')
+  results: RequirementResult[];
+
+  @Column('double precision')
+  score: number;
+
+  @Column('text')
+  statement: string;
+
+  @Column('text')
+  reviewer: string;
+
+  @Column('jsonb')
+  evidence: AttestationEvidence[];
+
+  @Column('text')
+  createdBy: string;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  @Column('timestamptz')
+  expiresAt: Date;
+}

@@ -1,0 +1,85 @@
+import { Body, Controller, Get, Header, HttpCode, HttpStatus, Param, Post, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { Clock } from '../../platform/time/clock.js';
+import {
+  AttestationPage,
+  AttestationView,
+  EvaluationView,
+  PolicyPackList,
+  PolicyPackView,
+} from './attestation-views.dto.js';
+import { AttestationsQuery, AttestBody, EvaluateBody, PolicyPackBody } from './attestations.dto.js';
+import { AttestationsService } from './attestations.service.js';
+import { declarationsOf } from './declarations.js';
+
+@ApiTags('Inventory')
+@Controller('api/attestations')
+export class AttestationsController {
+  constructor(
+    private readonly attestations: AttestationsService,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Lists the policy packs: those that come with the product and one's own. */
+  @Get('packs')
+  @Needs('inventory:read')
+  async listPolicyPacks(): Promise<PolicyPackList> {
+    return PolicyPackList.of(await this.attestations.packs());
+  }
+
+  /** Adds a policy pack of one's own: requirements that a query checks or a person judges. */
+  @Post('packs')
+  @Needs('inventory:write')
+  async addPolicyPack(@TheCaller() caller: Caller, @Body() body: PolicyPackBody): Promise<PolicyPackView> {
+    return PolicyPackView.of(await this.attestations.addPack(caller, body.toPack()));
+  }
+
+  /** Tells how the inventory stands against a policy pack on a day, and keeps nothing. */
+  @Post('evaluations')
+  @HttpCode(HttpStatus.OK)
+  @Needs('inventory:read')
+  async evaluatePolicy(@Body() body: EvaluateBody): Promise<EvaluationView> {
+    return EvaluationView.of(await this.attestations.evaluate(body.toOrder()));
+  }
+
+  /** Attests how the inventory stands against a policy pack: who looked, what proves it, how long it is good. */
+  @Post()
+  @Needs('inventory:write')
+  async attest(@TheCaller() caller: Caller, @Body() body: AttestBody): Promise<AttestationView> {
+    return AttestationView.ofRow(await this.attestations.attest(caller, body.toAttest()), this.clock.now());
+  }
+
+  /** Lists attestations, the newest first. */
+  @Get()
+  @Needs('inventory:read')
+  async listAttestations(@Query() { pack, limit, cursor }: AttestationsQuery): Promise<AttestationPage> {
+    return AttestationPage.of(await this.attestations.list(pack, limit, cursor), this.clock.now());
+  }
+
+  /** Shows an attestation. */
+  @Get(':id')
+  @Needs('inventory:read')
+  async getAttestation(@Param() { id }: IdParam): Promise<AttestationView> {
+    return AttestationView.ofRow(await this.attestations.find(id), this.clock.now());
+  }
+
+  /** Exports an attestation as CycloneDX 1.6 declarations. */
+  @Get(':id/cyclonedx')
+  @Needs('inventory:read')
+  @Header('content-type', 'application/vnd.cyclonedx+json; version=1.6')
+  @ApiProduces('application/vnd.cyclonedx+json')
+  @ApiOkResponse({
+    schema: {
+      type: 'object',
+      additionalProperties: true,
+      example: { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, declarations: {} },
+    },
+    description: 'A CycloneDX 1.6 document',
+  })
+  async exportAttestation(@Param() { id }: IdParam): Promise<object> {
+    return declarationsOf(await this.attestations.find(id));
+  }
+}

@@ -1,0 +1,186 @@
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsDate,
+  IsInt,
+  IsNumber,
+  IsOptional,
+  IsString,
+  IsUrl,
+  Length,
+  Matches,
+  Max,
+  Min,
+  ValidateIf,
+  ValidateNested,
+} from 'class-validator';
+import { PageQuery } from '../../platform/http/page.js';
+import type { AttestOrder, EvaluateOrder } from './attestations.service.js';
+import type { PolicyCheck, PolicyPack } from './policy-pack.js';
+
+const MOST = 100;
+const DAY = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
+
+export class ReviewBody {
+  /** Of a requirement that a person judges. @example 12.3.3-STRATEGY */
+  @IsString()
+  @Length(1, 100)
+  identifier: string;
+
+  /** How far it is met, from 0 to 1. @example 1 */
+  @IsNumber()
+  @Min(0)
+  @Max(1)
+  score: number;
+
+  /** @example "The migration plan was approved in March" */
+  @IsString()
+  @Length(1, 2000)
+  rationale: string;
+}
+
+export class AttestationEvidenceBody {
+  /** @example "Minutes of the review of 2026-03-12" */
+  @IsString()
+  @Length(1, 1000)
+  description: string;
+
+  /** @example https://wiki.example.com/crypto-review */
+  @IsOptional()
+  @IsUrl({ require_tld: false, protocols: ['https', 'http'] })
+  @Length(1, 1000)
+  url?: string;
+}
+
+export class EvaluateBody {
+  /** Id of a policy pack. @example pci-dss-12.3.3 */
+  @IsString()
+  @Length(1, 100)
+  pack: string;
+
+  /** A query, as in the list of assets; the whole inventory otherwise. @example 'label=pci' */
+  @IsOptional()
+  @IsString()
+  @Length(1, 2000)
+  scope?: string;
+
+  /** The day whose deadlines count; today otherwise. @example 2031-01-01 */
+  @IsOptional()
+  @Matches(DAY, { message: '$property must be a day, YYYY-MM-DD' })
+  asOf?: string;
+
+  /** What a person says of the requirements that no query can check. */
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MOST)
+  @ValidateNested({ each: true })
+  @Type(() => ReviewBody)
+  reviews?: ReviewBody[];
+
+  toOrder(): EvaluateOrder {
+    const { pack, scope, asOf, reviews = [] } = this;
+    return { pack, scope, asOf, reviews };
+  }
+}
+
+export class AttestBody extends EvaluateBody {
+  /** @example "We reviewed all cipher suites and protocols in use" */
+  @IsString()
+  @Length(1, 4000)
+  statement: string;
+
+  /** Who looked; the caller otherwise. @example 'Ada Lovelace' */
+  @IsOptional()
+  @IsString()
+  @Length(1, 200)
+  reviewer?: string;
+
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(MOST)
+  @ValidateNested({ each: true })
+  @Type(() => AttestationEvidenceBody)
+  evidence?: AttestationEvidenceBody[];
+
+  /** As long as the pack lets it be good otherwise. */
+  @IsOptional()
+  @Type(() => Date)
+  @IsDate()
+  expiresAt?: Date;
+
+  toAttest(): AttestOrder {
+    const { statement, reviewer, evidence = [], expiresAt } = this;
+    return { ...this.toOrder(), statement, reviewer, evidence, expiresAt };
+  }
+}
+
+export class PolicyRequirementBody {
+  /** @example CRYPTO-1 */
+  @Matches(/^[\w.-]{1,100}$/, { message: '$property must be letters, digits, dots and dashes' })
+  identifier: string;
+
+  /** @example "No RSA below 3072 bits" */
+  @IsString()
+  @Length(1, 2000)
+  text: string;
+
+  /** A query that must find nothing; without it, a person judges. @example 'family=RSA and bits<3072' */
+  @ValidateIf((body: PolicyRequirementBody) => body.q !== undefined)
+  @IsString()
+  @Length(1, 2000)
+  q?: string;
+}
+
+export class PolicyPackBody {
+  /** Unique. @example 'Our crypto policy' */
+  @IsString()
+  @Length(1, 100)
+  name: string;
+
+  /** @example 1.0 */
+  @IsString()
+  @Length(1, 100)
+  version: string;
+
+  /** @example 'Example Inc.' */
+  @IsString()
+  @Length(1, 200)
+  owner: string;
+
+  /** @example 'What every team keeps to' */
+  @IsString()
+  @Length(1, 2000)
+  description: string;
+
+  /** An attestation is good for that long at most. @example 365 */
+  @IsInt()
+  @Min(1)
+  @Max(3660)
+  reviewEveryDays: number;
+
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(MOST)
+  @ValidateNested({ each: true })
+  @Type(() => PolicyRequirementBody)
+  requirements: PolicyRequirementBody[];
+
+  toPack(): Omit<PolicyPack, 'id'> {
+    const { name, version, owner, description, reviewEveryDays } = this;
+    const requirements = this.requirements.map(({ identifier, text, q }) => {
+      const check: PolicyCheck = q === undefined ? { kind: 'review' } : { kind: 'query', q };
+      return { identifier, text, check };
+    });
+    return { name, version, owner, description, reviewEveryDays, requirements };
+  }
+}
+
+export class AttestationsQuery extends PageQuery {
+  /** Id of a policy pack. @example pci-dss-12.3.3 */
+  @IsOptional()
+  @IsString()
+  @Length(1, 100)
+  pack?: string;
+}

@@ -1,0 +1,120 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsOptional, IsString, Length, Matches } from 'class-validator';
+import { type Page, PageQuery } from '../../platform/http/page.js';
+import { ASSET_KINDS, ASSET_STATES } from '../assets/asset-kind.js';
+import { LEVELS, type Level } from '../risk/risk-verdict.js';
+import { bomLinkOf } from './bom-link.js';
+import type { LinkedAsset, LinkedDocument, Resolved } from './bom-links.reader.js';
+
+const SERIAL = /^urn:uuid:[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
+
+export class BomLinkQuery {
+  /** @example urn:cdx:3e671687-395b-41f5-a30f-a58921a69b79/1#rsa */
+  @IsString()
+  @Length(1, 4000)
+  link: string;
+}
+
+export class BomLinkBody {
+  /** @example urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79 */
+  @Matches(SERIAL, { message: '$property must be urn:uuid: and a UUID in lower case' })
+  serialNumber: string;
+
+  /** @example 1 */
+  @Matches(/^[1-9][0-9]{0,17}$/, { message: '$property must be a whole number from 1, as text' })
+  version: string;
+
+  /** Of an element; without it, the link leads to the document. @example rsa */
+  @IsOptional()
+  @IsString()
+  @Length(1, 2000)
+  ref?: string;
+
+  toLink(): string {
+    return bomLinkOf(this.serialNumber, this.version, this.ref);
+  }
+}
+
+export class BomLinkDocumentsQuery extends PageQuery {
+  /** Every version of one document. @example urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79 */
+  @IsOptional()
+  @Matches(SERIAL, { message: '$property must be urn:uuid: and a UUID in lower case' })
+  serialNumber?: string;
+}
+
+export class LinkedDocumentView {
+  /** @example urn:cdx:3e671687-395b-41f5-a30f-a58921a69b79/1 */
+  link: string;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example urn:uuid:3e671687-395b-41f5-a30f-a58921a69b79 */
+  serialNumber: string;
+  /** @example 1 */
+  version: string;
+  /** The newest version of the same serial number. @example 2 */
+  newestVersion: string;
+  /** @example shop */
+  source: string;
+  /** @example "CycloneDX 1.6" */
+  format: string;
+  receivedAt: Date;
+
+  static of(document: LinkedDocument): LinkedDocumentView {
+    const { id, serialNumber, version, newestVersion, source, format, receivedAt } = document;
+    const link = bomLinkOf(serialNumber, version);
+    return { link, id, serialNumber, version, newestVersion, source, format, receivedAt };
+  }
+}
+
+export class LinkedAssetView {
+  /** @example 0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01 */
+  id: string;
+  @ApiProperty({ enum: ASSET_KINDS })
+  kind: string;
+  /** @example RSA-2048 */
+  name: string;
+  @ApiProperty({ enum: LEVELS, nullable: true })
+  level: Level | null;
+  @ApiProperty({ enum: ASSET_STATES })
+  state: string;
+
+  static of({ id, kind, name, level, state }: LinkedAsset): LinkedAssetView {
+    return { id, kind, name, level: level === null ? null : (LEVELS[level] ?? null), state };
+  }
+}
+
+export class BomLinkView {
+  /** @example urn:cdx:3e671687-395b-41f5-a30f-a58921a69b79/1#rsa */
+  link: string;
+  document: LinkedDocumentView;
+  /** Of a link to an element: the asset as it is now. */
+  asset?: LinkedAssetView;
+
+  static of({ link, document, asset }: Resolved): BomLinkView {
+    return {
+      link,
+      document: LinkedDocumentView.of(document),
+      ...(asset === undefined ? {} : { asset: LinkedAssetView.of(asset) }),
+    };
+  }
+}
+
+export class BomLinkList {
+  items: BomLinkView[];
+  /** Always null: the newest documents of 20 sources at most. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(links: readonly Resolved[]): BomLinkList {
+    return { items: links.map((link) => BomLinkView.of(link)), nextCursor: null };
+  }
+}
+
+export class LinkedDocumentPage {
+  items: LinkedDocumentView[];
+  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of({ items, nextCursor }: Page<LinkedDocument>): LinkedDocumentPage {
+    return { items: items.map((document) => LinkedDocumentView.of(document)), nextCursor };
+  }
+}

@@ -1,0 +1,135 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import { bomLinkOf, parseBomLink } from './bom-link.js';
+import { readRefs } from './element-refs.js';
+
+const MOST_DOCUMENTS = 20;
+
+/** A document that a link leads to. */
+export interface LinkedDocument {
+  readonly id: string;
+  readonly serialNumber: string;
+  readonly version: string;
+  readonly source: string;
+  readonly format: string;
+  readonly receivedAt: Date;
+  /** Of the same serial number. */
+  readonly newestVersion: string;
+}
+
+export interface LinkedAsset {
+  readonly id: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly level: number | null;
+  readonly state: string;
+}
+
+export interface Resolved {
+  /** As it is written. */
+  readonly link: string;
+  readonly document: LinkedDocument;
+  /** Of a link to an element. */
+  readonly asset?: LinkedAsset;
+}
+
+interface StoredDocument extends LinkedDocument {
+  readonly refs: Buffer | null;
+}
+
+const COLUMNS = `d.id, d.serial_number AS "serialNumber", d.version, i.name AS source, d.format, d.received_at AS "receivedAt",
+  (SELECT max(n.version) FROM inventory_document n WHERE n.serial_number = d.serial_number) AS "newestVersion"`;
+const FROM = `FROM inventory_document d JOIN inventory_source i ON i.id = d.source_id`;
+const LINKABLE = `d.serial_number ~ '^urn:uuid:' AND d.version > 0`;
+
+/** Follows BOM-Links to documents that were taken in or exported, whatever their version, and to the assets of their elements. */
+@Injectable()
+export class BomLinksReader {
+  constructor(
+    private readonly db: DataSource,
+    private readonly cursors: Cursors,
+  ) {}
+
+  /** @throws Problem 400 `bom-link.invalid`, 404 `bom-link.missing`. */
+  async resolve(link: string): Promise<Resolved> {
+    const { uuid, version, ref } = parseBomLink(link);
+    const documents: StoredDocument[] = await this.db.query(
+      `SELECT ${COLUMNS}, r.refs ${FROM} LEFT JOIN bom_link_refs r ON r.said = d.said
+       WHERE d.serial_number = $1 AND d.version = $2 ORDER BY d.received_at DESC LIMIT ${MOST_DOCUMENTS}`,
+      [`urn:uuid:${uuid}`, version],
+    );
+    if (documents.length === 0) return this.resolveExport(uuid, version, ref);
+    for (const { refs, ...document } of documents) {
+      if (ref === undefined) return { link: bomLinkOf(uuid, version), document };
+      const id = refs === null ? undefined : (await readRefs(refs)).get(ref);
+      const asset = id === undefined ? undefined : await this.asset(id);
+      if (asset !== undefined) return { link: bomLinkOf(uuid, version, ref), document, asset };
+    }
+    throw missing('The document is there, but no asset of the inventory has this bom-ref in it.');
+  }
+
+  /** Documents that can be linked to, the newest first. */
+  async documents(serial: string | undefined, limit = DEFAULT_LIMIT, cursor?: string): Promise<Page<LinkedDocument>> {
+    const list = `bom-links ${serial ?? ''}`;
+    const [at, id] = this.cursors.read(list, cursor) ?? [];
+    const rows: (LinkedDocument & { at: string })[] = await this.db.query(
+      `SELECT ${COLUMNS}, d.received_at::text AS at ${FROM}
+       WHERE ${LINKABLE} AND ($1::text IS NULL OR d.serial_number = $1)
+         AND ($2::timestamptz IS NULL OR (d.received_at, d.id) < ($2, $3::uuid))
+       ORDER BY d.received_at DESC, d.id DESC LIMIT ${limit + 1}`,
+      [serial ?? null, at ?? null, id ?? null],
+    );
+    return this.cursors.page(list, rows, limit, (row) => [row.at, row.id]);
+  }
+
+  /** Links to an asset, from the newest document of each source that shows it. */
+  async ofAsset(id: string): Promise<Resolved[]> {
+    const asset = await this.asset(id);
+    if (asset === undefined) throw new Problem('missing', 'asset.missing', 'There is no asset with this id.');
+    const documents: StoredDocument[] = await this.db.query(
+      `SELECT ${COLUMNS}, r.refs ${FROM} JOIN bom_link_refs r ON r.said = d.said
+       WHERE ${LINKABLE} AND i.document_id = d.id
+         AND i.id IN (SELECT source_id FROM asset_occurrence WHERE asset_id = $1 AND missed = 0)
+       ORDER BY d.received_at DESC LIMIT ${MOST_DOCUMENTS}`,
+      [id],
+    );
+    const links: Resolved[] = [];
+    for (const { refs, ...document } of documents) {
+      const found = refs === null ? [] : [...(await readRefs(refs))].filter(([, target]) => target === id);
+      for (const [ref] of found)
+        links.push({ link: bomLinkOf(document.serialNumber, document.version, ref), document, asset });
+    }
+    return links;
+  }
+
+  private async resolveExport(uuid: string, version: string, ref: string | undefined): Promise<Resolved> {
+    const [row] = (await this.db.query('SELECT state FROM bom_link_export WHERE serial = $1', [uuid])) as {
+      state: Date;
+    }[];
+    if (row === undefined || version !== '1') throw missing('There is no document of this serial number and version.');
+    const serialNumber = `urn:uuid:${uuid}`;
+    const own = { version, source: 'Sealwright', format: 'CycloneDX 1.6', newestVersion: '1' };
+    const document = { id: uuid, serialNumber, receivedAt: row.state, ...own };
+    if (ref === undefined) return { link: bomLinkOf(uuid, version), document };
+    const asset = await this.asset(ref);
+    if (asset === undefined)
+      throw missing('The document is there, but no asset of the inventory has this bom-ref in it.');
+    return { link: bomLinkOf(uuid, version, ref), document, asset };
+  }
+
+  private async asset(id: string): Promise<LinkedAsset | undefined> {
+    if (!UUID.test(id)) return undefined;
+    const [row] = (await this.db.query('SELECT id, kind, name, level, state FROM asset WHERE id = $1', [
+      id,
+    ])) as LinkedAsset[];
+    return row;
+  }
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+function missing(detail: string): Problem {
+  return new Problem('missing', 'bom-link.missing', detail);
+}

@@ -1,0 +1,167 @@
+import { AsnConvert } from '@peculiar/asn1-schema';
+import {
+  BasicConstraints,
+  Certificate,
+  ExtendedKeyUsage,
+  type Extension,
+  id_ce_basicConstraints,
+  id_ce_extKeyUsage,
+  id_ce_subjectAltName,
+  type Name,
+  SubjectAlternativeName,
+} from '@peculiar/asn1-x509';
+import { createHash } from 'node:crypto';
+import { derElements, derTime, dotted } from './der-elements.js';
+import { HASH_OIDS, KEY_OIDS, SIGNATURE_OIDS } from './key-oids.js';
+import { type PublicKeyAlgorithm, publicKeyAlgorithm } from './public-key-algorithm.js';
+
+/** What a certificate says. Fingerprints are hexadecimal SHA-256. */
+export interface ReadCertificate {
+  readonly fingerprint: string;
+  /** RFC 4514. */
+  readonly subject: string;
+  readonly issuer: string;
+  readonly commonName: string | undefined;
+  /** Hexadecimal, as it stands in the certificate. */
+  readonly serialNumber: string;
+  readonly notBefore: Date;
+  readonly notAfter: Date;
+  readonly signature: { readonly oid: string; readonly name: string };
+  readonly key: PublicKeyAlgorithm & { readonly fingerprint: string };
+  readonly isAuthority: boolean;
+  readonly purposes: readonly string[];
+  readonly names: readonly string[];
+}
+
+const EXPLICIT_VERSION = 0xa0;
+const PURPOSES: Readonly<Record<string, string>> = {
+  '1.3.6.1.5.5.7.3.1': 'serverAuth',
+  '1.3.6.1.5.5.7.3.2': 'clientAuth',
+  '1.3.6.1.5.5.7.3.3': 'codeSigning',
+  '1.3.6.1.5.5.7.3.4': 'emailProtection',
+  '1.3.6.1.5.5.7.3.8': 'timeStamping',
+  '1.3.6.1.5.5.7.3.9': 'OCSPSigning',
+};
+
+/**
+ * Reads an X.509 certificate (RFC 5280), also one whose algorithm or names no library knows: an inventory lists what is there.
+ *
+ * @throws Error when the bytes are no certificate.
+ */
+export function readCertificate(der: Buffer): ReadCertificate {
+  const certificate = AsnConvert.parse(der, Certificate);
+  const { tbsCertificate: tbs } = certificate;
+  const [notBefore, notAfter] = validityOf(der);
+  const find = (id: string) => tbs.extensions?.find(({ extnID }) => extnID === id);
+  const spki = Buffer.from(AsnConvert.serialize(tbs.subjectPublicKeyInfo));
+  return {
+    fingerprint: sha256(der),
+    subject: nameText(tbs.subject),
+    issuer: nameText(tbs.issuer),
+    commonName: commonNameOf(tbs.subject),
+    serialNumber: Buffer.from(tbs.serialNumber).toString('hex'),
+    notBefore,
+    notAfter,
+    // The one that is signed; the one beside the signature is not.
+    signature: { oid: tbs.signature.algorithm, name: signatureName(tbs.signature.algorithm, tbs.signature.parameters) },
+    key: { ...publicKeyAlgorithm(tbs.subjectPublicKeyInfo), fingerprint: sha256(spki) },
+    isAuthority: read(find(id_ce_basicConstraints), BasicConstraints)?.cA ?? false,
+    purposes: [...(read(find(id_ce_extKeyUsage), ExtendedKeyUsage) ?? [])].map((id) => PURPOSES[id] ?? id),
+    names: alternativeNames(read(find(id_ce_subjectAltName), SubjectAlternativeName)),
+  };
+}
+
+/** The times as they stand in the certificate: version, serial number, signature and issuer come first. */
+function validityOf(der: Buffer): [Date, Date] {
+  const [certificate] = derElements(der);
+  const [tbs] = derElements(certificate?.contents ?? Buffer.alloc(0));
+  const fields = derElements(tbs?.contents ?? Buffer.alloc(0));
+  const validity = fields[fields[0]?.tag === EXPLICIT_VERSION ? 4 : 3];
+  const [from, to] = derElements(validity?.contents ?? Buffer.alloc(0)).map(derTime);
+  if (from === undefined || to === undefined) throw new RangeError('a certificate without validity');
+  return [from, to];
+}
+
+export function sha256(bytes: Uint8Array): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}
+
+/** RSASSA-PSS says its hash in its parameters (RFC 4055 section 3.1); SHA-1 when it says none. */
+function signatureName(oid: string, parameters: ArrayBuffer | null | undefined): string {
+  const name = SIGNATURE_OIDS[oid] ?? KEY_OIDS[oid]?.name ?? oid;
+  if (name !== 'RSASSA-PSS') return name;
+  return `${name}-${pssHash(parameters) ?? 'SHA1'}`;
+}
+
+function pssHash(parameters: ArrayBuffer | null | undefined): string | undefined {
+  if (parameters == null) return undefined;
+  try {
+    const [sequence] = derElements(Buffer.from(parameters));
+    const hash = derElements(sequence?.contents ?? Buffer.alloc(0)).find(({ tag }) => tag === 0xa0);
+    const [identifier] = derElements(hash?.contents ?? Buffer.alloc(0));
+    const [id] = derElements(identifier?.contents ?? Buffer.alloc(0));
+    const text = id === undefined ? '' : dotted(id.contents);
+    return HASH_OIDS[text] ?? text;
+  } catch {
+    return undefined;
+  }
+}
+
+/** An extension that cannot be read says nothing; that a certificate is malformed there is no reason to overlook it. */
+function read<T>(extension: Extension | undefined, syntax: new () => T): T | undefined {
+  if (extension === undefined) return undefined;
+  try {
+    return AsnConvert.parse(extension.extnValue.buffer, syntax);
+  } catch {
+    return undefined;
+  }
+}
+
+function alternativeNames(names: SubjectAlternativeName | undefined): string[] {
+  return [...(names ?? [])].flatMap(({ dNSName, iPAddress, rfc822Name, uniformResourceIdentifier: uri }) => {
+    const text = dNSName ?? iPAddress ?? rfc822Name ?? uri;
+    return text === undefined ? [] : [clean(text)];
+  });
+}
+
+const ATTRIBUTES: Readonly<Record<string, string>> = {
+  '2.5.4.3': 'CN',
+  '2.5.4.5': 'SERIALNUMBER',
+  '2.5.4.6': 'C',
+  '2.5.4.7': 'L',
+  '2.5.4.8': 'ST',
+  '2.5.4.9': 'STREET',
+  '2.5.4.10': 'O',
+  '2.5.4.11': 'OU',
+  '0.9.2342.19200300.100.1.1': 'UID',
+  '0.9.2342.19200300.100.1.25': 'DC',
+  '1.2.840.113549.1.9.1': 'E',
+};
+
+function valueText(value: { toString(): string; anyValue?: ArrayBuffer }): string {
+  if (value.anyValue === undefined) return clean(value.toString());
+  return `#${Buffer.from(value.anyValue).toString('hex')}`;
+}
+
+/** RFC 4514: the most specific part first, special characters escaped. */
+function nameText(name: Name): string {
+  return [...name]
+    .reverse()
+    .map((part) =>
+      [...part]
+        .map(({ type, value }) => `${ATTRIBUTES[type] ?? type}=${valueText(value).replaceAll(/[,+"\\<>;]/g, '\\$&')}`)
+        .join('+'),
+    )
+    .join(',');
+}
+
+function commonNameOf(name: Name): string | undefined {
+  const attributes = [...name].flatMap((part) => [...part]);
+  const value = attributes.findLast(({ type }) => type === '2.5.4.3')?.value;
+  return value === undefined ? undefined : valueText(value);
+}
+
+/** PostgreSQL stores no NUL. */
+function clean(text: string): string {
+  return text.replaceAll('\u0000', '\uFFFD').toWellFormed();
+}

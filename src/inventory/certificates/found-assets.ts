@@ -1,0 +1,167 @@
+import { PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY } from '../ingest/asset-identity.js';
+import type { AlgorithmProperties, CdxComponent, DraftAsset, DraftLink, DraftOccurrence } from '../ingest/draft.js';
+import type { ReadCertificate } from './certificate-reader.js';
+import type { PublicKeyAlgorithm } from './public-key-algorithm.js';
+
+const MOST_TEXT = 4000;
+
+export const SERIAL_NUMBER_PROPERTY = 'sealwright:certificate-serial-number';
+export const NAMES_PROPERTY = 'sealwright:certificate-names';
+export const PURPOSES_PROPERTY = 'sealwright:certificate-purposes';
+
+/** A private key as it was found: its public half says which one, its bytes are nowhere. */
+export interface FoundPrivateKey {
+  readonly name: string;
+  /** Of the public half. */
+  readonly fingerprint: string;
+  readonly algorithm: PublicKeyAlgorithm;
+  /** What protects it, as an algorithm's name; undefined when nothing does. */
+  readonly securedBy: string | undefined;
+}
+
+export interface FoundPublicKey {
+  readonly name: string;
+  /** SHA-256 of the SubjectPublicKeyInfo; undefined where none can be written. */
+  readonly fingerprint: string | undefined;
+  /** `SHA256:…`, as ssh-keygen shows it. */
+  readonly sshFingerprint?: string;
+  readonly algorithm: PublicKeyAlgorithm;
+  readonly format: string;
+}
+
+interface KeyFacts {
+  readonly name: string;
+  readonly facts: object;
+  readonly fingerprint: string | undefined;
+  readonly algorithm: PublicKeyAlgorithm;
+  /** The key itself lay there for anybody to read. */
+  readonly bytesFound?: boolean;
+}
+
+/** Collects what certificates, key stores and key files hold as assets; refs are made of what a thing is. */
+export class FoundAssets {
+  readonly assets = new Map<string, DraftAsset>();
+  readonly links: DraftLink[] = [];
+
+  certificate(certificate: ReadCertificate, occurrences: readonly DraftOccurrence[]): string {
+    const { fingerprint, subject, issuer, notBefore, notAfter, key, signature } = certificate;
+    const ref = `certificate ${fingerprint}`;
+    const signatureRef = this.algorithm(signature.name, signature.oid, { primitive: 'signature' });
+    const keyRef = this.publicKey(
+      { name: `key of ${certificateName(certificate)}`, fingerprint: key.fingerprint, algorithm: key, format: 'X.509' },
+      occurrences,
+    );
+    const certificateProperties = {
+      subjectName: subject,
+      issuerName: issuer,
+      notValidBefore: rfc3339(notBefore),
+      notValidAfter: rfc3339(notAfter),
+      signatureAlgorithmRef: signatureRef,
+      subjectPublicKeyRef: keyRef,
+      certificateFormat: 'X.509',
+    };
+    this.add(ref, 'certificate', occurrences, {
+      type: 'cryptographic-asset',
+      name: certificateName(certificate),
+      cryptoProperties: { assetType: 'certificate', certificateProperties },
+      hashes: [{ alg: 'SHA-256', content: fingerprint }],
+      properties: propertiesOf(certificate),
+    });
+    this.links.push({ from: ref, to: signatureRef, kind: 'signatureAlgorithm' });
+    this.links.push({ from: ref, to: keyRef, kind: 'subjectPublicKey' });
+    return ref;
+  }
+
+  /** A certificate depends on the one that issued it. */
+  issuedBy(certificate: string, issuer: string): void {
+    this.links.push({ from: certificate, to: issuer, kind: 'dependsOn' });
+  }
+
+  publicKey(key: FoundPublicKey, occurrences: readonly DraftOccurrence[]): string {
+    const { fingerprint, sshFingerprint, algorithm, format, name } = key;
+    const ref = `public key ${fingerprint ?? sshFingerprint}`;
+    const facts = { type: 'public-key', id: sshFingerprint ?? fingerprint, ...sizeOf(algorithm), format };
+    this.key(ref, { name, facts, fingerprint, algorithm }, occurrences);
+    return ref;
+  }
+
+  privateKey(key: FoundPrivateKey, occurrences: readonly DraftOccurrence[]): string {
+    const { name, fingerprint, algorithm, securedBy } = key;
+    const ref = `private key ${fingerprint}`;
+    const facts = { type: 'private-key', id: fingerprint, ...sizeOf(algorithm) };
+    if (securedBy === undefined) {
+      this.key(ref, { name, facts, fingerprint, algorithm, bytesFound: true }, occurrences);
+      return ref;
+    }
+    const algorithmRef = this.algorithm(securedBy, undefined, {});
+    const secured = { ...facts, securedBy: { mechanism: 'Software', algorithmRef } };
+    this.key(ref, { name, facts: secured, fingerprint, algorithm }, occurrences);
+    this.links.push({ from: ref, to: algorithmRef, kind: 'securedBy' });
+    return ref;
+  }
+
+  private key(ref: string, key: KeyFacts, occurrences: readonly DraftOccurrence[]): void {
+    const { name, oid, properties } = key.algorithm;
+    const algorithmRef = this.algorithm(name, oid, properties);
+    const own = key.fingerprint === undefined ? [] : [{ name: PUBLIC_KEY_PROPERTY, value: key.fingerprint }];
+    const withheld = key.bytesFound === true ? [{ name: WITHHELD_PROPERTY, value: 'file' }] : [];
+    this.add(ref, 'related-crypto-material', occurrences, {
+      type: 'cryptographic-asset',
+      name: key.name,
+      cryptoProperties: {
+        assetType: 'related-crypto-material',
+        relatedCryptoMaterialProperties: { ...key.facts, algorithmRef },
+      },
+      properties: [...own, ...withheld],
+    });
+    this.links.push({ from: ref, to: algorithmRef, kind: 'algorithm' });
+  }
+
+  private algorithm(name: string, oid: string | undefined, properties: AlgorithmProperties): string {
+    const ref = `algorithm ${name}`;
+    this.add(ref, 'algorithm', [], {
+      type: 'cryptographic-asset',
+      name,
+      cryptoProperties: {
+        assetType: 'algorithm',
+        ...(oid === undefined ? {} : { oid }),
+        algorithmProperties: properties,
+      },
+    });
+    return ref;
+  }
+
+  private add(ref: string, kind: DraftAsset['kind'], occurrences: readonly DraftOccurrence[], component: CdxComponent) {
+    const known = this.assets.get(ref);
+    if (known === undefined) this.assets.set(ref, { ref, kind, component, occurrences: [...occurrences] });
+    else known.occurrences.push(...occurrences);
+  }
+}
+
+function sizeOf({ bits }: PublicKeyAlgorithm): { size?: number } {
+  return bits === null ? {} : { size: bits };
+}
+
+function certificateName({ commonName, names, subject, fingerprint }: ReadCertificate): string {
+  const name = [commonName, names[0], subject].find((text) => text !== undefined && text !== '');
+  return (name ?? `certificate ${fingerprint.slice(0, 16)}`).slice(0, 500);
+}
+
+function propertiesOf({
+  serialNumber,
+  names,
+  purposes,
+  isAuthority,
+}: ReadCertificate): NonNullable<CdxComponent['properties']> {
+  const uses = [...(isAuthority ? ['ca'] : []), ...purposes].join(' ');
+  return [
+    { name: SERIAL_NUMBER_PROPERTY, value: serialNumber },
+    ...(names.length === 0 ? [] : [{ name: NAMES_PROPERTY, value: names.join(' ').slice(0, MOST_TEXT) }]),
+    ...(uses === '' ? [] : [{ name: PURPOSES_PROPERTY, value: uses.slice(0, MOST_TEXT) }]),
+  ];
+}
+
+/** RFC 3339 without fractions; years before 1 or after 9999 cannot be written. */
+function rfc3339(time: Date): string | undefined {
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString().replace('.000Z', 'Z');
+}

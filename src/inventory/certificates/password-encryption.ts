@@ -1,0 +1,123 @@
+import { createDecipheriv, createHash, pbkdf2Sync } from 'node:crypto';
+import { DER, type DerElement, derElements, dotted } from './der-elements.js';
+
+/** More rounds than any tool writes: a store may not keep the thread busy for minutes. */
+const MOST_ITERATIONS = 2_000_000;
+const PBES2 = '1.2.840.113549.1.5.13';
+const SHA1_AND_3DES = '1.2.840.113549.1.12.1.3';
+
+/** PKCS #12 schemes of RFC 7292 appendix C, by names that say their parts. */
+const LEGACY: Readonly<Record<string, string>> = {
+  '1.2.840.113549.1.12.1.1': 'PBEWithSHA1AndRC4_128',
+  '1.2.840.113549.1.12.1.2': 'PBEWithSHA1AndRC4_40',
+  [SHA1_AND_3DES]: 'PBEWithSHA1AndDESede',
+  '1.2.840.113549.1.12.1.4': 'PBEWithSHA1AndDESede',
+  '1.2.840.113549.1.12.1.5': 'PBEWithSHA1AndRC2_128',
+  '1.2.840.113549.1.12.1.6': 'PBEWithSHA1AndRC2_40',
+};
+const CIPHERS: Readonly<Record<string, { readonly name: string; readonly keyBytes: number }>> = {
+  '2.16.840.1.101.3.4.1.2': { name: 'aes-128-cbc', keyBytes: 16 },
+  '2.16.840.1.101.3.4.1.22': { name: 'aes-192-cbc', keyBytes: 24 },
+  '2.16.840.1.101.3.4.1.42': { name: 'aes-256-cbc', keyBytes: 32 },
+  '1.2.840.113549.3.7': { name: 'des-ede3-cbc', keyBytes: 24 },
+};
+const PRFS: Readonly<Record<string, string>> = {
+  '1.2.840.113549.2.7': 'sha1',
+  '1.2.840.113549.2.9': 'sha256',
+  '1.2.840.113549.2.10': 'sha384',
+  '1.2.840.113549.2.11': 'sha512',
+};
+
+/** How something is encrypted under a password. */
+export interface PasswordEncryption {
+  /** Names the scheme, so that rules can judge it. */
+  readonly name: string;
+  /** Undefined when the cipher is one that is not read. Throws when the password is wrong. */
+  readonly decrypt: ((bytes: Buffer, password: string) => Buffer) | undefined;
+}
+
+/** Of an AlgorithmIdentifier (its whole element): PBES2 (RFC 8018) or one of PKCS #12. */
+export function passwordEncryption(algorithm: Buffer): PasswordEncryption {
+  const [id, parameters] = members(algorithm);
+  const oid = id === undefined ? '' : dotted(id.contents);
+  const [first, second] = parameters === undefined ? [] : derElements(parameters.contents);
+  if (oid === PBES2 && first !== undefined && second !== undefined) return pbes2(first, second);
+  const name = LEGACY[oid] ?? `encrypted as ${oid}`;
+  if (oid !== SHA1_AND_3DES || first === undefined) return { name, decrypt: undefined };
+  const rounds = smallInteger(second);
+  const decrypt = (bytes: Buffer, password: string) => {
+    const derive = (purpose: number, length: number) =>
+      pkcs12Key(password, first.contents, rounds, { purpose, length });
+    return decipher('des-ede3-cbc', derive(1, 24), derive(2, 8), bytes);
+  };
+  return { name, decrypt };
+}
+
+function pbes2(derivation: DerElement, encryption: DerElement): PasswordEncryption {
+  const [, kdf] = derElements(derivation.contents);
+  const [cipherId, iv] = derElements(encryption.contents);
+  const cipher = CIPHERS[cipherId === undefined ? '' : dotted(cipherId.contents)];
+  const [salt, iterations, ...rest] = kdf === undefined ? [] : derElements(kdf.contents);
+  const prfId = rest.find(({ tag }) => tag === DER.sequence);
+  const [prf] = prfId === undefined ? [] : derElements(prfId.contents);
+  const digest = prf === undefined ? 'sha1' : PRFS[dotted(prf.contents)];
+  if (cipher === undefined || digest === undefined || salt === undefined || iv === undefined)
+    return { name: 'PBES2', decrypt: undefined };
+  const decrypt = (bytes: Buffer, password: string) => {
+    const key = pbkdf2Sync(password, salt.contents, smallInteger(iterations), cipher.keyBytes, digest);
+    return decipher(cipher.name, key, iv.contents, bytes);
+  };
+  return { name: `PBES2-HMAC-${digest.toUpperCase()}-${cipher.name.toUpperCase()}`, decrypt };
+}
+
+function decipher(cipher: string, key: Buffer, iv: Buffer, bytes: Buffer): Buffer {
+  const stream = createDecipheriv(cipher, key, iv);
+  return Buffer.concat([stream.update(bytes), stream.final()]);
+}
+
+function members(sequence: Buffer): DerElement[] {
+  const [element] = derElements(sequence);
+  return element === undefined ? [] : derElements(element.contents);
+}
+
+function smallInteger(element: DerElement | undefined): number {
+  const value =
+    element?.tag === DER.integer && element.contents.length <= 4
+      ? element.contents.readIntBE(0, element.contents.length)
+      : 0;
+  if (value < 1 || value > MOST_ITERATIONS) throw new RangeError('no number of iterations that is read');
+  return value;
+}
+
+/** RFC 7292 appendix B.2 with SHA-1. */
+function pkcs12Key(
+  password: string,
+  salt: Buffer,
+  rounds: number,
+  { purpose, length }: { purpose: number; length: number },
+): Buffer {
+  const text = Buffer.from(`${password}\u0000`, 'utf16le').swap16();
+  const fill = (part: Buffer) => Buffer.alloc(Math.ceil(part.length / 64) * 64, part);
+  const input = Buffer.concat([fill(salt), fill(text)]);
+  const diversifier = Buffer.alloc(64, purpose);
+  const keys: Buffer[] = [];
+  for (let made = 0; made < length; made += 20) {
+    let hash = createHash('sha1').update(diversifier).update(input).digest();
+    for (let round = 1; round < rounds; round += 1) hash = createHash('sha1').update(hash).digest();
+    keys.push(hash);
+    addToBlocks(input, Buffer.alloc(64, hash));
+  }
+  return Buffer.concat(keys).subarray(0, length);
+}
+
+/** Each block of 64 bytes becomes itself plus `addend` plus 1, modulo 2^512. */
+function addToBlocks(input: Buffer, addend: Buffer): void {
+  for (let block = 0; block < input.length; block += 64) {
+    let carry = 1;
+    for (let at = 63; at >= 0; at -= 1) {
+      const sum = (input[block + at] ?? 0) + (addend[at] ?? 0) + carry;
+      input[block + at] = sum & 0xff;
+      carry = sum >> 8;
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import { ContentInfo } from '@peculiar/asn1-cms';
+import { AuthenticatedSafe, CertBag, PFX, SafeBag, SafeContents } from '@peculiar/asn1-pfx';
+import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
+import { Problem } from '../../platform/http/problem.js';
+import { derElements } from './der-elements.js';
+import { passwordEncryption } from './password-encryption.js';
+
+const DATA = '1.2.840.113549.1.7.1';
+const ENCRYPTED_DATA = '1.2.840.113549.1.7.6';
+const KEY_BAG = '1.2.840.113549.1.12.10.1.1';
+const SHROUDED_KEY_BAG = '1.2.840.113549.1.12.10.1.2';
+const CERT_BAG = '1.2.840.113549.1.12.10.1.3';
+const FRIENDLY_NAME = '1.2.840.113549.1.9.20';
+const LOCAL_KEY_ID = '1.2.840.113549.1.9.21';
+
+export interface Pkcs12Key {
+  readonly name: string | undefined;
+  /** Ties the key to its certificate; undefined when the store does not say. */
+  readonly keyId: string | undefined;
+  /** The scheme that protects it; undefined for a key in the clear. */
+  readonly securedBy: string | undefined;
+}
+
+export interface Pkcs12Store {
+  readonly certificates: { readonly der: Buffer; readonly keyId: string | undefined }[];
+  readonly keys: Pkcs12Key[];
+}
+
+/** True for `SEQUENCE { INTEGER 3, … }`, which a certificate never is. */
+export function isPkcs12(bytes: Buffer): boolean {
+  const start = (bytes[1] ?? 0) < 0x80 ? 2 : 2 + ((bytes[1] ?? 0) & 0x7f);
+  return bytes[0] === 0x30 && bytes[start] === 2 && bytes[start + 1] === 1 && bytes[start + 2] === 3;
+}
+
+/**
+ * Reads a PKCS #12 store (RFC 7292). Keys are counted and named, never decrypted.
+ *
+ * @throws Problem 422 `key-store.password` or `key-store.cipher`.
+ */
+export function readPkcs12(bytes: Buffer, password: string): Pkcs12Store {
+  const store: Pkcs12Store = { certificates: [], keys: [] };
+  const { authSafe } = AsnConvert.parse(bytes, PFX);
+  for (const part of AsnConvert.parse(octets(authSafe), AuthenticatedSafe))
+    for (const bag of AsnConvert.parse(contentsOf(part, password), SafeContents)) take(bag, store);
+  return store;
+}
+
+function octets({ content }: ContentInfo): ArrayBuffer {
+  return AsnConvert.parse(content, OctetString).buffer;
+}
+
+function contentsOf(part: ContentInfo, password: string): Buffer {
+  if (part.contentType === DATA) return Buffer.from(octets(part));
+  if (part.contentType !== ENCRYPTED_DATA) throw unreadable('is encrypted for a recipient');
+  const [data] = derElements(Buffer.from(part.content));
+  const [, info] = derElements(data?.contents ?? Buffer.alloc(0));
+  const [, algorithm, content] = derElements(info?.contents ?? Buffer.alloc(0));
+  const { name, decrypt } = passwordEncryption(algorithm?.raw ?? Buffer.alloc(0));
+  if (decrypt === undefined || content === undefined) throw unreadable(`uses ${name}`);
+  // In pieces (BER), or as one.
+  const encrypted =
+    content.tag === 0xa0
+      ? Buffer.concat(derElements(content.contents).map((piece) => piece.contents))
+      : content.contents;
+  try {
+    const clear = decrypt(encrypted, password);
+    AsnConvert.parse(clear, SafeContents);
+    return clear;
+  } catch {
+    const detail = password === '' ? 'needs a password (X-Key-Store-Password)' : 'is not opened by this password';
+    throw new Problem('refused', 'key-store.password', `The key store ${detail}.`);
+  }
+}
+
+function unreadable(detail: string): Problem {
+  return new Problem('refused', 'key-store.cipher', `The certificates of the key store cannot be read: it ${detail}.`);
+}
+
+function take(bag: SafeBag, store: Pkcs12Store): void {
+  const keyId = attribute(bag, LOCAL_KEY_ID)?.toString('hex');
+  const name = attribute(bag, FRIENDLY_NAME)?.swap16().toString('utf16le');
+  if (bag.bagId === CERT_BAG) {
+    const { certValue } = AsnConvert.parse(bag.bagValue, CertBag);
+    store.certificates.push({ der: Buffer.from(AsnConvert.parse(certValue, OctetString).buffer), keyId });
+  }
+  if (bag.bagId === KEY_BAG) store.keys.push({ name, keyId, securedBy: undefined });
+  if (bag.bagId === SHROUDED_KEY_BAG) store.keys.push({ name, keyId, securedBy: shroud(Buffer.from(bag.bagValue)) });
+}
+
+function shroud(bag: Buffer): string {
+  const [sequence] = derElements(bag);
+  const [algorithm] = derElements(sequence?.contents ?? Buffer.alloc(0));
+  return passwordEncryption(algorithm?.raw ?? Buffer.alloc(0)).name;
+}
+
+/** The contents of the first value of an attribute, copied. */
+function attribute({ bagAttributes }: SafeBag, id: string): Buffer | undefined {
+  const value = bagAttributes?.find(({ attrId }) => attrId === id)?.attrValues[0];
+  const [element] = value === undefined ? [] : derElements(Buffer.from(value));
+  return element === undefined ? undefined : Buffer.from(element.contents);
+}

@@ -1,0 +1,111 @@
+import { createHash, createPublicKey, type JsonWebKey } from 'node:crypto';
+import { bitLength } from './der-elements.js';
+import { sha256 } from './certificate-reader.js';
+import { FIELD_BITS } from './key-oids.js';
+import type { FoundPublicKey } from './found-assets.js';
+import { ellipticCurve, type PublicKeyAlgorithm, sized } from './public-key-algorithm.js';
+
+const CURVES: Readonly<Record<string, string>> = {
+  nistp256: 'secp256r1',
+  nistp384: 'secp384r1',
+  nistp521: 'secp521r1',
+};
+const JWK_CURVES: Readonly<Record<string, string>> = { nistp256: 'P-256', nistp384: 'P-384', nistp521: 'P-521' };
+const CERTIFIED = '-cert-v01@openssh.com';
+
+/** The fields of a blob (RFC 4251 section 5: each a length and so many bytes). RangeError when it is cut short. */
+class SshFields {
+  private at = 0;
+
+  constructor(private readonly blob: Buffer) {}
+
+  next(): Buffer {
+    const length = this.blob.readUInt32BE(this.at);
+    const start = this.at + 4;
+    if (start + length > this.blob.length) throw new RangeError('an SSH key is cut short');
+    this.at = start + length;
+    return this.blob.subarray(start, this.at);
+  }
+}
+
+/**
+ * Reads the public key inside an SSH blob (RFC 4253 section 6.6, RFC 5656, RFC 8709, OpenSSH's PROTOCOL.u2f and
+ * PROTOCOL.certkeys: of a certificate, the key that it is about).
+ *
+ * @throws RangeError when it is none.
+ */
+export function readSshPublicKey(blob: Buffer, comment: string): FoundPublicKey {
+  const fields = new SshFields(blob);
+  const format = fields.next().toString('latin1');
+  const kind = format.replace(CERTIFIED, '').replace('@openssh.com', '');
+  if (format.endsWith(CERTIFIED)) fields.next();
+  const { algorithm, jwk } = keyOf(kind, fields);
+  const sshFingerprint = `SHA256:${createHash('sha256').update(blob).digest('base64').replaceAll('=', '')}`;
+  return {
+    name: comment === '' ? sshFingerprint : comment,
+    fingerprint: spkiFingerprint(jwk),
+    sshFingerprint,
+    algorithm,
+    format,
+  };
+}
+
+function keyOf(kind: string, fields: SshFields): { algorithm: PublicKeyAlgorithm; jwk: JsonWebKey | undefined } {
+  const curve = /nistp(?:256|384|521)$/.exec(kind)?.[0];
+  if (kind === 'ssh-rsa') {
+    const [e, n] = [fields.next(), fields.next()];
+    const jwk = { kty: 'RSA', e: unsigned(e), n: unsigned(n) };
+    return { algorithm: sized('1.2.840.113549.1.1.1', 'RSA', bitLength(n)), jwk };
+  }
+  if (kind === 'ssh-dss')
+    return { algorithm: sized('1.2.840.10040.4.1', 'DSA', bitLength(fields.next())), jwk: undefined };
+  if (kind === 'ssh-ed25519' || kind === 'sk-ssh-ed25519') {
+    const jwk = { kty: 'OKP', crv: 'Ed25519', x: fields.next().toString('base64url') };
+    const algorithm = {
+      oid: '1.3.101.112',
+      name: 'Ed25519',
+      bits: null,
+      curve: null,
+      properties: { primitive: 'signature' },
+    };
+    return { algorithm, jwk };
+  }
+  if (curve === undefined) throw new RangeError('an SSH key of an unknown kind');
+  fields.next();
+  const point = fields.next();
+  const half = (point.length - 1) / 2;
+  const name = CURVES[curve] ?? curve;
+  const coordinates = {
+    x: point.subarray(1, 1 + half).toString('base64url'),
+    y: point.subarray(1 + half).toString('base64url'),
+  };
+  return {
+    algorithm: ellipticCurve('1.2.840.10045.2.1', name, FIELD_BITS[name] ?? null),
+    jwk: { kty: 'EC', crv: JWK_CURVES[curve], ...coordinates },
+  };
+}
+
+function unsigned(mpint: Buffer): string {
+  return mpint.subarray(mpint[0] === 0 ? 1 : 0).toString('base64url');
+}
+
+/** So that a key is the same asset in TLS and in SSH; a key that OpenSSL refuses goes by its SSH fingerprint. */
+function spkiFingerprint(jwk: JsonWebKey | undefined): string | undefined {
+  if (jwk === undefined) return undefined;
+  try {
+    return sha256(createPublicKey({ key: jwk, format: 'jwk' }).export({ type: 'spki', format: 'der' }));
+  } catch {
+    return undefined;
+  }
+}
+
+const LINE =
+  /(?:^|\s)((?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp(?:256|384|521)|sk-(?:ssh-ed25519|ecdsa-sha2-nistp256))(?:-cert-v01)?(?:@openssh\.com)?)\s+(AAAA[A-Za-z0-9+/]+=*)(?:\s+(.*))?$/;
+
+/** A line of authorized_keys, known_hosts or a .pub file; undefined for a comment or anything else. */
+export function sshKeyLine(line: string): { readonly blob: Buffer; readonly comment: string } | undefined {
+  const [, , base64, comment = ''] = line.startsWith('#') ? [] : (LINE.exec(line) ?? []);
+  return base64 === undefined
+    ? undefined
+    : { blob: Buffer.from(base64, 'base64'), comment: comment.trim().slice(0, 200) };
+}

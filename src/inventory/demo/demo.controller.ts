@@ -1,0 +1,19 @@
+import { Controller, Delete } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { DemoRemovedView } from './demo.dto.js';
+import { DemoService } from './demo.service.js';
+
+@ApiTags('Inventory')
+@Controller('api/demo')
+export class DemoController {
+  constructor(private readonly demo: DemoService) {}
+
+  /** Takes the demo data out of the inventory: its sources, what only they show, and the days that were made up. */
+  @Delete()
+  @Needs('inventory:write')
+  async removeDemo(@TheCaller() caller: Caller): Promise<DemoRemovedView> {
+    return DemoRemovedView.of(await this.demo.remove(caller));
+  }
+}

@@ -1,0 +1,120 @@
+import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Problem } from '../../platform/http/problem.js';
+import type { IngestProgress } from '../ingest/ingest-order.js';
+import type { IngestOutcome } from '../ingest/ingest-outcome.js';
+import { IngestThreads, transferable } from '../ingest/ingest-threads.js';
+import { ImportBodies } from './import-bodies.js';
+import type { InventoryImport } from './inventory-import.entity.js';
+
+const LOOK_EVERY_MS = 2000;
+const LEASE_SECONDS = 10;
+const BEAT_MS = 1000;
+const MOST_ATTEMPTS = 5;
+const CLAIMED = 'id, bytes, "order", attempts';
+
+type Claimed = Pick<InventoryImport, 'id' | 'bytes' | 'order' | 'attempts'>;
+type End = { outcome: IngestOutcome } | { problem: Problem } | { again: true };
+
+/**
+ * Runs imports one after the other. The row says whose it is: it is claimed by compare-and-set under a lease that each beat renews, and
+ * when whoever ran it is gone, somebody else runs it again. A document is one transaction, so half of one is never there; one that was
+ * committed is known by its idempotency key.
+ */
+@Injectable()
+export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger(ImportRunner.name);
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+  private stopped = false;
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly bodies: ImportBodies,
+    private readonly threads: IngestThreads,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.timer = setInterval(() => this.wake(), LOOK_EVERY_MS);
+  }
+
+  beforeApplicationShutdown(): void {
+    this.stopped = true;
+    clearInterval(this.timer);
+  }
+
+  wake(): void {
+    if (this.stopped) return;
+    this.running ??= this.runAll()
+      .catch((error: unknown) => this.logger.warn(`imports wait: ${error instanceof Error ? error.name : 'unknown'}`))
+      .finally(() => {
+        this.running = undefined;
+      });
+  }
+
+  private async runAll(): Promise<void> {
+    for (let claimed = await this.claim(); claimed !== undefined && !this.stopped; claimed = await this.claim())
+      await this.finish(claimed, await this.run(claimed));
+  }
+
+  private async claim(): Promise<Claimed | undefined> {
+    const [rows] = (await this.db.query(
+      `UPDATE inventory_import SET status = 'RUNNING', attempts = attempts + 1, phase = 'READING', done = 0, total = 0,
+         started_at = coalesce(started_at, now()), lease_until = now() + interval '${LEASE_SECONDS} seconds'
+       WHERE id = (SELECT id FROM inventory_import WHERE ended_at IS NULL AND lease_until <= now()
+                   ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
+       RETURNING ${CLAIMED}`,
+    )) as [Claimed[], number];
+    return rows[0];
+  }
+
+  private async run(claimed: Claimed): Promise<End> {
+    let progress: IngestProgress = { phase: 'READING', done: 0, total: 0 };
+    const beat = setInterval(() => void this.beat(claimed, progress), BEAT_MS);
+    try {
+      const body = await this.bodies.read(this.db.manager, claimed.id, claimed.bytes);
+      const order = { ...claimed.order, bytes: transferable(body), password: undefined };
+      return { outcome: await this.threads.take(order, (now) => (progress = now)) };
+    } catch (error) {
+      if (error instanceof Problem && error.kind !== 'unavailable' && error.kind !== 'overloaded')
+        return { problem: error };
+      this.logger.warn(
+        `an import failed at attempt ${claimed.attempts}: ${error instanceof Error ? error.message : ''}`,
+      );
+      return { again: true };
+    } finally {
+      clearInterval(beat);
+    }
+  }
+
+  private async beat({ id, attempts }: Claimed, { phase, done, total }: IngestProgress): Promise<void> {
+    await this.db
+      .query(
+        `UPDATE inventory_import SET phase = $3, done = $4, total = $5, lease_until = now() + interval '${LEASE_SECONDS} seconds'
+         WHERE id = $1 AND attempts = $2 AND ended_at IS NULL`,
+        [id, attempts, phase, done, total],
+      )
+      .catch(() => undefined); // the next beat makes up for it
+  }
+
+  /** Only whoever claimed it last may say how it ended. */
+  private async finish({ id, attempts }: Claimed, end: End): Promise<void> {
+    const over = !('again' in end) || attempts >= MOST_ATTEMPTS;
+    const status = 'outcome' in end ? 'DONE' : 'problem' in end ? 'REFUSED' : over ? 'FAILED' : 'WAITING';
+    const outcome = 'outcome' in end ? JSON.stringify(end.outcome) : null;
+    const problem = 'problem' in end ? JSON.stringify(plain(end.problem)) : null;
+    await this.db.transaction(async (tx) => {
+      const [, changed] = (await tx.query(
+        `UPDATE inventory_import SET status = $3, outcome = $4, problem = $5, done = total,
+           ended_at = CASE WHEN $6 THEN now() END, lease_until = now() + make_interval(secs => $2 * 5)
+         WHERE id = $1 AND attempts = $2 AND ended_at IS NULL`,
+        [id, attempts, status, outcome, problem, over],
+      )) as [unknown[], number];
+      if (changed > 0 && over) await this.bodies.forget(tx, id);
+    });
+  }
+}
+
+function plain({ kind, code, message, errors }: Problem) {
+  return { kind, code, message, errors };
+}

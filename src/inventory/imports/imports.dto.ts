@@ -1,0 +1,96 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsInt, IsOptional, Max, Min } from 'class-validator';
+import type { Page } from '../../platform/http/page.js';
+import { WholeNumber } from '../../platform/http/whole-number.js';
+import { INGEST_PHASES, type IngestPhase } from '../ingest/ingest-order.js';
+import { IngestView } from '../ingest/ingest.dto.js';
+import { IMPORT_STATUSES, type ImportStatus, type InventoryImport } from './inventory-import.entity.js';
+
+export class ImportWaitQuery {
+  /** Seconds to wait for the end before answering. */
+  @IsOptional()
+  @WholeNumber()
+  @IsInt()
+  @Min(0)
+  @Max(30)
+  wait?: number;
+}
+
+export class DocumentFaultView {
+  /** RFC 6901 pointer into the body. @example /components/3/name */
+  pointer: string;
+  /** @example "must have a name" */
+  detail: string;
+}
+
+export class ImportProblemView {
+  /** As in docs/errors.md. @example document.invalid */
+  code: string;
+  /** @example "The document is not valid CycloneDX (1 faults)." */
+  detail: string;
+  errors: DocumentFaultView[];
+}
+
+export class ImportView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  @ApiProperty({ enum: IMPORT_STATUSES })
+  status: ImportStatus;
+  /** Size of the body. @example 143654912 */
+  bytes: number;
+  /** What it is at. */
+  @ApiProperty({ enum: INGEST_PHASES, nullable: true })
+  phase: IngestPhase | null;
+  /** Assets that the phase is done with. @example 120000 */
+  done: number;
+  /** Assets in the document; 0 until it was read. @example 300000 */
+  total: number;
+  /** More than 1: whoever ran it before is gone. @example 1 */
+  attempts: number;
+  createdAt: Date;
+  startedAt: Date | null;
+  endedAt: Date | null;
+  /** When DONE: what a call without async would have answered. */
+  outcome?: IngestView;
+  /** When REFUSED: why. */
+  problem?: ImportProblemView;
+
+  static of(row: InventoryImport): ImportView {
+    const { id, status, bytes, phase, done, total, attempts, createdAt, startedAt, endedAt, outcome, problem } = row;
+    return {
+      id,
+      status,
+      bytes,
+      phase,
+      done,
+      total,
+      attempts,
+      createdAt,
+      startedAt,
+      endedAt,
+      ...(outcome === null ? {} : { outcome: IngestView.of(outcome) }),
+      ...(problem === null
+        ? {}
+        : {
+            problem: {
+              code: problem.code,
+              detail: problem.message,
+              errors: (problem.errors ?? []).map(({ pointer, detail }) => ({
+                pointer,
+                detail,
+              })),
+            },
+          }),
+    };
+  }
+}
+
+export class ImportPageView {
+  items: ImportView[];
+  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of({ items, nextCursor }: Page<InventoryImport>): ImportPageView {
+    return { items: items.map((row) => ImportView.of(row)), nextCursor };
+  }
+}

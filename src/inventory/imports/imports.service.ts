@@ -1,0 +1,129 @@
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { setImmediate as turn } from 'node:timers/promises';
+import { DataSource } from 'typeorm';
+import type { Caller } from '../../auth/caller.js';
+import { mayDo } from '../../auth/scopes.js';
+import { newId } from '../../platform/database/new-id.js';
+import { RowWatch } from '../../platform/database/row-watch.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import type { RawBody } from '../../platform/http/raw-body.js';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { bodyKindOf, type IngestOptions } from '../ingest/ingest.service.js';
+import { ImportBodies } from './import-bodies.js';
+import { ImportRunner } from './import-runner.js';
+import { InventoryImport } from './inventory-import.entity.js';
+
+/** Documents that wait or run, over all callers: their bodies lie in the database. */
+const MOST_OPEN = 200;
+const OPERATION = 'inventory.import';
+const SLICE = 4 * 1024 * 1024;
+
+/** Accepts documents to be taken in later, and tells how far each has come. */
+@Injectable()
+export class ImportsService implements BeforeApplicationShutdown {
+  private readonly watch = new RowWatch((ids) =>
+    this.db.query(`SELECT id, status || ' ' || coalesce(phase, '') AS mark FROM inventory_import WHERE id = ANY($1)`, [
+      ids,
+    ]),
+  );
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly cursors: Cursors,
+    private readonly keys: IdempotencyKeys,
+    private readonly bodies: ImportBodies,
+    private readonly runner: ImportRunner,
+  ) {}
+
+  beforeApplicationShutdown(): void {
+    this.watch.stop();
+  }
+
+  /** @throws Problem 422 `import.password`, 429 `ingest.busy`. */
+  async accept(caller: Caller, body: RawBody, options: IngestOptions): Promise<InventoryImport> {
+    if (options.password !== undefined)
+      throw new Problem('refused', 'import.password', 'A password is kept nowhere: send this key store without async.');
+    const { kind, id: callerId, name, ownerId, origin } = caller;
+    const { mode = 'repair', source, idempotencyKey } = options;
+    const id = newId();
+    const digest = idempotencyKey === undefined ? '' : await digestOf(body.bytes);
+    const use = this.keys.use(idempotencyKey, callerId, OPERATION, digest, id);
+    const made = await this.db.transaction(async (tx) => {
+      if (use !== undefined) {
+        const [resource] = await this.keys.claim(tx, [use]);
+        await this.keys.assertSameBody(use, tx);
+        if (resource !== undefined && resource !== id) return resource;
+      }
+      await this.assertRoom();
+      const order = {
+        kind: bodyKindOf(body),
+        mode,
+        source,
+        caller: { kind, id: callerId, name, ownerId },
+        requestId: origin.requestId,
+        address: origin.address,
+        // What was committed by a run that ended before it could say so is found again by this.
+        idempotencyKey: id,
+      };
+      await tx.query('INSERT INTO inventory_import (id, bytes, "order", owner_id) VALUES ($1, $2, $3, $4)', [
+        id,
+        body.bytes.length,
+        JSON.stringify(order),
+        ownerId,
+      ]);
+      await this.bodies.keep(tx, id, body.bytes);
+      return id;
+    });
+    this.runner.wake();
+    return this.find(caller, made);
+  }
+
+  /** Waits up to `seconds` for its end. @throws Problem 404 `import.missing`. */
+  async find(caller: Caller, id: string, seconds = 0): Promise<InventoryImport> {
+    return this.watch.until(id, seconds, async () => {
+      const row = await this.db.manager.findOneBy(InventoryImport, { id });
+      if (row === null || !(row.ownerId === caller.ownerId || seesAll(caller)))
+        throw new Problem('missing', 'import.missing', 'There is no import with this id among yours.');
+      return { row, mark: `${row.status} ${row.phase ?? ''}`, final: row.endedAt !== null };
+    });
+  }
+
+  /** The caller's imports, newest first; those who read the audit log see everybody's. */
+  async list(caller: Caller, limit = DEFAULT_LIMIT, cursor?: string): Promise<Page<InventoryImport>> {
+    const list = 'inventory imports';
+    const [before] = this.cursors.read(list, cursor) ?? [];
+    const query = this.db
+      .createQueryBuilder(InventoryImport, 'import')
+      .orderBy('import.id', 'DESC')
+      .take(limit + 1);
+    if (!seesAll(caller)) query.andWhere('import.ownerId = :owner', { owner: caller.ownerId });
+    if (before !== undefined) query.andWhere('import.id < :before', { before });
+    return this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
+  }
+
+  private async assertRoom(): Promise<void> {
+    const [row] = (await this.db.query(
+      'SELECT count(*)::int AS count FROM inventory_import WHERE ended_at IS NULL',
+    )) as { count: number }[];
+    if ((row?.count ?? 0) >= MOST_OPEN)
+      throw new Problem('overloaded', 'ingest.busy', 'Too many documents wait to be taken in; send it again.', {
+        retryAfter: 30,
+      });
+  }
+}
+
+/** Slice by slice, so that a large body holds nobody up. */
+async function digestOf(bytes: Buffer): Promise<string> {
+  const hash = createHash('sha256');
+  for (let at = 0; at < bytes.length; at += SLICE) {
+    hash.update(bytes.subarray(at, at + SLICE));
+    await turn();
+  }
+  return hash.digest('hex');
+}
+
+function seesAll(caller: Caller): boolean {
+  return mayDo(caller.scopes, 'audit:read');
+}

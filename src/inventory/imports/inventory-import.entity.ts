@@ -1,0 +1,74 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { IngestOrder, IngestPhase, PlainProblem } from '../ingest/ingest-order.js';
+import type { IngestOutcome } from '../ingest/ingest-outcome.js';
+
+/** WAITING → RUNNING → DONE, REFUSED (for what is in it) or FAILED (for what is not); RUNNING again when whoever ran it is gone. */
+export const IMPORT_STATUSES = ['WAITING', 'RUNNING', 'DONE', 'REFUSED', 'FAILED'] as const;
+export type ImportStatus = (typeof IMPORT_STATUSES)[number];
+
+/** A document that was accepted and is taken in later. Its body lies sealed in parts until it is. */
+@Entity('inventory_import')
+@Index('inventory_import_open', ['id'], { where: 'ended_at IS NULL' })
+export class InventoryImport {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text', { default: 'WAITING' })
+  status: ImportStatus;
+
+  /** Of the body as it came. */
+  @Column('int')
+  bytes: number;
+
+  /** Who sent what how. */
+  @Column('jsonb')
+  order: Omit<IngestOrder, 'bytes' | 'password'>;
+
+  @Column('text')
+  ownerId: string;
+
+  @Column('text', { nullable: true })
+  phase: IngestPhase | null;
+
+  /** Assets of `total` that the phase has done with. */
+  @Column('int', { default: 0 })
+  done: number;
+
+  @Column('int', { default: 0 })
+  total: number;
+
+  @Column('int', { default: 0 })
+  attempts: number;
+
+  /** Until then it belongs to whoever runs it. */
+  @Column('timestamptz', { default: () => 'now()' })
+  leaseUntil: Date;
+
+  @Column('jsonb', { nullable: true })
+  outcome: IngestOutcome | null;
+
+  @Column('jsonb', { nullable: true })
+  problem: PlainProblem | null;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  @Column('timestamptz', { nullable: true })
+  startedAt: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  endedAt: Date | null;
+}
+
+/** A part of a body, compressed and sealed: what was submitted may hold secrets, and none is stored in the clear. */
+@Entity('inventory_import_part')
+export class InventoryImportPart {
+  @PrimaryColumn('uuid')
+  importId: string;
+
+  @PrimaryColumn('int')
+  number: number;
+
+  @Column('bytea')
+  sealed: Buffer;
+}

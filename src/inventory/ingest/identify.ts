@@ -1,0 +1,140 @@
+import { withReferences } from '../cyclonedx/component-reader.js';
+import {
+  anonymousIdentity,
+  hashId,
+  hashIdOfText,
+  ORDINAL_PROPERTY,
+  ownIdentity,
+  propertyOf,
+  SCOPE_PROPERTY,
+} from './asset-identity.js';
+import type { CdxComponent, Draft, DraftAsset, DraftOccurrence } from './draft.js';
+
+export interface OccurrenceRow extends DraftOccurrence {
+  readonly assetId: string;
+  readonly id: string;
+}
+
+export interface RelationshipRow {
+  readonly fromId: string;
+  readonly kind: string;
+  readonly toId: string;
+}
+
+export interface IdentifiedAsset {
+  readonly id: string;
+  readonly asset: DraftAsset;
+  /** With ids in place of refs. */
+  readonly component: CdxComponent;
+  /** As the document has them, some more than once. */
+  readonly places: DraftOccurrence[];
+}
+
+/** What a document says, in the terms of the inventory. */
+export interface Identified {
+  readonly assets: ReadonlyMap<string, IdentifiedAsset>;
+  /** Each once, in the order of the table's key. */
+  readonly relationships: RelationshipRow[];
+  /** Ids by ref. */
+  readonly refs: ReadonlyMap<string, string>;
+}
+
+/** Gives every asset its identity, and merges what is the same. */
+export function identify({ assets, links }: Draft, scope: string): Identified {
+  const ids = new Map<string, string>();
+  for (const asset of assets) {
+    const identity = ownIdentity(asset);
+    if (identity !== undefined) ids.set(asset.ref, hashId('asset', ...identity));
+  }
+  const scoped = identifyAnonymous(assets, links, ids, scope);
+  const found = new Map<string, IdentifiedAsset>();
+  for (const asset of assets) {
+    const id = ids.get(asset.ref) ?? '';
+    const known = found.get(id);
+    if (known !== undefined) for (const place of asset.occurrences) known.places.push(place);
+    else {
+      const component = withReferences(scoped.get(asset.ref) ?? asset.component, (ref) => ids.get(ref));
+      found.set(id, { id, asset, component, places: [...asset.occurrences] });
+    }
+  }
+  const relationships: RelationshipRow[] = [];
+  for (const { from, to, kind } of links) {
+    const [fromId, toId] = [ids.get(from), ids.get(to)];
+    if (fromId === undefined || toId === undefined || fromId === toId) continue;
+    relationships.push({ fromId, kind, toId });
+  }
+  return { assets: found, relationships: distinctEdges(relationships), refs: ids };
+}
+
+/**
+ * Anonymous assets that nothing tells apart are numbered in the order of their lines. What makes them themselves travels as
+ * properties, so that an exported document gives them the same identity wherever it is read.
+ */
+function identifyAnonymous(
+  assets: readonly DraftAsset[],
+  links: Draft['links'],
+  ids: Map<string, string>,
+  scope: string,
+): Map<string, CdxComponent> {
+  const algorithms = new Map<string, string[]>();
+  for (const { from, to } of links) {
+    const id = ids.get(to);
+    if (ids.has(from) || id === undefined) continue;
+    const list = algorithms.get(from);
+    if (list === undefined) algorithms.set(from, [id]);
+    else list.push(id);
+  }
+  const changed = new Map<string, CdxComponent>();
+  const counts = new Map<string, number>();
+  const anonymous = assets.filter(({ ref }) => !ids.has(ref)).sort((a, b) => firstLine(a) - firstLine(b));
+  for (const asset of anonymous) {
+    const within = propertyOf(asset.component, SCOPE_PROPERTY) ?? scope;
+    const linked = [...new Set(algorithms.get(asset.ref) ?? [])];
+    const identity = anonymousIdentity(asset, within, linked);
+    const key = hashId(...identity);
+    const given = propertyOf(asset.component, ORDINAL_PROPERTY);
+    const ordinal = given === undefined ? (counts.get(key) ?? 0) : Number(given);
+    counts.set(key, ordinal + 1);
+    ids.set(asset.ref, hashId('asset', ...identity, ordinal));
+    if (given === undefined) changed.set(asset.ref, withScope(asset.component, within, ordinal));
+  }
+  return changed;
+}
+
+function firstLine({ occurrences }: DraftAsset): number {
+  return Math.min(...occurrences.map(({ line }) => line ?? 0), Number.MAX_SAFE_INTEGER);
+}
+
+function withScope(component: CdxComponent, scope: string, ordinal: number): CdxComponent {
+  const own = (component.properties ?? []).filter(({ name }) => name !== SCOPE_PROPERTY && name !== ORDINAL_PROPERTY);
+  const properties = [
+    ...own,
+    { name: SCOPE_PROPERTY, value: scope },
+    { name: ORDINAL_PROPERTY, value: String(ordinal) },
+  ];
+  return { ...component, properties };
+}
+
+const NOWHERE: DraftOccurrence = { location: '', line: null, position: null, symbol: null, context: null };
+
+/** Each edge once, in the order of the table's key. */
+function distinctEdges(edges: RelationshipRow[]): RelationshipRow[] {
+  edges.sort((a, b) => order(a.fromId, b.fromId) || order(a.kind, b.kind) || order(a.toId, b.toId));
+  return edges.filter((edge, index) => {
+    const before = edges[index - 1];
+    return edge.toId !== before?.toId || edge.fromId !== before.fromId || edge.kind !== before.kind;
+  });
+}
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The places of an asset, each once; most have one. */
+export function occurrenceRows({ id: assetId, places }: IdentifiedAsset): OccurrenceRow[] {
+  const rows = (places.length > 0 ? places : [NOWHERE]).map(({ location, line, position, symbol, context }) => {
+    const id = hashIdOfText(JSON.stringify([location, line, position, symbol, context]));
+    return { assetId, id, location, line, position, symbol, context };
+  });
+  return rows.length === 1 ? rows : [...new Map(rows.map((row) => [row.id, row])).values()];
+}

@@ -1,0 +1,81 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  HttpCode,
+  HttpStatus,
+  Param,
+  Post,
+  Put,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { SavedViewBody, SavedViewList, SavedViewView } from './saved-views.dto.js';
+import { SavedViewsService } from './saved-views.service.js';
+
+@ApiTags('Inventory')
+@Controller('api/asset-views')
+@UseInterceptors(VersionInterceptor)
+export class SavedViewsController {
+  constructor(
+    private readonly views: SavedViewsService,
+    private readonly idempotency: IdempotencyKeys,
+  ) {}
+
+  /** Lists the queries that are kept under a name. */
+  @Get()
+  @Needs('inventory:read')
+  async listAssetViews(): Promise<SavedViewList> {
+    return { items: (await this.views.list()).map((view) => SavedViewView.of(view)), nextCursor: null };
+  }
+
+  /** Shows a kept query. */
+  @Get(':id')
+  @Needs('inventory:read')
+  async getAssetView(@Param() { id }: IdParam): Promise<SavedViewView> {
+    return SavedViewView.of(await this.views.get(id));
+  }
+
+  /** Keeps a query under a name, for everybody. */
+  @Post()
+  @Needs('inventory:write')
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  async createAssetView(
+    @TheCaller() caller: Caller,
+    @Body() body: SavedViewBody,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<SavedViewView> {
+    const id = newId();
+    const use = this.idempotency.use(key, caller.id, 'createAssetView', body, id);
+    return SavedViewView.of(await this.views.create(caller, id, body.toOrder(), use));
+  }
+
+  /** Changes a kept query. */
+  @Put(':id')
+  @Needs('inventory:write')
+  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that you read' })
+  async changeAssetView(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: SavedViewBody,
+    @Headers('if-match') tag?: string,
+  ): Promise<SavedViewView> {
+    return SavedViewView.of(await this.views.change(caller, id, expectedVersion(tag), body.toOrder()));
+  }
+
+  /** Removes a kept query. */
+  @Delete(':id')
+  @Needs('inventory:write')
+  @HttpCode(HttpStatus.NO_CONTENT)
+  async removeAssetView(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    await this.views.remove(caller, id);
+  }
+}

@@ -1,0 +1,54 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsIn, IsOptional, IsString, Length } from 'class-validator';
+import { ASSET_SORTS, type AssetSort } from '../assets/assets.reader.js';
+import type { SavedView } from './saved-view.entity.js';
+import type { ViewOrder } from './saved-views.service.js';
+
+export class SavedViewBody {
+  /** Unique. @example 'RSA to replace by 2030' */
+  @IsString()
+  @Length(1, 100)
+  name: string;
+
+  /** As in the parameter `q` of the list of assets. @example 'level>=HIGH and family=RSA' */
+  @IsString()
+  @Length(1, 2000)
+  q: string;
+
+  @ApiProperty({ enum: ASSET_SORTS, required: false, default: 'id', example: '-level' })
+  @IsOptional()
+  @IsIn(ASSET_SORTS)
+  sort?: AssetSort;
+
+  toOrder(): ViewOrder {
+    return { name: this.name, query: { q: this.q, sort: this.sort ?? 'id' } };
+  }
+}
+
+export class SavedViewView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example 'RSA to replace by 2030' */
+  name: string;
+  /** @example 'level>=HIGH and family=RSA' */
+  q: string;
+  /** @example -level */
+  sort: string;
+  /** The list itself, to be called as it stands. @example /api/assets?q=family%3DRSA&sort=-level */
+  url: string;
+  /** The ETag for If-Match. @example 1 */
+  version: number;
+  /** @example 2026-11-20T12:00:00Z */
+  changedAt: Date;
+
+  static of({ id, name, query: { q, sort }, version, changedAt }: SavedView): SavedViewView {
+    const url = `/api/assets?q=${encodeURIComponent(q)}&sort=${encodeURIComponent(sort)}`;
+    return { id, name, q, sort, url, version, changedAt };
+  }
+}
+
+export class SavedViewList {
+  items: SavedViewView[];
+  /** Always null: views come in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+}

@@ -1,0 +1,110 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { Problem } from '../../platform/http/problem.js';
+import { staleProblem } from '../../platform/http/versions.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { Clock } from '../../platform/time/clock.js';
+import { conditionsOf } from '../assets/asset-filter.js';
+import { type SavedQuery, SavedView } from './saved-view.entity.js';
+
+const MOST_VIEWS = 500;
+
+export interface ViewOrder {
+  readonly name: string;
+  readonly query: SavedQuery;
+}
+
+/** Queries that are kept under a name. A query that could not be asked is not kept. */
+@Injectable()
+export class SavedViewsService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly idempotency: IdempotencyKeys,
+    private readonly clock: Clock,
+  ) {}
+
+  async list(): Promise<SavedView[]> {
+    return this.db.manager.find(SavedView, { order: { name: 'ASC' }, take: MOST_VIEWS });
+  }
+
+  /** @throws Problem 404 `view.missing`. */
+  async get(id: string): Promise<SavedView> {
+    const view = await this.db.manager.findOneBy(SavedView, { id });
+    if (view === null) throw missing();
+    return view;
+  }
+
+  /** @throws Problem 400 `query.invalid`, 409 `view.name`. */
+  async create(caller: Caller, id: string, order: ViewOrder, use?: IdempotentUse): Promise<SavedView> {
+    this.assertQuery(order.query);
+    const made = await this.write(order.name, async (tx) => {
+      if (use !== undefined) {
+        const [resource] = await this.idempotency.claim(tx, [use]);
+        await this.idempotency.assertSameBody(use, tx);
+        if (resource !== undefined && resource !== id) return resource;
+      }
+      if ((await tx.count(SavedView)) >= MOST_VIEWS)
+        throw new Problem('conflict', 'view.limit', `There are ${MOST_VIEWS} views already; remove one first.`);
+      await tx.insert(SavedView, { id, name: order.name, query: { ...order.query }, createdBy: caller.id });
+      await this.record(tx, caller, 'inventory.view-created', id, { ...order });
+      return id;
+    });
+    return this.get(made);
+  }
+
+  /** @throws Problem 412 when it was changed since `version`. */
+  async change(caller: Caller, id: string, version: number, order: ViewOrder): Promise<SavedView> {
+    this.assertQuery(order.query);
+    await this.get(id);
+    await this.write(order.name, async (tx) => {
+      const next = { name: order.name, query: { ...order.query }, version: version + 1, changedAt: this.clock.now() };
+      const { affected } = await tx.update(SavedView, { id, version }, next);
+      if (affected !== 1) throw staleProblem(`/api/asset-views/${id}`);
+      await this.record(tx, caller, 'inventory.view-changed', id, { ...order });
+    });
+    return this.get(id);
+  }
+
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const { affected } = await tx.delete(SavedView, { id });
+      if (affected !== 1) throw missing();
+      await this.record(tx, caller, 'inventory.view-removed', id, {});
+    });
+  }
+
+  private assertQuery({ q }: SavedQuery): void {
+    conditionsOf({ q }, 'a', this.clock.now());
+  }
+
+  private async write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    try {
+      return await this.db.transaction(work);
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw new Problem('conflict', 'view.name', `There is a view named "${name}".`);
+    }
+  }
+
+  private record(tx: EntityManager, caller: Caller, action: string, id: string, detail: Record<string, unknown>) {
+    const { kind, id: actorId, name, origin } = caller;
+    return this.audit.append(tx, [
+      {
+        action,
+        actor: { kind, id: actorId, name },
+        target: { kind: 'inventory-view', id },
+        correlation: origin.requestId,
+        source: origin.address,
+        detail,
+      },
+    ]);
+  }
+}
+
+function missing(): Problem {
+  return new Problem('missing', 'view.missing', 'There is no view with this id.');
+}

@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApiKey } from '../support/access.js';
+import type { Answer, Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { about, algorithm, bom } from './documents.js';
+import { officialCheck } from '../support/cyclonedx-schema.js';
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+const call = (method: string, path: string, body?: unknown): Promise<Answer> =>
+  service.call(method, `/api/attestations${path}`, { key: apiKey, ...(body === undefined ? {} : { body }) });
+const tls = {
+  type: 'cryptographic-asset',
+  'bom-ref': 'tls',
+  name: 'TLS',
+  cryptoProperties: { assetType: 'protocol', protocolProperties: { type: 'tls', version: '1.0' } },
+};
+const STRATEGY = { identifier: '12.3.3-STRATEGY', score: 1, rationale: 'The plan was approved.' };
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+  const components = [
+    algorithm({ name: 'RSA-2048', properties: { primitive: 'signature' } }),
+    algorithm({ name: 'ML-DSA-87', properties: { primitive: 'signature' } }),
+    algorithm({ name: 'ML-KEM-768', properties: { primitive: 'kem' } }),
+    algorithm({ name: 'AES-256-GCM' }),
+    algorithm({ name: 'AES-128-GCM' }),
+    tls,
+  ];
+  await service.call('POST', '/api/ingest', { key: apiKey, body: bom(components, about('shop')) });
+});
+afterAll(() => stage.close());
+
+async function evaluated(
+  pack: string,
+  more: object = {},
+): Promise<Record<string, [assets: number, violations: number]>> {
+  const { body } = await call('POST', '/evaluations', { pack, ...more });
+  return Object.fromEntries(
+    body.results.map((one: { identifier: string; assets: number; violations: number }) => [
+      one.identifier,
+      [one.assets, one.violations],
+    ]),
+  );
+}
+
+describe('a policy pack', () => {
+  it('of each authority comes with the product', async () => {
+    const { body } = await call('GET', '/packs');
+    expect(body.items.map(({ id }: { id: string }) => id)).toEqual([
+      'cnsa-2.0',
+      'nist-ir-8547',
+      'pci-dss-12.3.3',
+      'bsi-tr-02102',
+    ]);
+  });
+
+  it('is held against the inventory, on a day: deprecated and disallowed come in their time', async () => {
+    const cnsa = await evaluated('cnsa-2.0', { asOf: '2026-06-01' });
+    expect(cnsa).toMatchObject({ 'CNSA-KE': [1, 1], 'CNSA-SIG': [2, 0], 'CNSA-AES': [6, 1] });
+    expect((await evaluated('cnsa-2.0', { asOf: '2032-01-01' }))['CNSA-SIG']).toEqual([2, 1]);
+    const nist = async (asOf: string) => {
+      const { 'IR8547-DEPRECATED': deprecated, 'IR8547-DISALLOWED': disallowed } = await evaluated('nist-ir-8547', {
+        asOf,
+      });
+      return [deprecated?.[1], disallowed?.[1]];
+    };
+    expect(await nist('2030-12-30')).toEqual([0, 0]);
+    expect(await nist('2031-01-01')).toEqual([1, 0]);
+    expect(await nist('2036-01-01')).toEqual([1, 1]);
+    expect((await evaluated('cnsa-2.0', { scope: 'family=AES' }))['CNSA-AES']).toEqual([2, 1]);
+  });
+
+  it("of one's own checks by queries, and its faults are told", async () => {
+    const pack = {
+      name: 'Ours',
+      version: '1',
+      owner: 'Example Inc.',
+      description: 'What we keep to',
+      reviewEveryDays: 90,
+      requirements: [{ identifier: 'OURS-1', text: 'No small RSA', q: 'family=RSA and bits<3072' }],
+    };
+    const made = await call('POST', '/packs', pack);
+    expect(made.status).toBe(201);
+    expect(await evaluated(made.body.id)).toEqual({ 'OURS-1': [6, 1] });
+    expect((await call('POST', '/packs', pack)).body.code).toBe('policy-pack.name');
+    const wrong = { ...pack, name: 'Wrong', requirements: [{ identifier: 'X', text: 'x', q: 'family=' }] };
+    expect((await call('POST', '/packs', wrong)).body).toMatchObject({ status: 400, code: 'query.invalid' });
+    expect((await call('POST', '/evaluations', { pack: 'none' })).body.code).toBe('policy-pack.missing');
+  });
+});
+
+describe('an attestation', () => {
+  const order = {
+    pack: 'pci-dss-12.3.3',
+    statement: 'We reviewed what is in use',
+    reviewer: 'Ada Lovelace',
+    reviews: [STRATEGY],
+    evidence: [{ description: 'Minutes', url: 'https://wiki.example.com/review' }],
+  };
+
+  it('is kept with reviewer, evidence and expiry, and exported as valid CycloneDX declarations', async () => {
+    const { status, body } = await call('POST', '', order);
+    expect(status).toBe(201);
+    expect(body).toMatchObject({
+      reviewer: 'Ada Lovelace',
+      expired: false,
+      score: expect.closeTo((1 + 5 / 6 + 1) / 3),
+    });
+    const days = (Date.parse(body.expiresAt) - Date.parse(body.createdAt)) / 24 / 3600 / 1000;
+    expect(Math.round(days)).toBe(365);
+    expect((await call('GET', '?pack=pci-dss-12.3.3')).body.items).toEqual([body]);
+    const { body: exported } = await call('GET', `/${body.id}/cyclonedx`);
+    const check = officialCheck();
+    check(exported);
+    expect(check.errors ?? []).toEqual([]);
+    const { attestations, evidence } = exported.declarations;
+    expect(attestations[0].map).toHaveLength(3);
+    expect(evidence[0]).toMatchObject({ expires: body.expiresAt, reviewer: { name: 'Ada Lovelace' } });
+    expect(exported.definitions.standards[0].requirements[2].identifier).toBe('12.3.3-STRATEGY');
+  });
+
+  it.each([
+    ['while a person has yet to judge', { reviews: [] }, 'attestation.open'],
+    ['beyond its time', { expiresAt: '2099-01-01T00:00:00Z' }, 'attestation.expiry'],
+    [
+      'with a review of what a query checks',
+      { reviews: [{ ...STRATEGY, identifier: '12.3.3-VIABILITY' }] },
+      'request.invalid',
+    ],
+  ])('is not made %s', async (_, more, code) => {
+    expect((await call('POST', '', { ...order, ...more })).body.code).toBe(code);
+  });
+
+  it('needs the scope', async () => {
+    const { key } = await newApiKey(service, apiKey, ['inventory:read']);
+    expect((await service.call('POST', '/api/attestations', { key, body: order })).status).toBe(403);
+    expect((await call('GET', '/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11')).body.code).toBe('attestation.missing');
+  });
+});

@@ -1,0 +1,86 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApiKey } from '../support/access.js';
+import type { Answer, Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { about, algorithm, bom, material } from './documents.js';
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+});
+afterAll(() => stage.close());
+
+const send = (body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+  service.call('POST', '/api/v1/import/source-scan?async=true', { key: apiKey, body, headers });
+const follow = (path: string, key = apiKey): Promise<Answer> => service.call('GET', path, { key });
+async function ended(location: string): Promise<Answer['body']> {
+  for (let round = 0; round < 6; round += 1) {
+    const { body } = await follow(`${location}?wait=10`);
+    if (body.endedAt !== null) return body;
+  }
+  throw new Error('the import does not end');
+}
+const countOf = async (table: string) =>
+  (await stage.sql<{ count: number }>(`SELECT count(*)::int AS count FROM ${table}`))[0]?.count;
+
+describe('a document that is taken in later', () => {
+  it('is accepted at once, followed to its end, and answers as if it had been waited for', async () => {
+    const document = bom([algorithm({ name: 'RSA-2048', at: 'a.ts' }), algorithm({ name: 'DES' })], about('shop'));
+    const { status, headers, body } = await send(document, { 'idempotency-key': 'once' });
+    expect(status).toBe(202);
+    const location = headers.get('location') ?? '';
+    expect(location).toBe(`/api/imports/${body.id}`);
+    const end = await ended(location);
+    expect(end).toMatchObject({ status: 'DONE', attempts: 1, outcome: { source: 'shop', received: 2, created: 2 } });
+    const again = await send(document, { 'idempotency-key': 'once' });
+    expect(again.body).toMatchObject({ id: body.id, status: 'DONE' });
+    expect((await follow('/api/imports?limit=1')).body.items).toMatchObject([{ id: body.id }]);
+    const { key } = await newApiKey(service, apiKey, ['inventory:write']);
+    const { key: reader } = await newApiKey(service, apiKey, ['inventory:read']);
+    expect((await follow('/api/imports/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11', key)).body.code).toBe('import.missing');
+    expect((await follow(location, reader)).status).toBe(403);
+  });
+
+  it('is refused with the same pointers', async () => {
+    const { headers } = await send({ ...bom([]), cryptoAssets: [] });
+    expect(await ended(headers.get('location') ?? '')).toMatchObject({
+      status: 'REFUSED',
+      problem: { code: 'document.invalid', errors: [{ pointer: '/cryptoAssets' }] },
+    });
+    expect(
+      (await send('x', { 'content-type': 'application/octet-stream', 'x-key-store-password': 'x' })).body.code,
+    ).toBe('import.password');
+  });
+
+  it('survives the end of whoever takes it in: all of it is there, once, and no secret lay in the clear meanwhile', async () => {
+    const secret = randomBytes(15).toString('hex');
+    const assets = Array.from({ length: 8000 }, (_, i) =>
+      material(`key ${i}`, { type: 'public-key', id: `a-key-with-the-number-${i}`, size: 2048 }, `host-${i}`),
+    );
+    const planted = material('planted', { type: 'password', value: secret });
+    const before = await countOf('asset');
+    const { headers, body } = await send(bom([...assets, planted], about('large')));
+    const location = headers.get('location') ?? '';
+    const kept = await stage.sql<{ text: string }>(
+      `SELECT encode(sealed, 'escape') AS text FROM inventory_import_part`,
+    );
+    expect(kept.some(({ text }) => text.includes(secret))).toBe(false);
+    while ((await follow(location)).body.status === 'WAITING') await sleep(20);
+    await service.kill('SIGKILL');
+    expect([before, (before ?? 0) + 8001]).toContain(await countOf('asset'));
+    service = await stage.start({ role: 'api' });
+    const end = await ended(location);
+    expect(end).toMatchObject({ status: 'DONE', outcome: { received: 8001, created: 8001 } });
+    expect(end.attempts).toBeGreaterThan(1);
+    expect(await countOf('asset')).toBe((before ?? 0) + 8001);
+    expect(await countOf('inventory_import_part')).toBe(0);
+    expect(body.bytes).toBeGreaterThan(1_000_000);
+  });
+});

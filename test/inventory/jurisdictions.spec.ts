@@ -1,0 +1,76 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { about, algorithm, bom } from './documents.js';
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+interface Opinion {
+  readonly jurisdiction: string;
+  readonly stance: string;
+}
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+  const components = [
+    algorithm({ name: 'X25519MLKEM768', properties: { primitive: 'kem' } }),
+    algorithm({ name: 'SLH-DSA-SHA2-128s', properties: { primitive: 'signature' } }),
+    algorithm({ name: 'ML-KEM-768', properties: { primitive: 'kem' } }),
+    algorithm({ name: 'RSA-2048', properties: { primitive: 'signature' } }),
+    algorithm({ name: 'AES-256-GCM' }),
+  ];
+  await service.call('POST', '/api/ingest', { key: apiKey, body: bom(components, about('shop')) });
+});
+afterAll(() => stage.close());
+
+const get = async (path: string) => (await service.call('GET', path, { key: apiKey })).body;
+async function stancesOn(algorithmName: string, day: string): Promise<Record<string, string>> {
+  const { items } = await get(`/api/quantum-risk/jurisdictions?asOf=${day}`);
+  const row = items.find((item: { algorithm: string }) => item.algorithm === algorithmName);
+  return Object.fromEntries(row.opinions.map(({ jurisdiction, stance }: Opinion) => [jurisdiction, stance]));
+}
+
+describe('jurisdictions side by side', () => {
+  it.each([
+    ['2030-12-30', { ASD: 'ACCEPTS_UNTIL', NIST: 'FAVOURS', CNSA: 'REJECTS' }],
+    ['2031-01-01', { ASD: 'REJECTS', NIST: 'FAVOURS', CNSA: 'REJECTS' }],
+  ])('ML-KEM-768 on %s', async (day, expected) => {
+    expect(await stancesOn('ML-KEM-768', day)).toMatchObject(expected);
+  });
+
+  it.each([
+    ['2030-12-30', 'ACCEPTS_UNTIL'],
+    ['2031-01-01', 'DISCOURAGES'],
+    ['2036-01-01', 'REJECTS'],
+  ])('NIST on RSA-2048 signatures on %s: deprecated is not disallowed', async (day, stance) => {
+    expect((await stancesOn('RSA-2048', day))['NIST']).toBe(stance);
+  });
+
+  it('show the conflict over hybrids and over hash-based signatures, and what would satisfy all', async () => {
+    const { items } = await get('/api/quantum-risk/conflicts?asOf=2027-01-01');
+    const of = (name: string) => items.find((item: { algorithm: string }) => item.algorithm === name);
+    const names = (list: Opinion[]) => list.map(({ jurisdiction }) => jurisdiction);
+    const hybrid = of('X25519MLKEM768');
+    expect([names(hybrid.favour), names(hybrid.against)]).toEqual([
+      ['BSI', 'ANSSI', 'EU'],
+      ['CNSA', 'ASD'],
+    ]);
+    expect(hybrid.satisfiesAll).toBeNull();
+    expect(names(of('SLH-DSA-SHA2-128s').against)).toEqual(['CNSA']);
+    expect(of('SLH-DSA-SHA2-128s').satisfiesAll).toBe('LMS');
+    expect(of('AES-256-GCM')).toBeUndefined();
+  });
+
+  it('are shown for one asset', async () => {
+    const { items } = await get('/api/assets?family=RSA');
+    const { items: rows, jurisdictions } = await get(`/api/assets/${items[0].id}/jurisdictions?asOf=2036-01-01`);
+    expect(jurisdictions).toEqual(['NIST', 'CNSA', 'US-EO', 'BSI', 'ANSSI', 'EU', 'ASD']);
+    expect(rows).toMatchObject([{ algorithm: 'RSA-2048', purpose: 'signature', assets: 1 }]);
+    expect((await get('/api/assets/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11/jurisdictions')).code).toBe('asset.missing');
+    expect((await get('/api/quantum-risk/conflicts?asOf=never')).status).toBe(400);
+  });
+});

@@ -1,0 +1,105 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answer, Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { about, algorithm, bom, material } from './documents.js';
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+const call = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+  service.call(method, path, { key: apiKey, headers, ...(body === undefined ? {} : { body }) });
+const get = (path: string): Promise<Answer> => call('GET', path);
+const ingest = (...body: Parameters<typeof bom>) => call('POST', '/api/ingest', bom(...body));
+const signature = (name: string) => algorithm({ name, properties: { primitive: 'signature' } });
+const YESTERDAY = new Date(Date.now() - 24 * 3600 * 1000).toISOString().slice(0, 10);
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+  await ingest(
+    [signature('RSA-2048'), algorithm({ name: 'AES-256-GCM' }), algorithm({ name: 'ML-KEM-768' })],
+    about('shop'),
+  );
+  await ingest(
+    [signature('RSA-2048'), material('key of the bank', { type: 'public-key', id: 'the-key-of-the-bank', size: 1024 })],
+    about('bank'),
+  );
+  // Snapshots and counts by source are made in the background.
+  await stage.start({ role: 'worker' });
+});
+afterAll(() => stage.close());
+
+async function eventually<Value>(look: () => Promise<Value | undefined>): Promise<Value> {
+  for (let round = 0; round < 150; round += 1) {
+    const value = await look();
+    if (value !== undefined) return value;
+    await sleep(100);
+  }
+  throw new Error('it does not come');
+}
+
+describe('risk over time', () => {
+  it('keeps how the inventory stood, whatever is learned later', async () => {
+    const before = await eventually(async () => (await get('/api/analytics/risk-over-time')).body.items[0]);
+    expect(before).toMatchObject({ day: YESTERDAY, total: 4, demo: false, levels: { MEDIUM: 1 } });
+    expect(before.due).toEqual({ '2030-12-31': 2, '2031-12-31': 2, '2035-12-31': 2 });
+    await ingest([algorithm({ name: 'DES' }), algorithm({ name: 'RC4' })], about('late'));
+    const { body } = await get('/api/analytics/risk-over-time');
+    expect(body.items).toEqual([before]);
+    expect(body.now).toMatchObject({ total: 6, levels: { CRITICAL: 2 } });
+    const { body: whole } = await get(`/api/analytics/snapshots/${YESTERDAY}`);
+    expect(whole).toMatchObject({
+      total: 4,
+      families: expect.arrayContaining([expect.objectContaining({ value: 'AES', count: 1 })]),
+    });
+    expect((await get('/api/analytics/snapshots/2001-01-01')).body).toMatchObject({
+      status: 404,
+      code: 'snapshot.missing',
+    });
+    expect((await get('/api/analytics/risk-over-time?to=yesterday')).status).toBe(400);
+    expect((await get('/api/analytics/risk-over-time?to=2001-01-01')).body.items).toEqual([]);
+  });
+
+  it.each([`UPDATE inventory_snapshot SET summary = '{}'`, 'DELETE FROM inventory_snapshot'])(
+    'the database itself refuses %s',
+    async (statement) => {
+      await expect(stage.sql(statement)).rejects.toThrow('never changes');
+    },
+  );
+});
+
+describe('counts', () => {
+  it('by source, shared assets counted at each, those of the most assets first', async () => {
+    const items = await eventually(async () => {
+      const { body } = await get('/api/analytics/sources');
+      return body.items.length === 3 ? body.items : undefined;
+    });
+    expect(items.map(({ name, total }: { name: string; total: number }) => `${total} ${name}`)[0]).toBe('3 shop');
+    expect(items.find(({ name }: { name: string }) => name === 'bank')).toMatchObject({
+      total: 2,
+      levels: { MEDIUM: 1 },
+    });
+    const first = await get('/api/analytics/sources?limit=1');
+    const second = await get(`/api/analytics/sources?limit=2&cursor=${first.body.nextCursor}`);
+    expect([...first.body.items, ...second.body.items]).toEqual(items);
+  });
+
+  it('by source follow what another source changes', async () => {
+    await ingest([], about('shop'));
+    const shop = await eventually(async () => {
+      const { body } = await get('/api/analytics/sources');
+      return body.items.find(({ name, total }: { name: string; total: number }) => name === 'shop' && total === 0);
+    });
+    expect(shop.levels).toEqual({ NONE: 0, LOW: 0, MEDIUM: 0, HIGH: 0, CRITICAL: 0 });
+  });
+
+  it('by owner', async () => {
+    const [asset] = (await get('/api/assets?family=DES')).body.items;
+    await call('PATCH', `/api/assets/${asset.id}`, { owner: 'payments' }, { 'if-match': '"1"' });
+    const { body } = await get('/api/analytics/owners');
+    expect(body.items).toContainEqual(expect.objectContaining({ value: 'payments', count: 1 }));
+  });
+});

@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApiKey } from '../support/access.js';
+import type { Answer, Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { about, algorithm, bom, material } from './documents.js';
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+  const components = [
+    algorithm({ name: 'RSA-2048', properties: { primitive: 'signature' }, at: 'db1.example.com:5432' }),
+    algorithm({ name: 'RSA-4096', properties: { primitive: 'signature' }, at: 'db2.example.com:5432' }),
+    algorithm({ name: 'AES-256-GCM', at: 'web.example.com:443' }),
+    algorithm({ name: '=MD5()', at: 'web.example.com:443' }),
+    material('old key', { type: 'public-key', id: 'the-old-key-of-the-shop', expirationDate: '2021-01-01T00:00:00Z' }),
+  ];
+  await call('POST', '/api/ingest', bom(components, about('shop')));
+});
+afterAll(() => stage.close());
+
+const call = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+  service.call(method, path, { key: apiKey, headers, ...(body === undefined ? {} : { body }) });
+const asked = (q: string) => call('GET', `/api/assets?sort=name&q=${encodeURIComponent(q)}`);
+async function named(name: string): Promise<Answer['body']> {
+  return (await asked(`name="${name}"`)).body.items[0];
+}
+
+describe('a query', () => {
+  it.each([
+    ['family=RSA and bits<3072', ['RSA-2048']],
+    ['host=db*', ['RSA-2048', 'RSA-4096']],
+    ['source=shop and not family=RSA', ['=MD5()', 'AES-256-GCM', 'old key']],
+    ['level=NONE or level>=HIGH', ['=MD5()', 'AES-256-GCM']],
+    ['notAfter<+0d', ['old key']],
+    ['lastSeen<-1d', []],
+    ['firstSeen>-1d and kind=related-crypto-material', ['old key']],
+    ['family in (AES, MD5)', ['=MD5()', 'AES-256-GCM']],
+    ['name="RSA-2048" or name="\'; DROP TABLE asset; --"', ['RSA-2048']],
+  ])('%s', async (q, names) => {
+    const { status, body } = await asked(q);
+    expect({ status, names: body.items?.map(({ name }: { name: string }) => name) }).toEqual({ status: 200, names });
+  });
+
+  it('that cannot be read is refused at its column', async () => {
+    expect((await asked('family=RSA and bits<many')).body).toMatchObject({
+      status: 400,
+      code: 'query.invalid',
+      errors: [{ pointer: 'q', column: 21, detail: 'must be a whole number' }],
+    });
+  });
+});
+
+describe('owner and labels', () => {
+  it('are set by people, found again, counted, and kept when a document comes', async () => {
+    const { id, version } = await named('RSA-2048');
+    const change = { owner: 'payments', labels: ['pci', 'legacy'] };
+    const { status, body } = await call('PATCH', `/api/assets/${id}`, change, { 'if-match': `"${version}"` });
+    expect({ status, ...body }).toMatchObject({ status: 200, ...change, version: version + 1 });
+    await call(
+      'POST',
+      '/api/ingest',
+      bom([algorithm({ name: 'RSA-2048', properties: { primitive: 'signature' } })], about('other')),
+    );
+    for (const query of ['owner=payments', 'label=pc*', 'label=legacy and not owner=""'])
+      expect((await asked(query)).body.items.map(({ name }: { name: string }) => name)).toEqual(['RSA-2048']);
+    const counts = await stage.sql(
+      `SELECT value, sum(count)::int AS count FROM inventory_tally WHERE dimension = 'owner' GROUP BY value ORDER BY value COLLATE "C"`,
+    );
+    expect(counts).toEqual([
+      { value: '', count: 4 },
+      { value: 'payments', count: 1 },
+    ]);
+  });
+
+  it('are not changed blindly, nor by those who may only read', async () => {
+    const { id } = await named('RSA-4096');
+    expect((await call('PATCH', `/api/assets/${id}`, { owner: 'x' })).status).toBe(428);
+    expect((await call('PATCH', `/api/assets/${id}`, { owner: 'x' }, { 'if-match': '"9"' })).status).toBe(412);
+    const { key } = await newApiKey(service, apiKey, ['inventory:read']);
+    const answer = await service.call('PATCH', `/api/assets/${id}`, {
+      key,
+      body: { owner: 'x' },
+      headers: { 'if-match': '"1"' },
+    });
+    expect(answer.status).toBe(403);
+  });
+});
+
+describe('CSV', () => {
+  it('has a line for each asset that fits, and no cell that a spreadsheet would run', async () => {
+    const response = await fetch(`${service.url}/api/export/csv?q=${encodeURIComponent('kind=algorithm')}`, {
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    const [head, ...lines] = (await response.text()).trim().split('\n');
+    expect(head?.split(',').slice(0, 6)).toEqual(['id', 'kind', 'name', 'family', 'bits', 'level']);
+    const [rows] = await stage.sql<{ count: number }>(
+      `SELECT count(*)::int AS count FROM asset WHERE kind = 'algorithm'`,
+    );
+    expect(lines).toHaveLength(rows?.count ?? -1);
+    expect(lines.find((line) => line.includes('MD5()'))).toContain(",'=MD5(),");
+  });
+});
+
+describe('a kept query', () => {
+  it('is made, found, changed and removed', async () => {
+    const order = { name: 'worst RSA', q: 'family=RSA', sort: '-level' };
+    const made = await call('POST', '/api/asset-views', order, { 'idempotency-key': 'view-1' });
+    expect(made.body).toMatchObject({ ...order, version: 1 });
+    expect((await call('POST', '/api/asset-views', order, { 'idempotency-key': 'view-1' })).body.id).toBe(made.body.id);
+    expect((await call('POST', '/api/asset-views', order)).body).toMatchObject({ status: 409, code: 'view.name' });
+    expect((await call('GET', made.body.url)).body.items).toHaveLength(2);
+    const path = `/api/asset-views/${made.body.id}`;
+    const changed = await call('PUT', path, { ...order, q: 'family=AES' }, { 'if-match': '"1"' });
+    expect(changed.body).toMatchObject({ q: 'family=AES', version: 2 });
+    expect((await call('PUT', path, order, { 'if-match': '"1"' })).status).toBe(412);
+    expect((await call('POST', '/api/asset-views', { name: 'bad', q: 'bits=x' })).body.code).toBe('query.invalid');
+    expect((await call('DELETE', path)).status).toBe(204);
+    expect((await call('GET', path)).body.code).toBe('view.missing');
+  });
+});

@@ -1,0 +1,120 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApiKey } from '../support/access.js';
+import type { Answer, Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { about, algorithm, bom } from './documents.js';
+
+const RULE = 'Q-RSA-SIG-112';
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+  await call('POST', '/api/ingest', bom([signature('RSA-2048'), algorithm({ name: 'AES-256-GCM' })], about('shop')));
+});
+afterAll(() => stage.close());
+
+const signature = (name: string) => algorithm({ name, properties: { primitive: 'signature' } });
+const call = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+  service.call(method, path, { key: apiKey, headers, ...(body === undefined ? {} : { body }) });
+async function ruleNow(): Promise<{ version: number; rule: Record<string, unknown> }> {
+  const { body } = await call('GET', '/api/quantum-risk/rules');
+  const { id: _id, target, ...rule } = body.items.find(({ id }: { id: string }) => id === RULE);
+  return { version: body.version, rule: { ...rule, ...(target === null ? {} : { target }) } };
+}
+async function levelOf(name: string): Promise<string> {
+  return (await call('GET', `/api/assets?name=${name}`)).body.items[0].level;
+}
+async function judged(version: number): Promise<Answer['body']> {
+  for (let round = 0; round < 200; round += 1) {
+    const { body } = await call('GET', `/api/quantum-risk/reclassifications/${version}`);
+    if (body.status === 'DONE') return body;
+    await sleep(100);
+  }
+  throw new Error('judging anew does not end');
+}
+const tally = () =>
+  stage.sql(
+    `SELECT dimension, value, level, sum(count)::int AS count FROM inventory_tally GROUP BY 1, 2, 3 HAVING sum(count) <> 0 ORDER BY 1, 2, 3`,
+  );
+
+describe('a change of a rule', () => {
+  it('is tried without changing anything', async () => {
+    const { rule, version } = await ruleNow();
+    const before = await tally();
+    const { status, body } = await call('POST', '/api/quantum-risk/rules/test', {
+      id: RULE,
+      rule: { ...rule, level: 'CRITICAL' },
+    });
+    expect({ status, ...body }).toMatchObject({
+      status: 200,
+      changedAssets: 1,
+      before: { MEDIUM: 1 },
+      after: { CRITICAL: 1 },
+    });
+    expect(await tally()).toEqual(before);
+    expect((await ruleNow()).version).toBe(version);
+  });
+
+  it('makes a version, and everything is judged anew: assets, counts, and what comes later', async () => {
+    const { rule, version } = await ruleNow();
+    const put = await call(
+      'PUT',
+      `/api/quantum-risk/rules/${RULE}`,
+      { ...rule, level: 'CRITICAL' },
+      { 'if-match': `"${version}"` },
+    );
+    expect({ ...put.body, status: put.status }).toMatchObject({ status: 202, version: version + 1, changedRule: RULE });
+    expect(await judged(version + 1)).toMatchObject({ changedAssets: 1 });
+    expect(await levelOf('RSA-2048')).toBe('CRITICAL');
+    await call('POST', '/api/ingest', bom([signature('RSA-2048-PSS')], about('later')));
+    expect(await levelOf('RSA-2048-PSS')).toBe('CRITICAL');
+    const rows = await stage.sql(`SELECT level, count(*)::int AS count FROM asset GROUP BY level ORDER BY level`);
+    const counted = await stage.sql(
+      `SELECT level, sum(count)::int AS count FROM inventory_tally WHERE dimension = 'kind' GROUP BY level HAVING sum(count) <> 0 ORDER BY level`,
+    );
+    expect(counted).toEqual(rows);
+  });
+
+  it('that is taken back brings back the verdicts and the counts', async () => {
+    const { rule, version } = await ruleNow();
+    await call('PUT', `/api/quantum-risk/rules/${RULE}`, { ...rule, level: 'MEDIUM' }, { 'if-match': `"${version}"` });
+    await judged(version + 1);
+    expect(await levelOf('RSA-2048')).toBe('MEDIUM');
+    const [entry] = await stage.sql<{ detail: { before: { level: string }; after: { level: string } } }>(
+      `SELECT detail FROM audit_entry WHERE action = 'inventory.rule-changed' ORDER BY id DESC LIMIT 1`,
+    );
+    expect([entry?.detail.before.level, entry?.detail.after.level]).toEqual(['CRITICAL', 'MEDIUM']);
+  });
+
+  it.each<[what: string, change: object, status: number]>([
+    ['an unknown condition', { match: { colour: ['red'] } }, 400],
+    ['no condition', { match: {} }, 400],
+    ['a pattern of its own', { match: { suite: '(a+)+$' } }, 400],
+    ['an unknown level', { level: 'WORST' }, 400],
+  ])('with %s is refused', async (_, change, status) => {
+    const { rule, version } = await ruleNow();
+    const answer = await call(
+      'PUT',
+      `/api/quantum-risk/rules/${RULE}`,
+      { ...rule, ...change },
+      { 'if-match': `"${version}"` },
+    );
+    expect({ status: answer.status, version: (await ruleNow()).version }).toEqual({ status, version });
+  });
+
+  it('is not made blindly, nor by those who may only read', async () => {
+    const { rule } = await ruleNow();
+    const path = `/api/quantum-risk/rules/${RULE}`;
+    expect((await call('PUT', path, rule)).status).toBe(428);
+    expect((await call('PUT', path, rule, { 'if-match': '"99"' })).status).toBe(412);
+    const { key } = await newApiKey(service, apiKey, ['inventory:read']);
+    expect((await service.call('DELETE', path, { key, headers: { 'if-match': '"0"' } })).status).toBe(403);
+    expect((await call('POST', '/api/quantum-risk/rules/test', { id: 'NO-SUCH-RULE' })).body.code).toBe('rule.missing');
+  });
+});
