@@ -1,10 +1,12 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
-import { originOf } from '../platform/http/origin.js';
+import type { FastifyReply } from 'fastify';
 import { Problem } from '../platform/http/problem.js';
-import { ACCESS, type Access, type CalledRequest } from './access.js';
+import { RateLimits } from '../platform/http/rate-limits.js';
+import { ACCESS, type Access, type CalledRequest, FRESH } from './access.js';
 import type { Caller } from './caller.js';
 import { Credentials } from './credentials.js';
+import { assertOwnAccount } from './own-account.js';
 import { mayDo } from './scopes.js';
 
 /** The one guard: who is it, and may they? Denies by default; a handler that declares nothing is refused. */
@@ -13,6 +15,7 @@ export class AccessGuard implements CanActivate {
   constructor(
     private readonly reflector: Reflector,
     private readonly credentials: Credentials,
+    private readonly rates: RateLimits,
   ) {}
 
   async canActivate(context: ExecutionContext): Promise<boolean> {
@@ -21,21 +24,37 @@ export class AccessGuard implements CanActivate {
       throw new Error(`${context.getClass().name}.${context.getHandler().name} declares no access`);
     if (access.kind === 'public') return true;
     const request = context.switchToHttp().getRequest<CalledRequest>();
-    request.caller = await this.credentials.callerOf(authorizationOf(request), originOf(request));
+    request.caller = await this.credentials.callerOfRequest(request);
+    this.rates.take(request.caller.id, context.switchToHttp().getResponse<FastifyReply>());
     assertMay(request.caller, access);
+    if (this.reflector.get<boolean | undefined>(FRESH, context.getHandler()) === true) {
+      request.caller = await this.freshCaller(request, request.caller);
+    }
     return true;
+  }
+
+  /** What this process remembers of the session may be a little older than the step-up: it is read again before a refusal. */
+  private async freshCaller(request: CalledRequest, caller: Caller): Promise<Caller> {
+    if (isFresh(caller)) return caller;
+    const again = await this.credentials.callerAgain(caller, request);
+    if (isFresh(again)) return again;
+    const detail =
+      'Show once more who you are: POST /api/auth/step-up (or step-up/sso), then repeat this call within five minutes.';
+    throw new Problem('forbidden', 'auth.step-up', detail);
   }
 }
 
+const FRESH_MS = 5 * 60_000;
+
+function isFresh({ kind, session }: Caller): boolean {
+  if (kind !== 'user') return true;
+  return session !== undefined && Date.now() - session.authenticatedAt.getTime() <= FRESH_MS;
+}
+
 function assertMay(caller: Caller, access: Access): void {
+  if (access.kind === 'person') assertOwnAccount(caller);
   if (access.kind !== 'scope' || mayDo(caller.scopes, access.scope)) return;
   throw new Problem('forbidden', 'insufficient_scope', `This needs the scope ${access.scope}.`, {
     scope: access.scope,
   });
-}
-
-/** Sensors know X-API-Key; to everything behind this line it is the bearer credential that it stands for. */
-function authorizationOf({ headers }: CalledRequest): string | undefined {
-  const key = headers['x-api-key'];
-  return headers.authorization ?? (typeof key === 'string' && key.startsWith('sw_') ? `Bearer ${key}` : undefined);
 }

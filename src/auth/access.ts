@@ -5,10 +5,14 @@ import type { Caller } from './caller.js';
 import type { Scope } from './scopes.js';
 
 export const ACCESS = Symbol('access');
+export const FRESH = Symbol('fresh');
 
 /** What a handler declares. A handler that declares nothing is refused. */
 export type Access =
-  { readonly kind: 'public' } | { readonly kind: 'signed-in' } | { readonly kind: 'scope'; readonly scope: Scope };
+  | { readonly kind: 'public' }
+  | { readonly kind: 'signed-in' }
+  | { readonly kind: 'person' }
+  | { readonly kind: 'scope'; readonly scope: Scope };
 
 /** The caller must hold this scope. */
 export const Needs = (scope: Scope): MethodDecorator =>
@@ -25,6 +29,18 @@ export const SignedIn = (): MethodDecorator =>
     ApiBearerAuth(),
     ApiExtension('x-required-scopes', []),
   );
+
+/** Somebody who signed in themselves: no API key, no token that a client holds. */
+export const Person = (): MethodDecorator =>
+  applyDecorators(
+    SetMetadata(ACCESS, { kind: 'person' } satisfies Access),
+    ApiBearerAuth(),
+    ApiExtension('x-required-scopes', []),
+    ApiExtension('x-person', true),
+  );
+
+/** A person must have shown who they are within the last five minutes (`POST /api/auth/step-up`). Keys and clients are not asked. */
+export const Fresh = (): MethodDecorator => applyDecorators(SetMetadata(FRESH, true), ApiExtension('x-step-up', true));
 
 /** Everyone, without a credential. */
 export const Public = (): MethodDecorator => SetMetadata(ACCESS, { kind: 'public' } satisfies Access);

@@ -1,17 +1,65 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { SCOPE_NAMES } from '../../src/auth/scopes.js';
-import { newApiKey } from '../support/access.js';
+import { CONSOLE_PAGES } from '../../src/system/console/console-pages.js';
+import { mayDo, ROLE_NAMES, type RoleName, type Scope, SCOPE_NAMES, scopesOf } from '../../src/auth/scopes.js';
+import { accessToken, newApiKey } from '../support/access.js';
 import { type Operation, operationsOf, routesOfBuild, shippedDocument } from '../support/api-document.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
+import { newPassword } from './people.js';
 
 const OPERATIONS = operationsOf(shippedDocument());
 /** What everyone may call. A new one is put here on purpose or not at all. */
-const PUBLIC = ['login', 'getHealth', 'getReadiness', 'getLiveness', 'timestampChain'];
-/** Pages of the explorer and of development, which are not part of the API: each decides by itself whom it answers. */
+const PUBLIC = [
+  'register',
+  'refresh',
+  'forgotPassword',
+  'resetPassword',
+  'token',
+  'revokeToken',
+  'introspectToken',
+  'authorizeDevice',
+  'getOAuthMetadata',
+  'listSignInChoices',
+  'oidcLogin',
+  'oidcCallback',
+  'samlLogin',
+  'samlCallback',
+  'samlLogout',
+  'samlPostedLogout',
+  'getSamlMetadata',
+  'exchangeTicket',
+  'completeSignIn',
+  'backChannelLogout',
+  'frontChannelLogout',
+  'openSession',
+  'challengePasskey',
+  'login',
+  'getHealth',
+  'getReadiness',
+  'getLiveness',
+  'timestampChain',
+  'trustedUserCaKeys',
+  'knownHosts',
+  'getSshRevocationList',
+];
+/** Of these, the ones that need something else than a credential of ours: a client's secret, or a provider or authority that is set up. */
+const ELSEWHERE = [
+  'introspectToken',
+  'authorizeDevice',
+  'oidcLogin',
+  'oidcCallback',
+  'samlLogin',
+  'samlCallback',
+  'getSamlMetadata',
+  'completeSignIn',
+  'getSshRevocationList',
+];
+/** Pages of the console, the explorer, of sign-in and of development, which are not part of the API: each decides by itself whom it answers. */
 const PAGES = [
-  'GET /',
+  ...CONSOLE_PAGES.map((path) => `GET /${path}`),
+  'GET /static/*',
+  'GET /favicon.svg',
   'GET /swagger-ui/index.html',
   'GET /swagger-ui/sign-in.html',
   'POST /swagger-ui/session',
@@ -19,6 +67,11 @@ const PAGES = [
   'GET /swagger-ui/{file}',
   'GET /swagger-ui.html',
   'GET /api-docs',
+  'GET /account',
+  'GET /account/account.js',
+  'GET /device',
+  'GET /device/device.css',
+  'GET /device/device.js',
 ];
 const NOBODY = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
 const addressOf = (path: string): string => path.replaceAll(/\{\w+\}/g, NOBODY);
@@ -26,16 +79,42 @@ const addressOf = (path: string): string => path.replaceAll(/\{\w+\}/g, NOBODY);
 let stage: Stage;
 let service: Service;
 let apiKey: string;
-/** One API key for each scope. */
+/** Access token of an administrator. */
+let person: string;
+let newPerson: () => Promise<string>;
+/** One API key for each scope, and one for each that holds all others but that and `admin:*`. */
 const keys = new Map<string, string>();
+const allBut = new Map<string, string>();
+/** Access tokens of people with one role each. */
+const tokens = new Map<RoleName, string>();
 
 beforeAll(async () => {
   stage = await openStage();
-  ({ apiKey } = await stage.seed());
+  const { adminEmail, adminPassword, ...seeded } = await stage.seed();
+  ({ apiKey } = seeded);
   service = await stage.start({ role: 'api' });
-  for (const scope of SCOPE_NAMES) keys.set(scope, (await newApiKey(service, apiKey, [scope])).key);
+  newPerson = () => accessToken(service, adminEmail, adminPassword);
+  person = await newPerson();
+  const few = SCOPE_NAMES.filter((scope) => scope !== 'admin:*');
+  for (const scope of SCOPE_NAMES) {
+    keys.set(scope, (await newApiKey(service, apiKey, [scope])).key);
+    const others = few.filter((other) => other !== scope);
+    allBut.set(scope, (await newApiKey(service, apiKey, others)).key);
+  }
+  for (const role of ROLE_NAMES) tokens.set(role, await personWith(role));
 });
 afterAll(() => stage.close());
+
+/** Invites somebody with this role alone. @returns their access token */
+async function personWith(role: RoleName): Promise<string> {
+  const [email, password] = [`${role}@example.org`, newPassword()];
+  const order = { key: apiKey, body: { email, roles: [role] } };
+  const { link } = (await service.call('POST', '/api/settings/invitations', order)).body;
+  const invitation = new URL(link).hash.replace('#invitation=', '');
+  const { status, body } = await service.call('POST', '/api/auth/register', { body: { email, password, invitation } });
+  expect(status).toBe(201);
+  return body.access_token;
+}
 
 describe('every route of the application', () => {
   const routes = routesOfBuild();
@@ -69,34 +148,63 @@ function call({ method, path }: Operation, key: string | undefined): Promise<Ans
   return service.call(method, addressOf(path), { key, body });
 }
 
-it.each(OPERATIONS.filter(({ isPublic }) => isPublic))('$method $path answers everyone', async (operation) => {
-  const answer = await call(operation, undefined);
-  expect(answer.headers.get('www-authenticate')).toBeNull();
-  expect([401, 403, 404]).not.toContain(answer.status);
-});
+const open = OPERATIONS.filter(({ isPublic }) => isPublic);
+it.each(open.filter(({ operationId }) => !ELSEWHERE.includes(operationId)))(
+  '$method $path answers everyone',
+  async (operation) => {
+    const answer = await call(operation, undefined);
+    expect(answer.headers.get('www-authenticate')).toBeNull();
+    expect([401, 403, 404]).not.toContain(answer.status);
+  },
+);
 
-describe.each(OPERATIONS.filter(({ isPublic }) => !isPublic))('$method $path', (operation) => {
-  it('refuses who shows no credential', async () => {
+describe.each(OPERATIONS.filter(({ isPublic, raw }) => !isPublic && raw['x-person'] !== true))(
+  '$method $path',
+  (operation) => {
+    it('refuses who shows no credential', async () => {
+      assertProblem(await call(operation, undefined), { status: 401, code: 'auth.missing' });
+    });
+
+    it('lets the right scope in', async () => {
+      for (const held of [operation.scopes?.[0] ?? 'hosts:read', 'admin:*']) {
+        const answer = await call(operation, keys.get(held));
+        expect([401, 403]).not.toContain(answer.status);
+        expect(answer.status).toBeLessThan(500);
+      }
+    });
+  },
+);
+
+describe.each(OPERATIONS.filter(({ raw }) => raw['x-person'] === true))('$method $path', (operation) => {
+  it('refuses who shows no credential, and every API key', async () => {
     assertProblem(await call(operation, undefined), { status: 401, code: 'auth.missing' });
+    assertProblem(await call(operation, apiKey), { status: 403, code: 'auth.person-needed' });
   });
 
-  it('lets the right scope in', async () => {
-    for (const held of [operation.scopes?.[0] ?? 'hosts:read', 'admin:*']) {
-      const answer = await call(operation, keys.get(held));
-      expect([401, 403]).not.toContain(answer.status);
-      expect(answer.status).toBeLessThan(500);
-    }
+  it('lets people in who signed in themselves', async () => {
+    const answer = await call(operation, operation.operationId === 'signOut' ? await newPerson() : person);
+    expect([401, 403]).not.toContain(answer.status);
+    expect(answer.status).toBeLessThan(500);
   });
 });
 
-describe.each(OPERATIONS.filter(({ scopes = [] }) => scopes.length > 0))('$method $path', (operation) => {
-  it('refuses every other scope and names the one that is missing', async () => {
-    const others = [...keys].filter(([held]) => held !== 'admin:*' && held !== operation.scopes?.[0]);
-    expect(others).toHaveLength(SCOPE_NAMES.length - 2);
-    for (const [, key] of others) {
-      const answer = await call(operation, key);
-      assertProblem(answer, { status: 403, code: 'insufficient_scope' });
-      expect(answer.body.scope).toBe(operation.scopes?.[0]);
+const scoped = OPERATIONS.filter(({ scopes = [] }) => scopes.length > 0);
+
+describe.each(scoped)('$method $path', (operation) => {
+  const scope = operation.scopes?.[0] as Scope;
+
+  it('refuses all other scopes together, and names the one that is missing', async () => {
+    const answer = await call(operation, allBut.get(scope));
+    assertProblem(answer, { status: 403, code: 'insufficient_scope' });
+    expect(answer.body.scope).toBe(scope);
+  });
+
+  it('lets in the roles that hold its scope, and no other', async () => {
+    for (const [role, key] of tokens) {
+      const { status, body } = await call(operation, key);
+      const isRefused = status === 403 && body.code === 'insufficient_scope';
+      expect([role, isRefused]).toEqual([role, !mayDo(scopesOf([role]), scope)]);
+      expect(status).not.toBe(401);
     }
   });
 });

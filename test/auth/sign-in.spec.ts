@@ -28,11 +28,18 @@ describe('signing in', () => {
   it('answers an access token for a day', async () => {
     const { status, headers, body } = await login({ email, password });
     expect(status).toBe(200);
-    expect(body).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 86_400 });
+    const refresh = { refresh_token: expect.stringMatching(/^sw_refresh_/) };
+    expect(body).toEqual({ access_token: expect.any(String), token_type: 'Bearer', expires_in: 86_400, ...refresh });
     expect(headers.get('cache-control')).toBe('no-store');
-    const { exp = 0, iat = 0, sub } = decodeJwt(body.access_token);
+    const { exp = 0, iat = 0, sub, sid } = decodeJwt(body.access_token);
     expect(exp - iat).toBe(86_400);
-    expect((await me(body.access_token)).body).toEqual({ kind: 'user', id: sub, name: email, scopes: ['admin:*'] });
+    expect((await me(body.access_token)).body).toEqual({
+      kind: 'user',
+      id: sub,
+      name: email,
+      scopes: ['admin:*'],
+      session: sid,
+    });
   });
 
   it('finds the address in any spelling', async () => {
@@ -85,9 +92,9 @@ describe('an access token', () => {
   const key = (secret: string, purpose = 'sealwright access token') =>
     new Uint8Array(hkdfSync('sha256', secret, '', purpose, 32));
   const claims = () => {
-    const { sub = '', ver } = decodeJwt(token);
+    const { sub = '', sid } = decodeJwt(token);
     const now = Math.floor(Date.now() / 1000);
-    return { iss: 'sealwright', aud: 'sealwright-api', sub, ver, iat: now, exp: now + 60 };
+    return { iss: 'sealwright', aud: 'sealwright-api', sub, sid, iat: now, exp: now + 60 };
   };
   const signed = (change: object = {}, header: object = {}, secret = key(DEVELOPMENT_JWT_SECRET)) =>
     new SignJWT({ ...claims(), ...change }).setProtectedHeader({ alg: 'HS256', typ: 'at+jwt', ...header }).sign(secret);
@@ -99,7 +106,7 @@ describe('an access token', () => {
   const bad: [string, () => Promise<string> | string][] = [
     ['without a signature (alg none)', () => new UnsecuredJWT(claims()).encode()],
     ['without a signature but with the right header', () => `${token.split('.').slice(0, 2).join('.')}.`],
-    ['with another claim under the old signature', () => withPayload(token, { ver: 1, sub: 'somebody' })],
+    ['with another claim under the old signature', () => withPayload(token, { sub: 'somebody' })],
     ['of another secret', () => signed({}, {}, key('x'.repeat(40)))],
     ['signed by the secret itself', () => signed({}, {}, new TextEncoder().encode(DEVELOPMENT_JWT_SECRET))],
     ['signed by a key for another purpose', () => signed({}, {}, key(DEVELOPMENT_JWT_SECRET, 'sealwright cursor'))],
@@ -113,8 +120,8 @@ describe('an access token', () => {
     ['without a subject', () => signed({ sub: undefined })],
     ['without an end', () => signed({ exp: undefined })],
     ['that has ended', () => signed({ exp: Math.floor(Date.now() / 1000) - 120 })],
-    ['of an older version', () => signed({ ver: 0 })],
-    ['without a version', () => signed({ ver: undefined })],
+    ['of a session that there is not', () => signed({ sid: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11' })],
+    ['without a session', () => signed({ sid: undefined })],
   ];
 
   it.each(bad)('%s is refused', async (_, make) => {
@@ -137,9 +144,9 @@ describe('a user who is disabled', () => {
     expect((await me(token)).status).toBe(200);
   });
 
-  it('or whose tokens were called in has to sign in again', async () => {
+  it('or whose session was ended has to sign in again', async () => {
     const fresh = await accessToken(service, email, password);
-    await stage.sql(`UPDATE user_account SET token_version = token_version + 1 WHERE email = $1`, [email]);
+    await stage.sql(`UPDATE auth_session SET ended_at = now(), ended_because = 'ended' WHERE ended_at IS NULL`);
     await until('the token is refused', 5, async () => (await me(fresh)).status === 401);
     expect((await me(await accessToken(service, email, password))).status).toBe(200);
   });

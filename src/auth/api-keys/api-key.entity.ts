@@ -39,4 +39,16 @@ export class ApiKey {
 
   @Column('text', { nullable: true })
   lastUsedFrom: string | null;
+
+  /** Addresses and blocks that it may be used from; null is from anywhere. */
+  @Column('text', { array: true, nullable: true })
+  addresses: string[] | null;
+
+  /** The key that took over from this one. */
+  @Column('uuid', { nullable: true })
+  replacedBy: string | null;
+
+  /** The last warning that was sent: so many days before the end. */
+  @Column('int', { nullable: true })
+  warnedDays: number | null;
 }

@@ -4,9 +4,10 @@ import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { Needs, TheCaller } from '../access.js';
+import { Fresh, Needs, TheCaller } from '../access.js';
 import type { Caller } from '../caller.js';
-import { ApiKeyPage, CreateApiKeyBody, NewApiKeyView } from './api-keys.dto.js';
+import { ApiKeyPage, CreateApiKeyBody, NewApiKeyView, RotateApiKeyBody } from './api-keys.dto.js';
+import { ApiKeyRenewalService } from './api-key-renewal.service.js';
 import { ApiKeysService } from './api-keys.service.js';
 
 @ApiTags('Settings')
@@ -14,12 +15,14 @@ import { ApiKeysService } from './api-keys.service.js';
 export class ApiKeysController {
   constructor(
     private readonly apiKeys: ApiKeysService,
+    private readonly renewal: ApiKeyRenewalService,
     private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** Creates an API key. The key is in this answer and nowhere else. */
   @Post()
   @Needs('settings:write')
+  @Fresh()
   @Header('cache-control', 'no-store')
   @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
   async createApiKey(
@@ -37,6 +40,20 @@ export class ApiKeysController {
   @Needs('settings:read')
   async listApiKeys(@Query() query: PageQuery): Promise<ApiKeyPage> {
     return ApiKeyPage.of(await this.apiKeys.list(query));
+  }
+
+  /** Makes a new key with the same permissions, while the old one goes on for a while. The new key is in this answer alone. */
+  @Post(':id/rotate')
+  @Needs('settings:write')
+  @Fresh()
+  @Header('cache-control', 'no-store')
+  async rotateApiKey(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { expiry, overlapHours = 24 }: RotateApiKeyBody,
+  ): Promise<NewApiKeyView> {
+    const { row, key } = await this.renewal.rotate(caller, id, { expiry, overlapHours });
+    return NewApiKeyView.withKey(row, key);
   }
 
   /** Revokes an API key. It is refused everywhere within five seconds. */

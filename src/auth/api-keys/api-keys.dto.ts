@@ -1,7 +1,20 @@
 import { Type } from 'class-transformer';
-import { ArrayMaxSize, ArrayMinSize, ArrayUnique, IsDate, IsIn, IsString, Length } from 'class-validator';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  ArrayUnique,
+  IsDate,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Length,
+  Max,
+  Min,
+} from 'class-validator';
 import type { Page } from '../../platform/http/page.js';
 import { SCOPE_NAMES, type Scope } from '../scopes.js';
+import { IsAddressBlocks } from './address-list.js';
 import type { ApiKey } from './api-key.entity.js';
 import type { ApiKeyOrder } from './api-keys.service.js';
 import { ApiProperty } from '@nestjs/swagger';
@@ -26,9 +39,33 @@ export class CreateApiKeyBody {
   @IsDate()
   expiry: Date;
 
+  /** Addresses and blocks that the key may be used from; leave it out for anywhere. */
+  @ApiProperty({ example: ['192.0.2.0/24'], required: false })
+  @IsOptional()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(32)
+  @IsAddressBlocks()
+  addresses?: string[];
+
   toOrder(): ApiKeyOrder {
-    return { name: this.name, permissions: this.permissions, expiry: this.expiry };
+    const { name, permissions, expiry, addresses } = this;
+    return { name, permissions, expiry, ...(addresses === undefined ? {} : { addresses }) };
   }
+}
+
+export class RotateApiKeyBody {
+  /** When the new key stops working; at most 366 days away. */
+  @ApiProperty({ format: 'date-time', example: '2027-01-31T00:00:00Z' })
+  @Type(() => Date)
+  @IsDate()
+  expiry: Date;
+
+  /** How long the old key goes on. @example 24 */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(168)
+  overlapHours?: number;
 }
 
 export class ApiKeyView {
@@ -44,10 +81,27 @@ export class ApiKeyView {
   lastUsedAt: Date | null;
   /** Address of the last caller. @example 192.0.2.17 */
   lastUsedFrom: string | null;
+  /** Where it may be used from; null is anywhere. */
+  @ApiProperty({ type: [String], nullable: true, example: ['192.0.2.0/24'] })
+  addresses: string[] | null;
+  /** The key that took over from this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  replacedBy: string | null;
 
   static of(row: ApiKey): ApiKeyView {
-    const { id, name, permissions, expiry, createdAt, revokedAt, lastUsedAt, lastUsedFrom } = row;
-    return { id, name, permissions, expiry, createdAt, revokedAt, lastUsedAt, lastUsedFrom };
+    const { id, name, permissions, expiry, createdAt, revokedAt, lastUsedAt, lastUsedFrom, addresses, replacedBy } =
+      row;
+    return {
+      id,
+      name,
+      permissions,
+      expiry,
+      createdAt,
+      revokedAt,
+      lastUsedAt,
+      lastUsedFrom,
+      addresses,
+      replacedBy,
+    };
   }
 }
 

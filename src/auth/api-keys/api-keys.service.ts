@@ -10,7 +10,8 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { Clock } from '../../platform/time/clock.js';
 import type { Caller } from '../caller.js';
 import { Remembered } from '../../platform/database/remembered.js';
-import { mayDo, type Scope } from '../scopes.js';
+import { mayDo, type RoleName, type Scope, scopesOf } from '../scopes.js';
+import { AddressList } from './address-list.js';
 import { newApiKeyText, readApiKeyText } from './api-key-text.js';
 import { ApiKey } from './api-key.entity.js';
 
@@ -18,6 +19,30 @@ export interface ApiKeyOrder {
   readonly name: string;
   readonly permissions: readonly Scope[];
   readonly expiry: Date;
+  /** Addresses and blocks that it may be used from; absent is from anywhere. */
+  readonly addresses?: readonly string[];
+}
+
+/** What every call with a key needs to know. */
+interface KnownKey {
+  readonly secretHash: Buffer;
+  readonly expiry: Date;
+  readonly revoked: boolean;
+  readonly addresses: AddressList | undefined;
+  readonly caller: Omit<Caller, 'origin'>;
+}
+
+interface KeyRow {
+  readonly id: string;
+  readonly name: string;
+  readonly permissions: Scope[];
+  readonly expiry: Date;
+  readonly secret_hash: Buffer;
+  readonly owner_id: string;
+  readonly addresses: string[] | null;
+  readonly revoked_at: Date | null;
+  readonly owner_roles: RoleName[] | null;
+  readonly owner_disabled: boolean | null;
 }
 
 const LONGEST_LIFE_MS = 366 * 24 * 3600 * 1000;
@@ -26,7 +51,7 @@ const LONGEST_LIFE_MS = 366 * 24 * 3600 * 1000;
 @Injectable()
 export class ApiKeysService implements OnApplicationShutdown {
   private readonly logger = new Logger(ApiKeysService.name);
-  private readonly known = new Remembered<ApiKey>((lookup) => this.db.manager.findOneBy(ApiKey, { lookup }));
+  private readonly known = new Remembered<KnownKey>((lookup) => this.look(lookup));
   private used = new Map<string, { at: Date; from: string }>();
 
   constructor(
@@ -47,6 +72,7 @@ export class ApiKeysService implements OnApplicationShutdown {
         id: use?.resource ?? newId(),
         ...order,
         permissions: [...order.permissions],
+        addresses: order.addresses === undefined ? null : [...order.addresses],
         lookup,
         secretHash,
         ownerId: caller.ownerId,
@@ -83,22 +109,19 @@ export class ApiKeysService implements OnApplicationShutdown {
   /** The caller behind a key, or a Problem that says why it is none. */
   async authenticate(text: string, origin: Origin): Promise<Caller> {
     const parts = readApiKeyText(text);
-    const row = parts === undefined ? null : await this.known.find(parts.lookup);
-    if (parts === undefined || row === null || !timingSafeEqual(row.secretHash, parts.secretHash)) {
+    const known = parts === undefined ? null : await this.known.find(parts.lookup);
+    if (parts === undefined || known === null || !timingSafeEqual(known.secretHash, parts.secretHash)) {
       throw new Problem('unauthenticated', 'auth.unknown-key', 'This API key is not known.');
     }
-    if (row.revokedAt !== null) throw new Problem('unauthenticated', 'auth.revoked-key', 'This API key was revoked.');
-    if (row.expiry <= this.clock.now())
-      throw new Problem('unauthenticated', 'auth.expired-key', `This API key expired at ${row.expiry.toISOString()}.`);
-    this.used.set(row.id, { at: this.clock.now(), from: origin.address });
-    return {
-      kind: 'api-key',
-      id: row.id,
-      name: row.name,
-      ownerId: row.ownerId,
-      scopes: new Set(row.permissions),
-      origin,
-    };
+    const { expiry, revoked, addresses, caller } = known;
+    const now = this.clock.now();
+    if (revoked) throw new Problem('unauthenticated', 'auth.revoked-key', 'This API key was revoked.');
+    if (expiry <= now)
+      throw new Problem('unauthenticated', 'auth.expired-key', `This API key expired at ${expiry.toISOString()}.`);
+    if (addresses !== undefined && !addresses.includes(origin.address))
+      throw new Problem('unauthenticated', 'auth.key-address', 'This API key may not be used from this address.');
+    this.used.set(caller.id, { at: now, from: origin.address });
+    return { ...caller, origin };
   }
 
   /** Stores when keys were last used: one statement for all, now and then, instead of a write per call. */
@@ -119,7 +142,27 @@ export class ApiKeysService implements OnApplicationShutdown {
     );
   }
 
-  private assertGrantable(caller: Caller, { permissions, expiry }: ApiKeyOrder): void {
+  /** The key together with its owner: it can do no more than they can now, and nothing once they are disabled. */
+  private async look(lookup: string): Promise<KnownKey | null> {
+    const [row]: (KeyRow | undefined)[] = await this.db.query(
+      `SELECT k.*, u.roles AS owner_roles, u.disabled AS owner_disabled FROM api_key k
+       LEFT JOIN user_account u ON u.id::text = k.owner_id WHERE k.lookup = $1`,
+      [lookup],
+    );
+    if (row === undefined) return null;
+    const owned = row.owner_roles === null ? undefined : scopesOf(row.owner_roles);
+    const scopes = new Set(row.permissions.filter((scope) => owned === undefined || mayDo(owned, scope)));
+    return {
+      secretHash: row.secret_hash,
+      expiry: row.expiry,
+      revoked: row.revoked_at !== null || row.owner_disabled === true,
+      addresses: row.addresses === null ? undefined : new AddressList(row.addresses),
+      caller: { kind: 'api-key', id: row.id, name: row.name, ownerId: row.owner_id, scopes },
+    };
+  }
+
+  /** Nobody grants more than they hold, or for longer than a year. */
+  assertGrantable(caller: Caller, { permissions, expiry }: ApiKeyOrder): void {
     const beyond = permissions.filter((scope) => !mayDo(caller.scopes, scope));
     if (beyond.length > 0) {
       throw new Problem(
@@ -155,8 +198,6 @@ export class ApiKeysService implements OnApplicationShutdown {
   private async record(tx: EntityManager, caller: Caller, action: string, key: ApiKey): Promise<void> {
     const detail = { name: key.name, permissions: key.permissions, expiry: key.expiry };
     const target = { kind: 'api-key', id: key.id };
-    await this.audit.append(tx, [
-      { action, actor: caller, target, correlation: caller.origin.requestId, source: caller.origin.address, detail },
-    ]);
+    await this.audit.appendBy(tx, caller, { action, target, detail });
   }
 }

@@ -11,19 +11,15 @@ export class User {
   @Column('text')
   email: string;
 
-  /** PHC string of argon2id. */
-  @Column('text')
-  passwordHash: string;
+  /** PHC string of argon2id; null for people who only come by an identity provider. */
+  @Column('text', { nullable: true })
+  passwordHash: string | null;
 
   @Column('text', { array: true })
   roles: RoleName[];
 
   @Column('boolean', { default: false })
   disabled: boolean;
-
-  /** Tokens that carry another version are refused. */
-  @Column('int', { default: 1 })
-  tokenVersion: number;
 
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;

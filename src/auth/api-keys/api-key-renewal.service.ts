@@ -1,0 +1,93 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager, IsNull } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { Mailbox } from '../../platform/mail/mailbox.js';
+import type { Caller } from '../caller.js';
+import { newApiKeyText } from './api-key-text.js';
+import { ApiKey } from './api-key.entity.js';
+import { ApiKeysService } from './api-keys.service.js';
+
+export interface RotationOrder {
+  readonly expiry: Date;
+  /** How long the old key goes on; at most seven days. */
+  readonly overlapHours: number;
+}
+
+/** Days before its end at which the owner of a key is told. */
+const WARNINGS = [14, 3] as const;
+
+interface Due {
+  readonly id: string;
+  readonly name: string;
+  readonly expiry: Date;
+  readonly email: string | null;
+}
+
+/** Keys are replaced before they end: rotation with an overlap, and a mail in time. */
+@Injectable()
+export class ApiKeyRenewalService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly apiKeys: ApiKeysService,
+    private readonly audit: AuditService,
+    private readonly mailbox: Mailbox,
+  ) {}
+
+  /** Makes a key with the same name, permissions and addresses; the old one ends when the overlap does. */
+  async rotate(
+    caller: Caller,
+    id: string,
+    { expiry, overlapHours }: RotationOrder,
+  ): Promise<{ row: ApiKey; key: string }> {
+    const { key, lookup, secretHash } = newApiKeyText();
+    const row = await this.db.transaction(async (tx) => {
+      const old = await tx.findOne(ApiKey, { where: { id }, lock: { mode: 'pessimistic_write' } });
+      if (old === null) throw new Problem('missing', 'api-key.missing', 'There is no such API key.');
+      if (old.revokedAt !== null || old.replacedBy !== null || old.expiry <= new Date()) {
+        throw new Problem('conflict', 'api-key.over', 'This API key was revoked or replaced, or has expired.');
+      }
+      const { name, permissions, addresses, ownerId } = old;
+      this.apiKeys.assertGrantable(caller, { name, permissions, expiry });
+      const next = { id: newId(), name, permissions, addresses, ownerId, expiry, lookup, secretHash };
+      await tx.insert(ApiKey, next);
+      const end = new Date(Math.min(old.expiry.getTime(), Date.now() + overlapHours * 3_600_000));
+      await tx.update(ApiKey, { id, revokedAt: IsNull() }, { expiry: end, replacedBy: next.id });
+      await this.record(tx, caller, id, { replacedBy: next.id, ends: end });
+      return tx.findOneByOrFail(ApiKey, { id: next.id });
+    });
+    return { row, key };
+  }
+
+  /** Puts a mail into the outbox for every key that ends soon and was not replaced; each warning once, whoever asks. */
+  async warn(): Promise<void> {
+    for (const days of WARNINGS) await this.db.transaction((tx) => this.warnAt(tx, days));
+  }
+
+  private async warnAt(tx: EntityManager, days: number): Promise<void> {
+    const [due]: [Due[], number] = await tx.query(
+      `UPDATE api_key k SET warned_days = $1
+       FROM api_key before LEFT JOIN user_account u ON u.id::text = before.owner_id AND NOT u.disabled
+       WHERE before.id = k.id AND k.revoked_at IS NULL AND k.replaced_by IS NULL AND k.expiry > now()
+         AND k.expiry <= now() + make_interval(days => $1) AND (k.warned_days IS NULL OR k.warned_days > $1)
+         AND k.created_at < k.expiry - make_interval(days => $1)
+       RETURNING k.id, k.name, k.expiry, u.email`,
+      [days],
+    );
+    for (const { name, expiry, email } of due) {
+      if (email === null) continue;
+      await this.mailbox.put(tx, {
+        recipient: email,
+        subject: `Sealwright: the API key "${name}" ends soon`,
+        text: `The API key "${name}" stops working at ${expiry.toISOString()}.\n\nRotate it before then: POST /api/settings/api-keys/{id}/rotate gives a new key while the old one goes on for a while.\n`,
+        goodForSeconds: 3 * 24 * 3600,
+      });
+    }
+  }
+
+  private async record(tx: EntityManager, caller: Caller, id: string, detail: Record<string, unknown>): Promise<void> {
+    const target = { kind: 'api-key', id };
+    await this.audit.appendBy(tx, caller, { action: 'api-key.rotated', target, detail });
+  }
+}

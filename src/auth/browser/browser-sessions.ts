@@ -1,0 +1,59 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, IsNull, Not } from 'typeorm';
+import { Config } from '../../platform/config/config.js';
+import { isId } from '../../platform/database/new-id.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { Problem } from '../../platform/http/problem.js';
+import type { Caller } from '../caller.js';
+import { newSecret } from '../secret-text.js';
+import { SessionCallers } from '../sessions/session-callers.js';
+import { Session } from '../sessions/session.entity.js';
+import { SessionsService } from '../sessions/sessions.service.js';
+import type { SignedInPerson } from '../tokens/token-grants.js';
+
+/**
+ * Sessions of browsers: an opaque secret in a cookie that scripts cannot read, instead of tokens that they could. Used, a session
+ * goes on by itself; unused, it ends soon.
+ */
+@Injectable()
+export class BrowserSessions {
+  constructor(
+    private readonly db: DataSource,
+    private readonly config: Config,
+    private readonly sessions: SessionsService,
+    private readonly callers: SessionCallers,
+  ) {}
+
+  /** @returns what goes into the cookie */
+  async open({ user, way, methods, external, authenticatedAt }: SignedInPerson, origin: Origin): Promise<string> {
+    const { text, hash } = newSecret('browser');
+    const actor = { kind: 'user', id: user.id, name: user.email } as const;
+    const lifeSeconds = this.config.browserSessionHours * 3600;
+    const since = authenticatedAt === undefined ? {} : { authenticatedAt };
+    const order = { userId: user.id, way, methods, lifeSeconds, cookieHash: hash, ...since };
+    const session = await this.db.transaction((tx) =>
+      this.sessions.open(tx, actor, { ...order, ...(external === undefined ? {} : { external }) }, origin),
+    );
+    return `${session.id}.${text}`;
+  }
+
+  async callerOf(cookie: string, origin: Origin): Promise<Caller> {
+    const [id = '', secret = ''] = cookie.split('.');
+    const caller = isId(id) ? await this.callers.inBrowser(id, secret, origin) : undefined;
+    if (caller !== undefined) return caller;
+    throw new Problem('unauthenticated', 'auth.bad-session', 'This session is over; sign in again.');
+  }
+
+  /**
+   * Another secret for the same session: what was known before the person showed who they are is of no use any more. Undefined for
+   * one that is over, or no browser's.
+   */
+  async renew(id: string): Promise<string | undefined> {
+    const { text, hash } = newSecret('browser');
+    const open = { id, endedAt: IsNull(), cookieHash: Not(IsNull()) };
+    const { affected } = await this.db.manager.update(Session, open, { cookieHash: hash });
+    if (affected !== 1) return undefined;
+    this.callers.forget(id);
+    return `${id}.${text}`;
+  }
+}

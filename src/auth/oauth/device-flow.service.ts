@@ -1,0 +1,130 @@
+import { Injectable } from '@nestjs/common';
+import { randomInt } from 'node:crypto';
+import { DataSource, type EntityManager, LessThan, MoreThan } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import type { Caller } from '../caller.js';
+import { mayDo, type Scope } from '../scopes.js';
+import { hashOf, newSecret } from '../secret-text.js';
+import { Throttle } from '../throttle/throttle.js';
+import { DeviceAuthorization, type DeviceAuthorizationStatus } from './device-authorization.entity.js';
+import { OAuthClient } from './oauth-client.entity.js';
+import { OAuthError } from './oauth-error.js';
+
+/** Consonants without look-alikes: no words, nothing to confuse (RFC 8628 section 6.1). */
+const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
+export const DEVICE_SECONDS = 300;
+export const POLL_SECONDS = 5;
+
+export interface Redeemed {
+  readonly userId: string;
+  readonly scopes: Scope[];
+}
+
+/** The device flow: a command line shows a code, a signed-in person looks at what it wants and says yes or no. */
+@Injectable()
+export class DeviceFlowService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly throttle: Throttle,
+  ) {}
+
+  /** A new pair of codes for a client that wants these scopes. */
+  async start(client: OAuthClient, scopes: readonly Scope[]): Promise<{ deviceCode: string; userCode: string }> {
+    const { text, hash } = newSecret('device');
+    const userCode = Array.from({ length: 8 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
+    await this.db.manager.insert(DeviceAuthorization, {
+      id: newId(),
+      clientId: client.id,
+      deviceCodeHash: hash,
+      userCode,
+      scopes: [...scopes],
+      status: 'PENDING',
+      pollSeconds: POLL_SECONDS,
+      expiresAt: () => `now() + interval '${DEVICE_SECONDS} seconds'`,
+    });
+    return { deviceCode: text, userCode: `${userCode.slice(0, 4)}-${userCode.slice(4)}` };
+  }
+
+  /** What waits behind a code, for the person who was shown it. Guessing is slow. */
+  async find(caller: Caller, userCode: string): Promise<{ clientName: string; scopes: Scope[]; expiresAt: Date }> {
+    const waiting = await this.waiting(caller, userCode);
+    const client = await this.db.manager.findOneByOrFail(OAuthClient, { id: waiting.clientId });
+    return { clientName: client.name, scopes: grantable(caller, waiting.scopes), expiresAt: waiting.expiresAt };
+  }
+
+  /** The person's answer. A token never gets more than the person who says yes may do now. */
+  async decide(caller: Caller, userCode: string, decision: 'APPROVED' | 'DENIED'): Promise<void> {
+    const waiting = await this.waiting(caller, userCode);
+    const scopes = grantable(caller, waiting.scopes);
+    await this.db.transaction(async (tx) => {
+      const pending = { id: waiting.id, status: 'PENDING' as const, expiresAt: MoreThan(new Date()) };
+      const change = { status: decision, userId: caller.id, scopes };
+      const { affected } = await tx.update(DeviceAuthorization, pending, change);
+      if (affected !== 1) throw missing();
+      const target = { kind: 'oauth-client', id: waiting.clientId };
+      const action = decision === 'APPROVED' ? 'device.approved' : 'device.denied';
+      await this.audit.appendBy(tx, caller, { action, target, detail: { scopes } });
+    });
+  }
+
+  /** Exchanges an approved device code, once, in the caller's transaction; says why not otherwise (RFC 8628 section 3.5). */
+  async redeem(tx: EntityManager, client: OAuthClient, deviceCode: string): Promise<Redeemed> {
+    const place = { deviceCodeHash: hashOf(deviceCode), clientId: client.id };
+    const [rows]: [{ user_id: string; scopes: Scope[] }[], number] = await tx.query(
+      `UPDATE device_authorization SET status = 'REDEEMED' WHERE device_code_hash = $1 AND client_id = $2
+         AND status = 'APPROVED' AND expires_at > now() RETURNING user_id, scopes`,
+      [place.deviceCodeHash, place.clientId],
+    );
+    if (rows[0] !== undefined) return { userId: rows[0].user_id, scopes: rows[0].scopes };
+    const found = await tx.findOneBy(DeviceAuthorization, place);
+    if (found === null) throw new OAuthError('invalid_grant', 'The device code is not known.');
+    const refusal = refusalOf(found.status);
+    if (refusal !== undefined) throw refusal;
+    if (found.expiresAt <= new Date()) throw new OAuthError('expired_token', 'The device code has expired.');
+    return this.waitFor(found);
+  }
+
+  async expire(): Promise<void> {
+    await this.db.manager.delete(DeviceAuthorization, { expiresAt: LessThan(new Date(Date.now() - 3600 * 1000)) });
+  }
+
+  /** Notes the poll and throws: slow_down for one that came too soon, which also makes the next wait longer. */
+  private async waitFor({ id }: DeviceAuthorization): Promise<never> {
+    const [polls]: [{ soon: boolean }[], number] = await this.db.query(
+      `UPDATE device_authorization d SET polled_at = now(), poll_seconds = d.poll_seconds + CASE WHEN soon THEN 5 ELSE 0 END
+       FROM (SELECT id, coalesce(polled_at > now() - make_interval(secs => poll_seconds - 0.5), false) AS soon
+         FROM device_authorization WHERE id = $1 FOR UPDATE) before WHERE d.id = before.id RETURNING soon`,
+      [id],
+    );
+    if (polls[0]?.soon === true) throw new OAuthError('slow_down', 'Wait five seconds longer between two calls.');
+    throw new OAuthError('authorization_pending', 'The person has not answered yet.');
+  }
+
+  private async waiting(caller: Caller, typed: string): Promise<DeviceAuthorization> {
+    const attempt = { rule: 'user code by person', subject: caller.id } as const;
+    await this.throttle.assertMayTry([attempt]);
+    const userCode = typed.toUpperCase().replaceAll(/[^A-Z]/g, '');
+    const known = { userCode, status: 'PENDING' as const, expiresAt: MoreThan(new Date()) };
+    const found = await this.db.manager.findOneBy(DeviceAuthorization, known);
+    if (found === null) throw missing();
+    await this.throttle.succeeded([attempt]);
+    return found;
+  }
+}
+
+function grantable(caller: Caller, scopes: readonly Scope[]): Scope[] {
+  return scopes.filter((scope) => mayDo(caller.scopes, scope));
+}
+
+function refusalOf(status: DeviceAuthorizationStatus): OAuthError | undefined {
+  if (status === 'DENIED') return new OAuthError('access_denied', 'The person said no.');
+  if (status === 'REDEEMED') return new OAuthError('invalid_grant', 'The device code was used already.');
+  return undefined;
+}
+
+function missing(): Problem {
+  return new Problem('missing', 'device.missing', 'No device waits with this code; codes are good for five minutes.');
+}

@@ -1,0 +1,52 @@
+import { Body, Controller, Delete, Get, Header, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { IdParam } from '../../platform/http/id-param.js';
+import { PageQuery } from '../../platform/http/page.js';
+import { Fresh, Needs, TheCaller } from '../access.js';
+import type { Caller } from '../caller.js';
+import { CreateOAuthClientBody, NewOAuthClientView, OAuthClientPage } from './oauth-clients.dto.js';
+import { OAuthClientsService } from './oauth-clients.service.js';
+
+@ApiTags('Settings')
+@Controller('api/settings/oauth-clients')
+export class OAuthClientsController {
+  constructor(private readonly clients: OAuthClientsService) {}
+
+  /** Creates an OAuth client. The secret is in this answer and nowhere else. */
+  @Post()
+  @Needs('settings:write')
+  @Fresh()
+  @Header('cache-control', 'no-store')
+  async createOAuthClient(
+    @TheCaller() caller: Caller,
+    @Body() body: CreateOAuthClientBody,
+  ): Promise<NewOAuthClientView> {
+    const { row, secret } = await this.clients.create(caller, body.toOrder());
+    return NewOAuthClientView.withSecret(row, secret);
+  }
+
+  /** Lists OAuth clients, newest first. */
+  @Get()
+  @Needs('settings:read')
+  async listOAuthClients(@Query() query: PageQuery): Promise<OAuthClientPage> {
+    return OAuthClientPage.of(await this.clients.list(query));
+  }
+
+  /** Gives an OAuth client another secret; the old one ends at once. */
+  @Post(':id/secret')
+  @Needs('settings:write')
+  @Fresh()
+  @Header('cache-control', 'no-store')
+  async replaceOAuthClientSecret(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<NewOAuthClientView> {
+    const { row, secret } = await this.clients.replaceSecret(caller, id);
+    return NewOAuthClientView.withSecret(row, secret);
+  }
+
+  /** Revokes an OAuth client and its tokens. They are refused everywhere within five seconds. */
+  @Delete(':id')
+  @HttpCode(204)
+  @Needs('settings:write')
+  async revokeOAuthClient(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    await this.clients.revoke(caller, id);
+  }
+}

@@ -1,0 +1,113 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager, IsNull } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import { isId, newId } from '../../platform/database/new-id.js';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import type { Caller } from '../caller.js';
+import { mayDo, type Scope } from '../scopes.js';
+import { newSecret } from '../secret-text.js';
+import { OAuthClient } from './oauth-client.entity.js';
+
+export type OAuthClientType = 'confidential' | 'public';
+
+export interface OAuthClientOrder {
+  readonly name: string;
+  readonly permissions: readonly Scope[];
+  readonly type: OAuthClientType;
+}
+
+/** Programs that get tokens. Their secret is shown once. */
+@Injectable()
+export class OAuthClientsService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly cursors: Cursors,
+  ) {}
+
+  /** Creates a client; a confidential one with a secret, which is seen in this answer alone. */
+  async create(caller: Caller, order: OAuthClientOrder): Promise<{ row: OAuthClient; secret?: string }> {
+    assertHeld(caller, order.permissions);
+    const secret = order.type === 'confidential' ? newSecret('client') : undefined;
+    const row = await this.db.transaction(async (tx) => {
+      const id = newId();
+      const { name, permissions } = order;
+      const secretHash = secret?.hash ?? null;
+      await tx.insert(OAuthClient, { id, name, permissions: [...permissions], secretHash, ownerId: caller.ownerId });
+      await this.record(tx, caller, 'oauth-client.created', { id, name, permissions });
+      return tx.findOneByOrFail(OAuthClient, { id });
+    });
+    return { row, ...(secret === undefined ? {} : { secret: secret.text }) };
+  }
+
+  async list(query: PageQuery): Promise<Page<OAuthClient>> {
+    const { limit = DEFAULT_LIMIT, cursor } = query;
+    const [before] = this.cursors.read('oauth-clients', cursor) ?? [];
+    const select = this.db
+      .createQueryBuilder(OAuthClient, 'client')
+      .orderBy('client.id', 'DESC')
+      .take(limit + 1);
+    if (before !== undefined) select.where('client.id < :before', { before });
+    return this.cursors.page('oauth-clients', await select.getMany(), limit, ({ id }) => [id]);
+  }
+
+  /** Gives a confidential client another secret; the old one is of no use from now on. Whoever sees it can do what the client may. */
+  async replaceSecret(caller: Caller, id: string): Promise<{ row: OAuthClient; secret: string }> {
+    const secret = newSecret('client');
+    const row = await this.read(id);
+    assertHeld(caller, row.permissions);
+    if (row.revokedAt !== null || row.secretHash === null) {
+      throw new Problem('conflict', 'oauth-client.no-secret', 'A public or revoked client has no secret.');
+    }
+    await this.db.transaction(async (tx) => {
+      const { affected } = await tx.update(OAuthClient, { id, revokedAt: IsNull() }, { secretHash: secret.hash });
+      if (affected !== 1) throw missing();
+      await this.record(tx, caller, 'oauth-client.secret-replaced', row);
+    });
+    return { row, secret: secret.text };
+  }
+
+  /** Ends a client. Its tokens are refused everywhere within five seconds; repeating the call changes nothing. */
+  async revoke(caller: Caller, id: string): Promise<void> {
+    const row = await this.read(id);
+    await this.db.transaction(async (tx) => {
+      const { affected } = await tx.update(OAuthClient, { id, revokedAt: IsNull() }, { revokedAt: () => 'now()' });
+      if (affected === 1) await this.record(tx, caller, 'oauth-client.revoked', row);
+    });
+  }
+
+  /** The client with this client_id, unless it was revoked. Any text may be asked for. */
+  async findActive(clientId: string): Promise<OAuthClient | null> {
+    if (!isId(clientId)) return null;
+    return this.db.manager.findOneBy(OAuthClient, { id: clientId, revokedAt: IsNull() });
+  }
+
+  private async read(id: string): Promise<OAuthClient> {
+    const row = await this.db.manager.findOneBy(OAuthClient, { id });
+    if (row === null) throw missing();
+    return row;
+  }
+
+  private async record(
+    tx: EntityManager,
+    caller: Caller,
+    action: string,
+    { id, name, permissions }: { id: string; name: string; permissions: readonly Scope[] },
+  ): Promise<void> {
+    const target = { kind: 'oauth-client', id };
+    await this.audit.appendBy(tx, caller, { action, target, detail: { name, permissions } });
+  }
+}
+
+function missing(): Problem {
+  return new Problem('missing', 'oauth-client.missing', 'There is no such OAuth client.');
+}
+
+/** Nobody hands out what they do not hold. */
+function assertHeld(caller: Caller, permissions: readonly Scope[]): void {
+  const beyond = permissions.filter((scope) => !mayDo(caller.scopes, scope));
+  if (beyond.length === 0) return;
+  const detail = `You cannot grant what you do not hold: ${beyond.join(', ')}.`;
+  throw new Problem('forbidden', 'oauth-client.beyond-caller', detail);
+}

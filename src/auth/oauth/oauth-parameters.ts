@@ -1,0 +1,68 @@
+import { parseJsonBody } from '../../platform/http/json-body.js';
+import type { RawBody } from '../../platform/http/raw-body.js';
+import { OAuthError } from './oauth-error.js';
+
+export const FORM = 'application/x-www-form-urlencoded';
+
+/** A JSON string as it is written. */
+const JSON_STRING = /"(?:[^"\\]|\\.)*"/g;
+
+/**
+ * Parameters of an /oauth request, sent as a form or as a JSON object of strings. Each at most once, empty ones count as absent
+ * (RFC 6749 section 3.2).
+ */
+export class OAuthParameters {
+  private constructor(private readonly values: ReadonlyMap<string, string>) {}
+
+  static read({ bytes, mediaType }: RawBody): OAuthParameters {
+    if (bytes.length === 0) throw new OAuthError('invalid_request', 'The request has no body.');
+    const text = bytes.toString('utf8');
+    return new OAuthParameters(mediaType === FORM ? ofForm(text) : ofJson(bytes, text));
+  }
+
+  /** Undefined when it is absent or empty. */
+  get(name: string): string | undefined {
+    return this.values.get(name);
+  }
+
+  require(name: string): string {
+    const value = this.values.get(name);
+    if (value === undefined) throw new OAuthError('invalid_request', `The parameter ${name} is missing.`);
+    return value;
+  }
+}
+
+function ofForm(text: string): Map<string, string> {
+  const values = new Map<string, string>();
+  const seen = new Set<string>();
+  for (const [name, value] of new URLSearchParams(text)) {
+    if (seen.has(name)) throw duplicate();
+    seen.add(name);
+    if (value !== '') values.set(name, value);
+  }
+  return values;
+}
+
+function ofJson(body: Buffer, text: string): Map<string, string> {
+  const parsed = parsedJson(body);
+  const isFlat = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
+  const entries = isFlat ? Object.entries(parsed) : [];
+  if (!isFlat || entries.some(([, value]) => typeof value !== 'string')) {
+    throw new OAuthError('invalid_request', 'The body must be a JSON object whose members are strings.');
+  }
+  // JSON.parse keeps the last of two members of one name; a flat object of strings has two strings per member.
+  if ((text.match(JSON_STRING) ?? []).length !== entries.length * 2) throw duplicate();
+  return new Map((entries as [string, string][]).filter(([, value]) => value !== ''));
+}
+
+function parsedJson(body: Buffer): unknown {
+  try {
+    return parseJsonBody(body);
+  } catch {
+    throw new OAuthError('invalid_request', 'The body is not JSON that can be read.');
+  }
+}
+
+function duplicate(): OAuthError {
+  return new OAuthError('invalid_request', 'A parameter is given more than once.');
+}

@@ -1,0 +1,122 @@
+import { applyDecorators, Controller, Get, Header, HttpCode, Post, Req, UseFilters } from '@nestjs/common';
+import { ApiBody, ApiConsumes, ApiOkResponse, ApiResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
+import { Config } from '../../platform/config/config.js';
+import { originOf } from '../../platform/http/origin.js';
+import { RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
+import { Public } from '../access.js';
+import { SCOPE_NAMES } from '../scopes.js';
+import { TokenView } from '../sign-in.dto.js';
+import { ClientAuthentication } from './client-authentication.js';
+import { DEVICE_SECONDS, DeviceFlowService, POLL_SECONDS } from './device-flow.service.js';
+import { OAuthError } from './oauth-error.js';
+import { OAuthErrorFilter } from './oauth-error.filter.js';
+import { FORM, OAuthParameters } from './oauth-parameters.js';
+import {
+  DeviceCodesView,
+  DeviceRequest,
+  IntrospectionView,
+  OAuthErrorView,
+  OAuthMetadataView,
+  TokenParameter,
+  TokenRequest,
+} from './oauth.dto.js';
+import { GRANT_TYPES, TokenEndpointService, wantedScopes } from './token-endpoint.service.js';
+import { type Introspection, TokenInspectionService } from './token-inspection.service.js';
+
+/** Bytes; a token request is far shorter. */
+const LONGEST = 16 * 1024;
+
+/** Answered with 200, never stored; the body is a form or JSON and is read by OAuthParameters. */
+const OAuthPost = (path: string, body: new () => object): MethodDecorator =>
+  applyDecorators(
+    Post(path),
+    HttpCode(200),
+    Public(),
+    TakesRaw(LONGEST, [FORM, 'application/json']),
+    Header('cache-control', 'no-store'),
+    Header('pragma', 'no-cache'),
+    ApiConsumes('application/x-www-form-urlencoded', 'application/json'),
+    ApiBody({ type: body }),
+    ApiResponse({ status: 400, type: OAuthErrorView }),
+    ApiResponse({ status: 401, type: OAuthErrorView }),
+  );
+
+@ApiTags('Authentication')
+@Controller()
+@UseFilters(OAuthErrorFilter)
+export class OAuthController {
+  constructor(
+    private readonly config: Config,
+    private readonly clients: ClientAuthentication,
+    private readonly endpoint: TokenEndpointService,
+    private readonly inspection: TokenInspectionService,
+    private readonly devices: DeviceFlowService,
+  ) {}
+
+  /** Gives an access token for client credentials, a refresh token or a device code (RFC 6749). */
+  @OAuthPost('oauth/token', TokenRequest)
+  async token(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<TokenView> {
+    const parameters = OAuthParameters.read(body);
+    const client = await this.clients.clientOf(request.headers.authorization, parameters);
+    return TokenView.of(await this.endpoint.exchange(client, parameters, originOf(request)));
+  }
+
+  /** Ends a token and its session (RFC 7009). Also answers 200 for what is no token. */
+  @OAuthPost('oauth/revoke', TokenParameter)
+  async revokeToken(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<void> {
+    const parameters = OAuthParameters.read(body);
+    const client = await this.clients.clientOf(request.headers.authorization, parameters);
+    await this.inspection.revoke(client, parameters.require('token'), originOf(request));
+  }
+
+  /** Tells a confidential client what a token is good for (RFC 7662). */
+  @OAuthPost('oauth/introspect', TokenParameter)
+  @ApiOkResponse({ type: IntrospectionView })
+  async introspectToken(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<Introspection> {
+    const parameters = OAuthParameters.read(body);
+    const client = await this.clients.requireClient(request.headers.authorization, parameters);
+    if (client.secretHash === null) throw new OAuthError('invalid_client', 'This needs a client with a secret.');
+    return this.inspection.introspect(parameters.require('token'), originOf(request));
+  }
+
+  /** Starts the device flow (RFC 8628): codes for a device that cannot show a sign-in. */
+  @OAuthPost('oauth/device_authorization', DeviceRequest)
+  async authorizeDevice(@Req() request: FastifyRequest, @TheRawBody() body: RawBody): Promise<DeviceCodesView> {
+    const parameters = OAuthParameters.read(body);
+    const client = await this.clients.requireClient(request.headers.authorization, parameters);
+    const scopes = wantedScopes(client, parameters.get('scope'));
+    const { deviceCode, userCode } = await this.devices.start(client, scopes);
+    const page = `${this.config.publicUrl}/device`;
+    return {
+      device_code: deviceCode,
+      user_code: userCode,
+      verification_uri: page,
+      verification_uri_complete: `${page}?user_code=${userCode}`,
+      expires_in: DEVICE_SECONDS,
+      interval: POLL_SECONDS,
+    };
+  }
+
+  /** Describes the /oauth endpoints to clients (RFC 8414). */
+  @Get('.well-known/oauth-authorization-server')
+  @Public()
+  @Header('cache-control', 'public, max-age=3600')
+  getOAuthMetadata(): OAuthMetadataView {
+    const at = (path: string) => `${this.config.publicUrl}/oauth/${path}`;
+    const secrets = ['client_secret_basic', 'client_secret_post'];
+    return {
+      issuer: this.config.publicUrl,
+      token_endpoint: at('token'),
+      revocation_endpoint: at('revoke'),
+      introspection_endpoint: at('introspect'),
+      device_authorization_endpoint: at('device_authorization'),
+      grant_types_supported: [...GRANT_TYPES],
+      response_types_supported: [],
+      scopes_supported: SCOPE_NAMES,
+      token_endpoint_auth_methods_supported: [...secrets, 'none'],
+      revocation_endpoint_auth_methods_supported: [...secrets, 'none'],
+      introspection_endpoint_auth_methods_supported: secrets,
+    };
+  }
+}

@@ -1,0 +1,104 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { GRANT_TYPES } from './token-endpoint.service.js';
+
+/** Documents the parameters; OAuthParameters reads them. */
+export class TokenRequest {
+  @ApiProperty({ enum: GRANT_TYPES, example: 'client_credentials' })
+  grant_type: string;
+  /** Or by HTTP Basic. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  client_id?: string;
+  /** @example sw_client_0a1b */
+  client_secret?: string;
+  /** Space-separated; only what the client may have. @example 'sign:digest sign:read' */
+  scope?: string;
+  /** @example sw_refresh_0a1b */
+  refresh_token?: string;
+  /** @example sw_device_0a1b */
+  device_code?: string;
+}
+
+export class TokenParameter {
+  /** An access or a refresh token. @example sw_refresh_0a1b */
+  token: string;
+  /** @example refresh_token */
+  token_type_hint?: string;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  client_id?: string;
+  /** @example sw_client_0a1b */
+  client_secret?: string;
+}
+
+export class DeviceRequest {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  client_id: string;
+  /** @example 'sign:digest sign:read' */
+  scope?: string;
+}
+
+/** RFC 8628 section 3.2. */
+export class DeviceCodesView {
+  /** @example sw_device_0a1b */
+  device_code: string;
+  /** @example WDJB-MJHT */
+  user_code: string;
+  /** @example https://sign.example.com/device */
+  verification_uri: string;
+  /** @example https://sign.example.com/device?user_code=WDJB-MJHT */
+  verification_uri_complete: string;
+  /** Seconds. @example 300 */
+  expires_in: number;
+  /** Seconds between two polls. @example 5 */
+  interval: number;
+}
+
+/** RFC 6749 section 5.2. */
+export class OAuthErrorView {
+  /** @example invalid_grant */
+  error: string;
+  /** @example 'The refresh token is not valid, or no longer.' */
+  error_description: string;
+}
+
+/** RFC 7662 section 2.2. */
+export class IntrospectionView {
+  active: boolean;
+  /** @example 'sign:digest sign:read' */
+  scope?: string;
+  /** @example ada@example.com */
+  username?: string;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  client_id?: string;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  sub?: string;
+  /** Seconds since 1970. @example 1795180000 */
+  exp?: number;
+  /** @example 1795176400 */
+  iat?: number;
+}
+
+/** RFC 8414. */
+export class OAuthMetadataView {
+  /** @example https://sign.example.com */
+  issuer: string;
+  /** @example https://sign.example.com/oauth/token */
+  token_endpoint: string;
+  /** @example https://sign.example.com/oauth/revoke */
+  revocation_endpoint: string;
+  /** @example https://sign.example.com/oauth/introspect */
+  introspection_endpoint: string;
+  /** @example https://sign.example.com/oauth/device_authorization */
+  device_authorization_endpoint: string;
+  @ApiProperty({ example: ['client_credentials', 'refresh_token'] })
+  grant_types_supported: string[];
+  /** Empty: there is no authorization endpoint. */
+  @ApiProperty({ type: [String], example: [] })
+  response_types_supported: string[];
+  @ApiProperty({ example: ['sign:digest', 'sign:read'] })
+  scopes_supported: string[];
+  @ApiProperty({ example: ['client_secret_basic'] })
+  token_endpoint_auth_methods_supported: string[];
+  @ApiProperty({ example: ['client_secret_basic'] })
+  revocation_endpoint_auth_methods_supported: string[];
+  @ApiProperty({ example: ['client_secret_basic'] })
+  introspection_endpoint_auth_methods_supported: string[];
+}

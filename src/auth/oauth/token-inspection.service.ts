@@ -1,0 +1,61 @@
+import { Injectable } from '@nestjs/common';
+import { decodeJwt } from 'jose';
+import { DataSource } from 'typeorm';
+import type { Origin } from '../../platform/http/origin.js';
+import { Credentials } from '../credentials.js';
+import { RefreshTokens } from '../sessions/refresh-tokens.js';
+import { Session } from '../sessions/session.entity.js';
+import { SessionsService } from '../sessions/sessions.service.js';
+import type { OAuthClient } from './oauth-client.entity.js';
+import { OAuthError } from './oauth-error.js';
+
+/** RFC 7662 section 2.2. */
+export type Introspection = { active: false } | ({ active: true } & Record<string, unknown>);
+
+/** Ends tokens (RFC 7009) and tells what they are good for (RFC 7662). */
+@Injectable()
+export class TokenInspectionService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly credentials: Credentials,
+    private readonly refreshTokens: RefreshTokens,
+    private readonly sessions: SessionsService,
+  ) {}
+
+  /** Ends the session of a token, and with it all its tokens. A token that is unknown or another client's is left alone, silently. */
+  async revoke(client: OAuthClient | undefined, token: string, origin: Origin): Promise<void> {
+    const session = await this.sessionOf(token, origin);
+    if (session === undefined) return;
+    if (session.clientId !== null && client === undefined) {
+      throw new OAuthError('invalid_client', 'The client that got the token must authenticate.');
+    }
+    if (session.clientId !== (client?.id ?? null)) return;
+    const actor =
+      client === undefined
+        ? ({ kind: 'anonymous', id: '', name: '', origin } as const)
+        : ({ kind: 'oauth-client', id: client.id, name: client.name, origin } as const);
+    await this.sessions.endFamily(actor, session.id, 'revoked');
+  }
+
+  /** What a token is good for now; anything that is not an active token of ours is only inactive. */
+  async introspect(token: string, origin: Origin): Promise<Introspection> {
+    const caller = await this.callerOf(token, origin);
+    if (caller?.session === undefined) return { active: false };
+    const { sub, exp, iat, jti, iss, aud, client_id } = decodeJwt(token);
+    const scope = [...caller.scopes].join(' ');
+    const common = { active: true as const, token_type: 'Bearer', scope, username: caller.name };
+    return { ...common, sub, exp, iat, jti, iss, aud, ...(client_id === undefined ? {} : { client_id }) };
+  }
+
+  private callerOf(token: string, origin: Origin) {
+    return this.credentials.callerOf(`Bearer ${token}`, origin).catch(() => undefined);
+  }
+
+  private async sessionOf(token: string, origin: Origin): Promise<Session | undefined> {
+    const known = await this.refreshTokens.peek(token);
+    if (known !== undefined) return known;
+    const caller = await this.callerOf(token, origin);
+    if (caller?.session === undefined) return undefined;
+    return (await this.db.manager.findOneBy(Session, { id: caller.session.id })) ?? undefined;
+  }
+}

@@ -1,0 +1,8 @@
+import { Problem } from '../platform/http/problem.js';
+import type { Caller } from './caller.js';
+
+/** Only people who signed in at the service itself: an API key or a client's token cannot take an account over. */
+export function assertOwnAccount(caller: Caller): void {
+  if (caller.kind === 'user' && caller.session?.clientId === null) return;
+  throw new Problem('forbidden', 'auth.person-needed', 'This is for people who signed in themselves.');
+}

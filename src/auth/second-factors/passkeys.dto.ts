@@ -1,0 +1,149 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsIn,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  Length,
+  Matches,
+  MaxLength,
+  ValidateNested,
+} from 'class-validator';
+
+const BASE64URL = /^[A-Za-z0-9_-]*$/;
+
+class PublicKeyCredentialBody {
+  /** @example bWFkZS1ieS1hbi1hdXRoZW50aWNhdG9y */
+  @Matches(BASE64URL)
+  @Length(1, 1400)
+  id: string;
+
+  /** @example bWFkZS1ieS1hbi1hdXRoZW50aWNhdG9y */
+  @Matches(BASE64URL)
+  @Length(1, 1400)
+  rawId: string;
+
+  @ApiProperty({ enum: ['public-key'] })
+  @IsIn(['public-key'])
+  type: 'public-key';
+
+  @ApiProperty({ enum: ['platform', 'cross-platform'], required: false })
+  @IsOptional()
+  @IsIn(['platform', 'cross-platform'])
+  authenticatorAttachment?: 'platform' | 'cross-platform';
+
+  @ApiProperty({ type: 'object', additionalProperties: true, example: {} })
+  @IsObject()
+  clientExtensionResults: Record<string, never>;
+}
+
+class AttestationBody {
+  /** @example eyJ0eXBlIjoid2ViYXV0aG4uY3JlYXRlIn0 */
+  @Matches(BASE64URL)
+  @Length(1, 4000)
+  clientDataJSON: string;
+
+  /** @example o2NmbXRkbm9uZWdhdHRTdG10oGhhdXRoRGF0YVg */
+  @Matches(BASE64URL)
+  @Length(1, 20_000)
+  attestationObject: string;
+
+  /** Browsers send it; it is not looked at. @example o2NmbXRkbm9uZWdhdHRTdG10 */
+  @IsOptional()
+  @Matches(BASE64URL)
+  @MaxLength(20_000)
+  authenticatorData?: string;
+
+  /** Browsers send it; it is not looked at. @example MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE */
+  @IsOptional()
+  @Matches(BASE64URL)
+  @MaxLength(8000)
+  publicKey?: string;
+
+  /** Browsers send it; it is not looked at. @example -7 */
+  @IsOptional()
+  @IsInt()
+  publicKeyAlgorithm?: number;
+
+  /** How the authenticator can be reached. */
+  @ApiProperty({ example: ['internal'], required: false })
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(10)
+  @Matches(/^[a-z-]{1,20}$/, { each: true })
+  transports?: string[];
+}
+
+class AssertionBody {
+  /** @example eyJ0eXBlIjoid2ViYXV0aG4uZ2V0In0 */
+  @Matches(BASE64URL)
+  @Length(1, 4000)
+  clientDataJSON: string;
+
+  /** @example SZYN5YgOjGh0NBcPZHZgW4_krrmihjLHmVzzuoMdl2MFAAAAAQ */
+  @Matches(BASE64URL)
+  @Length(1, 4000)
+  authenticatorData: string;
+
+  /** @example MEUCIQDx */
+  @Matches(BASE64URL)
+  @Length(1, 8000)
+  signature: string;
+
+  /** @example MDE5NDVmMmU */
+  @IsOptional()
+  @Matches(BASE64URL)
+  @MaxLength(200)
+  userHandle?: string;
+}
+
+/** What `navigator.credentials.create()` gave, as `toJSON()` writes it. */
+export class NewPasskeyBody extends PublicKeyCredentialBody {
+  @ValidateNested()
+  @Type(() => AttestationBody)
+  response: AttestationBody;
+}
+
+/** What `navigator.credentials.get()` gave, as `toJSON()` writes it. */
+export class PasskeyAnswerBody extends PublicKeyCredentialBody {
+  @ValidateNested()
+  @Type(() => AssertionBody)
+  response: AssertionBody;
+}
+
+export class ConfirmPasskeyBody {
+  /** What you call it. @example 'security key' */
+  @IsString()
+  @Length(1, 60)
+  name: string;
+
+  @ValidateNested()
+  @Type(() => NewPasskeyBody)
+  credential: NewPasskeyBody;
+}
+
+export class PasskeyChallengeBody {
+  /** @example ada@example.com */
+  @IsString()
+  @Length(3, 254)
+  email: string;
+
+  /** @example correct-horse-battery-staple */
+  @IsString()
+  @Length(1, 128)
+  password: string;
+}
+
+export class PasskeyOptionsView {
+  /** For `PublicKeyCredential.parseCreationOptionsFromJSON()` or `parseRequestOptionsFromJSON()`. */
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    example: { challenge: 'p8yB0m1t', rpId: 'sign.example.com', userVerification: 'preferred' },
+  })
+  publicKey: object;
+}

@@ -1,0 +1,155 @@
+import { Injectable, Logger } from '@nestjs/common';
+import {
+  type AuthenticationResponseJSON,
+  generateAuthenticationOptions,
+  generateRegistrationOptions,
+  type PublicKeyCredentialCreationOptionsJSON,
+  type PublicKeyCredentialRequestOptionsJSON,
+  type RegistrationResponseJSON,
+  verifyAuthenticationResponse,
+  verifyRegistrationResponse,
+} from '@simplewebauthn/server';
+import { DataSource } from 'typeorm';
+import { Config } from '../../platform/config/config.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import type { Caller } from '../caller.js';
+import { PasskeyChallenges } from './passkey-challenges.js';
+import { SecondFactor } from './second-factor.entity.js';
+import { SecondFactorsService } from './second-factors.service.js';
+
+/** The password has shown who it is: a touch is enough, a PIN is welcome. */
+const VERIFICATION = 'preferred';
+
+/** Passkeys and security keys as second factors (WebAuthn Level 3). What they sign is bound to the site and to one challenge. */
+@Injectable()
+export class PasskeysService {
+  private readonly logger = new Logger(PasskeysService.name);
+  private readonly site: string;
+  private readonly origins: string[];
+
+  constructor(
+    private readonly db: DataSource,
+    config: Config,
+    private readonly challenges: PasskeyChallenges,
+    private readonly factors: SecondFactorsService,
+  ) {
+    const { hostname, origin } = new URL(config.publicUrl);
+    this.site = hostname;
+    this.origins = config.isProd ? [origin] : [origin, ...config.corsOrigins];
+  }
+
+  /** What the browser needs to make a passkey for this site. */
+  async begin(caller: Caller): Promise<PublicKeyCredentialCreationOptionsJSON> {
+    const known = await this.factors.assertRoom(caller.id);
+    const options = await generateRegistrationOptions({
+      rpName: 'Sealwright',
+      rpID: this.site,
+      userName: caller.name,
+      userID: new Uint8Array(Buffer.from(caller.id)),
+      attestationType: 'none',
+      excludeCredentials: known.filter(isPasskey).map(descriptorOf),
+      authenticatorSelection: { residentKey: 'discouraged', userVerification: VERIFICATION },
+    });
+    await this.challenges.sent(caller.id, 'registration', options.challenge);
+    return options;
+  }
+
+  /** Takes what the authenticator made. @returns recovery codes with the first factor */
+  async confirm(caller: Caller, name: string, response: RegistrationResponseJSON): Promise<string[]> {
+    const { registrationInfo } = await this.attempt(() =>
+      verifyRegistrationResponse({
+        response,
+        expectedChallenge: (challenge) => this.challenges.take(caller.id, 'registration', challenge),
+        expectedOrigin: this.origins,
+        expectedRPID: this.site,
+        requireUserVerification: false,
+      }),
+    );
+    if (registrationInfo === undefined) {
+      throw new Problem(
+        'refused',
+        'second-factor.wrong-code',
+        'What the authenticator made does not fit; begin again.',
+      );
+    }
+    const { id, publicKey, counter, transports } = registrationInfo.credential;
+    return this.factors.add(caller, {
+      id: newId(),
+      kind: 'passkey',
+      userId: caller.id,
+      name,
+      credentialId: Buffer.from(id, 'base64url'),
+      publicKey: Buffer.from(publicKey),
+      transports: transports ?? [],
+      lastStep: String(counter),
+      confirmedAt: new Date(),
+    });
+  }
+
+  /** What the browser needs to ask one of the person's passkeys. */
+  async ask(userId: string): Promise<PublicKeyCredentialRequestOptionsJSON> {
+    const known = (await this.factors.listOf(userId)).filter(isPasskey);
+    if (known.length === 0) throw new Problem('refused', 'second-factor.no-passkey', 'You have no passkey.');
+    const allowCredentials = known.map(descriptorOf);
+    const options = await generateAuthenticationOptions({
+      rpID: this.site,
+      allowCredentials,
+      userVerification: VERIFICATION,
+    });
+    await this.challenges.sent(userId, 'sign-in', options.challenge);
+    return options;
+  }
+
+  /** Whether one of the person's passkeys has signed a challenge of ours, for the first time. */
+  async isAnswerOf(userId: string, response: AuthenticationResponseJSON): Promise<boolean> {
+    const known = (await this.factors.listOf(userId)).filter(isPasskey);
+    const factor = known.find(({ credentialId }) => credentialId.toString('base64url') === response.id);
+    if (factor === undefined) return false;
+    const { verified, authenticationInfo } = await this.attempt(() =>
+      verifyAuthenticationResponse({
+        response,
+        expectedChallenge: (challenge) => this.challenges.take(userId, 'sign-in', challenge),
+        expectedOrigin: this.origins,
+        expectedRPID: this.site,
+        credential: {
+          ...descriptorOf(factor),
+          publicKey: new Uint8Array(factor.publicKey),
+          counter: Number(factor.lastStep),
+        },
+        requireUserVerification: false,
+      }),
+    );
+    return verified === true && this.counted(factor.id, authenticationInfo?.newCounter ?? 0);
+  }
+
+  /** A counter that does not go up is that of a copy (WebAuthn section 6.1.1); authenticators without one always say 0. */
+  private async counted(id: string, counter: number): Promise<boolean> {
+    const [taken]: [unknown[], number] = await this.db.query(
+      `UPDATE second_factor SET last_step = $2, last_used_at = now()
+       WHERE id = $1 AND (last_step < $2 OR (last_step = 0 AND $2 = 0)) RETURNING id`,
+      [id, counter],
+    );
+    return taken.length === 1;
+  }
+
+  /** The library throws at whatever does not fit; its reasons are for the log. */
+  private async attempt<T extends object>(verify: () => Promise<T>): Promise<Partial<T>> {
+    try {
+      return await verify();
+    } catch (error) {
+      this.logger.warn(`a passkey was refused: ${error instanceof Error ? error.message : 'unknown'}`);
+      return {};
+    }
+  }
+}
+
+type Passkey = SecondFactor & { credentialId: Buffer; publicKey: Buffer };
+
+function isPasskey(factor: SecondFactor): factor is Passkey {
+  return factor.kind === 'passkey' && factor.credentialId !== null && factor.publicKey !== null;
+}
+
+function descriptorOf({ credentialId, transports }: Passkey) {
+  return { id: credentialId.toString('base64url'), transports };
+}

@@ -1,0 +1,67 @@
+import { Body, Controller, Delete, Get, Header, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { IdParam } from '../../platform/http/id-param.js';
+import { Fresh, Person, TheCaller } from '../access.js';
+import type { Caller } from '../caller.js';
+import {
+  BeginTotpBody,
+  ConfirmTotpBody,
+  NewTotpView,
+  RecoveryCodesView,
+  SecondFactorList,
+} from './second-factors.dto.js';
+import { SecondFactorsService } from './second-factors.service.js';
+
+@ApiTags('Authentication')
+@Controller('api/auth')
+export class SecondFactorsController {
+  constructor(private readonly factors: SecondFactorsService) {}
+
+  /** Lists your authenticators: apps and passkeys. */
+  @Get('second-factors')
+  @Person()
+  async listSecondFactors(@TheCaller() caller: Caller): Promise<SecondFactorList> {
+    return SecondFactorList.of(await this.factors.listOf(caller.id));
+  }
+
+  /** Gives a secret for an authenticator app. It counts once you have confirmed it with a code. */
+  @Post('second-factors/totp')
+  @Person()
+  @Fresh()
+  @Header('cache-control', 'no-store')
+  async beginTotp(@TheCaller() caller: Caller, @Body() body: BeginTotpBody): Promise<NewTotpView> {
+    return this.factors.begin(caller, body.name);
+  }
+
+  /** Makes the app count from now on. With the first one come recovery codes. */
+  @Post('second-factors/totp/:id/confirm')
+  @HttpCode(200)
+  @Person()
+  @Fresh()
+  @Header('cache-control', 'no-store')
+  async confirmTotp(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: ConfirmTotpBody,
+  ): Promise<RecoveryCodesView> {
+    return { recoveryCodes: await this.factors.confirm(caller, id, body.code) };
+  }
+
+  /** Removes an authenticator. */
+  @Delete('second-factors/:id')
+  @HttpCode(204)
+  @Person()
+  @Fresh()
+  async removeSecondFactor(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    await this.factors.remove(caller, id);
+  }
+
+  /** Replaces your recovery codes. */
+  @Post('recovery-codes')
+  @Person()
+  @Fresh()
+  @Header('cache-control', 'no-store')
+  async replaceRecoveryCodes(@TheCaller() caller: Caller): Promise<RecoveryCodesView> {
+    return { recoveryCodes: await this.factors.newRecoveryCodes(caller) };
+  }
+}

@@ -1,0 +1,53 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsString, Length, Matches } from 'class-validator';
+import type { SecondFactor } from './second-factor.entity.js';
+
+export class BeginTotpBody {
+  /** What you call the app. @example phone */
+  @IsString()
+  @Length(1, 60)
+  name: string;
+}
+
+export class ConfirmTotpBody {
+  /** Six digits of the app. */
+  @ApiProperty({ example: '123456' })
+  @Matches(/^\d{6}$/)
+  code: string;
+}
+
+export class NewTotpView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** Base32, for typing. Shown this once. @example JBSWY3DPEHPK3PXP */
+  secret: string;
+  /** For a QR code. @example otpauth://totp/Sealwright:ada%40example.com?secret=… */
+  uri: string;
+}
+
+export class RecoveryCodesView {
+  /** Each is good once. Shown this once; keep them apart from the app. Empty when you have codes already. */
+  @ApiProperty({ example: ['7YKQ-2MDA-X0CE-91RT'] })
+  recoveryCodes: string[];
+}
+
+export class SecondFactorView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  @ApiProperty({ enum: ['totp', 'passkey'] })
+  kind: 'totp' | 'passkey';
+  /** @example phone */
+  name: string;
+  createdAt: Date;
+  lastUsedAt: Date | null;
+}
+
+export class SecondFactorList {
+  items: SecondFactorView[];
+
+  static of(factors: SecondFactor[]): SecondFactorList {
+    return {
+      items: factors.map(({ id, kind, name, createdAt, lastUsedAt }) => ({ id, kind, name, createdAt, lastUsedAt })),
+    };
+  }
+}

@@ -1,0 +1,143 @@
+import { Injectable } from '@nestjs/common';
+import { generateSecret, generateURI, verifySync } from 'otplib';
+import { DataSource, type EntityManager, IsNull, Not } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { Seal } from '../../platform/sealing/seal.js';
+import type { Caller } from '../caller.js';
+import { AccountNotices } from '../users/account-notices.js';
+import { RecoveryCode } from './recovery-code.entity.js';
+import { RecoveryCodes } from './recovery-codes.js';
+import { SecondFactor } from './second-factor.entity.js';
+
+const SEAL = 'totp seed';
+/** One step to either side: clocks differ, and typing takes a moment. */
+const TOLERANCE_SECONDS = 30;
+const MOST = 5;
+
+/** People's authenticators: apps, and what passkeys.service.ts adds. Seeds of apps are sealed, and no code counts twice. */
+@Injectable()
+export class SecondFactorsService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly seal: Seal,
+    private readonly recovery: RecoveryCodes,
+    private readonly audit: AuditService,
+    private readonly notices: AccountNotices,
+  ) {}
+
+  /** A new secret for an app. It counts once `confirm` has seen a code of it. */
+  async begin(caller: Caller, name: string): Promise<{ id: string; secret: string; uri: string }> {
+    const id = newId();
+    const secret = generateSecret();
+    await this.assertRoom(caller.id);
+    await this.db.manager.delete(SecondFactor, { userId: caller.id, confirmedAt: IsNull() });
+    const seed = this.seal.close(SEAL, id, Buffer.from(secret));
+    await this.db.manager.insert(SecondFactor, { id, userId: caller.id, name, seed });
+    return { id, secret, uri: generateURI({ issuer: 'Sealwright', label: caller.name, secret }) };
+  }
+
+  /** Makes the app count; answers recovery codes with the first one. */
+  async confirm(caller: Caller, id: string, code: string): Promise<string[]> {
+    const factor = await this.db.manager.findOneBy(SecondFactor, { id, userId: caller.id, confirmedAt: IsNull() });
+    if (factor === null) throw missing();
+    if (!(await this.takes(factor, code))) {
+      throw new Problem('refused', 'second-factor.wrong-code', 'This code is not the one of the app at this time.');
+    }
+    return this.db.transaction(async (tx) => {
+      const { affected } = await tx.update(SecondFactor, { id, confirmedAt: IsNull() }, { confirmedAt: () => 'now()' });
+      if (affected !== 1) throw missing();
+      return this.added(tx, caller, id);
+    });
+  }
+
+  /** Adds a factor that has proved itself already; answers recovery codes with the first one. */
+  async add(caller: Caller, factor: Partial<SecondFactor> & { id: string }): Promise<string[]> {
+    return this.db.transaction(async (tx) => {
+      await tx.insert(SecondFactor, factor);
+      return this.added(tx, caller, factor.id);
+    });
+  }
+
+  /** The person's factors; refused when there is no room for one more. */
+  async assertRoom(userId: string): Promise<SecondFactor[]> {
+    const known = await this.listOf(userId);
+    if (known.length < MOST) return known;
+    throw new Problem('conflict', 'second-factor.too-many', `There are ${MOST} authenticators; remove one first.`);
+  }
+
+  /** Those that count. */
+  async listOf(userId: string): Promise<SecondFactor[]> {
+    return this.db.manager.find(SecondFactor, { where: { userId, confirmedAt: Not(IsNull()) }, order: { id: 'ASC' } });
+  }
+
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const { affected } = await tx.delete(SecondFactor, { id, userId: caller.id });
+      if (affected !== 1) throw missing();
+      await this.record(tx, caller, 'second-factor.removed', id);
+      await this.notices.accountChanged(
+        tx,
+        caller.name,
+        'An authenticator was removed from your account',
+        caller.origin,
+      );
+    });
+  }
+
+  /** Takes all apps and recovery codes of somebody away who lost them; they sign in with the password alone until they add one. */
+  async reset(caller: Caller, user: { id: string; email: string }): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      await tx.delete(SecondFactor, { userId: user.id });
+      await tx.delete(RecoveryCode, { userId: user.id });
+      await this.record(tx, caller, 'second-factor.reset', user.id);
+      await this.notices.accountChanged(tx, user.email, 'Your authenticators were removed', caller.origin);
+    });
+  }
+
+  /** New recovery codes; the old ones are of no use any more. */
+  async newRecoveryCodes(caller: Caller): Promise<string[]> {
+    return this.db.transaction(async (tx) => {
+      const codes = await this.recovery.replace(tx, caller.id);
+      await this.record(tx, caller, 'recovery-codes.replaced', caller.id);
+      await this.notices.accountChanged(tx, caller.name, 'Your recovery codes were replaced', caller.origin);
+      return codes;
+    });
+  }
+
+  /** Whether this is a code of one of the person's apps, at this time, for the first time. */
+  async isCodeOf(userId: string, code: string): Promise<boolean> {
+    for (const factor of await this.listOf(userId)) if (await this.takes(factor, code)) return true;
+    return false;
+  }
+
+  /** The step is stored by compare-and-set: of ten that bring the same code at once, one is let in (RFC 6238 section 5.2). */
+  private async takes({ id, seed }: SecondFactor, code: string): Promise<boolean> {
+    if (seed === null || !/^\d{6}$/.test(code)) return false;
+    const secret = this.seal.open(SEAL, id, seed).toString();
+    const result = verifySync({ secret, token: code, epochTolerance: TOLERANCE_SECONDS });
+    if (!result.valid || !('timeStep' in result)) return false;
+    const [taken]: [unknown[], number] = await this.db.query(
+      `UPDATE second_factor SET last_step = $2, last_used_at = now() WHERE id = $1 AND last_step < $2 RETURNING id`,
+      [id, result.timeStep],
+    );
+    return taken.length === 1;
+  }
+
+  private async added(tx: EntityManager, caller: Caller, id: string): Promise<string[]> {
+    await this.record(tx, caller, 'second-factor.added', id);
+    await this.notices.accountChanged(tx, caller.name, 'An authenticator was added to your account', caller.origin);
+    const isFirst = (await tx.countBy(SecondFactor, { userId: caller.id, confirmedAt: Not(IsNull()) })) === 1;
+    return isFirst ? this.recovery.replace(tx, caller.id) : [];
+  }
+
+  private async record(tx: Parameters<AuditService['append']>[0], caller: Caller, action: string, id: string) {
+    const target = { kind: 'second-factor', id };
+    await this.audit.appendBy(tx, caller, { action, target });
+  }
+}
+
+function missing(): Problem {
+  return new Problem('missing', 'second-factor.missing', 'There is no such authenticator.');
+}

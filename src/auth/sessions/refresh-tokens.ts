@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { newId } from '../../platform/database/new-id.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { hashOf, newSecret } from '../secret-text.js';
+import { RefreshToken } from './refresh-token.entity.js';
+import { Session } from './session.entity.js';
+import { SessionsService } from './sessions.service.js';
+
+/** A refresh token that is not used for so long is of no use any more. */
+const IDLE_SECONDS = 14 * 24 * 3600;
+
+export interface Refreshed {
+  readonly session: Session;
+  readonly refreshToken: string;
+}
+
+/**
+ * Refresh tokens (RFC 6749 section 6), rotated at every use (RFC 9700 section 4.14.2). One that comes a second time is in two
+ * hands; nobody can tell which is the thief's, so the whole session ends.
+ */
+@Injectable()
+export class RefreshTokens {
+  constructor(
+    private readonly db: DataSource,
+    private readonly sessions: SessionsService,
+  ) {}
+
+  /** Adds a token to the session's family in the caller's transaction. */
+  async issue(tx: EntityManager, session: Session): Promise<string> {
+    const { text, hash } = newSecret('refresh');
+    const idle = Date.now() + IDLE_SECONDS * 1000;
+    const expiresAt = new Date(Math.min(idle, session.expiresAt.getTime()));
+    await tx.insert(RefreshToken, { id: newId(), sessionId: session.id, hash, expiresAt });
+    return text;
+  }
+
+  /** The session behind a token that could be used now, without using it. */
+  async peek(text: string): Promise<Session | undefined> {
+    const token = await this.db.manager.findOneBy(RefreshToken, { hash: hashOf(text) });
+    return (token && (await this.db.manager.findOneBy(Session, { id: token.sessionId }))) ?? undefined;
+  }
+
+  /** Uses a token once and answers its successor; undefined for one that is unknown, used, expired, or of an ended session. */
+  async rotate(text: string, origin: Origin): Promise<Refreshed | undefined> {
+    const hash = hashOf(text);
+    const refreshed = await this.db.transaction(async (tx) => {
+      const [used]: [{ session_id: string }[], number] = await tx.query(
+        `UPDATE refresh_token t SET used_at = now() FROM auth_session s
+         WHERE t.hash = $1 AND t.used_at IS NULL AND t.expires_at > now()
+           AND s.id = t.session_id AND s.ended_at IS NULL AND s.expires_at > now() RETURNING t.session_id`,
+        [hash],
+      );
+      if (used[0] === undefined) return undefined;
+      const session = await tx.findOneByOrFail(Session, { id: used[0].session_id });
+      return { session, refreshToken: await this.issue(tx, session) };
+    });
+    if (refreshed === undefined) await this.endFamilyOfReused(hash, origin);
+    return refreshed;
+  }
+
+  private async endFamilyOfReused(hash: Buffer, origin: Origin): Promise<void> {
+    const token = await this.db.manager.findOneBy(RefreshToken, { hash });
+    if (token === null || token.usedAt === null) return;
+    const actor = { kind: 'anonymous', id: '', name: '', origin } as const;
+    await this.sessions.endFamily(actor, token.sessionId, 'refresh-token-reused');
+  }
+}

@@ -1,0 +1,128 @@
+import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
+import { timingSafeEqual } from 'node:crypto';
+import { DataSource } from 'typeorm';
+import { Config } from '../../platform/config/config.js';
+import { Remembered } from '../../platform/database/remembered.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { Clock } from '../../platform/time/clock.js';
+import type { Caller, CallerSession } from '../caller.js';
+import { hashOf } from '../secret-text.js';
+import { mayDo, type RoleName, type Scope, scopesOf } from '../scopes.js';
+
+/** The session with the state of the person and of the client behind it, as of one moment. */
+interface Row {
+  readonly id: string;
+  readonly user_id: string | null;
+  readonly client_id: string | null;
+  readonly scopes: Scope[] | null;
+  readonly methods: string[];
+  readonly cookie_hash: Buffer | null;
+  readonly authenticated_at: Date;
+  readonly email: string | null;
+  readonly roles: RoleName[] | null;
+  readonly client_name: string | null;
+  readonly permissions: Scope[] | null;
+  readonly owner_id: string | null;
+}
+
+type Known = Omit<Caller, 'origin'> & { readonly session: CallerSession };
+
+interface KnownSession {
+  readonly caller: Known;
+  /** Of the secret in the cookie, for browsers. */
+  readonly cookieHash: Buffer | null;
+}
+
+/** Only what counts now: not ended, not expired, as a browser's used of late, person not disabled, client not revoked, provider not switched off. */
+const READ = `
+  SELECT s.id, s.user_id, s.client_id, s.scopes, s.methods, s.cookie_hash, s.authenticated_at, u.email, u.roles,
+    c.name AS client_name, c.permissions, c.owner_id
+  FROM auth_session s
+  LEFT JOIN user_account u ON u.id = s.user_id
+  LEFT JOIN oauth_client c ON c.id = s.client_id
+  LEFT JOIN user_account o ON o.id::text = c.owner_id
+  WHERE s.id = $1 AND s.ended_at IS NULL AND s.expires_at > now()
+    AND (s.cookie_hash IS NULL OR coalesce(s.last_used_at, s.created_at) > now() - make_interval(mins => $2))
+    AND (s.user_id IS NULL OR u.disabled = false)
+    AND (s.client_id IS NULL OR (c.id IS NOT NULL AND c.revoked_at IS NULL))
+    AND o.disabled IS DISTINCT FROM true
+    AND (s.provider_id IS NULL OR EXISTS (SELECT 1 FROM identity_provider p WHERE p.id = s.provider_id AND p.enabled))`;
+
+/** Turns the session that a token names into a caller, with the rights that person and client have now. */
+@Injectable()
+export class SessionCallers implements OnApplicationShutdown {
+  private readonly logger = new Logger(SessionCallers.name);
+  private readonly known = new Remembered<KnownSession>((id) => this.read(id));
+  private used = new Map<string, { at: Date; from: string }>();
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly clock: Clock,
+    private readonly config: Config,
+  ) {}
+
+  /** The caller whose token names this session; undefined when it is over, or a browser's. */
+  async find(id: string, origin: Origin): Promise<Caller | undefined> {
+    const known = await this.known.find(id);
+    return known === null || known.cookieHash !== null ? undefined : this.use(known, origin);
+  }
+
+  /** The caller whose cookie holds the secret of this session; undefined when it is another secret, or over. */
+  async inBrowser(id: string, secret: string, origin: Origin): Promise<Caller | undefined> {
+    const known = await this.known.find(id);
+    const isRight = known?.cookieHash && timingSafeEqual(known.cookieHash, hashOf(secret));
+    return isRight ? this.use(known, origin) : undefined;
+  }
+
+  private use({ caller }: KnownSession, origin: Origin): Caller {
+    this.used.set(caller.session.id, { at: this.clock.now(), from: origin.address });
+    return { ...caller, origin };
+  }
+
+  /** The next look reads the row again. */
+  forget(id: string): void {
+    this.known.forget(id);
+  }
+
+  /** Stores when sessions were last used: one statement for all, now and then. */
+  async storeLastUse(): Promise<void> {
+    if (this.used.size === 0) return;
+    const used = [...this.used];
+    this.used = new Map();
+    await this.db.query(
+      `UPDATE auth_session SET last_used_at = item.at, last_used_from = item."from"
+       FROM unnest($1::uuid[], $2::timestamptz[], $3::text[]) AS item(id, at, "from") WHERE auth_session.id = item.id`,
+      [used.map(([id]) => id), used.map(([, { at }]) => at), used.map(([, { from }]) => from)],
+    );
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await this.storeLastUse().catch((error: unknown) =>
+      this.logger.warn(`last use of sessions was not stored: ${String(error)}`),
+    );
+  }
+
+  private async read(id: string): Promise<KnownSession | null> {
+    const [row]: Row[] = await this.db.query(READ, [id, this.config.browserIdleMinutes]);
+    return row === undefined ? null : { caller: callerOf(row), cookieHash: row.cookie_hash };
+  }
+}
+
+function callerOf(row: Row): Known {
+  const { id: sessionId, authenticated_at: authenticatedAt, methods, client_id: clientId } = row;
+  const session = { id: sessionId, authenticatedAt, methods, clientId, inBrowser: row.cookie_hash !== null };
+  if (row.user_id === null) {
+    const scopes = narrowed(new Set(row.permissions), row.scopes);
+    const id = row.client_id ?? '';
+    return { kind: 'oauth-client', id, name: row.client_name ?? '', ownerId: row.owner_id ?? '', scopes, session };
+  }
+  const own = narrowed(scopesOf(row.roles ?? []), row.scopes);
+  const scopes =
+    row.client_id === null ? own : new Set([...own].filter((scope) => mayDo(new Set(row.permissions), scope)));
+  return { kind: 'user', id: row.user_id, name: row.email ?? '', ownerId: row.user_id, scopes, session };
+}
+
+/** Of the scopes that a token was limited to, those that are still held. */
+function narrowed(held: ReadonlySet<Scope>, limit: readonly Scope[] | null): ReadonlySet<Scope> {
+  return limit === null ? held : new Set(limit.filter((scope) => mayDo(held, scope)));
+}

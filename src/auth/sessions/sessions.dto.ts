@@ -1,0 +1,45 @@
+import type { Session, SignInWay } from './session.entity.js';
+
+export class SessionView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** How it began. @example password */
+  way: SignInWay;
+  /** True for the session of this very call. */
+  current: boolean;
+  createdAt: Date;
+  /** When the person last showed a password or a factor. */
+  authenticatedAt: Date;
+  expiresAt: Date;
+  /** Where it began. @example 192.0.2.7 */
+  address: string;
+  /** What the client said it is. @example Mozilla/5.0 */
+  agent: string;
+  lastUsedAt: Date | null;
+  /** @example 192.0.2.17 */
+  lastUsedFrom: string | null;
+
+  static of(session: Session, current?: string): SessionView {
+    const { id, way, createdAt, authenticatedAt, expiresAt, address, agent, lastUsedAt, lastUsedFrom } = session;
+    return {
+      id,
+      way,
+      current: id === current,
+      createdAt,
+      authenticatedAt,
+      expiresAt,
+      address,
+      agent,
+      lastUsedAt,
+      lastUsedFrom,
+    };
+  }
+}
+
+export class SessionList {
+  items: SessionView[];
+
+  static of(sessions: Session[], current?: string): SessionList {
+    return { items: sessions.map((session) => SessionView.of(session, current)) };
+  }
+}

@@ -1,0 +1,179 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { OutboundClient } from '../../platform/outbound/outbound-client.js';
+import { Seal } from '../../platform/sealing/seal.js';
+import type { Caller } from '../caller.js';
+import type { RoleName } from '../scopes.js';
+import { assertMayGrant } from '../users/user-rules.js';
+import type { ClaimRule } from './claim-rules.js';
+import {
+  IdentityProvider,
+  type IdentityProviderKind,
+  type OidcSettings,
+  type SamlSettings,
+} from './identity-provider.entity.js';
+import { newSamlKey, type SamlKey } from './saml-key.js';
+
+const SEAL = 'identity provider secret';
+
+export interface IdentityProviderOrder {
+  readonly name: string;
+  readonly kind: IdentityProviderKind;
+  readonly label: string;
+  readonly enabled: boolean;
+  readonly settings: OidcSettings | SamlSettings;
+  /** Absent keeps what there is. */
+  readonly clientSecret?: string;
+  /** SAML: another key that we sign with, also where there is one. */
+  readonly newKey?: boolean;
+  readonly rules: readonly ClaimRule[];
+  readonly defaultRoles: readonly RoleName[] | null;
+}
+
+/** Identity providers and how their claims become roles. Secrets go in and never come out. */
+@Injectable()
+export class IdentityProvidersService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly seal: Seal,
+    private readonly outbound: OutboundClient,
+  ) {}
+
+  /** Creates or replaces the provider of this name. Nobody makes rules that give what they do not hold. */
+  async put(caller: Caller, order: IdentityProviderOrder): Promise<IdentityProvider> {
+    assertMayGrant(caller, [...order.rules.flatMap(({ roles }) => roles), ...(order.defaultRoles ?? [])]);
+    if (order.kind === 'oidc') await this.assertCallable((order.settings as OidcSettings).issuer);
+    const key = order.kind === 'saml' ? await this.newKeyFor(order) : undefined;
+    try {
+      return await this.db.transaction((tx) => this.putIn(tx, caller, order, key));
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw new Problem('conflict', 'identity-provider.changed', 'Somebody made a provider of this name just now.');
+    }
+  }
+
+  async list(): Promise<IdentityProvider[]> {
+    return this.db.manager.find(IdentityProvider, { order: { name: 'ASC' }, take: 200 });
+  }
+
+  async remove(caller: Caller, name: string): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const found = await tx.findOneBy(IdentityProvider, { name });
+      if (found === null) throw missing();
+      await tx.delete(IdentityProvider, { id: found.id });
+      await this.record(tx, caller, 'identity-provider.removed', found);
+    });
+  }
+
+  /** The enabled provider of this kind: the named one, or the only one. */
+  async enabled(kind: IdentityProviderKind, name: string | undefined): Promise<IdentityProvider> {
+    const where = { kind, enabled: true, ...(name === undefined ? {} : { name }) };
+    const [found, ...others] = await this.db.manager.find(IdentityProvider, { where, take: 2 });
+    if (found === undefined) throw missing();
+    if (others.length > 0) throw new Problem('malformed', 'identity-provider.which', 'Name one: ?provider=…');
+    return found;
+  }
+
+  async named(name: string): Promise<IdentityProvider> {
+    const found = await this.db.manager.findOneBy(IdentityProvider, { name });
+    if (found === null) throw missing();
+    return found;
+  }
+
+  async enabledById(id: string): Promise<IdentityProvider> {
+    const found = await this.db.manager.findOneBy(IdentityProvider, { id, enabled: true });
+    if (found === null) throw missing();
+    return found;
+  }
+
+  async enabledWithIssuer(issuer: string): Promise<IdentityProvider | undefined> {
+    const all = await this.db.manager.findBy(IdentityProvider, { kind: 'oidc', enabled: true });
+    return all.find(({ settings }) => (settings as OidcSettings).issuer === issuer);
+  }
+
+  async enabledWithEntityId(entityId: string): Promise<IdentityProvider | undefined> {
+    const all = await this.db.manager.findBy(IdentityProvider, { kind: 'saml', enabled: true });
+    return all.find(({ settings }) => (settings as SamlSettings).entityId === entityId);
+  }
+
+  /** Client secret of OIDC, or our private key of SAML (PEM). */
+  secretOf({ id, secret }: IdentityProvider): string | undefined {
+    return secret === null ? undefined : this.seal.open(SEAL, id, secret).toString();
+  }
+
+  /** Made before the transaction: it takes a while. */
+  private async newKeyFor({ name, newKey }: IdentityProviderOrder): Promise<SamlKey | undefined> {
+    const known = await this.db.manager.findOneBy(IdentityProvider, { name });
+    const isThere = known !== null && known.secret !== null && newKey !== true;
+    return isThere ? undefined : newSamlKey(`Sealwright ${name}`);
+  }
+
+  /** Says at once what every call would be refused for; the calls themselves are judged again, when they are made. */
+  private async assertCallable(issuer: string): Promise<void> {
+    const why = await this.outbound.refusalOf(issuer);
+    if (why === undefined) return;
+    throw new Problem('refused', 'identity-provider.address', `The issuer cannot be called: ${why}.`, {
+      errors: [{ pointer: '/issuer', detail: why }],
+    });
+  }
+
+  private async putIn(
+    tx: EntityManager,
+    caller: Caller,
+    order: IdentityProviderOrder,
+    key: SamlKey | undefined,
+  ): Promise<IdentityProvider> {
+    const known = await tx.findOneBy(IdentityProvider, { name: order.name });
+    if (known !== null && known.kind !== order.kind) {
+      throw new Problem('conflict', 'identity-provider.kind', 'A provider keeps its kind; remove it first.');
+    }
+    const id = known?.id ?? newId();
+    const { name, kind, label, enabled, rules, defaultRoles } = order;
+    const row = {
+      id,
+      name,
+      kind,
+      label,
+      enabled,
+      settings: settingsOf(order, key, known),
+      secret: this.sealedSecret(id, key?.privateKey ?? order.clientSecret, known),
+      rules: [...rules],
+      defaultRoles: defaultRoles === null ? null : [...defaultRoles],
+      updatedAt: new Date(),
+    };
+    if (known === null) await tx.insert(IdentityProvider, row);
+    else await tx.update(IdentityProvider, { id }, row);
+    await this.record(tx, caller, known === null ? 'identity-provider.created' : 'identity-provider.changed', row);
+    return tx.findOneByOrFail(IdentityProvider, { id });
+  }
+
+  /** What is not given anew stays. */
+  private sealedSecret(id: string, given: string | undefined, known: IdentityProvider | null): Buffer | null {
+    return given === undefined ? (known?.secret ?? null) : this.seal.close(SEAL, id, Buffer.from(given));
+  }
+
+  private async record(
+    tx: EntityManager,
+    caller: Caller,
+    action: string,
+    { id, name, kind, enabled, rules }: Pick<IdentityProvider, 'id' | 'name' | 'kind' | 'enabled' | 'rules'>,
+  ): Promise<void> {
+    const target = { kind: 'identity-provider', id };
+    const detail = { name, kind, enabled, rules };
+    await this.audit.appendBy(tx, caller, { action, target, detail });
+  }
+}
+
+function missing(): Problem {
+  return new Problem('missing', 'identity-provider.missing', 'There is no such identity provider.');
+}
+
+function settingsOf(order: IdentityProviderOrder, key: SamlKey | undefined, known: IdentityProvider | null) {
+  const ourCertificate = key?.certificate ?? (known?.settings as Partial<SamlSettings> | undefined)?.ourCertificate;
+  return ourCertificate === undefined ? order.settings : { ...order.settings, ourCertificate };
+}

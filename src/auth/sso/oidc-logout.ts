@@ -1,0 +1,103 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose';
+import * as oidc from 'openid-client';
+import type { Actor } from '../../audit/audit.service.js';
+import { Config } from '../../platform/config/config.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { Problem } from '../../platform/http/problem.js';
+import { SessionsService } from '../sessions/sessions.service.js';
+import type { IdentityProvider, OidcSettings } from './identity-provider.entity.js';
+import { IdentityProvidersService } from './identity-providers.service.js';
+import { OidcProviders, reasonOf } from './oidc-providers.js';
+
+const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
+/** No HS256: the client secret is not for this. */
+const ALGORITHMS = [
+  'RS256',
+  'RS384',
+  'RS512',
+  'PS256',
+  'PS384',
+  'PS512',
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+];
+/** Older providers write JWT, or nothing; the event and the missing nonce tell a logout token from every other. */
+const TYPES = [undefined, 'JWT', 'logout+jwt'];
+
+/** Signing out: at the provider when it began here, here when it began at the provider. */
+@Injectable()
+export class OidcLogout {
+  private readonly logger = new Logger(OidcLogout.name);
+
+  constructor(
+    private readonly config: Config,
+    private readonly providers: IdentityProvidersService,
+    private readonly published: OidcProviders,
+    private readonly sessions: SessionsService,
+  ) {}
+
+  /** Where to lead the browser (RP-Initiated Logout 1.0); undefined when the provider names no such place. */
+  async placeAt(provider: IdentityProvider, idToken: string): Promise<string | undefined> {
+    const configuration = await this.published.configurationOf(provider);
+    if (configuration.serverMetadata().end_session_endpoint === undefined) return undefined;
+    const back = { id_token_hint: idToken, post_logout_redirect_uri: `${this.config.publicUrl}/` };
+    return oidc.buildEndSessionUrl(configuration, back).href;
+  }
+
+  /** Takes a logout token (Back-Channel Logout 1.0 section 2.6). One that comes again ends nothing that began after it. */
+  async byToken(token: string | undefined, origin: Origin): Promise<void> {
+    const { provider, claims } = await this.verified(token);
+    const { sid, sub, iat = 0 } = claims;
+    const session = typeof sid === 'string' ? sid : undefined;
+    await this.end(provider, { session, subject: sub, before: new Date((iat + 1) * 1000) }, origin);
+  }
+
+  /** Only one who knows the name of the session can say that it is over. */
+  async bySession(issuer: string, session: string, origin: Origin): Promise<void> {
+    const provider = await this.providers.enabledWithIssuer(issuer);
+    if (provider !== undefined) await this.end(provider, { session, before: new Date() }, origin);
+  }
+
+  private async end(
+    provider: IdentityProvider,
+    what: { session?: string | undefined; subject?: string | undefined; before: Date },
+    origin: Origin,
+  ): Promise<void> {
+    const actor: Actor & { origin: Origin } = { kind: 'anonymous', id: provider.id, name: provider.name, origin };
+    await this.sessions.endExternal(actor, { providerId: provider.id, ...what });
+  }
+
+  private async verified(token = ''): Promise<{ provider: IdentityProvider; claims: JWTPayload }> {
+    try {
+      const provider = await this.providers.enabledWithIssuer(decodeJwt(token).iss ?? '');
+      if (provider === undefined) throw new Error('no provider has this issuer');
+      return { provider, claims: await this.claimsOf(provider, token) };
+    } catch (error) {
+      this.logger.warn(`a logout token was refused: ${reasonOf(error)}`);
+      throw new Problem('malformed', 'sso.logout-token', 'This logout token cannot be trusted.');
+    }
+  }
+
+  private async claimsOf(provider: IdentityProvider, token: string): Promise<JWTPayload> {
+    const { issuer, clientId } = provider.settings as OidcSettings;
+    const keys = createLocalJWKSet((await this.published.keysOf(provider)) as unknown as JSONWebKeySet);
+    const { payload, protectedHeader } = await jwtVerify(token, keys, {
+      issuer,
+      audience: clientId,
+      algorithms: ALGORITHMS,
+      requiredClaims: ['iat', 'jti'],
+      maxTokenAge: '5 minutes',
+      clockTolerance: 30,
+    });
+    const events = payload['events'] as Record<string, unknown> | undefined;
+    const names = payload.sub !== undefined || payload['sid'] !== undefined;
+    if (!TYPES.includes(protectedHeader.typ)) throw new Error('it is a token of another kind');
+    if (typeof events?.[EVENT] !== 'object' || 'nonce' in payload) throw new Error('it is no logout token');
+    if (!names) throw new Error('it names neither a session nor a person');
+    return payload;
+  }
+}

@@ -1,0 +1,120 @@
+import { Injectable, Logger } from '@nestjs/common';
+import * as oidc from 'openid-client';
+import { Config } from '../../platform/config/config.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { Problem } from '../../platform/http/problem.js';
+import { newSecret } from '../secret-text.js';
+import type { IdentityProvider, OidcSettings } from './identity-provider.entity.js';
+import { IdentityProvidersService } from './identity-providers.service.js';
+import { OidcProviders, reasonOf } from './oidc-providers.js';
+import { returnPath } from './return-path.js';
+import { type Assertion, SsoSignInService } from './sso-sign-in.service.js';
+import type { SsoTransaction } from './sso-transaction.entity.js';
+import type { Redirect, SsoOrder } from './sso-order.js';
+import { SsoTransactions } from './sso-transactions.js';
+
+/** Seconds for which a sign-in at the provider is good for one here: a month, as long as a session. */
+const LONGEST_AGO = String(30 * 24 * 3600);
+
+/** OpenID Connect: authorization code with PKCE, state and nonce; openid-client checks what comes back. */
+@Injectable()
+export class OidcService {
+  private readonly logger = new Logger(OidcService.name);
+
+  constructor(
+    private readonly config: Config,
+    private readonly providers: IdentityProvidersService,
+    private readonly published: OidcProviders,
+    private readonly transactions: SsoTransactions,
+    private readonly signIn: SsoSignInService,
+  ) {}
+
+  /** Begins a sign-in: where to send the browser, and what it has to remember. */
+  async begin(order: SsoOrder): Promise<Redirect> {
+    const returnTo = returnPath(order.returnTo, this.config.publicUrl);
+    const provider = await this.providers.enabled('oidc', order.provider);
+    const configuration = await this.published.configurationOf(provider);
+    const [state, nonce, verifier] = [oidc.randomState(), oidc.randomNonce(), oidc.randomPKCECodeVerifier()];
+    const browser = newSecret('session').text;
+    await this.transactions.start({
+      providerId: provider.id,
+      key: state,
+      browser,
+      secrets: { nonce, verifier },
+      returnTo,
+      forBrowser: order.answer === 'cookie',
+      sessionId: order.stepUp ?? null,
+    });
+    const url = oidc.buildAuthorizationUrl(configuration, {
+      redirect_uri: this.callbackUrl,
+      scope: (provider.settings as OidcSettings).scopes.join(' '),
+      state,
+      nonce,
+      code_challenge: await oidc.calculatePKCECodeChallenge(verifier),
+      code_challenge_method: 'S256',
+      // Asked for an age, the provider has to tell when the person showed who they are (OIDC core section 2, auth_time).
+      ...(order.stepUp === undefined ? { max_age: LONGEST_AGO } : { max_age: '0', prompt: 'login' }),
+    });
+    return { url: url.href, browser };
+  }
+
+  /** Takes the answer. @returns where the browser goes */
+  async finish(query: string, browser: string | undefined, origin: Origin): Promise<string> {
+    const state = new URLSearchParams(query).get('state') ?? '';
+    const { row, secrets } = await this.transactions.take(state, browser);
+    return this.signIn.conclude(row, () => this.assertionOf(row, query, { ...secrets, state }), origin);
+  }
+
+  private async assertionOf(row: SsoTransaction, query: string, secrets: Record<string, string>): Promise<Assertion> {
+    const provider = await this.providers.enabledById(row.providerId);
+    const { claims, idToken } = await this.claimsOf(provider, query, secrets);
+    const { sub, sid, amr, auth_time: seconds } = claims;
+    if (typeof sub !== 'string') throw refused();
+    return {
+      transactionId: row.id,
+      provider,
+      subject: sub,
+      claims,
+      methods: Array.isArray(amr) ? amr.filter((word): word is string => typeof word === 'string').slice(0, 10) : [],
+      externalSession: typeof sid === 'string' ? sid : null,
+      logoutHint: idToken,
+      authenticatedAt: typeof seconds === 'number' ? new Date(seconds * 1000) : null,
+    };
+  }
+
+  private get callbackUrl(): string {
+    return `${this.config.publicUrl}/api/auth/oidc/callback`;
+  }
+
+  private async claimsOf(
+    provider: IdentityProvider,
+    query: string,
+    { state, nonce, verifier }: Record<string, string>,
+  ): Promise<{ claims: Record<string, unknown>; idToken: string | null }> {
+    const configuration = await this.published.configurationOf(provider);
+    try {
+      const tokens = await oidc.authorizationCodeGrant(configuration, new URL(`${this.callbackUrl}?${query}`), {
+        expectedState: state ?? '',
+        expectedNonce: nonce ?? '',
+        pkceCodeVerifier: verifier ?? '',
+        idTokenExpected: true,
+      });
+      const claims = tokens.claims();
+      if (claims === undefined) throw new Error('there is no ID token');
+      const hasMore = configuration.serverMetadata().userinfo_endpoint !== undefined;
+      const more = hasMore ? await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
+      return { claims: { ...more, ...claims }, idToken: tokens.id_token ?? null };
+    } catch (error) {
+      this.logger.warn(`the answer of ${provider.name} was refused: ${reasonOf(error)}`);
+      throw refused();
+    }
+  }
+}
+
+function refused(): Problem {
+  return new Problem(
+    'unauthenticated',
+    'sso.refused',
+    'The identity provider refused, or its answer cannot be trusted.',
+  );
+}

@@ -1,0 +1,58 @@
+/** What may stand in an Algorithm attribute: no SHA-1, no CBC, no transforms that choose what is signed. */
+const ALGORITHMS = new Set([
+  'http://www.w3.org/2000/09/xmldsig#enveloped-signature',
+  'http://www.w3.org/2001/10/xml-exc-c14n#',
+  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256',
+  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha384',
+  'http://www.w3.org/2001/04/xmldsig-more#rsa-sha512',
+  'http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha256',
+  'http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha384',
+  'http://www.w3.org/2001/04/xmldsig-more#ecdsa-sha512',
+  'http://www.w3.org/2001/04/xmlenc#sha256',
+  'http://www.w3.org/2001/04/xmldsig-more#sha384',
+  'http://www.w3.org/2001/04/xmlenc#sha512',
+]);
+
+/** The longest message that is read, in bytes of XML or of base64. */
+export const LONGEST = 256 * 1024;
+
+export interface SamlDocument {
+  /** Without a declaration. */
+  readonly xml: string;
+  /** Start tag of the root. */
+  readonly root: string;
+}
+
+/**
+ * Refuses what no honest provider sends before any XML parser sees it, undefined then. Without comments, CDATA, document types and
+ * processing instructions a start tag is what it looks like.
+ */
+export function plainDocument(text: string, rootName: string): SamlDocument | undefined {
+  const xml = text.replace(/^\uFEFF?<\?xml [^?<>]*\?>/, '').trimStart();
+  if (xml.includes('<!') || xml.includes('<?')) return undefined;
+  const [root] = new RegExp(`^<(?:[\\w.-]+:)?${rootName}\\b[^<>]*>`).exec(xml) ?? [];
+  return root !== undefined && algorithmsOf(xml).every(isAllowed) ? { xml, root } : undefined;
+}
+
+/** The bytes behind base64 of a sane length; undefined when it is anything else. */
+export function fromBase64(encoded: string | undefined): Buffer | undefined {
+  const text = encoded?.replaceAll(/\s/g, '') ?? '';
+  const isGood = text !== '' && text.length <= LONGEST && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
+  return isGood ? Buffer.from(text, 'base64') : undefined;
+}
+
+export function isAllowed(algorithm: string): boolean {
+  return ALGORITHMS.has(algorithm);
+}
+
+export function attributeOf(tag: string, name: string): string {
+  const [, double, single] = new RegExp(`\\s${name}\\s*=\\s*(?:"([^"]*)"|'([^']*)')`).exec(tag) ?? [];
+  return double ?? single ?? '';
+}
+
+function algorithmsOf(xml: string): string[] {
+  return Array.from(
+    xml.matchAll(/\bAlgorithm\s*=\s*(?:"([^"]*)"|'([^']*)')/g),
+    ([, double, single]) => double ?? single ?? '',
+  );
+}

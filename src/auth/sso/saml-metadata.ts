@@ -1,0 +1,37 @@
+import { escaped } from './saml-messages.js';
+
+export interface ServiceProvider {
+  readonly entityId: string;
+  readonly acsUrl: string;
+  readonly logoutUrl: string;
+  readonly signsRequests: boolean;
+  /** PEM; undefined until the provider is stored again, for those of older versions. */
+  readonly certificate: string | undefined;
+}
+
+const BINDING = 'urn:oasis:names:tc:SAML:2.0:bindings';
+
+/** What a provider has to know of us (SAML metadata, section 2.4.4). Elements stand in the order that the schema wants. */
+export function metadataOf({ entityId, acsUrl, logoutUrl, signsRequests, certificate }: ServiceProvider): string {
+  const key = certificate?.replaceAll(/-----[A-Z ]+-----|\s/g, '');
+  const keys =
+    key === undefined
+      ? ''
+      : `<md:KeyDescriptor use="signing"><ds:KeyInfo><ds:X509Data><ds:X509Certificate>${key}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></md:KeyDescriptor>`;
+  const logout =
+    key === undefined
+      ? ''
+      : ['HTTP-Redirect', 'HTTP-POST']
+          .map((name) => `<md:SingleLogoutService Binding="${BINDING}:${name}" Location="${escaped(logoutUrl)}"/>`)
+          .join('');
+  return [
+    '<?xml version="1.0" encoding="UTF-8"?>',
+    `<md:EntityDescriptor xmlns:md="urn:oasis:names:tc:SAML:2.0:metadata" xmlns:ds="http://www.w3.org/2000/09/xmldsig#" entityID="${escaped(entityId)}">`,
+    `<md:SPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol" AuthnRequestsSigned="${signsRequests}" WantAssertionsSigned="true">`,
+    keys,
+    logout,
+    '<md:NameIDFormat>urn:oasis:names:tc:SAML:2.0:nameid-format:persistent</md:NameIDFormat>',
+    `<md:AssertionConsumerService Binding="${BINDING}:HTTP-POST" Location="${escaped(acsUrl)}" index="1" isDefault="true"/>`,
+    '</md:SPSSODescriptor></md:EntityDescriptor>',
+  ].join('');
+}

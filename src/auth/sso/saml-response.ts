@@ -1,0 +1,73 @@
+import type { Profile } from '@node-saml/node-saml';
+import { Problem } from '../../platform/http/problem.js';
+import { attributeOf, fromBase64, plainDocument } from './saml-document.js';
+
+export interface SamlResponse {
+  readonly encoded: string;
+  readonly xml: string;
+  /** Id of the request that it says it answers. */
+  readonly inResponseTo: string;
+  readonly destination: string;
+}
+
+/** Reads as much of a response as is needed to find its request, and refuses what no honest provider sends. */
+export function readSamlResponse(encoded: string | undefined): SamlResponse {
+  const document = plainDocument(fromBase64(encoded)?.toString('utf8') ?? '', 'Response');
+  if (document === undefined) throw unreadable();
+  const { xml, root } = document;
+  return {
+    encoded: encoded ?? '',
+    xml,
+    inResponseTo: attributeOf(root, 'InResponseTo'),
+    destination: attributeOf(root, 'Destination'),
+  };
+}
+
+/** The response and the signed assertion were meant for us, and every Issuer in them is the provider that was asked. */
+export function assertAddressedTo(
+  { xml, destination, inResponseTo }: SamlResponse,
+  profile: Profile,
+  { acsUrl, entityId }: { acsUrl: string; entityId: string },
+): void {
+  if (destination !== acsUrl) throw new Error('the Destination is not our address');
+  const issuers = Array.from(xml.matchAll(/<(?:[\w.-]+:)?Issuer\b[^<>]*>([^<]*)</g), ([, issuer]) => issuer);
+  const expected = entityId.replaceAll('&', '&amp;');
+  if (profile.issuer !== entityId || issuers.length === 0 || issuers.some((issuer) => issuer !== expected)) {
+    throw new Error('the Issuer is not the provider that was asked');
+  }
+  const confirmations = confirmationsOf(profile.getAssertion?.());
+  const isOurs = confirmations.some((data) => data['Recipient'] === acsUrl && data['InResponseTo'] === inResponseTo);
+  if (!isOurs) throw new Error('no SubjectConfirmation has our address as Recipient');
+}
+
+/** AuthnInstant of the signed assertion: when the person showed the provider who they are; null when it does not say. */
+export function authenticatedAt(profile: Profile): Date | null {
+  const statement = first(first(profile.getAssertion?.()['Assertion'])?.['AuthnStatement']);
+  const instant = (statement?.['$'] as Element | undefined)?.['AuthnInstant'];
+  const time = typeof instant === 'string' ? Date.parse(instant) : NaN;
+  return Number.isNaN(time) ? null : new Date(time);
+}
+
+type Element = Record<string, unknown>;
+
+/** Attributes of every SubjectConfirmationData of the signed assertion, as node-saml parsed it. */
+function confirmationsOf(parsed: Element | undefined): Element[] {
+  const assertion = first(parsed?.['Assertion']) ?? {};
+  const subject = first(assertion['Subject']) ?? {};
+  return listOf(subject['SubjectConfirmation'])
+    .flatMap((confirmation) => listOf(confirmation['SubjectConfirmationData']))
+    .map((data) => (data['$'] ?? {}) as Element);
+}
+
+function listOf(value: unknown): Element[] {
+  const list: unknown[] = Array.isArray(value) ? value : [value];
+  return list.filter((item): item is Element => typeof item === 'object' && item !== null);
+}
+
+function first(value: unknown): Element | undefined {
+  return listOf(value)[0];
+}
+
+function unreadable(): Problem {
+  return new Problem('unauthenticated', 'sso.refused', 'The answer of the identity provider cannot be trusted.');
+}

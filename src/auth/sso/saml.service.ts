@@ -1,0 +1,149 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { type Profile, SAML, ValidateInResponseTo } from '@node-saml/node-saml';
+import { randomBytes } from 'node:crypto';
+import { Config } from '../../platform/config/config.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { Problem } from '../../platform/http/problem.js';
+import { newSecret } from '../secret-text.js';
+import type { Claims } from './claim-rules.js';
+import type { IdentityProvider, SamlSettings } from './identity-provider.entity.js';
+import { IdentityProvidersService } from './identity-providers.service.js';
+import { returnPath } from './return-path.js';
+import { ourSamlAddresses } from './saml-addresses.js';
+import type { SamlLogoutHint } from './saml-logout.js';
+import { metadataOf } from './saml-metadata.js';
+import { assertAddressedTo, authenticatedAt, readSamlResponse, type SamlResponse } from './saml-response.js';
+import type { Redirect, SsoOrder } from './sso-order.js';
+import { type Assertion, SsoSignInService } from './sso-sign-in.service.js';
+import type { SsoTransaction } from './sso-transaction.entity.js';
+import { SsoTransactions } from './sso-transactions.js';
+
+const OLDEST_MS = 5 * 60_000;
+const SKEW_MS = 60_000;
+/** A name that changes with every sign-in tells nobody who somebody is. */
+const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
+
+/**
+ * SAML 2.0 as a service provider. node-saml checks signature, audience and times; what it leaves open is checked here: which request
+ * is answered, once, by whom, to whom, with which algorithms (docs/decisions/0007).
+ */
+@Injectable()
+export class SamlService {
+  private readonly logger = new Logger(SamlService.name);
+
+  constructor(
+    private readonly config: Config,
+    private readonly providers: IdentityProvidersService,
+    private readonly transactions: SsoTransactions,
+    private readonly signIn: SsoSignInService,
+  ) {}
+
+  /** Begins a sign-in: where to send the browser, and what it has to remember. */
+  async begin(order: SsoOrder): Promise<Redirect> {
+    const returnTo = returnPath(order.returnTo, this.config.publicUrl);
+    const provider = await this.providers.enabled('saml', order.provider);
+    const requestId = `_${randomBytes(20).toString('hex')}`;
+    const browser = newSecret('session').text;
+    const forBrowser = order.answer === 'cookie';
+    await this.transactions.start({
+      providerId: provider.id,
+      key: requestId,
+      browser,
+      secrets: {},
+      returnTo,
+      forBrowser,
+      sessionId: order.stepUp ?? null,
+    });
+    const saml = this.samlFor(provider, requestId, order.stepUp !== undefined);
+    const url = await saml.getAuthorizeUrlAsync('', undefined, {});
+    return { url, browser };
+  }
+
+  /** Takes the answer, which comes without the browser's cookie. @returns where the browser goes */
+  async finish(encoded: string | undefined, origin: Origin): Promise<string> {
+    const response = readSamlResponse(encoded);
+    const { row } = await this.transactions.waiting(response.inResponseTo);
+    return this.signIn.conclude(row, () => this.assertionOf(row, response), origin);
+  }
+
+  private async assertionOf(row: SsoTransaction, response: SamlResponse): Promise<Assertion> {
+    const provider = await this.providers.enabledById(row.providerId);
+    const profile = await this.profileOf(provider, response);
+    return {
+      transactionId: row.id,
+      provider,
+      subject: profile.nameID,
+      claims: claimsOf(profile),
+      methods: [],
+      externalSession: profile.sessionIndex ?? null,
+      logoutHint: JSON.stringify(logoutHintOf(profile)),
+      authenticatedAt: authenticatedAt(profile),
+    };
+  }
+
+  /** What an identity provider needs to know of us. */
+  async metadata(name: string | undefined): Promise<string> {
+    const provider = await this.providers.enabled('saml', name);
+    const { signRequests = false, ourCertificate: certificate } = provider.settings as SamlSettings;
+    return metadataOf({ ...ourSamlAddresses(this.config), signsRequests: signRequests, certificate });
+  }
+
+  private async profileOf(provider: IdentityProvider, response: SamlResponse): Promise<Profile> {
+    try {
+      const { entityId } = provider.settings as SamlSettings;
+      const saml = this.samlFor(provider, response.inResponseTo);
+      const { profile } = await saml.validatePostResponseAsync({ SAMLResponse: response.encoded });
+      if (profile === null) throw new Error('no profile');
+      assertAddressedTo(response, profile, { acsUrl: ourSamlAddresses(this.config).acsUrl, entityId });
+      if (!profile.nameID || profile.nameIDFormat === TRANSIENT) throw new Error('the NameID is transient or empty');
+      return profile;
+    } catch (error) {
+      this.logger.warn(
+        `the answer of ${provider.name} was refused: ${error instanceof Error ? error.message : 'unknown'}`,
+      );
+      throw new Problem('unauthenticated', 'sso.refused', 'The answer of the identity provider cannot be trusted.');
+    }
+  }
+
+  private samlFor(provider: IdentityProvider, requestId: string, forceAuthn = false): SAML {
+    const { entityId, entryPoint, certificates, signRequests } = provider.settings as SamlSettings;
+    const us = ourSamlAddresses(this.config);
+    const privateKey = signRequests === true ? this.providers.secretOf(provider) : undefined;
+    return new SAML({
+      issuer: us.entityId,
+      audience: us.entityId,
+      callbackUrl: us.acsUrl,
+      ...(privateKey === undefined ? {} : { privateKey }),
+      entryPoint,
+      forceAuthn,
+      idpIssuer: entityId,
+      idpCert: [...certificates],
+      identifierFormat: 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
+      disableRequestedAuthnContext: true,
+      wantAssertionsSigned: true,
+      wantAuthnResponseSigned: false,
+      signatureAlgorithm: 'sha256',
+      digestAlgorithm: 'sha256',
+      maxAssertionAgeMs: OLDEST_MS,
+      acceptedClockSkewMs: SKEW_MS,
+      validateInResponseTo: ValidateInResponseTo.always,
+      generateUniqueId: () => requestId,
+      // The attempt itself is the memory of requests: it is taken by compare-and-set, which this interface cannot do.
+      cacheProvider: {
+        saveAsync: (_key, value) => Promise.resolve({ value, createdAt: Date.now() }),
+        getAsync: (key) => Promise.resolve(key === requestId ? new Date().toISOString() : null),
+        removeAsync: () => Promise.resolve(null),
+      },
+    });
+  }
+}
+
+function logoutHintOf(profile: Profile): SamlLogoutHint {
+  const { nameID: name, nameIDFormat: format, nameQualifier: qualifier, spNameQualifier: spQualifier } = profile;
+  return { who: { name, format, qualifier, spQualifier }, sessionIndex: profile.sessionIndex ?? null };
+}
+
+function claimsOf(profile: Profile): Claims {
+  const attributes: unknown = profile['attributes'];
+  return { ...(typeof attributes === 'object' ? attributes : {}), nameID: profile.nameID };
+}

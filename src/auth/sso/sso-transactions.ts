@@ -1,0 +1,155 @@
+import { Injectable } from '@nestjs/common';
+import { timingSafeEqual } from 'node:crypto';
+import { DataSource, type EntityManager } from 'typeorm';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { Seal } from '../../platform/sealing/seal.js';
+import { hashOf, newSecret } from '../secret-text.js';
+import { SsoTransaction } from './sso-transaction.entity.js';
+
+const SEAL = 'sso transaction';
+const MINUTES = 10;
+const TICKET_SECONDS = 60;
+
+export interface NewTransaction {
+  readonly providerId: string;
+  /** What comes back with the answer: `state`, or the id of the request. */
+  readonly key: string;
+  /** Cookie of the browser. */
+  readonly browser: string;
+  readonly secrets: Readonly<Record<string, string>>;
+  readonly returnTo: string;
+  readonly forBrowser: boolean;
+  /** The session to step up; null for a new one. */
+  readonly sessionId: string | null;
+}
+
+export interface Arrived {
+  readonly userId: string;
+  readonly methods: string[];
+  /** The provider's own name for the session. */
+  readonly externalSession: string | null;
+  readonly logoutHint: string | null;
+  /** When the person showed the provider who they are, ISO 8601; null when it does not say. */
+  readonly authenticatedAt: string | null;
+}
+
+export interface Redeemed extends Arrived {
+  readonly providerId: string;
+  readonly returnTo: string;
+  readonly sessionId: string | null;
+}
+
+interface RedeemedRow {
+  readonly id: string;
+  readonly user_id: string;
+  readonly provider_id: string;
+  readonly return_to: string;
+  readonly browser_hash: Buffer;
+  readonly secrets: Buffer;
+  readonly session_id: string | null;
+}
+
+/**
+ * Attempts to sign in elsewhere. An attempt is good for one answer; the answer for one ticket; and the ticket in the browser that
+ * began, so that nobody can be made to sign in as somebody else.
+ */
+@Injectable()
+export class SsoTransactions {
+  constructor(
+    private readonly db: DataSource,
+    private readonly seal: Seal,
+  ) {}
+
+  async start({ key, browser, secrets, ...rest }: NewTransaction): Promise<void> {
+    const id = newId();
+    await this.db.manager.insert(SsoTransaction, {
+      ...rest,
+      id,
+      keyHash: hashOf(key),
+      browserHash: hashOf(browser),
+      secrets: this.seal.close(SEAL, id, Buffer.from(JSON.stringify(secrets))),
+      status: 'STARTED',
+      expiresAt: () => `now() + interval '${MINUTES} minutes'`,
+    });
+  }
+
+  /** The attempt that an answer belongs to, while it waits for one. */
+  async waiting(key: string): Promise<{ row: SsoTransaction; secrets: Record<string, string> }> {
+    const row = await this.db
+      .createQueryBuilder(SsoTransaction, 'tx')
+      .where('tx.keyHash = :hash', { hash: hashOf(key) })
+      .andWhere(`tx.status = 'STARTED'`)
+      .andWhere('tx.expiresAt > now()')
+      .getOne();
+    if (row === null) throw unknown();
+    return { row, secrets: JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString()) as Record<string, string> };
+  }
+
+  /** Takes the attempt before its answer is looked at, in the browser that began: of ten that bring an answer at once, one goes on. */
+  async take(
+    key: string,
+    browser: string | undefined,
+  ): Promise<{ row: SsoTransaction; secrets: Record<string, string> }> {
+    const waiting = await this.waiting(key);
+    if (!isSame(waiting.row.browserHash, browser)) throw unknown();
+    const started = { id: waiting.row.id, status: 'STARTED' as const };
+    const { affected } = await this.db.manager.update(SsoTransaction, started, { status: 'TAKEN' });
+    if (affected !== 1) throw unknown();
+    return waiting;
+  }
+
+  /**
+   * Ends the wait in the caller's transaction: of ten answers that come at once, one gets the ticket. To be called before anything
+   * that the answer brings about.
+   */
+  async arrive(tx: EntityManager, id: string): Promise<string> {
+    const { text, hash } = newSecret('session');
+    const [arrived]: [unknown[], number] = await tx.query(
+      `UPDATE sso_transaction SET status = 'ARRIVED', ticket_hash = $2, expires_at = now() + interval '${TICKET_SECONDS} seconds'
+       WHERE id = $1 AND status IN ('STARTED', 'TAKEN') AND expires_at > now() RETURNING id`,
+      [id, hash],
+    );
+    if (arrived.length === 0) throw unknown();
+    return text;
+  }
+
+  /** Notes who arrived, in the same transaction. */
+  async note(tx: EntityManager, id: string, { userId, ...rest }: Arrived): Promise<void> {
+    const secrets = this.seal.close(SEAL, id, Buffer.from(JSON.stringify(rest)));
+    await tx.update(SsoTransaction, { id }, { userId, secrets });
+  }
+
+  /** Uses a ticket up, in the browser that began. A ticket in another browser is used up too. */
+  async redeem(ticket: string, browser: string | undefined): Promise<Redeemed> {
+    const [rows]: [RedeemedRow[], number] = await this.db.query(
+      `DELETE FROM sso_transaction WHERE ticket_hash = $1 AND status = 'ARRIVED' AND expires_at > now()
+         RETURNING id, user_id, provider_id, return_to, browser_hash, secrets, session_id`,
+      [hashOf(ticket)],
+    );
+    const [row] = rows;
+    if (row === undefined || !isSame(row.browser_hash, browser)) throw unknown();
+    const rest = JSON.parse(this.seal.open(SEAL, row.id, row.secrets).toString()) as Omit<Arrived, 'userId'>;
+    const { user_id: userId, provider_id: providerId, return_to: returnTo, session_id: sessionId } = row;
+    return { userId, providerId, returnTo, sessionId, ...rest };
+  }
+
+  async expire(): Promise<void> {
+    await this.db.query(`DELETE FROM sso_transaction WHERE expires_at < now()`);
+  }
+}
+
+/** When an attempt that waits for its answer began. */
+export function beganAt({ expiresAt }: SsoTransaction): Date {
+  return new Date(expiresAt.getTime() - MINUTES * 60_000);
+}
+
+/** Whether the browser is the one that began. */
+function isSame(browserHash: Buffer, browser: string | undefined): boolean {
+  return browser !== undefined && timingSafeEqual(browserHash, hashOf(browser));
+}
+
+function unknown(): Problem {
+  const detail = 'This sign-in was not begun in this browser, took too long, or was finished already; begin again.';
+  return new Problem('unauthenticated', 'sso.unknown', detail);
+}

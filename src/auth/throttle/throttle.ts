@@ -1,0 +1,108 @@
+import { Injectable } from '@nestjs/common';
+import { createHmac, hkdfSync } from 'node:crypto';
+import { DataSource } from 'typeorm';
+import { Config } from '../../platform/config/config.js';
+import { Problem } from '../../platform/http/problem.js';
+
+interface Rule {
+  /** Attempts without a wait. */
+  readonly free: number;
+  /** Longest wait in seconds; the wait doubles with every attempt beyond the free ones. */
+  readonly longest: number;
+}
+
+/**
+ * Per person and address it gets slow soon; per person alone late and mildly, so that a stranger cannot keep somebody out;
+ * per address late, since many people may share one.
+ */
+const RULES = {
+  'sign-in person at address': { free: 10, longest: 900 },
+  'sign-in person': { free: 50, longest: 60 },
+  'sign-in address': { free: 200, longest: 900 },
+  'registration address': { free: 100, longest: 900 },
+  'reset mail to person': { free: 3, longest: 900 },
+  'reset mail from address': { free: 20, longest: 900 },
+  'second factor of person': { free: 10, longest: 900 },
+  'user code by person': { free: 10, longest: 900 },
+} as const satisfies Record<string, Rule>;
+
+export type ThrottleRule = keyof typeof RULES;
+
+export interface Attempt {
+  readonly rule: ThrottleRule;
+  /** Who or what is tried; any text, also what does not exist. */
+  readonly subject: string;
+}
+
+/** Attempts so long ago are forgotten. */
+const MEMORY_SECONDS = 900;
+
+/**
+ * Slows guessing down, for all processes together. An attempt is counted before its outcome is known, in one statement,
+ * so that attempts made at once cannot slip through; success takes the count away.
+ * It stands on PostgreSQL, without which nobody can be signed in anyway, so it needs no fallback.
+ */
+@Injectable()
+export class Throttle {
+  private readonly key: Buffer;
+
+  constructor(
+    private readonly db: DataSource,
+    config: Config,
+  ) {
+    this.key = Buffer.from(hkdfSync('sha256', config.jwtSecret, '', 'sealwright throttle', 32));
+  }
+
+  /** Counts an attempt, or refuses it with the time to wait. Does the same whether or not the subject exists. */
+  async assertMayTry(attempts: readonly Attempt[]): Promise<void> {
+    for (const attempt of attempts) {
+      const wait = await this.count(attempt);
+      if (wait > 0) {
+        throw new Problem('overloaded', 'auth.too-many-attempts', `Too many attempts; wait ${wait} seconds.`, {
+          retryAfter: wait,
+        });
+      }
+    }
+  }
+
+  /** Forgets the attempts: the last one was right. */
+  async succeeded(attempts: readonly Attempt[]): Promise<void> {
+    const keys = attempts.map((attempt) => this.keyOf(attempt));
+    await this.db.query(`DELETE FROM attempt_count WHERE key = ANY($1::bytea[])`, [keys]);
+  }
+
+  /** Removes counts that no longer matter. */
+  async expire(): Promise<void> {
+    await this.db.query(
+      `DELETE FROM attempt_count WHERE updated_at < now() - make_interval(secs => $1) AND blocked_until < now()`,
+      [MEMORY_SECONDS],
+    );
+  }
+
+  /** @returns seconds to wait; 0 when the attempt was counted and may be made */
+  private async count(attempt: Attempt): Promise<number> {
+    const { free, longest } = RULES[attempt.rule];
+    const key = this.keyOf(attempt);
+    const counted: unknown[] = await this.db.query(
+      `INSERT INTO attempt_count AS known (key, attempts, blocked_until, updated_at) VALUES ($1, 1, to_timestamp(0), now())
+       ON CONFLICT (key) DO UPDATE SET
+         attempts = CASE WHEN known.updated_at < now() - make_interval(secs => $4) THEN 1 ELSE known.attempts + 1 END,
+         blocked_until = CASE WHEN known.updated_at < now() - make_interval(secs => $4) OR known.attempts < $2 THEN to_timestamp(0)
+           ELSE now() + make_interval(secs => least($3, power(2, least(known.attempts - $2, 20)))) END,
+         updated_at = now()
+       WHERE known.blocked_until <= now()
+       RETURNING attempts`,
+      [key, free, longest, MEMORY_SECONDS],
+    );
+    if (counted.length > 0) return 0;
+    const [row]: { wait: number }[] = await this.db.query(
+      `SELECT greatest(1, ceil(extract(epoch FROM blocked_until - now())))::int AS wait FROM attempt_count WHERE key = $1`,
+      [key],
+    );
+    return row?.wait ?? 1;
+  }
+
+  private keyOf({ rule, subject }: Attempt): Buffer {
+    return createHmac('sha256', this.key).update(`${rule}\n${subject}`).digest();
+  }
+}

@@ -1,0 +1,108 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import type { Actor } from '../../audit/audit.service.js';
+import { Config } from '../../platform/config/config.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { RefreshTokens } from '../sessions/refresh-tokens.js';
+import { type NewSession, SESSION_SECONDS, SessionsService } from '../sessions/sessions.service.js';
+import type { SignInWay } from '../sessions/session.entity.js';
+import type { Scope } from '../scopes.js';
+import type { User } from '../users/user.entity.js';
+import { AccessTokens } from './access-tokens.js';
+
+export interface Tokens {
+  readonly accessToken: string;
+  /** Seconds. */
+  readonly expiresIn: number;
+  readonly refreshToken?: string;
+  /** What the tokens are limited to; undefined is everything that the person may do. */
+  readonly scopes?: readonly Scope[];
+}
+
+export interface SignedInPerson {
+  readonly user: User;
+  readonly way: SignInWay;
+  /** RFC 8176 words. */
+  readonly methods: readonly string[];
+  /** The identity provider that the person came by. */
+  readonly external?: NewSession['external'];
+  /** When they showed who they are, where it was not just now. */
+  readonly authenticatedAt?: Date;
+  /** The OAuth client that gets the tokens, and what they are limited to. */
+  readonly client?: { readonly id: string; readonly scopes: readonly Scope[] };
+}
+
+/** Life of the access tokens of /oauth/token. */
+export const OAUTH_TOKEN_SECONDS = 3600;
+
+/** Where every way in ends: a session, an access token and, for people, a refresh token. */
+@Injectable()
+export class TokenGrants {
+  private readonly signInSeconds: number;
+
+  constructor(
+    private readonly db: DataSource,
+    config: Config,
+    private readonly sessions: SessionsService,
+    private readonly refreshTokens: RefreshTokens,
+    private readonly accessTokens: AccessTokens,
+  ) {
+    this.signInSeconds = config.jwtExpirationHours * 3600;
+  }
+
+  /** Tokens for a person who has shown who they are. */
+  async forPerson(person: SignedInPerson, origin: Origin): Promise<Tokens> {
+    return this.db.transaction((tx) => this.forPersonIn(tx, person, origin));
+  }
+
+  /** The same in the caller's transaction. */
+  async forPersonIn(
+    tx: EntityManager,
+    { user, way, methods, client, external, authenticatedAt }: SignedInPerson,
+    origin: Origin,
+  ): Promise<Tokens> {
+    const actor: Actor = { kind: 'user', id: user.id, name: user.email };
+    const order = { userId: user.id, way, methods, lifeSeconds: SESSION_SECONDS };
+    const limits = client === undefined ? {} : { clientId: client.id, scopes: client.scopes };
+    const session = await this.sessions.open(
+      tx,
+      actor,
+      {
+        ...order,
+        ...limits,
+        ...(external === undefined ? {} : { external }),
+        ...(authenticatedAt === undefined ? {} : { authenticatedAt }),
+      },
+      origin,
+    );
+    const expiresIn = client === undefined ? this.signInSeconds : OAUTH_TOKEN_SECONDS;
+    const refreshToken = await this.refreshTokens.issue(tx, session);
+    const accessToken = await this.accessTokens.issue(session, expiresIn);
+    return { accessToken, expiresIn, refreshToken, ...(client === undefined ? {} : { scopes: client.scopes }) };
+  }
+
+  /** A token for an OAuth client that acts for itself. No refresh token: it has its secret (RFC 6749 section 4.4.3). */
+  async forClient(client: { id: string; name: string }, scopes: readonly Scope[], origin: Origin): Promise<Tokens> {
+    const order = {
+      clientId: client.id,
+      way: 'client-credentials' as const,
+      scopes,
+      methods: [],
+      lifeSeconds: OAUTH_TOKEN_SECONDS,
+    };
+    const actor: Actor = { kind: 'oauth-client', id: client.id, name: client.name };
+    const session = await this.db.transaction((tx) => this.sessions.open(tx, actor, order, origin));
+    const accessToken = await this.accessTokens.issue(session, OAUTH_TOKEN_SECONDS);
+    return { accessToken, expiresIn: OAUTH_TOKEN_SECONDS, scopes };
+  }
+
+  /** New tokens for a refresh token, which is of no use any more then; undefined when it is of none already. */
+  async refresh(refreshToken: string, origin: Origin, lifeSeconds = this.signInSeconds): Promise<Tokens | undefined> {
+    const refreshed = await this.refreshTokens.rotate(refreshToken, origin);
+    if (refreshed === undefined) return undefined;
+    const { session } = refreshed;
+    const accessToken = await this.accessTokens.issue(session, lifeSeconds);
+    const limits = session.scopes === null ? {} : { scopes: session.scopes };
+    return { accessToken, expiresIn: lifeSeconds, refreshToken: refreshed.refreshToken, ...limits };
+  }
+}

@@ -1,0 +1,39 @@
+import { Injectable } from '@nestjs/common';
+import type { Origin } from '../../platform/http/origin.js';
+import type { Caller } from '../caller.js';
+import { Throttle } from '../throttle/throttle.js';
+import { PasswordChanges } from './password-changes.js';
+import { PasswordCheck } from './password-check.js';
+import { PasswordResetsService } from './password-resets.service.js';
+import { canonical } from './users.service.js';
+
+/** What people do with the password of their own account. */
+@Injectable()
+export class AccountService {
+  constructor(
+    private readonly check: PasswordCheck,
+    private readonly changes: PasswordChanges,
+    private readonly resets: PasswordResetsService,
+    private readonly throttle: Throttle,
+  ) {}
+
+  /** Sets another password. Whoever else was signed in as this person is out. */
+  async changePassword(caller: Caller, current: string, next: string): Promise<void> {
+    const user = await this.check.userWith(caller.name, current, caller.origin);
+    await this.changes.set(caller, user, next, { kept: caller.session?.id });
+  }
+
+  /** Has a link sent, if there is such an account; the answer is the same if not. */
+  async forgotPassword(email: string, origin: Origin): Promise<void> {
+    const asked = { rule: 'reset mail to person', subject: canonical(email) } as const;
+    await this.throttle.assertMayTry([{ rule: 'reset mail from address', subject: origin.address }, asked]);
+    this.resets.forgot(email, origin);
+  }
+
+  /** Sets the password of whom the link was sent to. All their sessions end; a second factor is still asked for. */
+  async resetPassword(token: string, password: string, origin: Origin): Promise<void> {
+    const user = await this.resets.userOf(token);
+    const by = { kind: 'user', id: user.id, name: user.email, origin } as const;
+    await this.changes.set(by, user, password, { first: (tx) => this.resets.use(tx, token, user.id) });
+  }
+}

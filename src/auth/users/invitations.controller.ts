@@ -1,0 +1,38 @@
+import { Body, Controller, Delete, Get, Header, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { IdParam } from '../../platform/http/id-param.js';
+import { Fresh, Needs, TheCaller } from '../access.js';
+import type { Caller } from '../caller.js';
+import { InvitationsService } from './invitations.service.js';
+import { InvitationList, InviteBody, NewInvitationView } from './users.dto.js';
+
+@ApiTags('Users')
+@Controller('api/settings/invitations')
+export class InvitationsController {
+  constructor(private readonly invitations: InvitationsService) {}
+
+  /** Invites an address; the link in the mail is good for seven days, once. */
+  @Post()
+  @Needs('users:write')
+  @Fresh()
+  @Header('cache-control', 'no-store')
+  async inviteUser(@TheCaller() caller: Caller, @Body() body: InviteBody): Promise<NewInvitationView> {
+    const { row, link } = await this.invitations.invite(caller, body.email, body.roles);
+    return NewInvitationView.withLink(row, link);
+  }
+
+  /** Lists invitations that can still be accepted. */
+  @Get()
+  @Needs('users:read')
+  async listInvitations(): Promise<InvitationList> {
+    return InvitationList.of(await this.invitations.listOpen());
+  }
+
+  /** Takes an invitation back. */
+  @Delete(':id')
+  @HttpCode(204)
+  @Needs('users:write')
+  async revokeInvitation(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    await this.invitations.revoke(caller, id);
+  }
+}

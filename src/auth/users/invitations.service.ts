@@ -1,0 +1,100 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager, IsNull, MoreThan } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import { Config } from '../../platform/config/config.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { Mailbox } from '../../platform/mail/mailbox.js';
+import type { Caller } from '../caller.js';
+import type { RoleName } from '../scopes.js';
+import { hashOf, newSecret } from '../secret-text.js';
+import { Invitation } from './invitation.entity.js';
+import { assertMayGrant } from './user-rules.js';
+import { User } from './user.entity.js';
+import { canonical } from './users.service.js';
+
+const GOOD_FOR_SECONDS = 7 * 24 * 3600;
+
+/** Invites people: the link goes to their address, the password is theirs to choose. */
+@Injectable()
+export class InvitationsService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly mailbox: Mailbox,
+    private readonly config: Config,
+  ) {}
+
+  /** Invites an address. An earlier invitation of the same address ends. */
+  async invite(
+    caller: Caller,
+    address: string,
+    roles: readonly RoleName[],
+  ): Promise<{ row: Invitation; link: string }> {
+    assertMayGrant(caller, roles);
+    const email = canonical(address);
+    const { text, hash } = newSecret('mail');
+    const link = `${this.config.publicUrl}/account#invitation=${text}`;
+    const row = await this.db.transaction(async (tx) => {
+      if (await tx.existsBy(User, { email })) {
+        throw new Problem('conflict', 'user.exists', 'There is an account with this e-mail address.');
+      }
+      await tx.update(Invitation, { email, acceptedAt: IsNull(), revokedAt: IsNull() }, { revokedAt: () => 'now()' });
+      const id = newId();
+      const expiresAt = new Date(Date.now() + GOOD_FOR_SECONDS * 1000);
+      await tx.insert(Invitation, { id, email, roles: [...roles], tokenHash: hash, invitedBy: caller.name, expiresAt });
+      await this.mailbox.put(tx, invitationMail(email, caller.name, link));
+      await this.record(tx, caller, 'user.invited', id, { roles });
+      return tx.findOneByOrFail(Invitation, { id });
+    });
+    return { row, link };
+  }
+
+  /** Those that can still be accepted, newest first. */
+  async listOpen(): Promise<Invitation[]> {
+    const open = { acceptedAt: IsNull(), revokedAt: IsNull(), expiresAt: MoreThan(new Date()) };
+    return this.db.manager.find(Invitation, { where: open, order: { id: 'DESC' }, take: 200 });
+  }
+
+  async revoke(caller: Caller, id: string): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const { affected } = await tx.update(
+        Invitation,
+        { id, acceptedAt: IsNull(), revokedAt: IsNull() },
+        { revokedAt: () => 'now()' },
+      );
+      if (affected !== 1) throw new Problem('missing', 'invitation.missing', 'There is no such open invitation.');
+      await this.record(tx, caller, 'user.invitation-revoked', id, {});
+    });
+  }
+
+  /** Uses an invitation up, in the transaction that makes the account; undefined when it is good for nothing (any more). */
+  async accept(tx: EntityManager, token: string, email: string): Promise<RoleName[] | undefined> {
+    const [accepted]: [{ roles: RoleName[] }[], number] = await tx.query(
+      `UPDATE invitation SET accepted_at = now() WHERE token_hash = $1 AND email = $2
+         AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now() RETURNING roles`,
+      [hashOf(token), canonical(email)],
+    );
+    return accepted[0]?.roles;
+  }
+
+  private async record(
+    tx: EntityManager,
+    caller: Caller,
+    action: string,
+    id: string,
+    detail: Record<string, unknown>,
+  ): Promise<void> {
+    const target = { kind: 'invitation', id };
+    await this.audit.appendBy(tx, caller, { action, target, detail });
+  }
+}
+
+function invitationMail(recipient: string, by: string, link: string) {
+  return {
+    recipient,
+    subject: 'Your invitation to Sealwright',
+    text: `${by} invites you to Sealwright.\n\nChoose a password here, within seven days:\n${link}\n\nIf you do not know what this is about, ignore it.\n`,
+    goodForSeconds: GOOD_FOR_SECONDS,
+  };
+}

@@ -1,0 +1,52 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager, IsNull } from 'typeorm';
+import { type Actor, AuditService } from '../../audit/audit.service.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { Problem } from '../../platform/http/problem.js';
+import { SessionsService } from '../sessions/sessions.service.js';
+import { AccountNotices } from './account-notices.js';
+import { assertGoodPassword } from './password-rules.js';
+import { Passwords } from './passwords.js';
+import { User } from './user.entity.js';
+
+interface ChangeOptions {
+  /** The session that goes on. */
+  readonly kept?: string | undefined;
+  /** What has to succeed in the same transaction. */
+  readonly first?: (tx: EntityManager) => Promise<void>;
+}
+
+/** Stores another password, ends the person's sessions, and tells them by mail. */
+@Injectable()
+export class PasswordChanges {
+  constructor(
+    private readonly db: DataSource,
+    private readonly passwords: Passwords,
+    private readonly sessions: SessionsService,
+    private readonly audit: AuditService,
+    private readonly notices: AccountNotices,
+  ) {}
+
+  async set(by: Actor & { origin: Origin }, user: User, password: string, { kept, first }: ChangeOptions) {
+    await assertGoodPassword(password, user.email);
+    const passwordHash = await this.passwords.hash(password);
+    const { kind, id, name, origin } = by;
+    await this.db.transaction(async (tx) => {
+      await first?.(tx);
+      const known = { id: user.id, passwordHash: user.passwordHash ?? IsNull() };
+      const { affected } = await tx.update(User, known, { passwordHash });
+      if (affected !== 1) throw new Problem('conflict', 'password.changed-meanwhile', 'The password was just changed.');
+      await this.audit.append(tx, [
+        {
+          action: 'user.password-changed',
+          actor: { kind, id, name },
+          target: { kind: 'user', id: user.id },
+          correlation: origin.requestId,
+          source: origin.address,
+        },
+      ]);
+      await this.sessions.endAllIn(tx, by, { userId: user.id, because: 'password-changed', kept });
+      await this.notices.accountChanged(tx, user.email, 'Your password was changed', origin);
+    });
+  }
+}

@@ -1,0 +1,83 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { type Actor, AuditService } from '../../audit/audit.service.js';
+import { Config } from '../../platform/config/config.js';
+import { newId } from '../../platform/database/new-id.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { Problem } from '../../platform/http/problem.js';
+import { Mailbox } from '../../platform/mail/mailbox.js';
+import { hashOf, newSecret } from '../secret-text.js';
+import { PasswordReset } from './password-reset.entity.js';
+import type { User } from './user.entity.js';
+import { UsersService } from './users.service.js';
+
+const GOOD_FOR_SECONDS = 3600;
+
+/** Lets people who forgot their password set another one: the link goes to the address of the account and nowhere else. */
+@Injectable()
+export class PasswordResetsService {
+  private readonly logger = new Logger(PasswordResetsService.name);
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly users: UsersService,
+    private readonly audit: AuditService,
+    private readonly mailbox: Mailbox,
+    private readonly config: Config,
+  ) {}
+
+  /** Sends a link if there is such an account. The caller is not told, and does not wait, so time tells nothing either. */
+  forgot(email: string, origin: Origin): void {
+    const actor = { kind: 'anonymous', id: '', name: '' } as const;
+    void this.users
+      .findByEmail(email)
+      .then((user) =>
+        user === null || user.disabled || user.passwordHash === null ? undefined : this.send(actor, user, origin),
+      )
+      .catch((error: unknown) => this.logger.warn(`no password reset was prepared: ${String(error)}`));
+  }
+
+  /** Sends a link to a person; for administrators. */
+  async send(actor: Actor, user: User, { requestId: correlation, address: source }: Origin): Promise<void> {
+    const { text, hash } = newSecret('mail');
+    const link = `${this.config.publicUrl}/account#reset=${text}`;
+    await this.db.transaction(async (tx) => {
+      const expiresAt = new Date(Date.now() + GOOD_FOR_SECONDS * 1000);
+      await tx.insert(PasswordReset, { id: newId(), userId: user.id, tokenHash: hash, expiresAt });
+      await this.mailbox.put(tx, {
+        recipient: user.email,
+        subject: 'Set a new password for Sealwright',
+        text: `Somebody asked to set a new password for this address. If it was you, do it here within an hour:\n${link}\n\nIf it was not, ignore this; nothing changes.\n`,
+        goodForSeconds: GOOD_FOR_SECONDS,
+      });
+      const target = { kind: 'user', id: user.id };
+      await this.audit.append(tx, [{ action: 'user.password-reset-sent', actor, target, correlation, source }]);
+    });
+  }
+
+  /** The person behind a link that is still good, without using it up. */
+  async userOf(token: string): Promise<User> {
+    const rows: { email: string }[] = await this.db.query(
+      `SELECT u.email FROM password_reset r JOIN user_account u ON u.id = r.user_id
+       WHERE r.token_hash = $1 AND r.used_at IS NULL AND r.expires_at > now() AND NOT u.disabled`,
+      [hashOf(token)],
+    );
+    const user = rows[0] === undefined ? null : await this.users.findByEmail(rows[0].email);
+    if (user === null) throw unusable();
+    return user;
+  }
+
+  /** Uses the link up, with all others of the person, in the transaction that sets the password. */
+  async use(tx: { query(text: string, values: unknown[]): Promise<unknown> }, token: string, userId: string) {
+    const [used] = (await tx.query(
+      `UPDATE password_reset SET used_at = now() WHERE token_hash = $1 AND used_at IS NULL AND expires_at > now() RETURNING id`,
+      [hashOf(token)],
+    )) as [unknown[], number];
+    if (used.length === 0) throw unusable();
+    await tx.query(`UPDATE password_reset SET used_at = now() WHERE user_id = $1 AND used_at IS NULL`, [userId]);
+  }
+}
+
+function unusable(): Problem {
+  return new Problem('refused', 'password.reset-link', 'This link is not good, or not any more; ask for another one.');
+}

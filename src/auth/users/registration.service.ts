@@ -1,0 +1,46 @@
+import { Injectable } from '@nestjs/common';
+import { Config } from '../../platform/config/config.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { Problem } from '../../platform/http/problem.js';
+import { Throttle } from '../throttle/throttle.js';
+import { InvitationsService } from './invitations.service.js';
+import { assertGoodPassword } from './password-rules.js';
+import type { User } from './user.entity.js';
+import { UsersService } from './users.service.js';
+
+export interface Newcomer {
+  readonly email: string;
+  readonly password: string;
+  /** Token of the link in the invitation. */
+  readonly invitation?: string;
+}
+
+/** Who may make an account by themselves. */
+@Injectable()
+export class RegistrationService {
+  constructor(
+    private readonly config: Config,
+    private readonly users: UsersService,
+    private readonly invitations: InvitationsService,
+    private readonly throttle: Throttle,
+  ) {}
+
+  /** With an invitation always, with its roles; without one in dev only, as a viewer. */
+  async register({ email, password, invitation }: Newcomer, origin: Origin): Promise<User> {
+    await this.throttle.assertMayTry([{ rule: 'registration address', subject: origin.address }]);
+    if (invitation === undefined && this.config.isProd) {
+      throw new Problem('forbidden', 'registration.closed', 'Ask an administrator for an invitation.');
+    }
+    await assertGoodPassword(password, email);
+    const actor = { kind: 'anonymous', id: '', name: '' } as const;
+    const order = { email, password, roles: ['viewer' as const] };
+    const user = await this.users.create(actor, order, origin.requestId, async (tx) => {
+      if (invitation === undefined) return undefined;
+      const roles = await this.invitations.accept(tx, invitation, email);
+      if (roles !== undefined) return roles;
+      throw new Problem('refused', 'invitation.unusable', 'This invitation is for another address, used, or too old.');
+    });
+    if (user !== undefined) return user;
+    throw new Problem('conflict', 'user.exists', 'There is an account with this e-mail address.');
+  }
+}

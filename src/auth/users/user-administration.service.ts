@@ -1,0 +1,80 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import type { Caller } from '../caller.js';
+import type { RoleName } from '../scopes.js';
+import { SessionsService } from '../sessions/sessions.service.js';
+import { assertMayGrant } from './user-rules.js';
+import { User } from './user.entity.js';
+
+export interface UserChange {
+  readonly roles?: readonly RoleName[];
+  readonly disabled?: boolean;
+}
+
+/** What administrators do with other people's accounts. They never see or choose a password. */
+@Injectable()
+export class UserAdministrationService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly cursors: Cursors,
+    private readonly sessions: SessionsService,
+  ) {}
+
+  async list(query: PageQuery): Promise<Page<User>> {
+    const { limit = DEFAULT_LIMIT, cursor } = query;
+    const [before] = this.cursors.read('users', cursor) ?? [];
+    const select = this.db
+      .createQueryBuilder(User, 'user')
+      .orderBy('user.id', 'DESC')
+      .take(limit + 1);
+    if (before !== undefined) select.where('user.id < :before', { before });
+    return this.cursors.page('users', await select.getMany(), limit, ({ id }) => [id]);
+  }
+
+  async read(id: string): Promise<User> {
+    const user = await this.db.manager.findOneBy(User, { id });
+    if (user === null) throw missing();
+    return user;
+  }
+
+  /** Sets roles or disables. A disabled person is out everywhere within five seconds, with all their tokens and keys. */
+  async change(caller: Caller, id: string, change: UserChange): Promise<User> {
+    return this.db.transaction(async (tx) => {
+      // All changes of administrators stand in one line, so that two cannot remove each other.
+      const administrators = await lockAdministrators(tx);
+      const user = await tx.findOne(User, { where: { id }, lock: { mode: 'pessimistic_write' } });
+      if (user === null) throw missing();
+      assertMayGrant(caller, user.roles);
+      assertMayGrant(caller, change.roles ?? []);
+      const roles = [...(change.roles ?? user.roles)];
+      const disabled = change.disabled ?? user.disabled;
+      const staysAdministrator = roles.includes('admin') && !disabled;
+      if (administrators.includes(id) && administrators.length === 1 && !staysAdministrator) {
+        throw new Problem('conflict', 'user.last-administrator', 'Somebody must stay who can administer the service.');
+      }
+      await tx.update(User, { id }, { roles, disabled });
+      if (disabled && !user.disabled) {
+        await this.sessions.endAllIn(tx, caller, { userId: id, because: 'user-disabled' });
+      }
+      const detail = { roles: change.roles, disabled: change.disabled };
+      const target = { kind: 'user', id };
+      await this.audit.appendBy(tx, caller, { action: 'user.changed', target, detail });
+      return tx.findOneByOrFail(User, { id });
+    });
+  }
+}
+
+async function lockAdministrators(tx: EntityManager): Promise<string[]> {
+  const rows: { id: string }[] = await tx.query(
+    `SELECT id FROM user_account WHERE 'admin' = ANY(roles) AND NOT disabled ORDER BY id FOR UPDATE`,
+  );
+  return rows.map(({ id }) => id);
+}
+
+function missing(): Problem {
+  return new Problem('missing', 'user.missing', 'There is no such user.');
+}

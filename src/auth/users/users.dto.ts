@@ -1,0 +1,99 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { ArrayMaxSize, ArrayUnique, IsBoolean, IsEmail, IsIn, IsOptional, MaxLength } from 'class-validator';
+import type { Page } from '../../platform/http/page.js';
+import { ROLE_NAMES, type RoleName } from '../scopes.js';
+import type { Invitation } from './invitation.entity.js';
+import type { UserChange } from './user-administration.service.js';
+import type { User } from './user.entity.js';
+
+export class ChangeUserBody {
+  @ApiProperty({ enum: ROLE_NAMES, isArray: true, example: ['operator'] })
+  @IsOptional()
+  @IsIn(ROLE_NAMES, { each: true })
+  @ArrayMaxSize(ROLE_NAMES.length)
+  @ArrayUnique()
+  roles?: RoleName[];
+
+  /** A disabled person is out everywhere within five seconds, with all their tokens and API keys. */
+  @IsOptional()
+  @IsBoolean()
+  disabled?: boolean;
+
+  toChange(): UserChange {
+    const { roles, disabled } = this;
+    return { ...(roles === undefined ? {} : { roles }), ...(disabled === undefined ? {} : { disabled }) };
+  }
+}
+
+export class InviteBody {
+  /** @example ada@example.com */
+  @IsEmail()
+  @MaxLength(254)
+  email: string;
+
+  /** You can grant only what you hold. */
+  @ApiProperty({ enum: ROLE_NAMES, isArray: true, example: ['operator'] })
+  @IsIn(ROLE_NAMES, { each: true })
+  @ArrayMaxSize(ROLE_NAMES.length)
+  @ArrayUnique()
+  roles: RoleName[];
+}
+
+export class UserView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example ada@example.com */
+  email: string;
+  @ApiProperty({ enum: ROLE_NAMES, isArray: true })
+  roles: RoleName[];
+  disabled: boolean;
+  createdAt: Date;
+
+  static of({ id, email, roles, disabled, createdAt }: User): UserView {
+    return { id, email, roles, disabled, createdAt };
+  }
+}
+
+export class UserPage {
+  items: UserView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<User>): UserPage {
+    return { items: page.items.map((user) => UserView.of(user)), nextCursor: page.nextCursor };
+  }
+}
+
+export class InvitationView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example ada@example.com */
+  email: string;
+  @ApiProperty({ enum: ROLE_NAMES, isArray: true })
+  roles: RoleName[];
+  /** Who invited. @example admin@example.com */
+  invitedBy: string;
+  createdAt: Date;
+  expiresAt: Date;
+
+  static of({ id, email, roles, invitedBy, createdAt, expiresAt }: Invitation): InvitationView {
+    return { id, email, roles, invitedBy, createdAt, expiresAt };
+  }
+}
+
+export class NewInvitationView extends InvitationView {
+  /** Was sent to the address; shown this once, for when no mail arrives. @example https://sign.example.com/account#invitation=sw_mail_0a1b */
+  link: string;
+
+  static withLink(row: Invitation, link: string): NewInvitationView {
+    return Object.assign(InvitationView.of(row), { link });
+  }
+}
+
+export class InvitationList {
+  items: InvitationView[];
+
+  static of(rows: Invitation[]): InvitationList {
+    return { items: rows.map((row) => InvitationView.of(row)) };
+  }
+}

@@ -1,0 +1,219 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApprover, newGuardedKey, type Place } from '../approvals/approvers.js';
+import { inDays, newApiKey } from '../support/access.js';
+import { type Operation, operationsOf, shippedDocument } from '../support/api-document.js';
+import { digestOf } from '../support/signing.js';
+import { openStage } from '../support/stage.js';
+import { register } from './people.js';
+
+/** Every operation that is told by its address what it is about. */
+const ADDRESSED = operationsOf(shippedDocument()).filter(({ path }) => path.includes('{'));
+/** What stands before the first variable part. */
+const collectionOf = ({ path }: Operation): string => path.slice(0, path.indexOf('{'));
+
+/** Somebody's thing, and somebody else who may use the operation and holds all that it takes but for being the owner. */
+interface Owned {
+  readonly id: string;
+  readonly owner: string;
+  readonly stranger: string;
+}
+
+interface Collection {
+  readonly make: () => Promise<Owned>;
+  /** How the stranger is refused; 404 unless it says otherwise. */
+  readonly refused?: { readonly status: number; readonly code: string };
+  /** By operation, what makes the call a good one. */
+  readonly bodies?: Readonly<Record<string, object>>;
+  /** Operations that are for whoever holds the scope: they look, or take away, and give nobody anything. */
+  readonly forAll?: readonly string[];
+}
+
+let place: Place;
+const call = (method: string, path: string, options?: object) => place.service.call(method, path, options);
+
+/** Operators sign, and see their own requests alone. */
+const operators = () => Promise.all([newApprover(place, ['operator']), newApprover(place, ['operator'])]);
+const adminsAndKeyWith = async (scopes: string[]): Promise<Owned> => {
+  const { key } = await newApiKey(place.service, place.apiKey, scopes);
+  return { id: '', owner: place.apiKey, stranger: key };
+};
+
+/** Things that belong to a person, or hold rights that not everybody has who may use the operation. */
+const OWNED: Record<string, Collection> = {
+  '/api/auth/sessions/': {
+    make: async () => {
+      const [ada, eve] = [await register(place.service), await register(place.service)];
+      const { session } = (await call('GET', '/api/auth/me', { key: ada.accessToken })).body;
+      return { id: session, owner: ada.accessToken, stranger: eve.accessToken };
+    },
+  },
+  '/api/auth/second-factors/totp/': { make: factor, bodies: { confirmTotp: { code: '123456' } } },
+  '/api/auth/second-factors/': { make: factor },
+  '/api/v1/sign/requests/': {
+    make: async () => {
+      const [ada, eve] = await operators();
+      const body = { digest: digestOf('owned') };
+      const { requestId } = (await call('POST', '/api/v1/sign/digest', { key: ada.accessToken, body })).body;
+      return { id: requestId, owner: ada.accessToken, stranger: eve.accessToken };
+    },
+  },
+  '/api/v1/sign/batches/': {
+    make: async () => {
+      const [ada, eve] = await operators();
+      const items = [{ digest: digestOf('owned') }];
+      const { batchId } = (await call('POST', '/api/v1/sign/batch', { key: ada.accessToken, body: { items } })).body;
+      return { id: batchId, owner: ada.accessToken, stranger: eve.accessToken };
+    },
+  },
+  '/api/v1/approvals/': {
+    // The stranger may vote, and is not in the group that is asked.
+    make: async () => {
+      const [ada, member] = [await newApprover(place, ['operator', 'approver']), await newApprover(place)];
+      const eve = await newApprover(place, ['operator', 'approver']);
+      const { key } = await newGuardedKey(place, [{ members: [member], threshold: 1 }]);
+      const body = { key: key.name, digest: digestOf('owned') };
+      const { approvalId } = (await call('POST', '/api/v1/sign/digest', { key: ada.accessToken, body })).body;
+      return { id: approvalId, owner: ada.accessToken, stranger: eve.accessToken };
+    },
+    bodies: { approve: {}, reject: {} },
+  },
+  '/api/imports/': {
+    make: async () => {
+      const [ada, eve] = await operators();
+      const body = { bomFormat: 'CycloneDX', specVersion: '1.6', components: [] };
+      const order = { key: ada.accessToken, body };
+      const { id } = (await call('POST', '/api/v1/import/source-scan?async=true', order)).body;
+      return { id, owner: ada.accessToken, stranger: eve.accessToken };
+    },
+  },
+  '/api/settings/users/': {
+    make: async () => {
+      const admin = await newApprover(place, ['admin']);
+      return { ...(await adminsAndKeyWith(['users:read', 'users:write'])), id: admin.id };
+    },
+    refused: { status: 403, code: 'user.beyond-caller' },
+    bodies: { changeUser: { disabled: true } },
+    forAll: ['getUser', 'listUserSessions'],
+  },
+  '/api/settings/api-keys/': {
+    make: async () => {
+      const { id } = await newApiKey(place.service, place.apiKey, ['admin:*']);
+      return { ...(await adminsAndKeyWith(['settings:write'])), id };
+    },
+    refused: { status: 403, code: 'api-key.beyond-caller' },
+    bodies: { rotateApiKey: { expiry: inDays(1), overlapHours: 1 } },
+    forAll: ['revokeApiKey'],
+  },
+  '/api/settings/oauth-clients/': {
+    make: async () => {
+      const body = { name: 'owned', permissions: ['admin:*'] };
+      const { client_id: id } = (await call('POST', '/api/settings/oauth-clients', { key: place.apiKey, body })).body;
+      return { ...(await adminsAndKeyWith(['settings:write'])), id };
+    },
+    refused: { status: 403, code: 'oauth-client.beyond-caller' },
+    forAll: ['revokeOAuthClient'],
+  },
+};
+
+/** Things of the organisation: whoever holds the scope may. And codes that a device shows, for whoever allows it. */
+const SHARED = `
+  /api/auth/device/ /api/settings/invitations/ /api/settings/identity-providers/ /api/settings/identity-providers/oidc/
+  /api/settings/identity-providers/saml/ /api/settings/identity-providers/test/
+  /api/v1/approval-policies/ /api/v1/approver-groups/ /api/v1/signing-keys/ /api/v1/certificates/
+  /rest/v1/workers/ /v1/transit/keys/ /v1/transit/sign/ /v1/transit/verify/
+  /api/assets/ /api/asset-views/ /api/attestations/ /api/bom-link/assets/ /api/analytics/snapshots/ /api/quantum-risk/rules/ /api/quantum-risk/reclassifications/ /api/relationships/
+  /v1/hosts/ /v1/host-authorities/ /v1/scan-scopes/ /v1/scans/ /v1/keys/ /v1/rotations/ /v1/rotation-policies/ /v1/ssh-ca/
+  /api/alert-rules/ /api/alerts/ /api/webhooks/ /api/webhooks/deliveries/ /api/schedules/ /api/sensors/`
+  .trim()
+  .split(/\s+/);
+
+const NOWHERE = 'no operation takes its id';
+const TABLES: Record<string, string> = {
+  alert: '/api/alerts/',
+  api_key: '/api/settings/api-keys/',
+  approval: '/api/v1/approvals/',
+  approval_vote: NOWHERE,
+  approver_group_member: NOWHERE,
+  auth_session: '/api/auth/sessions/',
+  certificate: '/api/v1/certificates/',
+  device_authorization: '/api/auth/device/',
+  external_identity: NOWHERE,
+  inventory_import: '/api/imports/',
+  oauth_client: '/api/settings/oauth-clients/',
+  passkey_challenge: NOWHERE,
+  password_reset: NOWHERE,
+  recovery_code: NOWHERE,
+  second_factor: '/api/auth/second-factors/',
+  signing_batch: '/api/v1/sign/batches/',
+  signing_key: '/api/v1/signing-keys/',
+  signing_request: '/api/v1/sign/requests/',
+  ssh_rotation: '/v1/rotations/',
+  ssh_rotation_policy: '/v1/rotation-policies/',
+  sso_transaction: NOWHERE,
+  timestamp: NOWHERE,
+};
+
+async function factor(): Promise<Owned> {
+  const [ada, eve] = [await register(place.service), await register(place.service)];
+  const order = { key: ada.accessToken, body: { name: 'phone' } };
+  const { id } = (await call('POST', '/api/auth/second-factors/totp', order)).body;
+  return { id, owner: ada.accessToken, stranger: eve.accessToken };
+}
+
+/** Status and code; streams of events are not read to their end. */
+async function answerOf({ method, path, operationId }: Operation, { bodies }: Collection, id: string, key: string) {
+  const body = bodies?.[operationId];
+  const response = await fetch(`${place.service.url}${path.replace(/\{\w+\}/, id)}`, {
+    method,
+    headers: { authorization: `Bearer ${key}`, ...(body === undefined ? {} : { 'content-type': 'application/json' }) },
+    body: body === undefined ? null : JSON.stringify(body),
+  });
+  const isProblem = response.headers.get('content-type')?.includes('problem+json') === true;
+  const code = isProblem ? ((await response.json()) as { code: string }).code : undefined;
+  if (!isProblem) await response.body?.cancel();
+  return { status: response.status, code };
+}
+
+beforeAll(async () => {
+  const stage = await openStage();
+  const { apiKey } = await stage.seed();
+  place = { stage, apiKey, service: await stage.start() };
+});
+afterAll(() => place.stage.close());
+
+it("every operation that is told an id is known here: whose the thing is, or that it is everybody's", () => {
+  const known = [...Object.keys(OWNED), ...SHARED].sort();
+  expect([...new Set(ADDRESSED.map(collectionOf))].sort()).toEqual(known);
+});
+
+it('every table that names its owner is known here as well: by what it is reached, or that nobody reaches it by an id', async () => {
+  const rows = await place.stage.sql<{ name: string }>(
+    `SELECT DISTINCT table_name AS name FROM information_schema.columns
+     WHERE table_schema = 'public' AND column_name IN ('owner_id', 'user_id') ORDER BY table_name`,
+  );
+  expect(rows.map(({ name }) => name)).toEqual(Object.keys(TABLES).sort());
+  const reached = Object.values(TABLES).filter((by) => by !== NOWHERE);
+  expect(reached.filter((by) => !(by in OWNED) && !SHARED.includes(by))).toEqual([]);
+});
+
+describe.each(Object.entries(OWNED))("somebody else's thing in %s", (prefix, collection) => {
+  const operations = ADDRESSED.filter((operation) => collectionOf(operation) === prefix);
+  const { refused, forAll = [] } = collection;
+
+  it.each(operations.filter(({ operationId }) => !forAll.includes(operationId)))(
+    'is out of reach: $method $path',
+    async (operation) => {
+      const { id, owner, stranger } = await collection.make();
+      expect(id).toMatch(/^[0-9a-f-]{36}$/);
+      const answer = await answerOf(operation, collection, id, stranger);
+      // Nobody votes on what they asked for themselves; the stranger is not in the group.
+      const isVote = ['approve', 'reject'].includes(operation.operationId);
+      const asMissing = { status: 404, code: expect.stringMatching(/\.missing$/) };
+      const asStranger = isVote ? { status: 403, code: 'approval.not-approver' } : (refused ?? asMissing);
+      expect(answer).toEqual(asStranger);
+      const { status, code } = await answerOf(operation, collection, id, owner);
+      const isLetIn = isVote ? code === 'approval.own-request' : ![404, 403, 500].includes(status);
+      expect(isLetIn, `${status} ${code}`).toBe(true);
+    },
+  );
+});

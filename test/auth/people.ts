@@ -1,0 +1,46 @@
+import { randomBytes, randomInt } from 'node:crypto';
+import type { Answer, Service } from '../support/service.js';
+import type { Stage } from '../support/stage.js';
+
+export interface Person {
+  readonly email: string;
+  readonly password: string;
+  readonly accessToken: string;
+  readonly refreshToken: string;
+}
+
+/** Settings that let a service know its own address: a fixed port, and the public URL that names it. */
+export function atKnownAddress(): Record<string, string> {
+  const port = randomInt(20_000, 32_000);
+  return { SVC_PORT: String(port), SVC_PUBLIC_URL: `http://127.0.0.1:${port}` };
+}
+
+/** Identity providers of tests are on this machine, where no service may call without being told. */
+export const PEERS_HERE = { SVC_OUTBOUND_ALLOW: '127.0.0.0/8,::1/128' };
+
+export function newPassword(): string {
+  return `${randomBytes(12).toString('base64url')}-x7`;
+}
+
+/** Registers somebody new, who is a viewer then. */
+export async function register(service: Service, name = 'person'): Promise<Person> {
+  const email = `${name}-${randomBytes(4).toString('hex')}@example.org`;
+  const password = newPassword();
+  const { status, body } = await service.call('POST', '/api/auth/register', { body: { email, password } });
+  if (status !== 201) throw new Error(`not registered: ${JSON.stringify(body)}`);
+  return { email, password, accessToken: body.access_token, refreshToken: body.refresh_token };
+}
+
+export function login(service: Service, email: string, password: string): Promise<Answer> {
+  return service.call('POST', '/api/auth/login', { body: { email, password } });
+}
+
+export function me(service: Service, token: string): Promise<Answer> {
+  return service.call('GET', '/api/auth/me', { key: token });
+}
+
+export async function idOf(stage: Stage, email: string): Promise<string> {
+  const [row] = await stage.sql<{ id: string }>(`SELECT id FROM user_account WHERE email = $1`, [email]);
+  if (row === undefined) throw new Error(`there is no ${email}`);
+  return row.id;
+}

@@ -1,0 +1,229 @@
+import { execFileSync } from 'node:child_process';
+import { randomBytes, randomInt } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type SamlAccount, SamlPeer, SIMPLESAMLPHP } from '../fakes/simplesamlphp.js';
+import type { Service } from '../support/service.js';
+import { until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { Browser } from './browser.js';
+import { atKnownAddress, me } from './people.js';
+import { postResponse, putProvider, redeem as redeemAt, responseFrom, ticketIn } from './saml-calls.js';
+
+const ACCOUNTS: SamlAccount[] = [
+  { uid: 'ada', email: 'ada@saml.example', groups: ['staff', 'release'] },
+  { uid: 'eve', email: 'eve@saml.example', groups: ['strangers'] },
+];
+
+let stage: Stage;
+let service: Service;
+let other: Service;
+let apiKey: string;
+let idp: SamlPeer;
+
+const put = (change: object = {}) => putProvider(service, idp, apiKey, change);
+const responseFor = (browser: Browser, account: string) =>
+  responseFrom(browser, account, `${service.url}/api/auth/saml/login?returnTo=/console`);
+const post = (encoded: string, to = service) => postResponse(to, encoded);
+const redeem = (browser: Browser, ticket: string) => redeemAt(service, browser, ticket);
+
+/** A fresh response, changed by `change`. */
+async function changed(change: (xml: string) => string): Promise<Response> {
+  const browser = new Browser();
+  const xml = Buffer.from(await responseFor(browser, 'ada'), 'base64').toString('utf8');
+  const next = change(xml);
+  expect(next).not.toBe(xml);
+  return post(Buffer.from(next).toString('base64'));
+}
+
+async function assertRefused(answer: Response, code = 'sso.refused'): Promise<void> {
+  const body = (await answer.json()) as { code: string };
+  expect({ status: answer.status, code: body.code }).toEqual({ status: 401, code });
+}
+
+describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another site', () => {
+  beforeAll(async () => {
+    stage = await openStage();
+    ({ apiKey } = await stage.seed());
+    const settings = atKnownAddress();
+    service = await stage.start({ role: 'api', settings });
+    const { SVC_PUBLIC_URL } = settings;
+    other = await stage.start({ role: 'api', settings: { SVC_PUBLIC_URL: SVC_PUBLIC_URL ?? '' } });
+    idp = new SamlPeer(randomInt(20_000, 32_000));
+    const [entityId, acsUrl] = ['metadata', 'callback'].map((name) => `${service.url}/api/auth/saml/${name}`);
+    await idp.start({ entityId: entityId ?? '', acsUrl: acsUrl ?? '' }, ACCOUNTS);
+    expect((await put()).status).toBe(200);
+  });
+  afterAll(async () => {
+    await stage.close();
+    idp.stop();
+  });
+
+  it('makes an account at the first time, with the roles that the groups give', async () => {
+    const browser = new Browser();
+    const arrived = await post(await responseFor(browser, 'ada'));
+    expect(arrived.status).toBe(303);
+    expect(arrived.headers.get('location')).toMatch(/^\/console#ticket=/);
+    const { status, body } = await redeem(browser, ticketIn(arrived));
+    expect(status).toBe(200);
+    const who = await me(service, body['access_token'] ?? '');
+    expect(who.body).toMatchObject({ kind: 'user', name: 'ada@saml.example' });
+    expect(who.body.scopes).toContain('sign:digest');
+  });
+
+  it('lets nobody in whom no rule knows', async () => {
+    const arrived = await post(await responseFor(new Browser(), 'eve'));
+    expect(((await arrived.json()) as { code: string }).code).toBe('sso.no-role');
+  });
+
+  it('takes one of ten replays that come at once to two processes, and none later', async () => {
+    const browser = new Browser();
+    const response = await responseFor(browser, 'ada');
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => post(response, i % 2 === 0 ? service : other)),
+    );
+    const tickets = answers.filter(({ status }) => status === 303).map(ticketIn);
+    expect(tickets).toHaveLength(1);
+    await assertRefused(await post(response), 'sso.unknown');
+    expect((await redeem(browser, tickets[0] ?? '')).status).toBe(200);
+  });
+
+  it("makes nobody sign in as somebody else: the ticket is of no use in the victim's browser", async () => {
+    const attacker = new Browser();
+    const ticket = ticketIn(await post(await responseFor(attacker, 'ada')));
+    const victim = new Browser();
+    await victim.request(`${service.url}/api/auth/saml/login`);
+    expect((await redeem(victim, ticket)).body['code']).toBe('sso.unknown');
+  });
+
+  it('refuses a response that nobody asked for', async () => {
+    const strip = (xml: string) => xml.replaceAll(/ InResponseTo="[^"]*"/g, '');
+    await assertRefused(await changed(strip), 'sso.unknown');
+    await assertRefused(
+      await changed((xml) =>
+        xml.replaceAll(/InResponseTo="[^"]*"/g, `InResponseTo="_${randomBytes(20).toString('hex')}"`),
+      ),
+      'sso.unknown',
+    );
+  });
+
+  it.each<[string, (xml: string) => string]>([
+    ['another group', (xml) => xml.replace('>staff<', '>admins<')],
+    ['another NameID', (xml) => xml.replace(/(<saml:NameID[^>]*>)ada/, '$1eve')],
+    ['no signatures', (xml) => xml.replaceAll(/<ds:Signature[\s\S]*?<\/ds:Signature>/g, '')],
+    ['another Destination', (xml) => xml.replace(/Destination="[^"]*"/, 'Destination="https://elsewhere.example/acs"')],
+    ['no Destination', (xml) => xml.replace(/ Destination="[^"]*"/, '')],
+    ['a document type', (xml) => `<!DOCTYPE x [<!ENTITY e "v">]>${xml}`],
+    ['a comment inside the NameID', (xml) => xml.replace('>ada<', '>a<!---->da<')],
+    ['a processing instruction', (xml) => `<?x y?>${xml}`],
+    [
+      'an XSLT transform',
+      (xml) =>
+        xml.replace(
+          'http://www.w3.org/2000/09/xmldsig#enveloped-signature',
+          'http://www.w3.org/TR/1999/REC-xslt-19991116',
+        ),
+    ],
+    ['two roots', (xml) => xml + xml],
+    ['an assertion wrapped around the signed one', wrapped],
+    ['a forged assertion before the signed one', beside],
+  ])('refuses a response with %s', async (_, change) => {
+    await assertRefused(await changed(change));
+  });
+
+  it('refuses a response that is larger than any honest one', async () => {
+    const browser = new Browser();
+    const response = await responseFor(browser, 'ada');
+    expect((await post(`${response}${' '.repeat(300_000)}`)).status).toBe(413);
+  });
+
+  it('refuses what is no response at all', async () => {
+    for (const text of ['', 'nonsense', '%%%', Buffer.from('<a/>').toString('base64')])
+      await assertRefused(await post(text));
+  });
+
+  it('refuses the right response of another provider than the one that is set up', async () => {
+    const response = await responseFor(new Browser(), 'ada');
+    await put({ entityId: 'https://elsewhere.example/idp' });
+    await assertRefused(await post(response));
+    await put();
+    expect((await post(response)).status).toBe(303);
+  });
+
+  it('refuses a response that was meant for another address of the same service: Destination and Recipient', async () => {
+    const [entityId = '', acsUrl = ''] = ['metadata', 'callback'].map((name) => `${service.url}/api/auth/saml/${name}`);
+    idp.describe({ entityId, acsUrl: 'https://elsewhere.example/acs' });
+    const elsewhere = await responseFor(new Browser(), 'ada');
+    const xml = Buffer.from(elsewhere, 'base64').toString('utf8');
+    expect(xml.includes('Recipient="https://elsewhere.example/acs"')).toBe(true);
+    await assertRefused(await post(elsewhere));
+    // The signed assertion as it is, in a response that claims to be for us.
+    const moved = xml.replace(/Destination="[^"]*"/, `Destination="${acsUrl}"`);
+    await assertRefused(await post(Buffer.from(moved).toString('base64')));
+    idp.describe({ entityId, acsUrl });
+    expect((await post(await responseFor(new Browser(), 'ada'))).status).toBe(303);
+  });
+
+  it('refuses a right signature that was made with SHA-1', async () => {
+    const [entityId = '', acsUrl = ''] = ['metadata', 'callback'].map((name) => `${service.url}/api/auth/saml/${name}`);
+    idp.describe({ entityId, acsUrl }, 'http://www.w3.org/2000/09/xmldsig#rsa-sha1');
+    const response = await responseFor(new Browser(), 'ada');
+    expect(Buffer.from(response, 'base64').toString('utf8').includes('xmldsig#rsa-sha1')).toBe(true);
+    await assertRefused(await post(response));
+    idp.describe({ entityId, acsUrl });
+  });
+
+  it('refuses a signature of a key that is not set up, and takes two keys while one changes', async () => {
+    const stranger = selfSigned();
+    await put({ certificates: [stranger] });
+    await assertRefused(await post(await responseFor(new Browser(), 'ada')));
+    await put({ certificates: [stranger, idp.certificate] });
+    expect((await post(await responseFor(new Browser(), 'ada'))).status).toBe(303);
+    await put();
+  });
+
+  it('is over everywhere within five seconds once the provider is removed', async () => {
+    const browser = new Browser();
+    const token =
+      (await redeem(browser, ticketIn(await post(await responseFor(browser, 'ada'))))).body['access_token'] ?? '';
+    expect((await me(other, token)).status).toBe(200);
+    await service.call('DELETE', '/api/settings/identity-providers/main', { key: apiKey });
+    await until('the session is over', 5, async () => (await me(other, token)).status === 401);
+    await put();
+  });
+
+  it('describes the service to the provider', async () => {
+    const { body, status } = await service.call('GET', '/api/auth/saml/metadata');
+    expect(status).toBe(200);
+    expect(body).toContain(`Location="${service.url}/api/auth/saml/callback"`);
+    expect(body).toContain('WantAssertionsSigned="true"');
+  });
+});
+
+const ASSERTION = /<saml:Assertion[\s\S]*<\/saml:Assertion>/;
+const forged = (assertion: string) =>
+  assertion
+    .replaceAll(/<ds:Signature[\s\S]*?<\/ds:Signature>/g, '')
+    .replace(/ ID="[^"]*"/, ' ID="_forged"')
+    .replace('>ada<', '>root<')
+    .replace('>staff<', '>admins<');
+
+/** XML signature wrapping: the forged assertion where it is read, the signed one inside it. */
+function wrapped(xml: string): string {
+  const [assertion = ''] = ASSERTION.exec(xml) ?? [];
+  const outer = forged(assertion).replace(
+    '</saml:Assertion>',
+    `<saml:Advice>${assertion}</saml:Advice></saml:Assertion>`,
+  );
+  return xml.replace(assertion, outer);
+}
+
+function beside(xml: string): string {
+  const [assertion = ''] = ASSERTION.exec(xml) ?? [];
+  return xml.replace(assertion, forged(assertion) + assertion);
+}
+
+function selfSigned(): string {
+  const subject = ['-subj', '/CN=other', '-days', '1', '-keyout', '/dev/null'];
+  const args = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject];
+  return execFileSync('openssl', args, { stdio: ['ignore', 'pipe', 'ignore'] }).toString();
+}

@@ -1,0 +1,176 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Answer, Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { idOf, login, me, type Person, register } from './people.js';
+
+const hasOathtool = spawnSync('oathtool', ['--version']).status === 0;
+
+let stage: Stage;
+let service: Service;
+let other: Service;
+
+beforeAll(async () => {
+  stage = await openStage();
+  service = await stage.start({ role: 'api' });
+  other = await stage.start({ role: 'api' });
+});
+afterAll(() => stage.close());
+
+/** The code that an authenticator app shows; `seconds` from now. */
+function codeOf(secret: string, seconds = 0): string {
+  const at = new Date(Date.now() + seconds * 1000).toISOString();
+  return execFileSync('oathtool', ['--totp', '--base32', '--now', at, secret]).toString().trim();
+}
+
+interface Enrolled extends Person {
+  readonly secret: string;
+  readonly factor: string;
+  readonly recoveryCodes: string[];
+}
+
+/** Somebody with an authenticator app. The code of the step before now was used up for it. */
+async function enrol(): Promise<Enrolled> {
+  const person = await register(service);
+  const key = person.accessToken;
+  const begun = await service.call('POST', '/api/auth/second-factors/totp', { key, body: { name: 'phone' } });
+  const confirm = `/api/auth/second-factors/totp/${begun.body.id}/confirm`;
+  const code = codeOf(begun.body.secret, -30);
+  const confirmed = await service.call('POST', confirm, { key, body: { code } });
+  expect(confirmed.status).toBe(200);
+  const { recoveryCodes } = confirmed.body;
+  return { ...person, secret: begun.body.secret, factor: begun.body.id, recoveryCodes };
+}
+
+const loginWith = (person: Person, factors: object, where = service): Promise<Answer> =>
+  where.call('POST', '/api/auth/login', { body: { email: person.email, password: person.password, ...factors } });
+
+describe.skipIf(!hasOathtool)('an authenticator app', () => {
+  it('is asked for once it is confirmed, not before', async () => {
+    const person = await register(service);
+    await service.call('POST', '/api/auth/second-factors/totp', { key: person.accessToken, body: { name: 'phone' } });
+    expect((await login(service, person.email, person.password)).status).toBe(200);
+    const enrolled = await enrol();
+    assertProblem(await loginWith(enrolled, {}), { status: 401, code: 'auth.second-factor-needed' });
+    expect((await loginWith(enrolled, { totp: codeOf(enrolled.secret) })).status).toBe(200);
+  });
+
+  it('is not even mentioned to who has a wrong password', async () => {
+    const { email } = await enrol();
+    assertProblem(await login(service, email, 'a wrong password'), { status: 401, code: 'auth.wrong-credentials' });
+  });
+
+  it('lets one in of ten that bring the same code at once, on two processes', async () => {
+    const person = await enrol();
+    const totp = codeOf(person.secret);
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, i) => loginWith(person, { totp }, i % 2 === 0 ? service : other)),
+    );
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    assertProblem(await loginWith(person, { totp }), { status: 401, code: 'auth.wrong-code' });
+  });
+
+  it('does not let an earlier code in after a later one', async () => {
+    const person = await enrol();
+    expect((await loginWith(person, { totp: codeOf(person.secret, 30) })).status).toBe(200);
+    assertProblem(await loginWith(person, { totp: codeOf(person.secret) }), { status: 401, code: 'auth.wrong-code' });
+  });
+
+  it('does not let codes of other times in', async () => {
+    const person = await enrol();
+    for (const seconds of [-90, 90, 3600]) {
+      const totp = codeOf(person.secret, seconds);
+      assertProblem(await loginWith(person, { totp }), { status: 401, code: 'auth.wrong-code' });
+    }
+  });
+
+  it('is not guessed: a right password does not take the count of wrong codes away', async () => {
+    const person = await enrol();
+    const answers: Answer[] = [];
+    for (let i = 0; i < 13; i += 1) answers.push(await loginWith(person, { totp: '000000' }));
+    expect(answers.filter(({ status }) => status === 429).length).toBeGreaterThan(0);
+  });
+
+  it('has its seed sealed in the database', async () => {
+    const { secret, factor } = await enrol();
+    const [row] = await stage.sql<{ seed: string }>(
+      `SELECT encode(seed, 'escape') AS seed FROM second_factor WHERE id = $1`,
+      [factor],
+    );
+    expect(row?.seed).not.toContain(secret);
+    // Sealed for this row: in another one it cannot be opened.
+    const thief = await enrol();
+    await stage.sql(`UPDATE second_factor SET seed = (SELECT seed FROM second_factor WHERE id = $1) WHERE id = $2`, [
+      factor,
+      thief.factor,
+    ]);
+    expect((await loginWith(thief, { totp: codeOf(secret) })).status).toBe(500);
+  });
+
+  it('cannot be removed or confirmed by somebody else', async () => {
+    const person = await enrol();
+    const stranger = await register(service);
+    const gone = await service.call('DELETE', `/api/auth/second-factors/${person.factor}`, {
+      key: stranger.accessToken,
+    });
+    assertProblem(gone, { status: 404, code: 'second-factor.missing' });
+  });
+});
+
+describe.skipIf(!hasOathtool)('a recovery code', () => {
+  it('stands in once, also when it comes twice at once', async () => {
+    const person = await enrol();
+    expect(person.recoveryCodes).toHaveLength(10);
+    const recoveryCode = person.recoveryCodes[0];
+    const answers = await Promise.all(Array.from({ length: 5 }, () => loginWith(person, { recoveryCode })));
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    const lower = person.recoveryCodes[1]?.toLowerCase().replaceAll('-', ' ');
+    expect((await loginWith(person, { recoveryCode: lower })).status).toBe(200);
+  });
+
+  it("is no other person's", async () => {
+    const [one, two] = [await enrol(), await enrol()];
+    const answer = await loginWith(one, { recoveryCode: two.recoveryCodes[0] });
+    assertProblem(answer, { status: 401, code: 'auth.wrong-code' });
+  });
+});
+
+describe('step-up', () => {
+  const order = () => ({ name: 'new', permissions: ['sign:read'], expiry: new Date(Date.now() + 3.6e6).toISOString() });
+
+  it('is asked for when the sign-in is older than five minutes, and then lasts on every process', async () => {
+    const person = await register(service);
+    await stage.sql(`UPDATE user_account SET roles = '{admin}' WHERE email = $1`, [person.email]);
+    const key = (await login(service, person.email, person.password)).body.access_token;
+    expect((await service.call('POST', '/api/settings/api-keys', { key, body: order() })).status).toBe(201);
+    const { body } = await me(service, key);
+    await stage.sql(`UPDATE auth_session SET authenticated_at = now() - interval '6 minutes' WHERE id = $1`, [
+      body.session,
+    ]);
+    const refused = await other.call('POST', '/api/settings/api-keys', { key, body: order() });
+    assertProblem(refused, { status: 403, code: 'auth.step-up' });
+    expect((await me(other, key)).status).toBe(200);
+    const wrong = await service.call('POST', '/api/auth/step-up', { key, body: { password: 'not the password' } });
+    assertProblem(wrong, { status: 401, code: 'auth.wrong-credentials' });
+    const stepped = await service.call('POST', '/api/auth/step-up', { key, body: { password: person.password } });
+    expect(stepped.status).toBe(204);
+    for (const where of [service, other]) {
+      expect((await where.call('POST', '/api/settings/api-keys', { key, body: order() })).status).toBe(201);
+    }
+  });
+
+  it.skipIf(!hasOathtool)('asks for the second factor of who has one', async () => {
+    const person = await enrol();
+    const id = await idOf(stage, person.email);
+    const step = (body: object) =>
+      service.call('POST', '/api/auth/step-up', {
+        key: person.accessToken,
+        body: { password: person.password, ...body },
+      });
+    assertProblem(await step({}), { status: 401, code: 'auth.second-factor-needed' });
+    expect((await step({ totp: codeOf(person.secret) })).status).toBe(204);
+    const rows = await stage.sql<{ methods: string[] }>(`SELECT methods FROM auth_session WHERE user_id = $1`, [id]);
+    expect(rows).toEqual([{ methods: ['pwd', 'otp', 'mfa'] }]);
+  });
+});

@@ -1,0 +1,206 @@
+import { generateKeyPair, type JWTPayload, SignJWT, UnsecuredJWT } from 'jose';
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CLIENT, OpenIdPeer } from '../fakes/openid-provider.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Answer, Service } from '../support/service.js';
+import { until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { Browser } from './browser.js';
+import { postForm } from './oauth-calls.js';
+import { atKnownAddress, me, PEERS_HERE } from './people.js';
+
+const idp = new OpenIdPeer();
+let stage: Stage;
+let service: Service;
+let other: Service;
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api', settings: { ...atKnownAddress(), ...PEERS_HERE } });
+  other = await stage.start({ role: 'api' });
+  await idp.start(`${service.url}/api/auth/oidc/callback`);
+  const rules = [{ claim: 'groups', op: 'equals', value: 'release', roles: ['operator'] }];
+  const body = {
+    label: 'x',
+    enabled: true,
+    rules,
+    issuer: idp.issuer,
+    clientId: CLIENT.id,
+    clientSecret: CLIENT.secret,
+  };
+  await service.call('PUT', '/api/settings/identity-providers/oidc/main', { key: apiKey, body });
+  for (const name of ['ada', 'bob']) idp.accounts.set(name, { email: `${name}@oidc.example`, groups: ['release'] });
+});
+afterAll(async () => {
+  await stage.close();
+  await idp.stop();
+});
+
+interface SignedIn {
+  readonly browser: Browser;
+  readonly token: string;
+  /** The provider's name for the session. */
+  readonly sid: string;
+}
+
+async function signIn(account: string): Promise<SignedIn> {
+  const browser = new Browser();
+  const isOurs = (url: string) => url.startsWith(`${service.url}/api/auth/oidc/callback`);
+  let place = (await browser.follow(`${service.url}/api/auth/oidc/login`)).url;
+  while (!isOurs(place)) {
+    const html = await (await browser.request(place)).text();
+    const prompt = /name="prompt" value="([^"]+)"/.exec(html)?.[1] ?? '';
+    const action = new URL(/action="([^"]+)"/.exec(html)?.[1] ?? '', place).href;
+    const posted = await browser.postForm(action, { prompt, login: account, password: 'any' });
+    place = (await browser.follow(new URL(posted.headers.get('location') ?? '', place).href, isOurs)).url;
+  }
+  const arrived = await browser.request(place);
+  const ticket = /#ticket=(\w+)$/.exec(arrived.headers.get('location') ?? '')?.[1];
+  const headers = { 'content-type': 'application/json' };
+  const init = { method: 'POST', headers, body: JSON.stringify({ ticket }) };
+  const answer = await browser.request(`${service.url}/api/auth/sso/tokens`, init);
+  const { access_token: token = '' } = (await answer.json()) as Record<string, string>;
+  const { session } = (await me(service, token)).body;
+  const [row] = await stage.sql<{ sid: string }>(`SELECT external_session AS sid FROM auth_session WHERE id = $1`, [
+    session,
+  ]);
+  return { browser, token, sid: row?.sid ?? '' };
+}
+
+/** Says yes on the provider's page, "do you want to sign out". @returns where that leads */
+async function signOutAt(browser: Browser, url: string): Promise<string> {
+  const html = await (await browser.request(url)).text();
+  const xsrf = /name="xsrf" value="([^"]+)"/.exec(html)?.[1] ?? '';
+  const posted = await browser.postForm(`${idp.issuer}/session/end/confirm`, { xsrf, logout: 'yes' });
+  return posted.headers.get('location') ?? '';
+}
+
+const statusOf = async ({ token }: SignedIn, where = service) => (await me(where, token)).status;
+
+async function overEverywhere(signedIn: SignedIn): Promise<void> {
+  await until('the session is over', 5, async () => {
+    return (await statusOf(signedIn)) === 401 && (await statusOf(signedIn, other)) === 401;
+  });
+}
+
+const post = (token: string): Promise<Answer> =>
+  postForm(service, '/api/auth/oidc/backchannel-logout', { logout_token: token });
+
+const EVENTS = { 'http://schemas.openid.net/event/backchannel-logout': {} };
+const now = () => Math.floor(Date.now() / 1000);
+const claims = (change: JWTPayload = {}): JWTPayload => ({
+  iss: idp.issuer,
+  aud: CLIENT.id,
+  iat: now(),
+  exp: now() + 120,
+  jti: randomUUID(),
+  events: EVENTS,
+  ...change,
+});
+
+describe('signing out', () => {
+  it('at the provider ends that session here, and no other', async () => {
+    const [gone, stays] = [await signIn('ada'), await signIn('ada')];
+    expect(gone.sid).not.toBe('');
+    expect(await statusOf(gone, other)).toBe(200);
+    await signOutAt(gone.browser, `${idp.issuer}/session/end`);
+    await overEverywhere(gone);
+    expect(await statusOf(stays)).toBe(200);
+  });
+
+  it('here leads to the provider, which knows who it is, and back', async () => {
+    const person = await signIn('ada');
+    const { status, body } = await service.call('POST', '/api/auth/sso/logout', { key: person.token });
+    expect(status).toBe(200);
+    const place = new URL(body.redirect);
+    expect(place.origin + place.pathname).toBe(`${idp.issuer}/session/end`);
+    await overEverywhere(person);
+    const back = await signOutAt(person.browser, body.redirect);
+    expect(back).toBe(`${service.url}/`);
+    // The provider asks for the password again.
+    const { response } = await person.browser.follow(`${service.url}/api/auth/oidc/login`);
+    expect(await response.text()).toContain('name="password"');
+  });
+
+  it('keeps the ID token sealed until then', async () => {
+    const person = await signIn('ada');
+    const { body } = await service.call('POST', '/api/auth/sso/logout', { key: person.token });
+    const token = new URL(body.redirect).searchParams.get('id_token_hint') ?? '';
+    expect(token.split('.')).toHaveLength(3);
+    const rows = await stage.sql<{ text: string }>(
+      `SELECT s::text || encode(id_token, 'escape') AS text FROM auth_session s`,
+    );
+    for (const { text } of rows) expect(text).not.toContain(token.split('.')[1]);
+  });
+
+  it('of a person ends all their sessions of this provider', async () => {
+    const [one, two, stays] = [await signIn('ada'), await signIn('ada'), await signIn('bob')];
+    expect((await post(await idp.sign(claims({ sub: 'ada' })))).status).toBe(200);
+    await overEverywhere(one);
+    await overEverywhere(two);
+    expect(await statusOf(stays)).toBe(200);
+  });
+
+  it('said again ends nothing that began later', async () => {
+    const token = await idp.sign(claims({ sub: 'bob', iat: now() - 60 }));
+    const later = await signIn('bob');
+    expect((await post(token)).status).toBe(200);
+    expect(await statusOf(later, other)).toBe(200);
+  });
+
+  it('is told through the browser as well', async () => {
+    const person = await signIn('bob');
+    const tell = (iss: string, sid: string) =>
+      service.call('GET', `/api/auth/oidc/frontchannel-logout?${new URLSearchParams({ iss, sid }).toString()}`);
+    await tell('https://elsewhere.example', person.sid);
+    await tell(idp.issuer, randomUUID());
+    expect(await statusOf(person, other)).toBe(200);
+    expect((await tell(idp.issuer, person.sid)).status).toBe(200);
+    await overEverywhere(person);
+  });
+});
+
+describe('a logout token is refused', () => {
+  const wrong: [string, (sid: string) => Promise<string>][] = [
+    [
+      'of another key',
+      async (sid) =>
+        new SignJWT(claims({ sid }))
+          .setProtectedHeader({ alg: 'RS256', kid: 'one' })
+          .sign((await generateKeyPair('RS256')).privateKey),
+    ],
+    ['without a signature', (sid) => Promise.resolve(new UnsecuredJWT(claims({ sid })).encode())],
+    [
+      'signed with the client secret',
+      (sid) => new SignJWT(claims({ sid })).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(CLIENT.secret)),
+    ],
+    ['for another client', (sid) => idp.sign(claims({ sid, aud: 'another' }))],
+    ['of another issuer', (sid) => idp.sign(claims({ sid, iss: 'https://elsewhere.example' }))],
+    ['that is old', (sid) => idp.sign(claims({ sid, iat: now() - 3600, exp: now() + 60 }))],
+    ['that is over', (sid) => idp.sign(claims({ sid, exp: now() - 60 }))],
+    ['without the event: an ID token', (sid) => idp.sign(claims({ sid, events: undefined }))],
+    ['with a nonce', (sid) => idp.sign(claims({ sid, nonce: 'n' }))],
+    ['of another type', (sid) => idp.sign(claims({ sid }), 'at+jwt')],
+    ['that names nobody', () => idp.sign(claims())],
+    ['without jti', (sid) => idp.sign(claims({ sid, jti: undefined }))],
+    ['that is none', () => Promise.resolve('nonsense')],
+  ];
+
+  it('in every way in which it can be wrong', async () => {
+    const person = await signIn('ada');
+    for (const [what, make] of wrong) {
+      const answer = await post(await make(person.sid));
+      expect([what, answer.status, answer.body.code]).toEqual([what, 400, 'sso.logout-token']);
+    }
+    assertProblem(await service.call('POST', '/api/auth/oidc/backchannel-logout', { body: {} }), {
+      status: 400,
+      code: 'sso.logout-token',
+    });
+    expect(await statusOf(person, other)).toBe(200);
+    expect((await post(await idp.sign(claims({ sid: person.sid })))).status).toBe(200);
+    await overEverywhere(person);
+  });
+});

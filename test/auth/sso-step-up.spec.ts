@@ -1,0 +1,185 @@
+import { randomInt } from 'node:crypto';
+import { deflateRawSync, inflateRawSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CLIENT, OpenIdPeer } from '../fakes/openid-provider.js';
+import { SamlPeer, SIMPLESAMLPHP } from '../fakes/simplesamlphp.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { Browser } from './browser.js';
+import { atKnownAddress, PEERS_HERE, register } from './people.js';
+import { postResponse, putProvider, responseFrom } from './saml-calls.js';
+
+/** How a browser gets from `begin` through the provider and back to the console: where it ends. */
+type Way = (browser: Browser, account: string, begin: string) => Promise<string>;
+
+const OWN = { 'content-type': 'application/json', 'x-csrf-protection': '1', 'sec-fetch-site': 'same-origin' };
+const oidc = new OpenIdPeer();
+const saml = new SamlPeer(randomInt(20_000, 32_000));
+let stage: Stage;
+let service: Service;
+
+beforeAll(async () => {
+  stage = await openStage();
+  const { apiKey } = await stage.seed();
+  service = await stage.start({ role: 'api', settings: { ...atKnownAddress(), ...PEERS_HERE } });
+  await oidc.start(`${service.url}/api/auth/oidc/callback`);
+  const rules = [{ claim: 'groups', op: 'equals', value: 'release', roles: ['operator'] }];
+  const client = { issuer: oidc.issuer, clientId: CLIENT.id, clientSecret: CLIENT.secret };
+  const body = { label: 'x', enabled: true, rules, ...client };
+  await service.call('PUT', '/api/settings/identity-providers/oidc/other', { key: apiKey, body });
+  const people = ['ada', 'eve'].map((uid) => ({ uid, email: `${uid}@saml.example`, groups: ['release'] }));
+  for (const { uid, groups } of people) oidc.accounts.set(uid, { email: `${uid}@oidc.example`, groups });
+  if (SIMPLESAMLPHP === undefined) return;
+  const at = (name: string) => `${service.url}/api/auth/saml/${name}`;
+  await saml.start({ entityId: at('metadata'), acsUrl: at('callback') }, people);
+  await putProvider(service, saml, apiKey);
+});
+afterAll(async () => {
+  await stage.close();
+  await oidc.stop();
+  saml.stop();
+});
+
+const isBack = (url: string) => url.startsWith(`${service.url}/console`);
+const pathOf = (url: string) => url.slice(service.url.length);
+
+/** Pages of its own that ask, and one that ends the session of somebody else by itself. */
+const byOidc: Way = async (browser, account, begin) => {
+  let place = (await browser.follow(begin, isBack)).url;
+  for (let page = 0; page < 6 && !isBack(place); page += 1) {
+    const html = await (await browser.request(place)).text();
+    place = await submitted(browser, html, place, account);
+  }
+  return pathOf(place);
+};
+
+async function submitted(browser: Browser, html: string, at: string, account: string): Promise<string> {
+  const hidden = Array.from(html.matchAll(/type="hidden" name="(\w+)" value="([^"]*)"/g), ([, name, value]) => [
+    name,
+    value,
+  ]);
+  const action = new URL(/action="([^"]+)"/.exec(html)?.[1] ?? '', at).href;
+  const posted = await browser.postForm(action, { ...Object.fromEntries(hidden), login: account, password: 'any' });
+  const next = posted.headers.get('location');
+  if (next !== null) return (await browser.follow(new URL(next, at).href, isBack)).url;
+  return submitted(browser, await posted.text(), action, account);
+}
+
+const bySaml: Way = async (browser, account, begin) => {
+  const posted = await postResponse(service, await responseFrom(browser, account, begin));
+  const next = new URL(posted.headers.get('location') ?? '', service.url).href;
+  return pathOf(isBack(next) ? next : (await browser.follow(next, isBack)).url);
+};
+
+/** The same address, without what tells the provider to ask again. */
+function withoutAsking(address: string): string {
+  const url = new URL(address);
+  url.searchParams.delete('prompt');
+  if (url.searchParams.has('max_age')) url.searchParams.set('max_age', '3600');
+  const request = url.searchParams.get('SAMLRequest');
+  if (request !== null) {
+    const xml = inflateRawSync(Buffer.from(request, 'base64')).toString();
+    const changed = xml.replace(' ForceAuthn="true"', '');
+    if (changed === xml) throw new Error('the request did not ask again');
+    url.searchParams.set('SAMLRequest', deflateRawSync(changed).toString('base64'));
+  }
+  return url.href;
+}
+
+const login = (kind: string) => `${service.url}/api/auth/${kind}/login?returnTo=/console&answer=cookie`;
+const send = (browser: Browser, path: string, body: object) =>
+  browser.request(`${service.url}${path}`, { method: 'POST', headers: OWN, body: JSON.stringify(body) });
+/** Something that matters. */
+const enrol = (browser: Browser) => send(browser, '/api/auth/second-factors/totp', { name: 'phone' });
+
+async function ask(browser: Browser): Promise<string> {
+  const answer = await send(browser, '/api/auth/step-up/sso', { returnTo: '/console' });
+  return ((await answer.json()) as { redirect: string }).redirect;
+}
+
+async function sessionOf(browser: Browser): Promise<string> {
+  const answer = await browser.request(`${service.url}/api/auth/me`);
+  return ((await answer.json()) as { session: string }).session;
+}
+
+async function authenticatedAt(browser: Browser): Promise<string> {
+  const answer = await browser.request(`${service.url}/api/auth/sessions`);
+  const { items } = (await answer.json()) as { items: { current: boolean; authenticatedAt: string }[] };
+  return items.find(({ current }) => current)?.authenticatedAt ?? '';
+}
+
+/** Signs ada in, an hour ago. */
+async function signedIn(kind: string, way: Way): Promise<Browser> {
+  const browser = new Browser();
+  expect(await way(browser, 'ada', login(kind))).toBe('/console');
+  await stage.sql(`UPDATE auth_session SET authenticated_at = now() - interval '1 hour' WHERE ended_at IS NULL`);
+  return browser;
+}
+
+describe.each<[string, Way]>([
+  ['oidc', byOidc],
+  ['saml', bySaml],
+])('%s', (kind, way) => {
+  it.skipIf(kind === 'saml' && SIMPLESAMLPHP === undefined)(
+    'a step-up has the provider ask again, and opens what matters to the same session',
+    async () => {
+      const browser = await signedIn(kind, way);
+      expect((await enrol(browser)).status).toBe(403);
+      const session = await sessionOf(browser);
+      const before = browser.cookieOf(service.url, 'sealwright-session');
+      expect(await way(browser, 'ada', await ask(browser))).toBe('/console');
+      expect((await enrol(browser)).status).toBe(201);
+      expect(await sessionOf(browser)).toBe(session);
+      const stolen = await service.call('GET', '/api/auth/me', { headers: { cookie: `sealwright-session=${before}` } });
+      expect(stolen.status).toBe(401);
+    },
+  );
+
+  it.skipIf(kind === 'saml' && SIMPLESAMLPHP === undefined)(
+    'a step-up is refused when the provider was kept from asking, and for somebody else',
+    async () => {
+      const browser = await signedIn(kind, way);
+      const unasked = withoutAsking(await ask(browser));
+      // As if the attempt had begun later than the sign-in at the provider, by more than clocks differ.
+      await stage.sql(
+        `UPDATE sso_transaction SET expires_at = expires_at + interval '2 minutes' WHERE status = 'STARTED'`,
+      );
+      expect(await way(browser, 'ada', unasked)).toBe('/console#error=sso.not-asked');
+      expect(await way(browser, 'eve', await ask(browser))).toBe('/console#error=sso.another-person');
+      // An OpenID provider that changes the person also says that the session of the first is over.
+      expect([401, 403]).toContain((await enrol(browser)).status);
+    },
+  );
+
+  it.skipIf(kind === 'saml' && SIMPLESAMLPHP === undefined)(
+    'a sign-in is as old as the one at the provider',
+    async () => {
+      const browser = new Browser();
+      await way(browser, 'ada', login(kind));
+      const first = await authenticatedAt(browser);
+      await new Promise((resolve) => setTimeout(resolve, 1500));
+      await way(browser, 'ada', login(kind));
+      expect(await authenticatedAt(browser)).toBe(first);
+      expect(Math.abs(Date.parse(first) - Date.now())).toBeLessThan(60_000);
+    },
+  );
+});
+
+it('who comes by a provider that does not say when has shown nothing that counts here', async () => {
+  const browser = new Browser();
+  const { headers } = await browser.request(login('oidc'));
+  const silent = new URL(headers.get('location') ?? '');
+  silent.searchParams.delete('max_age');
+  expect(await byOidc(browser, 'ada', silent.href)).toBe('/console');
+  expect(await authenticatedAt(browser)).toBe(new Date(0).toISOString());
+  expect((await enrol(browser)).status).toBe(403);
+});
+
+it('who has a password is told to show that', async () => {
+  const { accessToken: key } = await register(service);
+  assertProblem(await service.call('POST', '/api/auth/step-up/sso', { key, body: {} }), {
+    status: 422,
+    code: 'sso.no-provider',
+  });
+});

@@ -1,0 +1,217 @@
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SmtpPeer } from '../fakes/smtp.js';
+import { accessToken } from '../support/access.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Service } from '../support/service.js';
+import { until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { idOf, login, me, newPassword, register } from './people.js';
+
+const smtp = new SmtpPeer();
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+/** All services of this file seal with the same secret: who sends a mail is not who wrote it. */
+const settings = () => ({ ...smtp.settings, SVC_JWT_SECRET: 'a secret of this very test, long enough' });
+let admin: { email: string; password: string; token: string };
+
+beforeAll(async () => {
+  await smtp.start();
+  stage = await openStage();
+  const seeded = await stage.seed();
+  apiKey = seeded.apiKey;
+  service = await stage.start({ settings: settings() });
+  const token = await accessToken(service, seeded.adminEmail, seeded.adminPassword);
+  admin = { email: seeded.adminEmail, password: seeded.adminPassword, token };
+});
+afterAll(async () => {
+  await stage.close();
+  await smtp.stop();
+});
+
+const USERS = '/api/settings/users';
+const patch = (id: string, body: object, key = admin.token) => service.call('PATCH', `${USERS}/${id}`, { key, body });
+const invite = (email: string, roles: string[], key = admin.token) =>
+  service.call('POST', '/api/settings/invitations', { key, body: { email, roles } });
+const tokenIn = (text: string, purpose: string) => new RegExp(`#${purpose}=(\\S+)`).exec(text)?.[1] ?? '';
+
+describe('an invitation', () => {
+  it('arrives by mail and makes an account with its roles, once, in prod too', async () => {
+    const prod = await stage.start({ role: 'api', settings: { ...settings(), SVC_PROFILE: 'prod' } });
+    const token = await accessToken(prod, admin.email, admin.password);
+    const body = { email: 'Invited@Example.org', roles: ['operator'] };
+    const made = await prod.call('POST', '/api/settings/invitations', { key: token, body });
+    expect(made.status).toBe(201);
+    const { text, from } = await smtp.mailTo('invited@example.org', 'invitation', 20);
+    expect(from).toBe('no-reply@sealwright.example');
+    expect(made.body.link).toContain(tokenIn(text, 'invitation'));
+    const newcomer = { email: 'invited@example.org', password: newPassword(), invitation: tokenIn(text, 'invitation') };
+    const answers = await Promise.all(
+      Array.from({ length: 5 }, () => prod.call('POST', '/api/auth/register', { body: newcomer })),
+    );
+    expect(answers.filter(({ status }) => status === 201)).toHaveLength(1);
+    const { body: who } = await me(prod, answers.find(({ status }) => status === 201)?.body.access_token);
+    expect(who.scopes).toContain('sign:digest');
+    await prod.kill('SIGKILL');
+  });
+
+  it('is good for its own address only, not after it was taken back, and not when it is old', async () => {
+    const { body } = await invite('guest@example.org', ['viewer']);
+    const use = (email: string, invitation: string) =>
+      service.call('POST', '/api/auth/register', { body: { email, password: newPassword(), invitation } });
+    const token = tokenIn(body.link, 'invitation');
+    assertProblem(await use('thief@example.org', token), { status: 422, code: 'invitation.unusable' });
+    await service.call('DELETE', `/api/settings/invitations/${body.id}`, { key: admin.token });
+    assertProblem(await use('guest@example.org', token), { status: 422, code: 'invitation.unusable' });
+    const again = tokenIn((await invite('guest@example.org', ['viewer'])).body.link, 'invitation');
+    await stage.sql(`UPDATE invitation SET expires_at = now() - interval '1 s' WHERE email = 'guest@example.org'`);
+    assertProblem(await use('guest@example.org', again), { status: 422, code: 'invitation.unusable' });
+  });
+
+  it('cannot give what the inviter does not hold', async () => {
+    const person = await register(service);
+    const keys = { name: 'inviter', permissions: ['users:write', 'users:read'], expiry: new Date(Date.now() + 3.6e6) };
+    const { body } = await service.call('POST', '/api/settings/api-keys', { key: apiKey, body: keys });
+    assertProblem(await invite('boss@example.org', ['admin'], body.key), { status: 403, code: 'user.beyond-caller' });
+    const id = await idOf(stage, person.email);
+    assertProblem(await patch(id, { roles: ['admin'] }, body.key), { status: 403, code: 'user.beyond-caller' });
+    const adminId = await idOf(stage, admin.email);
+    assertProblem(await patch(adminId, { disabled: true }, body.key), { status: 403, code: 'user.beyond-caller' });
+    assertProblem(await patch(id, { roles: ['admin'] }, person.accessToken), {
+      status: 403,
+      code: 'insufficient_scope',
+    });
+  });
+});
+
+describe('a forgotten password', () => {
+  const forgot = (email: string) => service.call('POST', '/api/auth/password/forgot', { body: { email } });
+  const reset = (token: string, password: string) =>
+    service.call('POST', '/api/auth/password/reset', { body: { token, password } });
+
+  it('is replaced by the link in the mail, once; everybody else is out, and the owner hears of it', async () => {
+    const person = await register(service);
+    expect((await forgot(person.email)).status).toBe(202);
+    const token = tokenIn((await smtp.mailTo(person.email, 'new password')).text, 'reset');
+    assertProblem(await reset(token, 'password1234'), { status: 422, code: 'password.weak' });
+    const next = newPassword();
+    const answers = await Promise.all(Array.from({ length: 5 }, () => reset(token, next)));
+    expect(answers.filter(({ status }) => status === 204)).toHaveLength(1);
+    assertProblem(await reset(token, newPassword()), { status: 422, code: 'password.reset-link' });
+    expect((await me(service, person.accessToken)).status).toBe(401);
+    expect((await login(service, person.email, person.password)).status).toBe(401);
+    expect((await login(service, person.email, next)).status).toBe(200);
+    await smtp.mailTo(person.email, 'Your password was changed');
+  });
+
+  it('gets the same answer for an address that there is not, and no mail goes there', async () => {
+    const known = await register(service);
+    const answers = [await forgot(known.email), await forgot('nobody@example.org')];
+    expect(answers[0]?.status).toBe(answers[1]?.status);
+    expect(answers[0]?.body).toEqual(answers[1]?.body);
+    await smtp.mailTo(known.email, 'new password');
+    expect(smtp.received.some(({ to }) => to === 'nobody@example.org')).toBe(false);
+  });
+
+  it('is no way to flood a mailbox', async () => {
+    const { email } = await register(service);
+    const answers = await Promise.all(Array.from({ length: 8 }, () => forgot(email)));
+    expect(answers.filter(({ status }) => status === 202)).toHaveLength(4);
+  });
+});
+
+describe('mails', () => {
+  it('wait while the SMTP server is dead, and none is lost', async () => {
+    await smtp.stop();
+    const addresses = Array.from({ length: 12 }, (_, i) => `late-${i}@example.org`);
+    for (const address of addresses) expect((await invite(address, ['viewer'])).status).toBe(201);
+    await until('a failure is noted', 15, async () => {
+      const [row] = await stage.sql<{ failed: string }>(
+        `SELECT count(*) AS failed FROM mail_message WHERE failure IS NOT NULL AND sent_at IS NULL`,
+      );
+      return Number(row?.failed) > 0;
+    });
+    await service.kill('SIGKILL');
+    await smtp.start();
+    service = await stage.start({ settings: settings() });
+    await stage.sql(`UPDATE mail_message SET next_try_at = now() WHERE sent_at IS NULL`);
+    for (const address of addresses) await smtp.mailTo(address, 'invitation', 20);
+    const left = await stage.sql(`SELECT id FROM mail_message WHERE recipient LIKE 'late-%' AND body IS NOT NULL`);
+    expect(left).toEqual([]);
+  });
+
+  it('hold no link that could be read in the database, nor in the log', async () => {
+    await smtp.stop();
+    const { body } = await invite('sealed@example.org', ['viewer']);
+    const secret = tokenIn(body.link, 'invitation').split('_')[2] ?? 'none';
+    const rows = await stage.sql<{ bytes: string }>(
+      `SELECT encode(body, 'escape') AS bytes FROM mail_message WHERE recipient = 'sealed@example.org'`,
+    );
+    expect(rows).toHaveLength(1);
+    expect(rows[0]?.bytes).not.toContain(secret);
+    const [row] = await stage.sql<{ dump: string }>(`SELECT string_agg(i::text, ' ') AS dump FROM invitation i`);
+    expect(row?.dump).not.toContain(secret);
+    expect(service.log()).not.toContain(secret);
+    await smtp.start();
+  });
+
+  it('are not handed over in clear where TLS is required', async () => {
+    await stage.sql(`DELETE FROM mail_message WHERE sent_at IS NULL`);
+    await service.kill('SIGKILL');
+    service = await stage.start({ settings: { ...settings(), SVC_SMTP_TLS: 'required' } });
+    await service.call('POST', '/api/auth/password/forgot', { body: { email: admin.email } });
+    await until('the refusal is noted', 15, async () => {
+      const rows = await stage.sql<{ failure: string | null }>(
+        `SELECT failure FROM mail_message WHERE recipient = $1 AND subject LIKE '%new password%' AND failure IS NOT NULL`,
+        [admin.email],
+      );
+      return /TLS/i.test(rows[0]?.failure ?? '');
+    });
+    expect(smtp.received.filter(({ to }) => to === admin.email)).toEqual([]);
+  });
+});
+
+describe('administrators', () => {
+  it('cannot remove the last one of them, not even two at once', async () => {
+    const person = await register(service);
+    const [second, first] = [await idOf(stage, person.email), await idOf(stage, admin.email)];
+    const noMore = { status: 409, code: 'user.last-administrator' };
+    assertProblem(await patch(first, { roles: ['viewer'] }), noMore);
+    assertProblem(await patch(first, { disabled: true }, apiKey), noMore);
+    expect((await patch(second, { roles: ['admin'] })).status).toBe(200);
+    // Both calls are under way before either can change a row.
+    const keeper = new Client({ connectionString: stage.databaseUrl });
+    await keeper.connect();
+    await keeper.query('BEGIN');
+    await keeper.query(`SELECT id FROM user_account WHERE id = ANY($1) FOR UPDATE`, [[first, second]]);
+    const calls = Promise.all([first, second].map((id) => patch(id, { disabled: true }, apiKey)));
+    await until('both wait', 10, async () => {
+      const [row] = await stage.sql<{ n: number }>(
+        `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return row?.n === 2;
+    });
+    await keeper.query('COMMIT');
+    await keeper.end();
+    const answers = await calls;
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 409]);
+    await stage.sql(`UPDATE user_account SET disabled = false, roles = '{admin}' WHERE id = $1`, [first]);
+  });
+
+  it('disable somebody, who is out with all sessions; and let them in again', async () => {
+    const person = await register(service);
+    const id = await idOf(stage, person.email);
+    expect((await patch(id, { disabled: true }, apiKey)).body.disabled).toBe(true);
+    await until('out', 5, async () => (await me(service, person.accessToken)).status === 401);
+    expect((await login(service, person.email, person.password)).status).toBe(401);
+    expect((await patch(id, { disabled: false }, apiKey)).status).toBe(200);
+    expect((await login(service, person.email, person.password)).status).toBe(200);
+    expect((await me(service, person.accessToken)).status).toBe(401);
+  });
+
+  it('never see a password, nor its hash', async () => {
+    const { body } = await service.call('GET', USERS, { key: apiKey });
+    expect(JSON.stringify(body)).not.toMatch(/argon2|password|hash/i);
+  });
+});
