@@ -1,20 +1,51 @@
 import { BullModule } from '@nestjs/bull';
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { ApprovalsModule } from '../approvals/approvals.module.js';
 import { HsmModule } from '../hsm/hsm.module.js';
 import { QueueModule } from '../platform/queue/queue.module.js';
+import { SigningBatch } from './batches/signing-batch.entity.js';
+import { BatchIntake } from './batches/batch-intake.js';
+import { DualSignaturesService } from './batches/dual-signatures.service.js';
+import { SigningBatchesController } from './batches/signing-batches.controller.js';
+import { SigningBatchesReader } from './batches/signing-batches.reader.js';
+import { SigningBatchesService } from './batches/signing-batches.service.js';
+import { ApprovalCheck } from './approval/approval-check.js';
+import { ApprovalRenewal } from './approval/approval-renewal.js';
+import { HeldBatches } from './approval/held-batches.js';
+import { HeldRequests } from './approval/held-requests.js';
+import { HeldRequestsSchedule } from './approval/held-requests.schedule.js';
+import { SigningAdmission } from './approval/signing-admission.js';
 import { Certificate } from './certificates/certificate.entity.js';
+import { CertificateEndingsSchedule } from './certificates/certificate-endings.schedule.js';
+import { CertificateEndings } from './certificates/certificate-endings.service.js';
 import { CertificatesController } from './certificates/certificates.controller.js';
 import { CertificatesReader } from './certificates/certificates.reader.js';
 import { CertificatesService } from './certificates/certificates.service.js';
 import { CertificationRequestsService } from './certificates/certification-requests.service.js';
+import { ApprovedRequests } from './evidence/approved-requests.js';
+import { EvidenceController } from './evidence/evidence.controller.js';
+import { EvidenceService } from './evidence/evidence.service.js';
+import { FacadeCredentials } from './facades/facade-credentials.js';
+import { SignServerController } from './facades/sign-server.controller.js';
+import { SignServerService } from './facades/sign-server.service.js';
+import { TransitController } from './facades/transit.controller.js';
+import { TransitService } from './facades/transit.service.js';
+import { SigningKeyDestroyer } from './keys/signing-key-destroyer.js';
+import { SigningKeyDestructionController } from './keys/signing-key-destruction.controller.js';
+import { SigningKeyDestruction } from './keys/signing-key-destruction.entity.js';
+import { SigningKeyDestructionSchedule } from './keys/signing-key-destruction.schedule.js';
+import { SigningKeyDestructionService } from './keys/signing-key-destruction.service.js';
+import { OwnSigningAssets } from './keys/own-signing-assets.js';
 import { SigningKeyLifeService } from './keys/signing-key-life.service.js';
+import { SigningKeyTermsService } from './keys/signing-key-terms.service.js';
+import { SigningKeyUsage } from './keys/signing-key-usage.entity.js';
 import { SigningKeyReader } from './keys/signing-key.reader.js';
 import { SigningKeyVersion } from './keys/signing-key-version.entity.js';
 import { SigningKey } from './keys/signing-key.entity.js';
 import { SigningKeysController } from './keys/signing-keys.controller.js';
 import { SigningKeysService } from './keys/signing-keys.service.js';
-import { SettledRequests } from './requests/settled-requests.js';
+import { RequestWatch } from './requests/request-watch.js';
 import { SigningAttempts } from './requests/signing-attempts.js';
 import { SigningClaims } from './requests/signing-claims.js';
 import { SigningExecutor } from './requests/signing-executor.js';
@@ -39,29 +70,70 @@ import { TimestampLedger } from './timestamping/timestamp-ledger.js';
 import { TimestampSources } from './timestamping/timestamp-sources.js';
 import { Timestamp } from './timestamping/timestamp.entity.js';
 import { TimestampingController } from './timestamping/timestamping.controller.js';
+import { TimestampingHealth } from './timestamping/timestamping-health.js';
+import { VerificationController } from './verification/verification.controller.js';
+import { VerificationService } from './verification/verification.service.js';
+import { VerificationSubjects } from './verification/verification-subjects.js';
 import { TimestampingHttp } from './timestamping/timestamping.http.js';
 
 @Module({
   imports: [
+    ApprovalsModule,
     HsmModule,
     QueueModule,
     BullModule.registerQueue({ name: SIGNING_QUEUE }),
-    TypeOrmModule.forFeature([Certificate, SigningEnvelope, SigningKey, SigningKeyVersion, SigningRequest, Timestamp]),
+    TypeOrmModule.forFeature([
+      Certificate,
+      SigningBatch,
+      SigningEnvelope,
+      SigningKey,
+      SigningKeyDestruction,
+      SigningKeyUsage,
+      SigningKeyVersion,
+      SigningRequest,
+      Timestamp,
+    ]),
   ],
-  controllers: [CertificatesController, SigningController, SigningKeysController, TimestampingController],
+  controllers: [
+    CertificatesController,
+    EvidenceController,
+    SigningBatchesController,
+    SigningController,
+    SigningKeyDestructionController,
+    SigningKeysController,
+    TimestampingController,
+    SignServerController,
+    TransitController,
+    VerificationController,
+  ],
   providers: [
+    ApprovalCheck,
+    ApprovalRenewal,
     CertificatesReader,
     CertificatesService,
     ClockGuard,
     CertificationRequestsService,
-    SettledRequests,
+    EvidenceService,
+    ApprovedRequests,
+    BatchIntake,
+    HeldBatches,
+    HeldRequests,
+    OwnSigningAssets,
+    RequestWatch,
+    SigningAdmission,
     SignatureMaker,
+    DualSignaturesService,
+    SigningBatchesReader,
+    SigningBatchesService,
     SigningAttempts,
     SigningClaims,
     SigningExecutor,
     SigningIntake,
+    SigningKeyDestroyer,
+    SigningKeyDestructionService,
     SigningKeyLifeService,
     SigningKeyReader,
+    SigningKeyTermsService,
     SigningKeysService,
     SigningLedger,
     SigningRelay,
@@ -73,12 +145,20 @@ import { TimestampingHttp } from './timestamping/timestamping.http.js';
     TimestampSources,
     TimestampKeys,
     TimestampLedger,
+    TimestampingHealth,
     TimestampingHttp,
+    FacadeCredentials,
+    SignServerService,
+    TransitService,
+    VerificationService,
+    VerificationSubjects,
   ],
   exports: [
+    ApprovalRenewal,
     TimestampLedger,
     SigningExecutor,
     SigningClaims,
+    SigningKeyDestroyer,
     SigningKeyReader,
     SigningKeysService,
     SigningService,
@@ -90,6 +170,13 @@ export class SigningModule {}
 /** The background half: hears the doorbell and looks after what was left behind. */
 @Module({
   imports: [SigningModule],
-  providers: [SigningProcessor, SigningSchedule],
+  providers: [
+    CertificateEndings,
+    CertificateEndingsSchedule,
+    HeldRequestsSchedule,
+    SigningKeyDestructionSchedule,
+    SigningProcessor,
+    SigningSchedule,
+  ],
 })
 export class SigningWorkerModule {}

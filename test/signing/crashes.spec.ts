@@ -122,7 +122,6 @@ it('1,000 jobs while key process, worker, Redis and api are killed in turn: all 
   const chaos = { over: false };
   const monkey = killInTurn(0)
     .then(() => killInTurn(1))
-    .then(() => killInTurn(0))
     .finally(() => (chaos.over = true));
   const accepted: Accepted[] = [];
   while (!chaos.over || accepted.length < JOBS) {
@@ -133,7 +132,7 @@ it('1,000 jobs while key process, worker, Redis and api are killed in turn: all 
   await monkey;
   const rows = await assertAllEnded(accepted, 40);
   expect(countOf(rows, 'SIGNED')).toBe(rows.length);
-  expect(kills.length).toBeGreaterThanOrEqual(11);
+  expect(kills.length).toBeGreaterThanOrEqual(7);
 }, 120_000);
 
 it('the key process is back within a second', async () => {
@@ -170,7 +169,7 @@ it('two api and two worker processes share the work', async () => {
     return body.requestId as string;
   };
   const [first, second] = await Promise.all(apis.map(async (api) => signersOf([await atOne(api)])));
-  const jobs = await submitMany(400);
+  const jobs = await submitMany(200);
   await assertAllEnded(jobs, 20);
   const background = await signersOf(jobs.map(({ requestId }) => requestId));
   expect(background).toHaveLength(2);

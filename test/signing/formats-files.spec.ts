@@ -1,35 +1,25 @@
 import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ask, Authority, type Verdict } from '../support/authority.js';
-import { certifiedKey } from '../support/certified-keys.js';
+import { ask, type Authority, type Verdict } from '../support/authority.js';
+import { type CertifiedStage, extractedData, makeProgram, openCertifiedStage } from '../support/certified-stage.js';
 import { has } from '../support/peers.js';
-import { portableExecutable } from '../support/portable-executable.js';
 import { assertProblem } from '../support/refused-calls.js';
-import type { Answer, Service } from '../support/service.js';
+import type { Answer } from '../support/service.js';
 import { digestOf, sign } from '../support/signing.js';
-import { openStage, type Stage } from '../support/stage.js';
 
-let stage: Stage;
-let service: Service;
-let apiKey: string;
+let certified: CertifiedStage;
 let authority: Authority;
 
 beforeAll(async () => {
-  stage = await openStage();
-  ({ apiKey } = await stage.seed());
-  service = await stage.start();
-  authority = new Authority();
-  for (const type of ['rsa-3072', 'ec-p256']) await certifiedKey(service, apiKey, authority, { name: type, type });
+  certified = await openCertifiedStage(['rsa-3072', 'ec-p256']);
+  ({ authority } = certified);
 });
-afterAll(async () => {
-  authority.remove();
-  await stage.close();
-});
+afterAll(() => certified.close());
 
-const at = (name: string): string => join(authority.directory, name);
-const post = (body: Record<string, unknown>): Promise<Answer> => sign(service, { key: apiKey, body });
+const at = (name: string): string => certified.at(name);
+const post = (body: Record<string, unknown>): Promise<Answer> =>
+  sign(certified.service, { key: certified.apiKey, body });
 
 /** Changes one bit in the middle of what was signed. */
 function flip(file: string, marker: string): void {
@@ -43,29 +33,18 @@ function flip(file: string, marker: string): void {
 const MARKER = 'a program that was released';
 
 describe.skipIf(!has('osslsigncode'))('authenticode', () => {
-  const makers: Record<string, (file: string) => void> = {
-    exe: (file) => writeFileSync(file, portableExecutable(MARKER)),
-    msi: (file) => {
-      execFileSync('msibuild', [file, '-s', MARKER, 'Example Ltd'], { stdio: 'pipe' });
-    },
-  };
   const kinds = has('msibuild') ? ['exe', 'msi'] : ['exe'];
   const matrix = kinds.flatMap((kind) =>
     ['rsa-3072', 'ec-p256'].flatMap((key) => ['sha256', 'sha384'].map((hash) => ({ kind, key, hash }))),
   );
 
-  const extract = (file: string, hash: string): string => {
-    rmSync(at('data.der'), { force: true });
-    execFileSync('osslsigncode', ['extract-data', '-h', hash, '-in', file, '-out', at('data.der')], { stdio: 'pipe' });
-    return readFileSync(at('data.der')).toString('base64');
-  };
   const verify = (file: string): Verdict => ask('osslsigncode', ['verify', '-CAfile', authority.root, '-in', file]);
 
   it.each(matrix)('$kind with $key and $hash: osslsigncode attaches it and verifies', async ({ kind, key, hash }) => {
     const file = at(`program-${key}-${hash}.${kind}`);
     const out = at(`signed-${key}-${hash}.${kind}`);
-    makers[kind]?.(file);
-    const { status, body } = await post({ format: 'authenticode', content: extract(file, hash), key });
+    makeProgram(kind, file, MARKER);
+    const { status, body } = await post({ format: 'authenticode', content: extractedData(file, hash), key });
     expect({ status, body }).toMatchObject({ status: 200, body: { algorithm: hash, format: 'authenticode' } });
     const signature = authority.keep('signature.p7', Buffer.from(body.signature, 'base64'));
     const attached = ask('osslsigncode', [
@@ -91,8 +70,8 @@ describe.skipIf(!has('osslsigncode'))('authenticode', () => {
 
   it('a digest beside the content must be that of the file', async () => {
     const file = at('two.exe');
-    makers['exe']?.(file);
-    const content = extract(file, 'sha256');
+    makeProgram('exe', file, MARKER);
+    const content = extractedData(file, 'sha256');
     const other = await post({ format: 'authenticode', content, digest: digestOf('other'), key: 'ec-p256' });
     assertProblem(other, { status: 400, code: 'content.other-digest', pointer: '/content' });
     const { body } = await post({ format: 'authenticode', content, key: 'ec-p256' });
@@ -139,7 +118,7 @@ describe.skipIf(!has('jarsigner'))('the signature block of a JAR', () => {
     expect(verdict).toMatchObject({ ok: true, text: expect.stringContaining('jar verified.') });
     expect(verdict.text).toContain(`Signed by "CN=${key}, O=Example Ltd"`);
     expect(verdict.text).not.toContain('Invalid certificate chain');
-    writeFileSync(at('Main.txt'), `${MARKER}?`);
+    flip(at('Main.txt'), MARKER);
     execFileSync('jar', ['uf', jar, '-C', authority.directory, 'Main.txt']);
     writeFileSync(at('Main.txt'), MARKER);
     expect(verify(jar).ok).toBe(false);

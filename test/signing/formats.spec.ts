@@ -26,8 +26,8 @@ beforeAll(async () => {
   ({ apiKey } = await stage.seed());
   service = await stage.start();
   authority = new Authority();
-  for (const type of TYPES)
-    keys.set(type, await certifiedKey(service, apiKey, authority, { name: `of-${type}`, type }));
+  const certified = (type: string) => certifiedKey(service, apiKey, authority, { name: `of-${type}`, type });
+  await Promise.all(TYPES.map(async (type) => keys.set(type, await certified(type))));
 });
 afterAll(async () => {
   authority.remove();

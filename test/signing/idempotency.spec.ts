@@ -2,7 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inDays, newApiKey } from '../support/access.js';
 import type { Answer, Service } from '../support/service.js';
-import { digestOf, read, sign } from '../support/signing.js';
+import { Authority } from '../support/authority.js';
+import { createKey, digestOf, read, sign } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 let stage: Stage;
@@ -61,6 +62,49 @@ describe('50 parallel posts with one Idempotency-Key, at two processes', () => {
     expect(answers.map(({ status }) => status)).toEqual(Array(10).fill(201));
     expect(new Set(answers.map(({ body }) => body.id)).size).toBe(1);
     expect(await stage.sql(`SELECT id FROM signing_key WHERE name = 'made-once'`)).toHaveLength(1);
+  });
+});
+
+describe('the life of a signing key', () => {
+  const post = (service: Service, path: string, body: object, key: string): Promise<Answer> =>
+    service.call('POST', `/api/v1/signing-keys/${path}`, { key: apiKey, body, headers: withKey(key) });
+
+  it('a rotation: one new version, however often and wherever it is asked for', async () => {
+    const { id } = await createKey(one(), apiKey, { name: 'rotated-once', type: 'ec-p256' });
+    const use = randomUUID();
+    const first = await post(one(), `${id}/rotate`, {}, use);
+    const again = await Promise.all(services.map((service) => post(service, `${id}/rotate`, {}, use)));
+    expect([first, ...again].map(({ status, body }) => [status, body.version])).toEqual(
+      Array.from({ length: 3 }, () => [201, 2]),
+    );
+    expect((await post(one(), `${id}/rotate`, { activate: 'now' }, use)).body.code).toBe('idempotency.other-body');
+    expect(await stage.sql(`SELECT version FROM signing_key_version WHERE key_id = $1`, [id])).toHaveLength(2);
+  });
+
+  it('a certification request: the same to the byte, signed once, whatever was rotated since', async () => {
+    const { id } = await createKey(one(), apiKey, { name: 'requested-once', type: 'ec-p256' });
+    const [use, body] = [randomUUID(), { subject: { commonName: 'Once' } }];
+    const first = await post(one(), `${id}/csr`, body, use);
+    await post(one(), `${id}/rotate`, {}, randomUUID());
+    const again = await Promise.all(services.map((service) => post(service, `${id}/csr`, body, use)));
+    expect(again.map((answer) => answer.body.csr)).toEqual([first.body.csr, first.body.csr]);
+    expect(first.body.csr).toMatch(/^-----BEGIN CERTIFICATE REQUEST-----/);
+    expect(await stage.sql(`SELECT id FROM signing_request WHERE key_id = $1`, [id])).toHaveLength(1);
+    const other = await post(one(), `${id}/csr`, { subject: { commonName: 'Twice' } }, use);
+    expect(other.body.code).toBe('idempotency.other-body');
+  });
+
+  it('the import of a certificate: one, and no complaint that it is there', async () => {
+    const { id } = await createKey(one(), apiKey, { name: 'imported-once', type: 'ec-p256' });
+    const authority = new Authority();
+    const { body: asked } = await post(one(), `${id}/csr`, { subject: { commonName: 'Once' } }, randomUUID());
+    const { chain } = authority.issue(asked.csr);
+    authority.remove();
+    const use = randomUUID();
+    const answers = await Promise.all(services.map((service) => post(service, `${id}/certificate`, { chain }, use)));
+    expect(answers.map(({ status }) => status)).toEqual([201, 201]);
+    expect(answers[1]?.body).toEqual(answers[0]?.body);
+    expect((await post(one(), `${id}/certificate`, { chain }, randomUUID())).body.code).toBe('certificate.known');
   });
 });
 

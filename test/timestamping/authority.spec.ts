@@ -1,6 +1,3 @@
-import { AsnConvert } from '@peculiar/asn1-schema';
-import { ContentInfo, SignedData } from '@peculiar/asn1-cms';
-import { TimeStampResp, TSTInfo } from '@peculiar/asn1-tsp';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import { Authority } from '../support/authority.js';
@@ -10,7 +7,7 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { timeServer } from '../support/time-server.js';
-import { TIMESTAMP_QUERY, TimestampClient } from '../support/timestamps.js';
+import { serialsOf, signedDataOf, TIMESTAMP_QUERY, TimestampClient } from '../support/timestamps.js';
 
 let stage: Stage;
 let service: Service;
@@ -40,7 +37,8 @@ it('before an authority is set up, it says so', async () => {
   expect(client.text(reply)).toMatch(/Status: Rejected\.[\s\S]*not set up[\s\S]*Failure info: .*system/i);
 });
 
-describe.each(['rsa-2048', 'rsa-4096', 'ec-p256', 'ec-p384', 'ec-p521'])('a timestamp authority with %s', (type) => {
+// P-256 comes further below.
+describe.each(['rsa-2048', 'ec-p384', 'ec-p521'])('a timestamp authority with %s', (type) => {
   let client: TimestampClient;
 
   beforeAll(async () => {
@@ -210,20 +208,15 @@ describe('who may ask', () => {
   });
 });
 
+// `npm run bench -- timestamping` does the same with 10,000.
 it(
-  '10,000 tokens of two processes: every serial number is another, and each leads to its row',
+  '2,000 tokens of two processes: every serial number is another, and each leads to its row',
   { timeout: 120_000 },
   async () => {
     const two = [service, await stage.start({ role: 'api' })].map((one) => new TimestampClient(one, apiKey, authority));
-    const query = two[0]?.query(file, ['-sha256', '-no_nonce']) ?? Buffer.alloc(0);
-    const serials: string[] = [];
-    let left = 10_000;
-    const worker = async (client: TimestampClient) => {
-      while (left-- > 0) serials.push(serialOf(await client.post(query)));
-    };
-    await Promise.all(two.flatMap((client) => Array.from({ length: 32 }, () => worker(client))));
-    expect(serials).toHaveLength(10_000);
-    expect(new Set(serials).size).toBe(10_000);
+    const serials = await serialsOf(two, 2000, file);
+    expect(serials).toHaveLength(2000);
+    expect(new Set(serials).size).toBe(2000);
     const rows = await stage.sql<{ id: string }>(
       `SELECT replace(id::text, '-', '') AS id FROM "timestamp" WHERE status = 'ISSUED'`,
     );
@@ -232,15 +225,3 @@ it(
     expect(await stage.sql(`SELECT id FROM "timestamp" WHERE status = 'PENDING'`)).toEqual([]);
   },
 );
-
-function signedDataOf(reply: Buffer): SignedData {
-  const token = AsnConvert.parse(reply, TimeStampResp).timeStampToken;
-  if (token === undefined) throw new Error('no token');
-  return AsnConvert.parse(AsnConvert.parse(AsnConvert.serialize(token), ContentInfo).content, SignedData);
-}
-
-function serialOf(reply: Buffer): string {
-  const { eContent } = signedDataOf(reply).encapContentInfo;
-  const info = AsnConvert.parse(eContent?.single?.buffer ?? new ArrayBuffer(0), TSTInfo);
-  return Buffer.from(info.serialNumber).toString('hex').padStart(32, '0');
-}

@@ -1,40 +1,43 @@
 import { execFileSync } from 'node:child_process';
 import { createPublicKey, X509Certificate } from 'node:crypto';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { bundleFromJSON } from '@sigstore/bundle';
 import { toSignedEntity, toTrustMaterial, Verifier } from '@sigstore/verify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ask, Authority, type Verdict } from '../support/authority.js';
+import { ask, type Authority, type Verdict } from '../support/authority.js';
 import { certifiedKey } from '../support/certified-keys.js';
+import { type CertifiedStage, extractedData, makeProgram, openCertifiedStage } from '../support/certified-stage.js';
 import { has } from '../support/peers.js';
-import { portableExecutable } from '../support/portable-executable.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
 import { digestOf, publishedKey, read, sign } from '../support/signing.js';
-import { openStage, type Stage } from '../support/stage.js';
+import type { Stage } from '../support/stage.js';
 import { TimestampClient } from '../support/timestamps.js';
 
 const CONTENT = Buffer.from('A file that was released.\n'.repeat(100));
 
+let certified: CertifiedStage;
 let stage: Stage;
 let service: Service;
 let apiKey: string;
 let authority: Authority;
 
 beforeAll(async () => {
-  stage = await openStage();
-  ({ apiKey } = await stage.seed());
-  service = await stage.start();
-  authority = new Authority();
-  for (const type of ['rsa-2048', 'ec-p256']) await certifiedKey(service, apiKey, authority, { name: type, type });
+  certified = await openCertifiedStage(['rsa-2048', 'ec-p256']);
+  ({ stage, service, apiKey, authority } = certified);
 });
-afterAll(async () => {
-  authority.remove();
-  await stage.close();
-});
+afterAll(() => certified.close());
 
-const at = (name: string): string => join(authority.directory, name);
+const at = (name: string): string => certified.at(name);
+
+/** The same bytes with one bit changed: `offset` bytes into the first place where they are `marker`. */
+function flipped(bytes: Buffer, marker: string | Buffer, offset = 0): Buffer {
+  const place = bytes.indexOf(marker);
+  if (place < 0) throw new Error('the bytes do not hold the marker');
+  const copy = Buffer.from(bytes);
+  copy.writeUInt8(copy.readUInt8(place + offset) ^ 1, place + offset);
+  return copy;
+}
 
 async function signed(body: Record<string, unknown>): Promise<Answer['body']> {
   const answer = await sign(service, { key: apiKey, body: { ...body, timestamp: true } });
@@ -85,11 +88,13 @@ describe.each(['rsa-2048', 'ec-p384'])('timestamps of our own authority with %s'
     const cms = Buffer.from(body.signature, 'base64');
     const token = Buffer.from(body.timestamp, 'base64');
     expect(cms.includes(token)).toBe(true);
-    const files = ['-in', authority.keep('t.p7s', cms), '-content', authority.keep('t.bin', CONTENT)];
-    const trust = ['-CAfile', authority.root, '-purpose', 'any', '-out', at('t.out')];
-    expect(ask('openssl', ['cms', '-verify', '-binary', '-inform', 'DER', ...files, ...trust])).toMatchObject({
-      ok: true,
-    });
+    const verify = (container: Buffer, content: Buffer): Verdict => {
+      const files = ['-in', authority.keep('t.p7s', container), '-content', authority.keep('t.bin', content)];
+      const trust = ['-CAfile', authority.root, '-purpose', 'any', '-out', at('t.out')];
+      return ask('openssl', ['cms', '-verify', '-binary', '-inform', 'DER', ...files, ...trust]);
+    };
+    expect(verify(cms, flipped(CONTENT, 'file')).ok).toBe(false);
+    expect(verify(cms, CONTENT)).toMatchObject({ ok: true });
     const { text } = ask('openssl', ['cms', '-cmsout', '-print', '-inform', 'DER', '-in', at('t.p7s')]);
     expect(text).toContain('id-smime-aa-timeStampToken');
   });
@@ -97,12 +102,10 @@ describe.each(['rsa-2048', 'ec-p384'])('timestamps of our own authority with %s'
   it.skipIf(!has('osslsigncode')).each(has('msibuild') ? ['exe', 'msi'] : ['exe'])(
     'authenticode: osslsigncode verifies the .%s and its timestamp',
     async (kind) => {
-      for (const name of [`p.${kind}`, `s.${kind}`, 'p.der']) if (existsSync(at(name))) rmSync(at(name));
-      if (kind === 'exe') writeFileSync(at('p.exe'), portableExecutable('a program'));
-      else execFileSync('msibuild', [at('p.msi'), '-s', 'a program', 'Example Ltd'], { stdio: 'pipe' });
+      rmSync(at(`s.${kind}`), { force: true });
+      makeProgram(kind, at(`p.${kind}`), 'a program');
       const file = ['-in', at(`p.${kind}`)];
-      execFileSync('osslsigncode', ['extract-data', '-h', 'sha256', ...file, '-out', at('p.der')], { stdio: 'pipe' });
-      const content = readFileSync(at('p.der')).toString('base64');
+      const content = extractedData(at(`p.${kind}`), 'sha256');
       const body = await signed({ content, key: 'rsa-2048', format: 'authenticode' });
       const block = authority.keep('p.p7', Buffer.from(body.signature, 'base64'));
       const roots = ['-CAfile', authority.root, '-TSA-CAfile', authority.root];
@@ -113,9 +116,9 @@ describe.each(['rsa-2048', 'ec-p384'])('timestamps of our own authority with %s'
       expect(verdict).toMatchObject({ ok: true });
       expect(verdict.text).toContain('Timestamp Server Signature verification: ok');
       const bytes = readFileSync(at(`s.${kind}`));
-      const place = bytes.indexOf(Buffer.from(body.timestamp, 'base64').subarray(-40));
-      bytes.writeUInt8(bytes.readUInt8(place + 20) ^ 1, place + 20);
-      writeFileSync(at(`s.${kind}`), bytes);
+      writeFileSync(at(`s.${kind}`), flipped(bytes, 'a program'));
+      expect(verify().ok).toBe(false);
+      writeFileSync(at(`s.${kind}`), flipped(bytes, Buffer.from(body.timestamp, 'base64').subarray(-40), 20));
       expect(verify().text).not.toContain('Timestamp Server Signature verification: ok');
     },
   );
@@ -136,9 +139,17 @@ describe.each(['rsa-2048', 'ec-p384'])('timestamps of our own authority with %s'
     execFileSync('jar', ['xf', at('a.jar'), 'META-INF/RELEASE.SF'], { cwd: authority.directory });
     const digest = digestOf(readFileSync(at('META-INF/RELEASE.SF')));
     const body = await signed({ digest, format: 'cms', key: 'rsa-2048' });
-    writeFileSync(at('META-INF/RELEASE.RSA'), Buffer.from(body.signature, 'base64'));
-    execFileSync('jar', ['uf', at('a.jar'), 'META-INF/RELEASE.RSA'], { cwd: authority.directory });
-    const verdict = ask('jarsigner', ['-verify', '-verbose', '-certs', ...store, at('a.jar')]);
+    const verify = (block: Buffer, content = 'a program'): Verdict => {
+      writeFileSync(at('META-INF/RELEASE.RSA'), block);
+      writeFileSync(at('Main.txt'), content);
+      execFileSync('jar', ['uf', at('a.jar'), 'META-INF/RELEASE.RSA', 'Main.txt'], { cwd: authority.directory });
+      return ask('jarsigner', ['-verify', '-verbose', '-certs', ...store, at('a.jar')]);
+    };
+    const block = Buffer.from(body.signature, 'base64');
+    expect(verify(block, 'a prograM').ok).toBe(false);
+    const badToken = verify(flipped(block, Buffer.from(body.timestamp, 'base64').subarray(-40), 20));
+    expect(badToken.text).toContain('the jar will be treated as unsigned');
+    const verdict = verify(block);
     expect(verdict).toMatchObject({ ok: true, text: expect.stringContaining('jar verified.') });
     expect(verdict.text).toContain('Timestamped by "CN=tsa');
     expect(verdict.text).not.toContain('do not include a timestamp');

@@ -22,7 +22,6 @@ export const PURPOSES = {
   'document-signing': '1.3.6.1.5.5.7.3.36',
   any: '2.5.29.37.0',
 } as const;
-export type PurposeName = keyof typeof PURPOSES;
 
 /** What a certificate says of the use of its key. */
 export interface CertificateFacts {

@@ -1,7 +1,6 @@
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
 import { Attributes, CertificationRequestInfo } from '@peculiar/asn1-csr';
 import {
-  AlgorithmIdentifier,
   Attribute,
   AttributeTypeAndValue,
   AttributeValue,
@@ -19,9 +18,6 @@ import {
   RelativeDistinguishedName,
   SubjectKeyIdentifier,
   SubjectPublicKeyInfo,
-  TBSCertificate,
-  Validity,
-  Version,
 } from '@peculiar/asn1-x509';
 import { createHash } from 'node:crypto';
 import type { KeyPurpose } from '../keys/signing-key-purpose.js';
@@ -49,16 +45,6 @@ export interface RequestedCertificate {
   readonly purpose: KeyPurpose;
 }
 
-export interface IssuedCertificate extends RequestedCertificate {
-  /** Name of the issuer, DER. */
-  readonly issuer: Buffer;
-  readonly serialNumber: Buffer;
-  readonly notBefore: Date;
-  readonly notAfter: Date;
-  /** AlgorithmIdentifier, DER. */
-  readonly algorithm: Buffer;
-}
-
 /** CertificationRequestInfo (RFC 2986 section 4.1): what the key signs to ask for a certificate. */
 export function certificationRequestInfo({ subject, publicKey, purpose }: RequestedCertificate): Buffer {
   const extensions = AsnConvert.serialize(extensionsFor(purpose, publicKey));
@@ -71,29 +57,9 @@ export function certificationRequestInfo({ subject, publicKey, purpose }: Reques
   );
 }
 
-/** TBSCertificate (RFC 5280 section 4.1): what an authority signs. */
-export function toBeSignedCertificate(order: IssuedCertificate): Buffer {
-  return serialize(
-    new TBSCertificate({
-      version: Version.v3,
-      serialNumber: arrayBuffer(order.serialNumber),
-      signature: AsnConvert.parse(order.algorithm, AlgorithmIdentifier),
-      issuer: AsnConvert.parse(order.issuer, Name),
-      validity: new Validity({ notBefore: order.notBefore, notAfter: order.notAfter }),
-      subject: nameOf(order.subject),
-      subjectPublicKeyInfo: AsnConvert.parse(order.publicKey, SubjectPublicKeyInfo),
-      extensions: extensionsFor(order.purpose, order.publicKey),
-    }),
-  );
-}
-
 /** CertificationRequest or Certificate, DER: what was signed, by which algorithm, and the signature. */
 export function signed(toBeSigned: Buffer, algorithm: Buffer, signature: Buffer): Buffer {
   return sequence(toBeSigned, algorithm, bitString(signature));
-}
-
-export function nameBytes(subject: DistinguishedName): Buffer {
-  return serialize(nameOf(subject));
 }
 
 export function pem(label: string, der: Buffer): string {

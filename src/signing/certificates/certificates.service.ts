@@ -6,6 +6,7 @@ import type { Caller } from '../../auth/caller.js';
 import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Clock } from '../../platform/time/clock.js';
 import { activateVersion } from '../keys/signing-key-life.service.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
@@ -22,6 +23,7 @@ export class CertificatesService {
     private readonly audit: AuditService,
     private readonly keys: SigningKeyReader,
     private readonly clock: Clock,
+    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /**
@@ -30,22 +32,22 @@ export class CertificatesService {
    *
    * Problems `certificate.other-key`, `certificate.purpose`, those of the path, `certificate.known`.
    */
-  async importForKey(caller: Caller, keyId: string, pem: string): Promise<Certificate> {
+  async importForKey(caller: Caller, keyId: string, pem: string, use?: IdempotentUse): Promise<Certificate> {
     const certificates = readCertificates(pem);
     const { key, leaf } = await this.match(keyId, certificates);
     const path = pathFrom(leaf, without(certificates, leaf), this.clock.now());
     assertFits(key.purpose, factsOf(leaf));
-    const stored = await this.store(caller, path, key);
+    const stored = await this.store(caller, { path, key, use });
     this.keys.forget(key);
     return stored;
   }
 
   /** Onboards a certificate that is not of our keys, so that its dates are watched. */
-  async onboard(caller: Caller, pem: string): Promise<Certificate> {
+  async onboard(caller: Caller, pem: string, use?: IdempotentUse): Promise<Certificate> {
     const certificates = readCertificates(pem);
     const leaf = leafOf(certificates);
     const path = certificates.length === 1 ? [leaf] : pathFrom(leaf, without(certificates, leaf), this.clock.now());
-    return this.store(caller, path);
+    return this.store(caller, { path, use });
   }
 
   private async match(
@@ -59,10 +61,16 @@ export class CertificatesService {
     throw refusedCertificate('certificate.other-key', 'none of the certificates is of a version of this key');
   }
 
-  private async store(caller: Caller, path: X509Certificate[], key?: ActiveKey): Promise<Certificate> {
-    const row = rowOf(path, caller, key);
+  private async store(
+    caller: Caller,
+    { path, key, use }: { path: X509Certificate[]; key?: ActiveKey; use?: IdempotentUse },
+  ): Promise<Certificate> {
+    const row = { ...rowOf(path, caller, key), id: use?.resource ?? newId() };
     try {
       return await this.db.transaction(async (tx) => {
+        const [id = row.id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
+        if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
+        if (id !== row.id) return tx.findOneByOrFail(Certificate, { id });
         await tx.insert(Certificate, row);
         if (key !== undefined) await this.activateNext(tx, key);
         await this.record(tx, caller, row);
@@ -79,13 +87,12 @@ export class CertificatesService {
     if (row !== undefined && row.version < key.version) await activateVersion(tx, key.keyId, key.version);
   }
 
-  private record(tx: EntityManager, actor: Caller, row: ReturnType<typeof rowOf>): Promise<void> {
+  private record(tx: EntityManager, actor: Caller, row: ReturnType<typeof rowOf> & { id: string }): Promise<void> {
     const { keyId, keyVersion, subject, issuer, notAfter } = row;
     const fingerprint = row.fingerprint.toString('hex');
-    const { requestId: correlation, address: source } = actor.origin;
     const detail = { keyId, keyVersion, subject, issuer, notAfter, fingerprint };
     const target = { kind: 'certificate', id: row.id };
-    return this.audit.append(tx, [{ action: 'certificate.imported', actor, target, correlation, source, detail }]);
+    return this.audit.appendBy(tx, actor, { action: 'certificate.imported', target, detail });
   }
 }
 
@@ -96,7 +103,6 @@ function without(certificates: X509Certificate[], leaf: X509Certificate): X509Ce
 function rowOf(path: X509Certificate[], caller: Caller, key: ActiveKey | undefined) {
   const [leaf] = path as [X509Certificate];
   return {
-    id: newId(),
     keyId: key?.keyId ?? null,
     keyVersion: key?.version ?? null,
     subject: nameOf(leaf.subject),

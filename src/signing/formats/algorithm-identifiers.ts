@@ -1,4 +1,10 @@
-import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
+import {
+  type DigestAlgorithm,
+  isMlDsa,
+  type KeyType,
+  type MlDsaType,
+  type SignatureScheme,
+} from '../../hsm/key-vault.js';
 import { integer, nullValue, oid, sequence, tagged } from './der.js';
 
 /** Digests that certificates, CMS, JWS and bundles can name and their verifiers know. */
@@ -29,6 +35,12 @@ const WITH_ECDSA: Record<FormatDigest, string> = {
   sha384: '1.2.840.10045.4.3.3',
   sha512: '1.2.840.10045.4.3.4',
 };
+/** id-ml-dsa-44 … (RFC 9881 section 2). */
+const ML_DSA: Record<MlDsaType, string> = {
+  'ml-dsa-44': '2.16.840.1.101.3.4.3.17',
+  'ml-dsa-65': '2.16.840.1.101.3.4.3.18',
+  'ml-dsa-87': '2.16.840.1.101.3.4.3.19',
+};
 const DIGEST_BYTES: Record<FormatDigest, number> = { sha256: 32, sha384: 48, sha512: 64 };
 
 /** AlgorithmIdentifier of a digest; absent parameters (RFC 5754 section 2). */
@@ -36,14 +48,16 @@ export const digestIdentifier = (digest: FormatDigest): Buffer => sequence(oid(D
 
 /**
  * AlgorithmIdentifier of a signature in CMS: for RSA PKCS #1 v1.5 the key's own, which every verifier takes
- * (RFC 3370 section 3.2), ecdsa-with-SHA2 (RFC 5754 section 3.3), or id-RSASSA-PSS with its parameters (RFC 4056).
+ * (RFC 3370 section 3.2), ecdsa-with-SHA2 (RFC 5754 section 3.3), id-RSASSA-PSS with its parameters (RFC 4056), or that of the key
+ * for ML-DSA (RFC 9882), which `type` is needed for.
  */
-export function cmsSignatureIdentifier(scheme: SignatureScheme, digest: FormatDigest): Buffer {
-  return scheme === 'rsa-pkcs1v15' ? sequence(oid(RSA_ENCRYPTION), nullValue) : signatureIdentifier(scheme, digest);
+export function cmsSignatureIdentifier(scheme: SignatureScheme, digest: FormatDigest, type?: KeyType): Buffer {
+  if (scheme === 'rsa-pkcs1v15') return sequence(oid(RSA_ENCRYPTION), nullValue);
+  return signatureIdentifier(scheme, digest, type);
 }
 
-/** AlgorithmIdentifier of a signature in certificates and certification requests (RFC 4055, RFC 5758). */
-export function signatureIdentifier(scheme: SignatureScheme, digest: FormatDigest): Buffer {
+/** AlgorithmIdentifier of a signature in certificates and certification requests (RFC 4055, RFC 5758, RFC 9881). */
+export function signatureIdentifier(scheme: SignatureScheme, digest: FormatDigest, type?: KeyType): Buffer {
   switch (scheme) {
     case 'rsa-pkcs1v15':
       return sequence(oid(WITH_RSA[digest]), nullValue);
@@ -52,6 +66,9 @@ export function signatureIdentifier(scheme: SignatureScheme, digest: FormatDiges
     case 'ecdsa-der':
     case 'ecdsa-raw':
       return sequence(oid(WITH_ECDSA[digest]));
+    case 'ml-dsa':
+      if (type === undefined || !isMlDsa(type)) throw new RangeError('ML-DSA is named by the type of the key');
+      return sequence(oid(ML_DSA[type]));
   }
 }
 

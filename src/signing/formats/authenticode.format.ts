@@ -9,7 +9,7 @@ const INDIRECT_DATA = '1.3.6.1.4.1.311.2.1.4';
 const STATEMENT_TYPE = '1.3.6.1.4.1.311.2.1.11';
 const OPUS_INFO = '1.3.6.1.4.1.311.2.1.12';
 const INDIVIDUAL_PURPOSE = '1.3.6.1.4.1.311.2.1.21';
-const RFC3161_TIMESTAMP = '1.3.6.1.4.1.311.3.3.1';
+export const RFC3161_TIMESTAMP = '1.3.6.1.4.1.311.3.3.1';
 
 const SIGNED_DATA = oid('1.2.840.113549.1.7.2');
 

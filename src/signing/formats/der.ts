@@ -22,9 +22,6 @@ export const setOf = (...elements: Buffer[]): Buffer => element(SET, ...elements
 /** `[number] EXPLICIT`, or `[number] IMPLICIT` of what is constructed: the contents decide. */
 export const tagged = (number: number, ...contents: Buffer[]): Buffer => element(0xa0 | number, ...contents);
 
-/** `[number] IMPLICIT` of what is primitive. */
-export const taggedPrimitive = (number: number, contents: Buffer): Buffer => element(0x80 | number, contents);
-
 export const octetString = (contents: Buffer): Buffer => element(TAGS.octetString, contents);
 export const utf8String = (text: string): Buffer => element(0x0c, Buffer.from(text));
 export const bitString = (contents: Buffer): Buffer => element(TAGS.bitString, Buffer.from([0]), contents);

@@ -1,8 +1,8 @@
-import type { DigestAlgorithm, KeyType, SignatureScheme } from '../../hsm/key-vault.js';
+import { type DigestAlgorithm, isMlDsa, type KeyType, type SignatureScheme } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/http/problem.js';
 import { FORMAT_DIGESTS, type FormatDigest, isFormatDigest } from './algorithm-identifiers.js';
 import { authenticode } from './authenticode.format.js';
-import { cms } from './cms.format.js';
+import { cms, digestsForCms } from './cms.format.js';
 import { digestOfCurve, jws } from './jws.format.js';
 import type { SignatureFormat, SignatureFormatWriter } from './signature-format.js';
 import { sigstoreBundle } from './sigstore-bundle.format.js';
@@ -22,22 +22,27 @@ export function schemeOfFormat(
   type: KeyType,
   asked: SignatureScheme | undefined,
 ): SignatureScheme {
-  const fitting = FORMAT_WRITERS[format].schemes(type);
+  const fitting = isMlDsa(type) && format !== 'cms' ? [] : FORMAT_WRITERS[format].schemes(type);
   const scheme = asked ?? fitting[0];
   if (scheme !== undefined && fitting.includes(scheme)) return scheme;
   throw invalid(
     '/scheme',
     'scheme.wrong-format',
-    `the format ${format} takes ${fitting.join(' or ')} of a key of type ${type}`,
+    `the format ${format} takes ${fitting.join(' or ') || 'nothing'} of a key of type ${type}`,
   );
 }
 
 /** The digest when the format can name it. Problem `algorithm.wrong-format`. */
 export function digestOfFormat(format: WrappedFormat, type: KeyType, algorithm: DigestAlgorithm): FormatDigest {
-  const ofCurve = format === 'jws' ? digestOfCurve(type) : undefined;
-  const fitting: readonly FormatDigest[] = ofCurve === undefined ? FORMAT_DIGESTS : [ofCurve];
+  const fitting = digestsFor(format, type);
   if (isFormatDigest(algorithm) && fitting.includes(algorithm)) return algorithm;
   throw invalid('/algorithm', 'algorithm.wrong-format', `the format ${format} takes ${fitting.join(', ')} here`);
+}
+
+function digestsFor(format: WrappedFormat, type: KeyType): readonly FormatDigest[] {
+  if (format === 'cms') return digestsForCms(type);
+  const ofCurve = format === 'jws' ? digestOfCurve(type) : undefined;
+  return ofCurve === undefined ? FORMAT_DIGESTS : [ofCurve];
 }
 
 function invalid(pointer: string, code: string, detail: string): Problem {

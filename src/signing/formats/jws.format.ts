@@ -36,7 +36,7 @@ export function digestOfCurve(type: KeyType): FormatDigest | undefined {
 function headerOf({ algorithm, scheme, keyName, chain: [leaf] }: FormatOrder) {
   const thumbprint = leaf === undefined ? undefined : createHash('sha256').update(leaf).digest('base64url');
   return {
-    alg: `${PREFIX[scheme]}${BITS[algorithm]}`,
+    alg: scheme === 'ml-dsa' ? undefined : `${PREFIX[scheme]}${BITS[algorithm]}`,
     kid: keyName,
     'x5t#S256': thumbprint,
     b64: false,
@@ -44,7 +44,7 @@ function headerOf({ algorithm, scheme, keyName, chain: [leaf] }: FormatOrder) {
   };
 }
 
-const PREFIX: Record<SignatureScheme, string> = {
+const PREFIX: Record<Exclude<SignatureScheme, 'ml-dsa'>, string> = {
   'rsa-pkcs1v15': 'RS',
   'rsa-pss': 'PS',
   'ecdsa-raw': 'ES',

@@ -27,6 +27,8 @@ export interface MadeSignature {
   readonly signature: Buffer;
   /** TimeStampToken (RFC 3161) over the hash of the signature, DER. */
   readonly timestampToken?: Buffer;
+  /** What the transparency log keeps of it as a leaf by itself, for verifiers that know nothing of this service. */
+  readonly record?: string;
 }
 
 /**
@@ -41,6 +43,8 @@ export interface SignatureFormatWriter {
   toBeSigned(order: FormatOrder, at: Date): Buffer | undefined;
   /** The file that the client writes. */
   assemble(order: FormatOrder, toBeSigned: Buffer | undefined, made: MadeSignature): Buffer;
+  /** For formats whose verifiers look into a transparency log: the record that they look for. */
+  record?(order: FormatOrder, signature: Buffer): string;
 }
 
 export function isRsa(type: KeyType): boolean {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { elementsIn, integer, nullValue, octetString, oid, sequence, setOf, tagged, time } from './der.js';
 import { cmsSignatureIdentifier, DIGEST_OID, type FormatDigest } from './algorithm-identifiers.js';
-import type { SignatureScheme } from '../../hsm/key-vault.js';
+import type { KeyType, SignatureScheme } from '../../hsm/key-vault.js';
 
 const SIGNED_DATA = '1.2.840.113549.1.7.2';
 const CONTENT_TYPE = '1.2.840.113549.1.9.3';
@@ -44,6 +44,8 @@ export interface SignedDataParts {
   readonly version: 1 | 3;
   readonly algorithm: FormatDigest;
   readonly scheme: SignatureScheme;
+  /** Of the key, where the scheme alone does not name the algorithm. */
+  readonly keyType?: KeyType;
   /** EncapsulatedContentInfo, DER. */
   readonly content: Buffer;
   /** What goes along, leaf first. */
@@ -70,7 +72,7 @@ export function signedData(parts: SignedDataParts): Buffer {
     sequence(issuer, serialNumber),
     digestIdentifier,
     attributes,
-    cmsSignatureIdentifier(parts.scheme, algorithm),
+    cmsSignatureIdentifier(parts.scheme, algorithm, parts.keyType),
     octetString(parts.signature),
     ...(unsigned.length > 0 ? [tagged(1, ...unsigned)] : []),
   );

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { FormatDigest } from './algorithm-identifiers.js';
 import { integer, sequence } from './der.js';
+import { hashedrekord } from './hashedrekord.js';
 import { isRsa, type SignatureFormatWriter } from './signature-format.js';
 
 const MEDIA_TYPE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
@@ -11,6 +12,7 @@ export const sigstoreBundle: SignatureFormatWriter = {
   needsCertificate: false,
   schemes: (type) => (isRsa(type) ? ['rsa-pkcs1v15'] : ['ecdsa-der']),
   toBeSigned: () => undefined,
+  record: hashedrekord,
   assemble({ algorithm, digest, publicKey }, _toBeSigned, { signature, timestampToken }) {
     const hint = createHash('sha256').update(publicKey).digest('base64');
     const stamps =

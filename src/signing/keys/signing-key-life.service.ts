@@ -1,15 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import { randomBytes } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { type GeneratedKey, KeyVault } from '../../hsm/key-vault.js';
+import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
-import { SigningKeyVersion } from './signing-key-version.entity.js';
+import { SigningKeyVersion, tokenLabelOf } from './signing-key-version.entity.js';
 
 /** A version that is made for so long belongs to a process that died on the way. */
 const ABANDONED_AFTER_MS = 5 * 60_000;
+
+export interface RotationOrder {
+  /** When the new version takes over; `with-certificate`: with the import of its certificate. */
+  readonly activate?: 'now' | 'with-certificate';
+  readonly use?: IdempotentUse;
+}
 
 /** What happens to a key after it was made: switched off and on again, and replaced by a new pair under the same name. */
 @Injectable()
@@ -19,6 +26,7 @@ export class SigningKeyLifeService {
     private readonly vault: KeyVault,
     private readonly audit: AuditService,
     private readonly reader: SigningKeyReader,
+    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** From the commit on no request is accepted for the key; what waits for it fails when its turn comes. */
@@ -32,17 +40,17 @@ export class SigningKeyLifeService {
 
   /**
    * Generates another key pair under the same name. The old pair stays in the token: requests that were accepted for it are
-   * signed with it, and what it signed verifies with the public key and certificate that are kept with its version.
-   *
-   * @param activate when the new version takes over; `with-certificate`: with the import of its certificate
+   * signed with it, and what it signed verifies with the public key and certificate that are kept with its version. A call that is
+   * repeated with its Idempotency-Key makes no second pair: the key stands for the CKA_ID of the first.
    */
-  async rotate(caller: Caller, id: string, activate?: 'now' | 'with-certificate'): Promise<SigningKeyWithVersion> {
+  async rotate(caller: Caller, id: string, { activate, use }: RotationOrder): Promise<SigningKeyWithVersion> {
     const key = await this.reader.get(id);
     const when = activate ?? (key.certificateId === null ? 'now' : 'with-certificate');
-    const ckaId = randomBytes(16);
-    const version = await this.reserve(caller, id, ckaId);
+    const ckaId = ckaIdOf(use?.resource ?? newId());
+    const version = await this.reserve(caller, id, ckaId, use);
+    if (version === undefined) return this.reader.get(id);
     try {
-      const made = await this.vault.generate({ ckaId, label: `sealwright ${key.name} v${version}`, type: key.type });
+      const made = await this.vault.generate({ ckaId, label: tokenLabelOf(key.name, version), type: key.type });
       await this.db.transaction((tx) => this.keep(tx, caller, { id, version, when, from: key.version, made }));
     } catch (error) {
       await this.fail(caller, id, version);
@@ -52,9 +60,15 @@ export class SigningKeyLifeService {
     return this.reader.get(id);
   }
 
-  /** One at a time: the row of the key is locked while a number is taken. */
-  private async reserve(caller: Caller, id: string, ckaId: Buffer): Promise<number> {
+  /** One at a time: the row of the key is locked while a number is taken. Undefined when an earlier call has done it. */
+  private async reserve(
+    caller: Caller,
+    id: string,
+    ckaId: Buffer,
+    use: IdempotentUse | undefined,
+  ): Promise<number | undefined> {
     return this.db.transaction(async (tx) => {
+      if (use !== undefined && !(await this.isFirst(tx, use))) return undefined;
       const [key]: { state: string }[] = await tx.query(`SELECT state FROM signing_key WHERE id = $1 FOR UPDATE`, [id]);
       if (key?.state !== 'ACTIVE') throw inactive();
       const [row]: { last: number; making: boolean | null; next: boolean | null }[] = await tx.query(
@@ -73,13 +87,33 @@ export class SigningKeyLifeService {
     });
   }
 
+  /** False when the pair that the Idempotency-Key stands for is there; Problem when it is not there yet, or never will be. */
+  private async isFirst(tx: EntityManager, use: IdempotentUse): Promise<boolean> {
+    const [resource = use.resource] = await this.idempotency.claim(tx, [use]);
+    await this.idempotency.assertSameBody(use, tx);
+    if (resource === use.resource) return true;
+    const [earlier] = await tx.findBy(SigningKeyVersion, { ckaId: ckaIdOf(resource) });
+    if (earlier?.publicKey) return false;
+    if (earlier?.failedAt === null)
+      throw new Problem('conflict', 'signing-key.rotating', 'A new version of this key is on its way already.');
+    throw new Problem(
+      'conflict',
+      'signing-key.rotation-failed',
+      'The rotation that this Idempotency-Key stands for failed; take a new key to try again.',
+    );
+  }
+
   private async keep(
     tx: EntityManager,
     caller: Caller,
     order: { id: string; version: number; when: 'now' | 'with-certificate'; from: number; made: GeneratedKey },
   ): Promise<void> {
     const { id, version, when, from, made } = order;
-    await tx.update(SigningKeyVersion, { keyId: id, version }, { publicKey: made.publicKey, evidence: made.evidence });
+    await tx.update(
+      SigningKeyVersion,
+      { keyId: id, version },
+      { publicKey: made.publicKey, evidence: made.evidence, sealed: made.sealed ?? null },
+    );
     if (when === 'now') await activateVersion(tx, id, version);
     await this.record(tx, caller, id, 'signing-key.rotated', { from, version, activate: when, ...made.evidence });
   }
@@ -102,7 +136,7 @@ export class SigningKeyLifeService {
     const key = await this.reader.get(id);
     await this.db.transaction(async (tx) => {
       const [, moved]: [unknown, number] = await tx.query(
-        `UPDATE signing_key SET state = $1 WHERE id = $2 AND state = $3`,
+        `UPDATE signing_key SET state = $1, revision = revision + 1 WHERE id = $2 AND state = $3`,
         [to, id, from],
       );
       if (moved === 1) await this.record(tx, caller, id, action, { from, to });
@@ -119,15 +153,19 @@ export class SigningKeyLifeService {
     action: string,
     detail: Record<string, unknown>,
   ): Promise<void> {
-    const { requestId: correlation, address: source } = actor.origin;
-    return this.audit.append(tx, [{ action, actor, target: { kind: 'signing-key', id }, correlation, source, detail }]);
+    return this.audit.appendBy(tx, actor, { action, target: { kind: 'signing-key', id }, detail });
   }
+}
+
+/** The 16 bytes of a UUID. */
+function ckaIdOf(id: string): Buffer {
+  return Buffer.from(id.replaceAll('-', ''), 'hex');
 }
 
 /** Lets a version sign that is newer than the one that does. Problem `signing-key.inactive` when the key is not active. */
 export async function activateVersion(tx: EntityManager, keyId: string, version: number): Promise<void> {
   const [, moved]: [unknown, number] = await tx.query(
-    `UPDATE signing_key SET version = $2 WHERE id = $1 AND version < $2 AND state = 'ACTIVE'`,
+    `UPDATE signing_key SET version = $2, revision = revision + 1 WHERE id = $1 AND version < $2 AND state = 'ACTIVE'`,
     [keyId, version],
   );
   if (moved !== 1) throw inactive();

@@ -19,6 +19,10 @@ export class SigningKeyVersion {
   @Column('bytea', { nullable: true })
   publicKey: Buffer | null;
 
+  /** The private key, sealed by a key of the token, for types that the token does not have; else null: the token holds it. */
+  @Column('bytea', { nullable: true })
+  sealed: Buffer | null;
+
   /** The attributes of the private key as the token told them when it was made. */
   @Column('jsonb', { nullable: true })
   evidence: KeyEvidence | null;
@@ -27,6 +31,15 @@ export class SigningKeyVersion {
   @Column('timestamptz', { nullable: true })
   failedAt: Date | null;
 
+  /** When the private key was destroyed. Public key, evidence and certificates stay: what it signed still verifies. */
+  @Column('timestamptz', { nullable: true })
+  destroyedAt: Date | null;
+
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
+}
+
+/** CKA_LABEL of both halves of the pair in the token. */
+export function tokenLabelOf(keyName: string, version: number): string {
+  return `sealwright ${keyName} v${version}`;
 }

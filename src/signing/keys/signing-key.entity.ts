@@ -1,5 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { KeyType } from '../../hsm/key-vault.js';
+import type { KeyConstraints } from './key-constraints.js';
 import type { KeyPurpose } from './signing-key-purpose.js';
 import type { SigningKeyState } from './signing-key-state.js';
 
@@ -33,6 +34,13 @@ export class SigningKey {
   /** … and until then. */
   @Column('timestamptz', { nullable: true })
   notAfter: Date | null;
+
+  @Column('jsonb', { default: {} })
+  constraints: KeyConstraints;
+
+  /** Counts the changes that matter to whoever signs: requests are accepted only for the revision that they were judged by. */
+  @Column('int', { default: 1 })
+  revision: number;
 
   @Column('text')
   ownerId: string;

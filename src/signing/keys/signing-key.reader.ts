@@ -7,6 +7,7 @@ import { Remembered } from '../../platform/database/remembered.js';
 import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { Clock } from '../../platform/time/clock.js';
+import { assertPermitted, type KeyConstraints, type KeyUse } from './key-constraints.js';
 import type { KeyPurpose } from './signing-key-purpose.js';
 import type { SigningKeyState } from './signing-key-state.js';
 
@@ -19,15 +20,37 @@ export interface SigningKeyWithVersion {
   readonly state: SigningKeyState;
   readonly notBefore: Date | null;
   readonly notAfter: Date | null;
+  readonly constraints: KeyConstraints;
+  readonly revision: number;
   readonly version: number;
   readonly createdAt: Date;
+  /** When its private keys are due to be destroyed, if they are … */
+  readonly destroyAt: Date | null;
+  /** … and when they all were. */
+  readonly destroyedAt: Date | null;
   readonly publicKey: Buffer | null;
   readonly evidence: KeyEvidence | null;
+  /** Null when the token holds the private key. */
+  readonly sealed: Buffer | null;
   /** The certificate that was imported last for this version. */
   readonly certificateId: string | null;
 }
 
 export type ActiveKey = SigningKeyWithVersion & { readonly ckaId: Buffer; readonly publicKey: Buffer };
+
+/** A use that was accepted for this version of this key, at this revision of it. */
+export interface AcceptedUse extends KeyUse {
+  readonly keyId: string;
+  readonly keyVersion: number;
+  readonly keyRevision: number;
+  /** What is signed was composed by the service: the constraints of the key are on what callers send. */
+  readonly composed: boolean;
+}
+
+export interface KeyUsage {
+  readonly today?: number;
+  readonly lifetime?: number;
+}
 
 export interface KeyVersion {
   readonly version: number;
@@ -35,6 +58,7 @@ export interface KeyVersion {
   readonly current: number;
   readonly publicKey: Buffer | null;
   readonly failedAt: Date | null;
+  readonly destroyedAt: Date | null;
   readonly createdAt: Date;
   readonly certificateId: string | null;
 }
@@ -42,9 +66,9 @@ export interface KeyVersion {
 const CERTIFICATE = `LEFT JOIN LATERAL (SELECT id FROM certificate
   WHERE key_id = v.key_id AND key_version = v.version ORDER BY id DESC LIMIT 1) c ON true`;
 const SELECT = `SELECT k.id AS "keyId", k.name, k.type, k.purpose, k.state, k.not_before AS "notBefore",
-  k.not_after AS "notAfter", v.version, k.created_at AS "createdAt", v.cka_id AS "ckaId", v.public_key AS "publicKey",
-  v.evidence, c.id AS "certificateId"
-  FROM signing_key k JOIN signing_key_version v ON v.key_id = k.id ${CERTIFICATE}`;
+  k.not_after AS "notAfter", k.constraints, k.revision, v.version, k.created_at AS "createdAt", v.cka_id AS "ckaId", v.public_key AS "publicKey",
+  v.evidence, v.sealed, c.id AS "certificateId", d.destroy_at AS "destroyAt", d.finished_at AS "destroyedAt"
+  FROM signing_key k JOIN signing_key_version v ON v.key_id = k.id LEFT JOIN signing_key_destruction d ON d.key_id = k.id ${CERTIFICATE}`;
 
 /** Finds signing keys. What signing needs of them is remembered for seconds; the accepting statement checks the state again. */
 @Injectable()
@@ -70,6 +94,18 @@ export class SigningKeyReader {
     return key;
   }
 
+  /** A key by its name or id, whatever its state; without one, the configured key. */
+  async known(nameOrId: string | undefined): Promise<{ id: string; name: string; type: KeyType }> {
+    const wanted = nameOrId ?? this.config.defaultKey;
+    const rows: { id: string; name: string; type: KeyType }[] = await this.db.query(
+      `SELECT id, name, type FROM signing_key WHERE ${isId(wanted) ? 'id' : 'name'} = $1 AND state <> 'FAILED'`,
+      [wanted],
+    );
+    if (rows[0] !== undefined) return rows[0];
+    const errors = [{ pointer: '/key', detail: `no signing key is named "${wanted}"` }];
+    throw new Problem('refused', 'signing-key.unknown', `There is no signing key "${wanted}".`, { errors });
+  }
+
   /** A version of a key, whether it signs already or not; without a number, the newest that was made. Problem `signing-key.version`. */
   async version(id: string, number?: number): Promise<ActiveKey> {
     const rows: ActiveKey[] = await this.db.query(
@@ -81,18 +117,37 @@ export class SigningKeyReader {
     throw new Problem('conflict', 'signing-key.version', `The key "${key.name}" has no such version, or not yet.`);
   }
 
-  /** What the vault needs to sign with one version of a key. Its state and dates are looked at once more. */
-  async toSignWith(keyId: string, version: number): Promise<VaultKey> {
-    const key = await this.byVersion.find(`${keyId} ${version}`);
+  /** What the vault needs to sign with one version of a key. Its state, dates and constraints are looked at once more. */
+  async toSignWith(use: AcceptedUse): Promise<VaultKey> {
+    const place = `${use.keyId} ${use.keyVersion}`;
+    const remembered = await this.byVersion.find(place);
+    if (remembered?.revision !== use.keyRevision) this.byVersion.forget(place);
+    const key = await this.byVersion.find(place);
     if (key === null) throw new Problem('conflict', 'signing-key.inactive', 'The key is not active any more.');
-    assertInDate(key, this.clock.now());
+    const now = this.clock.now();
+    assertInDate(key, now);
+    if (!use.composed) assertPermitted(key, use, now);
     return key;
+  }
+
+  /** How often a key was used, as far as its quota and cap count it. */
+  async usage(keyId: string): Promise<KeyUsage> {
+    const rows: { period: string; used: number }[] = await this.db.query(
+      `SELECT CASE period WHEN 'lifetime' THEN period ELSE 'today' END AS period, used FROM signing_key_usage
+       WHERE key_id = $1 AND period IN ('lifetime', to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD'))`,
+      [keyId],
+    );
+    return Object.fromEntries(rows.map(({ period, used }) => [period, used]));
   }
 
   /** Nothing of this key is believed any longer in this process. */
   forget({ keyId, name, version }: Pick<SigningKeyWithVersion, 'keyId' | 'name' | 'version'>): void {
     this.byName.forget(name);
     this.byVersion.forget(`${keyId} ${version}`);
+  }
+
+  forgetNamed(name: string | undefined): void {
+    this.byName.forget(name ?? this.config.defaultKey);
   }
 
   async get(id: string): Promise<SigningKeyWithVersion> {
@@ -107,8 +162,8 @@ export class SigningKeyReader {
   async versions(id: string): Promise<KeyVersion[]> {
     await this.get(id);
     return this.db.query(
-      `SELECT v.version, k.version AS current, v.public_key AS "publicKey", v.failed_at AS "failedAt", v.created_at AS "createdAt",
-         c.id AS "certificateId"
+      `SELECT v.version, k.version AS current, v.public_key AS "publicKey", v.failed_at AS "failedAt", v.destroyed_at AS "destroyedAt",
+         v.created_at AS "createdAt", c.id AS "certificateId"
        FROM signing_key k JOIN signing_key_version v ON v.key_id = k.id ${CERTIFICATE} WHERE k.id = $1 ORDER BY v.version DESC`,
       [id],
     );
@@ -142,18 +197,32 @@ export class SigningKeyReader {
   }
 
   private async absence(wanted: string, isDefault: boolean): Promise<Problem> {
-    const rows: { name: string }[] = await this.db.query(
-      `SELECT name FROM signing_key WHERE (name = $1 OR id::text = $1) AND state = 'DISABLED'`,
+    const rows: Stopped[] = await this.db.query(
+      `SELECT k.name, k.state, d.destroy_at AS "destroyAt" FROM signing_key k LEFT JOIN signing_key_destruction d ON d.key_id = k.id
+       WHERE (k.name = $1 OR k.id::text = $1) AND k.state IN ('DISABLED', 'PENDING_DESTRUCTION', 'DESTROYING', 'DESTROYED')`,
       [wanted.toLowerCase()],
     );
-    if (rows[0] !== undefined)
-      return new Problem('conflict', 'signing-key.disabled', `The key "${rows[0].name}" is disabled.`);
+    if (rows[0] !== undefined) return stopped(rows[0]);
     const errors = [{ pointer: '/key', detail: `no active signing key is named "${wanted}"` }];
     const detail = isDefault
       ? `No key was named, and the default key "${wanted}" does not exist.`
       : `There is no active signing key "${wanted}".`;
     return new Problem('refused', 'signing-key.unknown', detail, { errors });
   }
+}
+
+interface Stopped {
+  readonly name: string;
+  readonly state: SigningKeyState;
+  readonly destroyAt: Date | null;
+}
+
+function stopped({ name, state, destroyAt }: Stopped): Problem {
+  if (state === 'DESTROYED')
+    return new Problem('conflict', 'signing-key.destroyed', `The private key of "${name}" was destroyed.`);
+  if (state === 'DISABLED') return new Problem('conflict', 'signing-key.disabled', `The key "${name}" is disabled.`);
+  const at = destroyAt?.toISOString() ?? 'once';
+  return new Problem('conflict', 'signing-key.pending-destruction', `The key "${name}" is to be destroyed at ${at}.`);
 }
 
 function assertInDate({ name, notBefore, notAfter }: ActiveKey, now: Date): void {

@@ -1,13 +1,16 @@
-import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { Body, Controller, Get, Headers, HttpCode, Param, Patch, Post, Query, Res } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
+import { expectedVersion } from '../../platform/http/versions.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { SigningKeyReader } from './signing-key.reader.js';
 import {
+  ChangeSigningKeyBody,
   CreateSigningKeyBody,
   KeyVersionList,
   KeyVersionView,
@@ -16,6 +19,7 @@ import {
   SigningKeyView,
 } from './signing-keys.dto.js';
 import { SigningKeyLifeService } from './signing-key-life.service.js';
+import { SigningKeyTermsService } from './signing-key-terms.service.js';
 import { SigningKeysService } from './signing-keys.service.js';
 
 @ApiTags('Signing keys')
@@ -24,6 +28,7 @@ export class SigningKeysController {
   constructor(
     private readonly keys: SigningKeysService,
     private readonly life: SigningKeyLifeService,
+    private readonly terms: SigningKeyTermsService,
     private readonly reader: SigningKeyReader,
     private readonly idempotency: IdempotencyKeys,
   ) {}
@@ -38,8 +43,7 @@ export class SigningKeysController {
     @Headers('idempotency-key') key?: string,
   ): Promise<SigningKeyView> {
     const use = this.idempotency.use(key, caller.id, 'createSigningKey', body, newId());
-    const { name, type, purpose, notBefore, notAfter } = body;
-    return SigningKeyView.of(await this.keys.create(caller, { name, type, purpose, notBefore, notAfter }, use));
+    return SigningKeyView.of(await this.keys.create(caller, body, use));
   }
 
   /** Lists signing keys, newest first. */
@@ -52,8 +56,29 @@ export class SigningKeysController {
   /** Shows a signing key with its public key and what the token said of it. */
   @Get(':id')
   @Needs('signing-keys:read')
-  async getSigningKey(@Param() { id }: IdParam): Promise<SigningKeyView> {
-    return SigningKeyView.of(await this.reader.get(id));
+  async getSigningKey(
+    @Param() { id }: IdParam,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<SigningKeyView> {
+    const key = await this.reader.get(id);
+    void reply.header('etag', `"${key.revision}"`);
+    return SigningKeyView.of(key, await this.reader.usage(id));
+  }
+
+  /** Changes the dates and the constraints of a signing key; If-Match names the ETag that it was read with. */
+  @Patch(':id')
+  @Needs('signing-keys:write')
+  @ApiHeader({ name: 'If-Match', required: true, description: 'ETag of the key as you last read it' })
+  async changeSigningKey(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: ChangeSigningKeyBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Headers('if-match') match?: string,
+  ): Promise<SigningKeyView> {
+    const key = await this.terms.change(caller, id, expectedVersion(match), body);
+    void reply.header('etag', `"${key.revision}"`);
+    return SigningKeyView.of(key, await this.reader.usage(id));
   }
 
   /** Lists the versions of a signing key, newest first. */
@@ -66,12 +91,15 @@ export class SigningKeysController {
   /** Generates a new version. The old one keeps its public key and certificate: what it signed still verifies. */
   @Post(':id/rotate')
   @Needs('signing-keys:write')
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
   async rotateSigningKey(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() { activate }: RotateSigningKeyBody,
+    @Headers('idempotency-key') key?: string,
   ): Promise<SigningKeyView> {
-    return SigningKeyView.of(await this.life.rotate(caller, id, activate));
+    const use = this.idempotency.use(key, caller.id, 'rotateSigningKey', { id, activate }, newId());
+    return SigningKeyView.of(await this.life.rotate(caller, id, { activate, use }));
   }
 
   /** Stops a signing key at once. */

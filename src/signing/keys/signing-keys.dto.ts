@@ -1,12 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
-import { IsDate, IsIn, IsOptional, Matches } from 'class-validator';
+import { IsDate, IsIn, IsInt, IsOptional, Matches, Max, Min, ValidateNested } from 'class-validator';
 import { createPublicKey } from 'node:crypto';
-import { KEY_TYPES, type KeyEvidence, type KeyType } from '../../hsm/key-vault.js';
+import { isMlDsa, KEY_TYPES, type KeyEvidence, type KeyType } from '../../hsm/key-vault.js';
 import type { Page } from '../../platform/http/page.js';
+import type { KeyConstraints } from './key-constraints.js';
+import { KeyConstraintsBody } from './key-constraints.dto.js';
 import { KEY_PURPOSES, type KeyPurpose } from './signing-key-purpose.js';
 import { SIGNING_KEY_STATES, type SigningKeyState } from './signing-key-state.js';
-import type { KeyVersion, SigningKeyWithVersion } from './signing-key.reader.js';
+import type { KeyUsage, KeyVersion, SigningKeyWithVersion } from './signing-key.reader.js';
 
 /** The example key of RFC 7517 appendix A.1. */
 const EXAMPLE_KEY = `-----BEGIN PUBLIC KEY-----\nMFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEMKBCTNIcKUSDii11ySs3526iDZ8A\niTo7Tu6KPAqv7D7gS2XpJFbZiItSs3m9+9Ue6GnvHw/GW2ZZaVtszggXIw==\n-----END PUBLIC KEY-----\n`;
@@ -39,6 +41,33 @@ export class CreateSigningKeyBody {
   @Type(() => Date)
   @IsDate()
   notAfter?: Date;
+
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => KeyConstraintsBody)
+  constraints?: KeyConstraintsBody;
+}
+
+export class ChangeSigningKeyBody {
+  /** null takes the date away. @example 2027-01-01T00:00:00Z */
+  @ApiProperty({ type: Date, nullable: true, required: false })
+  @IsOptional()
+  @Type(() => Date)
+  @IsDate()
+  notBefore?: Date | null;
+
+  /** null takes the date away. @example 2029-01-01T00:00:00Z */
+  @ApiProperty({ type: Date, nullable: true, required: false })
+  @IsOptional()
+  @Type(() => Date)
+  @IsDate()
+  notAfter?: Date | null;
+
+  /** Replaces all constraints; {} takes them away. */
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => KeyConstraintsBody)
+  constraints?: KeyConstraintsBody;
 }
 
 export const ACTIVATIONS = ['now', 'with-certificate'] as const;
@@ -53,6 +82,15 @@ export class RotateSigningKeyBody {
   @IsOptional()
   @IsIn(ACTIVATIONS)
   activate?: Activation;
+}
+
+export class DestroySigningKeyBody {
+  /** Days for which it can still be called off. @example 30 */
+  @IsOptional()
+  @IsInt()
+  @Min(7)
+  @Max(30)
+  days?: number = 30;
 }
 
 export class KeyEvidenceView implements KeyEvidence {
@@ -70,6 +108,13 @@ export class KeyEvidenceView implements KeyEvidence {
   neverExtractable: boolean;
 }
 
+export class KeyUsageView implements KeyUsage {
+  /** Requests accepted today (UTC). @example 42 */
+  today?: number;
+  /** Requests accepted ever. @example 4711 */
+  lifetime?: number;
+}
+
 export class SigningKeyView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
@@ -85,16 +130,27 @@ export class SigningKeyView {
   state: SigningKeyState;
   notBefore?: Date;
   notAfter?: Date;
+  @ApiProperty({ type: KeyConstraintsBody })
+  constraints: KeyConstraints;
+  /** What its quota and cap count; absent in lists and for keys without them. */
+  usage?: KeyUsageView;
   /** SubjectPublicKeyInfo, PEM; absent until the key is made. */
   @ApiProperty({ required: false, example: EXAMPLE_KEY })
   publicKey?: string;
+  /** Where the private key is: in the HSM, or in the database, made in software and sealed by a key of the HSM. */
+  @ApiProperty({ enum: ['hsm', 'sealed-software'], example: 'hsm' })
+  protection: 'hsm' | 'sealed-software';
   /** What the token said of the private key when it was made. */
   evidence?: KeyEvidenceView;
   /** The certificate of this version, see /api/v1/certificates. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   certificateId?: string;
+  /** When its private keys are due to be destroyed; until then it can be called off. @example 2027-02-01T00:00:00Z */
+  destroyAt?: Date;
+  /** When the last of its private keys was destroyed. @example 2027-02-01T00:00:01Z */
+  destroyedAt?: Date;
   createdAt: Date;
 
-  static of(key: SigningKeyWithVersion): SigningKeyView {
+  static of(key: SigningKeyWithVersion, usage?: KeyUsage): SigningKeyView {
     const { keyId: id, name, type, purpose, version, state, createdAt, evidence } = key;
     return {
       id,
@@ -105,9 +161,14 @@ export class SigningKeyView {
       state,
       notBefore: key.notBefore ?? undefined,
       notAfter: key.notAfter ?? undefined,
+      constraints: key.constraints,
+      usage: usage !== undefined && Object.keys(usage).length > 0 ? usage : undefined,
       publicKey: pem(key.publicKey),
+      protection: (evidence?.local ?? !isMlDsa(type)) ? 'hsm' : 'sealed-software',
       evidence: evidence ?? undefined,
       certificateId: key.certificateId ?? undefined,
+      destroyAt: key.destroyAt ?? undefined,
+      destroyedAt: key.destroyedAt ?? undefined,
       createdAt,
     };
   }
@@ -123,12 +184,12 @@ export class SigningKeyPage {
   }
 }
 
-const VERSION_STATES = ['GENERATING', 'NEXT', 'CURRENT', 'PREVIOUS', 'FAILED'] as const;
+const VERSION_STATES = ['GENERATING', 'NEXT', 'CURRENT', 'PREVIOUS', 'DESTROYED', 'FAILED'] as const;
 
 export class KeyVersionView {
   /** @example 2 */
   version: number;
-  /** NEXT waits for its certificate; PREVIOUS signs nothing new, and what it signed still verifies. */
+  /** NEXT waits for its certificate; PREVIOUS signs nothing new; what PREVIOUS and DESTROYED signed still verifies. */
   @ApiProperty({ enum: VERSION_STATES })
   state: (typeof VERSION_STATES)[number];
   /** SubjectPublicKeyInfo, PEM. @example "-----BEGIN PUBLIC KEY-----" */
@@ -153,8 +214,9 @@ export class KeyVersionList {
   items: KeyVersionView[];
 }
 
-function versionState({ version, current, publicKey, failedAt }: KeyVersion): KeyVersionView['state'] {
+function versionState({ version, current, publicKey, failedAt, destroyedAt }: KeyVersion): KeyVersionView['state'] {
   if (failedAt !== null) return 'FAILED';
+  if (destroyedAt !== null) return 'DESTROYED';
   if (publicKey === null) return 'GENERATING';
   if (version === current) return 'CURRENT';
   return version > current ? 'NEXT' : 'PREVIOUS';

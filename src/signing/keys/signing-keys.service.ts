@@ -3,15 +3,16 @@ import { randomBytes } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { type Actor, AuditService, type NewEntry } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { type GeneratedKey, type KeyType, KeyVault } from '../../hsm/key-vault.js';
+import { type GeneratedKey, isMlDsa, type KeyType, KeyVault } from '../../hsm/key-vault.js';
 import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { KeyConstraints } from './key-constraints.js';
 import type { KeyPurpose } from './signing-key-purpose.js';
 import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
 import { statesBefore } from './signing-key-state.js';
-import { SigningKeyVersion } from './signing-key-version.entity.js';
+import { SigningKeyVersion, tokenLabelOf } from './signing-key-version.entity.js';
 import { SigningKey } from './signing-key.entity.js';
 
 export interface NewSigningKey {
@@ -20,6 +21,7 @@ export interface NewSigningKey {
   readonly purpose?: KeyPurpose;
   readonly notBefore?: Date;
   readonly notAfter?: Date;
+  readonly constraints?: KeyConstraints;
 }
 
 /** How long a key may be in the making before its maker counts as dead. */
@@ -46,7 +48,7 @@ export class SigningKeysService {
     const resource = await this.reserve(caller, { ...order, id, ckaId }, use);
     if (resource !== id) return this.reader.get(resource);
     try {
-      const generated = await this.vault.generate({ ckaId, label: `sealwright ${order.name} v1`, type: order.type });
+      const generated = await this.vault.generate({ ckaId, label: tokenLabelOf(order.name, 1), type: order.type });
       await this.activate(caller, id, generated);
     } catch (error) {
       await this.fail(caller, caller.origin.requestId, [id]);
@@ -80,14 +82,16 @@ export class SigningKeysService {
     order: NewSigningKey & { id: string; ckaId: Buffer },
     use: IdempotentUse | undefined,
   ): Promise<string> {
-    const { id, name, type, ckaId, purpose = 'signing', notBefore = null, notAfter = null } = order;
+    const { id, name, type, ckaId, purpose = 'signing', notBefore = null, notAfter = null, constraints = {} } = order;
     assertSpan(notBefore, notAfter);
+    assertConstrainable(purpose, constraints);
+    assertSuits(type, purpose);
     try {
       return await this.db.transaction(async (tx) => {
         const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
         if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
         if (resource !== id) return resource;
-        const life = { purpose, notBefore, notAfter, ownerId: caller.ownerId };
+        const life = { purpose, notBefore, notAfter, constraints, ownerId: caller.ownerId };
         await tx.insert(SigningKey, { id, name, type, state: 'GENERATING', version: 1, ...life });
         await tx.insert(SigningKeyVersion, { keyId: id, version: 1, ckaId });
         await this.audit.append(tx, [
@@ -97,6 +101,7 @@ export class SigningKeysService {
             purpose,
             notBefore,
             notAfter,
+            constraints,
           }),
         ]);
         return id;
@@ -110,10 +115,14 @@ export class SigningKeysService {
     }
   }
 
-  private async activate(caller: Caller, id: string, { publicKey, evidence }: GeneratedKey): Promise<void> {
+  private async activate(
+    caller: Caller,
+    id: string,
+    { publicKey, evidence, sealed = null }: GeneratedKey,
+  ): Promise<void> {
     await this.db.transaction(async (tx) => {
       await this.move(tx, [id], 'ACTIVE');
-      await tx.update(SigningKeyVersion, { keyId: id, version: 1 }, { publicKey, evidence });
+      await tx.update(SigningKeyVersion, { keyId: id, version: 1 }, { publicKey, evidence, sealed });
       await this.audit.append(tx, [
         entry('signing-key.generated', caller, caller.origin.requestId, id, { ...evidence }),
       ]);
@@ -143,10 +152,28 @@ export class SigningKeysService {
   }
 }
 
-function assertSpan(notBefore: Date | null, notAfter: Date | null): void {
+export function assertSpan(notBefore: Date | null, notAfter: Date | null): void {
   if (notBefore === null || notAfter === null || notBefore < notAfter) return;
   const errors = [{ pointer: '/notAfter', detail: 'must be later than notBefore' }];
   throw new Problem('malformed', 'signing-key.dates', '/notAfter: must be later than notBefore.', { errors });
+}
+
+/** Digests of keys for other purposes come from the service itself, which keeps to no constraints but its own. */
+export function assertConstrainable(purpose: KeyPurpose, constraints: KeyConstraints): void {
+  if (purpose === 'signing' || Object.keys(constraints).length === 0) return;
+  const errors = [{ pointer: '/constraints', detail: 'are for keys of the purpose signing alone' }];
+  throw new Problem('malformed', 'key-policy.purpose', '/constraints: are for keys of the purpose signing alone.', {
+    errors,
+  });
+}
+
+/** Certificates and timestamps are composed with algorithms that their verifiers know. */
+function assertSuits(type: KeyType, purpose: KeyPurpose): void {
+  if (purpose === 'signing' || !isMlDsa(type)) return;
+  const errors = [{ pointer: '/type', detail: `does not suit keys of the purpose ${purpose}` }];
+  throw new Problem('malformed', 'signing-key.type', `/type: does not suit keys of the purpose ${purpose}.`, {
+    errors,
+  });
 }
 
 function entry(

@@ -22,10 +22,12 @@ export class SignatureMaker {
   async make(request: Claimed, key: VaultKey): Promise<MadeSignature> {
     const { scheme, algorithm, envelope, format } = request;
     const digest = envelope?.signedDigest ?? request.digest;
-    const signature = await this.vault.sign({ key, scheme, algorithm, digest });
+    // ML-DSA has no digest of its own: it signs the bytes themselves (RFC 9882 section 3.3, RFC 9881 section 3).
+    const message = scheme === 'ml-dsa' ? (envelope?.toBeSigned ?? undefined) : undefined;
+    const signature = await this.vault.sign({ key, scheme, algorithm, digest, message });
     const timestampToken = envelope?.timestamped === true ? await this.stamp(request, signature) : undefined;
     if (format === 'raw') return { signature, timestampToken };
-    return { signature: await this.wrap(format, request, key, { signature, timestampToken }), timestampToken };
+    return this.wrap(format, request, key, { signature, timestampToken });
   }
 
   /** A timestamp over the signature value, as CAdES-T, Authenticode and Sigstore bundles all want it. */
@@ -36,7 +38,12 @@ export class SignatureMaker {
     return this.timestamps.stamp(digest, algorithm, asker, id);
   }
 
-  private async wrap(format: WrappedFormat, request: Claimed, key: VaultKey, made: MadeSignature): Promise<Buffer> {
+  private async wrap(
+    format: WrappedFormat,
+    request: Claimed,
+    key: VaultKey,
+    made: MadeSignature,
+  ): Promise<MadeSignature> {
     const { digest, algorithm, scheme, envelope } = request;
     if (!isFormatDigest(algorithm)) throw new Error(`the format ${format} was accepted with ${algorithm}`);
     const order = {
@@ -49,6 +56,8 @@ export class SignatureMaker {
       chain: (await this.certificates.chain(request.certificateId)) ?? [],
       content: envelope?.content ?? undefined,
     };
-    return FORMAT_WRITERS[format].assemble(order, envelope?.toBeSigned ?? undefined, made);
+    const writer = FORMAT_WRITERS[format];
+    const signature = writer.assemble(order, envelope?.toBeSigned ?? undefined, made);
+    return { ...made, signature, record: writer.record?.(order, made.signature) };
   }
 }

@@ -45,7 +45,7 @@ export class SigningAttempts {
     let type = 'none';
     let outcome: Outcome;
     try {
-      const key = await this.keys.toSignWith(request.keyId, request.keyVersion);
+      const key = await this.keys.toSignWith({ ...request, timestamp: request.envelope?.timestamped ?? false });
       type = key.type;
       outcome = { kind: 'SIGNED', ...(await this.maker.make(request, key)) };
     } catch (error) {

@@ -2,8 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import { Config } from '../../platform/config/config.js';
-import { leaseMs, MOST_STRIKES, WORKER_ID } from './signing-limits.js';
+import { leaseMs, MOST_STRIKES } from './signing-limits.js';
+import { WORKER_ID } from '../../platform/worker-id.js';
 import { BACKGROUND } from './signing-outcome.js';
+import { ApprovalCheck } from '../approval/approval-check.js';
 import { SigningEnvelope } from './signing-envelope.entity.js';
 import type { SigningRequest } from './signing-request.entity.js';
 import { statusesBefore } from './signing-status.js';
@@ -23,7 +25,11 @@ export type Claimed = Pick<
   | 'keyVersion'
   | 'keyName'
   | 'certificateId'
-> & { readonly envelope?: Omit<SigningEnvelope, 'requestId' | 'timestampToken'> };
+  | 'composed'
+  | 'metadata'
+  | 'requestedBy'
+  | 'ownerId'
+> & { readonly keyRevision: number; readonly envelope?: Omit<SigningEnvelope, 'requestId' | 'timestampToken'> };
 
 interface Reclaimed {
   readonly id: string;
@@ -33,7 +39,8 @@ interface Reclaimed {
 }
 
 const CLAIMED = `r.id, r.attempt, r.strikes, r.correlation, r.digest, r.algorithm, r.scheme, r.key_id AS "keyId", r.key_version AS "keyVersion", r.key_name AS "keyName",
-  r.format, r.certificate_id AS "certificateId", r.enveloped`;
+  r.format, r.certificate_id AS "certificateId", r.composed, r.metadata, r.requested_by AS "requestedBy", r.owner_id AS "ownerId", r.enveloped, r.approval_id AS "approvalId",
+  (SELECT revision FROM signing_key k WHERE k.id = r.key_id) AS "keyRevision"`;
 
 /** How background work gets its requests, and how it gets them back from the dead. All times are the database's. */
 @Injectable()
@@ -42,6 +49,7 @@ export class SigningClaims {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly config: Config,
+    private readonly approvals: ApprovalCheck,
   ) {}
 
   /** Claims what still waits among these requests. Two workers that hear the same bell share them without waiting for each other. */
@@ -93,7 +101,7 @@ export class SigningClaims {
       const [rows]: [{ id: string; correlation: string }[], number] = await tx.query(
         `UPDATE signing_request SET status = 'FAILED', failure_code = 'signing.expired', finished_at = now(),
            failure_detail = 'The request could not be signed within ' || $1::int || ' hours.'
-         WHERE id IN (SELECT id FROM signing_request WHERE status = 'QUEUED' AND created_at < now() - $1::int * interval '1 hour'
+         WHERE id IN (SELECT id FROM signing_request WHERE status = 'QUEUED' AND coalesce(released_at, created_at) < now() - $1::int * interval '1 hour'
                       ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED)
          RETURNING id, correlation`,
         [this.config.signingMaxAgeHours],
@@ -114,13 +122,14 @@ export class SigningClaims {
 
   private take(which: string, order: string, parameters: unknown[], most = 1000): Promise<Claimed[]> {
     return this.db.transaction(async (tx) => {
-      const [rows]: [(Claimed & { enveloped: boolean })[], number] = await tx.query(
+      const [claimed]: [(Claimed & { enveloped: boolean; approvalId: string | null })[], number] = await tx.query(
         `UPDATE signing_request r SET status = 'PROCESSING', attempt = attempt + 1, worker = $1, lease_until = now() + $2 * interval '1 ms'
          WHERE id IN (SELECT id FROM signing_request WHERE status = ANY($3) AND ${which}
                       ORDER BY ${order} LIMIT ${Math.trunc(most)} FOR UPDATE SKIP LOCKED)
          RETURNING ${CLAIMED}`,
         [WORKER_ID, leaseMs(this.config), statusesBefore('PROCESSING'), ...parameters],
       );
+      const rows = await this.approvals.cleared(tx, claimed);
       await this.recordIntents(tx, rows);
       const enveloped = rows.filter((row) => row.enveloped).map(({ id }) => id);
       if (enveloped.length === 0) return rows;

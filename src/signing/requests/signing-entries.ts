@@ -3,7 +3,7 @@ import type { NewEntry } from '../../audit/audit.service.js';
 import { type Acceptance, BACKGROUND, type Settlement } from './signing-outcome.js';
 
 /** What the audit log says of a request that was accepted. */
-export function acceptedEntry({ request, envelope, status, caller }: Acceptance): NewEntry {
+export function acceptedEntry({ request, envelope, status, caller, approvalId }: Acceptance): NewEntry {
   const { keyName, keyVersion, algorithm, scheme, format } = request;
   return {
     action: 'signing.accepted',
@@ -14,6 +14,7 @@ export function acceptedEntry({ request, envelope, status, caller }: Acceptance)
     detail: {
       to: status,
       attempt: status === 'PROCESSING' ? 1 : 0,
+      approval: approvalId,
       key: keyName,
       keyVersion,
       algorithm,
@@ -41,7 +42,12 @@ export function settledEntry({ id, attempt, correlation, outcome }: Settlement, 
     };
   switch (outcome.kind) {
     case 'SIGNED':
-      return { ...base, action: 'signing.signed', detail: { from, to: 'SIGNED', attempt, signatureSha256 } };
+      return {
+        ...base,
+        action: 'signing.signed',
+        detail: { from, to: 'SIGNED', attempt, signatureSha256 },
+        record: outcome.record,
+      };
     case 'FAILED':
       return {
         ...base,

@@ -11,9 +11,11 @@ import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { readExtractedData } from '../formats/authenticode.format.js';
 import { digestOfFormat, FORMAT_WRITERS, schemeOfFormat, type WrappedFormat } from '../formats/format-writers.js';
 import { keyNameOf } from '../formats/signature-format.js';
+import { assertPermitted } from '../keys/key-constraints.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import type { Acceptance } from './signing-outcome.js';
+import type { SigningRequest } from './signing-request.entity.js';
 import { digestAlgorithm, digestBytes, schemeFor, type SigningOrder } from './signing-order.js';
 
 type Envelope = NonNullable<Acceptance['envelope']>;
@@ -43,12 +45,15 @@ export class SigningIntake {
     const id = newId();
     const { idempotencyKey, background, ...body } = order;
     const wrapping = order.format === 'raw' ? undefined : await this.wrap(order.format, order, read, key);
+    const scheme = wrapping?.scheme ?? schemeFor(key.type, order.scheme);
+    const { id: requestedBy, ownerId } = caller;
+    assertPermitted(key, { ...order, algorithm: read.algorithm, scheme, requestedBy, ownerId }, this.clock.now());
     return {
       request: {
         id,
         digest: read.digest,
         algorithm: read.algorithm,
-        scheme: wrapping?.scheme ?? schemeFor(key.type, order.scheme),
+        scheme,
         format: order.format,
         keyId: key.keyId,
         keyName: key.name,
@@ -56,18 +61,41 @@ export class SigningIntake {
         certificateId: key.certificateId,
         metadata: order.metadata,
         reference: order.reference,
+        composed: false,
+        batchId: order.batch?.id ?? null,
+        batchIndex: order.batch?.index ?? null,
       },
+      keyRevision: key.revision,
+      limits: key.constraints,
       envelope: wrapping?.envelope ?? (order.timestamp ? bare(true) : undefined),
       status: background ? 'QUEUED' : 'PROCESSING',
       caller,
-      use: this.idempotency.use(idempotencyKey, caller.id, 'signDigest', { ...body, background }, id),
+      use: this.idempotency.use(
+        idempotencyKey,
+        caller.id,
+        order.batch === undefined ? 'signDigest' : 'signBatchItem',
+        { ...body, background },
+        id,
+      ),
     };
+  }
+
+  /** What is remembered of the key that the order names is not believed any longer. */
+  forgetKeyOf(order: SigningOrder): void {
+    this.keys.forgetNamed(order.key);
+  }
+
+  /** The envelope of a request that is to be signed with another version of its key than the one it was made for. */
+  async rewrap({ format, ...request }: SigningRequest, envelope: Envelope, key: ActiveKey): Promise<Envelope> {
+    if (format === 'raw') return envelope;
+    const order = { scheme: request.scheme, timestamp: envelope.timestamped };
+    return (await this.wrap(format, order, { ...request, content: envelope.content }, key)).envelope;
   }
 
   /** The bytes to be signed are settled here, once: every attempt signs the same. */
   private async wrap(
     format: WrappedFormat,
-    order: SigningOrder,
+    order: Pick<SigningOrder, 'scheme' | 'timestamp'>,
     { digest, algorithm: asked, content }: Digest,
     key: ActiveKey,
   ): Promise<{ scheme: SignatureScheme; envelope: Envelope }> {

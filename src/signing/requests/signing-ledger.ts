@@ -1,13 +1,17 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import { POLICY_REVISION } from '../../approvals/approval-subject.port.js';
 import { AuditService } from '../../audit/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { columns } from '../../platform/database/columns.js';
 import { GroupCommit } from '../../platform/database/group-commit.js';
+import { prepared } from '../../platform/database/prepared.js';
 import { Problem } from '../../platform/http/problem.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
-import { leaseMs, SWEEP_AFTER_MS, WORKER_ID } from './signing-limits.js';
+import { countUses } from '../keys/key-usage.js';
+import { leaseMs, SWEEP_AFTER_MS } from './signing-limits.js';
+import { WORKER_ID } from '../../platform/worker-id.js';
 import { acceptedEntry, settledEntry } from './signing-entries.js';
 import type { Acceptance, Accepted, Attempt, Outcome, Settlement } from './signing-outcome.js';
 import { statusesBefore } from './signing-status.js';
@@ -38,6 +42,11 @@ export class SigningLedger implements OnApplicationShutdown {
     const result = await this.acceptances.add(acceptance);
     if (acceptance.status === 'QUEUED') this.outbox.committed(SIGNING_QUEUE);
     return result;
+  }
+
+  /** The same in the caller's transaction. */
+  acceptIn(tx: EntityManager, acceptances: Acceptance[]): Promise<Accepted[]> {
+    return this.writeAcceptances(tx, acceptances);
   }
 
   /**
@@ -71,6 +80,10 @@ export class SigningLedger implements OnApplicationShutdown {
     const resources = await this.idempotency.claim(tx, uses);
     const standsFor = new Map(uses.map((use, i) => [use.resource, resources[i] ?? use.resource]));
     const fresh = items.filter(({ request }) => (standsFor.get(request.id) ?? request.id) === request.id);
+    await countUses(
+      tx,
+      fresh.map(({ request, limits }) => ({ ...request, limits })),
+    );
     const at = await this.insert(tx, fresh);
     await this.insertEnvelopes(tx, fresh);
     await this.audit.append(tx, fresh.map(acceptedEntry));
@@ -79,7 +92,10 @@ export class SigningLedger implements OnApplicationShutdown {
     return items.map(({ request }) => ({ id: standsFor.get(request.id) ?? request.id, at }));
   }
 
-  /** The key is looked at once more, in the statement itself: a key that was disabled meanwhile takes no new request. */
+  /**
+   * The key and the policies are looked at once more, in the statement itself: a key that was disabled or changed meanwhile takes
+   * no new request, and a policy that was made meanwhile is not missed.
+   */
   private async insert(tx: EntityManager, items: Acceptance[]): Promise<Date> {
     if (items.length === 0) return new Date();
     const { from, values } = columns(items.map(rowOf), {
@@ -94,30 +110,39 @@ export class SigningLedger implements OnApplicationShutdown {
       key_version: 'int',
       certificate_id: 'uuid',
       enveloped: 'boolean',
+      composed: 'boolean',
+      batch_id: 'uuid',
+      batch_index: 'int',
+      key_revision: 'int',
       metadata: 'jsonb',
       reference: 'text',
       owner_id: 'text',
       requested_by: 'text',
       correlation: 'text',
+      approval_id: 'uuid',
+      policies: 'int',
     });
     const next = values.length + 1;
-    const inserted: { at: Date }[] = await tx.query(
+    const inserted = await prepared<{ at: Date }>(
+      tx,
+      'accept',
       `INSERT INTO signing_request (id, status, digest, algorithm, scheme, format, key_id, key_name, key_version,
-         certificate_id, enveloped, metadata, reference, owner_id, requested_by, correlation, attempt, worker, lease_until, sweep_at)
+         certificate_id, enveloped, composed, batch_id, batch_index, metadata, reference, owner_id, requested_by, correlation, approval_id, attempt, worker, lease_until, sweep_at)
        SELECT item.id, item.status, digest, algorithm, scheme, format, item.key_id, key_name, key_version,
-         certificate_id, enveloped, metadata::jsonb, reference, item.owner_id, requested_by, correlation,
+         certificate_id, enveloped, composed, batch_id, batch_index, metadata::jsonb, reference, item.owner_id, requested_by, correlation, approval_id,
          CASE item.status WHEN 'PROCESSING' THEN 1 ELSE 0 END,
          CASE item.status WHEN 'PROCESSING' THEN $${next}::uuid END,
          CASE item.status WHEN 'PROCESSING' THEN now() + $${next + 1} * interval '1 ms' END,
          now() + $${next + 2} * interval '1 ms'
        FROM ${from} JOIN signing_key ON signing_key.id = item.key_id AND signing_key.state = 'ACTIVE'
+         AND signing_key.revision = item.key_revision
          AND (not_before IS NULL OR not_before <= now()) AND (not_after IS NULL OR not_after > now())
+       WHERE item.policies IS NULL OR item.policies = ${POLICY_REVISION}
        RETURNING created_at AS at`,
       [...values, WORKER_ID, leaseMs(this.config), SWEEP_AFTER_MS],
     );
     const [first] = inserted;
-    if (first === undefined || inserted.length !== items.length)
-      throw new Problem('conflict', 'signing-key.inactive', 'The key is not active any more.');
+    if (first === undefined || inserted.length !== items.length) throw await whyNot(tx, items);
     return first.at;
   }
 
@@ -150,7 +175,9 @@ export class SigningLedger implements OnApplicationShutdown {
       retry_in_ms: 'int',
     });
     const next = values.length + 1;
-    const [rows]: [{ id: string; at: Date }[], number] = await tx.query(
+    const rows = await prepared<{ id: string; at: Date }>(
+      tx,
+      'settle',
       `UPDATE signing_request r SET status = item.status, signature = item.signature, worker = NULL, lease_until = NULL,
          failure_code = item.failure_code, failure_detail = item.failure_detail,
          strikes = strikes + CASE item.status WHEN 'QUEUED' THEN 1 ELSE 0 END,
@@ -174,11 +201,18 @@ export class SigningLedger implements OnApplicationShutdown {
   }
 }
 
+async function whyNot(tx: EntityManager, items: Acceptance[]): Promise<Problem> {
+  const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
+  return items.some(({ policies }) => policies !== undefined && policies !== row?.revision)
+    ? new Problem('conflict', 'approval.policies-changed', 'The approval policies were changed meanwhile; try again.')
+    : new Problem('conflict', 'signing-key.inactive', 'The key is not active any more.');
+}
+
 function envelopeRow({ content, toBeSigned, signedDigest, timestamped }: NonNullable<Acceptance['envelope']>) {
   return { content, to_be_signed: toBeSigned, signed_digest: signedDigest, timestamped };
 }
 
-function rowOf({ request, envelope, status, caller }: Acceptance) {
+function rowOf({ request, envelope, status, caller, keyRevision, approvalId, policies }: Acceptance) {
   return {
     id: request.id,
     status,
@@ -191,11 +225,17 @@ function rowOf({ request, envelope, status, caller }: Acceptance) {
     key_version: request.keyVersion,
     certificate_id: request.certificateId,
     enveloped: envelope !== undefined,
+    composed: request.composed,
+    batch_id: request.batchId,
+    batch_index: request.batchIndex,
+    key_revision: keyRevision,
     metadata: request.metadata,
     reference: request.reference,
     owner_id: caller.ownerId,
     requested_by: caller.id,
     correlation: caller.origin.requestId,
+    approval_id: approvalId,
+    policies,
   };
 }
 

@@ -1,9 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { Config } from '../../platform/config/config.js';
 import { timestampingMs } from '../timestamping/timestamping-time.js';
-
-/** This process, in every row that it works on. A restarted process is another one. */
-export const WORKER_ID = randomUUID();
 
 /** How long an attempt may take before the request is given to somebody else: what the HSM and the timestamp may take, and the way there and back. */
 export function leaseMs(config: Config): number {

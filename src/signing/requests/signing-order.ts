@@ -1,4 +1,10 @@
-import { DIGEST_BYTES, type DigestAlgorithm, type KeyType, type SignatureScheme } from '../../hsm/key-vault.js';
+import {
+  DIGEST_BYTES,
+  type DigestAlgorithm,
+  type KeyType,
+  type SignatureScheme,
+  isMlDsa,
+} from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
 
@@ -18,6 +24,8 @@ export interface SigningOrder {
   readonly reference: string | null;
   readonly background: boolean;
   readonly idempotencyKey?: string;
+  /** Its place in a batch. */
+  readonly batch?: { readonly id: string; readonly index: number };
 }
 
 /** Spellings that clients use for the same digest: `sha256`, `SHA-256`, `sha2-256`; `sha3-256`, `SHA3-256`. */
@@ -51,11 +59,12 @@ export function digestBytes(base64: string, algorithm: DigestAlgorithm): Buffer 
 const SCHEMES_OF = {
   rsa: ['rsa-pkcs1v15', 'rsa-pss'],
   ec: ['ecdsa-der', 'ecdsa-raw'],
+  ml: ['ml-dsa'],
 } as const satisfies Record<string, readonly SignatureScheme[]>;
 
 /** The scheme asked for, or what most verifiers expect of that type of key: PKCS #1 v1.5 and DER. */
 export function schemeFor(type: KeyType, asked: SignatureScheme | undefined): SignatureScheme {
-  const fitting: readonly SignatureScheme[] = SCHEMES_OF[type.startsWith('rsa') ? 'rsa' : 'ec'];
+  const fitting: readonly SignatureScheme[] = SCHEMES_OF[isMlDsa(type) ? 'ml' : type.startsWith('rsa') ? 'rsa' : 'ec'];
   const scheme = asked ?? fitting[0];
   if (scheme !== undefined && fitting.includes(scheme)) return scheme;
   throw invalid('/scheme', 'scheme.wrong-key', `a key of type ${type} signs with ${fitting.join(' or ')}`);

@@ -1,8 +1,10 @@
 import type { Actor } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import type { MadeSignature } from '../formats/signature-format.js';
+import type { KeyConstraints } from '../keys/key-constraints.js';
 import type { SigningEnvelope } from './signing-envelope.entity.js';
-import { WORKER_ID } from './signing-limits.js';
+import { WORKER_ID } from '../../platform/worker-id.js';
 import type { SigningRequest } from './signing-request.entity.js';
 import type { SigningStatus } from './signing-status.js';
 
@@ -21,10 +23,21 @@ export interface Acceptance {
     | 'certificateId'
     | 'metadata'
     | 'reference'
+    | 'composed'
+    | 'batchId'
+    | 'batchIndex'
   >;
+  /** The revision of the key that the request was judged by. */
+  readonly keyRevision: number;
+  /** Limits of the key that count requests. */
+  readonly limits: Pick<KeyConstraints, 'perDay' | 'lifetime'>;
   /** Without one the HSM signs the request's digest and its signature is the answer. */
   readonly envelope?: Omit<SigningEnvelope, 'requestId' | 'timestampToken'>;
-  readonly status: Extract<SigningStatus, 'QUEUED' | 'PROCESSING'>;
+  readonly status: Extract<SigningStatus, 'QUEUED' | 'PROCESSING' | 'PENDING_APPROVAL'>;
+  /** Only when it is held: the approval that it waits for. */
+  readonly approvalId?: string;
+  /** Revision of the approval policies that it was judged by; absent for what no policy is asked about. */
+  readonly policies?: number;
   readonly caller: Caller;
   readonly use?: IdempotentUse;
 }
@@ -38,7 +51,7 @@ export interface Accepted {
 
 /** How an attempt ended. RELEASED gives the request back for another attempt. */
 export type Outcome =
-  | { readonly kind: 'SIGNED'; readonly signature: Buffer; readonly timestampToken?: Buffer }
+  | ({ readonly kind: 'SIGNED' } & MadeSignature)
   | { readonly kind: 'FAILED'; readonly code: string; readonly detail: string }
   | { readonly kind: 'RELEASED'; readonly code: string; readonly retryInMs: number };
 

@@ -2,7 +2,8 @@ import { InjectQueue } from '@nestjs/bull';
 import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bull';
 import { RelayLoop } from '../../platform/outbox/relay-loop.js';
-import { BELL_OPTIONS, MOST_PER_BELL, type SigningBell, SIGNING_QUEUE } from './signing.queue.js';
+import { BELL_OPTIONS } from '../../platform/queue/bell.js';
+import { MOST_PER_BELL, type SigningBell, SIGNING_QUEUE } from './signing.queue.js';
 
 /** Rings the doorbell for requests that were committed. */
 @Injectable()

@@ -14,7 +14,9 @@ import type { SigningStatus } from './signing-status.js';
 @Check('signing_request_finished', `(status IN ('SIGNED', 'FAILED')) = (finished_at IS NOT NULL)`)
 @Index('signing_request_queued', ['sweepAt'], { where: `status = 'QUEUED'` })
 @Index('signing_request_processing', ['leaseUntil'], { where: `status = 'PROCESSING'` })
+@Index('signing_request_held', ['keyId'], { where: `status = 'PENDING_APPROVAL'` })
 @Index('signing_request_owner', ['ownerId', 'id'])
+@Index('signing_request_batch', ['batchId'], { where: 'batch_id IS NOT NULL' })
 export class SigningRequest {
   @PrimaryColumn('uuid')
   id: string;
@@ -51,6 +53,17 @@ export class SigningRequest {
   @Column('boolean', { default: false })
   enveloped: boolean;
 
+  /** What is signed was composed by the service, for example a certification request; no caller chose it. */
+  @Column('boolean', { default: false })
+  composed: boolean;
+
+  /** The call with many digests that it came with, and its place there. */
+  @Column('uuid', { nullable: true })
+  batchId: string | null;
+
+  @Column('int', { nullable: true })
+  batchIndex: number | null;
+
   @Column('jsonb', { default: {} })
   metadata: Record<string, unknown>;
 
@@ -69,6 +82,14 @@ export class SigningRequest {
   /** X-Request-Id of the call. */
   @Column('text')
   correlation: string;
+
+  /** The approval that it waits for, or was released by. */
+  @Column('uuid', { nullable: true })
+  approvalId: string | null;
+
+  /** When its approval released it. */
+  @Column('timestamptz', { nullable: true })
+  releasedAt: Date | null;
 
   /** Counts the moves to PROCESSING. With `worker` it fences off whoever comes late. */
   @Column('int', { default: 0 })

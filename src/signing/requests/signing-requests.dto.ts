@@ -157,6 +157,8 @@ export class SigningRequestView {
   metadata: Record<string, unknown>;
   /** @example build-4711 */
   reference?: string;
+  /** Present when a policy asked for approval: the approval that it waits for, or was released by. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  approvalId?: string;
   /** Present when FAILED. */
   failure?: SigningFailureView;
   createdAt: Date;
@@ -177,6 +179,7 @@ export class SigningRequestView {
       digest: request.digest.toString('base64'),
       metadata,
       reference: request.reference ?? undefined,
+      approvalId: request.approvalId ?? undefined,
       failure:
         request.failureCode === null ? undefined : { code: request.failureCode, detail: request.failureDetail ?? '' },
       createdAt,

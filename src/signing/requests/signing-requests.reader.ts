@@ -2,10 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Caller } from '../../auth/caller.js';
 import { mayDo } from '../../auth/scopes.js';
+import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
-import { SettledRequests } from './settled-requests.js';
+import { markOf, RequestWatch } from './request-watch.js';
 import { SigningEnvelope } from './signing-envelope.entity.js';
 import { SigningRequest } from './signing-request.entity.js';
 import { isFinal, type SigningStatus } from './signing-status.js';
@@ -22,17 +23,24 @@ export interface ShownRequest extends SigningRequest {
 export class SigningRequestsReader {
   constructor(
     private readonly db: DataSource,
-    private readonly settled: SettledRequests,
+    private readonly watch: RequestWatch,
     private readonly cursors: Cursors,
     private readonly certificates: CertificatesReader,
   ) {}
 
   /** Waits up to `seconds` for the request to become final. */
   async find(caller: Caller, id: string, seconds = 0): Promise<ShownRequest> {
-    const request = await this.read(caller, id);
-    if (seconds === 0 || isFinal(request.status)) return this.shown(request);
-    await this.settled.wait(id, seconds);
-    return this.shown(await this.read(caller, id));
+    const request = await this.watch.rows.until(id, seconds, async () => {
+      const row = await this.read(caller, id);
+      return { row, mark: markOf(row), final: isFinal(row.status) };
+    });
+    return this.shown(request);
+  }
+
+  /** For `answerEvents`. */
+  async follow<View>(caller: Caller, id: string, viewOf: (request: ShownRequest) => View): Promise<Followed<View>> {
+    const request = await this.find(caller, id);
+    return { id, view: viewOf(request), mark: markOf(request), final: isFinal(request.status) };
   }
 
   /** Adds the chain and, unless the caller has it at hand, the timestamp. */

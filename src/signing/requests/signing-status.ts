@@ -6,10 +6,11 @@ export type SigningStatus = (typeof SIGNING_STATUSES)[number];
  * Every legal move. SIGNED and FAILED are final.
  * A request that is signed while its caller waits starts in PROCESSING; one that a policy holds, in PENDING_APPROVAL.
  * PROCESSING → QUEUED gives a request back: its HSM call failed, or its process died.
+ * QUEUED → PENDING_APPROVAL asks anew: the key was rotated after the approval.
  */
 const MOVES: Record<SigningStatus, readonly SigningStatus[]> = {
   PENDING_APPROVAL: ['QUEUED', 'FAILED'],
-  QUEUED: ['PROCESSING', 'FAILED'],
+  QUEUED: ['PROCESSING', 'FAILED', 'PENDING_APPROVAL'],
   PROCESSING: ['SIGNED', 'FAILED', 'QUEUED'],
   SIGNED: [],
   FAILED: [],

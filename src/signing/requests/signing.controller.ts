@@ -1,8 +1,9 @@
 import { Body, Controller, Get, Headers, HttpStatus, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiAcceptedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import { ApiAcceptedResponse, ApiHeader, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
+import { answerEvents } from '../../platform/http/event-stream.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import {
   SignDigestBody,
@@ -11,8 +12,11 @@ import {
   SigningRequestView,
   WaitQuery,
 } from './signing-requests.dto.js';
+import { RequestWatch } from './request-watch.js';
 import { SigningRequestsReader } from './signing-requests.reader.js';
 import { SigningService } from './signing.service.js';
+
+const EVENT_EXAMPLE = 'event: status\nid: SIGNED\ndata: {"status":"SIGNED"}\n\n';
 
 @ApiTags('Signing')
 @Controller('api/v1/sign')
@@ -20,6 +24,7 @@ export class SigningController {
   constructor(
     private readonly signing: SigningService,
     private readonly requests: SigningRequestsReader,
+    private readonly watch: RequestWatch,
   ) {}
 
   /** Signs a digest: 200 with the signature, or 202 with a request to poll. */
@@ -48,6 +53,20 @@ export class SigningController {
     @Query() query: SigningRequestsQuery,
   ): Promise<SigningRequestPage> {
     return SigningRequestPage.of(await this.requests.list(caller, query));
+  }
+
+  /** Tells of a signing request as server-sent events: as it is, then each change, until it is final. */
+  @Get('requests/:id/events')
+  @Needs('sign:read')
+  @ApiProduces('text/event-stream')
+  @ApiOkResponse({ schema: { type: 'string', example: EVENT_EXAMPLE }, description: 'Events with the request as data' })
+  async followSigningRequest(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    const read = () => this.requests.follow(caller, id, (request) => SigningRequestView.of(request));
+    await answerEvents(reply, this.watch.rows, read);
   }
 
   /** Shows a signing request; with `wait`, as soon as it is final. */

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
 import type { Caller } from '../../auth/caller.js';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { ActiveKey } from '../keys/signing-key.reader.js';
+import { type Admitted, SigningAdmission } from '../approval/signing-admission.js';
 import { type Ended, SigningAttempts } from './signing-attempts.js';
 import { SigningIntake } from './signing-intake.js';
-import { SigningLedger } from './signing-ledger.js';
 import type { Acceptance } from './signing-outcome.js';
 import type { SigningOrder } from './signing-order.js';
 import type { SigningRequest } from './signing-request.entity.js';
@@ -18,51 +19,87 @@ export interface OwnOrder {
   readonly key: ActiveKey;
   readonly scheme: SignatureScheme;
   readonly algorithm: DigestAlgorithm;
-  readonly digest: Buffer;
+  /** The structure that is signed: ML-DSA signs it itself, all others its digest. */
+  readonly toBeSigned: Buffer;
   /** What it is, for whoever reads the list of requests. */
   readonly metadata: Record<string, unknown>;
+  readonly use?: IdempotentUse;
+}
+
+export interface OwnSignature {
+  readonly signature: Buffer;
+  /** The version that signed; that of the earlier order when this one repeats it. */
+  readonly keyVersion: number;
 }
 
 /** How long a caller whose Idempotency-Key meets a request under way is kept waiting for it. */
 const REPEAT_WAIT_S = 10;
 const PATH = '/api/v1/sign/requests';
+const ABOUT_THE_KEY = /^(?:signing-key|key-policy)\./;
+
+/** What is remembered of a key may have been the reason. */
+export function isAboutTheKey(error: unknown): boolean {
+  return error instanceof Problem && ABOUT_THE_KEY.test(error.code);
+}
 
 /** Digests in, signatures out. */
 @Injectable()
 export class SigningService {
   constructor(
-    private readonly ledger: SigningLedger,
+    private readonly admission: SigningAdmission,
     private readonly attempts: SigningAttempts,
     private readonly intake: SigningIntake,
     private readonly requests: SigningRequestsReader,
     private readonly idempotency: IdempotencyKeys,
   ) {}
 
-  /** Records a request, then signs it while the caller waits, or leaves it to the workers. */
-  async submit(caller: Caller, order: SigningOrder): Promise<ShownRequest> {
-    const acceptance = await this.intake.acceptanceOf(caller, order);
-    const { id, at } = await this.ledger.accept(acceptance);
+  /**
+   * Records a request, then signs it while the caller waits, or leaves it to the workers or to the approvers.
+   *
+   * @param taken what the order was read as, when somebody has read it already
+   */
+  async submit(caller: Caller, order: SigningOrder, taken?: Acceptance): Promise<ShownRequest> {
+    const { acceptance, id, at } = await this.accept(caller, order, taken);
     if (id !== acceptance.request.id) return this.repeated(acceptance, id);
-    if (order.background) return this.requests.shown(asAccepted(acceptance, at));
+    if (acceptance.status !== 'PROCESSING') return this.requests.shown(asAccepted(acceptance, at));
     return this.requests.shown(await this.signNow(acceptance, at));
   }
 
+  /** What is remembered of a key may be seconds old: before it counts against the caller, it is read anew. */
+  private async accept(caller: Caller, order: SigningOrder, taken?: Acceptance): Promise<Admitted> {
+    try {
+      return await this.admission.admit(taken ?? (await this.intake.acceptanceOf(caller, order)));
+    } catch (error) {
+      if (!isAboutTheKey(error)) throw error;
+    }
+    this.intake.forgetKeyOf(order);
+    return this.admission.admit(await this.intake.acceptanceOf(caller, order));
+  }
+
   /** Signs something of our own with any key: recorded, and answered for, like every other request. */
-  async signOwn(caller: Caller, { key, scheme, algorithm, digest, metadata }: OwnOrder): Promise<Buffer> {
+  async signOwn(caller: Caller, order: OwnOrder): Promise<OwnSignature> {
+    const { key, scheme, algorithm, toBeSigned, metadata, use } = order;
+    const digest = createHash(algorithm).update(toBeSigned).digest();
+    const envelope =
+      scheme === 'ml-dsa' ? { content: null, toBeSigned, signedDigest: digest, timestamped: false } : undefined;
     const { keyId, name: keyName, version: keyVersion, certificateId } = key;
-    const place = { id: newId(), keyId, keyName, keyVersion, certificateId };
-    const request = { ...place, digest, algorithm, scheme, format: 'raw' as const, metadata, reference: null };
-    const acceptance: Acceptance = { request, status: 'PROCESSING', caller };
-    const { at } = await this.ledger.accept(acceptance);
-    const { signature } = await this.signNow(acceptance, at);
-    if (signature === null) throw new Error('a signed request has a signature');
-    return signature;
+    const place = { id: use?.resource ?? newId(), keyId, keyName, keyVersion, certificateId };
+    const what = { digest, algorithm, scheme, format: 'raw', metadata, reference: null, composed: true } as const;
+    const alone = { batchId: null, batchIndex: null };
+    const request = { ...place, ...what, ...alone };
+    const judged = { keyRevision: key.revision, limits: {}, status: 'PROCESSING' } as const;
+    const acceptance: Acceptance = { request, envelope, ...judged, caller, use };
+    const { id, at } = await this.admission.admitOwn(acceptance);
+    const made = id === request.id ? await this.signNow(acceptance, at) : await this.repeated(acceptance, id);
+    if (made.signature === null) throw late(id);
+    return { signature: made.signature, keyVersion: made.keyVersion };
   }
 
   private async signNow(acceptance: Acceptance, at: Date): Promise<ShownRequest> {
-    const { request, envelope, caller } = acceptance;
-    const correlation = caller.origin.requestId;
-    const ended = await this.attempts.attempt({ ...request, envelope, correlation, attempt: 1, strikes: 0 }, 'sync');
+    const { request, envelope, keyRevision, caller } = acceptance;
+    const { id: requestedBy, ownerId, origin } = caller;
+    const place = { keyRevision, requestedBy, ownerId, correlation: origin.requestId, attempt: 1, strikes: 0 };
+    const ended = await this.attempts.attempt({ ...request, ...place, envelope }, 'sync');
     return signedOrThrow(asAccepted(acceptance, at), ended);
   }
 
@@ -77,7 +114,7 @@ export class SigningService {
 }
 
 /** The row as it was just committed, without reading it back. */
-function asAccepted({ request, envelope, status, caller }: Acceptance, at: Date): SigningRequest {
+function asAccepted({ request, envelope, status, caller, approvalId }: Acceptance, at: Date): SigningRequest {
   return {
     ...request,
     enveloped: envelope !== undefined,
@@ -85,6 +122,8 @@ function asAccepted({ request, envelope, status, caller }: Acceptance, at: Date)
     ownerId: caller.ownerId,
     requestedBy: caller.id,
     correlation: caller.origin.requestId,
+    approvalId: approvalId ?? null,
+    releasedAt: null,
     attempt: 0,
     strikes: 0,
     worker: null,
@@ -113,13 +152,17 @@ function signedOrThrow(accepted: SigningRequest, ended: Ended | undefined): Show
       throw failure(id, outcome.code, outcome.detail);
     case 'RELEASED':
     case undefined:
-      throw new Problem(
-        'unavailable',
-        outcome?.code ?? 'signing.late',
-        `The HSM did not sign in time. The request is kept and tried again: read ${PATH}/${id}, or repeat the call with the same Idempotency-Key.`,
-        { retryAfter: 2, instance: `${PATH}/${id}` },
-      );
+      throw late(id, outcome?.code);
   }
+}
+
+function late(id: string, code?: string): Problem {
+  return new Problem(
+    'unavailable',
+    code ?? 'signing.late',
+    `The HSM did not sign in time. The request is kept and tried again: read ${PATH}/${id}, or repeat the call with the same Idempotency-Key.`,
+    { retryAfter: 2, instance: `${PATH}/${id}` },
+  );
 }
 
 function failure(id: string, code: string, detail: string): Problem {

@@ -1,5 +1,5 @@
 import { AsnConvert } from '@peculiar/asn1-schema';
-import { type SignerInfo, SignedData } from '@peculiar/asn1-cms';
+import { ContentInfo, type SignerInfo, SignedData } from '@peculiar/asn1-cms';
 import { PKIStatus, TimeStampResp, TSTInfo } from '@peculiar/asn1-tsp';
 import { createHash, verify, X509Certificate } from 'node:crypto';
 import { factsOf } from '../certificates/certificate-facts.js';
@@ -37,26 +37,53 @@ export function checkedToken(response: Buffer, expected: Expected): Buffer {
   if (timeStampToken === undefined || !GRANTED.includes(status.status))
     throw new BadTimestamp(`it was rejected with status ${status.status}`);
   const token = Buffer.from(AsnConvert.serialize(timeStampToken));
-  const signed = parse(Buffer.from(timeStampToken.content), SignedData, 'the token is no SignedData');
+  const { info, own, certificates } = readToken(timeStampToken);
+  assertImprint(info, expected);
+  assertAsked(info, expected);
+  assertTrusted(own, certificates, expected);
+  return token;
+}
+
+/**
+ * When a token says that a digest existed; the same checks but for those of the answer to a question. Certificates must have been
+ * in their dates then. Throws BadTimestamp with the reason.
+ */
+export function timeOfToken(token: Buffer, expected: Pick<Expected, 'digest' | 'algorithm' | 'roots'>): Date {
+  const { info, own, certificates } = readToken(parse(token, ContentInfo, 'the token is no ContentInfo'));
+  assertImprint(info, expected);
+  assertTrusted(own, certificates, { roots: expected.roots, now: info.genTime });
+  return info.genTime;
+}
+
+interface ReadToken {
+  readonly info: TSTInfo;
+  /** The certificate that verifies the signature; it is for timestamps alone. */
+  readonly own: X509Certificate;
+  readonly certificates: readonly X509Certificate[];
+}
+
+function readToken(token: ContentInfo): ReadToken {
+  const signed = parse(Buffer.from(token.content), SignedData, 'the token is no SignedData');
   const content = signed.encapContentInfo.eContent?.single?.buffer;
   if (signed.encapContentInfo.eContentType !== TST_INFO || content === undefined)
     throw new BadTimestamp('the token holds no TSTInfo');
   const info = Buffer.from(content);
-  assertAsked(parse(info, TSTInfo, 'the TSTInfo cannot be read'), expected);
   const [signer, ...more] = [...signed.signerInfos];
   if (signer === undefined || more.length > 0) throw new BadTimestamp('the token does not have one signer');
   const certificates = certificatesOf(signed);
   const own = certificates.find((certificate) => signs(certificate, signer, info));
   if (own === undefined) throw new BadTimestamp('no certificate in the token verifies its signature');
   assertPurpose(own);
-  assertTrusted(own, certificates, expected);
-  return token;
+  return { info: parse(info, TSTInfo, 'the TSTInfo cannot be read'), own, certificates };
 }
 
-function assertAsked(info: TSTInfo, { digest, algorithm, nonce, now }: Expected): void {
+function assertImprint(info: TSTInfo, { digest, algorithm }: Pick<Expected, 'digest' | 'algorithm'>): void {
   const { hashAlgorithm, hashedMessage } = info.messageImprint;
   if (hashAlgorithm.algorithm !== DIGEST_OID[algorithm] || !Buffer.from(hashedMessage.buffer).equals(digest))
     throw new BadTimestamp('the imprint is not the one that was sent');
+}
+
+function assertAsked(info: TSTInfo, { nonce, now }: Expected): void {
   if (
     info.nonce === undefined ||
     BigInt(`0x${Buffer.from(info.nonce).toString('hex')}`) !== BigInt(`0x${nonce.toString('hex')}`)
@@ -93,7 +120,11 @@ function assertPurpose(certificate: X509Certificate): void {
 }
 
 /** A path of certificates in their dates, from the authority's to one that is trusted. */
-function assertTrusted(own: X509Certificate, others: readonly X509Certificate[], { roots, now }: Expected): void {
+function assertTrusted(
+  own: X509Certificate,
+  others: readonly X509Certificate[],
+  { roots, now }: Pick<Expected, 'roots' | 'now'>,
+): void {
   let last = own;
   for (let length = 0; length < MOST_CERTIFICATES; length += 1) {
     assertInDate(last, now);

@@ -15,7 +15,8 @@ const MOST_ANSWER_BYTES = 64 * 1024;
 /** Asks other timestamp authorities (RFC 3161 section 3.4), and believes nothing that they answer before it was checked. */
 @Injectable()
 export class TimestampClient {
-  private readonly roots: readonly X509Certificate[];
+  /** The certificates that authorities other than our own must lead to. */
+  readonly roots: readonly X509Certificate[];
 
   constructor(
     config: Config,

@@ -1,0 +1,66 @@
+import { createHash } from 'node:crypto';
+import type { Facts, Shown } from '../../approvals/approvals.service.js';
+import type { Caller } from '../../auth/caller.js';
+import type { Acceptance } from '../requests/signing-outcome.js';
+import type { SigningRequest } from '../requests/signing-request.entity.js';
+
+export type Envelope = NonNullable<Acceptance['envelope']>;
+export type ShownFields = Acceptance['request'] & Pick<SigningRequest, 'ownerId' | 'requestedBy'>;
+
+/**
+ * What approvers are shown of a request, and what their approval covers: every column that decides which bytes the HSM gets, what is
+ * made of them, and who gets it. It is put together again from the row when the request is signed, and must then be the same.
+ */
+export function shownRequest(request: ShownFields, envelope: Envelope | undefined): Shown {
+  const { digest, algorithm, scheme, format, keyId, keyName, keyVersion, certificateId, metadata, reference } = request;
+  return {
+    title: `Sign ${nameOf(request)} with the key ${keyName}`,
+    shown: {
+      action: 'sign',
+      requestId: request.id,
+      digest: digest.toString('base64'),
+      algorithm,
+      scheme,
+      format,
+      key: { id: keyId, name: keyName, version: keyVersion },
+      certificateId,
+      metadata,
+      reference,
+      timestamp: envelope?.timestamped ?? false,
+      content: hashOf(envelope?.content),
+      toBeSigned: hashOf(envelope?.toBeSigned),
+      signedDigest: envelope?.signedDigest?.toString('base64') ?? null,
+      requester: { person: request.ownerId, caller: request.requestedBy },
+    },
+  };
+}
+
+/** What policies may ask about. */
+export function factsOf({ request }: Acceptance, caller: Caller): Facts {
+  const { algorithm, scheme, format, metadata } = request;
+  const told = Object.entries(metadata).flatMap(([name, value]) =>
+    ['string', 'number', 'boolean'].includes(typeof value) ? [[`metadata.${name}`, [String(value)]] as const] : [],
+  );
+  return {
+    ...Object.fromEntries(told),
+    algorithm: [algorithm],
+    scheme: [scheme],
+    format: [format],
+    caller: [caller.id, caller.ownerId],
+  };
+}
+
+const LONGEST_NAME = 80;
+
+function nameOf({ metadata, reference, algorithm, digest }: ShownFields): string {
+  const { filename } = metadata;
+  const plain = typeof filename === 'string' && filename !== '' ? filename : reference;
+  return plain === null
+    ? `${algorithm} ${digest.toString('hex').slice(0, 16)}…`
+    : plain.replaceAll(/\p{C}/gu, ' ').slice(0, LONGEST_NAME);
+}
+
+/** Base64 of the SHA-256. */
+function hashOf(bytes: Buffer | null | undefined): string | null {
+  return bytes === null || bytes === undefined ? null : createHash('sha256').update(bytes).digest('base64');
+}

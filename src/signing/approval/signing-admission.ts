@@ -1,0 +1,66 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { ApprovalsService, type Demand } from '../../approvals/approvals.service.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { SigningLedger } from '../requests/signing-ledger.js';
+import type { Acceptance, Accepted } from '../requests/signing-outcome.js';
+import { factsOf, shownRequest } from './shown-request.js';
+
+/** A request as it was let in, which may be held where it asked to be signed at once. */
+export interface Admitted extends Accepted {
+  readonly acceptance: Acceptance;
+}
+
+const ATTEMPTS = 3;
+
+/** Lets requests in: to be signed at once, into the queue, or first to the people whose approval the policies want. */
+@Injectable()
+export class SigningAdmission {
+  constructor(
+    private readonly db: DataSource,
+    private readonly ledger: SigningLedger,
+    private readonly approvals: ApprovalsService,
+  ) {}
+
+  async admit(acceptance: Acceptance): Promise<Admitted> {
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await this.underPolicies(acceptance);
+      } catch (error) {
+        const isOutdated = error instanceof Problem && error.code === 'approval.policies-changed';
+        if (!isOutdated || attempt === ATTEMPTS) throw error;
+        this.approvals.outdated();
+      }
+    }
+  }
+
+  /** Something of our own, which is composed by the service and not by a caller: no policy is asked. */
+  admitOwn(acceptance: Acceptance): Promise<Accepted> {
+    return this.ledger.accept(acceptance);
+  }
+
+  private async underPolicies(asked: Acceptance): Promise<Admitted> {
+    const facts = factsOf(asked, asked.caller);
+    const { revision, demand } = await this.approvals.judge('signing-request', asked.request.keyName, facts);
+    const acceptance = { ...asked, policies: revision };
+    if (demand !== undefined)
+      return this.hold({ ...acceptance, status: 'PENDING_APPROVAL', approvalId: newId() }, demand);
+    return { ...(await this.ledger.accept(acceptance)), acceptance };
+  }
+
+  /** The request and the question to the approvers are there together, or not at all. */
+  private async hold(acceptance: Acceptance & { approvalId: string }, demand: Demand): Promise<Admitted> {
+    const { request, envelope, caller, approvalId } = acceptance;
+    const accepted = await this.db.transaction(async (tx) => {
+      const [result] = await this.ledger.acceptIn(tx, [acceptance]);
+      if (result === undefined) throw new Error('one result per item');
+      if (result.id !== request.id) return result;
+      const shown = shownRequest({ ...request, ownerId: caller.ownerId, requestedBy: caller.id }, envelope);
+      const order = { id: approvalId, kind: 'signing-request' as const, subjectId: request.id, demand, ...shown };
+      await this.approvals.request(tx, caller, order);
+      return result;
+    });
+    return { ...accepted, acceptance };
+  }
+}

@@ -1,0 +1,73 @@
+import { Body, Controller, Get, Headers, HttpStatus, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { TakesJson } from '../../platform/http/json-limits.js';
+import { WaitQuery } from '../requests/signing-requests.dto.js';
+import { DualSignaturesService } from './dual-signatures.service.js';
+import { MOST_ITEMS, SignBatchBody, SignDualBody, SigningBatchView } from './signing-batches.dto.js';
+import { SigningBatchesReader } from './signing-batches.reader.js';
+import { SigningBatchesService } from './signing-batches.service.js';
+
+/** An item is at most a digest, a reference and a kilobyte of metadata; a few values each. */
+const LIMITS = { bytes: MOST_ITEMS * 2048, values: MOST_ITEMS * 40 };
+
+@ApiTags('Signing')
+@Controller('api/v1/sign')
+export class SigningBatchesController {
+  constructor(
+    private readonly batches: SigningBatchesService,
+    private readonly dual: DualSignaturesService,
+    private readonly reader: SigningBatchesReader,
+  ) {}
+
+  /** Signs up to 1,000 digests with one key, with a result for each: 200 when all are final, else 202 with a batch to poll. */
+  @Post('batch')
+  @Needs('sign:digest')
+  @TakesJson(LIMITS)
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiOkResponse({ type: SigningBatchView, description: 'Every item has its final result' })
+  @ApiAcceptedResponse({ type: SigningBatchView, description: 'Accepted; poll the Location' })
+  async signBatch(
+    @TheCaller() caller: Caller,
+    @Body() body: SignBatchBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<SigningBatchView> {
+    const shown = await this.batches.submit(caller, body.toOrder(key));
+    void reply.header('location', `/api/v1/sign/batches/${shown.batch.id}`);
+    void reply.status(shown.done ? HttpStatus.OK : HttpStatus.ACCEPTED);
+    return SigningBatchView.of(shown);
+  }
+
+  /** Signs one digest with two keys, RSA or EC and ML-DSA: what either family is worth later, one signature holds. */
+  @Post('dual')
+  @Needs('sign:digest')
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiOkResponse({ type: SigningBatchView, description: 'Both signed, or final' })
+  @ApiAcceptedResponse({ type: SigningBatchView, description: 'Accepted; poll the Location' })
+  async signDual(
+    @TheCaller() caller: Caller,
+    @Body() body: SignDualBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<SigningBatchView> {
+    const shown = await this.dual.submit(caller, body.toOrder(key));
+    void reply.header('location', `/api/v1/sign/batches/${shown.batch.id}`);
+    void reply.status(shown.done ? HttpStatus.OK : HttpStatus.ACCEPTED);
+    return SigningBatchView.of(shown);
+  }
+
+  /** Shows a batch with the result of each item; with `wait`, as soon as all are final. */
+  @Get('batches/:id')
+  @Needs('sign:read')
+  async getSigningBatch(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Query() { wait }: WaitQuery,
+  ): Promise<SigningBatchView> {
+    return SigningBatchView.of(await this.reader.find(caller, id, wait));
+  }
+}

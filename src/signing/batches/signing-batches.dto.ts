@@ -1,0 +1,217 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsObject,
+  IsOptional,
+  IsString,
+  Length,
+  MaxLength,
+  ValidateNested,
+} from 'class-validator';
+import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
+import { JsonAtMost } from '../../platform/http/json-at-most.js';
+import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
+import { KeyUsedView, SigningFailureView } from '../requests/signing-requests.dto.js';
+import { SIGNING_STATUSES } from '../requests/signing-status.js';
+import type { BatchItem, ShownBatch } from './signing-batches.reader.js';
+import type { BatchOrder } from './signing-batches.service.js';
+
+export const MOST_ITEMS = 1000;
+
+export class BatchItemBody {
+  /** Base64 of the binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  @IsString()
+  @MaxLength(128)
+  digest: string;
+
+  /** Your own name for the item, echoed in its result. @example build-4711/app.exe */
+  @IsOptional()
+  @IsString()
+  @Length(1, 200)
+  reference?: string;
+
+  /** Free-form descriptive data, up to 1 KB; `filename` names the artifact. */
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
+  @IsOptional()
+  @IsObject()
+  @JsonAtMost(1024)
+  metadata?: Record<string, unknown>;
+}
+
+export class SignBatchBody {
+  /** 1 to 1,000. */
+  @ApiProperty({ type: [BatchItemBody], maxItems: MOST_ITEMS })
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(MOST_ITEMS)
+  @ValidateNested({ each: true })
+  @Type(() => BatchItemBody)
+  items: BatchItemBody[];
+
+  /** Digest algorithm of all items; SHA-256 and sha2-256 are understood too. */
+  @ApiProperty({ enum: Object.keys(DIGEST_BYTES), required: false, default: 'sha256' })
+  @IsOptional()
+  @IsString()
+  @MaxLength(16)
+  algorithm?: string = 'sha256';
+
+  /** Name or id of the signing key; the configured key when absent. @example default */
+  @IsOptional()
+  @IsString()
+  @Length(1, 64)
+  key?: string;
+
+  @ApiProperty({ enum: SCHEMES, required: false })
+  @IsOptional()
+  @IsIn(SCHEMES)
+  scheme?: SignatureScheme;
+
+  /** authenticode needs more than a digest and is signed one by one. */
+  @ApiProperty({ enum: SIGNATURE_FORMATS.filter((one) => one !== 'authenticode'), required: false, default: 'raw' })
+  @IsOptional()
+  @IsIn(SIGNATURE_FORMATS.filter((one) => one !== 'authenticode'))
+  format?: SignatureFormat = 'raw';
+
+  /** true: a timestamp (RFC 3161) over each signature. */
+  @IsOptional()
+  @IsBoolean()
+  timestamp?: boolean = false;
+
+  /** true: answer 202 at once and sign in the background. */
+  @IsOptional()
+  @IsBoolean()
+  async?: boolean = false;
+
+  toOrder(idempotencyKey: string | undefined): BatchOrder {
+    const background = this.async ?? false;
+    const common = {
+      algorithm: this.algorithm ?? 'sha256',
+      key: this.key,
+      scheme: this.scheme,
+      format: this.format ?? 'raw',
+      timestamp: this.timestamp ?? false,
+      background,
+    };
+    const orders = this.items.map(({ digest, reference = null, metadata = {} }) => ({
+      ...common,
+      digest,
+      reference,
+      metadata,
+    }));
+    return { orders, background, idempotencyKey };
+  }
+}
+
+export class SignDualBody {
+  /** Base64 of the binary hash value, which both keys sign. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  @IsString()
+  @MaxLength(128)
+  digest: string;
+
+  @ApiProperty({ enum: Object.keys(DIGEST_BYTES), required: false, default: 'sha256' })
+  @IsOptional()
+  @IsString()
+  @MaxLength(16)
+  algorithm?: string = 'sha256';
+
+  /** Name or id of an RSA or EC key; the configured key when absent. @example default */
+  @IsOptional()
+  @IsString()
+  @Length(1, 64)
+  key?: string;
+
+  /** Name or id of an ML-DSA key. @example release-pq */
+  @IsString()
+  @Length(1, 64)
+  postQuantumKey: string;
+
+  /** Free-form descriptive data, up to 1 KB; `filename` names the artifact. */
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
+  @IsOptional()
+  @IsObject()
+  @JsonAtMost(1024)
+  metadata?: Record<string, unknown>;
+
+  /** Your own name for it. @example build-4711 */
+  @IsOptional()
+  @IsString()
+  @Length(1, 200)
+  reference?: string;
+
+  /** true: answer 202 at once and sign in the background. */
+  @IsOptional()
+  @IsBoolean()
+  async?: boolean = false;
+
+  toOrder(idempotencyKey: string | undefined): BatchOrder {
+    const background = this.async ?? false;
+    const { digest, algorithm = 'sha256', reference = null, metadata = {} } = this;
+    const common = { digest, algorithm, reference, metadata, format: 'raw', timestamp: false, background } as const;
+    const orders = [this.key, this.postQuantumKey].map((key) => ({ ...common, key }));
+    return { orders, background, idempotencyKey };
+  }
+}
+
+const ITEM_STATUSES = [...SIGNING_STATUSES, 'REFUSED'] as const;
+
+export class BatchItemView {
+  /** Place in the call, from 0. @example 0 */
+  index: number;
+  /** REFUSED: it was not accepted, and there is no request. */
+  @ApiProperty({ enum: ITEM_STATUSES })
+  status: (typeof ITEM_STATUSES)[number];
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  requestId?: string;
+  /** @example build-4711/app.exe */
+  reference?: string;
+  @ApiProperty({ enum: SCHEMES, required: false })
+  scheme?: SignatureScheme;
+  key?: KeyUsedView;
+  /** Base64; present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
+  signature?: string;
+  /** Base64 of the TimeStampToken, DER; present when one was asked for. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
+  timestamp?: string;
+  /** Present when a policy asked for approval: one for all items of the batch that need it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  approvalId?: string;
+  /** Present when FAILED or REFUSED. */
+  failure?: SigningFailureView;
+
+  static of({ signature, timestampToken, reference, approvalId, ...item }: BatchItem): BatchItemView {
+    return {
+      ...item,
+      reference: reference ?? undefined,
+      approvalId: approvalId ?? undefined,
+      signature: signature?.toString('base64'),
+      timestamp: timestampToken?.toString('base64'),
+    };
+  }
+}
+
+export class SigningBatchView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  batchId: string;
+  /** DONE: every item has its final result. */
+  @ApiProperty({ enum: ['PENDING', 'DONE'] })
+  status: 'PENDING' | 'DONE';
+  /** @example 1000 */
+  size: number;
+  /** In the order of the call. */
+  @ApiProperty({ type: [BatchItemView] })
+  items: BatchItemView[];
+  createdAt: Date;
+
+  static of({ batch, items, done }: ShownBatch): SigningBatchView {
+    return {
+      batchId: batch.id,
+      status: done ? 'DONE' : 'PENDING',
+      size: batch.size,
+      items: items.map((item) => BatchItemView.of(item)),
+      createdAt: batch.createdAt,
+    };
+  }
+}

@@ -1,0 +1,94 @@
+import { Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DataSource } from 'typeorm';
+import type { Caller } from '../../auth/caller.js';
+import { mayDo } from '../../auth/scopes.js';
+import { Problem } from '../../platform/http/problem.js';
+import type { SignatureScheme } from '../../hsm/key-vault.js';
+import { isFinal, type SigningStatus } from '../requests/signing-status.js';
+import { SigningBatch } from './signing-batch.entity.js';
+
+export interface BatchItem {
+  readonly index: number;
+  readonly status: SigningStatus | 'REFUSED';
+  readonly requestId?: string;
+  readonly reference?: string | null;
+  readonly scheme?: SignatureScheme;
+  readonly key?: { readonly id: string; readonly name: string; readonly version: number };
+  readonly signature?: Buffer | null;
+  readonly timestampToken?: Buffer | null;
+  readonly approvalId?: string | null;
+  readonly failure?: { readonly code: string; readonly detail: string };
+}
+
+export interface ShownBatch {
+  readonly batch: SigningBatch;
+  /** In the order of the call; those that are still being accepted are missing. */
+  readonly items: readonly BatchItem[];
+  /** Every item has its final result. */
+  readonly done: boolean;
+}
+
+interface Row {
+  readonly id: string;
+  readonly index: number;
+  readonly status: SigningStatus;
+  readonly reference: string | null;
+  readonly scheme: SignatureScheme;
+  readonly keyId: string;
+  readonly keyName: string;
+  readonly keyVersion: number;
+  readonly signature: Buffer | null;
+  readonly code: string | null;
+  readonly detail: string | null;
+  readonly token: Buffer | null;
+  readonly approvalId: string | null;
+}
+
+const LOOK_EVERY_MS = 200;
+
+/** Finds batches for those who may see them. */
+@Injectable()
+export class SigningBatchesReader {
+  constructor(private readonly db: DataSource) {}
+
+  /** As it is, or as soon as every item is final, after `seconds` at the latest. */
+  async find(caller: Caller, id: string, seconds = 0): Promise<ShownBatch> {
+    const deadline = performance.now() + seconds * 1000;
+    for (;;) {
+      const shown = await this.read(caller, id);
+      const left = deadline - performance.now();
+      if (shown.done || left <= 0) return shown;
+      await sleep(Math.min(LOOK_EVERY_MS, left));
+    }
+  }
+
+  private async read(caller: Caller, id: string): Promise<ShownBatch> {
+    const batch = await this.db.manager.findOneBy(SigningBatch, { id });
+    if (batch === null || (batch.ownerId !== caller.ownerId && !mayDo(caller.scopes, 'audit:read')))
+      throw new Problem('missing', 'signing-batch.missing', 'There is no batch with this id among yours.');
+    const rows: Row[] = await this.db.query(
+      `SELECT r.id, r.batch_index AS index, r.status, r.reference, r.scheme, r.key_id AS "keyId", r.key_name AS "keyName",
+         r.key_version AS "keyVersion", r.signature, r.failure_code AS code,
+         r.failure_detail AS detail, r.approval_id AS "approvalId", e.timestamp_token AS token
+       FROM signing_request r LEFT JOIN signing_envelope e ON e.request_id = r.id AND r.enveloped WHERE r.batch_id = $1`,
+      [id],
+    );
+    const refused = (batch.refused ?? []).map(({ index, code, detail }) => ({
+      index,
+      status: 'REFUSED' as const,
+      failure: { code, detail },
+    }));
+    const items = [...rows.map(itemOf), ...refused].sort((one, other) => one.index - other.index);
+    const done = items.length === batch.size && items.every(({ status }) => status === 'REFUSED' || isFinal(status));
+    return { batch, items, done };
+  }
+}
+
+function itemOf(row: Row): BatchItem {
+  const { id, index, status, reference, scheme, signature, code, detail, token, approvalId } = row;
+  const key = { id: row.keyId, name: row.keyName, version: row.keyVersion };
+  const failure = code === null ? undefined : { code, detail: detail ?? '' };
+  const what = { reference, scheme, key, approvalId };
+  return { index, status, requestId: id, ...what, signature, timestampToken: token, failure };
+}

@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { SigningOrder } from '../requests/signing-order.js';
+import { BatchIntake } from './batch-intake.js';
+import { type RefusedItem, SigningBatch } from './signing-batch.entity.js';
+import { SigningBatchesReader, type ShownBatch } from './signing-batches.reader.js';
+
+export interface BatchOrder {
+  /** In the order of the call, without idempotency key and place. */
+  readonly orders: readonly SigningOrder[];
+  readonly background: boolean;
+  readonly idempotencyKey?: string;
+}
+
+/** How long a caller waits whose Idempotency-Key meets a batch that is under way. */
+const REPEAT_WAIT_S = 10;
+/** What the entry in the audit log quotes of what was refused. */
+const MOST_QUOTED = 20;
+
+/** Many digests in one call. Their requests go through the same grouped commits as those of many callers. */
+@Injectable()
+export class SigningBatchesService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly intake: BatchIntake,
+    private readonly idempotency: IdempotencyKeys,
+    private readonly audit: AuditService,
+    private readonly reader: SigningBatchesReader,
+  ) {}
+
+  /** A repeated call goes on where the first one was cut off: what was accepted is not accepted again. */
+  async submit(caller: Caller, order: BatchOrder): Promise<ShownBatch> {
+    const batch = await this.reserve(caller, order);
+    if (batch.refused !== null) return this.reader.find(caller, batch.id, order.background ? 0 : REPEAT_WAIT_S);
+    const orders = order.orders.map((one, index) => ({
+      ...one,
+      batch: { id: batch.id, index },
+      idempotencyKey: order.idempotencyKey === undefined ? undefined : `${batch.id}.${index}`,
+    }));
+    const results = await this.intake.submit(caller, batch.id, orders);
+    const shown = await this.reader.find(caller, batch.id);
+    await this.complete(caller, batch, refusedOf(results, new Set(shown.items.map(({ index }) => index))));
+    return this.reader.find(caller, batch.id);
+  }
+
+  private async reserve(caller: Caller, { orders, background, idempotencyKey }: BatchOrder): Promise<SigningBatch> {
+    const id = newId();
+    const use = this.idempotency.use(idempotencyKey, caller.id, 'signBatch', { orders, background }, id);
+    return this.db.transaction(async (tx) => {
+      const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
+      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
+      if (resource === id)
+        await tx.insert(SigningBatch, { id, size: orders.length, ownerId: caller.ownerId, requestedBy: caller.id });
+      return tx.findOneByOrFail(SigningBatch, { id: resource });
+    });
+  }
+
+  private async complete(caller: Caller, { id, size }: SigningBatch, refused: RefusedItem[]): Promise<void> {
+    const quoted = refused.slice(0, MOST_QUOTED).map(({ index, code }) => ({ index, code }));
+    await this.db.transaction(async (tx) => {
+      const [, moved]: [unknown, number] = await tx.query(
+        `UPDATE signing_batch SET refused = $2 WHERE id = $1 AND refused IS NULL`,
+        [id, JSON.stringify(refused)],
+      );
+      if (moved !== 1) return;
+      const detail = { size, accepted: size - refused.length, refused: refused.length, quoted };
+      const target = { kind: 'signing-batch', id };
+      await this.audit.appendBy(tx, caller, { action: 'signing.batch', target, detail });
+    });
+  }
+}
+
+/** Items without a request, and why. An error that is no refusal leaves the batch open, to be gone on with. */
+function refusedOf(results: readonly PromiseSettledResult<unknown>[], accepted: ReadonlySet<number>): RefusedItem[] {
+  return results.flatMap((result, index) => {
+    if (result.status === 'fulfilled' || accepted.has(index)) return [];
+    const { reason }: { reason: unknown } = result;
+    if (!(reason instanceof Problem)) throw reason;
+    return [{ index, code: reason.code, detail: reason.message }];
+  });
+}

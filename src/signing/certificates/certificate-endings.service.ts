@@ -1,0 +1,51 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { type Happening, Happenings } from '../../platform/events/happenings.js';
+
+/** As far ahead as alert rules look. */
+const DAYS = 365;
+
+interface Ending {
+  readonly id: string;
+  readonly subject: string;
+  readonly notAfter: Date;
+  /** Name of the signing key; null for a certificate that is not ours. */
+  readonly key: string | null;
+  /** A newer certificate took its place, or its key signs no more. */
+  readonly over: boolean;
+  readonly daysLeft: number;
+}
+
+/** Tells of onboarded certificates that end. Telling it again changes nothing: while it lasts, it is one thing. */
+@Injectable()
+export class CertificateEndings {
+  constructor(
+    private readonly db: DataSource,
+    private readonly happenings: Happenings,
+  ) {}
+
+  async tell(): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const ending: Ending[] = await tx.query(
+        `SELECT c.id, c.subject, c.not_after AS "notAfter", k.name AS key,
+           c.key_id IS NOT NULL AND (k.id IS NULL OR k.state IN ('DISABLED', 'DESTROYED', 'FAILED') OR k.version <> c.key_version
+             OR EXISTS (SELECT FROM certificate n WHERE n.key_id = c.key_id AND n.key_version = c.key_version AND n.not_after > c.not_after)) AS over,
+           floor(extract(epoch FROM c.not_after - now()) / 86400)::int AS "daysLeft"
+         FROM certificate c LEFT JOIN signing_key k ON k.id = c.key_id
+         WHERE c.not_after > now() AND c.not_after <= now() + make_interval(days => $1) ORDER BY c.not_after LIMIT 1000`,
+        [DAYS],
+      );
+      await this.happenings.tell(tx, ending.map(happeningOf));
+    });
+  }
+}
+
+function happeningOf({ id, subject, notAfter, key, over, daysLeft }: Ending): Happening {
+  const days = `${daysLeft} ${daysLeft === 1 ? 'day' : 'days'}`;
+  const facts = {
+    why: `It ends at ${notAfter.toISOString()}, in ${days}.`,
+    daysLeft,
+    ...(key === null ? {} : { where: `signing key ${key}` }),
+  };
+  return { type: 'certificate.ending', subject: { kind: 'certificate', id, name: subject }, facts, over };
+}

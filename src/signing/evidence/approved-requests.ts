@@ -1,0 +1,46 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { ApprovalsService } from '../../approvals/approvals.service.js';
+import { GrowingRoot } from '../../verifier/growing-root.js';
+import { inclusionPath } from '../../verifier/merkle-tree.js';
+import { type ManifestLine } from '../approval/shown-batch.js';
+import { shownRequest } from '../approval/shown-request.js';
+import { SigningEnvelope } from '../requests/signing-envelope.entity.js';
+import type { SigningRequest } from '../requests/signing-request.entity.js';
+
+export interface Approved {
+  /** What an approval of the request by itself shows. */
+  readonly shown: Record<string, unknown>;
+  /** Of a batch: its place in the manifest, and the hashes from there to the root, base64. */
+  readonly place?: number;
+  readonly path?: string[];
+}
+
+/** What people approved of a request that was signed. */
+@Injectable()
+export class ApprovedRequests {
+  constructor(
+    private readonly db: DataSource,
+    private readonly approvals: ApprovalsService,
+  ) {}
+
+  /** Undefined when nobody had to approve it. */
+  async of(request: SigningRequest): Promise<Approved | undefined> {
+    const { id, approvalId, enveloped } = request;
+    if (approvalId === null) return undefined;
+    const whole = await this.approvals.shownOf(approvalId);
+    if (whole['action'] !== 'sign-batch') return { shown: whole };
+    const envelope = enveloped ? await this.db.manager.findOneBy(SigningEnvelope, { requestId: id }) : null;
+    const lines = whole['items'] as ManifestLine[];
+    const place = lines.findIndex(({ requestId }) => requestId === id);
+    const hashes = lines.map(({ hash }) => Buffer.from(hash, 'base64'));
+    const path = inclusionPath(place, lines.length).map(({ from, to }) => rootOf(hashes.slice(from, to)));
+    return { shown: shownRequest(request, envelope ?? undefined).shown, place, path };
+  }
+}
+
+function rootOf(hashes: readonly Buffer[]): string {
+  const tree = new GrowingRoot();
+  for (const hash of hashes) tree.add(hash);
+  return tree.root().toString('base64');
+}

@@ -1,0 +1,21 @@
+import { Controller, Get, Header, Param } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { EvidenceView } from './evidence.dto.js';
+import { EvidenceService } from './evidence.service.js';
+
+@ApiTags('Signing')
+@Controller('api/v1/sign/requests')
+export class EvidenceController {
+  constructor(private readonly evidence: EvidenceService) {}
+
+  /** Gives all that proves a signature in one file, to be verified offline. */
+  @Get(':id/evidence')
+  @Needs('sign:read')
+  @Header('content-disposition', 'attachment; filename="evidence.json"')
+  async getEvidence(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<EvidenceView> {
+    return EvidenceView.of(await this.evidence.of(caller, id));
+  }
+}

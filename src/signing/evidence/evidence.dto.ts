@@ -1,0 +1,102 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { createPublicKey } from 'node:crypto';
+import type { ProvenLeaf } from '../../audit/log/log-reader.js';
+import { SigningRequestView } from '../requests/signing-requests.dto.js';
+import type { Evidence } from './evidence.service.js';
+
+export const EVIDENCE_TYPE = 'application/vnd.sealwright.evidence.v1+json';
+
+export class EvidenceKeyView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example release */
+  name: string;
+  /** @example 1 */
+  version: number;
+  /** @example ec-p256 */
+  type: string;
+  /** SubjectPublicKeyInfo, PEM. @example "-----BEGIN PUBLIC KEY-----" */
+  publicKey: string;
+  /** What the token said of the private key when it was made. */
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { sensitive: true, neverExtractable: true } })
+  attributes: object;
+}
+
+export class EvidenceLeafView {
+  /** Number of the leaf. @example 17 */
+  index: number;
+  /** `entry`: an audit entry. `record`: the record of the signature for Sigstore's verifiers. */
+  kind: 'entry' | 'record' | 'missing';
+  /** The bytes of the leaf, base64. @example eyJhY3Rpb24iOiJzaWduaW5nLnNpZ25lZCJ9 */
+  data: string;
+  /** Hashes to the root, nearest first, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
+  path: string[];
+
+  static of({ index, kind, data, path }: ProvenLeaf): EvidenceLeafView {
+    const bytes = Buffer.from(data ?? '').toString('base64');
+    return { index, kind, data: bytes, path: path.map((one) => one.toString('base64')) };
+  }
+}
+
+export class EvidenceLogView {
+  /** @example localhost:9090/log */
+  origin: string;
+  /** Of the log, SubjectPublicKeyInfo, DER, base64: compare it with the one that you keep. @example MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAE */
+  publicKey: string;
+  /** Signed note over the tree of all these proofs (C2SP tlog-checkpoint). @example "localhost:9090/log\n4711\n…" */
+  checkpoint: string;
+  /** What the log says of this request, oldest first. */
+  leaves: EvidenceLeafView[];
+}
+
+export class EvidenceApprovalView {
+  /** What people approved, of this request. The log's entry `approval.requested` has the hash of its canonical JSON, or of a batch the root over all of them. */
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { action: 'sign', algorithm: 'sha256' } })
+  shown: Record<string, unknown>;
+  /** Of a batch: its place in the manifest, from 0. @example 17 */
+  place?: number;
+  /** Of a batch: hashes to the root of the manifest, nearest first, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
+  path?: string[];
+}
+
+/** One file that proves a signature offline. */
+export class EvidenceView {
+  /** @example application/vnd.sealwright.evidence.v1+json */
+  mediaType: string;
+  request: SigningRequestView;
+  key: EvidenceKeyView;
+  log: EvidenceLogView;
+  /** Only of requests that a policy held. */
+  approval?: EvidenceApprovalView;
+  /** Sigstore bundle v0.3 with the proof of its record; only of requests in that format. */
+  @ApiPropertyOptional({
+    type: 'object',
+    additionalProperties: true,
+    example: { mediaType: 'application/vnd.dev.sigstore.bundle.v0.3+json' },
+  })
+  bundle?: object;
+
+  static of({ request, key, proofs, logKey, approved, bundle }: Evidence): EvidenceView {
+    const pem = createPublicKey({ key: key.publicKey, format: 'der', type: 'spki' });
+    return {
+      mediaType: EVIDENCE_TYPE,
+      request: SigningRequestView.of(request),
+      key: {
+        id: key.keyId,
+        name: key.name,
+        version: key.version,
+        type: key.type,
+        publicKey: pem.export({ format: 'pem', type: 'spki' }).toString(),
+        attributes: key.evidence ?? {},
+      },
+      log: {
+        origin: logKey.origin,
+        publicKey: logKey.publicKey.toString('base64'),
+        checkpoint: proofs.note,
+        leaves: proofs.leaves.map((leaf) => EvidenceLeafView.of(leaf)),
+      },
+      approval: approved,
+      bundle,
+    };
+  }
+}

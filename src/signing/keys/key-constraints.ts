@@ -1,0 +1,88 @@
+import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
+import { Problem } from '../../platform/http/problem.js';
+import type { SignatureFormat } from '../formats/signature-format.js';
+import { fitsPattern } from './file-name-pattern.js';
+import { type SigningHours, withinHours } from './signing-hours.js';
+
+export const TIMESTAMP_RULES = ['optional', 'required'] as const;
+
+/** What a key may be used for. What is absent is not constrained. */
+export interface KeyConstraints {
+  readonly algorithms?: readonly DigestAlgorithm[];
+  readonly schemes?: readonly SignatureScheme[];
+  readonly formats?: readonly SignatureFormat[];
+  /** `metadata.filename` must be there and fit one of these, see fitsPattern. */
+  readonly fileNames?: readonly string[];
+  /** Ids of API keys and OAuth clients, or of people: then for whatever calls in their name. */
+  readonly callers?: readonly string[];
+  readonly hours?: SigningHours;
+  readonly timestamp?: (typeof TIMESTAMP_RULES)[number];
+  /** Requests that are accepted in a day of UTC. */
+  readonly perDay?: number;
+  /** Requests that are accepted ever. */
+  readonly lifetime?: number;
+}
+
+/** One use that somebody wants to make of a key. */
+export interface KeyUse {
+  readonly algorithm: DigestAlgorithm;
+  readonly scheme: SignatureScheme;
+  readonly format: SignatureFormat;
+  readonly metadata: Record<string, unknown>;
+  readonly timestamp: boolean;
+  /** The caller, and the person behind it. */
+  readonly requestedBy: string;
+  readonly ownerId: string;
+}
+
+interface Constrained {
+  readonly name: string;
+  readonly constraints: KeyConstraints;
+}
+
+/** Refuses a use that the constraints of the key do not allow; numbers of uses are counted elsewhere, see key-usage. */
+export function assertPermitted(key: Constrained, use: KeyUse, now: Date): void {
+  const { algorithms, schemes, formats, callers, fileNames, hours, timestamp } = key.constraints;
+  if (excludes(algorithms, use.algorithm))
+    throw forbidden(
+      'key-policy.algorithm',
+      '/algorithm',
+      `the key "${key.name}" signs digests by ${list(algorithms)} alone`,
+    );
+  if (excludes(schemes, use.scheme))
+    throw forbidden('key-policy.scheme', '/scheme', `the key "${key.name}" signs by ${list(schemes)} alone`);
+  if (excludes(formats, use.format))
+    throw forbidden('key-policy.format', '/format', `the key "${key.name}" signs in the format ${list(formats)} alone`);
+  if (callers !== undefined && !callers.includes(use.requestedBy) && !callers.includes(use.ownerId))
+    throw forbidden('key-policy.caller', '/key', `the key "${key.name}" is not for this caller`);
+  if (fileNames !== undefined && !fileNames.some((pattern) => fits(use.metadata['filename'], pattern)))
+    throw forbidden(
+      'key-policy.file-name',
+      '/metadata/filename',
+      `the key "${key.name}" signs files named ${list(fileNames)} alone`,
+    );
+  if (timestamp === 'required' && !use.timestamp)
+    throw forbidden('key-policy.timestamp', '/timestamp', `the key "${key.name}" signs with a timestamp alone`);
+  if (hours !== undefined && !withinHours(hours, now))
+    throw new Problem(
+      'conflict',
+      'key-policy.hours',
+      `The key "${key.name}" signs on ${hours.days.join(', ')} from ${hours.from} until ${hours.until} (${hours.timeZone}).`,
+    );
+}
+
+function fits(name: unknown, pattern: string): boolean {
+  return typeof name === 'string' && fitsPattern(name, pattern);
+}
+
+function excludes<T>(allowed: readonly T[] | undefined, asked: T): boolean {
+  return allowed !== undefined && !allowed.includes(asked);
+}
+
+function list(allowed: readonly string[] | undefined): string {
+  return (allowed ?? []).join(', ');
+}
+
+function forbidden(code: string, pointer: string, detail: string): Problem {
+  return new Problem('forbidden', code, `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
+}

@@ -1,0 +1,86 @@
+import type { EntityManager } from 'typeorm';
+import { columns } from '../../platform/database/columns.js';
+import { Problem } from '../../platform/http/problem.js';
+import type { KeyConstraints } from './key-constraints.js';
+
+/** A request that is about to be accepted for a key. */
+export interface CountedUse {
+  readonly keyId: string;
+  readonly keyName: string;
+  readonly limits: Pick<KeyConstraints, 'perDay' | 'lifetime'>;
+}
+
+interface Demand {
+  readonly keyId: string;
+  readonly keyName: string;
+  readonly period: 'day' | 'lifetime';
+  readonly most: number;
+  count: number;
+}
+
+const TODAY = `to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD')`;
+
+/**
+ * Counts uses in the transaction that accepts them: one compare-and-set per key and period, in one order for all, so that
+ * neither two requests nor two processes can both take what is left. Throws for the whole group when it is too much for one of
+ * its keys; a group of one is then the culprit. What is counted is not given back when the request fails later.
+ */
+export async function countUses(tx: EntityManager, uses: readonly CountedUse[]): Promise<void> {
+  const demands = demandsOf(uses);
+  if (demands.length === 0) return;
+  const rows = demands.map(({ keyId, period, count, most }) => ({ key_id: keyId, period, count, most }));
+  const { from, values } = columns(rows, { key_id: 'uuid', period: 'text', count: 'int', most: 'int' });
+  const taken: { key_id: string; period: string }[] = await tx.query(
+    `INSERT INTO signing_key_usage AS u (key_id, period, used, most)
+     SELECT key_id, CASE period WHEN 'day' THEN ${TODAY} ELSE period END, count, most FROM ${from} WHERE count <= most
+     ON CONFLICT (key_id, period) DO UPDATE SET used = u.used + excluded.used, most = excluded.most
+       WHERE u.used + excluded.used <= excluded.most
+     RETURNING key_id, period`,
+    values,
+  );
+  const refused = demands.find(
+    ({ keyId, period }) =>
+      !taken.some((row) => row.key_id === keyId && (row.period === 'lifetime') === (period === 'lifetime')),
+  );
+  if (refused !== undefined) throw spent(refused);
+}
+
+/** Sets the counters of a key to what it was used for so far: limits count from the birth of the key, whenever they are set. */
+export async function startCounting(
+  tx: EntityManager,
+  keyId: string,
+  { perDay, lifetime }: KeyConstraints,
+): Promise<void> {
+  await tx.query(
+    `INSERT INTO signing_key_usage AS u (key_id, period, used, most)
+     SELECT $1::uuid, period, used, most FROM (
+       SELECT 'lifetime' AS period, $3::int AS most, count(*) AS used FROM signing_request WHERE key_id = $1 AND NOT composed
+       UNION ALL SELECT ${TODAY}, $2::int, count(*) FROM signing_request
+         WHERE key_id = $1 AND NOT composed AND created_at >= date_trunc('day', now(), 'UTC')) AS so_far
+     WHERE most IS NOT NULL
+     ON CONFLICT (key_id, period) DO UPDATE SET used = greatest(u.used, excluded.used), most = excluded.most`,
+    [keyId, perDay ?? null, lifetime ?? null],
+  );
+}
+
+function demandsOf(uses: readonly CountedUse[]): Demand[] {
+  const demands = new Map<string, Demand>();
+  for (const { keyId, keyName, limits } of uses) {
+    for (const [period, most] of [
+      ['day', limits.perDay],
+      ['lifetime', limits.lifetime],
+    ] as const) {
+      if (most === undefined) continue;
+      const demand = demands.get(`${keyId} ${period}`) ?? { keyId, keyName, period, most, count: 0 };
+      demand.count += 1;
+      demands.set(`${keyId} ${period}`, demand);
+    }
+  }
+  return [...demands.entries()].sort(([one], [other]) => (one < other ? -1 : 1)).map(([, demand]) => demand);
+}
+
+function spent({ keyName, period, most }: Demand): Problem {
+  return period === 'day'
+    ? new Problem('conflict', 'key-policy.quota', `The key "${keyName}" signs ${most} times a day (UTC), and has.`)
+    : new Problem('conflict', 'key-policy.lifetime', `The key "${keyName}" signs ${most} times in its life, and has.`);
+}

@@ -1,0 +1,144 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService, type NewEntry } from '../../audit/audit.service.js';
+import { KeyVault } from '../../hsm/key-vault.js';
+import { Config } from '../../platform/config/config.js';
+import { Problem } from '../../platform/http/problem.js';
+import { leaseMs } from '../requests/signing-limits.js';
+import { WORKER_ID } from '../../platform/worker-id.js';
+import { BACKGROUND } from '../requests/signing-outcome.js';
+import { tokenLabelOf } from './signing-key-version.entity.js';
+
+/** One attempt at one key: the fence that everything it writes must pass. */
+interface Claim {
+  readonly keyId: string;
+  readonly name: string;
+  readonly attempt: number;
+}
+
+interface LivingVersion {
+  readonly version: number;
+  readonly ckaId: Buffer;
+  readonly sealed: boolean;
+}
+
+const FIRST_PAUSE_S = 1;
+const LONGEST_PAUSE_S = 3600;
+
+/**
+ * Destroys the private keys whose waiting time is over. The intent (DESTROYING) is committed before the HSM is asked, and the end
+ * of each version after it. A version that a killed process has destroyed in the token without saying so is simply found gone.
+ */
+@Injectable()
+export class SigningKeyDestroyer {
+  constructor(
+    private readonly db: DataSource,
+    private readonly vault: KeyVault,
+    private readonly audit: AuditService,
+    private readonly config: Config,
+  ) {}
+
+  /** Carries out what is due, one key after the other. While the HSM is away nothing is begun. */
+  async destroyDue(stopping: () => boolean): Promise<void> {
+    while (this.vault.health().up && !stopping()) {
+      const claim = await this.claim();
+      if (claim === undefined) return;
+      try {
+        for (const version of await this.living(claim)) await this.destroyVersion(claim, version);
+        await this.end(claim);
+      } catch (error) {
+        await this.postpone(claim, error);
+      }
+    }
+  }
+
+  private claim(): Promise<Claim | undefined> {
+    return this.db.transaction(async (tx) => {
+      const [due]: { keyId: string; name: string }[] = await tx.query(
+        `SELECT d.key_id AS "keyId", k.name FROM signing_key_destruction d JOIN signing_key k ON k.id = d.key_id
+         WHERE d.finished_at IS NULL AND d.destroy_at <= now() AND (d.lease_until IS NULL OR d.lease_until < now())
+         ORDER BY d.destroy_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
+      );
+      if (due === undefined) return undefined;
+      const [[row]]: [{ attempt: number }[], number] = await tx.query(
+        `UPDATE signing_key_destruction SET worker = $2, attempt = attempt + 1, lease_until = now() + $3 * interval '1 ms'
+         WHERE key_id = $1 RETURNING attempt`,
+        [due.keyId, WORKER_ID, leaseMs(this.config)],
+      );
+      await tx.query(
+        `UPDATE signing_key SET state = 'DESTROYING', revision = revision + 1 WHERE id = $1 AND state = 'PENDING_DESTRUCTION'`,
+        [due.keyId],
+      );
+      const claim = { ...due, attempt: row?.attempt ?? 0 };
+      await this.record(tx, claim, 'signing-key.destroying', {});
+      return claim;
+    });
+  }
+
+  /** Versions that were never made count as well: their making may have been given up after the token had the pair. */
+  private living({ keyId }: Claim): Promise<LivingVersion[]> {
+    return this.db.query(
+      `SELECT version, cka_id AS "ckaId", sealed IS NOT NULL AS sealed FROM signing_key_version
+       WHERE key_id = $1 AND destroyed_at IS NULL ORDER BY version`,
+      [keyId],
+    );
+  }
+
+  private async destroyVersion(claim: Claim, { version, ckaId, sealed }: LivingVersion): Promise<void> {
+    const label = tokenLabelOf(claim.name, version);
+    const destroyed = sealed ? 0 : await this.vault.destroy({ ckaId, label });
+    await this.db.transaction(async (tx) => {
+      const [, kept]: [unknown, number] = await tx.query(
+        `UPDATE signing_key_destruction SET lease_until = now() + $3 * interval '1 ms' WHERE key_id = $1 AND attempt = $2`,
+        [claim.keyId, claim.attempt, leaseMs(this.config)],
+      );
+      if (kept !== 1) throw new Error('another process has taken the key meanwhile');
+      await tx.query(
+        `UPDATE signing_key_version SET destroyed_at = now(), sealed = NULL WHERE key_id = $1 AND version = $2 AND destroyed_at IS NULL`,
+        [claim.keyId, version],
+      );
+      const from = sealed ? 'database' : 'hsm';
+      await this.record(tx, claim, 'signing-key.version-destroyed', { version, from, found: sealed || destroyed > 0 });
+    });
+  }
+
+  private async end(claim: Claim): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const [, moved]: [unknown, number] = await tx.query(
+        `UPDATE signing_key SET state = 'DESTROYED', revision = revision + 1 WHERE id = $1 AND state = 'DESTROYING'`,
+        [claim.keyId],
+      );
+      if (moved !== 1) return;
+      await tx.query(
+        `UPDATE signing_key_destruction SET finished_at = now(), worker = NULL, lease_until = NULL WHERE key_id = $1`,
+        [claim.keyId],
+      );
+      await this.record(tx, claim, 'signing-key.destroyed', { from: 'DESTROYING', to: 'DESTROYED' });
+    });
+  }
+
+  /** It stays DESTROYING, and signs nothing; it is tried again, ever more seldom, until it is done. */
+  private async postpone(claim: Claim, error: unknown): Promise<void> {
+    const pause = Math.min(LONGEST_PAUSE_S, FIRST_PAUSE_S * 2 ** Math.min(claim.attempt, 20));
+    const code = error instanceof Problem ? error.code : 'signing.internal';
+    await this.db.transaction(async (tx) => {
+      const [, moved]: [unknown, number] = await tx.query(
+        `UPDATE signing_key_destruction SET worker = NULL, lease_until = now() + $3 * interval '1 second' WHERE key_id = $1 AND attempt = $2`,
+        [claim.keyId, claim.attempt, pause],
+      );
+      if (moved === 1) await this.record(tx, claim, 'signing-key.destruction-failed', { code }, 'failed');
+    });
+  }
+
+  private record(
+    tx: EntityManager,
+    { keyId: id, attempt }: Claim,
+    action: string,
+    detail: Record<string, unknown>,
+    outcome?: NewEntry['outcome'],
+  ): Promise<void> {
+    const target = { kind: 'signing-key', id };
+    const entry = { action, outcome, actor: BACKGROUND, target, correlation: id, detail: { attempt, ...detail } };
+    return this.audit.append(tx, [entry]);
+  }
+}

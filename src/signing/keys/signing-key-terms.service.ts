@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { Problem } from '../../platform/http/problem.js';
+import { staleProblem } from '../../platform/http/versions.js';
+import type { KeyConstraints } from './key-constraints.js';
+import { startCounting } from './key-usage.js';
+import { assertConstrainable, assertSpan } from './signing-keys.service.js';
+import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
+
+/** What is absent stays; null takes a date away. Constraints are replaced as a whole. */
+export interface KeyTerms {
+  readonly notBefore?: Date | null;
+  readonly notAfter?: Date | null;
+  readonly constraints?: KeyConstraints;
+}
+
+/** Changes when and for what a key may be used. From the commit on every request is judged by the new terms. */
+@Injectable()
+export class SigningKeyTermsService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly reader: SigningKeyReader,
+  ) {}
+
+  /** @param revision of the key as the caller read it; Problem `request.stale` when it has changed since. */
+  async change(caller: Caller, id: string, revision: number, terms: KeyTerms): Promise<SigningKeyWithVersion> {
+    const key = await this.reader.get(id);
+    const { notBefore = key.notBefore, notAfter = key.notAfter, constraints = key.constraints } = terms;
+    assertSpan(notBefore, notAfter);
+    assertConstrainable(key.purpose, constraints);
+    await this.db.transaction(async (tx) => {
+      const [, moved]: [unknown, number] = await tx.query(
+        `UPDATE signing_key SET not_before = $3, not_after = $4, constraints = $5, revision = revision + 1
+         WHERE id = $1 AND revision = $2 AND state = ANY($6)`,
+        [id, revision, notBefore, notAfter, JSON.stringify(constraints), ['ACTIVE', 'DISABLED']],
+      );
+      if (moved !== 1) throw await this.refusal(id, revision);
+      await startCounting(tx, id, constraints);
+      const detail = { notBefore, notAfter, constraints };
+      const target = { kind: 'signing-key', id };
+      await this.audit.appendBy(tx, caller, { action: 'signing-key.changed', target, detail });
+    });
+    this.reader.forget(key);
+    return this.reader.get(id);
+  }
+
+  private async refusal(id: string, revision: number): Promise<Problem> {
+    const now = await this.reader.get(id);
+    if (now.revision !== revision) return staleProblem(`/api/v1/signing-keys/${id}`);
+    return new Problem('conflict', 'signing-key.inactive', 'The state of the key does not allow it.');
+  }
+}

@@ -1,0 +1,83 @@
+import { createHash } from 'node:crypto';
+import { FORMAT_DIGESTS } from '../formats/algorithm-identifiers.js';
+import { elementsIn } from '../formats/der.js';
+import { BadSignature } from './bad-signature.js';
+import type { SignatureReader } from './signature-claim.js';
+
+export const readRaw: SignatureReader = ({ digest, algorithm, scheme, message, signature }) => ({
+  scheme,
+  algorithm,
+  signedDigest: digest,
+  message,
+  signature,
+  certificates: [],
+});
+
+const SCHEME_OF = { RS: 'rsa-pkcs1v15', PS: 'rsa-pss', ES: 'ecdsa-raw' } as const;
+
+/** Detached JWS with an unencoded payload (RFC 7797), which is the digest. */
+export const readJws: SignatureReader = ({ digest, algorithm, signature }) => {
+  const [encoded = '', payload, value = '', ...more] = signature.toString('latin1').split('.');
+  const header = json(Buffer.from(encoded, 'base64url').toString());
+  const { alg, b64, crit } = header;
+  if (payload !== '' || more.length > 0 || b64 !== false || JSON.stringify(crit) !== '["b64"]')
+    throw new BadSignature('it is no detached JWS with an unencoded payload');
+  const prefix = (['RS', 'PS', 'ES'] as const).find((one) => alg === `${one}${algorithm.slice('sha'.length)}`);
+  if (prefix === undefined) throw new BadSignature(`its header names the algorithm ${String(alg)}`);
+  const signingInput = Buffer.concat([Buffer.from(`${encoded}.`), digest]);
+  return {
+    scheme: SCHEME_OF[prefix],
+    algorithm,
+    signedDigest: createHash(algorithm).update(signingInput).digest(),
+    signature: Buffer.from(value, 'base64url'),
+    certificates: [],
+  };
+};
+
+const HASH_NAME = new Map(FORMAT_DIGESTS.map((name) => [name, `SHA2_${name.slice(-3)}`]));
+
+/** Sigstore bundle v0.3 with a message signature. Verifiers do not compare its digest with the file; this does. */
+export const readSigstoreBundle: SignatureReader = ({ digest, algorithm, scheme, signature: bundle }) => {
+  const content = json(bundle.toString());
+  const { messageDigest, signature } = record(content['messageSignature']);
+  const { algorithm: name, digest: claimed } = record(messageDigest);
+  if (name !== HASH_NAME.get(algorithm as never) || !bytes(claimed).equals(digest))
+    throw new BadSignature('the bundle is for another digest');
+  const { timestampVerificationData } = record(content['verificationMaterial']);
+  const stamps = record(timestampVerificationData)['rfc3161Timestamps'];
+  const [stamp] = Array.isArray(stamps) ? (stamps as unknown[]) : [];
+  const response = stamp === undefined ? undefined : bytes(record(stamp)['signedTimestamp']);
+  return {
+    scheme: scheme === 'ecdsa-raw' ? 'ecdsa-der' : scheme,
+    algorithm,
+    signedDigest: digest,
+    signature: bytes(signature),
+    certificates: [],
+    timestampToken: response === undefined ? undefined : tokenIn(response),
+  };
+};
+
+/** TimeStampResp: status, then the token. */
+function tokenIn(response: Buffer): Buffer | undefined {
+  const [outer] = elementsIn(response);
+  return elementsIn(outer?.contents ?? Buffer.alloc(0))[1]?.raw;
+}
+
+function json(text: string): Record<string, unknown> {
+  try {
+    return record(JSON.parse(text));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new BadSignature('it is not JSON where JSON belongs');
+    throw error;
+  }
+}
+
+function record(value: unknown): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) throw new BadSignature('a part is missing');
+  return value as Record<string, unknown>;
+}
+
+function bytes(value: unknown): Buffer {
+  if (typeof value !== 'string') throw new BadSignature('a part is missing');
+  return Buffer.from(value, 'base64');
+}

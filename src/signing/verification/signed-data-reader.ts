@@ -1,0 +1,129 @@
+import { createHash, X509Certificate } from 'node:crypto';
+import { ML_DSA_TYPES, type SignatureScheme } from '../../hsm/key-vault.js';
+import {
+  cmsSignatureIdentifier,
+  DIGEST_OID,
+  FORMAT_DIGESTS,
+  type FormatDigest,
+} from '../formats/algorithm-identifiers.js';
+import { RFC3161_TIMESTAMP, readExtractedData } from '../formats/authenticode.format.js';
+import { type Element, elementsIn, oid, sequence } from '../formats/der.js';
+import { issuerAndSerialNumber, TIMESTAMP_TOKEN } from '../formats/signed-data.js';
+import { BadSignature } from './bad-signature.js';
+import type { SignatureClaim, SignatureReader } from './signature-claim.js';
+
+const SIGNED_DATA = oid('1.2.840.113549.1.7.2');
+const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';
+const CMS_SCHEMES: readonly SignatureScheme[] = ['rsa-pkcs1v15', 'rsa-pss', 'ecdsa-der'];
+const SET = 0x31;
+const CONTEXT_0 = 0xa0;
+const CONTEXT_1 = 0xa1;
+
+/** SignedData of one signer (RFC 5652 section 5), taken apart and not yet believed. */
+interface TakenApart extends SignatureClaim {
+  /** EncapsulatedContentInfo: the content, when it is in there. */
+  readonly content: Element | undefined;
+  /** The messageDigest attribute. */
+  readonly messageDigest: Buffer;
+}
+
+/** Detached CMS: the messageDigest attribute is the file's digest. */
+export const readCms: SignatureReader = ({ digest, algorithm, signature }) => {
+  const { content, messageDigest, ...claim } = takeApart(signature, TIMESTAMP_TOKEN);
+  if (content !== undefined) throw new BadSignature('the CMS is not detached');
+  if (claim.algorithm !== algorithm || !messageDigest.equals(digest))
+    throw new BadSignature('its messageDigest is that of another file');
+  return claim;
+};
+
+/** Authenticode: the content holds the file's hash, and its own hash is the messageDigest. */
+export const readAuthenticode: SignatureReader = ({ digest, algorithm, signature }) => {
+  const { content, messageDigest, ...claim } = takeApart(signature, RFC3161_TIMESTAMP);
+  if (content === undefined) throw new BadSignature('it has no SpcIndirectDataContent');
+  const extracted = readExtractedData(content.raw);
+  if (extracted.algorithm !== algorithm || !extracted.digest.equals(digest))
+    throw new BadSignature('its content is for another file');
+  if (!messageDigest.equals(createHash(claim.algorithm).update(content.contents).digest()))
+    throw new BadSignature('its messageDigest is not that of its content');
+  return claim;
+};
+
+function takeApart(file: Buffer, tokenAttribute: string): TakenApart {
+  const [type, explicit] = elementsIn(only(file).contents);
+  if (type?.raw.equals(SIGNED_DATA) !== true) throw new BadSignature('it is no CMS SignedData');
+  const fields = elementsIn(only(required(explicit).contents).contents);
+  const [, explicitContent] = elementsIn(required(fields[2]).contents);
+  const certificates = elementsIn(fields.find(({ tag }) => tag === CONTEXT_0)?.contents ?? Buffer.alloc(0));
+  const [signer, ...more] = elementsIn(required(fields.at(-1)).contents);
+  if (signer === undefined || more.length > 0) throw new BadSignature('it does not have one signer');
+  const content = explicitContent === undefined ? undefined : elementsIn(explicitContent.contents)[0];
+  return { ...readSigner(signer, certificates, tokenAttribute), content };
+}
+
+function readSigner(signer: Element, certificates: Element[], tokenAttribute: string): Omit<TakenApart, 'content'> {
+  const [, issuerAndSerial, digestId, attributes, signatureId, value, unsigned] = elementsIn(signer.contents);
+  if (attributes?.tag !== CONTEXT_0) throw new BadSignature('it has no signed attributes');
+  const algorithm = digestNamed(required(digestId));
+  const scheme = schemeNamed(required(signatureId), algorithm);
+  // What is hashed is the SET OF, not the tag under which it is sent (RFC 5652 section 5.4).
+  const signed = Buffer.from(attributes.raw);
+  signed[0] = SET;
+  const messageDigest = attributeOf(attributes, MESSAGE_DIGEST);
+  if (messageDigest === undefined) throw new BadSignature('it has no messageDigest');
+  return {
+    scheme,
+    algorithm,
+    signedDigest: createHash(algorithm).update(signed).digest(),
+    message: signed,
+    signature: required(value).contents,
+    certificates: inOrder(certificates, required(issuerAndSerial)),
+    messageDigest: messageDigest.contents,
+    timestampToken: unsigned?.tag === CONTEXT_1 ? attributeOf(unsigned, tokenAttribute)?.raw : undefined,
+  };
+}
+
+/** The signer's certificate first. */
+function inOrder(certificates: Element[], issuerAndSerial: Element): X509Certificate[] {
+  const names = (one: Element): boolean => {
+    const { issuer, serialNumber } = issuerAndSerialNumber(one.raw);
+    return sequence(issuer, serialNumber).equals(issuerAndSerial.raw);
+  };
+  const own = certificates.find(names);
+  if (own === undefined) throw new BadSignature('the certificate of its signer is missing');
+  return [own, ...certificates.filter((one) => one !== own)].map(({ raw }) => new X509Certificate(raw));
+}
+
+function digestNamed(identifier: Element): FormatDigest {
+  const [algorithmId] = elementsIn(identifier.contents);
+  const algorithm = FORMAT_DIGESTS.find((name) => algorithmId?.raw.equals(oid(DIGEST_OID[name])));
+  if (algorithm === undefined) throw new BadSignature('its digest algorithm is none of ours');
+  return algorithm;
+}
+
+function schemeNamed({ raw }: Element, algorithm: FormatDigest): SignatureScheme {
+  if (ML_DSA_TYPES.some((type) => cmsSignatureIdentifier('ml-dsa', algorithm, type).equals(raw))) return 'ml-dsa';
+  const scheme = CMS_SCHEMES.find((one) => cmsSignatureIdentifier(one, algorithm).equals(raw));
+  if (scheme === undefined) throw new BadSignature('its signature algorithm is none of ours');
+  return scheme;
+}
+
+/** The value of an attribute of that type, when there is just one. */
+function attributeOf(attributes: Element, type: string): Element | undefined {
+  const found = elementsIn(attributes.contents).filter(({ contents }) =>
+    elementsIn(contents)[0]?.raw.equals(oid(type)),
+  );
+  const [, values] = elementsIn(found[0]?.contents ?? Buffer.alloc(0));
+  const [value, ...more] = elementsIn(values?.contents ?? Buffer.alloc(0));
+  return found.length === 1 && more.length === 0 ? value : undefined;
+}
+
+function only(bytes: Buffer): Element {
+  const [element, ...more] = elementsIn(bytes);
+  if (element === undefined || more.length > 0) throw new BadSignature('it is not one DER element');
+  return element;
+}
+
+function required(element: Element | undefined): Element {
+  if (element === undefined) throw new BadSignature('a part is missing');
+  return element;
+}

@@ -1,0 +1,24 @@
+import { Body, Controller, HttpCode, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { TakesJson } from '../../platform/http/json-limits.js';
+import { VerificationView, VerifyBody } from './verification.dto.js';
+import { VerificationService } from './verification.service.js';
+
+const LIMITS = { bytes: 192 * 1024, values: 50 };
+
+@ApiTags('Signing')
+@Controller('api/v1/verify')
+export class VerificationController {
+  constructor(private readonly verification: VerificationService) {}
+
+  /** Says whether a signature is one by a key of this service, with its certificate and timestamp. A wrong one is an answer, no error. */
+  @Post()
+  @HttpCode(200)
+  @Needs('sign:read')
+  @TakesJson(LIMITS)
+  async verifySignature(@TheCaller() caller: Caller, @Body() body: VerifyBody): Promise<VerificationView> {
+    return VerificationView.of(await this.verification.verify(caller, body.toOrder()));
+  }
+}

@@ -1,0 +1,141 @@
+import { Injectable } from '@nestjs/common';
+import { createHash, X509Certificate } from 'node:crypto';
+import type { Caller } from '../../auth/caller.js';
+import { PublicVerifier } from '../../hsm/public-verifier.js';
+import { Problem } from '../../platform/http/problem.js';
+import { Clock } from '../../platform/time/clock.js';
+import { nameOf, pathFrom } from '../certificates/certificate-chain.js';
+import { isFormatDigest } from '../formats/algorithm-identifiers.js';
+import type { SignatureFormat } from '../formats/signature-format.js';
+import { BadTimestamp, timeOfToken } from '../timestamping/timestamp-check.js';
+import { BadSignature } from './bad-signature.js';
+import { readJws, readRaw, readSigstoreBundle } from './plain-readers.js';
+import type { SignatureClaim, SignatureReader, SignedFile } from './signature-claim.js';
+import { readAuthenticode, readCms } from './signed-data-reader.js';
+import { type VerificationOrder, VerificationSubjects, type VersionToVerify } from './verification-subjects.js';
+
+export type CheckName = 'signature' | 'certificate' | 'timestamp';
+
+export interface Check {
+  readonly check: CheckName;
+  readonly ok: boolean;
+  /** Why not, or what was found. */
+  readonly detail: string;
+}
+
+export interface Verification {
+  /** Every check is. */
+  readonly valid: boolean;
+  readonly checks: readonly Check[];
+  readonly key: { readonly id: string; readonly name: string; readonly version?: number };
+  /** What a timestamp that holds says. */
+  readonly signedBefore?: Date;
+  readonly certificate?: X509Certificate;
+}
+
+const READERS: Record<SignatureFormat, SignatureReader> = {
+  raw: readRaw,
+  jws: readJws,
+  'sigstore-bundle': readSigstoreBundle,
+  cms: readCms,
+  authenticode: readAuthenticode,
+};
+
+/** Says whether a signature is one of ours, from public things alone: the HSM is not asked. */
+@Injectable()
+export class VerificationService {
+  private readonly verifier = new PublicVerifier();
+
+  constructor(
+    private readonly subjects: VerificationSubjects,
+    private readonly clock: Clock,
+  ) {}
+
+  async verify(caller: Caller, order: VerificationOrder): Promise<Verification> {
+    const subject = await this.subjects.of(caller, order);
+    const { key } = subject;
+    const taken = takeApart(subject.format, subject.file);
+    if (taken instanceof BadSignature) return refused(key, taken.message);
+    const claim = { ...taken, timestampToken: subject.timestampToken ?? taken.timestampToken };
+    const version = subject.versions.find((one) => this.signed(key.type, one, claim));
+    if (version === undefined)
+      return refused(key, `no version of the key "${key.name}" that counts here made this signature`);
+    const checks: Check[] = [{ check: 'signature', ok: true, detail: `by version ${version.version} of the key` }];
+    const signedBefore = await this.checkTimestamp(claim, checks);
+    const certificates = claim.certificates.length > 0 ? claim.certificates : version.chain;
+    this.checkCertificates(certificates, version, signedBefore, checks);
+    return {
+      valid: checks.every(({ ok }) => ok),
+      checks,
+      key: { ...key, version: version.version },
+      signedBefore,
+      certificate: certificates[0],
+    };
+  }
+
+  private signed(
+    type: Parameters<PublicVerifier['verifies']>[0]['type'],
+    { publicKey }: VersionToVerify,
+    claim: SignatureClaim,
+  ): boolean {
+    return this.verifier.verifies({ type, publicKey }, { ...claim, digest: claim.signedDigest });
+  }
+
+  private async checkTimestamp(claim: SignatureClaim, checks: Check[]): Promise<Date | undefined> {
+    const { timestampToken: token, signature, algorithm: asked } = claim;
+    if (token === undefined) return undefined;
+    const algorithm = isFormatDigest(asked) ? asked : 'sha256';
+    const digest = createHash(algorithm).update(signature).digest();
+    try {
+      const time = timeOfToken(token, { digest, algorithm, roots: await this.subjects.timestampRoots() });
+      checks.push({ check: 'timestamp', ok: true, detail: `signed before ${time.toISOString()}` });
+      return time;
+    } catch (error) {
+      if (!(error instanceof BadTimestamp)) throw error;
+      checks.push({ check: 'timestamp', ok: false, detail: error.message });
+      return undefined;
+    }
+  }
+
+  /** A signature outlives its certificate when a timestamp says that it was made before. */
+  private checkCertificates(
+    certificates: readonly X509Certificate[],
+    { publicKey }: VersionToVerify,
+    signedBefore: Date | undefined,
+    checks: Check[],
+  ): void {
+    const [leaf, ...others] = certificates;
+    if (leaf === undefined) return;
+    const ofKey = publicKey.equals(leaf.publicKey.export({ type: 'spki', format: 'der' }));
+    checks.push({
+      check: 'certificate',
+      ...(ofKey ? pathOf(leaf, others, signedBefore ?? this.clock.now()) : OF_ANOTHER),
+    });
+  }
+}
+
+const OF_ANOTHER = { ok: false, detail: 'it is the certificate of another key' };
+
+function pathOf(leaf: X509Certificate, others: X509Certificate[], at: Date): { ok: boolean; detail: string } {
+  try {
+    const path = pathFrom(leaf, others, at);
+    return { ok: true, detail: `leads to ${nameOf(path.at(-1)?.subject ?? '')}` };
+  } catch (error) {
+    if (error instanceof Problem) return { ok: false, detail: error.message };
+    throw error;
+  }
+}
+
+function takeApart(format: SignatureFormat, file: SignedFile): SignatureClaim | BadSignature {
+  try {
+    return READERS[format](file);
+  } catch (error) {
+    if (error instanceof BadSignature) return error;
+    // Whatever cannot be read: DER, certificates, JSON.
+    return new BadSignature(error instanceof Error ? `it cannot be read: ${error.message}` : 'it cannot be read');
+  }
+}
+
+function refused({ id, name }: { id: string; name: string }, detail: string): Verification {
+  return { valid: false, checks: [{ check: 'signature', ok: false, detail }], key: { id, name } };
+}

@@ -1,0 +1,199 @@
+import { bundleFromJSON } from '@sigstore/bundle';
+import { toSignedEntity, toTrustMaterial, Verifier } from '@sigstore/verify';
+import { createHash, createPublicKey } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { verifyEvidence } from '../../src/verifier/evidence-verifier.js';
+import { type Approver, held, newApprovers, newGuardedKey, vote } from '../approvals/approvers.js';
+import { register } from '../auth/people.js';
+import { sealwright } from '../client/program.js';
+import type { Service } from '../support/service.js';
+import { digestOf, read, sign } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+const CONTENT = Buffer.from('what is released');
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+let logKey: Buffer;
+let origin: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start();
+});
+afterAll(() => stage.close());
+
+/** Signs the content and fetches the evidence for it. */
+async function evidenceFor(body: Record<string, unknown> = {}) {
+  const { body: request } = await sign(service, { key: apiKey, body: { digest: digestOf(CONTENT), ...body } });
+  const { status, body: evidence } = await service.call('GET', `/api/v1/sign/requests/${request.requestId}/evidence`, {
+    key: apiKey,
+  });
+  expect(status).toBe(200);
+  logKey ??= Buffer.from(evidence.log.publicKey, 'base64');
+  ({ origin } = evidence.log);
+  return evidence;
+}
+
+describe('the evidence of a signature verifies with the key of the log alone', () => {
+  it.each([
+    ['ecdsa-der', { key: 'default' }],
+    ['ecdsa-raw', { key: 'default', scheme: 'ecdsa-raw' }],
+    ['rsa-pkcs1v15', { key: 'demo-rsa' }],
+    ['rsa-pss', { key: 'demo-rsa', scheme: 'rsa-pss' }],
+  ])('%s', async (_name, body) => {
+    const evidence = await evidenceFor(body);
+    expect(verifyEvidence(evidence, { logKey, content: CONTENT })).toEqual([]);
+    expect(verifyEvidence(evidence, { logKey, content: Buffer.from('another file') })).toEqual([
+      'the signature is of another file',
+    ]);
+  });
+
+  it('with who approved what, where a policy asked for it', async () => {
+    const place = { stage, service, apiKey };
+    const [ada, ben] = await newApprovers(place, 2);
+    const members = [ada as Approver, ben as Approver];
+    const { key } = await newGuardedKey(place, [{ members, threshold: 2 }]);
+    const { approvalId, requestId } = await held(place, { digest: digestOf(CONTENT), key: key.name });
+    for (const member of members) await vote(service, approvalId, member);
+    await read(service, apiKey, requestId);
+    const { body: evidence } = await service.call('GET', `/api/v1/sign/requests/${requestId}/evidence`, {
+      key: apiKey,
+    });
+    expect(verifyEvidence(evidence, { logKey, content: CONTENT })).toEqual([]);
+    const said = evidence.log.leaves.map(({ data }: { data: string }) =>
+      JSON.parse(Buffer.from(data, 'base64').toString()),
+    );
+    const oneVote = said.findIndex(({ action }: { action: string }) => action === 'approval.approved');
+    evidence.log.leaves.splice(oneVote, 1);
+    expect(verifyEvidence(evidence, { logKey })).toEqual([expect.stringMatching(/^1 of 2 of group-\w+ approved$/)]);
+    const { approval, ...without } = evidence;
+    expect(verifyEvidence(without, { logKey })).toEqual(['the log has no approval of this request']);
+    const shown = { ...approval.shown, reference: 'other' };
+    expect(verifyEvidence({ ...evidence, approval: { shown } }, { logKey })).toEqual([
+      'the log has no approval of this request',
+    ]);
+  });
+
+  it('by the command line, which needs no service for it', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'sealwright-evidence-'));
+    const keep = (name: string, text: string | Buffer) => {
+      writeFileSync(join(directory, name), text);
+      return join(directory, name);
+    };
+    const evidence = await evidenceFor();
+    const pem = createPublicKey({ key: logKey, format: 'der', type: 'spki' }).export({ format: 'pem', type: 'spki' });
+    const key = ['--key', keep('log.pem', pem.toString())];
+    const [whole, other] = [keep('whole.json', JSON.stringify(evidence)), keep('other', 'another file')];
+    const said = (args: string[]) => sealwright(['evidence', 'verify', ...args, ...key]);
+    const content = ['--content', keep('content', CONTENT)];
+    expect(await said([whole, ...content])).toMatchObject({ code: 0, out: expect.stringContaining('valid: sha256') });
+    const wrong = await said([whole, '--content', other, '-o', 'json']);
+    expect([wrong.code, JSON.parse(wrong.out).faults]).toEqual([1, ['the signature is of another file']]);
+    const forged = keep('forged.json', JSON.stringify({ ...evidence, key: { ...evidence.key, name: 'other' } }));
+    expect(await said([forged])).toMatchObject({
+      code: 1,
+      out: expect.stringContaining('BAD the log has another key'),
+    });
+    expect(await said([keep('empty.json', '{}')])).toMatchObject({ code: 1 });
+    expect(await said([other])).toMatchObject({ code: 1, err: expect.stringContaining('cannot be read') });
+    rmSync(directory, { recursive: true });
+  });
+
+  it('the log says what was asked, by whom, and how it ended', async () => {
+    const { log } = await evidenceFor();
+    const said = log.leaves.map(({ data }: { data: string }) => JSON.parse(Buffer.from(data, 'base64').toString()));
+    expect(said.map(({ action }: { action: string }) => action)).toEqual(['signing.accepted', 'signing.signed']);
+    expect(said[0].actor.kind).toBe('api-key');
+  });
+
+  it('whatever is changed in it is found', async () => {
+    const evidence = await evidenceFor();
+    const changed = (change: (copy: typeof evidence) => void) => {
+      const copy = structuredClone(evidence);
+      change(copy);
+      return verifyEvidence(copy, { logKey, content: CONTENT });
+    };
+    const flipped = (text: string) => {
+      const bytes = Buffer.from(text, 'base64');
+      bytes[bytes.length >> 1] = (bytes[bytes.length >> 1] ?? 0) ^ 1;
+      return bytes.toString('base64');
+    };
+    expect(changed((copy) => (copy.request.digest = flipped(copy.request.digest)))).not.toEqual([]);
+    expect(changed((copy) => (copy.request.signature = flipped(copy.request.signature)))).not.toEqual([]);
+    expect(changed((copy) => (copy.request.requestId = copy.key.id))).not.toEqual([]);
+    expect(changed((copy) => (copy.key.name = 'other'))).not.toEqual([]);
+    expect(changed((copy) => (copy.log.leaves[0].path[0] = flipped(copy.log.leaves[0].path[0])))).not.toEqual([]);
+    expect(changed((copy) => (copy.log.leaves[0].data = flipped(copy.log.leaves[0].data)))).not.toEqual([]);
+    expect(changed((copy) => (copy.log.checkpoint = copy.log.checkpoint.replace(/\n\d+\n/, '\n1\n')))).not.toEqual([]);
+    expect(changed((copy) => copy.log.leaves.pop())).toContain('the log has another signature');
+  });
+});
+
+describe('a bundle is in a log that Sigstore verifiers can check', () => {
+  const verifier = (publicKey: string, log: Buffer) => {
+    const tlog = {
+      baseUrl: `http://${origin}`,
+      hashAlgorithm: 1,
+      publicKey: {
+        rawBytes: log,
+        keyDetails: 5,
+        validFor: { start: new Date(0), end: undefined },
+      },
+      logId: { keyId: createHash('sha256').update(log).digest() },
+      checkpointKeyId: undefined,
+      operator: '',
+    };
+    const trust = toTrustMaterial(
+      { mediaType: '', certificateAuthorities: [], timestampAuthorities: [], tlogs: [tlog], ctlogs: [] },
+      () => ({ publicKey: createPublicKey(publicKey), validFor: () => true }),
+    );
+    return new Verifier(trust, { tlogThreshold: 1, ctlogThreshold: 0, timestampThreshold: 0 });
+  };
+  const entity = (bundle: unknown) => toSignedEntity(bundleFromJSON(bundle), CONTENT);
+
+  it.each(['default', 'demo-rsa'])('%s: @sigstore/verify finds it in the log', async (key) => {
+    const { bundle, key: used } = await evidenceFor({ key, format: 'sigstore-bundle' });
+    expect(() => verifier(used.publicKey, logKey).verify(entity(bundle))).not.toThrow();
+  });
+
+  it('and refuses a bundle without log, a forged checkpoint, another proof, another log', async () => {
+    const { bundle, key, request } = await evidenceFor({ format: 'sigstore-bundle' });
+    const check =
+      (other: unknown, log = logKey) =>
+      () =>
+        verifier(key.publicKey, log).verify(entity(other));
+    const changed = (change: (proof: { checkpoint: { envelope: string }; hashes: string[] }) => void) => {
+      const copy = structuredClone(bundle);
+      change(copy.verificationMaterial.tlogEntries[0].inclusionProof);
+      return copy;
+    };
+    expect(check(JSON.parse(Buffer.from(request.signature, 'base64').toString()))).toThrow(/tlog entries/);
+    expect(
+      check(changed((proof) => (proof.checkpoint.envelope = proof.checkpoint.envelope.replace(/\n\d/, '\n9')))),
+    ).toThrow(/checkpoint/);
+    expect(check(changed((proof) => proof.hashes.pop()))).toThrow(/hash count/);
+    expect(check(bundle, createPublicKey(key.publicKey).export({ type: 'spki', format: 'der' }))).toThrow(/checkpoint/);
+  });
+});
+
+describe('evidence is for those who may see the request', () => {
+  it('a stranger finds nothing, and a request without signature has none', async () => {
+    const { accessToken: key } = await register(service);
+    const { request } = await evidenceFor();
+    const path = (id: string) => `/api/v1/sign/requests/${id}/evidence`;
+    expect((await service.call('GET', path(request.requestId), { key })).status).toBe(404);
+    const { body: waiting } = await sign(service, { key: apiKey, body: { digest: digestOf('later'), async: true } });
+    await stage.sql(
+      `UPDATE signing_request SET status = 'FAILED', signature = NULL, failure_code = 'x', finished_at = now() WHERE id = $1`,
+      [waiting.requestId],
+    );
+    const { status, body } = await service.call('GET', path(waiting.requestId), { key: apiKey });
+    expect([status, body.code]).toEqual([409, 'evidence.not-signed']);
+  });
+});

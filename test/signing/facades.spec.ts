@@ -1,0 +1,228 @@
+import { createHash, createPublicKey, verify, X509Certificate } from 'node:crypto';
+import { once } from 'node:events';
+import { type IncomingMessage, request } from 'node:http';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApprover, newGuardedKey } from '../approvals/approvers.js';
+import { type CertifiedStage, openCertifiedStage } from '../support/certified-stage.js';
+import type { Answer } from '../support/service.js';
+import { digestOf, publishedKey, verifies } from '../support/signing.js';
+
+const CONTENT = Buffer.from('a file that was released');
+
+let certified: CertifiedStage;
+
+beforeAll(async () => {
+  certified = await openCertifiedStage(['ec-p256', 'rsa-2048'], { shim: true });
+});
+afterAll(() => certified.close());
+
+/** How often the HSM was asked for a signature of a signing key: its own canary and the log sign meanwhile. */
+async function asked(): Promise<number> {
+  const rows = await certified.stage.sql<{ cka: string }>(
+    `SELECT encode(cka_id, 'hex') AS cka FROM signing_key_version`,
+  );
+  const keys = new Set(rows.map(({ cka }) => cka));
+  return certified.stage.shim?.journal().filter(({ kind, key }) => kind === 'ask' && keys.has(key)).length ?? NaN;
+}
+
+const keyOf = (name: string) => publishedKey(certified.service, certified.apiKey, name);
+
+/** As the clients send it: their own header, and the addresses that they build. */
+function vault(method: string, path: string, body?: object, token = certified.apiKey): Promise<Answer> {
+  return certified.service.call(method, `/v1/transit/${path}`, { body, headers: { 'x-vault-token': token } });
+}
+
+function bytesOf(signature: string, encoding: BufferEncoding = 'base64'): Buffer {
+  const [, , value = ''] = signature.split(':');
+  return Buffer.from(value, encoding);
+}
+
+/** Sends just these headers and bytes, and what HTTP itself needs: fetch would add a media type. */
+async function wire(method: string, path: string, headers: Record<string, string>, body?: string): Promise<Answer> {
+  const sent = request(`${certified.service.url}${path}`, { method, headers });
+  sent.end(body);
+  const [response] = (await once(sent, 'response')) as [IncomingMessage];
+  const parts: Buffer[] = [];
+  for await (const part of response) parts.push(part as Buffer);
+  return {
+    status: response.statusCode ?? 0,
+    headers: new Headers(),
+    body: JSON.parse(Buffer.concat(parts).toString()),
+  };
+}
+
+/**
+ * Clients of Vault and SignServer with their headers, addresses and bodies as their sources have them: Vault's Go client inside cosign
+ * (sigstore/pkg/signature/kms/hashivault/client.go, hashicorp/vault/api/request.go), and jsign (HashiCorpVaultSigningService.java,
+ * SignServerSigningService.java, RESTClient.java).
+ */
+const COSIGN = () => ({
+  'User-Agent': 'Go-http-client/1.1',
+  'X-Vault-Request': 'true',
+  'X-Vault-Token': certified.apiKey,
+});
+const JSIGN = {
+  'User-Agent': 'Jsign (https://ebourg.github.io/jsign/)',
+  Accept: 'text/html, image/gif, image/jpeg, *; q=.2, */*; q=.2',
+  'Content-Type': 'application/json; charset=utf-8',
+};
+const bearer = () => ({ Authorization: `Bearer ${certified.apiKey}` });
+const basic = () => ({ Authorization: `Basic ${Buffer.from(`jsign:${certified.apiKey}`).toString('base64')}` });
+
+describe('the very bytes that real clients send', () => {
+  it.each(['ec-p256', 'rsa-2048'])('cosign with hashivault://%s: reads the key, signs, verifies', async (name) => {
+    const { body: read } = await wire('GET', `/v1/transit/keys/${name}`, COSIGN());
+    const latest = read.data.keys[String(read.data.latest_version)];
+    // The Go client writes its map sorted by name, and a new line behind it; the version is a text, and no media type is named.
+    const input = digestOf(CONTENT);
+    const sign = { input, key_version: '0', prehashed: true, signature_algorithm: 'pkcs1v15' };
+    const made = await wire('PUT', `/v1/transit/sign/${name}/sha2-256`, COSIGN(), `${JSON.stringify(sign)}\n`);
+    expect(made).toMatchObject({ status: 200, body: { data: { key_version: 1 } } });
+    const signature = Buffer.from(made.body.data.signature.replace(/^vault:v[0-9]+:/, ''), 'base64');
+    expect(verify('sha256', CONTENT, createPublicKey(latest.public_key), signature)).toBe(true);
+    const valid = async (of: string) => {
+      const body = { input: of, prehashed: true, signature: `vault:v1:${signature.toString('base64')}` };
+      return (await wire('PUT', `/v1/transit/verify/${name}/sha2-256`, COSIGN(), `${JSON.stringify(body)}\n`)).body
+        .data;
+    };
+    expect(await valid(input)).toEqual({ valid: true });
+    expect(await valid(digestOf(Buffer.from('a file that was releasee')))).toEqual({ valid: false });
+  });
+
+  it('jsign with HASHICORPVAULT: the type of the key, then a signature of the version that the alias names', async () => {
+    const { body: read } = await wire('GET', '/v1/transit/keys/rsa-2048', { ...JSIGN, ...bearer() });
+    expect(read.data.type.slice(0, read.data.type.indexOf('-')).toUpperCase()).toBe('RSA');
+    const ask = (version: string) => {
+      const [input, prehashed, padding] = [digestOf(CONTENT), true, 'pkcs1v15'];
+      const body = { input, signature_algorithm: padding, hash_algorithm: 'sha2-256', prehashed, key_version: version };
+      return wire('POST', '/v1/transit/sign/rsa-2048', { ...JSIGN, ...bearer() }, JSON.stringify(body));
+    };
+    const { body } = await ask('1');
+    const signature = Buffer.from(body.data.signature.split(':')[2], 'base64');
+    expect(verifies(CONTENT, await keyOf('rsa-2048'), signature)).toBe(true);
+    const before = await asked();
+    expect(await ask('2')).toMatchObject({ status: 409, body: { code: 'signing-key.version' } });
+    expect((await ask('latest')).body).toMatchObject({ code: 'request.invalid' });
+    expect(await asked()).toBe(before);
+  });
+
+  it('jsign with SIGNSERVER: the certificate for the hash of nothing, then the signature that it verifies', async () => {
+    const process = (data: string) => {
+      const metaData = { CLIENTSIDE_HASHDIGESTALGORITHM: 'SHA-256', USING_CLIENTSUPPLIED_HASH: 'true' };
+      const body = JSON.stringify({ data, metaData, encoding: 'BASE64' });
+      return wire('POST', '/rest/v1/workers/rsa-2048/process', { ...JSIGN, ...basic() }, body);
+    };
+    const { body: first } = await process('47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=');
+    const { publicKey } = new X509Certificate(Buffer.from(first.signerCertificate, 'base64'));
+    const { body: second } = await process(digestOf(CONTENT));
+    expect(verify('sha256', CONTENT, publicKey, Buffer.from(second.data, 'base64'))).toBe(true);
+  });
+});
+
+describe('the routes of Vault’s transit engine', () => {
+  it('keys/:name: the public keys by version, as cosign and jsign read them', async () => {
+    const { status, body } = await vault('GET', 'keys/ec-p256');
+    expect({ status, data: body.data }).toMatchObject({
+      status: 200,
+      data: { name: 'ec-p256', type: 'ecdsa-p256', latest_version: 1 },
+    });
+    expect(body.data.keys['1'].public_key).toBe((await keyOf('ec-p256')).publicKey);
+  });
+
+  it.each(['PUT', 'POST'])('%s sign/:name/:hash with a hash value, as cosign asks', async (method) => {
+    for (const path of ['sign/ec-p256/sha2-256', 'sign/ec-p256//sha2-256']) {
+      const { status, body } = await vault(method, path, { input: digestOf(CONTENT), prehashed: true });
+      expect({ status, version: body.data?.key_version }).toEqual({ status: 200, version: 1 });
+      expect(body.data.signature).toMatch(/^vault:v1:/);
+      expect(verifies(CONTENT, await keyOf('ec-p256'), bytesOf(body.data.signature))).toBe(true);
+    }
+  });
+
+  it.each(['PUT', 'POST'])('%s sign/:name by an RSA key with pkcs1v15, as jsign asks', async (method) => {
+    const body = { input: digestOf(CONTENT), prehashed: true, signature_algorithm: 'pkcs1v15' };
+    const answer = await vault(method, 'sign/rsa-2048', body);
+    expect(verifies(CONTENT, await keyOf('rsa-2048'), bytesOf(answer.body.data.signature))).toBe(true);
+  });
+
+  it('sign with what is to be hashed, and r‖s in base64url for JWS', async () => {
+    const body = { input: CONTENT.toString('base64'), marshaling_algorithm: 'jws' };
+    const answer = await vault('PUT', 'sign/ec-p256', body);
+    const key = { key: createPublicKey((await keyOf('ec-p256')).publicKey), dsaEncoding: 'ieee-p1363' as const };
+    expect(verify('sha256', CONTENT, key, bytesOf(answer.body.data.signature, 'base64url'))).toBe(true);
+  });
+
+  it('verify/:name//:hash: what was signed is valid, a flipped byte is not, and the HSM is not asked', async () => {
+    const { body } = await vault('PUT', 'sign/ec-p256/sha2-256', { input: digestOf(CONTENT), prehashed: true });
+    const before = await asked();
+    const valid = async (input: string, signature: string) =>
+      (await vault('PUT', 'verify/ec-p256//sha2-256', { input, prehashed: true, signature })).body.data.valid;
+    expect(await valid(digestOf(CONTENT), body.data.signature)).toBe(true);
+    expect(await valid(digestOf('other'), body.data.signature)).toBe(false);
+    const wrong = bytesOf(body.data.signature);
+    wrong.writeUInt8(wrong.readUInt8(20) ^ 1, 20);
+    expect(await valid(digestOf(CONTENT), `vault:v1:${wrong.toString('base64')}`)).toBe(false);
+    expect(await valid(digestOf(CONTENT), body.data.signature.replace('v1', 'v2'))).toBe(false);
+    expect(await asked()).toBe(before);
+  });
+
+  it('the same policy: constraints, scopes and credentials count, and every signature is a request', async () => {
+    const order = { name: 'only-jws', type: 'ec-p256', constraints: { formats: ['jws'] } };
+    await certified.service.call('POST', '/api/v1/signing-keys', { key: certified.apiKey, body: order });
+    const before = await asked();
+    const refused = await vault('PUT', 'sign/only-jws/sha2-256', { input: digestOf(CONTENT), prehashed: true });
+    expect(refused).toMatchObject({ status: 403, body: { code: 'key-policy.format' } });
+    const nobody = await vault('PUT', 'sign/ec-p256', { input: digestOf(CONTENT) }, 'sw_wrong');
+    expect(nobody.status).toBe(401);
+    expect(await asked()).toBe(before);
+    const digest = digestOf('recorded');
+    await vault('PUT', 'sign/ec-p256/sha2-256', { input: digest, prehashed: true });
+    const { body } = await certified.service.call('GET', '/api/v1/sign/requests?limit=1', { key: certified.apiKey });
+    expect(body.items[0]).toMatchObject({ digest, status: 'SIGNED', key: { name: 'ec-p256' } });
+  });
+
+  it('a key that needs approval: 403 with the request that waits', async () => {
+    const place = { stage: certified.stage, service: certified.service, apiKey: certified.apiKey };
+    const { key } = await newGuardedKey(place, [{ members: [await newApprover(place)], threshold: 1 }]);
+    const answer = await vault('PUT', `sign/${key.name}/sha2-256`, { input: digestOf(CONTENT), prehashed: true });
+    expect(answer).toMatchObject({ status: 403, body: { code: 'approval.needed' } });
+    const { body } = await certified.service.call('GET', answer.body.instance, { key: certified.apiKey });
+    expect(body.status).toBe('PENDING_APPROVAL');
+  });
+});
+
+describe('the route of SignServer', () => {
+  function process(worker: string, data: string, algorithm = 'SHA-256'): Promise<Answer> {
+    const credentials = Buffer.from(`any:${certified.apiKey}`).toString('base64');
+    const metaData = { USING_CLIENTSUPPLIED_HASH: 'true', CLIENTSIDE_HASHDIGESTALGORITHM: algorithm };
+    return certified.service.call('POST', `/rest/v1/workers/${worker}/process`, {
+      body: { data, encoding: 'BASE64', metaData },
+      headers: { authorization: `Basic ${credentials}` },
+    });
+  }
+
+  it.each(['rsa-2048', 'ec-p256'])('%s: signs a hash value, and gives the certificate along', async (name) => {
+    const { status, body } = await process(name, digestOf(CONTENT));
+    expect(status).toBe(200);
+    const key = await keyOf(name);
+    expect(verifies(CONTENT, key, Buffer.from(body.data, 'base64'))).toBe(true);
+    const certificate = Buffer.from(body.signerCertificate, 'base64');
+    const spki = createPublicKey(key.publicKey).export({ type: 'spki', format: 'der' });
+    expect(certificate.includes(spki)).toBe(true);
+  });
+
+  it('gives the certificate for the hash of nothing, and signs nothing', async () => {
+    const before = await asked();
+    const { status, body } = await process('rsa-2048', createHash('sha256').digest('base64'));
+    expect({ status, data: body.data, certificate: typeof body.signerCertificate }).toEqual({
+      status: 200,
+      data: '',
+      certificate: 'string',
+    });
+    expect(await asked()).toBe(before);
+  });
+
+  it('knows no worker of another name, and no data that is not hashed', async () => {
+    expect((await process('nobody', digestOf(CONTENT))).status).toBe(422);
+    expect((await process('rsa-2048', digestOf(CONTENT, 'sha1'))).body).toMatchObject({ code: 'digest.length' });
+  });
+});

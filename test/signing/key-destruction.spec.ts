@@ -1,0 +1,207 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApiKey } from '../support/access.js';
+import { Authority } from '../support/authority.js';
+import { certifiedKey } from '../support/certified-keys.js';
+import { isRunning, keyProcessesOf } from '../support/processes.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Answer, Service } from '../support/service.js';
+import { createKey, digestOf, type PublishedKey, read, sign, until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+const DAY_MS = 24 * 3600 * 1000;
+/** A short deadline of the HSM makes for a short lease. */
+const WORKER = { role: 'worker', settings: { SVC_PKCS11_DEADLINE_MS: '2000' } } as const;
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+let authority: Authority;
+
+beforeAll(async () => {
+  stage = await openStage({ shim: true });
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+  authority = new Authority();
+});
+afterAll(async () => {
+  authority.remove();
+  await stage.close();
+});
+
+const call = (method: string, { id }: { id: string }, what = '', body?: object, key = apiKey): Promise<Answer> =>
+  service.call(method, `/api/v1/signing-keys/${id}${what}`, { key, body });
+const plan = (key: PublishedKey, days = 7) => call('POST', key, '/destruction', { days });
+const signed = (key: PublishedKey, body: object = {}) =>
+  sign(service, { key: apiKey, body: { digest: digestOf('content'), key: key.name, ...body } });
+/** A test that is tried again must not find its key made, or ended. */
+const fresh = (name: string): string => `${name}-${randomUUID()}`;
+const stateOf = async (key: PublishedKey): Promise<string> => (await call('GET', key)).body.state;
+/** Nobody waits a week in a test. */
+const due = (key: PublishedKey) =>
+  stage.sql(`UPDATE signing_key_destruction SET destroy_at = now() - interval '1 second' WHERE key_id = $1`, [key.id]);
+
+async function ckaIds({ id }: PublishedKey): Promise<string[]> {
+  const rows = await stage.sql<{ cka: string }>(
+    `SELECT encode(cka_id, 'hex') AS cka FROM signing_key_version WHERE key_id = $1 ORDER BY version`,
+    [id],
+  );
+  return rows.map(({ cka }) => cka);
+}
+
+/** What the module in front of the HSM was asked about a key. */
+async function asked(key: PublishedKey, kind: 'ask' | 'destroy'): Promise<{ key: string; result: number }[]> {
+  const ids = await ckaIds(key);
+  return (stage.shim?.journal() ?? []).filter(
+    (entry) => entry.kind === kind && ids.includes(entry.key) && (kind === 'ask' || entry.hex === '03'),
+  );
+}
+
+async function actionsOn(key: { id: string }): Promise<string[]> {
+  const rows = await stage.sql<{ action: string }>(
+    `SELECT action FROM audit_entry WHERE target_id = $1 AND action LIKE 'signing-key.%destr%' ORDER BY id`,
+    [key.id],
+  );
+  return rows.map(({ action }) => action.replace('signing-key.', ''));
+}
+
+describe('until it is due', () => {
+  let key: PublishedKey;
+  let waiting: Answer;
+
+  beforeAll(async () => {
+    key = await createKey(service, apiKey, { name: fresh('planned'), type: 'ec-p256' });
+    waiting = await signed(key, { async: true });
+  });
+
+  it('is planned by administrators alone, with a week to a month of waiting', async () => {
+    const { key: writer } = await newApiKey(service, apiKey, ['signing-keys:write', 'sign:digest']);
+    const refused = await call('POST', key, '/destruction', { days: 7 }, writer);
+    assertProblem(refused, { status: 403, code: 'insufficient_scope' });
+    for (const days of [6, 31, 7.5]) assertProblem(await plan(key, days), { status: 400, code: 'request.invalid' });
+    const { status, body } = await plan(key);
+    expect({ status, state: body.state }).toEqual({ status: 200, state: 'PENDING_DESTRUCTION' });
+    expect(Math.abs(Date.parse(body.destroyAt) - Date.now() - 7 * DAY_MS)).toBeLessThan(60_000);
+    assertProblem(await plan(key), { status: 409, code: 'signing-key.inactive' });
+  });
+
+  it('the key signs nothing: refused with the reason, written down, and the HSM is not asked', async () => {
+    const before = (await asked(key, 'ask')).length;
+    const answer = await signed(key);
+    assertProblem(answer, { status: 409, code: 'signing-key.pending-destruction' });
+    const entries = await stage.sql(`SELECT detail ->> 'code' AS code FROM audit_entry WHERE correlation = $1`, [
+      answer.body.requestId,
+    ]);
+    expect(entries).toEqual([{ code: 'signing-key.pending-destruction' }]);
+    for (const [what, body] of [
+      ['/rotate', {}],
+      ['/enable', {}],
+      ['/csr', { subject: { commonName: 'x' } }],
+    ] as const)
+      assertProblem(await call('POST', key, what, body), { status: 409, code: 'signing-key.inactive' });
+    const worker = await stage.start(WORKER);
+    expect((await read(service, apiKey, waiting.body.requestId)).body).toMatchObject({
+      status: 'FAILED',
+      failure: { code: 'signing-key.inactive' },
+    });
+    await sleep(1500);
+    expect(await stateOf(key)).toBe('PENDING_DESTRUCTION');
+    await worker.kill();
+    expect(await asked(key, 'ask')).toHaveLength(before);
+    expect(await asked(key, 'destroy')).toEqual([]);
+  });
+
+  it('can be called off: the key is disabled, and signs again when it is enabled', async () => {
+    const { body } = await call('DELETE', key, '/destruction');
+    expect(body).toMatchObject({ state: 'DISABLED' });
+    expect(body).not.toHaveProperty('destroyAt');
+    assertProblem(await call('DELETE', key, '/destruction'), { status: 409, code: 'signing-key.not-pending' });
+    assertProblem(await signed(key), { status: 409, code: 'signing-key.disabled' });
+    await call('POST', key, '/enable');
+    expect((await signed(key)).status).toBe(200);
+    expect(await actionsOn(key)).toEqual(['destruction-scheduled', 'destruction-called-off']);
+  });
+});
+
+it('is carried out once, though its worker is killed on the way; what it signed still verifies', async () => {
+  const key = await certifiedKey(service, apiKey, authority, { name: fresh('ending'), type: 'ec-p256' });
+  const { body: before } = await signed(key);
+  expect((await call('POST', key, '/rotate', { activate: 'now' })).body.version).toBe(2);
+  await plan(key);
+  stage.shim?.fault('stall 60000 1');
+  await due(key);
+  const doomed = await stage.start(WORKER);
+  await until('the first private key is gone', 30, async () => (await asked(key, 'destroy')).length === 1);
+  const processes = keyProcessesOf(doomed);
+  await doomed.kill('SIGKILL');
+  for (const pid of processes.filter(isRunning)) process.kill(pid, 'SIGKILL');
+  expect(await stateOf(key)).toBe('DESTROYING');
+  assertProblem(await call('DELETE', key, '/destruction'), { status: 409, code: 'signing-key.not-pending' });
+  assertProblem(await signed(key), { status: 409, code: 'signing-key.pending-destruction' });
+
+  await Promise.all([stage.start(WORKER), stage.start(WORKER)]);
+  await until('the end', 30, async () => (await stateOf(key)) === 'DESTROYED');
+  const [first, second] = await ckaIds(key);
+  expect((await asked(key, 'destroy')).map(({ key: id, result }) => [id, result])).toEqual([
+    [first, 0],
+    [second, 0],
+  ]);
+  expect(await actionsOn(key)).toEqual([
+    'destruction-scheduled',
+    'destroying',
+    'destroying',
+    'version-destroyed',
+    'version-destroyed',
+    'destroyed',
+  ]);
+  assertProblem(await signed(key), { status: 409, code: 'signing-key.destroyed' });
+  const { body: shown } = await call('GET', key);
+  expect(shown).toMatchObject({ evidence: { local: true }, destroyedAt: expect.any(String) });
+  const { body: versions } = await call('GET', key, '/versions');
+  expect(versions.items.map(({ state }: { state: string }) => state)).toEqual(['DESTROYED', 'DESTROYED']);
+  expect(versions.items[1]).toMatchObject({ publicKey: key.publicKey, certificateId: expect.any(String) });
+  const verify = { digest: digestOf('content'), signature: before.signature, key: key.name };
+  expect((await service.call('POST', '/api/v1/verify', { key: apiKey, body: verify })).body.valid).toBe(true);
+}, 120_000);
+
+// Two workers are there from here on.
+it('an ML-DSA key, which the database holds sealed, is erased there', async () => {
+  const key = await createKey(service, apiKey, { name: fresh('sealed'), type: 'ml-dsa-44' });
+  await plan(key);
+  await due(key);
+  await until('the end', 30, async () => (await stateOf(key)) === 'DESTROYED');
+  expect(await stage.sql(`SELECT sealed FROM signing_key_version WHERE key_id = $1`, [key.id])).toEqual([
+    { sealed: null },
+  ]);
+  expect((await call('GET', key)).body).toMatchObject({ protection: 'sealed-software' });
+});
+
+it('no other key of the token is reached: not that of the log, though a row says so', async () => {
+  const [log] = await until('a key of the log', 30, async () => {
+    const rows = await stage.sql<{ id: string }>(`SELECT id FROM log_key WHERE public_key IS NOT NULL`);
+    return rows.length > 0 && rows;
+  });
+  const unknown = await call('POST', { id: log?.id ?? '' }, '/destruction', {});
+  assertProblem(unknown, { status: 404, code: 'signing-key.missing' });
+
+  const key = await createKey(service, apiKey, { name: fresh('forged'), type: 'ec-p256' });
+  await plan(key);
+  await stage.sql(`UPDATE signing_key_version SET cka_id = (SELECT cka_id FROM log_key) WHERE key_id = $1`, [key.id]);
+  await due(key);
+  const [refusal] = await until('a refusal', 30, async () => {
+    const rows = await stage.sql(
+      `SELECT detail ->> 'code' AS code FROM audit_entry WHERE target_id = $1 AND action = 'signing-key.destruction-failed'`,
+      [key.id],
+    );
+    return rows.length > 0 && rows;
+  });
+  expect(refusal).toEqual({ code: 'hsm.refused' });
+  expect(await asked(key, 'destroy')).toEqual([]);
+  expect(await stateOf(key)).toBe('DESTROYING');
+  const sizeOf = async () =>
+    (await service.call('GET', '/api/v1/audit/log/checkpoint', { key: apiKey })).body as string;
+  const size = await sizeOf();
+  await signed(await createKey(service, apiKey, { name: fresh('after'), type: 'ec-p256' }));
+  await until('another checkpoint, signed with it', 30, async () => (await sizeOf()) !== size);
+}, 120_000);
