@@ -2,7 +2,11 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /** One line of the audit log. Entries are only ever inserted. */
 @Entity('audit_entry')
-@Index('audit_entry_target', ['targetId'])
+@Index('audit_entry_at', ['at', 'id'])
+@Index('audit_entry_action', ['action', 'at'])
+@Index('audit_entry_actor', ['actorId', 'at'])
+@Index('audit_entry_target', ['targetId', 'at'])
+@Index('audit_entry_not_done', ['at'], { where: `outcome <> 'done'` })
 export class AuditEntry {
   @PrimaryColumn('uuid')
   id: string;
@@ -42,6 +46,11 @@ export class AuditEntry {
 
   @Column('jsonb', { default: {} })
   detail: Record<string, unknown>;
+
+  /** The record of a signature for verifiers that know nothing of this service: a leaf of the log by itself. */
+  @Column('text', { nullable: true })
+  record: string | null;
 }
 
-export type AuditOutcome = 'done' | 'failed' | 'refused';
+export const AUDIT_OUTCOMES = ['done', 'failed', 'refused'] as const;
+export type AuditOutcome = (typeof AUDIT_OUTCOMES)[number];

@@ -1,14 +1,50 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, IsString, MaxLength } from 'class-validator';
+import { Type } from 'class-transformer';
+import { IsDate, IsIn, IsOptional, IsString, Length, Matches } from 'class-validator';
 import { type Page, PageQuery } from '../platform/http/page.js';
-import type { AuditEntry } from './audit-entry.entity.js';
+import { AUDIT_OUTCOMES, type AuditEntry, type AuditOutcome } from './audit-entry.entity.js';
+
+/** Ids are of every kind, but all can be printed. */
+const PRINTABLE = /^\P{C}+$/u;
 
 export class AuditQuery extends PageQuery {
-  /** Only entries about the thing with this id. */
+  /** What was done: one action, or with `.*` all that begin so. @example signing.* */
   @IsOptional()
   @IsString()
-  @MaxLength(100)
+  @Length(1, 100)
+  @Matches(/^[a-z0-9-]+(?:\.[a-z0-9-]+)*(?:\.\*)?$/, { message: 'action must be a dotted word, which may end in .*' })
+  action?: string;
+
+  /** Only entries of the user, API key or client with this id. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  @IsOptional()
+  @IsString()
+  @Length(1, 100)
+  @Matches(PRINTABLE)
+  actor?: string;
+
+  @ApiProperty({ enum: AUDIT_OUTCOMES, required: false })
+  @IsOptional()
+  @IsIn(AUDIT_OUTCOMES)
+  outcome?: AuditOutcome;
+
+  /** Only entries about the thing with this id. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  @IsOptional()
+  @IsString()
+  @Length(1, 200)
+  @Matches(PRINTABLE)
   target?: string;
+
+  /** Only entries of this time or later. */
+  @IsOptional()
+  @Type(() => Date)
+  @IsDate()
+  from?: Date;
+
+  /** Only entries before this time. */
+  @IsOptional()
+  @Type(() => Date)
+  @IsDate()
+  to?: Date;
 }
 
 export class AuditPartyView {
@@ -29,7 +65,8 @@ export class AuditEntryView {
   at: Date;
   /** @example signing.signed */
   action: string;
-  outcome: 'done' | 'failed' | 'refused';
+  @ApiProperty({ enum: AUDIT_OUTCOMES })
+  outcome: AuditOutcome;
   actor: AuditActorView;
   target: AuditPartyView;
   /** X-Request-Id of the call that caused it. @example 7b0c9f5e-53a2-4a39-8a53-0a4d7d1f7d11 */

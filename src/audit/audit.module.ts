@@ -1,17 +1,47 @@
 import { Global, Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { HsmModule } from '../hsm/hsm.module.js';
 import { ProblemFilter } from '../platform/http/problem.filter.js';
 import { Refusals } from '../platform/http/refusals.js';
 import { AuditEntry } from './audit-entry.entity.js';
 import { AuditRefusals } from './audit-refusals.js';
 import { AuditController } from './audit.controller.js';
 import { AuditService } from './audit.service.js';
+import { LogCheckpoint } from './log/log-checkpoint.entity.js';
+import { LogChecker } from './log/log-checker.js';
+import { LogCheckSchedule } from './log/log-check.schedule.js';
+import { LogCheckTarget } from './log/log-check.target.js';
+import { LogExport } from './log/log-export.js';
+import { LogHealth } from './log/log-health.js';
+import { LogKey } from './log/log-key.entity.js';
+import { LogKeys } from './log/log-keys.js';
+import { LogReader } from './log/log-reader.js';
+import { LogSequencer } from './log/log-sequencer.js';
+import { LogSequencerSchedule } from './log/log-sequencer.schedule.js';
+import { LogHead, LogLeaf, LogTile, LogWaiting } from './log/log-tree.entities.js';
+import { LogController } from './log/log.controller.js';
 
 @Global()
 @Module({
-  imports: [TypeOrmModule.forFeature([AuditEntry])],
-  controllers: [AuditController],
-  providers: [AuditService, ProblemFilter, { provide: Refusals, useClass: AuditRefusals }],
-  exports: [AuditService, ProblemFilter, Refusals],
+  imports: [
+    HsmModule,
+    TypeOrmModule.forFeature([AuditEntry, LogWaiting, LogLeaf, LogTile, LogHead, LogKey, LogCheckpoint]),
+  ],
+  controllers: [AuditController, LogController],
+  providers: [
+    AuditService,
+    ProblemFilter,
+    LogCheckTarget,
+    LogKeys,
+    LogReader,
+    LogExport,
+    LogHealth,
+    { provide: Refusals, useClass: AuditRefusals },
+  ],
+  exports: [AuditService, ProblemFilter, Refusals, LogExport, LogReader, LogKeys],
 })
 export class AuditModule {}
+
+/** Numbers and signs; in every process that works in the background. */
+@Module({ providers: [LogChecker, LogCheckSchedule, LogSequencer, LogSequencerSchedule] })
+export class AuditWorkerModule {}

@@ -2,12 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../platform/database/columns.js';
 import { newId } from '../platform/database/new-id.js';
+import { prepared } from '../platform/database/prepared.js';
+import type { Origin } from '../platform/http/origin.js';
 import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../platform/http/page.js';
+import { Problem } from '../platform/http/problem.js';
 import { AuditEntry, type AuditOutcome } from './audit-entry.entity.js';
 
 /** Who did it. */
 export interface Actor {
-  readonly kind: 'user' | 'api-key' | 'system' | 'anonymous';
+  readonly kind: 'user' | 'api-key' | 'oauth-client' | 'system' | 'anonymous';
   readonly id: string;
   readonly name: string;
 }
@@ -21,10 +24,21 @@ export interface NewEntry {
   readonly source?: string;
   /** Facts that are safe to show: never a secret, never a whole body. */
   readonly detail?: Record<string, unknown>;
+  /** The record of a signature, to become a leaf of the log by itself. */
+  readonly record?: string;
 }
 
+/** What is not told by who called. */
+type ByCaller = Omit<NewEntry, 'actor' | 'correlation' | 'source'>;
+
 export interface AuditFilter extends PageQuery {
+  /** With `.*` at its end, all that begin so. */
+  readonly action?: string;
+  readonly actor?: string;
+  readonly outcome?: AuditOutcome;
   readonly target?: string;
+  readonly from?: Date;
+  readonly to?: Date;
 }
 
 /** The log of who did what. An entry commits with the change that it records, or neither does. */
@@ -49,27 +63,71 @@ export class AuditService {
       correlation: 'text',
       source: 'text',
       detail: 'jsonb',
+      record: 'text',
     });
-    await tx.query(
-      `INSERT INTO audit_entry (id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail)
-       SELECT id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail::jsonb FROM ${from}`,
+    await prepared(
+      tx,
+      'append',
+      `WITH entry AS (
+         INSERT INTO audit_entry
+           (id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail, record)
+         SELECT id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail::jsonb, record
+         FROM ${from} RETURNING id)
+       INSERT INTO log_waiting (entry_id) SELECT id FROM entry`,
       values,
     );
   }
 
+  /** Adds what somebody did by a call: the entry says which call it was, and where it came from. */
+  appendBy(tx: EntityManager, actor: Actor & { readonly origin: Origin }, entry: ByCaller): Promise<void> {
+    const { requestId: correlation, address: source } = actor.origin;
+    return this.append(tx, [{ ...entry, actor, correlation, source }]);
+  }
+
   /** Newest first. */
   async list(filter: AuditFilter): Promise<Page<AuditEntry>> {
-    const { limit = DEFAULT_LIMIT, cursor, target } = filter;
-    const list = `audit ${target ?? ''}`;
+    const { limit = DEFAULT_LIMIT, cursor, ...wanted } = filter;
+    const { action, actor, outcome, target, from, to } = wanted;
+    if (from !== undefined && to !== undefined && from >= to) throw emptySpan();
+    const list = `audit ${JSON.stringify([action, actor, outcome, target, from, to])}`;
     const [before] = this.cursors.read(list, cursor) ?? [];
     const query = this.db
       .createQueryBuilder(AuditEntry, 'entry')
-      .orderBy('entry.id', 'DESC')
+      .orderBy('entry.at', 'DESC')
+      .addOrderBy('entry.id', 'DESC')
       .take(limit + 1);
-    if (target !== undefined) query.andWhere('entry.targetId = :target', { target });
-    if (before !== undefined) query.andWhere('entry.id < :before', { before });
+    for (const [condition, values] of conditionsOf(wanted)) query.andWhere(condition, values);
+    // The time of the entry itself, since a cursor would have it in milliseconds.
+    const place = '((SELECT last.at FROM audit_entry last WHERE last.id = :before), CAST(:before AS uuid))';
+    if (before !== undefined) query.andWhere(`(entry.at, entry.id) < ${place}`, { before });
     return this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
   }
+}
+
+const ANY = '.*';
+
+function conditionsOf(filter: AuditFilter): [condition: string, values: Record<string, unknown>][] {
+  const { action, outcome } = filter;
+  const isFamily = action?.endsWith(ANY) === true;
+  const conditions: Record<string, string> = {
+    action: isFamily ? 'starts_with(entry.action, :action)' : 'entry.action = :action',
+    actor: 'entry.actorId = :actor',
+    // What did not go well has an index of its own, for it is little.
+    outcome: outcome === 'done' ? 'entry.outcome = :outcome' : `entry.outcome = :outcome AND entry.outcome <> 'done'`,
+    target: 'entry.targetId = :target',
+    from: 'entry.at >= :from',
+    to: 'entry.at < :to',
+  };
+  const values = { ...filter, action: isFamily ? action.slice(0, 1 - ANY.length) : action };
+  return Object.entries(conditions).flatMap(([name, condition]) => {
+    const value = values[name as keyof AuditFilter];
+    return value === undefined ? [] : [[condition, { [name]: value }]];
+  });
+}
+
+function emptySpan(): Problem {
+  const detail = 'must be after from';
+  return new Problem('malformed', 'request.invalid', `/to: ${detail}.`, { errors: [{ pointer: '/to', detail }] });
 }
 
 function rowOf(entry: NewEntry) {
@@ -85,5 +143,6 @@ function rowOf(entry: NewEntry) {
     correlation: entry.correlation,
     source: entry.source ?? '',
     detail: entry.detail ?? {},
+    record: entry.record ?? null,
   };
 }

@@ -12,7 +12,7 @@ let apiKey: string;
 beforeAll(async () => {
   stage = await openStage({ shim: true });
   ({ apiKey } = await stage.seed());
-  service = await stage.start();
+  service = await stage.start({ role: 'api' });
 });
 afterAll(() => stage.close());
 
@@ -50,11 +50,9 @@ it.each<[string, string, unknown]>([
 
 it('what is queued waits, unsigned, and is signed when there is room again', async () => {
   const digest = freshDigest();
-  const waiting = await stage.start({ role: 'api' });
-  await service.kill();
-  const { body } = await sign(waiting, { key: apiKey, body: { digest, async: true } });
+  const { body } = await sign(service, { key: apiKey, body: { digest, async: true } });
   await full();
-  service = await stage.start();
+  await stage.start({ role: 'worker' });
   try {
     expect((await read(service, apiKey, body.requestId, 4)).body.status).toBe('QUEUED');
     expect(stage.operationsOn(digest)).toBe(0);

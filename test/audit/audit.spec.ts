@@ -15,7 +15,8 @@ beforeAll(async () => {
   stage = await openStage({ shim: true });
   seeded = await stage.seed();
   ({ apiKey } = seeded);
-  service = await stage.start();
+  // The loudest, for what is looked for in its log at the end.
+  service = await stage.start({ settings: { SVC_LOG_LEVEL: 'debug' } });
 });
 afterAll(() => stage.close());
 
@@ -24,6 +25,13 @@ interface Entry {
   readonly outcome: string;
   readonly actor: string;
   readonly target: string;
+}
+
+interface Listed {
+  readonly id: string;
+  readonly at: string;
+  readonly action: string;
+  readonly actor: { readonly id: string };
 }
 
 const entriesOf = (correlation: string): Promise<Entry[]> =>
@@ -132,6 +140,58 @@ describe('entries', () => {
     expect((await service.call('GET', '/api/v1/audit/entries', { key })).body).toMatchObject({ scope: 'audit:read' });
   });
 
+  it('are found by action, actor, outcome, target and time, page by page', async () => {
+    const find = async (query: Record<string, string>) => {
+      const { status, body } = await service.call(
+        'GET',
+        `/api/v1/audit/entries?${new URLSearchParams(query).toString()}`,
+        {
+          key: apiKey,
+        },
+      );
+      return { status, body, items: (body.items ?? []) as Listed[] };
+    };
+    const { body: signed } = await sign(service, { key: apiKey, body: { digest: freshDigest() } });
+    const { items: about } = await find({ target: signed.requestId, action: 'signing.accepted' });
+    const [accepted] = about as [Listed];
+    const ids = async (query: Record<string, string>) => (await find(query)).items.map(({ id }) => id);
+    expect(await ids({ actor: accepted.actor.id, action: 'signing.*', outcome: 'done' })).toContain(accepted.id);
+    expect(await ids({ actor: accepted.actor.id, outcome: 'refused' })).not.toContain(accepted.id);
+    const next = new Date(Date.parse(accepted.at) + 1).toISOString();
+    const span = { target: signed.requestId, from: accepted.at, to: next };
+    expect(await ids(span)).toContain(accepted.id);
+    expect(await ids({ ...span, to: accepted.at, from: '2020-01-01' })).not.toContain(accepted.id);
+    const refused = await find({ outcome: 'refused', action: 'request.*' });
+    expect(new Set(refused.items.map(({ action }) => action))).toEqual(new Set(['request.refused']));
+    // One by one, the pages hold the same.
+    const query = { action: 'signing.*', limit: '3' };
+    const pages = [await find(query)];
+    for (let page = pages[0]; page?.body.nextCursor !== null && pages.length < 4; pages.push(page))
+      page = await find({ ...query, cursor: page?.body.nextCursor });
+    const whole = await ids({ action: 'signing.*', limit: '12' });
+    expect(pages.flatMap(({ items }) => items.map(({ id }) => id))).toEqual(whole);
+    expect(await find({ ...query, action: 'signing.signed', cursor: pages[0]?.body.nextCursor })).toMatchObject({
+      status: 400,
+      body: { code: 'request.cursor' },
+    });
+  });
+
+  it.each([
+    ['action', 'signing*'],
+    ['action', "x' OR true"],
+    ['actor', '\u0000'],
+    ['actor', 'x'.repeat(101)],
+    ['outcome', 'good'],
+    ['target', ''],
+    ['from', 'yesterday'],
+    ['to', '1990-01-01'],
+    ['colour', 'red'],
+  ])('are not looked for by %s %j', async (name, value) => {
+    const query = new URLSearchParams({ ...(name === 'to' ? { from: '2020-01-01' } : {}), [name]: value });
+    const answer = await service.call('GET', `/api/v1/audit/entries?${query.toString()}`, { key: apiKey });
+    expect(answer).toMatchObject({ status: 400, body: { errors: [{ pointer: `/${name}` }] } });
+  });
+
   it('tell who, what, whom, when and from where', async () => {
     const { body } = await sign(service, { key: apiKey, body: { digest: freshDigest() } });
     const list = await service.call('GET', `/api/v1/audit/entries?target=${body.requestId}`, { key: apiKey });
@@ -148,20 +208,19 @@ describe('entries', () => {
 
 it('secrets are in no log: API key, password, PIN, access token', async () => {
   const { apiKey: key, adminEmail, adminPassword } = seeded;
-  const loud = await stage.start({ settings: { SVC_LOG_LEVEL: 'debug' } });
-  const token = await accessToken(loud, adminEmail, adminPassword);
-  await loud.call('GET', '/api/auth/me', { key: token });
-  await loud.call('GET', `/api/auth/me?token=${token}&key=${key}`, { key: 'wrong' });
-  await loud.call('GET', `/api/v1/sign/requests/${key}`, { key: token });
-  await loud.call('POST', '/api/v1/sign/digest', { key, body: { digest: token, reference: adminPassword } });
-  await loud.call('POST', '/api/auth/login', {
+  const token = await accessToken(service, adminEmail, adminPassword);
+  await service.call('GET', '/api/auth/me', { key: token });
+  await service.call('GET', `/api/auth/me?token=${token}&key=${key}`, { key: 'wrong' });
+  await service.call('GET', `/api/v1/sign/requests/${key}`, { key: token });
+  await service.call('POST', '/api/v1/sign/digest', { key, body: { digest: token, reference: adminPassword } });
+  await service.call('POST', '/api/auth/login', {
     body: { email: adminEmail, password: adminPassword, more: adminPassword },
   });
-  await loud.kill();
+  await service.kill();
   const pin = readFileSync(stage.token.pinFile, 'utf8').trim();
   const passwords = [stage.redis.url, stage.databaseUrl].map((url) => new URL(url).password);
-  const logs = [service.log(), loud.log()].join('\n');
-  expect(loud.log()).toContain('/api/auth/me');
+  const logs = service.log();
+  expect(logs).toContain('/api/auth/me');
   for (const secret of [key, adminPassword, pin, token, ...passwords]) {
     expect(secret.length).toBeGreaterThan(4);
     expect(logs.includes(secret)).toBe(false);

@@ -1,0 +1,65 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ApprovalsSchedule } from './approvals.schedule.js';
+import { ApprovalSubjectsService } from './approval-subjects.service.js';
+import { ApprovalsService } from './approvals.service.js';
+import { ApprovalEndings } from './decisions/approval-endings.js';
+import { ApprovalMoves } from './decisions/approval-moves.js';
+import { ApprovalWatch } from './decisions/approval-watch.js';
+import { ApprovalItem } from './decisions/approval-item.entity.js';
+import { ApprovalVote } from './decisions/approval-vote.entity.js';
+import { Approval } from './decisions/approval.entity.js';
+import { ApprovalsController } from './decisions/approvals.controller.js';
+import { ApprovalsReader } from './decisions/approvals.reader.js';
+import { VotingService } from './decisions/voting.service.js';
+import { ApproverGroupMember } from './groups/approver-group-member.entity.js';
+import { ApproverGroup } from './groups/approver-group.entity.js';
+import { ApproverGroupsController } from './groups/approver-groups.controller.js';
+import { ApproverGroupsService } from './groups/approver-groups.service.js';
+import { GroupMembers } from './groups/group-members.js';
+import { ApprovalNotice } from './notices/approval-notice.entity.js';
+import { ApprovalNotices } from './notices/approval-notices.js';
+import { ApprovalPoliciesController } from './policies/approval-policies.controller.js';
+import { ApprovalPoliciesService } from './policies/approval-policies.service.js';
+import { ApprovalPolicyRevision } from './policies/approval-policy-revision.entity.js';
+import { ApprovalPolicy } from './policies/approval-policy.entity.js';
+import { PolicyBook } from './policies/policy-book.js';
+
+/** N people say yes before something is done. What that is, other modules know. */
+@Module({
+  imports: [
+    TypeOrmModule.forFeature([
+      Approval,
+      ApprovalItem,
+      ApprovalNotice,
+      ApprovalPolicy,
+      ApprovalPolicyRevision,
+      ApprovalVote,
+      ApproverGroup,
+      ApproverGroupMember,
+    ]),
+  ],
+  controllers: [ApprovalPoliciesController, ApprovalsController, ApproverGroupsController],
+  providers: [
+    ApprovalEndings,
+    ApprovalMoves,
+    ApprovalPoliciesService,
+    ApprovalSubjectsService,
+    ApprovalWatch,
+    ApprovalsReader,
+    ApprovalsService,
+    ApproverGroupsService,
+    GroupMembers,
+    PolicyBook,
+    VotingService,
+  ],
+  exports: [ApprovalEndings, ApprovalSubjectsService, ApprovalsService],
+})
+export class ApprovalsModule {}
+
+/** The background half. */
+@Module({
+  imports: [ApprovalsModule],
+  providers: [ApprovalNotices, ApprovalsSchedule],
+})
+export class ApprovalsWorkerModule {}

@@ -1,0 +1,207 @@
+import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { DataSource, type EntityManager } from 'typeorm';
+import { type Actor, AuditService } from '../audit/audit.service.js';
+import type { Caller } from '../auth/caller.js';
+import { canonicalJson } from '../platform/json/canonical-json.js';
+import type { ApprovalKind, PolicySubject } from './approval-subject.port.js';
+import { CLOCKWORK, type Manifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
+import { ApprovalItem } from './decisions/approval-item.entity.js';
+import { Approval } from './decisions/approval.entity.js';
+import { putNotice } from './notices/notice-queue.js';
+import { type Demand, type JointJudgement, type Judgement, PolicyBook, type Use } from './policies/policy-book.js';
+import type { Facts } from './policies/policy-conditions.js';
+
+export type { Demand, Facts, Manifest };
+
+export interface Shown {
+  /** One line that says what it is about. */
+  readonly title: string;
+  /** Everything that the approval is to cover. The hash is over its canonical JSON, so it must be the same each time it is put together. */
+  readonly shown: Record<string, unknown>;
+  /** Of what is many together. */
+  readonly items?: { readonly ids: readonly string[]; readonly manifest: Manifest };
+}
+
+export interface ApprovalOrder extends Shown {
+  readonly id: string;
+  readonly kind: ApprovalKind;
+  readonly subjectId: string;
+  readonly demand: Demand;
+}
+
+export interface KnownApproval {
+  readonly id: string;
+  readonly kind: ApprovalKind;
+  readonly subjectId: string;
+}
+
+/** What the rows say of an approval when its subject is about to be done. */
+export interface GrantedApproval extends KnownApproval {
+  /** Which of those that were asked for it is about. */
+  readonly about: readonly string[];
+  readonly hash: Buffer;
+  /** What was shown, where it cannot be put together again from one subject: that of a batch. Canonical JSON. */
+  readonly shown: string | null;
+  /** APPROVED, with as many votes of different people over this very hash as each of its stages wants. */
+  readonly granted: boolean;
+}
+
+/** The door for modules whose work may need approval: who must be asked, asking, and looking once more before the work is done. */
+@Injectable()
+export class ApprovalsService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly book: PolicyBook,
+  ) {}
+
+  /** Who must approve; of a revision that the statement which acts on it must check (POLICY_REVISION). */
+  judge(kind: PolicySubject, key: string, facts: Facts): Promise<Judgement> {
+    return this.book.judge(kind, { key, facts });
+  }
+
+  /** The same for many that one approval is to release together. */
+  judgeAll(kind: PolicySubject, uses: readonly Use[]): Promise<JointJudgement> {
+    return this.book.judgeAll(kind, uses);
+  }
+
+  /** The policies were changed since the last judgement: the next one reads again. */
+  outdated(): void {
+    this.book.forget();
+  }
+
+  /** Asks for approval, in the transaction that writes what waits for it. */
+  async request(tx: EntityManager, caller: Caller, order: ApprovalOrder): Promise<void> {
+    const { id, kind, subjectId, demand } = order;
+    const asker = {
+      ownerId: caller.ownerId,
+      requestedBy: caller.id,
+      requesterName: caller.name,
+      correlation: caller.origin.requestId,
+    };
+    const { actor, source } = { actor: caller, source: caller.origin.address };
+    await this.insert(
+      tx,
+      { id, subjectKind: kind, subjectId, ...demandOf(demand), ...asker, ...textOf(order) },
+      order.items,
+      { actor, source },
+    );
+  }
+
+  /**
+   * Asks anew, under the same rules and with new time, because what is to be approved has changed for a good reason. Votes on the old
+   * approval do not count for the new one. The old one is over, unless it was for more than what is asked anew.
+   */
+  async renew(tx: EntityManager, oldId: string, order: Shown & { id: string }, isRest = false): Promise<void> {
+    const old = await tx.findOneOrFail(Approval, { where: { id: oldId }, lock: { mode: 'pessimistic_write' } });
+    if (!isRest) await this.supersede(tx, old, order.id);
+    await this.insert(tx, { ...rulesOf(old), id: order.id, ...textOf(order) }, order.items, { actor: CLOCKWORK });
+  }
+
+  /** Locks an approval against votes. Undefined when it is not pending any more, or somebody else holds it. */
+  async holdPending(tx: EntityManager, id: string): Promise<KnownApproval | undefined> {
+    const [row]: KnownApproval[] = await tx.query(
+      `SELECT id, subject_kind AS kind, subject_id AS "subjectId" FROM approval
+       WHERE id = $1 AND status = 'PENDING' FOR UPDATE SKIP LOCKED`,
+      [id],
+    );
+    return row;
+  }
+
+  /** What was shown of an approval, as it is kept. */
+  async shownOf(id: string): Promise<Record<string, unknown>> {
+    const [row]: { shown: string }[] = await this.db.query(`SELECT shown FROM approval WHERE id = $1`, [id]);
+    if (row === undefined) throw new Error('approvals are never deleted');
+    return JSON.parse(row.shown) as Record<string, unknown>;
+  }
+
+  private async supersede(tx: EntityManager, old: Approval, id: string): Promise<void> {
+    const oldId = old.id;
+    const [, moved]: [unknown, number] = await tx.query(
+      `UPDATE approval SET status = 'SUPERSEDED', superseded_by = $2, group_id = NULL, decided_at = coalesce(decided_at, now())
+       WHERE id = $1 AND status IN ('PENDING', 'APPROVED')`,
+      [oldId, id],
+    );
+    await putNotice(tx, oldId, 'decided');
+    if (moved !== 1) throw new Error(`the approval ${oldId} is ${old.status} and cannot be renewed`);
+    const { correlation, stage } = old;
+    await this.audit.append(tx, [
+      movedEntry(old, { status: 'SUPERSEDED', stage }, { actor: CLOCKWORK, correlation, source: '' }),
+    ]);
+  }
+
+  /** What the approvals of these subjects are worth now. Subjects that never needed one are not in the answer. */
+  async granted(tx: EntityManager, kind: PolicySubject, subjectIds: readonly string[]): Promise<GrantedApproval[]> {
+    return tx.query(
+      `WITH asked AS (
+         SELECT id, subject_id AS about FROM approval WHERE subject_kind = $1 AND subject_id = ANY($2::uuid[])
+         UNION ALL SELECT approval_id, subject_id FROM approval_item WHERE subject_id = ANY($2::uuid[])),
+       one AS (SELECT id, array_agg(about::text) AS about FROM asked GROUP BY id)
+       SELECT a.id, a.subject_kind AS kind, a.subject_id AS "subjectId", one.about, a.hash,
+         CASE a.subject_kind WHEN 'signing-batch' THEN a.shown END AS shown, a.status = 'APPROVED' AND NOT EXISTS (
+         SELECT 1 FROM jsonb_array_elements(a.stages) WITH ORDINALITY AS s(stage, number) WHERE (s.stage ->> 'threshold')::int > (
+           SELECT count(*) FROM approval_vote v WHERE v.approval_id = a.id AND v.stage = s.number - 1 AND v.decision = 'APPROVE'
+             AND v.hash = a.hash AND v.user_id::text <> a.owner_id)) AS granted
+       FROM one JOIN approval a ON a.id = one.id`,
+      [kind, subjectIds],
+    );
+  }
+
+  private async insert(tx: EntityManager, asked: Asked, items: Shown['items'], by: By): Promise<void> {
+    const [first] = asked.stages;
+    if (first === undefined) throw new Error('an approval has a stage');
+    const groupIds = asked.stages.map(({ groupId }) => groupId);
+    const approval = { ...asked, status: 'PENDING' as const, stage: 0, groupId: first.groupId, groupIds };
+    const seconds = Math.trunc(asked.expiresInSeconds);
+    const expiresAt = () => `now() + make_interval(secs => ${seconds})`;
+    const remindAt = seconds < SHORTEST_REMINDED ? null : () => `now() + make_interval(secs => ${seconds / 2})`;
+    const values = { ...approval, createdAt: () => 'now()', expiresAt, remindAt };
+    await tx.createQueryBuilder().insert().into(Approval).values(values).execute();
+    if (items !== undefined)
+      await tx.insert(
+        ApprovalItem,
+        items.ids.map((subjectId) => ({ approvalId: asked.id, subjectId })),
+      );
+    await putNotice(tx, asked.id, 'requested');
+    const entry = { ...approval, manifest: items?.manifest };
+    await this.audit.append(tx, [requestedEntry(entry, by.actor, by.source)]);
+  }
+}
+
+interface By {
+  readonly actor: Actor;
+  readonly source?: string;
+}
+
+/** Seconds; who has less time is not reminded. */
+const SHORTEST_REMINDED = 10;
+
+type Asked = Omit<
+  Approval,
+  'status' | 'stage' | 'groupId' | 'groupIds' | 'createdAt' | 'expiresAt' | 'remindAt' | 'decidedAt' | 'supersededBy'
+>;
+
+/** What a renewed approval takes over. */
+function rulesOf(old: Approval): Omit<Asked, 'id' | 'title' | 'shown' | 'hash'> {
+  const { subjectKind, subjectId, ownerId, requestedBy, requesterName, correlation } = old;
+  return { subjectKind, subjectId, ownerId, requestedBy, requesterName, correlation, ...demandOf(old) };
+}
+
+function demandOf({ policies, stages, commentRequired, rejectThreshold, expiresInSeconds }: Demand) {
+  return { policies, stages: [...stages], commentRequired, rejectThreshold, expiresInSeconds };
+}
+
+function textOf({ title, shown }: Shown) {
+  const text = canonicalJson(shown);
+  return { title, shown: text, hash: textHash(text) };
+}
+
+export function textHash(text: string): Buffer {
+  return createHash('sha256').update(text).digest();
+}
+
+/** The hash that an approval of this must have. */
+export function approvalHash(shown: Record<string, unknown>): Buffer {
+  return textHash(canonicalJson(shown));
+}

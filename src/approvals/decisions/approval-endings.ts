@@ -1,0 +1,73 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { DataSource, IsNull, LessThanOrEqual } from 'typeorm';
+import type { Caller } from '../../auth/caller.js';
+import { Problem } from '../../platform/http/problem.js';
+import { ApprovalMoves } from './approval-moves.js';
+import { CLOCKWORK } from './approval-entries.js';
+import { isDecided } from './approval-status.js';
+import { Approval } from './approval.entity.js';
+import { lock } from './voting.service.js';
+
+const MOST = 200;
+
+/** How approvals end without a vote: the requester wants it no more, or nobody decided in time. */
+@Injectable()
+export class ApprovalEndings {
+  private readonly logger = new Logger(ApprovalEndings.name);
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly moves: ApprovalMoves,
+  ) {}
+
+  /** For whoever made the request, and for the person behind it. To everybody else it is not there. */
+  async withdraw(caller: Caller, id: string): Promise<void> {
+    const approval = await this.db.transaction(async (tx) => {
+      const found = await lock(tx, id);
+      const isTheirs = caller.id === found.requestedBy || (caller.kind === 'user' && caller.id === found.ownerId);
+      if (!isTheirs) throw new Problem('missing', 'approval.missing', 'There is no such approval.');
+      if (isDecided(found.status))
+        throw new Problem('conflict', 'approval.decided', `The approval is ${found.status} already.`);
+      const why = new Problem('refused', 'approval.withdrawn', `${caller.name} withdrew the request.`);
+      const by = { actor: caller, correlation: caller.origin.requestId, source: caller.origin.address };
+      await this.moves.ended(tx, found, 'WITHDRAWN', why, by);
+      return found;
+    });
+    this.moves.committed(approval);
+  }
+
+  /** Ends what nobody decided in time. One that cannot be ended does not hold up the others. */
+  async expire(): Promise<void> {
+    const late = await this.db.manager.find(Approval, {
+      select: { id: true },
+      where: { decidedAt: IsNull(), expiresAt: LessThanOrEqual(await this.now()) },
+      order: { expiresAt: 'ASC' },
+      take: MOST,
+    });
+    for (const { id } of late) {
+      await this.expireOne(id).catch((error: unknown) =>
+        this.logger.error(`the approval ${id} cannot be ended: ${String(error)}`),
+      );
+    }
+  }
+
+  private async expireOne(id: string): Promise<void> {
+    const approval = await this.db.transaction(async (tx) => {
+      const found = await lock(tx, id);
+      if (isDecided(found.status)) return undefined;
+      const why = new Problem('refused', 'approval.expired', 'Too few people approved it in time.');
+      await this.moves.ended(tx, found, 'EXPIRED', why, {
+        actor: CLOCKWORK,
+        correlation: found.correlation,
+        source: '',
+      });
+      return found;
+    });
+    if (approval !== undefined) this.moves.committed(approval);
+  }
+
+  private async now(): Promise<Date> {
+    const [{ now } = { now: new Date(0) }]: { now: Date }[] = await this.db.query(`SELECT now()`);
+    return now;
+  }
+}

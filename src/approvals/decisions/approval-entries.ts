@@ -1,0 +1,64 @@
+import type { Actor, NewEntry } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import type { Demand } from '../policies/policy-book.js';
+import type { ApprovalStatus } from './approval-status.js';
+import type { Approval } from './approval.entity.js';
+import type { ApprovalVote } from './approval-vote.entity.js';
+
+/** Who acts when time does. */
+export const CLOCKWORK: Actor = { kind: 'system', id: 'approvals', name: 'approvals' };
+
+type About = Pick<Approval, 'id' | 'status' | 'subjectKind' | 'subjectId' | 'hash'>;
+
+type Requested = About & Demand & Pick<Approval, 'title' | 'correlation'> & { readonly manifest?: Manifest };
+
+/** What ties the items of a joint approval to the log: the root of the Merkle tree (RFC 6962) over them, base64, and their number. */
+export interface Manifest {
+  readonly size: number;
+  readonly root: string;
+}
+
+/** What the audit log says of a question to the approvers. */
+export function requestedEntry(approval: Requested, actor: Actor, source?: string): NewEntry {
+  const { policies, stages, commentRequired, rejectThreshold, expiresInSeconds, title, correlation, manifest } =
+    approval;
+  const rules = { policies, stages, commentRequired, rejectThreshold, expiresInSeconds };
+  const detail = { to: 'PENDING', title, ...about(approval), manifest, ...rules };
+  return { action: 'approval.requested', actor, target: targetOf(approval), correlation, source, detail };
+}
+
+/** … of a vote */
+export function voteEntry(approval: About, { decision, stage, comment }: ApprovalVote, caller: Caller): NewEntry {
+  return {
+    action: decision === 'APPROVE' ? 'approval.approved' : 'approval.rejected',
+    actor: caller,
+    target: targetOf(approval),
+    correlation: caller.origin.requestId,
+    source: caller.origin.address,
+    detail: { stage, ...about(approval), comment: comment ?? undefined, session: caller.session?.id },
+  };
+}
+
+/** … and of what came of them. */
+export function movedEntry(
+  approval: About,
+  to: { readonly status: ApprovalStatus; readonly stage: number },
+  { actor, correlation, source }: Pick<NewEntry, 'actor' | 'correlation' | 'source'>,
+): NewEntry {
+  return {
+    action: to.status === 'PENDING' ? 'approval.stage-passed' : 'approval.decided',
+    actor,
+    target: targetOf(approval),
+    correlation,
+    source,
+    detail: { from: approval.status, to: to.status, stage: to.stage, ...about(approval) },
+  };
+}
+
+function about({ subjectKind, subjectId, hash }: About) {
+  return { subject: subjectKind, subjectId, hash: hash.toString('base64') };
+}
+
+function targetOf({ id }: About) {
+  return { kind: 'approval', id };
+}

@@ -1,0 +1,76 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { AuditService, type NewEntry } from '../../audit/audit.service.js';
+import { EventBus } from '../../platform/events/events.js';
+import { Problem } from '../../platform/http/problem.js';
+import type { SubjectApproval } from '../approval-subject.port.js';
+import { putNotice } from '../notices/notice-queue.js';
+import { ApprovalSubjectsService } from '../approval-subjects.service.js';
+import { movedEntry } from './approval-entries.js';
+import type { ApprovalStatus } from './approval-status.js';
+import { ApprovalItem } from './approval-item.entity.js';
+import type { Approval } from './approval.entity.js';
+
+type By = Pick<NewEntry, 'actor' | 'correlation' | 'source'>;
+export type Ending = Extract<ApprovalStatus, 'REJECTED' | 'EXPIRED' | 'WITHDRAWN'>;
+
+/** The moves of an approval, each together with what follows from it for its subject: one transaction, the caller's. */
+@Injectable()
+export class ApprovalMoves {
+  constructor(
+    private readonly audit: AuditService,
+    private readonly subjects: ApprovalSubjectsService,
+    private readonly events: EventBus,
+  ) {}
+
+  /** The stage that is being asked has approved: the next one is asked or, after the last, the subject is released. */
+  async stagePassed(tx: EntityManager, approval: Approval, by: By): Promise<void> {
+    const next = approval.stages[approval.stage + 1];
+    if (next === undefined) return this.approved(tx, approval, by);
+    const [, moved]: [unknown, number] = await tx.query(
+      `UPDATE approval SET stage = stage + 1, group_id = $3 WHERE id = $1 AND status = 'PENDING' AND stage = $2`,
+      [approval.id, approval.stage, next.groupId],
+    );
+    assertMoved(moved);
+    await putNotice(tx, approval.id, 'requested');
+    await this.audit.append(tx, [movedEntry(approval, { status: 'PENDING', stage: approval.stage + 1 }, by)]);
+  }
+
+  /** Ends an approval that nobody may give any more, and its subject with `why`. */
+  async ended(tx: EntityManager, approval: Approval, status: Ending, why: Problem, by: By): Promise<void> {
+    await this.decide(tx, approval, status, by);
+    await this.subjects.of(approval.subjectKind).ended(tx, await subjectOf(tx, approval), why);
+  }
+
+  /** To be called after the commit of a move. */
+  committed({ id, subjectKind, subjectId }: Approval): void {
+    this.events.emit('approval.changed', { approvalId: id });
+    this.subjects.of(subjectKind).decided(subjectId);
+  }
+
+  /** With the stages of the policies behind it, the subject goes on in this very transaction. */
+  private async approved(tx: EntityManager, approval: Approval, by: By): Promise<void> {
+    await this.decide(tx, approval, 'APPROVED', by);
+    await this.subjects.of(approval.subjectKind).released(tx, await subjectOf(tx, approval));
+  }
+
+  private async decide(tx: EntityManager, approval: Approval, status: ApprovalStatus, by: By): Promise<void> {
+    const [, moved]: [unknown, number] = await tx.query(
+      `UPDATE approval SET status = $3, group_id = NULL, decided_at = clock_timestamp()
+       WHERE id = $1 AND status = 'PENDING' AND stage = $2`,
+      [approval.id, approval.stage, status],
+    );
+    assertMoved(moved);
+    await putNotice(tx, approval.id, 'decided');
+    await this.audit.append(tx, [movedEntry(approval, { status, stage: approval.stage }, by)]);
+  }
+}
+
+async function subjectOf(tx: EntityManager, { id, subjectId, correlation }: Approval): Promise<SubjectApproval> {
+  const items = await tx.findBy(ApprovalItem, { approvalId: id });
+  return { approvalId: id, subjectId, itemIds: items.map((item) => item.subjectId), correlation };
+}
+
+function assertMoved(moved: number): void {
+  if (moved !== 1) throw new Problem('conflict', 'approval.decided', 'The approval was decided meanwhile.');
+}

@@ -1,0 +1,41 @@
+import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { RowWatch } from '../../platform/database/row-watch.js';
+import { EventBus } from '../../platform/events/events.js';
+import type { Approval } from './approval.entity.js';
+
+/** Watches approvals on behalf of callers who wait. */
+@Injectable()
+export class ApprovalWatch implements OnModuleInit, BeforeApplicationShutdown {
+  readonly rows: RowWatch;
+
+  constructor(
+    db: DataSource,
+    private readonly events: EventBus,
+  ) {
+    this.rows = new RowWatch((ids) =>
+      db.query(
+        `SELECT a.id, concat_ws(' ', a.status, a.stage, (SELECT count(*) FROM approval_vote v WHERE v.approval_id = a.id)) AS mark
+         FROM approval a WHERE a.id = ANY($1::uuid[])`,
+        [ids],
+      ),
+    );
+  }
+
+  onModuleInit(): void {
+    this.events.on('approval.changed', ({ approvalId }) => this.rows.hint(approvalId));
+  }
+
+  beforeApplicationShutdown(): void {
+    this.rows.stop();
+  }
+}
+
+/** What the watch looks for: the same as in its query. */
+export function markOf({
+  status,
+  stage,
+  votes,
+}: Pick<Approval, 'status' | 'stage'> & { votes: readonly unknown[] }): string {
+  return `${status} ${stage} ${votes.length}`;
+}

@@ -1,0 +1,168 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Transform } from 'class-transformer';
+import { IsIn, IsInt, IsOptional, IsString, Length, Matches, Max, Min } from 'class-validator';
+import { type Page, PageQuery } from '../../platform/http/page.js';
+import { WholeNumber } from '../../platform/http/whole-number.js';
+import { APPROVAL_KINDS, type ApprovalKind } from '../approval-subject.port.js';
+import { APPROVAL_STATUSES, type ApprovalStatus } from './approval-status.js';
+import type { ApprovalWithVotes } from './approvals.reader.js';
+import { DECISIONS, type Decision } from './approval-vote.entity.js';
+import type { Ballot } from './voting.service.js';
+
+const ID = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
+
+export class VoteBody {
+  /** Why; some policies want it. @example 'Built from the tag, tests are green.' */
+  @IsOptional()
+  @IsString()
+  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.trim() : value))
+  @Length(1, 512)
+  comment?: string;
+
+  /** Base64 of the `hash` that you were shown: the vote is refused if it is another by now. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  @IsOptional()
+  @IsString()
+  @Length(44, 44)
+  @Matches(/^[A-Za-z0-9+/]{43}=$/)
+  hash?: string;
+
+  toBallot(decision: Decision): Ballot {
+    const hash = this.hash === undefined ? {} : { hash: Buffer.from(this.hash, 'base64') };
+    return { decision, comment: this.comment ?? null, ...hash };
+  }
+}
+
+export class ApprovalsQuery extends PageQuery {
+  @ApiProperty({ enum: APPROVAL_STATUSES, required: false })
+  @IsOptional()
+  @IsIn(APPROVAL_STATUSES)
+  status?: ApprovalStatus;
+
+  /** `me`: only what waits for your vote. */
+  @ApiProperty({ enum: ['me'], required: false })
+  @IsOptional()
+  @IsIn(['me'])
+  waiting?: 'me';
+}
+
+export class WaitQuery {
+  /** Seconds to wait for a decision before answering. */
+  @IsOptional()
+  @WholeNumber()
+  @IsInt()
+  @Min(0)
+  @Max(30)
+  wait?: number;
+}
+
+export class ApprovalSubjectView {
+  @ApiProperty({ enum: APPROVAL_KINDS })
+  kind: ApprovalKind;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+}
+
+export class ApprovalPersonView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example ada@example.com */
+  name: string;
+}
+
+export class ApprovalStageView {
+  @ApiProperty({ example: { id: ID, name: 'Release managers' } })
+  group: ApprovalPersonView;
+  /** @example 2 */
+  threshold: number;
+  /** Yes votes in this stage. @example 1 */
+  approvals: number;
+}
+
+export class ApprovalVoteView {
+  by: ApprovalPersonView;
+  @ApiProperty({ enum: DECISIONS })
+  decision: Decision;
+  /** Index of the stage. @example 0 */
+  stage: number;
+  /** @example 'Built from the tag, tests are green.' */
+  comment?: string;
+  at: Date;
+}
+
+export class ApprovalView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  @ApiProperty({ enum: APPROVAL_STATUSES })
+  status: ApprovalStatus;
+  subject: ApprovalSubjectView;
+  /** @example 'Sign app-1.2.0.tar.gz with the key release' */
+  title: string;
+  /** What is to be approved: all that the hash covers. Of a batch it has `items`, a line for each request, which are absent in lists. */
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    example: { algorithm: 'sha256', digest: '47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=', format: 'raw' },
+  })
+  shown: Record<string, unknown>;
+  /** Base64 of the SHA-256 of `shown` as canonical JSON: members sorted by name, no white space. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  hash: string;
+  /** Names of the policies that ask for it. @example ["Release signing"] */
+  policies: string[];
+  stages: ApprovalStageView[];
+  /** Index of the stage that is being asked, or was at the end. @example 0 */
+  stage: number;
+  commentRequired: boolean;
+  /** So many rejections end it. @example 1 */
+  rejectThreshold: number;
+  /** Who asked; `id` is the person behind it, who never counts. */
+  requester: ApprovalPersonView;
+  votes: ApprovalVoteView[];
+  createdAt: Date;
+  expiresAt: Date;
+  decidedAt?: Date;
+  /** The approval that was asked for in place of this one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  supersededBy?: string;
+
+  static of(approval: ApprovalWithVotes): ApprovalView {
+    const { id, status, title, stage, commentRequired, rejectThreshold, createdAt, expiresAt } = approval;
+    return {
+      id,
+      status,
+      subject: { kind: approval.subjectKind, id: approval.subjectId },
+      title,
+      shown: JSON.parse(approval.shown) as Record<string, unknown>,
+      hash: approval.hash.toString('base64'),
+      policies: approval.policies.map(({ name }) => name),
+      stages: approval.stages.map(({ groupId, group, threshold }, index) => ({
+        group: { id: groupId, name: group },
+        threshold,
+        approvals: approval.votes.filter((vote) => vote.stage === index && vote.decision === 'APPROVE').length,
+      })),
+      stage,
+      commentRequired,
+      rejectThreshold,
+      requester: { id: approval.ownerId, name: approval.requesterName },
+      votes: approval.votes.map((vote) => ({
+        by: { id: vote.userId, name: vote.userName },
+        decision: vote.decision,
+        stage: vote.stage,
+        comment: vote.comment ?? undefined,
+        at: vote.at,
+      })),
+      createdAt,
+      expiresAt,
+      decidedAt: approval.decidedAt ?? undefined,
+      supersededBy: approval.supersededBy ?? undefined,
+    };
+  }
+}
+
+export class ApprovalPage {
+  items: ApprovalView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<ApprovalWithVotes>): ApprovalPage {
+    return { items: page.items.map((approval) => ApprovalView.of(approval)), nextCursor: page.nextCursor };
+  }
+}

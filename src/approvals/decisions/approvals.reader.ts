@@ -1,0 +1,114 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, In } from 'typeorm';
+import type { Caller } from '../../auth/caller.js';
+import { mayDo } from '../../auth/scopes.js';
+import { isId } from '../../platform/database/new-id.js';
+import type { Followed } from '../../platform/http/event-stream.js';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
+import { type ApprovalStatus, isDecided } from './approval-status.js';
+import { ApprovalWatch, markOf } from './approval-watch.js';
+import { Approval } from './approval.entity.js';
+import { ApprovalVote } from './approval-vote.entity.js';
+
+export interface ApprovalFilter extends PageQuery {
+  readonly status?: ApprovalStatus;
+  /** Only what waits for the caller's vote. */
+  readonly waiting?: 'me';
+}
+
+export interface ApprovalWithVotes extends Approval {
+  /** In the order in which they were cast. */
+  readonly votes: readonly ApprovalVote[];
+}
+
+/** $1 is the person, or null. */
+const IS_PARTY = `(a.owner_id = $1::text OR EXISTS (SELECT 1 FROM unnest(a.group_ids) AS asked(id) WHERE ${isMember('asked.id', '$1::uuid')}))`;
+const WAITS = `a.status = 'PENDING' AND a.expires_at > now() AND a.owner_id <> $1::text AND ${isMember('a.group_id', '$1::uuid', ADDED_BY_REQUESTER)}
+  AND NOT EXISTS (SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = $1::uuid)`;
+
+/** In lists a batch is shown without its up to 1,000 lines. */
+const SHOWN_IN_LISTS = `CASE subject_kind WHEN 'signing-batch' THEN (shown::jsonb - 'items')::text ELSE shown END`;
+
+/** Finds approvals for those who are concerned: the requester, members of the groups that are asked, and who reads the audit log. */
+@Injectable()
+export class ApprovalsReader {
+  constructor(
+    private readonly db: DataSource,
+    private readonly cursors: Cursors,
+    private readonly watch: ApprovalWatch,
+  ) {}
+
+  /** Waits up to `seconds` for the decision. */
+  find(caller: Caller, id: string, seconds = 0): Promise<ApprovalWithVotes> {
+    return this.watch.rows.until(id, seconds, async () => {
+      const row = await this.read(caller, id);
+      return { row, mark: markOf(row), final: isDecided(row.status) };
+    });
+  }
+
+  /** For `answerEvents`. */
+  async follow<View>(caller: Caller, id: string, viewOf: (found: ApprovalWithVotes) => View): Promise<Followed<View>> {
+    const found = await this.read(caller, id);
+    return { id, view: viewOf(found), mark: markOf(found), final: isDecided(found.status) };
+  }
+
+  private async read(caller: Caller, id: string): Promise<ApprovalWithVotes> {
+    const rows: unknown[] = await this.db.query(`SELECT 1 FROM approval a WHERE a.id = $2 AND ($3 OR ${IS_PARTY})`, [
+      personOf(caller),
+      id,
+      seesAll(caller),
+    ]);
+    if (rows.length === 0) throw new Problem('missing', 'approval.missing', 'There is no such approval.');
+    const [found] = await this.load([id]);
+    if (found === undefined) throw new Error('approvals are never deleted');
+    return found;
+  }
+
+  /** Newest first. */
+  async list(caller: Caller, filter: ApprovalFilter): Promise<Page<ApprovalWithVotes>> {
+    const { limit = DEFAULT_LIMIT, cursor, status, waiting } = filter;
+    const name = `approvals ${status ?? ''} ${waiting ?? ''}`;
+    const [before = null] = this.cursors.read(name, cursor) ?? [];
+    const ids: { id: string }[] = await this.db.query(
+      `SELECT a.id FROM approval a WHERE ($2 OR ${IS_PARTY}) AND ($3::text IS NULL OR a.status = $3)
+         AND ($4::uuid IS NULL OR a.id < $4) AND (NOT $5 OR (${WAITS})) ORDER BY a.id DESC LIMIT $6`,
+      [personOf(caller), seesAll(caller), status ?? null, before, waiting === 'me', limit + 1],
+    );
+    const page = this.cursors.page(name, ids, limit, ({ id }) => [id]);
+    return {
+      ...page,
+      items: await this.load(
+        page.items.map(({ id }) => id),
+        SHOWN_IN_LISTS,
+      ),
+    };
+  }
+
+  private async load(ids: readonly string[], shown = 'shown'): Promise<ApprovalWithVotes[]> {
+    const approvals = await this.db.manager.find(Approval, { where: { id: In([...ids]) }, order: { id: 'DESC' } });
+    const texts: { id: string; shown: string }[] = await this.db.query(
+      `SELECT id, ${shown} AS shown FROM approval WHERE id = ANY($1::uuid[])`,
+      [ids],
+    );
+    const textOf = new Map(texts.map((one) => [one.id, one.shown]));
+    const votes = await this.db.manager.find(ApprovalVote, {
+      where: { approvalId: In([...ids]) },
+      order: { at: 'ASC', userId: 'ASC' },
+    });
+    const of = Map.groupBy(votes, ({ approvalId }) => approvalId);
+    return approvals.map((approval) =>
+      Object.assign(approval, { shown: textOf.get(approval.id) ?? '{}', votes: of.get(approval.id) ?? [] }),
+    );
+  }
+}
+
+/** The person behind the caller, in the form in which they can be compared with ids of people. */
+function personOf({ ownerId }: Caller): string | null {
+  return isId(ownerId) ? ownerId : null;
+}
+
+function seesAll({ scopes }: Caller): boolean {
+  return mayDo(scopes, 'audit:read');
+}

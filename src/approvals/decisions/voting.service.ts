@@ -1,0 +1,147 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
+import { ApprovalMoves } from './approval-moves.js';
+import { voteEntry } from './approval-entries.js';
+import { isDecided } from './approval-status.js';
+import { Approval } from './approval.entity.js';
+import { ApprovalVote, type Decision } from './approval-vote.entity.js';
+
+export interface Ballot {
+  readonly decision: Decision;
+  readonly comment: string | null;
+  /** What the voter was shown; absent when the client does not say. */
+  readonly hash?: Buffer;
+}
+
+/** How a person stands to an approval, as of this moment. */
+interface Standing {
+  readonly late: boolean;
+  readonly voted: boolean;
+  readonly member: boolean;
+}
+
+/** Members as of now; whom the requester brought in after asking is none. */
+const MEMBER = (person: string) => isMember('a.group_id', person, ADDED_BY_REQUESTER);
+
+/** People saying yes or no. All votes on one approval stand in one line: its row is locked while one is counted. */
+@Injectable()
+export class VotingService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly idempotency: IdempotencyKeys,
+    private readonly moves: ApprovalMoves,
+  ) {}
+
+  async vote(caller: Caller, id: string, ballot: Ballot, idempotencyKey?: string): Promise<void> {
+    const { decision, comment, hash } = ballot;
+    const body = { id, decision, comment, hash: hash?.toString('base64') };
+    const use = this.idempotency.use(idempotencyKey, caller.id, 'vote', body, newId());
+    const approval = await this.db.transaction((tx) => this.cast(tx, caller, id, ballot, use));
+    if (approval !== undefined) this.moves.committed(approval);
+  }
+
+  /** Undefined when the very call was made before: its vote stands. */
+  private async cast(
+    tx: EntityManager,
+    caller: Caller,
+    id: string,
+    ballot: Ballot,
+    use: IdempotentUse | undefined,
+  ): Promise<Approval | undefined> {
+    const approval = await lock(tx, id);
+    if (use !== undefined) {
+      const [resource] = await this.idempotency.claim(tx, [use]);
+      await this.idempotency.assertSameBody(use, tx);
+      if (resource !== use.resource) return undefined;
+    }
+    assertMayVote(caller, approval);
+    assertOpen(approval, await standingOf(tx, approval, caller.id));
+    assertBallot(approval, ballot);
+    const { decision, comment } = ballot;
+    const { hash, stage } = approval;
+    const vote = { approvalId: id, userId: caller.id, userName: caller.name, decision, stage, comment, hash };
+    await tx.insert(ApprovalVote, vote);
+    await this.audit.append(tx, [voteEntry(approval, { ...vote, at: new Date() }, caller)]);
+    await this.count(tx, approval, vote, caller);
+    return approval;
+  }
+
+  private async count(
+    tx: EntityManager,
+    approval: Approval,
+    { decision, userName, comment }: Pick<ApprovalVote, 'decision' | 'userName' | 'comment'>,
+    caller: Caller,
+  ): Promise<void> {
+    const by = { actor: caller, correlation: caller.origin.requestId, source: caller.origin.address };
+    if (decision === 'REJECT') {
+      const rejections = await tx.countBy(ApprovalVote, { approvalId: approval.id, decision });
+      if (rejections < approval.rejectThreshold) return;
+      const said = comment === null ? '.' : `: ${comment}`;
+      const why = new Problem('refused', 'approval.rejected', `${userName} rejected it${said}`);
+      return this.moves.ended(tx, approval, 'REJECTED', why, by);
+    }
+    const threshold = approval.stages[approval.stage]?.threshold ?? Infinity;
+    if ((await yesVotes(tx, approval)) >= threshold) await this.moves.stagePassed(tx, approval, by);
+  }
+}
+
+export async function lock(tx: EntityManager, id: string): Promise<Approval> {
+  const approval = await tx.findOne(Approval, { where: { id }, lock: { mode: 'pessimistic_write' } });
+  if (approval !== null) return approval;
+  throw new Problem('missing', 'approval.missing', 'There is no such approval.');
+}
+
+async function standingOf(tx: EntityManager, { id }: Approval, person: string): Promise<Standing> {
+  const [standing]: Standing[] = await tx.query(
+    `SELECT a.expires_at <= clock_timestamp() AS late, ${MEMBER('$2::uuid')} AS member,
+       EXISTS (SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = $2::uuid) AS voted
+     FROM approval a WHERE a.id = $1`,
+    [id, person],
+  );
+  if (standing === undefined) throw new Error('the row of the approval is locked');
+  return standing;
+}
+
+/** Counts those who are still members. */
+async function yesVotes(tx: EntityManager, { id }: Approval): Promise<number> {
+  const [{ yes } = { yes: 0 }]: { yes: number }[] = await tx.query(
+    `SELECT count(*)::int AS yes FROM approval a JOIN approval_vote v ON v.approval_id = a.id AND v.stage = a.stage
+     WHERE a.id = $1 AND v.decision = 'APPROVE' AND v.hash = a.hash AND v.user_id::text <> a.owner_id AND ${MEMBER('v.user_id')}`,
+    [id],
+  );
+  return yes;
+}
+
+function assertMayVote({ kind, ownerId }: Caller, approval: Approval): void {
+  if (kind !== 'user')
+    throw new Problem('forbidden', 'approval.person-needed', 'Only people approve: use the access token of a person.');
+  if (ownerId === approval.ownerId)
+    throw new Problem(
+      'forbidden',
+      'approval.own-request',
+      'Nobody approves or rejects what they asked for themselves.',
+    );
+}
+
+function assertOpen({ status }: Approval, { late, voted, member }: Standing): void {
+  if (status === 'EXPIRED' || (late && !isDecided(status)))
+    throw new Problem('conflict', 'approval.expired', 'The time to decide is over.');
+  if (isDecided(status)) throw new Problem('conflict', 'approval.decided', `The approval is ${status} already.`);
+  if (voted) throw new Problem('conflict', 'approval.voted', 'You have voted already; a person counts once.');
+  if (!member)
+    throw new Problem('forbidden', 'approval.not-approver', 'You are not a member of the group that is asked now.');
+}
+
+function assertBallot({ hash, commentRequired }: Approval, ballot: Ballot): void {
+  if (ballot.hash !== undefined && !ballot.hash.equals(hash))
+    throw new Problem('conflict', 'approval.other-hash', 'What is to be approved is not what this hash is of.');
+  if (commentRequired && ballot.comment === null)
+    throw new Problem('refused', 'approval.comment-required', 'The policy wants a comment.');
+}

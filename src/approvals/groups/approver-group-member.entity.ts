@@ -1,0 +1,30 @@
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** A member of an approver group: a person, or everybody whom an identity provider names as one of a group of its own. */
+@Entity('approver_group_member')
+@Check('approver_group_member_kind', `(user_id IS NULL) = (provider_id IS NOT NULL AND sso_group IS NOT NULL)`)
+export class ApproverGroupMember {
+  @PrimaryColumn('uuid')
+  groupId: string;
+
+  /** `user <id>` or `sso <provider id> <group>`: one row per member. */
+  @PrimaryColumn('text')
+  member: string;
+
+  @Index('approver_group_member_user')
+  @Column('uuid', { nullable: true })
+  userId: string | null;
+
+  @Column('uuid', { nullable: true })
+  providerId: string | null;
+
+  @Column('text', { nullable: true })
+  ssoGroup: string | null;
+
+  /** The person who put them in: what a requester adds after the request does not count for it. */
+  @Column('text')
+  addedBy: string;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  addedAt: Date;
+}

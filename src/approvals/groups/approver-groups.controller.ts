@@ -1,0 +1,91 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  HttpCode,
+  Param,
+  Post,
+  Put,
+  Query,
+  Res,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Fresh, Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { PageQuery } from '../../platform/http/page.js';
+import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { ApproverGroupBody, ApproverGroupPage, ApproverGroupView } from './approver-groups.dto.js';
+import { ApproverGroupsService } from './approver-groups.service.js';
+
+@ApiTags('Approvals')
+@UseInterceptors(VersionInterceptor)
+@Controller('api/v1/approver-groups')
+export class ApproverGroupsController {
+  constructor(
+    private readonly groups: ApproverGroupsService,
+    private readonly idempotency: IdempotencyKeys,
+  ) {}
+
+  /** Creates an approver group. */
+  @Post()
+  @Needs('approvals:write')
+  @Fresh()
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  async createApproverGroup(
+    @TheCaller() caller: Caller,
+    @Body() body: ApproverGroupBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<ApproverGroupView> {
+    const use = this.idempotency.use(key, caller.id, 'createApproverGroup', body, newId());
+    const group = await this.groups.create(caller, body.toOrder(), use);
+    void reply.header('location', `/api/v1/approver-groups/${group.id}`);
+    return ApproverGroupView.of(group);
+  }
+
+  /** Lists approver groups, newest first. */
+  @Get()
+  @Needs('approvals:read')
+  async listApproverGroups(@Query() query: PageQuery): Promise<ApproverGroupPage> {
+    return ApproverGroupPage.of(await this.groups.list(query));
+  }
+
+  /** Shows an approver group, with its ETag. */
+  @Get(':id')
+  @Needs('approvals:read')
+  async getApproverGroup(@Param() { id }: IdParam): Promise<ApproverGroupView> {
+    const group = await this.groups.read(id);
+    return ApproverGroupView.of(group);
+  }
+
+  /** Replaces an approver group. Votes that were cast stay; who is a member is looked at with the next vote. */
+  @Put(':id')
+  @Needs('approvals:write')
+  @Fresh()
+  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that was read' })
+  async changeApproverGroup(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: ApproverGroupBody,
+    @Headers('if-match') ifMatch?: string,
+  ): Promise<ApproverGroupView> {
+    const group = await this.groups.change(caller, id, expectedVersion(ifMatch), body.toOrder());
+    return ApproverGroupView.of(group);
+  }
+
+  /** Removes an approver group that nothing needs any more. */
+  @Delete(':id')
+  @HttpCode(204)
+  @Needs('approvals:write')
+  @Fresh()
+  async removeApproverGroup(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    await this.groups.remove(caller, id);
+  }
+}

@@ -1,0 +1,90 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayUnique,
+  IsArray,
+  IsOptional,
+  IsString,
+  IsUUID,
+  Length,
+  Matches,
+  ValidateNested,
+} from 'class-validator';
+import type { Page } from '../../platform/http/page.js';
+import type { GroupOrder, GroupWithMembers } from './approver-groups.service.js';
+
+const MOST_MEMBERS = 500;
+/** What may name a group or a policy: printable, no space at either end. */
+export const PLAIN_NAME = /^[^\s\p{C}](?:[^\p{C}\p{Zl}\p{Zp}]*[^\s\p{C}])?$/u;
+
+export class SsoGroupBody {
+  /** Name of the identity provider. @example corporate */
+  @IsString()
+  @Length(1, 64)
+  provider: string;
+
+  /** The provider's own name for the group. @example release-managers */
+  @IsString()
+  @Length(1, 256)
+  group: string;
+}
+
+export class ApproverGroupBody {
+  /** @example 'Release managers' */
+  @IsString()
+  @Length(1, 100)
+  @Matches(PLAIN_NAME)
+  name: string;
+
+  /** Ids of users. */
+  @ApiProperty({ type: [String], example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] })
+  @IsArray()
+  @ArrayMaxSize(MOST_MEMBERS)
+  @ArrayUnique()
+  @IsUUID('all', { each: true })
+  members: string[];
+
+  /** Groups of identity providers: whoever was in one at their last sign-in is a member. */
+  @ApiPropertyOptional({ type: [SsoGroupBody] })
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(50)
+  @ArrayUnique(({ provider, group }: SsoGroupBody) => `${provider} ${group}`)
+  @ValidateNested({ each: true })
+  @Type(() => SsoGroupBody)
+  ssoGroups?: SsoGroupBody[];
+
+  toOrder(): GroupOrder {
+    return { name: this.name, members: this.members, ssoGroups: this.ssoGroups ?? [] };
+  }
+}
+
+export class ApproverGroupView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example 'Release managers' */
+  name: string;
+  /** Ids of users. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
+  members: string[];
+  ssoGroups: SsoGroupBody[];
+  /** Counts the edits; in quotes it is the ETag for If-Match. @example 1 */
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+
+  static of(group: GroupWithMembers): ApproverGroupView {
+    const { id, name, members, ssoGroups, revision: version, createdAt, updatedAt } = group;
+    return { id, name, members: [...members], ssoGroups: [...ssoGroups], version, createdAt, updatedAt };
+  }
+}
+
+export class ApproverGroupPage {
+  items: ApproverGroupView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<GroupWithMembers>): ApproverGroupPage {
+    return { items: page.items.map((group) => ApproverGroupView.of(group)), nextCursor: page.nextCursor };
+  }
+}

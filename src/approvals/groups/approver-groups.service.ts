@@ -1,0 +1,118 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import { staleProblem } from '../../platform/http/versions.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { ApproverGroup } from './approver-group.entity.js';
+import { GroupMembers, type Members } from './group-members.js';
+
+export interface GroupOrder extends Members {
+  readonly name: string;
+}
+
+export type GroupWithMembers = ApproverGroup & Members;
+
+/** Who may approve. Every edit names the revision that it was made from, and takes effect with the next vote. */
+@Injectable()
+export class ApproverGroupsService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly cursors: Cursors,
+    private readonly idempotency: IdempotencyKeys,
+    private readonly members: GroupMembers,
+  ) {}
+
+  async create(caller: Caller, order: GroupOrder, use?: IdempotentUse): Promise<GroupWithMembers> {
+    const id = use?.resource ?? newId();
+    return this.write(order.name, async (tx) => {
+      const [earlier = id] = use === undefined ? [] : await this.idempotency.claim(tx, [use]);
+      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
+      if (earlier !== id) return this.read(earlier, tx);
+      await tx.insert(ApproverGroup, { id, name: order.name });
+      await this.members.set(tx, caller, id, order);
+      await this.record(tx, caller, id, 'approver-group.created', order);
+      return this.read(id, tx);
+    });
+  }
+
+  async change(caller: Caller, id: string, revision: number, order: GroupOrder): Promise<GroupWithMembers> {
+    return this.write(order.name, async (tx) => {
+      const [, changed]: [unknown, number] = await tx.query(
+        `UPDATE approver_group SET name = $3, revision = revision + 1, updated_at = now() WHERE id = $1 AND revision = $2`,
+        [id, revision, order.name],
+      );
+      if (changed !== 1) {
+        await this.read(id, tx);
+        throw staleProblem(`/api/v1/approver-groups/${id}`);
+      }
+      await this.members.set(tx, caller, id, order);
+      await this.record(tx, caller, id, 'approver-group.changed', order);
+      return this.read(id, tx);
+    });
+  }
+
+  /** Only a group that no policy and no pending approval names. */
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      // A policy that is being written holds the group until it is there to be found.
+      await tx.query(`SELECT FROM approver_group WHERE id = $1 FOR UPDATE`, [id]);
+      const { name } = await this.read(id, tx);
+      const [used]: { by: string }[] = await tx.query(
+        `SELECT name AS by FROM approval_policy WHERE stages @> jsonb_build_array(jsonb_build_object('groupId', $1::text))
+         UNION ALL SELECT title FROM approval WHERE status = 'PENDING' AND $1::uuid = ANY(group_ids) LIMIT 1`,
+        [id],
+      );
+      if (used !== undefined)
+        throw new Problem('conflict', 'approver-group.in-use', `The group is needed by "${used.by}".`);
+      await this.members.clear(tx, id);
+      await tx.delete(ApproverGroup, { id });
+      await this.record(tx, caller, id, 'approver-group.removed', { name });
+    });
+  }
+
+  async read(id: string, tx: EntityManager = this.db.manager): Promise<GroupWithMembers> {
+    const group = await tx.findOneBy(ApproverGroup, { id });
+    if (group === null) throw new Problem('missing', 'approver-group.missing', 'There is no such approver group.');
+    const [found] = await this.members.of(tx, [id]);
+    return Object.assign(group, found);
+  }
+
+  /** Newest first. */
+  async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<GroupWithMembers>> {
+    const [before] = this.cursors.read('approver-groups', cursor) ?? [];
+    const select = this.db.createQueryBuilder(ApproverGroup, 'g').orderBy('g.id', 'DESC');
+    if (before !== undefined) select.where('g.id < :before', { before });
+    const page = this.cursors.page('approver-groups', await select.take(limit + 1).getMany(), limit, ({ id }) => [id]);
+    const members = await this.members.of(
+      this.db.manager,
+      page.items.map(({ id }) => id),
+    );
+    return { ...page, items: page.items.map((group, i) => Object.assign(group, members[i])) };
+  }
+
+  private async write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    try {
+      return await this.db.transaction(work);
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw new Problem('conflict', 'approver-group.name-taken', `There is an approver group "${name}" already.`);
+    }
+  }
+
+  private record(
+    tx: EntityManager,
+    actor: Caller,
+    id: string,
+    action: string,
+    { name, members, ssoGroups }: Partial<GroupOrder>,
+  ): Promise<void> {
+    const target = { kind: 'approver-group', id };
+    return this.audit.appendBy(tx, actor, { action, target, detail: { name, members, ssoGroups } });
+  }
+}

@@ -1,0 +1,92 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { Caller } from '../../auth/caller.js';
+import { columns } from '../../platform/database/columns.js';
+import { Problem } from '../../platform/http/problem.js';
+
+export interface SsoGroup {
+  /** Name of the identity provider. */
+  readonly provider: string;
+  /** The provider's own name for the group. */
+  readonly group: string;
+}
+
+export interface Members {
+  /** Ids of people. */
+  readonly members: readonly string[];
+  readonly ssoGroups: readonly SsoGroup[];
+}
+
+interface MemberRow {
+  readonly member: string;
+  readonly user_id: string | null;
+  readonly provider_id: string | null;
+  readonly sso_group: string | null;
+}
+
+/** The rows behind the members of a group. Who stays keeps the row, and with it who put them in and when. */
+@Injectable()
+export class GroupMembers {
+  async set(tx: EntityManager, caller: Caller, groupId: string, wanted: Members): Promise<void> {
+    const rows = [...(await this.people(tx, wanted.members)), ...(await this.ssoGroups(tx, wanted.ssoGroups))];
+    await tx.query(`DELETE FROM approver_group_member WHERE group_id = $1 AND member <> ALL($2::text[])`, [
+      groupId,
+      rows.map(({ member }) => member),
+    ]);
+    const { from, values } = columns(rows, { member: 'text', user_id: 'uuid', provider_id: 'uuid', sso_group: 'text' });
+    await tx.query(
+      `INSERT INTO approver_group_member (group_id, member, user_id, provider_id, sso_group, added_by)
+       SELECT $5, member, user_id, provider_id, sso_group, $6 FROM ${from} ON CONFLICT DO NOTHING`,
+      [...values, groupId, caller.ownerId],
+    );
+  }
+
+  async clear(tx: EntityManager, groupId: string): Promise<void> {
+    await tx.query(`DELETE FROM approver_group_member WHERE group_id = $1`, [groupId]);
+  }
+
+  /** The members of each group, in the order of the ids. */
+  async of(tx: EntityManager, groupIds: readonly string[]): Promise<Members[]> {
+    const rows: { group_id: string; user_id: string | null; provider: string | null; sso_group: string }[] =
+      await tx.query(
+        `SELECT m.group_id, m.user_id, p.name AS provider, m.sso_group FROM approver_group_member m
+         LEFT JOIN identity_provider p ON p.id = m.provider_id WHERE m.group_id = ANY($1::uuid[]) ORDER BY m.member`,
+        [groupIds],
+      );
+    const byGroup = Map.groupBy(rows, ({ group_id }) => group_id);
+    return groupIds.map((id) => ({
+      members: (byGroup.get(id) ?? []).flatMap(({ user_id }) => (user_id === null ? [] : [user_id])),
+      ssoGroups: (byGroup.get(id) ?? []).flatMap(({ provider, sso_group: group }) =>
+        provider === null ? [] : [{ provider, group }],
+      ),
+    }));
+  }
+
+  private async people(tx: EntityManager, ids: readonly string[]): Promise<MemberRow[]> {
+    const known: { id: string }[] = await tx.query(`SELECT id FROM user_account WHERE id = ANY($1::uuid[])`, [ids]);
+    const found = new Set(known.map(({ id }) => id));
+    ids.forEach((id, i) => {
+      if (!found.has(id.toLowerCase())) throw unknown(`/members/${i}`, `there is no user "${id}"`);
+    });
+    return [...found].map((id) => ({ member: `user ${id}`, user_id: id, provider_id: null, sso_group: null }));
+  }
+
+  private async ssoGroups(tx: EntityManager, groups: readonly SsoGroup[]): Promise<MemberRow[]> {
+    const known: { id: string; name: string }[] = await tx.query(
+      `SELECT id, name FROM identity_provider WHERE name = ANY($1::text[])`,
+      [groups.map(({ provider }) => provider)],
+    );
+    const idOf = new Map(known.map(({ id, name }) => [name, id]));
+    return groups.map(({ provider, group }, i) => {
+      const id = idOf.get(provider);
+      if (id === undefined) throw unknown(`/ssoGroups/${i}/provider`, `there is no identity provider "${provider}"`);
+      return { member: `sso ${id} ${group}`, user_id: null, provider_id: id, sso_group: group };
+    });
+  }
+}
+
+function unknown(pointer: string, detail: string): Problem {
+  return new Problem('refused', 'approver-group.unknown-member', `${pointer}: ${detail}.`, {
+    errors: [{ pointer, detail }],
+  });
+}

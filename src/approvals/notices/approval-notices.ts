@@ -1,0 +1,130 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { Config } from '../../platform/config/config.js';
+import { type Happening, Happenings } from '../../platform/events/happenings.js';
+import { Mailbox } from '../../platform/mail/mailbox.js';
+import { Webhooks } from '../../platform/outbound/webhooks.js';
+import { Approval } from '../decisions/approval.entity.js';
+import { isDecided } from '../decisions/approval-status.js';
+import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
+import type { NoticeKind } from './approval-notice.entity.js';
+import { putNotice } from './notice-queue.js';
+import { digestMailOf, mailOf, messageOf } from './notice-texts.js';
+
+/** What waits longer is told in the next round; what is told in one round and to one person is one mail. */
+const MOST = 200;
+
+/** A mail that somebody is to get. */
+interface Due {
+  readonly kind: NoticeKind;
+  readonly approval: Approval;
+  readonly email: string;
+}
+
+interface Waiting {
+  readonly id: string;
+  readonly approvalId: string;
+  readonly kind: NoticeKind;
+  readonly at: Date;
+}
+
+type Asked = Pick<Approval, 'id' | 'title' | 'requesterName' | 'createdAt'>;
+
+/** Members of the group that is asked who have not voted. */
+const ASKED = `${isMember('a.group_id', 'person.id', ADDED_BY_REQUESTER)} AND NOT EXISTS (
+  SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = person.id)`;
+/** Members of all groups that were asked so far, and who asked. */
+const CONCERNED = `(person.id::text = a.owner_id OR EXISTS (
+  SELECT 1 FROM unnest(a.group_ids[1:a.stage + 1]) AS asked(id) WHERE ${isMember('asked.id', 'person.id')}))`;
+
+/**
+ * Tells people and programs: approvers when they are asked, reminded, and when it is decided; the requester of the outcome. A notice
+ * becomes mails and webhook messages in one transaction, each of which waits in a table of its own until it is delivered.
+ */
+@Injectable()
+export class ApprovalNotices {
+  constructor(
+    private readonly db: DataSource,
+    private readonly config: Config,
+    private readonly mailbox: Mailbox,
+    private readonly webhooks: Webhooks,
+    private readonly happenings: Happenings,
+  ) {}
+
+  /** Works through what waits. */
+  async tell(): Promise<void> {
+    let told = MOST;
+    while (told === MOST) told = await this.db.transaction((tx) => this.tellSome(tx));
+  }
+
+  /** Puts a reminder in line for approvals of which half the time is over, once; whoever waits for alerts hears of it too. */
+  async remind(): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const [due]: [Asked[], number] = await tx.query(
+        `UPDATE approval SET remind_at = NULL WHERE id IN (
+           SELECT id FROM approval WHERE status = 'PENDING' AND remind_at <= now() ORDER BY remind_at LIMIT 100 FOR UPDATE SKIP LOCKED)
+         RETURNING id, title, requester_name AS "requesterName", created_at AS "createdAt"`,
+      );
+      for (const { id } of due) await putNotice(tx, id, 'reminder');
+      await this.happenings.tell(tx, due.map(waitingOf));
+    });
+  }
+
+  private async tellSome(tx: EntityManager): Promise<number> {
+    const [waiting]: [Waiting[], number] = await tx.query(
+      `UPDATE approval_notice SET told_at = now() WHERE id IN (
+         SELECT id FROM approval_notice WHERE told_at IS NULL ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
+       RETURNING id, approval_id AS "approvalId", kind, created_at AS at`,
+      [MOST],
+    );
+    const due: Due[] = [];
+    for (const notice of waiting.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
+      due.push(...(await this.tellOne(tx, notice)));
+    await this.write(tx, due);
+    return waiting.length;
+  }
+
+  /** Announces it to programs and answers who gets a mail. */
+  private async tellOne(tx: EntityManager, { approvalId, kind, at }: Waiting): Promise<Due[]> {
+    const approval = await tx.findOneByOrFail(Approval, { id: approvalId });
+    // Decided meanwhile: nobody needs to be asked any more.
+    if (kind !== 'decided' && isDecided(approval.status)) return [];
+    // Only what was told to wait has an end to tell.
+    if (kind === 'decided' && approval.remindAt === null)
+      await this.happenings.tell(tx, [{ ...waitingOf(approval), over: true }]);
+    await this.webhooks.announce(tx, messageOf(kind, approval, at, this.linkTo(approval)));
+    if (approval.status === 'SUPERSEDED') return [];
+    const people: { email: string }[] = await tx.query(
+      `SELECT person.email FROM approval a JOIN user_account person ON NOT person.disabled
+       WHERE a.id = $1 AND ${kind === 'decided' ? CONCERNED : `person.id::text <> a.owner_id AND ${ASKED}`} ORDER BY person.id`,
+      [approvalId],
+    );
+    return people.map(({ email }) => ({ kind, approval, email }));
+  }
+
+  /** One mail for each, unless there is much of the same to tell a person at once. */
+  private async write(tx: EntityManager, due: readonly Due[]): Promise<void> {
+    const alike = Map.groupBy(due, ({ email, kind, approval }) => `${email} ${kind} ${approval.status}`);
+    for (const group of alike.values()) {
+      const [{ email, kind, approval }] = group as [Due, ...Due[]];
+      const mail =
+        group.length === 1
+          ? mailOf(kind, approval, email, this.linkTo(approval))
+          : digestMailOf(
+              kind,
+              group.map((one) => ({ approval: one.approval, link: this.linkTo(one.approval) })),
+              email,
+            );
+      await this.mailbox.put(tx, mail);
+    }
+  }
+
+  private linkTo({ id }: Approval): string {
+    return `${this.config.publicUrl}/approvals/${id}`;
+  }
+}
+
+function waitingOf({ id, title, requesterName, createdAt }: Asked): Happening {
+  const why = `Half of its time is over: it was asked for at ${createdAt.toISOString()} by ${requesterName}.`;
+  return { type: 'approval.waiting', subject: { kind: 'approval', id, name: title }, facts: { why } };
+}

@@ -1,0 +1,110 @@
+import type { NewMail } from '../../platform/mail/mailbox.js';
+import type { WebhookMessage } from '../../platform/outbound/webhook-message.js';
+import type { Approval } from '../decisions/approval.entity.js';
+import type { NoticeKind } from './approval-notice.entity.js';
+
+const DAY = 24 * 3600;
+
+/** What the subject of a mail, the title of a message and its type say, by what there is to tell. */
+const SAID = {
+  requested: { type: 'approval.requested', words: 'Approval needed' },
+  reminder: { type: 'approval.reminder', words: 'Approval still needed' },
+  APPROVED: { type: 'approval.approved', words: 'Approved' },
+  REJECTED: { type: 'approval.rejected', words: 'Rejected' },
+  EXPIRED: { type: 'approval.expired', words: 'Approval expired' },
+  WITHDRAWN: { type: 'approval.withdrawn', words: 'Withdrawn' },
+  SUPERSEDED: { type: 'approval.superseded', words: 'Asked anew' },
+  PENDING: { type: 'approval.requested', words: 'Approval needed' },
+} as const;
+
+function said(kind: NoticeKind, { status }: Approval) {
+  return SAID[kind === 'decided' ? status : kind];
+}
+
+/** A mail in plain text. It holds no secret: whoever follows the link signs in. */
+export function mailOf(kind: NoticeKind, approval: Approval, recipient: string, link: string): NewMail {
+  const { words } = said(kind, approval);
+  const asks = kind !== 'decided';
+  const lines = [
+    `${approval.title}.`,
+    '',
+    ...factsOf(approval).map(({ name, value }) => `${name}: ${value}`),
+    '',
+    asks ? `Look at it and decide: ${link}` : `See it: ${link}`,
+    ...(asks ? ['', `SHA-256 of what is to be approved: ${approval.hash.toString('base64')}`] : []),
+    '',
+  ];
+  return {
+    recipient,
+    subject: `${words}: ${approval.title}`,
+    text: lines.join('\n'),
+    goodForSeconds: secondsFor(kind, approval),
+  };
+}
+
+const MOST_LISTED = 100;
+
+/** The same for many approvals at once, such as those of a batch: at least two, all of one status. */
+export function digestMailOf(
+  kind: NoticeKind,
+  told: readonly { readonly approval: Approval; readonly link: string }[],
+  recipient: string,
+): NewMail {
+  const [first] = told;
+  if (first === undefined) throw new Error('a mail tells of something');
+  const listed = told.slice(0, MOST_LISTED).flatMap(({ approval, link }) => [approval.title, `  ${link}`]);
+  const more = told.length - MOST_LISTED;
+  return {
+    recipient,
+    subject: `${said(kind, first.approval).words}: ${told.length} requests`,
+    text: [...listed, ...(more > 0 ? [`and ${more} more`] : []), ''].join('\n'),
+    goodForSeconds: Math.max(...told.map(({ approval }) => secondsFor(kind, approval))),
+  };
+}
+
+export function messageOf(kind: NoticeKind, approval: Approval, at: Date, link: string): WebhookMessage {
+  const { id, status, subjectKind, subjectId, title, hash, stage, stages, expiresAt, policies } = approval;
+  const { type, words } = said(kind, approval);
+  return {
+    type,
+    at,
+    title: `${words}: ${title}`,
+    facts: factsOf(approval),
+    link,
+    data: {
+      approvalId: id,
+      status,
+      subject: { kind: subjectKind, id: subjectId },
+      title,
+      hash: hash.toString('base64'),
+      policies: policies.map(({ name }) => name),
+      stage,
+      group: stages[stage]?.group,
+      threshold: stages[stage]?.threshold,
+      requester: { id: approval.ownerId, name: approval.requesterName },
+      expiresAt: expiresAt.toISOString(),
+      supersededBy: approval.supersededBy ?? undefined,
+    },
+  };
+}
+
+/** A mail that asks is of no use when the approval is over. */
+function secondsFor(kind: NoticeKind, { expiresAt }: Approval): number {
+  if (kind === 'decided') return 3 * DAY;
+  return Math.max(1, Math.ceil((expiresAt.getTime() - Date.now()) / 1000));
+}
+
+function factsOf({ requesterName, policies, stages, stage, expiresAt, decidedAt, status }: Approval) {
+  const asked = stages[stage];
+  const facts = [
+    { name: 'Requested by', value: requesterName },
+    { name: 'Policy', value: policies.map(({ name }) => name).join(', ') },
+  ];
+  return decidedAt === null
+    ? [
+        ...facts,
+        { name: 'Asked', value: `${asked?.threshold ?? 0} of ${asked?.group ?? ''}` },
+        { name: 'Until', value: expiresAt.toISOString() },
+      ]
+    : [...facts, { name: 'Outcome', value: `${status} at ${decidedAt.toISOString()}` }];
+}

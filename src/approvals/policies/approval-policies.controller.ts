@@ -1,0 +1,91 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  HttpCode,
+  Param,
+  Post,
+  Put,
+  Query,
+  Res,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Fresh, Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { PageQuery } from '../../platform/http/page.js';
+import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { ApprovalPolicyBody, ApprovalPolicyPage, ApprovalPolicyView } from './approval-policies.dto.js';
+import { ApprovalPoliciesService } from './approval-policies.service.js';
+
+@ApiTags('Approvals')
+@UseInterceptors(VersionInterceptor)
+@Controller('api/v1/approval-policies')
+export class ApprovalPoliciesController {
+  constructor(
+    private readonly policies: ApprovalPoliciesService,
+    private readonly idempotency: IdempotencyKeys,
+  ) {}
+
+  /** Creates an approval policy. */
+  @Post()
+  @Needs('approvals:write')
+  @Fresh()
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  async createApprovalPolicy(
+    @TheCaller() caller: Caller,
+    @Body() body: ApprovalPolicyBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<ApprovalPolicyView> {
+    const use = this.idempotency.use(key, caller.id, 'createApprovalPolicy', body, newId());
+    const policy = await this.policies.create(caller, body.toOrder(), use);
+    void reply.header('location', `/api/v1/approval-policies/${policy.id}`);
+    return ApprovalPolicyView.of(policy);
+  }
+
+  /** Lists approval policies, newest first. */
+  @Get()
+  @Needs('approvals:read')
+  async listApprovalPolicies(@Query() query: PageQuery): Promise<ApprovalPolicyPage> {
+    return ApprovalPolicyPage.of(await this.policies.list(query));
+  }
+
+  /** Shows an approval policy, with its ETag. */
+  @Get(':id')
+  @Needs('approvals:read')
+  async getApprovalPolicy(@Param() { id }: IdParam): Promise<ApprovalPolicyView> {
+    const policy = await this.policies.read(id);
+    return ApprovalPolicyView.of(policy);
+  }
+
+  /** Replaces an approval policy. What was asked for before keeps the rules that it was asked under. */
+  @Put(':id')
+  @Needs('approvals:write')
+  @Fresh()
+  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that was read' })
+  async changeApprovalPolicy(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: ApprovalPolicyBody,
+    @Headers('if-match') ifMatch?: string,
+  ): Promise<ApprovalPolicyView> {
+    const policy = await this.policies.change(caller, id, expectedVersion(ifMatch), body.toOrder());
+    return ApprovalPolicyView.of(policy);
+  }
+
+  /** Removes an approval policy. What was asked for before keeps the rules that it was asked under. */
+  @Delete(':id')
+  @HttpCode(204)
+  @Needs('approvals:write')
+  @Fresh()
+  async removeApprovalPolicy(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    await this.policies.remove(caller, id);
+  }
+}

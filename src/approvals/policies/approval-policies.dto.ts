@@ -1,0 +1,188 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  ArrayUnique,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Length,
+  Matches,
+  Max,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import type { Page } from '../../platform/http/page.js';
+import { POLICY_SUBJECTS, type PolicySubject } from '../approval-subject.port.js';
+import { PLAIN_NAME } from '../groups/approver-groups.dto.js';
+import type { PolicyOrder } from './approval-policies.service.js';
+import type { ApprovalPolicy } from './approval-policy.entity.js';
+
+const DAY = 24 * 3600;
+
+export class PolicyStageBody {
+  /** Id or name of an approver group. @example 'Release managers' */
+  @IsString()
+  @Length(1, 100)
+  group: string;
+
+  /** How many different people of the group must approve. @example 2 */
+  @IsInt()
+  @Min(1)
+  @Max(100)
+  threshold: number;
+}
+
+export class PolicyConditionBody {
+  /** `algorithm`, `scheme`, `format`, `caller` (id of an API key, an OAuth client or a person) or `metadata.<name>`. @example format */
+  @IsString()
+  @Length(1, 100)
+  @Matches(/^(?:algorithm|scheme|format|caller|metadata\..+)$/)
+  fact: string;
+
+  @ApiProperty({ enum: ['in', 'not-in'] })
+  @IsIn(['in', 'not-in'])
+  op: 'in' | 'not-in';
+
+  /** A value that ends in `*` stands for all that begin so. @example ["authenticode"] */
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(50)
+  @IsString({ each: true })
+  @Length(1, 200, { each: true })
+  values: string[];
+}
+
+export class ApprovalPolicyBody {
+  /** @example 'Release signing' */
+  @IsString()
+  @Length(1, 100)
+  @Matches(PLAIN_NAME)
+  name: string;
+
+  /** What needs the approval. */
+  @ApiProperty({ enum: POLICY_SUBJECTS, required: false, default: 'signing-request' })
+  @IsOptional()
+  @IsIn(POLICY_SUBJECTS)
+  subject?: PolicySubject;
+
+  /** Names of the keys that the policy guards; `*` is every key. @example ["release"] */
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(200)
+  @ArrayUnique()
+  @IsString({ each: true })
+  @Length(1, 64, { each: true })
+  keys: string[];
+
+  /** One after the other: the next group is asked when the one before has approved. */
+  @ApiProperty({ type: [PolicyStageBody] })
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(10)
+  @ValidateNested({ each: true })
+  @Type(() => PolicyStageBody)
+  stages: PolicyStageBody[];
+
+  /** After that nobody can approve any more. @example 86400 */
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(30 * DAY)
+  expiresInSeconds?: number = DAY;
+
+  /** true: approvers must say why, whichever way they vote. */
+  @IsOptional()
+  @IsBoolean()
+  commentRequired?: boolean = false;
+
+  /** So many rejections end it. @example 1 */
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(100)
+  rejectThreshold?: number = 1;
+
+  /** The policy applies when all of them hold. One about a fact that a request does not tell holds. */
+  @ApiPropertyOptional({ type: [PolicyConditionBody] })
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(20)
+  @ValidateNested({ each: true })
+  @Type(() => PolicyConditionBody)
+  conditions?: PolicyConditionBody[];
+
+  toOrder(): PolicyOrder {
+    return {
+      name: this.name,
+      subject: this.subject ?? 'signing-request',
+      keys: this.keys,
+      stages: this.stages.map(({ group, threshold }) => ({ group, threshold })),
+      expiresInSeconds: this.expiresInSeconds ?? DAY,
+      commentRequired: this.commentRequired ?? false,
+      rejectThreshold: this.rejectThreshold ?? 1,
+      conditions: (this.conditions ?? []).map(({ fact, op, values }) => ({ fact, op, values })),
+    };
+  }
+}
+
+export class PolicyStageView {
+  /** Id of the approver group. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  group: string;
+  /** @example 2 */
+  threshold: number;
+}
+
+export class ApprovalPolicyView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example 'Release signing' */
+  name: string;
+  @ApiProperty({ enum: POLICY_SUBJECTS })
+  subject: PolicySubject;
+  /** @example ["release"] */
+  keys: string[];
+  stages: PolicyStageView[];
+  /** @example 86400 */
+  expiresInSeconds: number;
+  commentRequired: boolean;
+  /** @example 1 */
+  rejectThreshold: number;
+  conditions: PolicyConditionBody[];
+  /** Counts the edits; in quotes it is the ETag for If-Match. @example 1 */
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+
+  static of(policy: ApprovalPolicy): ApprovalPolicyView {
+    const { id, name, subject, keys, expiresInSeconds, commentRequired, rejectThreshold, revision: version } = policy;
+    return {
+      id,
+      name,
+      subject,
+      keys,
+      stages: policy.stages.map(({ groupId, threshold }) => ({ group: groupId, threshold })),
+      expiresInSeconds,
+      commentRequired,
+      rejectThreshold,
+      conditions: policy.conditions.map(({ fact, op, values }) => ({ fact, op, values: [...values] })),
+      version,
+      createdAt: policy.createdAt,
+      updatedAt: policy.updatedAt,
+    };
+  }
+}
+
+export class ApprovalPolicyPage {
+  items: ApprovalPolicyView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<ApprovalPolicy>): ApprovalPolicyPage {
+    return { items: page.items.map((policy) => ApprovalPolicyView.of(policy)), nextCursor: page.nextCursor };
+  }
+}

@@ -1,0 +1,128 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { isId, newId } from '../../platform/database/new-id.js';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import { staleProblem } from '../../platform/http/versions.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { ApprovalPolicy, type PolicyStage } from './approval-policy.entity.js';
+import { PolicyBook } from './policy-book.js';
+
+export type PolicyOrder = Pick<
+  ApprovalPolicy,
+  'name' | 'subject' | 'keys' | 'conditions' | 'expiresInSeconds' | 'commentRequired' | 'rejectThreshold'
+> & {
+  /** `group` is the id or the name of an approver group. */
+  readonly stages: readonly { readonly group: string; readonly threshold: number }[];
+};
+
+/** The rules for who must approve what. Every change counts the revision of all policies up, in its own transaction. */
+@Injectable()
+export class ApprovalPoliciesService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly cursors: Cursors,
+    private readonly idempotency: IdempotencyKeys,
+    private readonly book: PolicyBook,
+  ) {}
+
+  async create(caller: Caller, order: PolicyOrder, use?: IdempotentUse): Promise<ApprovalPolicy> {
+    const id = use?.resource ?? newId();
+    return this.write(order.name, async (tx) => {
+      const [earlier = id] = use === undefined ? [] : await this.idempotency.claim(tx, [use]);
+      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
+      if (earlier !== id) return this.read(earlier, tx);
+      await tx.insert(ApprovalPolicy, { id, ...order, stages: await stagesOf(tx, order) });
+      await this.record(tx, caller, id, 'approval-policy.created', order);
+      return this.read(id, tx);
+    });
+  }
+
+  async change(caller: Caller, id: string, revision: number, order: PolicyOrder): Promise<ApprovalPolicy> {
+    return this.write(order.name, async (tx) => {
+      const { affected } = await tx.update(
+        ApprovalPolicy,
+        { id, revision },
+        { ...order, stages: await stagesOf(tx, order), revision: revision + 1, updatedAt: () => 'now()' },
+      );
+      if (affected !== 1) {
+        await this.read(id, tx);
+        throw staleProblem(`/api/v1/approval-policies/${id}`);
+      }
+      await this.record(tx, caller, id, 'approval-policy.changed', order);
+      return this.read(id, tx);
+    });
+  }
+
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.write('', async (tx) => {
+      const { name } = await this.read(id, tx);
+      await tx.delete(ApprovalPolicy, { id });
+      await this.record(tx, caller, id, 'approval-policy.removed', { name });
+    });
+  }
+
+  async read(id: string, tx: EntityManager = this.db.manager): Promise<ApprovalPolicy> {
+    const policy = await tx.findOneBy(ApprovalPolicy, { id });
+    if (policy !== null) return policy;
+    throw new Problem('missing', 'approval-policy.missing', 'There is no such approval policy.');
+  }
+
+  /** Newest first. */
+  async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<ApprovalPolicy>> {
+    const [before] = this.cursors.read('approval-policies', cursor) ?? [];
+    const select = this.db.createQueryBuilder(ApprovalPolicy, 'policy').orderBy('policy.id', 'DESC');
+    if (before !== undefined) select.where('policy.id < :before', { before });
+    return this.cursors.page('approval-policies', await select.take(limit + 1).getMany(), limit, ({ id }) => [id]);
+  }
+
+  /** All changes stand in one line: the row that counts them is locked first. */
+  private async write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    try {
+      return await this.db.transaction(async (tx) => {
+        await tx.query(`UPDATE approval_policy_revision SET revision = revision + 1`);
+        return work(tx);
+      });
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw new Problem('conflict', 'approval-policy.name-taken', `There is an approval policy "${name}" already.`);
+    } finally {
+      this.book.forget();
+    }
+  }
+
+  private record(
+    tx: EntityManager,
+    actor: Caller,
+    id: string,
+    action: string,
+    detail: Partial<PolicyOrder>,
+  ): Promise<void> {
+    const target = { kind: 'approval-policy', id };
+    return this.audit.appendBy(tx, actor, { action, target, detail: { ...detail } });
+  }
+}
+
+/** The groups are locked against removal until the policy that names them is committed. */
+async function stagesOf(tx: EntityManager, { stages }: PolicyOrder): Promise<PolicyStage[]> {
+  const groups: { id: string; name: string }[] = await tx.query(
+    `SELECT id, name FROM approver_group WHERE id::text = ANY($1::text[]) OR name = ANY($1::text[]) ORDER BY id FOR SHARE`,
+    [stages.map(({ group }) => (isId(group) ? group.toLowerCase() : group))],
+  );
+  const found = stages.map(({ group, threshold }, i): PolicyStage => {
+    const known = groups.find(({ id, name }) => id === group.toLowerCase() || name === group);
+    if (known === undefined) throw wrongStage(`/stages/${i}/group`, `there is no approver group "${group}"`);
+    return { groupId: known.id, threshold };
+  });
+  const twice = found.findIndex(({ groupId }, i) => found.findIndex((one) => one.groupId === groupId) < i);
+  if (twice !== -1) throw wrongStage(`/stages/${twice}/group`, 'the group has a stage already; raise its threshold');
+  return found;
+}
+
+function wrongStage(pointer: string, detail: string): Problem {
+  return new Problem('refused', 'approval-policy.stage', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
+}

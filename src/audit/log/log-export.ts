@@ -1,0 +1,62 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { ExportedLeaf, ExportHead, LeafKind } from '../../verifier/exported-log.js';
+import { HASH_BYTES } from '../../verifier/merkle-hash.js';
+import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
+import { LogReader } from './log-reader.js';
+
+/** Leaves of one query: four tiles. */
+const STEP = 1024;
+
+type Row = EntryRow & { readonly index: string; readonly kind: LeafKind | null; readonly entryId: string | null };
+
+/** The whole log up to the newest checkpoint, as lines of JSON that verify without this service. */
+@Injectable()
+export class LogExport {
+  constructor(
+    private readonly db: DataSource,
+    private readonly reader: LogReader,
+  ) {}
+
+  async *lines(): AsyncGenerator<string> {
+    const { size: text, note } = await this.reader.checkpoint();
+    const { origin, publicKey } = await this.reader.key();
+    const size = Number(text);
+    const head: ExportHead = { log: origin, publicKey: publicKey.toString('base64'), size, checkpoint: note };
+    yield `${JSON.stringify(head)}\n`;
+    for (let from = 0; from < size; from += STEP) yield await this.step(from, Math.min(from + STEP, size));
+  }
+
+  private async step(from: number, to: number): Promise<string> {
+    const [hashes, rows] = await Promise.all([this.hashes(from, to), this.rows(from, to)]);
+    return rows
+      .map((row, i): ExportedLeaf => {
+        const { kind, entryId } = row;
+        const data =
+          kind === null || entryId === null ? undefined : leafData(kind, entryId, row.at === null ? undefined : row);
+        const hash = hashes.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES).toString('base64');
+        const parsed = data === undefined ? null : (JSON.parse(data) as object);
+        return { index: from + i, kind: kind ?? 'missing', entryId: entryId ?? '', hash, data: parsed };
+      })
+      .map((leaf) => `${JSON.stringify(leaf)}\n`)
+      .join('');
+  }
+
+  private async hashes(from: number, to: number): Promise<Buffer> {
+    const rows: { hashes: Buffer }[] = await this.db.query(
+      `SELECT hashes FROM log_tile WHERE level = 0 AND index >= $1 AND index <= $2 ORDER BY index`,
+      [Math.floor(from / 256), Math.floor((to - 1) / 256)],
+    );
+    return Buffer.concat(rows.map(({ hashes }) => hashes));
+  }
+
+  /** One row per number, also where the leaf or its entry was removed. */
+  private rows(from: number, to: number): Promise<Row[]> {
+    return this.db.query(
+      `SELECT n AS index, l.kind, l.entry_id AS "entryId", ${ENTRY_COLUMNS}
+       FROM generate_series($1::bigint, $2::bigint - 1) n LEFT JOIN log_leaf l ON l.index = n
+       LEFT JOIN audit_entry e ON e.id = l.entry_id ORDER BY n`,
+      [from, to],
+    );
+  }
+}

@@ -1,0 +1,61 @@
+import { canonicalJson } from '../../platform/json/canonical-json.js';
+import type { LeafKind } from '../../verifier/exported-log.js';
+import { createHash } from 'node:crypto';
+
+/** An entry of the audit log as its leaf has it. `at` is RFC 3339 in UTC with microseconds, as PostgreSQL keeps it. */
+export interface LoggedEntry {
+  readonly id: string;
+  readonly at: string;
+  readonly action: string;
+  readonly outcome: string;
+  readonly actor: { readonly kind: string; readonly id: string; readonly name: string };
+  readonly target: { readonly kind: string; readonly id: string };
+  readonly correlation: string;
+  readonly source: string;
+  readonly detail: Record<string, unknown>;
+}
+
+/** A row of audit_entry as `ENTRY_COLUMNS` reads it. */
+export interface EntryRow {
+  readonly id: string;
+  readonly at: string;
+  readonly action: string;
+  readonly outcome: string;
+  readonly actorKind: string;
+  readonly actorId: string;
+  readonly actorName: string;
+  readonly targetKind: string;
+  readonly targetId: string;
+  readonly correlation: string;
+  readonly source: string;
+  readonly detail: Record<string, unknown>;
+  readonly record: string | null;
+}
+
+export const ENTRY_COLUMNS = `e.id, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at, e.action, e.outcome,
+  e.actor_kind AS "actorKind", e.actor_id AS "actorId", e.actor_name AS "actorName", e.target_kind AS "targetKind",
+  e.target_id AS "targetId", e.correlation, e.source, e.detail, e.record`;
+
+/** The bytes of the leaf of an entry: canonical JSON (RFC 8785). A record is in it by its SHA-256. */
+export function leafOf(row: EntryRow): string {
+  const entry: LoggedEntry & { record?: string } = {
+    id: row.id,
+    at: row.at,
+    action: row.action,
+    outcome: row.outcome,
+    actor: { kind: row.actorKind, id: row.actorId, name: row.actorName },
+    target: { kind: row.targetKind, id: row.targetId },
+    correlation: row.correlation,
+    source: row.source,
+    detail: row.detail,
+    record: row.record === null ? undefined : createHash('sha256').update(row.record).digest('hex'),
+  };
+  return canonicalJson(entry);
+}
+
+/** The bytes of a leaf of this kind, or undefined when the entry that it is over is gone or has no such thing. */
+export function leafData(kind: LeafKind, entryId: string, row: EntryRow | undefined): string | undefined {
+  if (kind === 'missing') return canonicalJson({ id: entryId, missing: true });
+  if (row === undefined) return undefined;
+  return kind === 'entry' ? leafOf(row) : (row.record ?? undefined);
+}

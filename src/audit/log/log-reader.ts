@@ -1,0 +1,184 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
+import type { LogCheckpoint } from './log-checkpoint.entity.js';
+import { LogKeys, type MadeLogKey } from './log-keys.js';
+import { rangeHashes, rootOf } from './log-tiles.js';
+import type { LeafKind } from '../../verifier/exported-log.js';
+import { consistencyPath, inclusionPath } from '../../verifier/merkle-tree.js';
+
+export interface ProvenLeaf {
+  readonly entryId: string;
+  readonly kind: LeafKind;
+  readonly index: number;
+  /** The bytes that the leaf is over; undefined when the entry is gone. */
+  readonly data: string | undefined;
+  /** Of the leaf as it was numbered. */
+  readonly hash: Buffer;
+  /** Hashes from the leaf to the root, nearest first. */
+  readonly path: Buffer[];
+}
+
+export interface InclusionProof extends ProvenLeaf {
+  /** Number of leaves of the tree. */
+  readonly size: number;
+  /** Signed note over a tree of this size, when one was signed. */
+  readonly note: string | undefined;
+}
+
+export interface TargetProofs {
+  readonly size: number;
+  readonly note: string;
+  readonly leaves: ProvenLeaf[];
+}
+
+export interface ConsistencyProof {
+  readonly first: number;
+  readonly second: number;
+  readonly path: Buffer[];
+}
+
+/** A request has a handful of entries; this is more than the attempts and votes that one can have. */
+const MOST_OF_TARGET = 500;
+
+interface LeafRow {
+  readonly index: string;
+  readonly kind: LeafKind;
+}
+
+/** What the log can prove. */
+@Injectable()
+export class LogReader {
+  constructor(
+    private readonly db: DataSource,
+    private readonly keys: LogKeys,
+    private readonly cursors: Cursors,
+  ) {}
+
+  /** Problem `log.empty` until the first checkpoint, about a second after the first entry. */
+  async key(): Promise<MadeLogKey> {
+    const key = await this.keys.current();
+    if (key === undefined) throw empty();
+    return key;
+  }
+
+  /** The newest signed checkpoint, or the one over a tree of this size. */
+  async checkpoint(size?: number): Promise<LogCheckpoint> {
+    const [row]: LogCheckpoint[] = await this.db.query(
+      `SELECT size, root, note, at FROM log_checkpoint WHERE $1::bigint IS NULL OR size = $1 ORDER BY size DESC LIMIT 1`,
+      [size ?? null],
+    );
+    if (row !== undefined) return row;
+    throw size === undefined
+      ? empty()
+      : new Problem('missing', 'log.no-checkpoint', `No checkpoint was signed over ${size} leaves.`);
+  }
+
+  /** Newest first. */
+  async checkpoints({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<LogCheckpoint>> {
+    const [before] = this.cursors.read('log checkpoints', cursor) ?? [];
+    const rows: LogCheckpoint[] = await this.db.query(
+      `SELECT size, root, note, at FROM log_checkpoint WHERE $1::bigint IS NULL OR size < $1 ORDER BY size DESC LIMIT $2`,
+      [before ?? null, limit + 1],
+    );
+    return this.cursors.page('log checkpoints', rows, limit, ({ size }) => [size]);
+  }
+
+  /** Proves that an entry is in the tree of the newest checkpoint, or in a tree of `size`. Problem `log.not-yet` while it is not. */
+  async inclusion(entryId: string, kind: LeafKind = 'entry', size?: number): Promise<InclusionProof> {
+    const checkpoint = size === undefined ? await this.checkpoint() : undefined;
+    const wanted = size ?? Number(checkpoint?.size);
+    const [leaf]: LeafRow[] = await this.db.query(
+      `SELECT index, kind FROM log_leaf WHERE entry_id = $1 AND (kind = $2 OR kind = 'missing') LIMIT 1`,
+      [entryId, kind],
+    );
+    const index = Number(leaf?.index ?? wanted);
+    if (leaf === undefined || index >= wanted) throw await this.absence(entryId, wanted);
+    await this.assertSize(wanted);
+    const [hash, ...path] = await rangeHashes(this.db.manager, [
+      { from: index, to: index + 1 },
+      ...inclusionPath(index, wanted),
+    ]);
+    const [row]: EntryRow[] = await this.db.query(`SELECT ${ENTRY_COLUMNS} FROM audit_entry e WHERE e.id = $1`, [
+      entryId,
+    ]);
+    const data = leafData(leaf.kind, entryId, row);
+    return { entryId, kind: leaf.kind, index, size: wanted, data, hash: hash as Buffer, path, note: checkpoint?.note };
+  }
+
+  /**
+   * Proofs for everything that the log says of these targets, oldest first and all in the tree of one signed checkpoint.
+   * Problem `log.not-yet` while some of it has no number in that tree.
+   */
+  async inclusionOf(targetIds: readonly string[]): Promise<TargetProofs> {
+    const { size: text, note } = await this.checkpoint();
+    const size = Number(text);
+    const rows: (EntryRow & { index: string | null; kind: LeafKind })[] = await this.db.query(
+      `SELECT ${ENTRY_COLUMNS}, l.index, l.kind FROM audit_entry e LEFT JOIN log_leaf l ON l.entry_id = e.id
+       WHERE e.target_id = ANY($1) ORDER BY l.index LIMIT ${MOST_OF_TARGET}`,
+      [targetIds],
+    );
+    const late = rows.find(({ index }) => index === null || Number(index) >= size);
+    if (late !== undefined) throw notYet(size);
+    const ranges = rows.map(({ index }) => [
+      { from: Number(index), to: Number(index) + 1 },
+      ...inclusionPath(Number(index), size),
+    ]);
+    const hashes = await rangeHashes(this.db.manager, ranges.flat());
+    const leaves = rows.map((row, i): ProvenLeaf => {
+      const [hash, ...path] = hashes.splice(0, ranges[i]?.length);
+      const data = leafData(row.kind, row.id, row);
+      return { entryId: row.id, kind: row.kind, index: Number(row.index), data, hash: hash as Buffer, path };
+    });
+    return { size, note, leaves };
+  }
+
+  /** Proves that the log of `first` leaves is how the log of `second` leaves began. */
+  async consistency(first: number, second?: number): Promise<ConsistencyProof> {
+    const wanted = second ?? Number((await this.checkpoint()).size);
+    if (first > wanted) throw malformed('/first', `must not be more than second, which is ${wanted}`);
+    await this.assertSize(wanted);
+    return { first, second: wanted, path: await rangeHashes(this.db.manager, consistencyPath(first, wanted)) };
+  }
+
+  root(size: number): Promise<Buffer> {
+    return rootOf(this.db.manager, size);
+  }
+
+  private async assertSize(size: number): Promise<void> {
+    const [head]: { size: string }[] = await this.db.query(`SELECT size FROM log_head`);
+    const there = Number(head?.size ?? 0);
+    if (size > there) throw malformed('/size', `the log has ${there} leaves`);
+  }
+
+  private async absence(entryId: string, size: number): Promise<Problem> {
+    const [there]: unknown[] = await this.db.query(`SELECT 1 FROM audit_entry WHERE id = $1`, [entryId]);
+    return there === undefined
+      ? new Problem('missing', 'audit-entry.unknown', `There is no audit entry ${entryId}.`)
+      : new Problem(
+          'conflict',
+          'log.not-yet',
+          `The entry is not among the first ${size} leaves; ask again in a second.`,
+          {
+            retryAfter: 1,
+          },
+        );
+  }
+}
+
+function notYet(size: number): Problem {
+  const detail = `Not all of it is among the first ${size} leaves of the log; ask again in a second.`;
+  return new Problem('conflict', 'log.not-yet', detail, { retryAfter: 1 });
+}
+
+function empty(): Problem {
+  return new Problem('missing', 'log.empty', 'No checkpoint has been signed yet; ask again in a second.', {
+    retryAfter: 1,
+  });
+}
+
+function malformed(pointer: string, detail: string): Problem {
+  return new Problem('malformed', 'log.size', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
+}

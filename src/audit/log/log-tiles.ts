@@ -1,0 +1,105 @@
+import type { EntityManager } from 'typeorm';
+import { columns } from '../../platform/database/columns.js';
+import { EMPTY_ROOT, HASH_BYTES, perfectRoot } from '../../verifier/merkle-hash.js';
+import { joined, type Range, type Subtree, subtreesOf } from '../../verifier/merkle-tree.js';
+
+/**
+ * The tree as rows of up to 256 hashes (the tiles of C2SP tlog-tiles): level 0 holds leaf hashes, a hash of level n + 1 is the root of a
+ * full tile of level n. A proof in a tree of millions touches a handful of rows.
+ */
+const TILE_HEIGHT = 8;
+const TILE_WIDTH = 2 ** TILE_HEIGHT;
+
+interface TileRow {
+  readonly level: number;
+  readonly index: string;
+  readonly hashes: Buffer;
+}
+
+interface Place {
+  readonly level: number;
+  readonly index: number;
+  /** Of the first hash, in the tile. */
+  readonly first: number;
+  readonly count: number;
+}
+
+const nameOf = ({ level, index }: { level: number; index: number | string }) => `${level}/${index}`;
+
+function placeOf({ height, index }: Subtree): Place {
+  const level = Math.floor(height / TILE_HEIGHT);
+  const count = 2 ** (height % TILE_HEIGHT);
+  const start = index * count;
+  return { level, index: Math.floor(start / TILE_WIDTH), first: start % TILE_WIDTH, count };
+}
+
+function hashesIn(tile: Buffer): Buffer[] {
+  return Array.from({ length: tile.length / HASH_BYTES }, (_, i) =>
+    tile.subarray(i * HASH_BYTES, (i + 1) * HASH_BYTES),
+  );
+}
+
+/** The hashes of these ranges, in their order, with one query. Throws where the tree has no such leaves. */
+export async function rangeHashes(tx: EntityManager, ranges: readonly Range[]): Promise<Buffer[]> {
+  const wanted = ranges.map((range) => subtreesOf(range).map(placeOf));
+  const tiles = await readTiles(tx, wanted.flat());
+  return wanted.map((places) => joined(places.map((place) => subtreeHash(tiles, place))));
+}
+
+export async function rootOf(tx: EntityManager, size: number): Promise<Buffer> {
+  if (size === 0) return EMPTY_ROOT;
+  const [root] = await rangeHashes(tx, [{ from: 0, to: size }]);
+  return root as Buffer;
+}
+
+function subtreeHash(tiles: Map<string, Buffer>, place: Place): Buffer {
+  const tile = tiles.get(nameOf(place));
+  const [from, to] = [place.first * HASH_BYTES, (place.first + place.count) * HASH_BYTES];
+  if (tile === undefined || tile.length < to) throw new Error(`the tree has no tile ${nameOf(place)} of that width`);
+  return perfectRoot(hashesIn(tile.subarray(from, to)));
+}
+
+async function readTiles(
+  tx: EntityManager,
+  places: readonly { level: number; index: number }[],
+): Promise<Map<string, Buffer>> {
+  const named = new Map(places.map(({ level, index }) => [nameOf({ level, index }), { level, index: String(index) }]));
+  const { from, values } = columns([...named.values()], { level: 'int', index: 'text' });
+  const rows: TileRow[] = await tx.query(
+    `SELECT t.level, t.index, t.hashes FROM log_tile t JOIN ${from} ON t.level = item.level AND t.index = item.index::bigint`,
+    values,
+  );
+  return new Map(rows.map((row) => [nameOf(row), row.hashes]));
+}
+
+/** Puts leaf hashes behind the `size` that are there. Full tiles rise as hashes of the level above. */
+export async function appendLeaves(tx: EntityManager, size: number, leaves: readonly Buffer[]): Promise<void> {
+  const changed: { level: number; index: string; hashes: Buffer }[] = [];
+  let hashes = leaves;
+  for (let level = 0, there = size; hashes.length > 0; level++, there = Math.floor(there / TILE_WIDTH)) {
+    const risen: Buffer[] = [];
+    let index = Math.floor(there / TILE_WIDTH);
+    let tile = there % TILE_WIDTH === 0 ? Buffer.alloc(0) : await lastTile(tx, level, index, there % TILE_WIDTH);
+    for (let at = 0; at < hashes.length; index++) {
+      const room = TILE_WIDTH - tile.length / HASH_BYTES;
+      tile = Buffer.concat([tile, ...hashes.slice(at, at + room)]);
+      changed.push({ level, index: String(index), hashes: tile });
+      if (tile.length === TILE_WIDTH * HASH_BYTES) risen.push(perfectRoot(hashesIn(tile)));
+      at += room;
+      tile = Buffer.alloc(0);
+    }
+    hashes = risen;
+  }
+  const { from, values } = columns(changed, { level: 'int', index: 'text', hashes: 'bytea' });
+  await tx.query(
+    `INSERT INTO log_tile (level, index, hashes) SELECT level, index::bigint, hashes FROM ${from}
+     ON CONFLICT (level, index) DO UPDATE SET hashes = excluded.hashes`,
+    values,
+  );
+}
+
+async function lastTile(tx: EntityManager, level: number, index: number, width: number): Promise<Buffer> {
+  const tile = (await readTiles(tx, [{ level, index }])).get(nameOf({ level, index }));
+  if (tile?.length !== width * HASH_BYTES) throw new Error(`tile ${level}/${index} of the log is not ${width} wide`);
+  return tile;
+}

@@ -1,0 +1,129 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsIn, IsInt, IsOptional, IsUUID, Min } from 'class-validator';
+import { createPublicKey } from 'node:crypto';
+import { type Page } from '../../platform/http/page.js';
+import { WholeNumber } from '../../platform/http/whole-number.js';
+import type { LogCheckpoint } from './log-checkpoint.entity.js';
+import type { MadeLogKey } from './log-keys.js';
+import type { ConsistencyProof, InclusionProof } from './log-reader.js';
+
+export class CheckpointQuery {
+  /** Number of leaves; without it the newest. */
+  @IsOptional()
+  @WholeNumber()
+  @IsInt()
+  @Min(1)
+  size?: number;
+}
+
+export class InclusionQuery extends CheckpointQuery {
+  /** Id of an audit entry. */
+  @IsUUID()
+  entry: string;
+
+  /** What of the entry: itself, or the record of its signature. */
+  @IsOptional()
+  @IsIn(['entry', 'record'])
+  leaf?: 'entry' | 'record';
+}
+
+export class ConsistencyQuery {
+  /** Number of leaves of the older log. */
+  @WholeNumber()
+  @IsInt()
+  @Min(0)
+  first: number;
+
+  /** Number of leaves of the newer log; without it the one of the newest checkpoint. */
+  @IsOptional()
+  @WholeNumber()
+  @IsInt()
+  @Min(0)
+  second?: number;
+}
+
+export class LogKeyView {
+  /** Name of the log in its checkpoints. @example localhost:9090/log */
+  origin: string;
+  /** SubjectPublicKeyInfo, PEM. @example '-----BEGIN PUBLIC KEY-----…' */
+  publicKey: string;
+  /** What the token says of the private key. */
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { tokenModel: 'SoftHSM v2', sensitive: true } })
+  evidence: object;
+  createdAt: Date;
+
+  static of({ origin, publicKey, evidence, createdAt }: MadeLogKey): LogKeyView {
+    const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
+    const pem = key.export({ format: 'pem', type: 'spki' }).toString();
+    return { origin, publicKey: pem, evidence: evidence ?? {}, createdAt };
+  }
+}
+
+export class CheckpointView {
+  /** Number of leaves. @example 4711 */
+  size: number;
+  /** Root of the tree, base64. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  root: string;
+  /** Signed note (C2SP tlog-checkpoint). @example "localhost:9090/log\n4711\n47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=\n\n— localhost:9090/log …\n" */
+  note: string;
+  at: Date;
+
+  static of({ size, root, note, at }: LogCheckpoint): CheckpointView {
+    return { size: Number(size), root: root.toString('base64'), note, at };
+  }
+}
+
+export class CheckpointPage {
+  items: CheckpointView[];
+  /** null on the last page. @example WyJsb2cgIiwiNDcxMSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of({ items, nextCursor }: Page<LogCheckpoint>): CheckpointPage {
+    return { items: items.map((item) => CheckpointView.of(item)), nextCursor };
+  }
+}
+
+export class InclusionView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  entryId: string;
+  /** `missing`: the entry was removed before it was numbered. */
+  kind: 'entry' | 'record' | 'missing';
+  /** Number of the leaf, from 0. @example 17 */
+  index: number;
+  /** Number of leaves of the tree. @example 4711 */
+  size: number;
+  /** The bytes of the leaf, base64; null when what it was over is gone. @example eyJhY3Rpb24iOiJzaWduaW5nLnNpZ25lZCJ9 */
+  data: string | null;
+  /** SHA-256 of 0x00 and those bytes, base64. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  hash: string;
+  /** Hashes beside the way to the root, nearest first, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
+  path: string[];
+  /** Signed note over the tree; null when a size was asked for. @example "localhost:9090/log\n4711\n…" */
+  checkpoint: string | null;
+
+  static of({ entryId, kind, index, size, data, hash, path, note }: InclusionProof): InclusionView {
+    return {
+      entryId,
+      kind,
+      index,
+      size,
+      data: data === undefined ? null : Buffer.from(data).toString('base64'),
+      hash: hash.toString('base64'),
+      path: path.map((one) => one.toString('base64')),
+      checkpoint: note ?? null,
+    };
+  }
+}
+
+export class ConsistencyView {
+  /** @example 17 */
+  first: number;
+  /** @example 4711 */
+  second: number;
+  /** Hashes, base64 (RFC 6962 section 2.1.2). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */
+  path: string[];
+
+  static of({ first, second, path }: ConsistencyProof): ConsistencyView {
+    return { first, second, path: path.map((one) => one.toString('base64')) };
+  }
+}

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../platform/json/canonical-json.js';
+import { type EvidenceFile, factsIn, type LoggedFact } from './evidence-file.js';
+import { leafHash } from './merkle-hash.js';
+import { rootOfInclusion } from './merkle-proof.js';
+
+/** Of a request that was held: people approved this very thing, enough different ones in each stage, and none of them is who asked. */
+export function faultsOfApproval(evidence: EvidenceFile): string[] {
+  const { approvalId } = evidence.request;
+  if (approvalId === undefined) return [];
+  const facts = factsIn(evidence).filter(({ target }) => target.id === approvalId);
+  const asked = facts.find(({ action }) => action === 'approval.requested');
+  const decided = facts.find(({ action, detail }) => action === 'approval.decided' && detail['to'] === 'APPROVED');
+  if (asked === undefined || decided === undefined || !isAbout(evidence, asked))
+    return ['the log has no approval of this request'];
+  return [...faultsOfShown(evidence), ...faultsOfVotes(evidence, asked, facts)];
+}
+
+/** What the file says was approved is what the log has the hash of: by itself, or in the manifest of a batch. */
+function isAbout({ approval }: EvidenceFile, { detail }: LoggedFact): boolean {
+  if (approval === undefined) return false;
+  const { shown, place = 0, path = [] } = approval;
+  const text = canonicalJson(shown);
+  if (detail['subject'] !== 'signing-batch')
+    return detail['hash'] === createHash('sha256').update(text).digest('base64');
+  const { size, root } = detail['manifest'] as { size: number; root: string };
+  const hashes = path.map((one) => Buffer.from(one, 'base64'));
+  const found = rootOfInclusion({ index: place, size, leaf: leafHash(text), path: hashes });
+  return found?.toString('base64') === root;
+}
+
+/** … and it is this request. */
+function faultsOfShown({ approval, request, key }: EvidenceFile): string[] {
+  const shown = approval?.shown ?? {};
+  const { requestId, digest, algorithm, scheme, format } = request;
+  const used = shown['key'] as { readonly name: string; readonly version: number };
+  const claimed = { requestId, digest, algorithm, scheme, format };
+  return [
+    ...Object.entries(claimed).flatMap(([name, value]) =>
+      shown[name] === value ? [] : [`another ${name} was approved: ${String(shown[name])}`],
+    ),
+    ...(used.name === key.name && used.version === key.version ? [] : ['another key was approved']),
+  ];
+}
+
+function faultsOfVotes({ approval }: EvidenceFile, asked: LoggedFact, facts: readonly LoggedFact[]): string[] {
+  const requester = approval?.shown['requester'] as { readonly person: string };
+  const stages = asked.detail['stages'] as { readonly group: string; readonly threshold: number }[];
+  return stages.flatMap(({ group, threshold }, stage) => {
+    const votes = facts.filter(
+      ({ action, detail }) =>
+        action === 'approval.approved' && detail['stage'] === stage && detail['hash'] === asked.detail['hash'],
+    );
+    const people = new Set(votes.map(({ actor }) => actor.id).filter((id) => id !== requester.person));
+    return people.size >= threshold ? [] : [`${people.size} of ${threshold} of ${group} approved`];
+  });
+}

@@ -1,0 +1,47 @@
+import { constants, createHash, createPublicKey, createVerify, verify } from 'node:crypto';
+import type { EvidenceFile } from './evidence-file.js';
+
+/**
+ * The file that was signed, piece by piece, against its evidence. Formats are verified with their own tools (openssl, osslsigncode, jose,
+ * cosign); here it is their digest alone.
+ */
+export class EvidenceContent {
+  private readonly digest;
+  private readonly verification;
+
+  constructor(private readonly evidence: EvidenceFile) {
+    const { algorithm, scheme, format } = evidence.request;
+    this.digest = createHash(algorithm);
+    this.verification = format === 'raw' && scheme !== 'ml-dsa' ? createVerify(algorithm) : undefined;
+  }
+
+  update(piece: Buffer): this {
+    this.digest.update(piece);
+    this.verification?.update(piece);
+    return this;
+  }
+
+  /** After the last piece. */
+  faults(): string[] {
+    const { format } = this.evidence.request;
+    const digest = this.digest.digest();
+    if (format !== 'authenticode' && digest.toString('base64') !== this.evidence.request.digest)
+      return ['the signature is of another file'];
+    if (format !== 'raw') return [];
+    return this.holds(digest) ? [] : ['the signature does not verify with the key'];
+  }
+
+  private holds(digest: Buffer): boolean {
+    const { scheme, signature: encoded = '' } = this.evidence.request;
+    const key = createPublicKey(this.evidence.key.publicKey);
+    const signature = Buffer.from(encoded, 'base64');
+    // FIPS 204 section 5.3, empty context: the digest is the message.
+    if (this.verification === undefined) return verify(null, digest, key, signature);
+    const options = {
+      key,
+      ...(scheme === 'ecdsa-raw' ? { dsaEncoding: 'ieee-p1363' as const } : {}),
+      ...(scheme === 'rsa-pss' ? { padding: constants.RSA_PKCS1_PSS_PADDING } : {}),
+    };
+    return this.verification.verify(options, signature);
+  }
+}

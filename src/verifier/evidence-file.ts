@@ -1,0 +1,56 @@
+import type { LeafKind } from './exported-log.js';
+
+/** What the verifier reads of an evidence file; the service writes more into it. */
+export interface EvidenceFile {
+  readonly request: {
+    readonly requestId: string;
+    readonly digest: string;
+    readonly algorithm: string;
+    readonly scheme: string;
+    readonly format: string;
+    /** Base64. */
+    readonly signature?: string;
+    readonly approvalId?: string;
+  };
+  readonly key: {
+    readonly name: string;
+    readonly version: number;
+    /** SubjectPublicKeyInfo, PEM. */
+    readonly publicKey: string;
+  };
+  /** What people approved, when a policy held the request. */
+  readonly approval?: {
+    readonly shown: Record<string, unknown>;
+    /** Of a batch: where it is in the manifest, and the way to its root, base64. */
+    readonly place?: number;
+    readonly path?: readonly string[];
+  };
+  readonly log: {
+    /** SubjectPublicKeyInfo, DER, base64. */
+    readonly publicKey: string;
+    readonly checkpoint: string;
+    readonly leaves: readonly EvidenceLeaf[];
+  };
+}
+
+export interface EvidenceLeaf {
+  readonly index: number;
+  readonly kind: LeafKind;
+  /** Base64, as are the hashes of the path. */
+  readonly data: string;
+  readonly path: readonly string[];
+}
+
+/** A leaf of the kind `entry`, as the log has it. */
+export interface LoggedFact {
+  readonly action: string;
+  readonly actor: { readonly id: string };
+  readonly target: { readonly id: string };
+  readonly detail: Record<string, unknown>;
+}
+
+export function factsIn({ log }: EvidenceFile): LoggedFact[] {
+  return log.leaves
+    .filter(({ kind }) => kind === 'entry')
+    .map(({ data }) => JSON.parse(Buffer.from(data, 'base64').toString()) as LoggedFact);
+}

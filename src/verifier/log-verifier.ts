@@ -1,0 +1,136 @@
+import { canonicalJson } from '../platform/json/canonical-json.js';
+import type { ExportedLeaf } from './exported-log.js';
+import { GrowingRoot } from './growing-root.js';
+import { isConsistent } from './merkle-proof.js';
+import { HASH_BYTES, leafHash } from './merkle-hash.js';
+import { type Checkpoint, openNote } from './signed-note.js';
+
+/** What was found: nothing means that the log is what its checkpoint says. */
+export interface Finding {
+  /** Number of the leaf; undefined when it is about the whole log. */
+  readonly index?: number;
+  readonly detail: string;
+}
+
+export interface LogVerdict {
+  /** Leaves that were there. */
+  readonly size: number;
+  readonly findings: readonly Finding[];
+  /** The newest signed checkpoint, as it came; undefined when the key of the log did not sign it. */
+  readonly checkpoint: { readonly origin: string; readonly note: string; readonly publicKey: Buffer } | undefined;
+}
+
+/** What of a line is looked at; the kind of leaf is in its data, which the hash covers. */
+type Line = Omit<ExportedLeaf, 'kind'>;
+
+const MOST_FINDINGS = 100;
+const UNREADABLE = Buffer.alloc(HASH_BYTES);
+
+/**
+ * Checks an export of the log without the service, line by line: every leaf against what it is over, their order, the root against the
+ * signed checkpoint, and the first leaves against an older checkpoint that somebody kept. It keeps no leaf.
+ *
+ * `publicKey` is the key of the log as it was learnt before (SubjectPublicKeyInfo, DER); without it the one in the export is taken, which
+ * proves no more than that the export is whole.
+ */
+export class LogVerifier {
+  readonly findings: Finding[] = [];
+  private readonly tree = new GrowingRoot();
+  private head: { readonly note: string; readonly key: Buffer } | undefined;
+  private checkpoint: Checkpoint | undefined;
+  private older: Checkpoint | undefined;
+  /** How far the numbers on the lines are from their places: one missing line is said once. */
+  private shift = 0;
+
+  constructor(private readonly trusted: { publicKey?: Buffer; olderNote?: string } = {}) {}
+
+  /** A line of the export, in order. */
+  line(text: string): void {
+    if (this.head === undefined) this.begin(text);
+    else this.leaf(text);
+  }
+
+  /** After the last line. */
+  end(): LogVerdict {
+    const { checkpoint, tree, head } = this;
+    if (head === undefined) this.found('the export is empty');
+    else if (checkpoint === undefined) this.found('the checkpoint is not signed by the key of the log');
+    else if (tree.size !== checkpoint.size)
+      this.found(`the checkpoint is over ${checkpoint.size} leaves, ${tree.size} are there`);
+    else if (!tree.root().equals(checkpoint.root)) this.found('the leaves do not make up the root of the checkpoint');
+    if (this.older !== undefined && this.older.size > tree.size)
+      this.found(`an older checkpoint is over ${this.older.size} leaves: the log was rolled back`);
+    const signed = checkpoint && head && { origin: checkpoint.origin, note: head.note, publicKey: head.key };
+    return { size: tree.size, findings: this.findings, checkpoint: signed };
+  }
+
+  private begin(text: string): void {
+    const { publicKey, checkpoint } = parsed(text) ?? {};
+    const note = typeof checkpoint === 'string' ? checkpoint : '';
+    const key = this.trusted.publicKey ?? Buffer.from(typeof publicKey === 'string' ? publicKey : '', 'base64');
+    this.head = { note, key };
+    this.checkpoint = openNote(note, key);
+    if (this.trusted.olderNote === undefined) return;
+    this.older = openNote(this.trusted.olderNote, key);
+    if (this.older === undefined) this.found('the older checkpoint is not signed by the key of the log');
+    else if (this.checkpoint !== undefined && this.older.origin !== this.checkpoint.origin)
+      this.found(`the older checkpoint is of another log, ${this.older.origin}`);
+    this.compareWithOlder();
+  }
+
+  private leaf(text: string): void {
+    const place = this.tree.size;
+    const leaf = readLeaf(text);
+    if (leaf === undefined) this.found('cannot be read', place);
+    else this.check(leaf, place);
+    this.tree.add(leaf === undefined ? UNREADABLE : Buffer.from(leaf.hash, 'base64'));
+    this.compareWithOlder();
+  }
+
+  private check({ index, entryId, hash, data }: Line, place: number): void {
+    if (index - place !== this.shift && index !== place) this.found(`leaf ${index} stands in its place`, place);
+    this.shift = index - place;
+    if (data === null) this.found(`its entry ${entryId} is gone`, place);
+    else if (leafHash(canonicalJson(data)).toString('base64') !== hash)
+      this.found(`its entry ${entryId} is not what was numbered`, place);
+    else if ('missing' in data) this.found(`its entry ${entryId} was removed before it was numbered`, place);
+  }
+
+  private compareWithOlder(): void {
+    if (this.older?.size === this.tree.size && !this.older.root.equals(this.tree.root()))
+      this.found(`the first ${this.older.size} leaves are not those of the older checkpoint`);
+  }
+
+  private found(detail: string, index?: number): void {
+    if (this.findings.length < MOST_FINDINGS) this.findings.push({ index, detail });
+  }
+}
+
+/** True when the log of the first note grew into that of the second, by the proof that the log gives. */
+export function provesGrowth(first: Checkpoint, second: Checkpoint, path: readonly Buffer[]): boolean {
+  return isConsistent({
+    first: first.size,
+    firstRoot: first.root,
+    second: second.size,
+    secondRoot: second.root,
+    path,
+  });
+}
+
+/** Whoever could change the export may have written anything into it. */
+function readLeaf(text: string): Line | undefined {
+  const { index, entryId, hash, data } = parsed(text) ?? {};
+  if (typeof index !== 'number' || typeof hash !== 'string' || typeof data !== 'object') return undefined;
+  if (Buffer.from(hash, 'base64').length !== HASH_BYTES) return undefined;
+  return { index, entryId: String(entryId), hash, data };
+}
+
+/** Members of an object, of which any may be missing, or something else. */
+function parsed(text: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}

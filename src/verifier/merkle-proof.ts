@@ -1,0 +1,82 @@
+import { nodeHash } from './merkle-hash.js';
+
+export interface Inclusion {
+  readonly index: number;
+  readonly size: number;
+  readonly leaf: Buffer;
+  readonly path: readonly Buffer[];
+}
+
+/** Where a proof stands in the tree: a node of a level and the last node of that level. */
+class Climb {
+  constructor(
+    private node: number,
+    private last: number,
+  ) {}
+
+  get atTop(): boolean {
+    return this.last === 0;
+  }
+
+  /** True when the next hash of the proof is on the left. Levels where the node has nothing beside it are passed. */
+  isLeftNext(): boolean {
+    const left = this.node % 2 === 1 || this.node === this.last;
+    if (left) while (this.node % 2 === 0 && this.node !== 0) this.up();
+    return left;
+  }
+
+  // Sizes pass 2^31, where shifting would cut them.
+  up(): void {
+    this.node = Math.floor(this.node / 2);
+    this.last = Math.floor(this.last / 2);
+  }
+
+  /** To the top of the full subtree that the node ends. */
+  skipRight(): void {
+    while (this.node % 2 === 1) this.up();
+  }
+}
+
+/** The root that an inclusion proof leads to, or undefined when it cannot be one (RFC 9162 section 2.1.3.2). */
+export function rootOfInclusion({ index, size, leaf, path }: Inclusion): Buffer | undefined {
+  if (index < 0 || index >= size) return undefined;
+  const climb = new Climb(index, size - 1);
+  let hash = leaf;
+  for (const beside of path) {
+    if (climb.atTop) return undefined;
+    hash = climb.isLeftNext() ? nodeHash(beside, hash) : nodeHash(hash, beside);
+    climb.up();
+  }
+  return climb.atTop ? hash : undefined;
+}
+
+export interface Consistency {
+  readonly first: number;
+  readonly firstRoot: Buffer;
+  readonly second: number;
+  readonly secondRoot: Buffer;
+  readonly path: readonly Buffer[];
+}
+
+/** True when the tree of size `first` is how the tree of size `second` began (RFC 9162 section 2.1.4.2). */
+export function isConsistent(proof: Consistency): boolean {
+  const { first, firstRoot, second, secondRoot, path } = proof;
+  if (first > second || first < 0) return false;
+  if (first === second) return path.length === 0 && firstRoot.equals(secondRoot);
+  if (first === 0) return path.length === 0;
+  const [start, ...hashes] = Number.isInteger(Math.log2(first)) ? [firstRoot, ...path] : path;
+  return start !== undefined && leadsToBoth(proof, start, hashes);
+}
+
+function leadsToBoth({ first, firstRoot, second, secondRoot }: Consistency, start: Buffer, hashes: Buffer[]): boolean {
+  const climb = new Climb(first - 1, second - 1);
+  climb.skipRight();
+  let [old, now] = [start, start];
+  for (const beside of hashes) {
+    if (climb.atTop) return false;
+    if (climb.isLeftNext()) [old, now] = [nodeHash(beside, old), nodeHash(beside, now)];
+    else now = nodeHash(now, beside);
+    climb.up();
+  }
+  return climb.atTop && old.equals(firstRoot) && now.equals(secondRoot);
+}

@@ -1,0 +1,55 @@
+import { describe, expect, it } from 'vitest';
+import { EMPTY_ROOT, leafHash, nodeHash } from './merkle-hash.js';
+import { isConsistent, rootOfInclusion } from './merkle-proof.js';
+import { consistencyPath, inclusionPath, joined, type Range, subtreesOf } from './merkle-tree.js';
+
+const leaves = Array.from({ length: 70 }, (_, i) => leafHash(`leaf ${i}`));
+
+/** MTH, word for word from RFC 6962 section 2.1. */
+function treeHash(hashes: readonly Buffer[]): Buffer {
+  if (hashes.length === 0) return EMPTY_ROOT;
+  if (hashes.length === 1) return hashes[0] as Buffer;
+  let k = 1;
+  while (k * 2 < hashes.length) k *= 2;
+  return nodeHash(treeHash(hashes.slice(0, k)), treeHash(hashes.slice(k)));
+}
+
+const rangeHash = ({ from, to }: Range) =>
+  joined(
+    subtreesOf({ from, to }).map(({ height, index }) =>
+      treeHash(leaves.slice(index * 2 ** height, (index + 1) * 2 ** height)),
+    ),
+  );
+const root = (size: number) => treeHash(leaves.slice(0, size));
+
+describe('proofs in trees of 1 to 70 leaves', () => {
+  it('the known answers of RFC 6962 implementations hold', () => {
+    expect(EMPTY_ROOT.toString('hex')).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855');
+    expect(leafHash('').toString('hex')).toBe('6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d');
+  });
+
+  it('every leaf is proved in every tree, and in no other place and by no other leaf', () => {
+    for (let size = 1; size <= leaves.length; size++) {
+      for (let index = 0; index < size; index++) {
+        const path = inclusionPath(index, size).map(rangeHash);
+        const leaf = leaves[index] as Buffer;
+        expect(rootOfInclusion({ index, size, leaf, path })).toEqual(root(size));
+        expect(rootOfInclusion({ index, size, leaf: leafHash('other'), path })).not.toEqual(root(size));
+        expect(rootOfInclusion({ index: index - 1, size, leaf, path })).not.toEqual(root(size));
+      }
+    }
+  });
+
+  it('every tree is proved to be the beginning of every later one, and a changed one is not', () => {
+    for (let second = 1; second <= leaves.length; second++) {
+      for (let first = 1; first <= second; first++) {
+        const path = consistencyPath(first, second).map(rangeHash);
+        const proof = { first, firstRoot: root(first), second, secondRoot: root(second), path };
+        expect(isConsistent(proof)).toBe(true);
+        expect(isConsistent({ ...proof, firstRoot: leafHash('other') })).toBe(false);
+        expect(isConsistent({ ...proof, secondRoot: leafHash('other') })).toBe(false);
+        expect(isConsistent({ ...proof, path: [...path, root(1)] })).toBe(false);
+      }
+    }
+  });
+});

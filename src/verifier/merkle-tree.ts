@@ -1,0 +1,75 @@
+import { nodeHash } from './merkle-hash.js';
+
+/** Leaves `from` up to but without `to`. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** A full subtree: 2^height leaves that begin at a multiple of their number. */
+export interface Subtree {
+  readonly height: number;
+  readonly index: number;
+}
+
+/** Largest power of two smaller than `count` (k of RFC 6962 section 2.1). */
+function split(count: number): number {
+  return 2 ** Math.floor(Math.log2(count - 1));
+}
+
+/** The ranges whose hashes prove that a leaf is in the tree of this size, nearest first (RFC 6962 section 2.1.1). */
+export function inclusionPath(index: number, size: number): Range[] {
+  const path: Range[] = [];
+  let range: Range = { from: 0, to: size };
+  while (range.to - range.from > 1) {
+    const middle = range.from + split(range.to - range.from);
+    const [inside, beside] =
+      index < middle
+        ? [
+            { from: range.from, to: middle },
+            { from: middle, to: range.to },
+          ]
+        : [
+            { from: middle, to: range.to },
+            { from: range.from, to: middle },
+          ];
+    path.unshift(beside);
+    range = inside;
+  }
+  return path;
+}
+
+/** The ranges whose hashes prove that the tree of size `first` is how the tree of size `second` began (RFC 6962 section 2.1.2). */
+export function consistencyPath(first: number, second: number): Range[] {
+  if (first === 0 || first === second) return [];
+  const path: Range[] = [];
+  let range: Range = { from: 0, to: second };
+  // The old root itself is known to who asks; it is part of the proof only when it is no subtree on the left edge.
+  while (range.to !== first) {
+    const middle = range.from + split(range.to - range.from);
+    if (first <= middle) {
+      path.unshift({ from: middle, to: range.to });
+      range = { from: range.from, to: middle };
+    } else {
+      path.unshift({ from: range.from, to: middle });
+      range = { from: middle, to: range.to };
+    }
+  }
+  return range.from === 0 ? path : [range, ...path];
+}
+
+/** The full subtrees that a range consists of, left to right. The range is one of a path, or begins at 0. */
+export function subtreesOf({ from, to }: Range): Subtree[] {
+  const subtrees: Subtree[] = [];
+  for (let at = from; at < to;) {
+    const height = Math.floor(Math.log2(to - at));
+    subtrees.push({ height, index: at / 2 ** height });
+    at += 2 ** height;
+  }
+  return subtrees;
+}
+
+/** Hash of a range from the hashes of its full subtrees, left to right. */
+export function joined(hashes: readonly Buffer[]): Buffer {
+  return hashes.toReversed().reduce((right, left) => nodeHash(left, right));
+}

@@ -1,0 +1,53 @@
+import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
+
+/** What a checkpoint says: this log had so many leaves, and this was its root (C2SP tlog-checkpoint). */
+export interface Checkpoint {
+  readonly origin: string;
+  readonly size: number;
+  readonly root: Buffer;
+}
+
+/** The text that is signed: three lines (C2SP tlog-checkpoint, "Note text"). */
+export function noteText({ origin, size, root }: Checkpoint): string {
+  return `${origin}\n${size}\n${root.toString('base64')}\n`;
+}
+
+/** A signed note with one signature (C2SP signed-note): an ECDSA signature, DER, over the text. `publicKey` is SubjectPublicKeyInfo, DER. */
+export function signedNote(checkpoint: Checkpoint, signature: Buffer, publicKey: Buffer): string {
+  const line = Buffer.concat([keyHint(publicKey), signature]).toString('base64');
+  return `${noteText(checkpoint)}\n\u2014 ${checkpoint.origin} ${line}\n`;
+}
+
+/** The checkpoint of a note whose signature by this key verifies; else undefined. */
+export function openNote(note: string, publicKey: Buffer): Checkpoint | undefined {
+  const end = note.indexOf('\n\n');
+  const text = note.slice(0, end + 1);
+  const [origin, size, root, ...rest] = text.split('\n');
+  if (end < 0 || origin === undefined || !/^(0|[1-9]\d{0,15})$/.test(size ?? '') || rest.join('') !== '')
+    return undefined;
+  const key = keyIn(publicKey);
+  if (key === undefined) return undefined;
+  const signed = note
+    .slice(end + 2)
+    .split('\n')
+    .some((line) => {
+      const [dash, name, encoded] = line.split(' ');
+      const bytes = Buffer.from(encoded ?? '', 'base64');
+      if (dash !== '\u2014' || name !== origin || !bytes.subarray(0, 4).equals(keyHint(publicKey))) return false;
+      return verify('sha256', Buffer.from(text), key, bytes.subarray(4));
+    });
+  return signed ? { origin, size: Number(size), root: Buffer.from(root ?? '', 'base64') } : undefined;
+}
+
+function keyIn(publicKey: Buffer): KeyObject | undefined {
+  try {
+    return createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
+  } catch {
+    return undefined;
+  }
+}
+
+/** First four bytes of the log's id, the SHA-256 of its public key, as sigstore's verifiers look it up. */
+function keyHint(publicKey: Buffer): Buffer {
+  return createHash('sha256').update(publicKey).digest().subarray(0, 4);
+}

@@ -1,0 +1,102 @@
+import { randomBytes } from 'node:crypto';
+import type { Answer, Service } from '../support/service.js';
+import { createKey, type PublishedKey } from '../support/signing.js';
+import type { Stage } from '../support/stage.js';
+import { idOf, type Person, register } from '../auth/people.js';
+
+export interface Approver extends Person {
+  readonly id: string;
+}
+
+/** What a test of approvals works with. */
+export interface Place {
+  readonly stage: Stage;
+  readonly service: Service;
+  /** An API key with admin:*. */
+  readonly apiKey: string;
+}
+
+/** Somebody new who may vote, once a group has them. */
+export async function newApprover({ stage, service, apiKey }: Place, roles = ['approver']): Promise<Approver> {
+  const person = await register(service, 'approver');
+  const id = await idOf(stage, person.email);
+  const { status, body } = await service.call('PATCH', `/api/settings/users/${id}`, { key: apiKey, body: { roles } });
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return { ...person, id };
+}
+
+export function newApprovers(place: Place, count: number): Promise<Approver[]> {
+  return Promise.all(Array.from({ length: count }, () => newApprover(place)));
+}
+
+async function made(answer: Promise<Answer>): Promise<Answer> {
+  const { status, body } = await answer;
+  if (status !== 201) throw new Error(`not made: ${JSON.stringify(body)}`);
+  return answer;
+}
+
+export function unique(name: string): string {
+  return `${name}-${randomBytes(4).toString('hex')}`;
+}
+
+export async function newGroup({ service, apiKey }: Place, members: readonly Approver[]): Promise<Answer> {
+  const body = { name: unique('group'), members: members.map(({ id }) => id) };
+  return made(service.call('POST', '/api/v1/approver-groups', { key: apiKey, body }));
+}
+
+export interface Guard {
+  readonly members: readonly Approver[];
+  readonly threshold: number;
+}
+
+/** A key of its own that can sign only when these stages have approved. */
+export async function newGuardedKey(
+  place: Place,
+  stages: readonly Guard[],
+  rules: Record<string, unknown> = {},
+): Promise<{ key: PublishedKey; groups: Answer[]; policy: Answer }> {
+  const { service, apiKey } = place;
+  const key = await createKey(service, apiKey, { name: unique('guarded'), type: 'ec-p256' });
+  const groups: Answer[] = [];
+  for (const { members } of stages) groups.push(await newGroup(place, members));
+  const body = {
+    name: unique('policy'),
+    keys: [key.name],
+    stages: stages.map(({ threshold }, i) => ({ group: groups[i]?.body.id as string, threshold })),
+    ...rules,
+  };
+  const policy = await made(service.call('POST', '/api/v1/approval-policies', { key: apiKey, body }));
+  return { key, groups, policy };
+}
+
+export interface Vote {
+  readonly decision?: 'approve' | 'reject';
+  readonly body?: Record<string, unknown>;
+  readonly headers?: Record<string, string>;
+}
+
+/** Votes with a person's access token: yes, unless told otherwise. */
+export function vote(
+  service: Service,
+  approvalId: string,
+  { accessToken }: Pick<Person, 'accessToken'>,
+  { decision = 'approve', ...options }: Vote = {},
+): Promise<Answer> {
+  return service.call('POST', `/api/v1/approvals/${approvalId}/${decision}`, { key: accessToken, ...options });
+}
+
+/** Asks for a signature that must be approved first. Answers the ids. */
+export async function held(
+  { service, apiKey }: Place,
+  body: Record<string, unknown>,
+  key = apiKey,
+): Promise<{ requestId: string; approvalId: string }> {
+  const answer = await service.call('POST', '/api/v1/sign/digest', { key, body });
+  if (answer.status !== 202 || answer.body.status !== 'PENDING_APPROVAL')
+    throw new Error(`not held: ${JSON.stringify(answer.body)}`);
+  return { requestId: answer.body.requestId as string, approvalId: answer.body.approvalId as string };
+}
+
+export function approval({ service, apiKey }: Place, id: string): Promise<Answer> {
+  return service.call('GET', `/api/v1/approvals/${id}`, { key: apiKey });
+}

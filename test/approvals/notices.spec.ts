@@ -1,0 +1,168 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Client } from 'pg';
+import { Webhook } from 'standardwebhooks';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { SmtpPeer } from '../fakes/smtp.js';
+import { WebReceiver } from '../fakes/web-receiver.js';
+import { accessToken } from '../support/access.js';
+import { digestOf, sign, until } from '../support/signing.js';
+import { openStage } from '../support/stage.js';
+import { type Approver, held, newApprover, newApprovers, newGuardedKey, type Place, vote } from './approvers.js';
+
+const smtp = new SmtpPeer();
+const receiver = new WebReceiver();
+let place: Place;
+let secret: string;
+let adminEmail: string;
+let ada: Approver;
+let ben: Approver;
+
+beforeAll(async () => {
+  await smtp.start();
+  await receiver.start();
+  const stage = await openStage();
+  const seeded = await stage.seed();
+  ({ adminEmail } = seeded);
+  const settings = { ...smtp.settings, SVC_OUTBOUND_ALLOW: '127.0.0.1/32', SVC_PUBLIC_URL: 'https://sign.example.org' };
+  place = { stage, apiKey: seeded.apiKey, service: await stage.start({ settings }) };
+  const body = { name: 'desk', url: `http://127.0.0.1:${receiver.port}/desk`, events: ['approval.*'] };
+  const made = await place.service.call('POST', '/api/webhooks', { key: place.apiKey, body });
+  ({ secret } = made.body);
+  [ada, ben] = (await newApprovers(place, 2)) as [Approver, Approver];
+});
+afterAll(async () => {
+  await place.stage.close();
+  await smtp.stop();
+  await receiver.stop();
+});
+
+interface Message {
+  readonly type: string;
+  readonly data: Record<string, unknown>;
+}
+
+/** What the endpoint was told of an approval, each message checked by the published library. */
+async function told(approvalId: string, type: string): Promise<Message> {
+  return until(`the message ${type}`, 15, async () =>
+    receiver.received
+      .map(({ body, headers }) => new Webhook(secret).verify(body, headers as Record<string, string>) as Message)
+      .find((message) => message.type === type && message.data['approvalId'] === approvalId),
+  );
+}
+
+const ask = (key: string, filename: string) =>
+  held(place, { digest: digestOf(randomUUID()), key, metadata: { filename } });
+const mailsTo = (address: string, about: string) =>
+  smtp.received.filter((mail) => mail.to === address && mail.subject.includes(about));
+
+it('approvers hear that they are asked, and everybody of the outcome', async () => {
+  const { key } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 1 }]);
+  const { requestId, approvalId } = await ask(key.name, 'asked.bin');
+  for (const { email } of [ada, ben]) {
+    const { text } = await smtp.mailTo(email, 'Approval needed: Sign asked.bin');
+    expect(text).toContain(`https://sign.example.org/approvals/${approvalId}`);
+    expect(text).toMatch(/Asked: 1 of group-/);
+  }
+  const { data } = await told(approvalId, 'approval.requested');
+  expect(data).toMatchObject({ status: 'PENDING', subject: { kind: 'signing-request', id: requestId }, threshold: 1 });
+  await vote(place.service, approvalId, ada);
+  for (const email of [ada.email, ben.email, adminEmail]) await smtp.mailTo(email, 'Approved: Sign asked.bin');
+  expect((await told(approvalId, 'approval.approved')).data).toMatchObject({ status: 'APPROVED' });
+  expect(mailsTo(adminEmail, 'Approval needed')).toEqual([]);
+});
+
+it('the next stage hears of it when its turn comes; who voted is not asked again', async () => {
+  const stages = [
+    { members: [ada], threshold: 1 },
+    { members: [ada, ben], threshold: 1 },
+  ];
+  const { key } = await newGuardedKey(place, stages);
+  const { approvalId } = await ask(key.name, 'staged.bin');
+  await smtp.mailTo(ada.email, 'Approval needed: Sign staged.bin');
+  expect(mailsTo(ben.email, 'staged.bin')).toEqual([]);
+  await vote(place.service, approvalId, ada);
+  await smtp.mailTo(ben.email, 'Approval needed: Sign staged.bin');
+  await vote(place.service, approvalId, ben, { decision: 'reject', body: { comment: 'no' } });
+  await smtp.mailTo(adminEmail, 'Rejected: Sign staged.bin');
+  expect(mailsTo(ada.email, 'Approval needed: Sign staged.bin')).toHaveLength(1);
+  await told(approvalId, 'approval.rejected');
+});
+
+it('who has not voted is reminded when half the time is over, once; then it expires', async () => {
+  const { key } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 2 }]);
+  const { approvalId } = await ask(key.name, 'slow.bin');
+  await vote(place.service, approvalId, ada);
+  // Half a day later, and then the whole day.
+  await place.stage.sql(`UPDATE approval SET remind_at = now() WHERE id = $1`, [approvalId]);
+  await smtp.mailTo(ben.email, 'Approval still needed: Sign slow.bin');
+  await told(approvalId, 'approval.reminder');
+  expect(mailsTo(ada.email, 'still needed')).toEqual([]);
+  await place.stage.sql(`UPDATE approval SET expires_at = now() WHERE id = $1`, [approvalId]);
+  for (const email of [ada.email, ben.email, adminEmail])
+    await smtp.mailTo(email, 'Approval expired: Sign slow.bin', 15);
+  await told(approvalId, 'approval.expired');
+  expect(mailsTo(ben.email, 'still needed')).toHaveLength(1);
+}, 40_000);
+
+it('a dead SMTP server and a dead receiver lose nothing: what was to be told is told later', async () => {
+  const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
+  await smtp.stop();
+  receiver.answers(503, 200);
+  const { approvalId } = await ask(key.name, 'later.bin');
+  await until('a failed attempt', 15, async () => {
+    const rows = await place.stage.sql(
+      `SELECT 1 FROM mail_message WHERE recipient = $1 AND attempts > 0 AND failure IS NOT NULL AND sent_at IS NULL`,
+      [ada.email],
+    );
+    return rows.length === 1;
+  });
+  await vote(place.service, approvalId, ada);
+  await sleep(1000);
+  await smtp.start();
+  await smtp.mailTo(ada.email, 'Approval needed: Sign later.bin', 30);
+  await smtp.mailTo(ada.email, 'Approved: Sign later.bin', 30);
+  await told(approvalId, 'approval.requested');
+}, 90_000);
+
+it('a person who asks, and is a member, hears of the outcome and is not asked', async () => {
+  const boss = await newApprover(place, ['admin']);
+  const { key } = await newGuardedKey(place, [{ members: [boss, ada], threshold: 1 }]);
+  const token = await accessToken(place.service, boss.email, boss.password);
+  const body = { digest: digestOf(randomUUID()), key: key.name, metadata: { filename: 'own.bin' } };
+  const { approvalId } = (await sign(place.service, { key: token, body })).body;
+  await smtp.mailTo(ada.email, 'Approval needed: Sign own.bin');
+  await place.service.call('POST', `/api/v1/approvals/${approvalId}/withdraw`, { key: token });
+  await smtp.mailTo(boss.email, 'Withdrawn: Sign own.bin');
+  expect(mailsTo(boss.email, 'needed')).toEqual([]);
+  await told(approvalId, 'approval.withdrawn');
+});
+
+it('much at once is one mail: approvers of a hundred requests are not written to a hundred times', async () => {
+  const quiet = await newApprover(place);
+  const { key } = await newGuardedKey(place, [{ members: [quiet], threshold: 1 }]);
+  // Nobody tells anything while this is locked, so that all of them are there at once.
+  const session = new Client({ connectionString: place.stage.databaseUrl });
+  await session.connect();
+  await session.query('BEGIN');
+  await session.query('LOCK TABLE mail_message IN EXCLUSIVE MODE');
+  const first = await ask(key.name, 'one-of-many.bin');
+  await until('a notice that is being told', 10, async () => {
+    const waiting = await place.stage.sql(
+      `SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'mail_message'::regclass`,
+    );
+    return waiting.length > 0;
+  });
+  const others = await Promise.all(Array.from({ length: 11 }, (_, i) => ask(key.name, `many-${i}.bin`)));
+  await session.query('ROLLBACK');
+  await session.end();
+  const mails = await until('mails about all of them', 30, async () => {
+    const got = mailsTo(quiet.email, 'Approval needed');
+    const texts = got.map(({ text }) => text).join();
+    return others.every(({ approvalId }) => texts.includes(`/approvals/${approvalId}`)) && got;
+  });
+  // The one that was being told, unless the database gave up waiting, and one for all the others.
+  expect(mails.length).toBeLessThanOrEqual(2);
+  expect(mails.at(-1)?.subject).toMatch(/^Approval needed: 1[12] requests$/);
+  for (const { approvalId } of [first, ...others]) await told(approvalId, 'approval.requested');
+}, 60_000);

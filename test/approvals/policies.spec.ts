@@ -1,0 +1,195 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApiKey } from '../support/access.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Answer, Service } from '../support/service.js';
+import { createKey, digestOf, sign } from '../support/signing.js';
+import { openStage } from '../support/stage.js';
+import { type Approver, newApprovers, newGroup, newGuardedKey, type Place, unique, vote } from './approvers.js';
+
+let place: Place;
+let other: Service;
+let ada: Approver;
+let ben: Approver;
+
+beforeAll(async () => {
+  const stage = await openStage();
+  const { apiKey } = await stage.seed();
+  place = { stage, apiKey, service: await stage.start() };
+  other = await stage.start({ role: 'api' });
+  [ada, ben] = (await newApprovers(place, 2)) as [Approver, Approver];
+});
+afterAll(() => place.stage.close());
+
+const POLICIES = '/api/v1/approval-policies';
+const GROUPS = '/api/v1/approver-groups';
+const call = (method: string, path: string, body?: object, headers?: Record<string, string>): Promise<Answer> =>
+  place.service.call(method, path, { key: place.apiKey, body, ...(headers === undefined ? {} : { headers }) });
+
+async function statusOf(key: string, extra: object = {}, by = place.apiKey, service = place.service): Promise<string> {
+  const answer = await sign(service, { key: by, body: { digest: digestOf(randomUUID()), key, ...extra } });
+  return answer.body.status as string;
+}
+
+describe.each([GROUPS, POLICIES])('%s', (path) => {
+  const bodyFor = async () =>
+    path === GROUPS
+      ? { name: unique('group'), members: [ada.id] }
+      : {
+          name: unique('policy'),
+          keys: [unique('key')],
+          stages: [{ group: (await newGroup(place, [ada])).body.name, threshold: 1 }],
+        };
+
+  it('is made, read, listed, changed and removed', async () => {
+    const body = await bodyFor();
+    const made = await call('POST', path, body);
+    expect(made.status).toBe(201);
+    expect(made.headers.get('etag')).toBe('"1"');
+    const one = `${path}/${made.body.id}`;
+    expect(made.headers.get('location')).toBe(one);
+    expect((await call('GET', one)).body).toEqual(made.body);
+    expect((await call('GET', path)).body.items[0]).toEqual(made.body);
+    const renamed = { ...body, name: unique('renamed') };
+    const changed = await call('PUT', one, renamed, { 'if-match': '"1"' });
+    expect(changed.status).toBe(200);
+    expect(changed.headers.get('etag')).toBe('"2"');
+    expect(changed.body).toMatchObject({ id: made.body.id, name: renamed.name, version: 2 });
+    expect((await call('DELETE', one)).status).toBe(204);
+    expect((await call('GET', one)).status).toBe(404);
+  });
+
+  it('an edit says what it was made from', async () => {
+    const body = await bodyFor();
+    const { id } = (await call('POST', path, body)).body;
+    const one = `${path}/${id}`;
+    assertProblem(await call('PUT', one, body), { status: 428, code: 'request.if-match-missing' });
+    for (const stale of ['"2"', '"0"'])
+      assertProblem(await call('PUT', one, body, { 'if-match': stale }), { status: 412, code: 'request.stale' });
+    const both = [1, 2].map(() => call('PUT', one, body, { 'if-match': '"1"' }));
+    const answers = await Promise.all(both);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    expect(answers.filter(({ status }) => status === 412)).toHaveLength(1);
+    const kind = path === GROUPS ? 'approver-group' : 'approval-policy';
+    const nobody = await call('PUT', `${path}/${randomUUID()}`, body, { 'if-match': '"1"' });
+    assertProblem(nobody, { status: 404, code: `${kind}.missing` });
+  });
+
+  it('has one of each name; a repeated call makes one', async () => {
+    const body = await bodyFor();
+    const headers = { 'idempotency-key': randomUUID() };
+    const first = await call('POST', path, body, headers);
+    expect((await call('POST', path, body, headers)).body).toEqual(first.body);
+    const kind = path === GROUPS ? 'approver-group' : 'approval-policy';
+    assertProblem(await call('POST', path, body), { status: 409, code: `${kind}.name-taken` });
+  });
+});
+
+it('a group takes people and groups of providers that there are', async () => {
+  const nobody = await call('POST', GROUPS, { name: unique('group'), members: [ada.id, randomUUID()] });
+  assertProblem(nobody, { status: 422, code: 'approver-group.unknown-member', pointer: '/members/1' });
+  const ssoGroups = [{ provider: 'nowhere', group: 'release' }];
+  const nowhere = await call('POST', GROUPS, { name: unique('group'), members: [], ssoGroups });
+  assertProblem(nowhere, { status: 422, code: 'approver-group.unknown-member', pointer: '/ssoGroups/0/provider' });
+  const twice = await call('POST', GROUPS, { name: unique('group'), members: [ada.id, ada.id] });
+  assertProblem(twice, { status: 400, code: 'request.invalid', pointer: '/members' });
+});
+
+it('a group that a policy needs stays', async () => {
+  const { groups } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
+  const one = `${GROUPS}/${groups[0]?.body.id}`;
+  assertProblem(await call('DELETE', one), { status: 409, code: 'approver-group.in-use' });
+});
+
+it('a policy names groups that there are, each once, and sensible numbers', async () => {
+  const group = (await newGroup(place, [ada])).body;
+  const policy = (change: object) =>
+    call('POST', POLICIES, {
+      name: unique('policy'),
+      keys: ['any'],
+      stages: [{ group: group.id, threshold: 1 }],
+      ...change,
+    });
+  const stages = [
+    { group: group.id, threshold: 1 },
+    { group: group.name, threshold: 1 },
+  ];
+  assertProblem(await policy({ stages }), { status: 422, code: 'approval-policy.stage', pointer: '/stages/1/group' });
+  const unknown = await policy({ stages: [{ group: 'nobody', threshold: 1 }] });
+  assertProblem(unknown, { status: 422, code: 'approval-policy.stage', pointer: '/stages/0/group' });
+  for (const [change, pointer] of [
+    [{ stages: [] }, '/stages'],
+    [{ stages: [{ group: group.id, threshold: 0 }] }, '/stages/0/threshold'],
+    [{ keys: [] }, '/keys'],
+    [{ expiresInSeconds: 0 }, '/expiresInSeconds'],
+    [{ rejectThreshold: 0 }, '/rejectThreshold'],
+    [{ conditions: [{ fact: 'weather', op: 'in', values: ['fair'] }] }, '/conditions/0/fact'],
+    [{ conditions: [{ fact: 'format', op: 'is', values: ['raw'] }] }, '/conditions/0/op'],
+    [{ conditions: [{ fact: 'format', op: 'in', values: [] }] }, '/conditions/0/values'],
+    [{ scope: 'all' }, '/scope'],
+  ] as const)
+    assertProblem(await policy(change), { status: 400, code: 'request.invalid', pointer });
+});
+
+describe('which requests a policy holds', () => {
+  const guarded = async (conditions: object[]) =>
+    (await newGuardedKey(place, [{ members: [ada], threshold: 1 }], { conditions })).key.name;
+
+  it('by format and algorithm', async () => {
+    const key = await guarded([
+      { fact: 'format', op: 'in', values: ['jws'] },
+      { fact: 'algorithm', op: 'not-in', values: ['sha3-*'] },
+    ]);
+    expect(await statusOf(key)).toBe('SIGNED');
+    expect(await statusOf(key, { format: 'jws' })).toBe('PENDING_APPROVAL');
+    const sha3 = { digest: digestOf('x', 'sha3-256'), algorithm: 'sha3-256' };
+    expect(await statusOf(key, sha3)).toBe('SIGNED');
+  });
+
+  it('by metadata; leaving it out does not help', async () => {
+    const key = await guarded([{ fact: 'metadata.branch', op: 'in', values: ['main', 'release/*'] }]);
+    expect(await statusOf(key, { metadata: { branch: 'release/1.2' } })).toBe('PENDING_APPROVAL');
+    expect(await statusOf(key, { metadata: { branch: 'feature/x' } })).toBe('SIGNED');
+    expect(await statusOf(key, { metadata: {} })).toBe('PENDING_APPROVAL');
+    expect(await statusOf(key, { metadata: { branch: ['feature/x'] } })).toBe('PENDING_APPROVAL');
+  });
+
+  it('by caller', async () => {
+    const nightly = await newApiKey(place.service, place.apiKey, ['sign:digest']);
+    const key = await guarded([{ fact: 'caller', op: 'not-in', values: [nightly.id] }]);
+    expect(await statusOf(key, {}, nightly.key)).toBe('SIGNED');
+    expect(await statusOf(key)).toBe('PENDING_APPROVAL');
+  });
+
+  it('of every key, when it says so; and all that apply must be satisfied', async () => {
+    const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
+    const group = (await newGroup(place, [ben])).body;
+    const all = { name: unique('all'), keys: ['*'], stages: [{ group: group.id, threshold: 1 }] };
+    const { id } = (await call('POST', POLICIES, all)).body;
+    const body = { digest: digestOf(randomUUID()), key: key.name };
+    const { approvalId } = (await sign(place.service, { key: place.apiKey, body })).body;
+    expect(await statusOf('default')).toBe('PENDING_APPROVAL');
+    expect((await call('DELETE', `${POLICIES}/${id}`)).status).toBe(204);
+    expect(await statusOf('default')).toBe('SIGNED');
+    const first = [await vote(place.service, approvalId, ada), await vote(place.service, approvalId, ben)];
+    const votes = [...first, await vote(place.service, approvalId, ada)];
+    expect(votes.some(({ body: view }) => view.status === 'APPROVED')).toBe(true);
+    expect(votes.filter(({ status }) => status === 200)).toHaveLength(2);
+  });
+});
+
+it('a new policy is missed by no process, however sure it was a moment ago', async () => {
+  for (let round = 0; round < 2; round += 1) {
+    const key = (await createKey(place.service, place.apiKey, { name: unique('late'), type: 'ec-p256' })).name;
+    expect(await statusOf(key, {}, place.apiKey, other)).toBe('SIGNED');
+    const group = (await newGroup(place, [ada])).body;
+    const policy = { name: unique('policy'), keys: [key], stages: [{ group: group.id, threshold: 1 }] };
+    const made = await call('POST', POLICIES, policy);
+    const after = await Promise.all(
+      Array.from({ length: 8 }, (_, i) => statusOf(key, { async: i % 2 === 0 }, place.apiKey, other)),
+    );
+    expect(new Set(after)).toEqual(new Set(['PENDING_APPROVAL']));
+    await call('DELETE', `${POLICIES}/${made.body.id}`);
+    expect(await statusOf(key, {}, place.apiKey, other)).toBe('SIGNED');
+  }
+});

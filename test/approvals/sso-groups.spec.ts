@@ -1,0 +1,100 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { Browser } from '../auth/browser.js';
+import { atKnownAddress, me, PEERS_HERE } from '../auth/people.js';
+import { CLIENT, OpenIdPeer } from '../fakes/openid-provider.js';
+import { assertProblem } from '../support/refused-calls.js';
+import { createKey, digestOf } from '../support/signing.js';
+import { openStage } from '../support/stage.js';
+import { held, type Place, unique, vote } from './approvers.js';
+
+const PROVIDERS = ['ours', 'theirs'] as const;
+type ProviderName = (typeof PROVIDERS)[number];
+
+const peers = { ours: new OpenIdPeer(), theirs: new OpenIdPeer() };
+let place: Place;
+let key: string;
+
+beforeAll(async () => {
+  const stage = await openStage();
+  const { apiKey } = await stage.seed();
+  place = { stage, apiKey, service: await stage.start({ settings: { ...atKnownAddress(), ...PEERS_HERE } }) };
+  for (const name of PROVIDERS) {
+    await peers[name].start(`${place.service.url}/api/auth/oidc/callback`);
+    const roles = { rules: [], defaultRoles: ['approver'] };
+    const client = { clientId: CLIENT.id, clientSecret: CLIENT.secret, scopes: ['openid', 'profile', 'email'] };
+    const body = { label: name, enabled: true, ...roles, issuer: peers[name].issuer, ...client };
+    expect((await call('PUT', `/api/settings/identity-providers/oidc/${name}`, body)).status).toBe(200);
+  }
+  key = (await createKey(place.service, apiKey, { name: unique('guarded'), type: 'ec-p256' })).name;
+  const ssoGroups = [{ provider: 'ours', group: 'release managers' }];
+  const group = await call('POST', '/api/v1/approver-groups', { name: unique('group'), members: [], ssoGroups });
+  expect(group.body.ssoGroups).toEqual(ssoGroups);
+  const stages = [{ group: group.body.id, threshold: 1 }];
+  const policy = await call('POST', '/api/v1/approval-policies', { name: unique('policy'), keys: [key], stages });
+  expect(policy.status).toBe(201);
+});
+afterAll(async () => {
+  await place.stage.close();
+  await peers.ours.stop();
+  await peers.theirs.stop();
+});
+
+const call = (method: string, path: string, body?: object) =>
+  place.service.call(method, path, { key: place.apiKey, body });
+
+/** Signs in at a provider, whose own pages are gone through, and answers the access token. */
+async function signIn(name: ProviderName, account: string, groups: string[]): Promise<string> {
+  peers[name].accounts.set(account, { email: `${account}.${name}@example.org`, groups });
+  const browser = new Browser();
+  const isOurs = (url: string) => url.startsWith(`${place.service.url}/api/auth/oidc/callback`);
+  let at = (await browser.follow(`${place.service.url}/api/auth/oidc/login?provider=${name}&returnTo=/console`)).url;
+  for (let step = 0; step < 3 && !isOurs(at); step += 1) {
+    const html = await (await browser.request(at)).text();
+    const action = /action="([^"]+)"/.exec(html)?.[1] ?? '';
+    const prompt = /name="prompt" value="([^"]+)"/.exec(html)?.[1] ?? 'login';
+    const posted = await browser.postForm(new URL(action, at).href, { prompt, login: account, password: 'any' });
+    at = (await browser.follow(new URL(posted.headers.get('location') ?? '', at).href, isOurs)).url;
+  }
+  const arrived = await browser.request(at);
+  const ticket = /#ticket=(\w+)$/.exec(arrived.headers.get('location') ?? '')?.[1] ?? '';
+  const response = await browser.request(`${place.service.url}/api/auth/sso/tokens`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ ticket }),
+  });
+  return ((await response.json()) as { access_token: string }).access_token;
+}
+
+const ask = () => held(place, { digest: digestOf(randomUUID()), key });
+
+it('whoever the provider names as one of the group may approve, and nobody else', async () => {
+  const { approvalId } = await ask();
+  const outsider = await signIn('ours', 'olga', ['staff', 'release managers of elsewhere']);
+  assertProblem(await vote(place.service, approvalId, { accessToken: outsider }), {
+    status: 403,
+    code: 'approval.not-approver',
+  });
+  const member = await signIn('ours', 'mia', ['staff', 'release managers']);
+  const listed = await place.service.call('GET', '/api/v1/approvals?waiting=me', { key: member });
+  expect(listed.body.items.map(({ id }: { id: string }) => id)).toEqual([approvalId]);
+  expect((await vote(place.service, approvalId, { accessToken: member })).body.status).toBe('APPROVED');
+});
+
+it('a group of the same name at another provider is another group', async () => {
+  const { approvalId } = await ask();
+  const namesake = await signIn('theirs', 'mia', ['release managers']);
+  expect((await me(place.service, namesake)).status).toBe(200);
+  const answer = await vote(place.service, approvalId, { accessToken: namesake });
+  assertProblem(answer, { status: 403, code: 'approval.not-approver' });
+});
+
+it('whom the provider does not name any more is a member no more, in none of their sessions', async () => {
+  const { approvalId } = await ask();
+  const before = await signIn('ours', 'max', ['release managers']);
+  const after = await signIn('ours', 'max', ['staff']);
+  for (const session of [before, after]) {
+    const answer = await vote(place.service, approvalId, { accessToken: session });
+    assertProblem(answer, { status: 403, code: 'approval.not-approver' });
+  }
+});

@@ -1,0 +1,178 @@
+import { createHash, randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApiKey } from '../support/access.js';
+import { assertProblem } from '../support/refused-calls.js';
+import { digestOf, read, sign, until, verifies } from '../support/signing.js';
+import { openStage } from '../support/stage.js';
+import {
+  approval,
+  type Approver,
+  held,
+  newApprover,
+  newApprovers,
+  newGuardedKey,
+  type Place,
+  unique,
+  vote,
+} from './approvers.js';
+
+let place: Place;
+let ada: Approver;
+let ben: Approver;
+let cleo: Approver;
+/** In no group. */
+let olga: Approver;
+
+beforeAll(async () => {
+  const stage = await openStage();
+  const { apiKey } = await stage.seed();
+  place = { stage, apiKey, service: await stage.start() };
+  [ada, ben, cleo, olga] = (await newApprovers(place, 4)) as [Approver, Approver, Approver, Approver];
+});
+afterAll(() => place.stage.close());
+
+const order = (key: string, extra: object = {}) => ({ digest: digestOf(randomUUID()), key, ...extra });
+
+describe('a request under a policy', () => {
+  it('waits for approval, also when its caller waits; then it is signed', async () => {
+    const { key } = await newGuardedKey(place, [{ members: [ada, ben, cleo], threshold: 2 }]);
+    const message = randomUUID();
+    const answer = await sign(place.service, { key: place.apiKey, body: { digest: digestOf(message), key: key.name } });
+    expect(answer.status).toBe(202);
+    const { requestId, approvalId, status } = answer.body;
+    expect(status).toBe('PENDING_APPROVAL');
+    expect(answer.headers.get('location')).toBe(`/api/v1/sign/requests/${requestId}`);
+    expect((await vote(place.service, approvalId, ada)).body.status).toBe('PENDING');
+    expect((await read(place.service, place.apiKey, requestId, 0)).body.status).toBe('PENDING_APPROVAL');
+    const last = await vote(place.service, approvalId, ben, { body: { comment: 'looks good' } });
+    expect(last.status).toBe(200);
+    expect(last.body).toMatchObject({ status: 'APPROVED', stages: [{ threshold: 2, approvals: 2 }] });
+    expect(last.body.votes.map((one: { by: { id: string } }) => one.by.id)).toEqual([ada.id, ben.id]);
+    const { body } = await read(place.service, place.apiKey, requestId);
+    expect(body).toMatchObject({ status: 'SIGNED', approvalId });
+    expect(verifies(message, key, Buffer.from(body.signature, 'base64'))).toBe(true);
+  });
+
+  it('shows approvers what the hash covers', async () => {
+    const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
+    const metadata = { filename: 'app-1.2.0.tar.gz', build: { number: 7, ok: true } };
+    const { requestId, approvalId } = await held(place, order(key.name, { metadata, reference: 'build-7' }));
+    const { body } = await place.service.call('GET', `/api/v1/approvals/${approvalId}`, { key: ada.accessToken });
+    expect(body.title).toBe(`Sign app-1.2.0.tar.gz with the key ${key.name}`);
+    expect(body.shown).toMatchObject({
+      requestId,
+      metadata,
+      reference: 'build-7',
+      key: { name: key.name, version: 1 },
+    });
+    // Sorted by an implementation of its own, so that the documented form is what is checked.
+    const sorted = (value: unknown): unknown =>
+      typeof value === 'object' && value !== null && !Array.isArray(value)
+        ? Object.fromEntries(
+            Object.entries(value)
+              .sort(([a], [b]) => (a < b ? -1 : 1))
+              .map(([name, one]) => [name, sorted(one)]),
+          )
+        : value;
+    const hash = createHash('sha256')
+      .update(JSON.stringify(sorted(body.shown)))
+      .digest('base64');
+    expect(body.hash).toBe(hash);
+    const wrong = await vote(place.service, approvalId, ada, { body: { hash: digestOf('something else') } });
+    assertProblem(wrong, { status: 409, code: 'approval.other-hash' });
+    expect((await vote(place.service, approvalId, ada, { body: { hash } })).status).toBe(200);
+  });
+
+  it('asks its stages one after the other', async () => {
+    const stages = [
+      { members: [ada], threshold: 1 },
+      { members: [ben, cleo], threshold: 2 },
+    ];
+    const { key } = await newGuardedKey(place, stages);
+    const { requestId, approvalId } = await held(place, order(key.name));
+    assertProblem(await vote(place.service, approvalId, ben), { status: 403, code: 'approval.not-approver' });
+    expect((await vote(place.service, approvalId, ada)).body).toMatchObject({ status: 'PENDING', stage: 1 });
+    expect((await vote(place.service, approvalId, ben)).body.status).toBe('PENDING');
+    expect((await vote(place.service, approvalId, cleo)).body.status).toBe('APPROVED');
+    expect((await read(place.service, place.apiKey, requestId)).body.status).toBe('SIGNED');
+  });
+
+  it('ends as FAILED when it is rejected, and says who and why', async () => {
+    const { key } = await newGuardedKey(place, [{ members: [ada, ben, cleo], threshold: 2 }], { rejectThreshold: 2 });
+    const { requestId, approvalId } = await held(place, order(key.name));
+    expect((await vote(place.service, approvalId, ada, { decision: 'reject' })).body.status).toBe('PENDING');
+    const last = await vote(place.service, approvalId, ben, {
+      decision: 'reject',
+      body: { comment: 'Not from the release branch' },
+    });
+    expect(last.body.status).toBe('REJECTED');
+    const { body } = await read(place.service, place.apiKey, requestId, 0);
+    const detail = `${ben.email} rejected it: Not from the release branch`;
+    expect(body).toMatchObject({ status: 'FAILED', failure: { code: 'approval.rejected', detail } });
+    assertProblem(await vote(place.service, approvalId, cleo), { status: 409, code: 'approval.decided' });
+  });
+
+  it('ends as FAILED when it is withdrawn, by who asked alone', async () => {
+    const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
+    const pipeline = await newApiKey(place.service, place.apiKey, ['sign:digest', 'sign:read']);
+    const { requestId, approvalId } = await held(place, order(key.name), pipeline.key);
+    const withdraw = (by: string) =>
+      place.service.call('POST', `/api/v1/approvals/${approvalId}/withdraw`, { key: by });
+    assertProblem(await withdraw(ada.accessToken), { status: 404, code: 'approval.missing' });
+    assertProblem(await withdraw(place.apiKey), { status: 404, code: 'approval.missing' });
+    expect((await withdraw(pipeline.key)).body.status).toBe('WITHDRAWN');
+    const { body } = await read(place.service, pipeline.key, requestId, 0);
+    expect(body).toMatchObject({ status: 'FAILED', failure: { code: 'approval.withdrawn' } });
+    assertProblem(await withdraw(pipeline.key), { status: 409, code: 'approval.decided' });
+    assertProblem(await vote(place.service, approvalId, ada), { status: 409, code: 'approval.decided' });
+  });
+
+  it('ends as FAILED when nobody decides in time', async () => {
+    const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }], { expiresInSeconds: 1 });
+    const { requestId, approvalId } = await held(place, order(key.name));
+    const { body } = await read(place.service, place.apiKey, requestId, 10);
+    expect(body).toMatchObject({ status: 'FAILED', failure: { code: 'approval.expired' } });
+    assertProblem(await vote(place.service, approvalId, ada), { status: 409, code: 'approval.expired' });
+    expect((await approval(place, approvalId)).body.status).toBe('EXPIRED');
+  });
+});
+
+it('everybody finds what waits for them, and only that', async () => {
+  const dora = await newApprover(place);
+  const { key } = await newGuardedKey(place, [{ members: [dora, ada], threshold: 2 }], { name: unique('waiting') });
+  const asked = [await held(place, order(key.name)), await held(place, order(key.name))];
+  const list = async (query: string, by = dora.accessToken) =>
+    (await place.service.call('GET', `/api/v1/approvals?${query}`, { key: by })).body.items.map(
+      ({ id }: { id: string }) => id,
+    );
+  const ids = asked.map(({ approvalId }) => approvalId).reverse();
+  expect(await list('waiting=me')).toEqual(ids);
+  await vote(place.service, ids[0] as string, dora);
+  expect(await list('waiting=me')).toEqual(ids.slice(1));
+  expect(await list('status=PENDING')).toEqual(ids);
+  expect(await list('status=APPROVED')).toEqual([]);
+  expect(await list('waiting=me', olga.accessToken)).toEqual([]);
+  expect(await list('', olga.accessToken)).toEqual([]);
+  const wrong = await place.service.call('GET', '/api/v1/approvals?status=SIGNED', { key: dora.accessToken });
+  assertProblem(wrong, { status: 400, code: 'request.invalid' });
+});
+
+it('every vote and every move is in the audit log', async () => {
+  const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
+  const { requestId, approvalId } = await held(place, order(key.name));
+  await vote(place.service, approvalId, ada, { body: { comment: 'fine' } });
+  await until('the signature', 10, async () => (await read(place.service, place.apiKey, requestId)).body.signature);
+  const actions = async (id: string) =>
+    (
+      await place.stage.sql<{ action: string }>(`SELECT action FROM audit_entry WHERE target_id = $1 ORDER BY at, id`, [
+        id,
+      ])
+    ).map(({ action }) => action);
+  expect(await actions(approvalId)).toEqual(['approval.requested', 'approval.approved', 'approval.decided']);
+  expect(await actions(requestId)).toEqual([
+    'signing.accepted',
+    'signing.approved',
+    'signing.claimed',
+    'signing.signed',
+  ]);
+});

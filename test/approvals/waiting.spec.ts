@@ -1,0 +1,131 @@
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Service } from '../support/service.js';
+import { digestOf, read } from '../support/signing.js';
+import { openStage } from '../support/stage.js';
+import { type Approver, held, newApprovers, newGuardedKey, type Place, vote } from './approvers.js';
+
+let place: Place;
+/** Another process than the one that is voted at. */
+let other: Service;
+let ada: Approver;
+let ben: Approver;
+let key: string;
+
+beforeAll(async () => {
+  const stage = await openStage();
+  const { apiKey } = await stage.seed();
+  place = { stage, apiKey, service: await stage.start() };
+  other = await stage.start({ role: 'api' });
+  [ada, ben] = (await newApprovers(place, 2)) as [Approver, Approver];
+  key = (await newGuardedKey(place, [{ members: [ada, ben], threshold: 2 }])).key.name;
+});
+afterAll(() => place.stage.close());
+
+const ask = () => held(place, { digest: digestOf(randomUUID()), key });
+
+it('whoever waits for request or approval hears within a second of the last vote, in every process', async () => {
+  const { requestId, approvalId } = await ask();
+  await vote(place.service, approvalId, ada);
+  const timed = async (call: Promise<{ body: { status: string } }>) => {
+    const { body } = await call;
+    return { status: body.status, at: performance.now() };
+  };
+  const path = `/api/v1/approvals/${approvalId}?wait=30`;
+  const waiting = [place.service, other].flatMap((service) => [
+    timed(read(service, place.apiKey, requestId, 30)),
+    timed(service.call('GET', path, { key: place.apiKey })),
+  ]);
+  await sleep(600);
+  await vote(place.service, approvalId, ben);
+  const voted = performance.now();
+  const heard = await Promise.all(waiting);
+  expect(heard.map(({ status }) => status)).toEqual(['SIGNED', 'APPROVED', 'SIGNED', 'APPROVED']);
+  for (const { at } of heard) expect(at - voted).toBeLessThan(1000);
+});
+
+it('a wait that is over tells what is', async () => {
+  const { requestId, approvalId } = await ask();
+  const began = performance.now();
+  const [request, approval] = await Promise.all([
+    read(other, place.apiKey, requestId, 1),
+    other.call('GET', `/api/v1/approvals/${approvalId}?wait=1`, { key: place.apiKey }),
+  ]);
+  expect(performance.now() - began).toBeGreaterThan(950);
+  expect([request.body.status, approval.body.status]).toEqual(['PENDING_APPROVAL', 'PENDING']);
+  const wrong = await other.call('GET', `/api/v1/approvals/${approvalId}?wait=31`, { key: place.apiKey });
+  assertProblem(wrong, { status: 400, code: 'request.invalid' });
+});
+
+interface Event {
+  readonly name: string;
+  readonly id: string;
+  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
+  readonly data: any;
+}
+
+/** Reads a stream to its end, as the HTML Living Standard says. */
+async function eventsOf(service: Service, path: string, by: string): Promise<Event[]> {
+  const response = await fetch(`${service.url}${path}`, { headers: { authorization: `Bearer ${by}` } });
+  expect(response.status).toBe(200);
+  expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+  const blocks = (await response.text()).split('\n\n').map((block) => block.split('\n'));
+  const field = (lines: string[], name: string) =>
+    lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+  return blocks.flatMap((lines) => {
+    const data = field(lines, 'data');
+    return data === undefined
+      ? []
+      : [{ name: field(lines, 'event') ?? '', id: field(lines, 'id') ?? '', data: JSON.parse(data) }];
+  });
+}
+
+it('server-sent events tell each change of request and approval and end with the last', async () => {
+  const { requestId, approvalId } = await ask();
+  const streams = [place.service, other].flatMap((service) => [
+    eventsOf(service, `/api/v1/sign/requests/${requestId}/events`, place.apiKey),
+    eventsOf(service, `/api/v1/approvals/${approvalId}/events`, ada.accessToken),
+  ]);
+  await sleep(300);
+  await vote(place.service, approvalId, ada, { body: { comment: 'data: x\n\nevent: forged' } });
+  await sleep(600);
+  await vote(place.service, approvalId, ben);
+  const [hereRequest = [], hereApproval = [], thereRequest = [], thereApproval = []] = await Promise.all(streams);
+  for (const events of [hereRequest, thereRequest]) {
+    expect(events[0]?.data).toMatchObject({ requestId, status: 'PENDING_APPROVAL', approvalId });
+    expect(events.at(-1)?.data).toMatchObject({ status: 'SIGNED', signature: expect.any(String) });
+  }
+  for (const events of [hereApproval, thereApproval]) {
+    expect(events.map(({ name }) => name)).toEqual(['status', 'status', 'status']);
+    expect(events.map(({ data }) => data.votes.length)).toEqual([0, 1, 2]);
+    expect(events.at(-1)?.data.status).toBe('APPROVED');
+    expect(new Set(events.map(({ id }) => id)).size).toBe(3);
+  }
+});
+
+it('a stream is for those who may see it', async () => {
+  const { requestId, approvalId } = await ask();
+  const request = await other.call('GET', `/api/v1/sign/requests/${requestId}/events`, { key: ada.accessToken });
+  assertProblem(request, { status: 404, code: 'signing-request.missing' });
+  const seen = await other.call('GET', `/api/v1/approvals/${randomUUID()}/events`, { key: ada.accessToken });
+  assertProblem(seen, { status: 404, code: 'approval.missing' });
+  const nobody = await other.call('GET', `/api/v1/approvals/${approvalId}/events`);
+  assertProblem(nobody, { status: 401, code: 'auth.missing' });
+});
+
+/** The last one: it ends the process. */
+it('at a stop nobody is kept waiting', async () => {
+  const { requestId, approvalId } = await ask();
+  const waiting = [
+    read(other, place.apiKey, requestId, 30).then(({ body }) => body.status),
+    eventsOf(other, `/api/v1/approvals/${approvalId}/events`, place.apiKey).then((events) => events.length),
+  ];
+  await sleep(500);
+  const began = performance.now();
+  const ended = other.kill('SIGTERM');
+  expect(await Promise.all(waiting)).toEqual(['PENDING_APPROVAL', 1]);
+  expect(performance.now() - began).toBeLessThan(5000);
+  expect(await ended).toBe('SIGTERM');
+}, 30_000);

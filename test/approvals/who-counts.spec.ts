@@ -1,0 +1,161 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { accessToken, newApiKey } from '../support/access.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Answer } from '../support/service.js';
+import { digestOf, read, sign } from '../support/signing.js';
+import { openStage } from '../support/stage.js';
+import { type Approver, held, newApprover, newApprovers, newGuardedKey, type Place, vote } from './approvers.js';
+
+let place: Place;
+let ada: Approver;
+let ben: Approver;
+let cleo: Approver;
+/** In no group. */
+let olga: Approver;
+
+beforeAll(async () => {
+  const stage = await openStage();
+  const { apiKey } = await stage.seed();
+  place = { stage, apiKey, service: await stage.start() };
+  [ada, ben, cleo, olga] = (await newApprovers(place, 4)) as [Approver, Approver, Approver, Approver];
+});
+afterAll(() => place.stage.close());
+
+const order = (key: string) => ({ digest: digestOf(randomUUID()), key });
+
+describe('who counts', () => {
+  let guarded: Awaited<ReturnType<typeof newGuardedKey>>;
+  beforeAll(async () => {
+    guarded = await newGuardedKey(place, [{ members: [ada, ben, cleo], threshold: 2 }]);
+  });
+  const ask = (key?: string) => held(place, order(guarded.key.name), key);
+
+  it('not an outsider, be it an administrator', async () => {
+    const { approvalId } = await ask();
+    assertProblem(await vote(place.service, approvalId, olga), { status: 403, code: 'approval.not-approver' });
+    const chief = await newApprover(place, ['admin']);
+    assertProblem(await vote(place.service, approvalId, chief), { status: 403, code: 'approval.not-approver' });
+    const seen = await place.service.call('GET', `/api/v1/approvals/${approvalId}`, { key: olga.accessToken });
+    assertProblem(seen, { status: 404, code: 'approval.missing' });
+  });
+
+  it('not an API key, be it with every scope, and nobody without the scope', async () => {
+    const { approvalId } = await ask();
+    const asKey = await vote(place.service, approvalId, { accessToken: place.apiKey });
+    assertProblem(asKey, { status: 403, code: 'approval.person-needed' });
+    const viewer = await newApprover(place, ['viewer']);
+    assertProblem(await vote(place.service, approvalId, viewer), { status: 403, code: 'insufficient_scope' });
+  });
+
+  it('not the requester, nor through an API key that they own', async () => {
+    const boss = await newApprover(place, ['admin']);
+    const { key } = await newGuardedKey(place, [{ members: [boss, ada], threshold: 1 }]);
+    const theirs = await newApiKey(place.service, boss.accessToken, ['sign:digest']);
+    for (const by of [boss.accessToken, theirs.key]) {
+      const { approvalId } = await held(place, order(key.name), by);
+      for (const decision of ['approve', 'reject'] as const) {
+        const answer = await vote(place.service, approvalId, boss, { decision });
+        assertProblem(answer, { status: 403, code: 'approval.own-request' });
+      }
+      expect((await vote(place.service, approvalId, ada)).body.status).toBe('APPROVED');
+    }
+  });
+
+  it('one person once, through however many sessions', async () => {
+    const { requestId, approvalId } = await ask();
+    const other = await accessToken(place.service, ada.email, ada.password);
+    expect(other).not.toBe(ada.accessToken);
+    const both = [ada, { accessToken: other }].map((session) => vote(place.service, approvalId, session));
+    const answers = await Promise.all(both);
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(1);
+    const [refused] = answers.filter(({ status }) => status !== 200);
+    assertProblem(refused as Answer, { status: 409, code: 'approval.voted' });
+    expect((await read(place.service, place.apiKey, requestId, 0)).body.status).toBe('PENDING_APPROVAL');
+  });
+
+  it('a repeated call with its Idempotency-Key is the same vote', async () => {
+    const { approvalId } = await ask();
+    const headers = { 'idempotency-key': randomUUID() };
+    for (let time = 0; time < 2; time += 1) {
+      const answer = await vote(place.service, approvalId, ada, { body: {}, headers });
+      expect(answer.status).toBe(200);
+      expect(answer.body.votes).toHaveLength(1);
+    }
+    const other = await vote(place.service, approvalId, ada, { body: { comment: 'other' }, headers });
+    assertProblem(other, { status: 422, code: 'idempotency.other-body' });
+  });
+
+  it('only with a comment where the policy wants one', async () => {
+    const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }], { commentRequired: true });
+    const { approvalId } = await held(place, order(key.name));
+    const answer = await vote(place.service, approvalId, ada);
+    assertProblem(answer, { status: 422, code: 'approval.comment-required' });
+    const said = await vote(place.service, approvalId, ada, { body: { comment: 'Tests are green.' } });
+    expect(said.body.votes).toMatchObject([{ comment: 'Tests are green.' }]);
+  });
+});
+
+describe('when group or policy are edited meanwhile', () => {
+  const edit = (path: string, revision: number, body: object, key = place.apiKey) =>
+    place.service.call('PUT', path, { key, body, headers: { 'if-match': `"${revision}"` } });
+
+  it('a removed member does not count, neither do their earlier votes', async () => {
+    const { key, groups } = await newGuardedKey(place, [{ members: [ada, ben, cleo], threshold: 2 }]);
+    const { requestId, approvalId } = await held(place, order(key.name));
+    expect((await vote(place.service, approvalId, ada)).status).toBe(200);
+    const group = groups[0]?.body;
+    const path = `/api/v1/approver-groups/${group.id}`;
+    const without = { name: group.name, members: [ben.id, cleo.id] };
+    expect((await edit(path, 1, without)).status).toBe(200);
+    const { approvalId: next } = await held(place, order(key.name));
+    assertProblem(await vote(place.service, next, ada), { status: 403, code: 'approval.not-approver' });
+    expect((await vote(place.service, approvalId, ben)).body.status).toBe('PENDING');
+    expect((await vote(place.service, approvalId, cleo)).body.status).toBe('APPROVED');
+    expect((await read(place.service, place.apiKey, requestId)).body.status).toBe('SIGNED');
+  });
+
+  it('the requester brings nobody in: those whom they add after asking do not count', async () => {
+    const boss = await newApprover(place, ['admin']);
+    const { key, groups } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 2 }]);
+    const { approvalId } = await held(place, order(key.name), boss.accessToken);
+    const group = groups[0]?.body;
+    const path = `/api/v1/approver-groups/${group.id}`;
+    const wider = { name: group.name, members: [ada.id, ben.id, cleo.id] };
+    expect((await edit(path, 1, wider, boss.accessToken)).status).toBe(200);
+    assertProblem(await vote(place.service, approvalId, cleo), { status: 403, code: 'approval.not-approver' });
+    // Taken out and put in again by the requester: brought in by the requester.
+    expect((await edit(path, 2, { ...wider, members: [ben.id] }, boss.accessToken)).status).toBe(200);
+    expect((await edit(path, 3, wider, boss.accessToken)).status).toBe(200);
+    assertProblem(await vote(place.service, approvalId, ada), { status: 403, code: 'approval.not-approver' });
+    // For somebody else's request they are members like all others.
+    const other = await held(place, order(key.name));
+    expect((await vote(place.service, other.approvalId, cleo)).status).toBe(200);
+  });
+
+  it('the N of the time of the request holds', async () => {
+    const { key, policy } = await newGuardedKey(place, [{ members: [ada, ben, cleo], threshold: 2 }]);
+    const { approvalId } = await held(place, order(key.name));
+    const { id, name, keys, stages } = policy.body;
+    const eased = { name, keys, stages: [{ ...stages[0], threshold: 1 }] };
+    expect((await edit(`/api/v1/approval-policies/${id}`, 1, eased)).status).toBe(200);
+    expect((await vote(place.service, approvalId, ada)).body.status).toBe('PENDING');
+    const next = await held(place, order(key.name));
+    expect((await vote(place.service, next.approvalId, ada)).body.status).toBe('APPROVED');
+    const removed = await place.service.call('DELETE', `/api/v1/approval-policies/${id}`, { key: place.apiKey });
+    expect(removed.status).toBe(204);
+    expect((await sign(place.service, { key: place.apiKey, body: order(key.name) })).status).toBe(200);
+    expect((await vote(place.service, approvalId, ben)).body.status).toBe('APPROVED');
+  });
+
+  it('a disabled person does not count any more', async () => {
+    const dan = await newApprover(place);
+    const { key } = await newGuardedKey(place, [{ members: [ada, ben, dan], threshold: 2 }]);
+    const { approvalId } = await held(place, order(key.name));
+    expect((await vote(place.service, approvalId, dan)).status).toBe(200);
+    const path = `/api/settings/users/${dan.id}`;
+    await place.service.call('PATCH', path, { key: place.apiKey, body: { disabled: true } });
+    expect((await vote(place.service, approvalId, ada)).body.status).toBe('PENDING');
+    expect((await vote(place.service, approvalId, ben)).body.status).toBe('APPROVED');
+  });
+});

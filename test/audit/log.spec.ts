@@ -1,0 +1,266 @@
+import { createPublicKey } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { isConsistent, rootOfInclusion } from '../../src/verifier/merkle-proof.js';
+import { openNote } from '../../src/verifier/signed-note.js';
+import { sealwright } from '../client/program.js';
+import { newApiKey } from '../support/access.js';
+import type { Service } from '../support/service.js';
+import { createKey, digestOf, sign, until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+let publicKey: Buffer;
+const directory = mkdtempSync(join(tmpdir(), 'sealwright-log-'));
+
+const at = (name: string) => join(directory, name);
+const get = (path: string, key = apiKey) => service.call('GET', `/api/v1/audit/log/${path}`, { key });
+const bytes = (text: string) => Buffer.from(text, 'base64');
+const countOf = async (table: string) =>
+  Number((await stage.sql<{ n: string }>(`SELECT count(*) AS n FROM ${table}`))[0]?.n);
+
+/** Waits until every entry is under a signed checkpoint. */
+async function settled(): Promise<void> {
+  for (let tries = 0; tries < 100; tries++) {
+    const [row] = await stage.sql<{ open: boolean }>(
+      `SELECT EXISTS (SELECT 1 FROM log_waiting) OR (SELECT size FROM log_head) <> coalesce((SELECT max(size) FROM log_checkpoint), 0) AS open`,
+    );
+    if (row?.open === false) return;
+    await sleep(100);
+  }
+  throw new Error('entries wait for ten seconds');
+}
+
+interface Verdict {
+  readonly valid: boolean;
+  readonly size: number;
+  readonly firstWrong?: number;
+  readonly findings: readonly { readonly index?: number; readonly detail: string }[];
+}
+
+/** What the command line says of the log, as an auditor asks it who has kept the key. */
+async function verified(...args: string[]): Promise<Verdict & { code: number }> {
+  const env = { SEALWRIGHT_URL: service.url, SEALWRIGHT_TOKEN: apiKey };
+  const { code, out, err } = await sealwright(['log', 'verify', '--key', at('log.pem'), '-o', 'json', ...args], {
+    env,
+  });
+  if (out === '') throw new Error(err);
+  return { code, ...(JSON.parse(out) as Verdict) };
+}
+
+/** Many entries in one call. */
+async function signed(count: number): Promise<void> {
+  const items = Array.from({ length: count }, (_, i) => ({ digest: digestOf(`file ${i} of ${count}`) }));
+  const { status } = await service.call('POST', '/api/v1/sign/batch', { key: apiKey, body: { items } });
+  expect(status).toBe(200);
+}
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start();
+  await stage.start({ role: 'worker' });
+  // A first checkpoint that is far from the others, to roll back to.
+  await settled();
+  await signed(400);
+  await settled();
+  const { body } = await get('key');
+  writeFileSync(at('log.pem'), body.publicKey as string);
+  publicKey = createPublicKey(body.publicKey).export({ type: 'spki', format: 'der' });
+});
+afterAll(async () => {
+  rmSync(directory, { recursive: true, force: true });
+  await stage.close();
+});
+
+describe('what the log proves', () => {
+  it('every entry is numbered once, by whichever process', async () => {
+    expect(await countOf('log_leaf')).toBe(await countOf('audit_entry'));
+    const [gaps] = await stage.sql(
+      `SELECT count(*) - 1 - max(index) AS missing, count(DISTINCT entry_id) = count(*) AS once FROM log_leaf`,
+    );
+    expect(gaps).toEqual({ missing: '0', once: true });
+  });
+
+  it('an entry is under the signed root, and an entry that says something else is not', async () => {
+    const { body: list } = await service.call('GET', '/api/v1/audit/entries?limit=200', { key: apiKey });
+    for (const { id } of list.items.slice(0, 20)) {
+      const { status, body } = await get(`inclusion?entry=${id}`);
+      expect(status).toBe(200);
+      const checkpoint = openNote(body.checkpoint, publicKey);
+      const path = body.path.map(bytes);
+      const root = rootOfInclusion({ index: body.index, size: body.size, leaf: bytes(body.hash), path });
+      expect(root).toEqual(checkpoint?.root);
+      expect(checkpoint?.size).toBe(body.size);
+      expect(JSON.parse(bytes(body.data).toString()).id).toBe(id);
+    }
+  });
+
+  it('a later log is the continuation of an earlier one', async () => {
+    const { body: before } = await get('checkpoint');
+    await sign(service, { key: apiKey, body: { digest: digestOf('one more') } });
+    await settled();
+    const { body: after } = await get('checkpoint');
+    const { body: proof } = await get(`consistency?first=${before.size}&second=${after.size}`);
+    const claim = {
+      first: before.size,
+      firstRoot: bytes(before.root),
+      second: after.size,
+      secondRoot: bytes(after.root),
+    };
+    expect(after.size).toBeGreaterThan(before.size);
+    expect(isConsistent({ ...claim, path: proof.path.map(bytes) })).toBe(true);
+    expect(isConsistent({ ...claim, firstRoot: bytes(after.root), path: proof.path.map(bytes) })).toBe(false);
+  });
+
+  it('a checkpoint opens with the key of the log alone', async () => {
+    const { body } = await get('checkpoint');
+    const other = await createKey(service, apiKey, { name: 'other', type: 'ec-p256' });
+    expect(openNote(body.note, publicKey)).toBeDefined();
+    expect(
+      openNote(body.note, createPublicKey(other.publicKey).export({ type: 'spki', format: 'der' })),
+    ).toBeUndefined();
+    expect(openNote(body.note.replace(/\d+/, '1'), publicKey)).toBeUndefined();
+  });
+
+  it('who may not read the log gets nothing', async () => {
+    const { key } = await newApiKey(service, apiKey, ['sign:digest']);
+    for (const path of ['key', 'checkpoint', 'export']) expect((await get(path, key)).status).toBe(403);
+  });
+
+  it('what is not there is said', async () => {
+    expect((await get('inclusion?entry=01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11')).body.code).toBe('audit-entry.unknown');
+    expect((await get('consistency?first=999999')).body.code).toBe('log.size');
+    expect((await get('checkpoint?size=999999')).body.code).toBe('log.no-checkpoint');
+  });
+});
+
+describe('what is changed behind its back in SQL is named by its index', () => {
+  const placed = (index: number) =>
+    stage
+      .sql<{ id: string }>(`SELECT entry_id AS id FROM log_leaf WHERE index = $1`, [index])
+      .then(([row]) => row?.id ?? '');
+
+  it('nothing, while nothing is changed', async () => {
+    await settled();
+    // The owner of the tables is whom the log is there for.
+    await stage.sql(`ALTER TABLE audit_entry DISABLE TRIGGER ALL`);
+    expect(await verified('--state', at('state'))).toMatchObject({ code: 0, valid: true, findings: [] });
+    expect(JSON.parse(readFileSync(at('state'), 'utf8')).checkpoint).toBe((await get('checkpoint')).body.note);
+    expect(await verified('--state', at('state'), '--quick')).toMatchObject({ code: 0, valid: true });
+  });
+
+  it('lines of an export that were changed, removed or put elsewhere', async () => {
+    const response = await fetch(`${service.url}/api/v1/audit/log/export`, {
+      headers: { authorization: `Bearer ${apiKey}` },
+    });
+    const [head = '', ...leaves] = (await response.text()).trimEnd().split('\n');
+    const found = async (lines: string[]) => {
+      writeFileSync(at('log.ndjson'), `${lines.join('\n')}\n`);
+      const { code, firstWrong } = await verified(at('log.ndjson'));
+      return [code, firstWrong];
+    };
+    const changed = leaves.with(70, (leaves[70] ?? '').replace('"done"', '"DONE"'));
+    expect(await found([head, ...leaves])).toEqual([0, undefined]);
+    expect(await found([head, ...changed])).toEqual([1, 70]);
+    expect(await found([head, ...leaves.toSpliced(80, 1)])).toEqual([1, 80]);
+    expect(await found([head, ...leaves.with(90, leaves[95] ?? '').with(95, leaves[90] ?? '')])).toEqual([1, 90]);
+    expect(await found([head, ...leaves.with(99, '{"index":')])).toEqual([1, 99]);
+    expect(await found([head, ...leaves.slice(0, -1)])).toEqual([1, undefined]);
+    const other = await createKey(service, apiKey, { name: 'not-the-log', type: 'ec-p256' });
+    writeFileSync(at('other.pem'), other.publicKey);
+    const unsigned = await sealwright(['log', 'verify', at('log.ndjson'), '--key', at('other.pem')]);
+    expect(unsigned).toMatchObject({ code: 1, out: expect.stringContaining('not signed by the key of the log') });
+  });
+
+  it('an entry that was edited', async () => {
+    const id = await placed(300);
+    const [{ name } = { name: '' }] = await stage.sql<{ name: string }>(
+      `SELECT actor_name AS name FROM audit_entry WHERE id = $1`,
+      [id],
+    );
+    await stage.sql(`UPDATE audit_entry SET actor_name = 'somebody else' WHERE id = $1`, [id]);
+    const findings = [{ index: 300, detail: `its entry ${id} is not what was numbered` }];
+    expect(await verified()).toMatchObject({ code: 1, valid: false, firstWrong: 300, findings });
+    const { out } = await sealwright(['log', 'verify', service.url, '--key', at('log.pem')], {
+      env: { SEALWRIGHT_TOKEN: apiKey },
+    });
+    expect(out).toMatch(/^BAD 300: its entry .*\nNOT VALID: the first wrong entry is number 300\n$/);
+    await stage.sql(`UPDATE audit_entry SET actor_name = $2 WHERE id = $1`, [id, name]);
+  });
+
+  it('entries whose order was changed', async () => {
+    const [first, second] = [await placed(10), await placed(600)];
+    const swap = (a: string, b: string) =>
+      stage.sql(
+        `UPDATE log_leaf SET entry_id = CASE index WHEN 10 THEN $1::uuid ELSE $2::uuid END WHERE index IN (10, 600)`,
+        [a, b],
+      );
+    await swap(second, first);
+    expect((await verified()).findings.map(({ index }) => index)).toEqual([10, 600]);
+    await swap(first, second);
+  });
+
+  it('an edited entry whose hash was put right too: the root is another', async () => {
+    await stage.sql(
+      `UPDATE log_tile SET hashes = overlay(hashes placing '\\x00'::bytea from 100) WHERE level = 0 AND index = 1`,
+    );
+    const { findings } = await verified();
+    expect(findings.map(({ detail }) => detail)).toContain('the leaves do not make up the root of the checkpoint');
+    expect(findings[0]?.index).toBe(256 + 3);
+    expect(await verified('--state', at('state'))).toMatchObject({ code: 1 });
+  });
+
+  it('an entry that was deleted', async () => {
+    const id = await placed(150);
+    await stage.sql(`DELETE FROM audit_entry WHERE id = $1`, [id]);
+    expect((await verified()).findings).toContainEqual({ index: 150, detail: `its entry ${id} is gone` });
+  });
+
+  it('a log that was rolled back, signed checkpoint and all, is not the one that somebody kept a checkpoint of', async () => {
+    const kept = JSON.parse(readFileSync(at('state'), 'utf8')).checkpoint.split('\n')[1];
+    const [early] = await stage.sql<{ size: string }>(`SELECT size FROM log_checkpoint ORDER BY size LIMIT 1`);
+    await rollBackTo(Number(early?.size));
+    expect(await verified()).toMatchObject({ code: 0 });
+    const { findings } = await verified('--state', at('state'));
+    expect(findings).toEqual([{ detail: `an older checkpoint is over ${kept} leaves: the log was rolled back` }]);
+    const quick = await verified('--state', at('state'), '--quick');
+    expect(quick).toMatchObject({ code: 1, findings: [{ detail: expect.stringContaining('rolled back') }] });
+  });
+
+  it('nor is one that went on elsewhere since', async () => {
+    await signed(500);
+    await settled();
+    expect(await verified()).toMatchObject({ code: 0 });
+    const { code, findings } = await verified('--state', at('state'));
+    expect([code, findings[0]?.detail]).toEqual([1, expect.stringMatching(/^the first \d+ leaves are not those/)]);
+    const quick = await verified('--state', at('state'), '--quick');
+    expect(quick).toMatchObject({ code: 1, findings: [{ detail: expect.stringContaining('it was forked') }] });
+  });
+
+  it('for a log that is shorter than its last checkpoint none is signed any more', async () => {
+    await sign(service, { key: apiKey, body: { digest: digestOf('after the rollback') } });
+    await settled();
+    const { body: last } = await get('checkpoint');
+    await stage.sql(`UPDATE log_head SET size = size - 1`);
+    await stage.sql(`DELETE FROM log_leaf WHERE index = (SELECT max(index) FROM log_leaf)`);
+    await until('a refusal to sign', 10, async () => service.log().includes('it was rolled back'));
+    expect((await get('checkpoint')).body.size).toBe(last.size);
+  });
+
+  async function rollBackTo(size: number): Promise<void> {
+    await stage.sql(`DELETE FROM log_checkpoint WHERE size > $1`, [size]);
+    await stage.sql(`DELETE FROM log_leaf WHERE index >= $1`, [size]);
+    await stage.sql(`UPDATE log_head SET size = $1`, [size]);
+    await stage.sql(`DELETE FROM log_tile WHERE level > 0 OR index > $1`, [Math.floor(size / 256)]);
+    await stage.sql(`UPDATE log_tile SET hashes = substr(hashes, 1, 32 * $2::int) WHERE index = $1`, [
+      Math.floor(size / 256),
+      size % 256,
+    ]);
+  }
+});
