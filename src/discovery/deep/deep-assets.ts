@@ -1,0 +1,98 @@
+import type { AssetsFound } from '../../platform/handover/handed-over.js';
+import type { HostReading } from './host-reading.js';
+
+type Item = Record<string, unknown>;
+
+interface Place {
+  /** `ssh://192.0.2.7:22` */
+  readonly url: string;
+  readonly hostId: string;
+  readonly name: string;
+  readonly os: string;
+}
+
+/** One message of a scan; the inventory takes some thousand at once. */
+const MOST_ITEMS = 3000;
+
+/** What a login found on a host, as items for the inventory: the host itself depends on everything that lies there. */
+export function assetsOfHost(place: Place, reading: HostReading): AssetsFound {
+  const items = [
+    ...publicKeys(place, reading),
+    ...reading.privateKeys.map((key) => privateKey(place, key)),
+    ...reading.certificates.map(({ path, text }, index): Item => ({
+      certificate: text,
+      ref: `certificate ${index}`,
+      occurrence: at(place, path),
+    })),
+    ...reading.keyStores.map((store) => keyStore(place, store)),
+  ];
+  const kept = items.slice(0, MOST_ITEMS);
+  const host = {
+    component: {
+      type: 'device',
+      'bom-ref': 'host',
+      name: place.name,
+      properties: [
+        { name: 'sealwright:host', value: place.hostId },
+        { name: 'sealwright:os', value: place.os },
+      ],
+    },
+    occurrence: { location: place.url },
+    dependsOn: kept.map(refOf),
+  };
+  const complete = kept.length === items.length && !reading.isCut && reading.denied.length === 0;
+  return { reporter: 'discovery', source: `${place.url}/files`, complete, assets: [...kept, host] };
+}
+
+function publicKeys(place: Place, { lines }: HostReading): Item[] {
+  return [...Map.groupBy(lines, ({ publicKey }) => publicKey ?? '')].map(([publicKey, places]) => ({
+    publicKey,
+    ref: `key ${places[0]?.fingerprint}`,
+    occurrence: places.slice(0, 200).map(({ path, line }) => ({ ...at(place, path), line })),
+  }));
+}
+
+/** Its public half is another asset where it is known, and the private one depends on it. */
+function privateKey(place: Place, key: HostReading['privateKeys'][number]): Item {
+  const { path, fingerprint, type, bits, passphrase, format } = key;
+  const facts = {
+    type: 'private-key',
+    id: fingerprint ?? `${place.hostId}:${path}`,
+    ...(bits === null ? {} : { size: bits }),
+    format,
+  };
+  return {
+    component: {
+      type: 'cryptographic-asset',
+      'bom-ref': `private ${path}`,
+      name: `${type} private key ${path}`.slice(0, 500),
+      cryptoProperties: { assetType: 'related-crypto-material', relatedCryptoMaterialProperties: facts },
+      properties: [{ name: 'sealwright:passphrase', value: passphrase === true ? 'yes' : 'no' }],
+    },
+    occurrence: at(place, path),
+    ...(fingerprint === null ? {} : { dependsOn: [`key ${fingerprint}`] }),
+  };
+}
+
+/** Nobody has its password here, so what is in it is not told. */
+function keyStore(place: Place, { path, format }: HostReading['keyStores'][number]): Item {
+  const facts = { type: 'other', id: `${place.hostId}:${path}`, format };
+  return {
+    component: {
+      type: 'cryptographic-asset',
+      'bom-ref': `store ${path}`,
+      name: `${format} key store ${path}`.slice(0, 500),
+      cryptoProperties: { assetType: 'related-crypto-material', relatedCryptoMaterialProperties: facts },
+      properties: [{ name: 'sealwright:locked', value: 'yes' }],
+    },
+    occurrence: at(place, path),
+  };
+}
+
+function at({ url }: Place, path: string): { location: string } {
+  return { location: `${url}${path}` };
+}
+
+function refOf(item: Item): string {
+  return (item['ref'] as string | undefined) ?? (item['component'] as { 'bom-ref': string })['bom-ref'];
+}

@@ -1,0 +1,162 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { SshConnections } from '../../hosts/connections/ssh-connections.service.js';
+import type { ExecResult, SshSession } from '../../hosts/connections/ssh-session.port.js';
+import { Host } from '../../hosts/records/host.entity.js';
+import { HostSightings } from '../../hosts/records/host-sightings.service.js';
+import type { SshKeysFound } from '../../platform/events/ssh-key-events.js';
+import { Problem } from '../../platform/http/problem.js';
+import type { Learnt } from '../scans/scan-ledger.js';
+import type { ScanResult } from '../scans/scan-result.entity.js';
+import { assetsOfHost } from './deep-assets.js';
+import { type HostReading, readFiles, readKeyFiles } from './host-reading.js';
+import { type HostSurvey, readSurvey } from './host-survey.js';
+import { readKeyUses } from './key-uses.js';
+import { READ, SURVEY, WALK } from './scripts.js';
+import { readTold, textOf, type Told } from './told.js';
+
+const MOST_BYTES = 16 * 1024 * 1024;
+const TIMEOUT_MS = 60_000;
+const WALK_MS = 120_000;
+const MOST_DENIED = 100;
+/** Where services keep certificates and keys, besides the homes. */
+const PLACES = ['/etc', '/opt', '/srv', '/usr/local/etc'];
+/** Homes of accounts that nobody lives in: only their .ssh is looked into. */
+const SYSTEM_HOME =
+  /^\/(?:$|bin|sbin|usr|lib|dev|proc|sys|run|var\/(?:run|cache|spool|log|mail|backups)|nonexistent)(?:\/|$)?/;
+
+const OUTCOMES: Record<string, Learnt['outcome']> = {
+  'host.throttled': 'THROTTLED',
+  'host.timeout': 'TIMEOUT',
+  'host.unreachable': 'TIMEOUT',
+  'host.lost': 'HUNG_UP',
+  'host.output': 'FLOOD',
+  'host.not-ssh': 'NOT_THE_PROTOCOL',
+};
+
+/**
+ * Logs in to a host by its own credential, once, and reads which keys let whom in, which private keys, certificates and key stores lie there, and who used
+ * which key. Nothing is written on the host, and no private byte leaves it.
+ */
+@Injectable()
+export class DeepScan {
+  constructor(
+    private readonly db: DataSource,
+    private readonly connections: SshConnections,
+    private readonly sightings: HostSightings,
+  ) {}
+
+  /** Whatever the host does, there is an answer. */
+  async ask({ target, scanId }: ScanResult): Promise<Learnt> {
+    const host = await this.db.manager.findOneBy(Host, { id: target });
+    if (host === null) return { outcome: 'NO_LOGIN', facts: { code: 'host.missing' } };
+    try {
+      const session = await this.connections.open(host.id, { correlation: `scan ${scanId}` });
+      try {
+        return await this.look(session, host, scanId);
+      } finally {
+        session.close();
+      }
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      const outcome = error.code.startsWith('network.') ? 'DENIED' : (OUTCOMES[error.code] ?? 'NO_LOGIN');
+      return { outcome, hostId: host.id, facts: { code: error.code, detail: error.message } };
+    }
+  }
+
+  private async look(session: SshSession, host: Host, scanId: string): Promise<Learnt> {
+    const seenAt = new Date();
+    const start = performance.now();
+    const { as, told } = await firstLook(session);
+    const survey = readSurvey(told);
+    const input = (lines: string[]) => Buffer.from(lines.map((line) => `${line}\n`).join(''));
+    const wanted = [...survey.keyFiles].map(([name, paths]) => [name, ...paths].join('\t'));
+    const lines = readKeyFiles(await read(session, READ, { as, input: input(wanted), timeoutMs: TIMEOUT_MS }), survey);
+    const places = placesOf(survey);
+    const walked = await read(session, WALK, { as, input: input(places), timeoutMs: WALK_MS });
+    const files = readFiles(walked);
+    const log = walked.find(({ tag }) => tag === 'logins');
+    const reading: HostReading = {
+      ...files,
+      lines: lines.lines,
+      readPaths: [...lines.readPaths, ...files.readPaths],
+      denied: [...lines.denied, ...files.denied],
+    };
+    const isWhole = survey.isRoot && !reading.isCut;
+    const keys: SshKeysFound = {
+      hostId: host.id,
+      scanId,
+      seenAt,
+      readPaths: reading.readPaths,
+      searched: isWhole ? places : [],
+      keys: [...reading.lines, ...reading.privateKeys.filter(({ isForSsh }) => isForSsh)],
+      uses: log === undefined ? [] : readKeyUses(textOf(log, 0), survey),
+    };
+    await this.sightings.lookedInto(host.id, { os: survey.os, scanId });
+    const url = `ssh://${host.address.includes(':') ? `[${host.address}]` : host.address}:${host.port}`;
+    const found = assetsOfHost({ url, hostId: host.id, name: host.name, os: survey.os }, reading);
+    const facts = factsOf(survey, reading, { uses: keys.uses.length, seconds: (performance.now() - start) / 1000 });
+    return { outcome: 'FOUND', hostId: host.id, facts, found, keys };
+  }
+}
+
+/** As root where the login may, else as itself: what it may not read is reported as denied. */
+async function firstLook(session: SshSession): Promise<{ as: string | undefined; told: Told[] }> {
+  try {
+    const told = toldBy(await session.run(SURVEY, { as: 'root', maxBytes: MOST_BYTES, timeoutMs: TIMEOUT_MS }));
+    if (told !== undefined) return { as: 'root', told };
+  } catch (error) {
+    if (!(error instanceof Problem && error.code === 'host.privilege')) throw error;
+  }
+  return { as: undefined, told: await read(session, SURVEY, { timeoutMs: TIMEOUT_MS }) };
+}
+
+async function read(
+  session: SshSession,
+  script: string,
+  options: { as?: string; input?: Buffer; timeoutMs: number },
+): Promise<Told[]> {
+  const result = await session.run(script, { ...options, maxBytes: MOST_BYTES });
+  const told = toldBy(result);
+  if (told !== undefined) return told;
+  if (result.truncated) throw new Problem('refused', 'host.output', 'The host tells more than 16 MiB.');
+  throw new Problem('refused', 'host.file', `The host could not be looked into: exit status ${result.code}.`);
+}
+
+function toldBy({ stdout, truncated }: ExecResult): Told[] | undefined {
+  return truncated ? undefined : readTold(stdout);
+}
+
+function placesOf({ accounts, isRoot, user }: HostSurvey): string[] {
+  const homes = accounts.filter(({ name }) => isRoot || name === user).map(({ home }) => home);
+  const lived = homes.map((home) => (SYSTEM_HOME.test(home) ? `${home === '/' ? '' : home}/.ssh` : home));
+  return [...new Set([...PLACES, ...lived])].filter((place) => !place.includes('\n'));
+}
+
+function factsOf(survey: HostSurvey, reading: HostReading, { uses, seconds }: { uses: number; seconds: number }) {
+  const { denied, lines, privateKeys, certificates, keyStores, trustStores, isCut } = reading;
+  return {
+    os: survey.os,
+    readAs: survey.user,
+    confidence: survey.confidence,
+    accounts: survey.accounts.length,
+    authorizedKeys: lines.length,
+    privateKeys: privateKeys.map(({ path, type, fingerprint, passphrase, format }) => ({
+      path,
+      type,
+      fingerprint,
+      passphrase,
+      format,
+    })),
+    certificates: certificates.length,
+    keyStores,
+    trustStores,
+    logins: uses,
+    sshd: survey.directives,
+    authorizedKeysCommands: survey.commands,
+    pathsDenied: denied.slice(0, MOST_DENIED),
+    denied: denied.length,
+    isCut,
+    seconds: Math.round(seconds * 100) / 100,
+  };
+}

@@ -1,0 +1,164 @@
+import type { FoundSshKey } from '../../platform/events/ssh-key-events.js';
+import { readLines } from '../../platform/ssh/authorized-keys-file.js';
+import { bitsOf, fingerprintOf, publicKeyLine, readPublicKeyLine } from '../../platform/ssh/public-key.js';
+import type { HostSurvey } from './host-survey.js';
+import { shown, type Told, textOf } from './told.js';
+
+/** A private key file: what stands around its bytes, which stayed where they are. */
+export interface FoundPrivateKey extends FoundSshKey {
+  /** `OpenSSH`, `PEM`, `PuTTY` */
+  readonly format: string;
+  /** Whether it is meant for SSH: by its format, its directory, or a .pub file beside it. */
+  readonly isForSsh: boolean;
+}
+
+export interface FoundCertificate {
+  readonly path: string;
+  /** PEM, or base64 of DER. */
+  readonly text: string;
+}
+
+export interface FoundKeyStore {
+  readonly path: string;
+  readonly format: 'JKS' | 'JCEKS' | 'PKCS12';
+  readonly bytes: number;
+}
+
+/** What was found on a host. */
+export interface HostReading {
+  readonly lines: readonly FoundSshKey[];
+  readonly privateKeys: readonly FoundPrivateKey[];
+  readonly certificates: readonly FoundCertificate[];
+  readonly keyStores: readonly FoundKeyStore[];
+  /** Files that were read to their end, or are not there. */
+  readonly readPaths: readonly string[];
+  readonly denied: readonly string[];
+  /** Files with more certificates than a service of its own has: what somebody trusts, not what somebody is. */
+  readonly trustStores: readonly string[];
+  /** There were more files, or they took longer, than one scan has room for. */
+  readonly isCut: boolean;
+}
+
+const MOST_CERTIFICATES = 20;
+const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
+const SSH_HOST_KEY = /\/ssh_host_[^/]*key$/;
+
+/** The lines of authorized_keys files. */
+export function readKeyFiles(told: readonly Told[], { accounts }: HostSurvey) {
+  const uids = new Map(accounts.map(({ name, uid }) => [name, uid]));
+  const lines: FoundSshKey[] = [];
+  const [readPaths, denied]: [string[], string[]] = [[], []];
+  let [account, path, modified] = ['', '', ''];
+  for (const one of told) {
+    if (one.tag === 'of') account = textOf(one, 0);
+    else if (one.tag === 'denied') denied.push(shown(textOf(one, 0), 1000));
+    else if (one.tag === 'missing') readPaths.push(textOf(one, 0));
+    else if (one.tag === 'lines') {
+      [path, modified] = [textOf(one, 0), textOf(one, 1)];
+      readPaths.push(path);
+    } else if (one.tag === 'data') {
+      const place = { account, uid: uids.get(account) ?? null, path, modifiedAt: timeOf(modified) };
+      lines.push(...keysIn(one.fields[0] ?? Buffer.alloc(0), place));
+    }
+  }
+  return { lines, readPaths, denied };
+}
+
+type Place = Pick<FoundSshKey, 'account' | 'uid' | 'path' | 'modifiedAt'>;
+
+function keysIn(content: Buffer, place: Place): FoundSshKey[] {
+  return readLines(content).flatMap(({ key }, index): FoundSshKey[] => {
+    if (key === undefined) return [];
+    return [
+      {
+        ...place,
+        ...described(key),
+        kind: 'authorized-key',
+        line: index + 1,
+        comment: shown(key.comment) || null,
+        options: key.options === '' ? null : shown(key.options, 4000),
+        passphrase: null,
+      },
+    ];
+  });
+}
+
+/** Private keys, certificates and key stores. Keys of the host itself are left out: a network scan proves them. */
+export function readFiles(told: readonly Told[]): Omit<HostReading, 'lines'> {
+  const privateKeys: FoundPrivateKey[] = [];
+  const certificates: FoundCertificate[] = [];
+  const keyStores: FoundKeyStore[] = [];
+  const [denied, trustStores]: [string[], string[]] = [[], []];
+  let path = '';
+  for (const one of told) {
+    if (one.tag === 'data') certificates.push({ path, text: one.fields[0]?.toString('base64') ?? '' });
+    else path = textOf(one, 0);
+    if (one.tag === 'denied') denied.push(shown(path, 1000));
+    else if (one.tag === 'store') keyStores.push(keyStoreOf(one));
+    else if (one.tag === 'key' && !SSH_HOST_KEY.test(path)) privateKeys.push(privateKeyOf(one));
+    else if (one.tag === 'pem') {
+      const found = textOf(one, 2).match(CERTIFICATE) ?? [];
+      if (found.length > MOST_CERTIFICATES) trustStores.push(shown(path, 1000));
+      else certificates.push(...found.map((text) => ({ path, text })));
+    }
+  }
+  const readPaths = privateKeys.map((key) => key.path);
+  const isCut = told.some(({ tag }) => tag === 'cut');
+  return { privateKeys, certificates, keyStores, readPaths, denied, trustStores, isCut };
+}
+
+function privateKeyOf(one: Told): FoundPrivateKey {
+  const path = textOf(one, 0);
+  const [account = '', uid, modified = ''] = textOf(one, 1).split('|');
+  const [format = '', beside] = textOf(one, 2).split('+');
+  const known = readPublicKeyLine(textOf(one, 4));
+  return {
+    kind: 'private-key',
+    account,
+    uid: Number(uid),
+    path,
+    line: null,
+    ...(known === undefined ? toldKey(textOf(one, 5)) : described(known)),
+    comment: shown(known?.comment ?? '') || null,
+    options: null,
+    passphrase: textOf(one, 3) === 'yes',
+    modifiedAt: timeOf(modified),
+    format,
+    isForSsh: format !== 'PEM' || beside !== undefined || path.includes('/.ssh/'),
+  };
+}
+
+function described(key: {
+  type: string;
+  blob: Buffer;
+}): Pick<FoundSshKey, 'fingerprint' | 'publicKey' | 'type' | 'bits'> {
+  return { fingerprint: fingerprintOf(key.blob), publicKey: publicKeyLine(key), type: key.type, bits: bitsOf(key) };
+}
+
+/** `256 SHA256:… comment (ED25519)`, as `ssh-keygen -l` tells a key whose blob it does not show. */
+function toldKey(text: string): Pick<FoundSshKey, 'fingerprint' | 'publicKey' | 'type' | 'bits'> {
+  const [, bits, fingerprint, name = ''] = /^(\d+) (SHA256:[A-Za-z0-9+/]{43}) .*\(([A-Z0-9-]+)\)\s*$/.exec(text) ?? [];
+  const types: Record<string, string> = {
+    ED25519: 'ssh-ed25519',
+    RSA: 'ssh-rsa',
+    DSA: 'ssh-dss',
+    ECDSA: `ecdsa-sha2-nistp${bits}`,
+    'ED25519-SK': 'sk-ssh-ed25519@openssh.com',
+    'ECDSA-SK': 'sk-ecdsa-sha2-nistp256@openssh.com',
+  };
+  return {
+    fingerprint: fingerprint ?? null,
+    publicKey: null,
+    type: types[name] ?? 'unknown',
+    bits: bits === undefined ? null : Number(bits),
+  };
+}
+
+function keyStoreOf(one: Told): FoundKeyStore {
+  const [, , , bytes] = textOf(one, 1).split('|');
+  return { path: textOf(one, 0), format: textOf(one, 2) as FoundKeyStore['format'], bytes: Number(bytes) };
+}
+
+function timeOf(seconds: string): Date | null {
+  return /^\d+$/.test(seconds) ? new Date(Number(seconds) * 1000) : null;
+}

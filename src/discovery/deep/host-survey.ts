@@ -1,0 +1,85 @@
+import {
+  type Account,
+  keyFilesOf,
+  type KeyFileSettings,
+  readConfigured,
+  readEffective,
+} from '../../platform/ssh/key-files.js';
+import { shown, type Told, textOf } from './told.js';
+
+/** What a host tells of itself before anything is looked for. */
+export interface HostSurvey {
+  readonly user: string;
+  readonly isRoot: boolean;
+  readonly os: string;
+  /** The host's clock, and how far its local time is ahead of UTC, in minutes. */
+  readonly clock: Date;
+  readonly ahead: number;
+  readonly accounts: readonly Account[];
+  /** Directives of the effective configuration (`sshd -T`), or of its text: the first value of each. */
+  readonly directives: Readonly<Record<string, string>>;
+  readonly confidence: 'high' | 'low';
+  /** The files that let keys in, by account. */
+  readonly keyFiles: ReadonlyMap<string, readonly string[]>;
+  /** Set where a program tells sshd keys too: the files are then not the whole truth. */
+  readonly commands: readonly string[];
+}
+
+const MOST_DIRECTIVES = 300;
+
+export function readSurvey(told: readonly Told[]): HostSurvey {
+  const find = (tag: string) => told.find((one) => one.tag === tag) ?? { tag, fields: [] };
+  const effective = told.find(({ tag }) => tag === 'effective');
+  const text = textOf(effective ?? find('configured'), 0);
+  const general = effective === undefined ? readConfigured(text) : readEffective(text);
+  const own = new Map(
+    told
+      .filter((one) => one.tag === 'account' && textOf(one, 1) !== '')
+      .map((one): [string, KeyFileSettings] => [textOf(one, 0), readEffective(textOf(one, 1))]),
+  );
+  const accounts = accountsOf(textOf(find('accounts'), 0));
+  const settingsOf = ({ name }: Account) => own.get(name) ?? general;
+  return {
+    user: shown(textOf(find('who'), 0)),
+    isRoot: textOf(find('who'), 1).trim() === '0',
+    os: shown(textOf(find('os'), 0)),
+    clock: new Date(Number(textOf(find('clock'), 0)) * 1000),
+    ahead: minutesOf(textOf(find('clock'), 1)),
+    accounts,
+    directives: directivesOf(text),
+    confidence: general.confidence,
+    keyFiles: new Map(accounts.map((account) => [account.name, keyFilesOf(settingsOf(account), account)])),
+    commands: [...new Set([general, ...own.values()].flatMap(({ command }) => command ?? []))],
+  };
+}
+
+/** getent passwd. Names and homes with a tab or line feed would be no such file. */
+function accountsOf(passwd: string): Account[] {
+  const accounts = passwd.split('\n').flatMap((line): Account[] => {
+    const [name = '', , uid = '', , , home = ''] = line.split(':');
+    return name === '' || !/^\d+$/.test(uid) || !home.startsWith('/') || home.includes('\t')
+      ? []
+      : [{ name, uid: Number(uid), home: home.replace(/(.)\/+$/, '$1') }];
+  });
+  return [...new Map(accounts.map((account) => [account.name, account])).values()];
+}
+
+function directivesOf(text: string): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const line of text.split('\n').slice(0, 20_000)) {
+    const [, name = '', value = ''] = /^\s*([A-Za-z][A-Za-z0-9]*)[\s=]+(.*)$/.exec(line) ?? [];
+    const key = name.toLowerCase();
+    if (key === 'match') break; // what follows holds for some logins only
+    if (key === '' || Object.keys(found).length >= MOST_DIRECTIVES) continue;
+    found[key] = ['hostkey', 'port', 'listenaddress', 'acceptenv'].includes(key)
+      ? shown([found[key], value.trim()].filter((part) => part !== undefined).join(' '), 1000)
+      : (found[key] ?? shown(value.trim(), 1000));
+  }
+  return found;
+}
+
+/** `+0130` */
+function minutesOf(zone: string): number {
+  const [, sign = '+', hours = '0', minutes = '0'] = /^([+-])(\d\d)(\d\d)/.exec(zone) ?? [];
+  return (sign === '-' ? -1 : 1) * (Number(hours) * 60 + Number(minutes));
+}

@@ -1,0 +1,25 @@
+/** One line of what a script printed: its tag and its fields. */
+export interface Told {
+  readonly tag: string;
+  readonly fields: readonly Buffer[];
+}
+
+/** Reads what the scripts print. Undefined when the last line is not `end`: it is not all that there was to tell. */
+export function readTold(output: Buffer): Told[] | undefined {
+  const lines = output.toString('latin1').trimEnd().split('\n');
+  if (lines.pop() !== 'end') return undefined;
+  return lines.map((line) => {
+    const [tag = '', ...fields] = line.split('\t');
+    return { tag, fields: fields.map((field) => Buffer.from(field, 'base64')) };
+  });
+}
+
+/** A field as text; the host's bytes need not be UTF-8. */
+export function textOf({ fields }: Told, index: number): string {
+  return fields[index]?.toString('utf8').replaceAll('\0', '') ?? '';
+}
+
+/** What people may read of a host's text. */
+export function shown(text: string, most = 255): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, most);
+}

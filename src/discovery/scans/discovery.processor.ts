@@ -1,0 +1,37 @@
+import { InjectQueue, OnQueueError, Process, Processor } from '@nestjs/bull';
+import { type BeforeApplicationShutdown, Logger } from '@nestjs/common';
+import type { Job, Queue } from 'bull';
+import { type DiscoveryBell, DISCOVERY_QUEUE } from './discovery.queue.js';
+import { ScanRunner } from './scan-runner.js';
+
+/** Hears the doorbell. */
+@Processor(DISCOVERY_QUEUE)
+export class DiscoveryProcessor implements BeforeApplicationShutdown {
+  private readonly logger = new Logger(DiscoveryProcessor.name);
+  private lastComplaint = '';
+
+  constructor(
+    private readonly runner: ScanRunner,
+    @InjectQueue(DISCOVERY_QUEUE) private readonly queue: Queue<DiscoveryBell>,
+  ) {}
+
+  /** What runs is put down where it is; another worker goes on from the cursor. */
+  async beforeApplicationShutdown(): Promise<void> {
+    await this.queue.pause(true, true).catch(() => undefined);
+    await this.runner.stop();
+  }
+
+  @Process()
+  async answer({ data }: Job<DiscoveryBell>): Promise<void> {
+    await this.runner
+      .take(data.scanIds)
+      .catch((error: unknown) => this.logger.warn(`a bell was not answered: ${String(error)}`));
+  }
+
+  @OnQueueError()
+  complain(error: Error): void {
+    if (error.message === this.lastComplaint) return;
+    this.lastComplaint = error.message;
+    this.logger.warn(`the queue has trouble: ${error.message}`);
+  }
+}

@@ -1,0 +1,122 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { DataSource } from 'typeorm';
+import { ScanScope } from '../scopes/scan-scope.entity.js';
+import { ScanLedger } from './scan-ledger.js';
+import { ScanQuestions } from './scan-questions.js';
+import type { ScanResult } from './scan-result.entity.js';
+import { ScanSweep } from './scan-sweep.js';
+import type { Scan } from './scan.entity.js';
+
+const PROBES = 24;
+/** Logins at once: each is a few seconds of work for its host. */
+const LOGINS = 8;
+const LEASE_MS = 5000;
+const MOST_PENDING = 500;
+const PATIENCE_MS = 15_000;
+/** A scan that takes down every worker that touches it has to end. */
+const MOST_ATTEMPTS = 20;
+
+/** Runs scans: first who answers, then what they are. Everything that matters is in the rows, so any worker can go on. */
+@Injectable()
+export class ScanRunner {
+  private readonly logger = new Logger(ScanRunner.name);
+  private readonly running = new Set<Promise<void>>();
+  private stopping = false;
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly ledger: ScanLedger,
+    private readonly sweep: ScanSweep,
+    private readonly questions: ScanQuestions,
+  ) {}
+
+  async take(ids?: readonly string[]): Promise<void> {
+    if (this.stopping) return;
+    for (const scan of await this.ledger.claim(ids)) {
+      const run = this.run(scan).finally(() => this.running.delete(run));
+      this.running.add(run);
+    }
+  }
+
+  takeDue(): Promise<void> {
+    return this.take();
+  }
+
+  async stop(): Promise<void> {
+    this.stopping = true;
+    await Promise.all(this.running);
+  }
+
+  private async run(scan: Scan): Promise<void> {
+    try {
+      if (scan.attempt > MOST_ATTEMPTS) {
+        await this.ledger.finish(scan, 'FAILED');
+        return;
+      }
+      const isOver = scan.kind === 'ssh-deep' ? await this.onHosts(scan) : await this.onNetwork(scan);
+      if (this.stopping) await this.ledger.release(scan);
+      else if (isOver) await this.ledger.finish(scan, 'DONE');
+    } catch (error) {
+      // The lease ends, and another attempt goes on from the cursor.
+      this.logger.warn(`scan ${scan.id} stopped: ${String(error)}`);
+    }
+  }
+
+  private async onHosts(scan: Scan): Promise<boolean> {
+    return (await this.sweep.hosts(scan)) && (await this.askAll(scan, undefined));
+  }
+
+  private async onNetwork(scan: Scan): Promise<boolean> {
+    const scope = await this.db.manager.findOneBy(ScanScope, { id: scan.scopeId ?? undefined });
+    if (scope === null) return false; // removed, and its scans were cancelled with it
+    return (await this.sweep.network(scan, scope, () => this.stopping)) && (await this.askAll(scan, scope));
+  }
+
+  /** True when nobody is left to be asked. */
+  private async askAll(scan: Scan, scope: ScanScope | undefined): Promise<boolean> {
+    const now = { ours: true };
+    const lease = this.every(LEASE_MS, async () => {
+      now.ours = await this.ledger.checkpoint(scan, 0, []);
+    });
+    try {
+      const until = Date.now() + PATIENCE_MS;
+      for (;;) {
+        const rows = await this.ledger.pending(scan, MOST_PENDING);
+        if (rows.length === 0) return now.ours;
+        let settled = 0;
+        const queue = [...rows];
+        const work = async (): Promise<void> => {
+          for (let row = queue.shift(); row !== undefined && now.ours && !this.stopping; row = queue.shift())
+            if (await this.ask(row, scope, settled === 0 && Date.now() > until)) settled += 1;
+        };
+        await Promise.all(Array.from({ length: scope === undefined ? LOGINS : PROBES }, work));
+        if (!now.ours || this.stopping) return false;
+        if (settled === 0) await sleep(250);
+      }
+    } finally {
+      await lease.end();
+    }
+  }
+
+  /** False when another scan is asking the same host at this moment; with `last`, that is the result. */
+  private async ask(row: ScanResult, scope: ScanScope | undefined, last: boolean): Promise<boolean> {
+    const learnt = await this.questions.ask(row, scope);
+    if (learnt === undefined && !last) return false;
+    return this.ledger.settle(row, learnt ?? { outcome: 'THROTTLED' });
+  }
+
+  private every(ms: number, work: () => Promise<void>): { end: () => Promise<void> } {
+    let last = Promise.resolve();
+    const timer = setInterval(() => {
+      last = last.then(work).catch((error: unknown) => this.logger.warn(`a checkpoint failed: ${String(error)}`));
+    }, ms);
+    return {
+      end: async () => {
+        clearInterval(timer);
+        await last;
+        await work();
+      },
+    };
+  }
+}

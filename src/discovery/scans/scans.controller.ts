@@ -1,0 +1,68 @@
+import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { CreateScanBody, ScanPage, ScanQuery, ScanResultPage, ScanResultQuery, ScanView } from './scans.dto.js';
+import { ScansReader } from './scans.reader.js';
+import { ScansService } from './scans.service.js';
+
+@ApiTags('Discovery')
+@Controller('v1/scans')
+export class ScansController {
+  constructor(
+    private readonly scans: ScansService,
+    private readonly reader: ScansReader,
+    private readonly idempotency: IdempotencyKeys,
+  ) {}
+
+  /** Orders a scan within a scope, or of hosts that the service can log in to. It runs in the background; `Location` names it. */
+  @Post()
+  @HttpCode(202)
+  @Needs('discovery:run')
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  async createScan(
+    @TheCaller() caller: Caller,
+    @Body() body: CreateScanBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<ScanView> {
+    const use = this.idempotency.use(key, caller.id, 'createScan', body, newId());
+    const id = await this.scans.create(caller, body, use);
+    void reply.header('location', `/v1/scans/${id}`);
+    return ScanView.of(await this.reader.get(id));
+  }
+
+  /** Lists scans, newest first. */
+  @Get()
+  @Needs('discovery:run')
+  async listScans(@Query() query: ScanQuery): Promise<ScanPage> {
+    return ScanPage.of(await this.reader.list(query));
+  }
+
+  /** Shows a scan and how far it is. */
+  @Get(':id')
+  @Needs('discovery:run')
+  async getScan(@Param() { id }: IdParam): Promise<ScanView> {
+    return ScanView.of(await this.reader.get(id));
+  }
+
+  /** Lists what a scan learnt: one result for each address and port where somebody answered. */
+  @Get(':id/results')
+  @Needs('discovery:run')
+  async listScanResults(@Param() { id }: IdParam, @Query() query: ScanResultQuery): Promise<ScanResultPage> {
+    return ScanResultPage.of(await this.reader.results(id, query));
+  }
+
+  /** Ends a scan where it is. What it found stays. */
+  @Post(':id/cancel')
+  @HttpCode(200)
+  @Needs('discovery:run')
+  async cancelScan(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<ScanView> {
+    await this.scans.cancel(caller, id);
+    return ScanView.of(await this.reader.get(id));
+  }
+}

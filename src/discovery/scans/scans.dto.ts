@@ -1,0 +1,204 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  ArrayUnique,
+  IsArray,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  IsUUID,
+  Length,
+  Max,
+  Min,
+} from 'class-validator';
+import { type Page, PageQuery } from '../../platform/http/page.js';
+import { SCAN_OUTCOMES, type ScanOutcome, type ScanResult } from './scan-result.entity.js';
+import { type Scan, SCAN_KINDS, type ScanKind } from './scan.entity.js';
+import { SCAN_STATUSES, type ScanStatus } from './scan-status.js';
+import type { Progress, ShownScan } from './scans.reader.js';
+
+export class CreateScanBody {
+  @ApiProperty({ enum: SCAN_KINDS, example: 'ssh-network' })
+  @IsIn(SCAN_KINDS)
+  kind: ScanKind;
+
+  /** What may be scanned; not for `ssh-deep`. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  @IsOptional()
+  @IsUUID()
+  scopeId?: string;
+
+  /** Addresses, networks and names within the scope; everything in it when absent. @example ["192.0.2.0/28", "www.example.com"] */
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(100)
+  @IsString({ each: true })
+  @Length(1, 254, { each: true })
+  targets?: string[];
+
+  /** Of the scope's ports; all of them when absent. @example [22] */
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(50)
+  @ArrayUnique()
+  @IsInt({ each: true })
+  @Min(1, { each: true })
+  @Max(65_535, { each: true })
+  ports?: number[];
+
+  /** For `ssh-deep`: ids of hosts; every host with a credential when absent. @example ["01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11"] */
+  @IsOptional()
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(1000)
+  @ArrayUnique()
+  @IsUUID(undefined, { each: true })
+  hosts?: string[];
+
+  /** For `ssh-deep`: hosts with this label, `key:value` or `key`. @example env:prod */
+  @IsOptional()
+  @IsString()
+  @Length(1, 200)
+  label?: string;
+}
+
+export class ScanQuery extends PageQuery {
+  @ApiProperty({ enum: SCAN_STATUSES, required: false })
+  @IsOptional()
+  @IsIn(SCAN_STATUSES)
+  status?: ScanStatus;
+}
+
+export class ScanResultQuery extends PageQuery {
+  @ApiProperty({ enum: SCAN_OUTCOMES, required: false })
+  @IsOptional()
+  @IsIn(SCAN_OUTCOMES)
+  outcome?: ScanOutcome;
+}
+
+export class ProgressView implements Progress {
+  /** @example 42 */
+  percent: number;
+  /** Doors that were open. @example 17 */
+  answered: number;
+  /** Of these, still to be asked. @example 3 */
+  pending: number;
+}
+
+export class ScanListView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  @ApiProperty({ enum: SCAN_KINDS })
+  kind: ScanKind;
+  @ApiProperty({ enum: SCAN_STATUSES })
+  status: ScanStatus;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  scopeId?: string;
+  /** Networks and names; ids of hosts for `ssh-deep`. @example ["192.0.2.0/28"] */
+  targets: string[];
+  /** @example [22] */
+  ports: number[];
+  /** Probes that make up the walk. @example 65536 */
+  total: number;
+  /** Probes that are done for good. @example 32768 */
+  cursor: number;
+  /** Workers that had it. @example 1 */
+  attempts: number;
+  /** Why it ended as FAILED. @example scan.worker-lost */
+  failureCode?: string;
+  /** @example "Ann Example" */
+  requestedBy: string;
+  createdAt: Date;
+  startedAt?: Date;
+  finishedAt?: Date;
+
+  static of(row: Scan): ScanListView {
+    const { id, kind, status, targets, ports, total, cursor, attempt, requestedBy, createdAt } = row;
+    return {
+      id,
+      kind,
+      status,
+      scopeId: row.scopeId ?? undefined,
+      targets,
+      ports,
+      total,
+      cursor,
+      attempts: attempt,
+      failureCode: row.failureCode ?? undefined,
+      requestedBy,
+      createdAt,
+      startedAt: row.startedAt ?? undefined,
+      finishedAt: row.finishedAt ?? undefined,
+    };
+  }
+}
+
+export class ScanView extends ScanListView {
+  progress: ProgressView;
+
+  static override of(row: ShownScan): ScanView {
+    return Object.assign(ScanListView.of(row), { progress: row.progress });
+  }
+}
+
+export class ScanPage {
+  items: ScanListView[];
+  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<Scan>): ScanPage {
+    return { items: page.items.map((row) => ScanListView.of(row)), nextCursor: page.nextCursor };
+  }
+}
+
+export class ScanResultView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** As it was asked for; the id of a host for `ssh-deep`. @example 192.0.2.7 */
+  target: string;
+  /** The address that was connected to. @example 192.0.2.7 */
+  address?: string;
+  /** @example 22 */
+  port: number;
+  /** @example ssh */
+  protocol: string;
+  @ApiProperty({ enum: SCAN_OUTCOMES })
+  outcome: ScanOutcome;
+  /** What was learnt; docs/discovery.md names the members. @example {"version": "SSH-2.0-OpenSSH_9.2p1"} */
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true })
+  facts?: Record<string, unknown>;
+  /** The host that it is. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  hostId?: string;
+  /** true: another scan asked less than a minute before, and these are its facts. @example false */
+  reused: boolean;
+  at?: Date;
+
+  static of(row: ScanResult): ScanResultView {
+    const { id, target, port, protocol, outcome, reused } = row;
+    return {
+      id,
+      target,
+      address: row.address ?? undefined,
+      port,
+      protocol,
+      outcome,
+      facts: row.facts ?? undefined,
+      hostId: row.hostId ?? undefined,
+      reused,
+      at: row.at ?? undefined,
+    };
+  }
+}
+
+export class ScanResultPage {
+  items: ScanResultView[];
+  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<ScanResult>): ScanResultPage {
+    return { items: page.items.map((row) => ScanResultView.of(row)), nextCursor: page.nextCursor };
+  }
+}

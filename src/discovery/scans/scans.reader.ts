@@ -1,0 +1,79 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import { ScanResult, type ScanOutcome } from './scan-result.entity.js';
+import { Scan } from './scan.entity.js';
+import { isFinal, type ScanStatus } from './scan-status.js';
+
+/** How far a scan is. */
+export interface Progress {
+  /** Whole number; 100 when it has ended. */
+  readonly percent: number;
+  /** Doors that were open. */
+  readonly answered: number;
+  /** Of these, still to be asked. */
+  readonly pending: number;
+}
+
+export interface ShownScan extends Scan {
+  readonly progress: Progress;
+}
+
+/** Of the work, the part that the sweep is. */
+const SWEEP_SHARE = 0.8;
+
+@Injectable()
+export class ScansReader {
+  constructor(
+    private readonly db: DataSource,
+    private readonly cursors: Cursors,
+  ) {}
+
+  async get(id: string): Promise<ShownScan> {
+    const scan = await this.db.manager.findOneBy(Scan, { id });
+    if (scan === null) throw new Problem('missing', 'scan.missing', 'There is no scan with this id.');
+    const [counts]: { answered: number; pending: number }[] = await this.db.query(
+      `SELECT count(*)::int AS answered, count(*) FILTER (WHERE outcome = 'PENDING')::int AS pending FROM scan_result WHERE scan_id = $1`,
+      [id],
+    );
+    const { answered, pending } = counts ?? { answered: 0, pending: 0 };
+    return Object.assign(scan, { progress: { percent: percentOf(scan, answered, pending), answered, pending } });
+  }
+
+  /** Newest first. */
+  async list({ limit = DEFAULT_LIMIT, cursor, status }: PageQuery & { status?: ScanStatus }): Promise<Page<Scan>> {
+    const list = `scans ${status ?? ''}`;
+    const [before] = this.cursors.read(list, cursor) ?? [];
+    const query = this.db
+      .createQueryBuilder(Scan, 'scan')
+      .orderBy('scan.id', 'DESC')
+      .take(limit + 1);
+    if (status !== undefined) query.andWhere('scan.status = :status', { status });
+    if (before !== undefined) query.andWhere('scan.id < :before', { before });
+    return this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
+  }
+
+  /** In the order in which they were found. */
+  async results(scanId: string, filter: PageQuery & { outcome?: ScanOutcome }): Promise<Page<ScanResult>> {
+    await this.get(scanId);
+    const { limit = DEFAULT_LIMIT, cursor, outcome } = filter;
+    const list = `scan-results ${scanId} ${outcome ?? ''}`;
+    const [after] = this.cursors.read(list, cursor) ?? [];
+    const query = this.db
+      .createQueryBuilder(ScanResult, 'result')
+      .where('result.scanId = :scanId', { scanId })
+      .orderBy('result.id', 'ASC')
+      .take(limit + 1);
+    if (outcome !== undefined) query.andWhere('result.outcome = :outcome', { outcome });
+    if (after !== undefined) query.andWhere('result.id > :after', { after });
+    return this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
+  }
+}
+
+function percentOf({ status, cursor, total }: Scan, answered: number, pending: number): number {
+  if (isFinal(status)) return 100;
+  const swept = total === 0 ? 1 : cursor / total;
+  const asked = answered === 0 || swept < 1 ? 0 : (answered - pending) / answered;
+  return Math.min(99, Math.floor(100 * (swept * SWEEP_SHARE + asked * (1 - SWEEP_SHARE))));
+}

@@ -1,0 +1,55 @@
+import { Body, Controller, Delete, Get, Headers, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { PageQuery } from '../../platform/http/page.js';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { CreateScanScopeBody, ScanScopePage, ScanScopeView } from './scan-scopes.dto.js';
+import { ScanScopesService } from './scan-scopes.service.js';
+
+@ApiTags('Discovery')
+@Controller('v1/scan-scopes')
+export class ScanScopesController {
+  constructor(
+    private readonly scopes: ScanScopesService,
+    private readonly idempotency: IdempotencyKeys,
+  ) {}
+
+  /** Says what may be scanned. Loopback, metadata and the like stay closed whatever a scope says. */
+  @Post()
+  @Needs('admin:*')
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  async createScanScope(
+    @TheCaller() caller: Caller,
+    @Body() body: CreateScanScopeBody,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<ScanScopeView> {
+    const use = this.idempotency.use(key, caller.id, 'createScanScope', body, newId());
+    const { name, networks = [], names = [], ports } = body;
+    return ScanScopeView.of(await this.scopes.create(caller, { name, networks, names, ports }, use));
+  }
+
+  /** Lists scan scopes, newest first. */
+  @Get()
+  @Needs('discovery:run')
+  async listScanScopes(@Query() query: PageQuery): Promise<ScanScopePage> {
+    return ScanScopePage.of(await this.scopes.list(query));
+  }
+
+  /** Shows a scan scope. */
+  @Get(':id')
+  @Needs('discovery:run')
+  async getScanScope(@Param() { id }: IdParam): Promise<ScanScopeView> {
+    return ScanScopeView.of(await this.scopes.get(id));
+  }
+
+  /** Removes a scan scope; its scans end. */
+  @Delete(':id')
+  @HttpCode(204)
+  @Needs('admin:*')
+  async deleteScanScope(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    await this.scopes.remove(caller, id);
+  }
+}

@@ -1,0 +1,85 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { statusesBefore } from '../scans/scan-status.js';
+import { ScanScope } from './scan-scope.entity.js';
+import { ScopeGuard } from './scope-guard.js';
+
+export type NewScanScope = Pick<ScanScope, 'name' | 'networks' | 'names' | 'ports'>;
+
+/** What may be scanned, as administrators say it. */
+@Injectable()
+export class ScanScopesService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly idempotency: IdempotencyKeys,
+    private readonly guard: ScopeGuard,
+    private readonly cursors: Cursors,
+  ) {}
+
+  async create(caller: Caller, order: NewScanScope, use?: IdempotentUse): Promise<ScanScope> {
+    const id = use?.resource ?? newId();
+    const networks = order.networks.map((text, i) => this.guard.network(text, `/networks/${i}`));
+    const names = order.names.map((name) => name.toLowerCase().replace(/\.$/, ''));
+    if (networks.length + names.length === 0)
+      throw new Problem('malformed', 'scan-scope.empty', 'A scope needs a network or a name.');
+    try {
+      return await this.db.transaction(async (tx) => {
+        const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
+        if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
+        if (resource !== id) return await tx.findOneByOrFail(ScanScope, { id: resource });
+        await tx.insert(ScanScope, { ...order, id, networks, names, createdBy: caller.name });
+        await this.audit.append(tx, [entry('scan-scope.created', caller, id, { ...order, networks, names })]);
+        return await tx.findOneByOrFail(ScanScope, { id });
+      });
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      const errors = [{ pointer: '/name', detail: 'is taken' }];
+      throw new Problem('conflict', 'scan-scope.name-taken', `There is a scope named "${order.name}" already.`, {
+        errors,
+      });
+    }
+  }
+
+  async get(id: string): Promise<ScanScope> {
+    const scope = await this.db.manager.findOneBy(ScanScope, { id });
+    if (scope !== null) return scope;
+    throw new Problem('missing', 'scan-scope.missing', 'There is no scan scope with this id.');
+  }
+
+  /** Newest first. */
+  async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<ScanScope>> {
+    const [before] = this.cursors.read('scan-scopes', cursor) ?? [];
+    const query = this.db
+      .createQueryBuilder(ScanScope, 'scope')
+      .orderBy('scope.id', 'DESC')
+      .take(limit + 1);
+    if (before !== undefined) query.andWhere('scope.id < :before', { before });
+    return this.cursors.page('scan-scopes', await query.getMany(), limit, ({ id }) => [id]);
+  }
+
+  /** Its scans that wait or run are cancelled. */
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.get(id);
+    await this.db.transaction(async (tx) => {
+      await tx.delete(ScanScope, { id });
+      await tx.query(
+        `UPDATE scan SET status = 'CANCELLED', worker = NULL, finished_at = now() WHERE scope_id = $1 AND status = ANY($2)`,
+        [id, statusesBefore('CANCELLED')],
+      );
+      await this.audit.append(tx, [entry('scan-scope.removed', caller, id, {})]);
+    });
+  }
+}
+
+function entry(action: string, caller: Caller, id: string, detail: Record<string, unknown>) {
+  const { requestId, address } = caller.origin;
+  return { action, actor: caller, target: { kind: 'scan-scope', id }, correlation: requestId, source: address, detail };
+}

@@ -1,0 +1,107 @@
+import {
+  createDiffieHellmanGroup,
+  createECDH,
+  createPublicKey,
+  createHash,
+  decapsulate,
+  diffieHellman,
+  generateKeyPairSync,
+} from 'node:crypto';
+import { ProbeFault } from '../probing/bounded-stream.js';
+import { sshMpint, sshString } from './ssh-wire.js';
+
+/** The client's half of a key exchange. */
+export interface KeyAgreement {
+  readonly hash: 'sha1' | 'sha256' | 'sha384' | 'sha512';
+  /** What is sent, in the encoding of both message and exchange hash. */
+  readonly sent: Buffer;
+  /** The server's half in the encoding of the exchange hash, and the shared secret in its encoding there. */
+  readonly agree: (received: Buffer) => { readonly received: Buffer; readonly secret: Buffer };
+}
+
+type Start = () => KeyAgreement;
+const X25519_SPKI = Buffer.from('302a300506032b656e032100', 'hex');
+const ML_KEM_768_CIPHERTEXT = 1088;
+
+/** Key exchanges that can be carried through, best first. Others are known by name only. */
+export const KEY_AGREEMENTS: Record<string, Start> = {
+  'mlkem768x25519-sha256': mlkem768x25519,
+  'curve25519-sha256': x25519,
+  'curve25519-sha256@libssh.org': x25519,
+  'ecdh-sha2-nistp256': ecdh('prime256v1', 'sha256'),
+  'ecdh-sha2-nistp384': ecdh('secp384r1', 'sha384'),
+  'ecdh-sha2-nistp521': ecdh('secp521r1', 'sha512'),
+  'diffie-hellman-group14-sha256': modp('modp14', 'sha256'),
+  'diffie-hellman-group16-sha512': modp('modp16', 'sha512'),
+  'diffie-hellman-group18-sha512': modp('modp18', 'sha512'),
+  'diffie-hellman-group14-sha1': modp('modp14', 'sha1'),
+};
+
+/** Key exchanges that stay secret from whoever records them and has a quantum computer later. */
+export function isPostQuantum(kex: string): boolean {
+  return /mlkem|sntrup|ml-kem|kyber/i.test(kex);
+}
+
+function x25519(): KeyAgreement {
+  const { raw, shared } = x25519Half();
+  return {
+    hash: 'sha256',
+    sent: sshString(raw),
+    agree: (received) => ({ received: sshString(received), secret: sshMpint(shared(received)) }),
+  };
+}
+
+/** RFC 8731 section 3. */
+function x25519Half(): { raw: Buffer; shared: (theirs: Buffer) => Buffer } {
+  const { publicKey, privateKey } = generateKeyPairSync('x25519');
+  const raw = publicKey.export({ format: 'der', type: 'spki' }).subarray(X25519_SPKI.length);
+  const shared = (theirs: Buffer) => {
+    if (theirs.length !== 32) throw new ProbeFault('malformed', 'not a Curve25519 key');
+    const key = createPublicKey({ key: Buffer.concat([X25519_SPKI, theirs]), format: 'der', type: 'spki' });
+    return diffieHellman({ publicKey: key, privateKey });
+  };
+  return { raw, shared };
+}
+
+/** draft-ietf-sshm-mlkem-hybrid-kex: both keys side by side, the secret is the hash of both secrets. */
+function mlkem768x25519(): KeyAgreement {
+  const classical = x25519Half();
+  const kem = generateKeyPairSync('ml-kem-768');
+  const kemPublic = kem.publicKey.export({ format: 'der', type: 'spki' }).subarray(-1184);
+  return {
+    hash: 'sha256',
+    sent: sshString(Buffer.concat([kemPublic, classical.raw])),
+    agree: (received) => {
+      if (received.length !== ML_KEM_768_CIPHERTEXT + 32) throw new ProbeFault('malformed', 'not an ML-KEM answer');
+      const first = decapsulate(kem.privateKey, received.subarray(0, ML_KEM_768_CIPHERTEXT));
+      const second = classical.shared(received.subarray(ML_KEM_768_CIPHERTEXT));
+      const secret = createHash('sha256').update(first).update(second).digest();
+      return { received: sshString(received), secret: sshString(secret) };
+    },
+  };
+}
+
+/** RFC 5656 section 4. */
+function ecdh(curve: string, hash: KeyAgreement['hash']): Start {
+  return () => {
+    const own = createECDH(curve);
+    const sent = sshString(own.generateKeys());
+    return {
+      hash,
+      sent,
+      agree: (received) => ({ received: sshString(received), secret: sshMpint(own.computeSecret(received)) }),
+    };
+  };
+}
+
+/** RFC 4253 section 8, with the groups of RFC 3526. */
+function modp(group: string, hash: KeyAgreement['hash']): Start {
+  return () => {
+    const own = createDiffieHellmanGroup(group);
+    return {
+      hash,
+      sent: sshMpint(own.generateKeys()),
+      agree: (received) => ({ received: sshMpint(received), secret: sshMpint(own.computeSecret(received)) }),
+    };
+  };
+}

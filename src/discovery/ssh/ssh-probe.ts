@@ -1,0 +1,138 @@
+import { createHash } from 'node:crypto';
+import { BoundedStream, ProbeFault } from '../probing/bounded-stream.js';
+import { isSignedBy } from '../../platform/ssh/ssh-signature.js';
+import { isPostQuantum, KEY_AGREEMENTS, type KeyAgreement } from './key-agreements.js';
+import {
+  type KexInit,
+  MSG,
+  readKexInit,
+  readPacket,
+  readVersion,
+  SshReader,
+  sshString,
+  writeKexInit,
+  writePacket,
+} from './ssh-wire.js';
+
+const CLIENT = 'SSH-2.0-Sealwright_scan';
+const LIMITS = { connectMs: 4000, totalMs: 10_000, mostBytes: 64 * 1024 };
+
+/**
+ * One signature algorithm for each type of host key; the first that the server offers is asked for. A connection for each, four in
+ * one run with the sweep's own: sshd counts those that never log in.
+ */
+const HOST_KEY_TYPES: readonly (readonly string[])[] = [
+  ['ssh-ed25519'],
+  ['ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp521'],
+  ['rsa-sha2-512', 'rsa-sha2-256', 'ssh-rsa'],
+];
+
+export interface ProbedHostKey {
+  /** RFC 4253 section 6.6 encoding. */
+  readonly blob: Buffer;
+  /** The server signed this very connection with it. */
+  readonly proven: boolean;
+  /** Key exchange that was carried through. */
+  readonly kex: string;
+}
+
+/** What a server says before anybody logs in. */
+export interface SshFacts {
+  /** The whole line, for example `SSH-2.0-OpenSSH_9.2p1 Debian-2`. */
+  readonly version: string;
+  readonly algorithms: KexInit;
+  readonly hostKeys: ProbedHostKey[];
+  /** Key exchanges that resist quantum computers, by the server's preference. */
+  readonly postQuantum: string[];
+  /** Signals strict key exchange, the answer to CVE-2023-48795. */
+  readonly strictKex: boolean;
+  /** Host key types that the server has and nobody could ask for. */
+  readonly unread: string[];
+}
+
+/** Learns all that can be learnt without a login, in at most three connections, one after another. Throws ProbeFault. */
+export async function probeSsh(host: string, port: number): Promise<SshFacts> {
+  const first = await visit(host, port, undefined);
+  const { version, algorithms } = first;
+  const hostKeys = first.hostKey === undefined ? [] : [first.hostKey];
+  const kex = Object.keys(KEY_AGREEMENTS).some((name) => algorithms.kex.includes(name));
+  for (const types of HOST_KEY_TYPES) {
+    const wanted = types.find((name) => algorithms.hostKey.includes(name));
+    if (!kex || wanted === undefined || wanted === first.asked) continue;
+    const next = await visit(host, port, wanted).catch(() => undefined);
+    if (next === undefined) break; // throttled by now: what is known so far is still true
+    if (next.hostKey !== undefined) hostKeys.push(next.hostKey);
+  }
+  const read = new Set(hostKeys.map(({ blob }) => new SshReader(blob).string().toString('latin1')));
+  return {
+    version,
+    algorithms,
+    hostKeys,
+    postQuantum: algorithms.kex.filter(isPostQuantum),
+    strictKex: algorithms.kex.includes('kex-strict-s-v00@openssh.com'),
+    unread: algorithms.hostKey.filter((name) => !read.has(name.startsWith('rsa-sha2') ? 'ssh-rsa' : name)),
+  };
+}
+
+interface Visit {
+  readonly version: string;
+  readonly algorithms: KexInit;
+  readonly asked?: string;
+  readonly hostKey?: ProbedHostKey;
+}
+
+/** One connection: version, KEXINIT and, when an exchange is possible, the host key of the wanted algorithm. */
+async function visit(host: string, port: number, wanted: string | undefined): Promise<Visit> {
+  const stream = await BoundedStream.open(host, port, LIMITS);
+  try {
+    stream.write(Buffer.from(`${CLIENT}\r\n`));
+    const version = await readVersion(stream);
+    const theirs = await readPacket(stream);
+    const algorithms = readKexInit(theirs);
+    const asked = wanted ?? HOST_KEY_TYPES.flat().find((name) => algorithms.hostKey.includes(name));
+    const kex = Object.keys(KEY_AGREEMENTS).find((name) => algorithms.kex.includes(name));
+    const facts = { version: harmless(version), algorithms };
+    if (asked === undefined || kex === undefined) return facts;
+    const hostKey = await exchange(stream, { kex, asked, version, theirs, algorithms });
+    return { ...facts, asked, hostKey };
+  } finally {
+    stream.close();
+  }
+}
+
+interface Opening {
+  readonly kex: string;
+  readonly asked: string;
+  readonly version: string;
+  readonly theirs: Buffer;
+  readonly algorithms: KexInit;
+}
+
+/** RFC 4253 section 8 up to the server's signature. Nothing is encrypted afterwards: the connection ends there. */
+async function exchange(stream: BoundedStream, opening: Opening): Promise<ProbedHostKey> {
+  const { kex, asked, version, theirs, algorithms } = opening;
+  const agreement = KEY_AGREEMENTS[kex]?.();
+  if (agreement === undefined) throw new Error('a key exchange that is not known');
+  const ours = writeKexInit({ ...algorithms, kex: [kex], hostKey: [asked], languagesIn: [], languagesOut: [] });
+  writePacket(stream, ours);
+  writePacket(stream, Buffer.concat([Buffer.from([MSG.kexStart]), agreement.sent]));
+  const reply = new SshReader(await readPacket(stream));
+  if (reply.byte() !== MSG.kexReply) throw new ProbeFault('malformed', 'no answer to the key exchange');
+  const [blob, half, signature] = [reply.string(), reply.string(), reply.string()];
+  const said = [Buffer.from(CLIENT), Buffer.from(version, 'latin1'), ours, theirs, blob].map(sshString);
+  return { blob, proven: proof(agreement, Buffer.concat(said), half, signature), kex };
+
+  function proof(own: KeyAgreement, transcript: Buffer, received: Buffer, sealed: Buffer): boolean {
+    try {
+      const answer = own.agree(received);
+      const parts = [transcript, own.sent, answer.received, answer.secret];
+      return isSignedBy(blob, sealed, createHash(own.hash).update(Buffer.concat(parts)).digest());
+    } catch {
+      return false; // A server that answers nonsense has not proven anything.
+    }
+  }
+}
+
+function harmless(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 255);
+}

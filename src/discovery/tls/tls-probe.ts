@@ -1,0 +1,143 @@
+import { connect } from 'node:tls';
+import { ProbeFault } from '../probing/bounded-stream.js';
+import { type Choice, type Offer, sayHello } from './client-hello.js';
+import { GROUPS, isPostQuantumGroup, SUITES_12, SUITES_13, VERSIONS } from './tls-names.js';
+
+/** What a TLS server accepts, by trying; names are those of the IANA registries. */
+export interface TlsFacts {
+  readonly versions: string[];
+  /** By version, in the server's order if it has one, else in ours. */
+  readonly suites: Record<string, string[]>;
+  /** Of TLS 1.3, and of elliptic-curve exchanges below it. */
+  readonly groups: string[];
+  readonly postQuantum: string[];
+  /** DER, the server's own certificate first; empty when no handshake could be finished. */
+  readonly chain: Buffer[];
+  /** Why the chain would not be believed by the trust store of this machine; null when it would. */
+  readonly distrust: string | null;
+  /** What a full handshake agreed on. */
+  readonly agreed: { readonly version: string; readonly suite: string } | null;
+}
+
+const ALL_GROUPS = Object.values(GROUPS);
+const CLASSIC_GROUPS = ['x25519', 'secp256r1', 'x448', 'secp521r1', 'secp384r1'];
+/** Every group that the TLS library here can carry through: with its defaults a server that is post-quantum only looks dead. */
+const CURVES =
+  'X25519MLKEM768:SecP256r1MLKEM768:SecP384r1MLKEM1024:MLKEM768:MLKEM1024:MLKEM512:X25519:P-256:X448:P-384:P-521';
+
+/** Throws ProbeFault when nobody answers, or what answers is not TLS. */
+export async function probeTls(host: string, port: number, name?: string): Promise<TlsFacts> {
+  const hello = (offer: Omit<Offer, 'name'>): Promise<Choice | undefined> => sayHello(host, port, { ...offer, name });
+  const suites: Record<string, string[]> = {};
+  for (const [version, code] of Object.entries(VERSIONS)) {
+    const table = version === 'TLS 1.3' ? SUITES_13 : SUITES_12;
+    const taken = await byElimination(table, (left) => hello({ version: code, suites: left, groups: ALL_GROUPS }), {
+      isOurs: (choice) => choice.version === code,
+      of: ({ suite }) => suite,
+    });
+    if (taken.length > 0) suites[version] = taken;
+  }
+  const groups = await acceptedGroups(hello, suites);
+  if (Object.keys(suites).length === 0) throw new ProbeFault('malformed', 'no TLS version is accepted');
+  const handshake = await fullHandshake(host, port, name);
+  return {
+    versions: Object.keys(suites),
+    suites,
+    groups,
+    postQuantum: groups.filter(isPostQuantumGroup),
+    ...handshake,
+  };
+}
+
+type Hello = (offer: Omit<Offer, 'name'>) => Promise<Choice | undefined>;
+
+async function acceptedGroups(hello: Hello, suites: Record<string, string[]>): Promise<string[]> {
+  const version = VERSIONS['TLS 1.3'] as number;
+  const found =
+    suites['TLS 1.3'] === undefined
+      ? []
+      : await byElimination(GROUPS, (left) => hello({ version, suites: Object.values(SUITES_13), groups: left }), {
+          isOurs: (choice) => choice.version === version,
+          of: ({ group = 0 }) => group,
+        });
+  const below = Object.keys(suites).find((name) => name !== 'TLS 1.3' && suites[name]?.some(isEllipticCurve));
+  if (below === undefined) return found;
+  const offered = (suites[below] ?? []).filter(isEllipticCurve).map((name) => SUITES_12[name] as number);
+  for (const name of CLASSIC_GROUPS.filter((group) => !found.includes(group))) {
+    const choice = await hello({
+      version: VERSIONS[below] as number,
+      suites: offered,
+      groups: [GROUPS[name] as number],
+    });
+    if (choice !== undefined) found.push(name);
+  }
+  return found;
+}
+
+const isEllipticCurve = (suite: string): boolean => suite.startsWith('TLS_ECDHE_');
+
+interface Reading {
+  readonly isOurs: (choice: Choice) => boolean;
+  readonly of: (choice: Choice) => number;
+}
+
+/** Offers all, takes away what was chosen, and offers the rest, until nothing is chosen: accepted + 1 connections. */
+async function byElimination(
+  table: Record<string, number>,
+  ask: (left: number[]) => Promise<Choice | undefined>,
+  { isOurs, of }: Reading,
+): Promise<string[]> {
+  const left = new Map(Object.entries(table).map(([name, code]) => [code, name]));
+  const taken: string[] = [];
+  while (left.size > 0) {
+    const choice = await ask([...left.keys()]);
+    if (choice === undefined || !isOurs(choice)) break;
+    const name = left.get(of(choice));
+    if (name === undefined) break; // It chose what was not offered: whatever it is, it does not keep to TLS.
+    left.delete(of(choice));
+    taken.push(name);
+  }
+  return taken;
+}
+
+function fullHandshake(
+  host: string,
+  port: number,
+  name?: string,
+): Promise<Pick<TlsFacts, 'chain' | 'distrust' | 'agreed'>> {
+  const nothing = { chain: [], distrust: null, agreed: null };
+  return new Promise((resolve) => {
+    const socket = connect({
+      host,
+      port,
+      servername: name,
+      rejectUnauthorized: false,
+      ecdhCurve: CURVES,
+      minVersion: 'TLSv1',
+      ciphers: 'ALL:@SECLEVEL=0',
+      timeout: 6000,
+    });
+    const end = (facts: Pick<TlsFacts, 'chain' | 'distrust' | 'agreed'>) => {
+      socket.destroy();
+      resolve(facts);
+    };
+    socket.once('error', () => end(nothing));
+    socket.once('timeout', () => end(nothing));
+    socket.once('secureConnect', () => {
+      const distrust = socket.authorized ? null : String(socket.authorizationError).slice(0, 100);
+      const agreed = { version: socket.getProtocol() ?? '', suite: socket.getCipher().standardName };
+      end({ chain: chainOf(socket.getPeerX509Certificate()), distrust, agreed });
+    });
+  });
+}
+
+type PeerCertificate = ReturnType<import('node:tls').TLSSocket['getPeerX509Certificate']>;
+
+function chainOf(leaf: PeerCertificate): Buffer[] {
+  const chain: Buffer[] = [];
+  for (let one = leaf; one !== undefined && chain.length < 10; one = one.issuerCertificate) {
+    if (chain.some((known) => known.equals(one?.raw ?? known))) break;
+    chain.push(one.raw);
+  }
+  return chain;
+}

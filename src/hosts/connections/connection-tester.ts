@@ -1,0 +1,59 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../auth/caller.js';
+import { Problem } from '../../platform/http/problem.js';
+import { HostsReader } from '../records/hosts.reader.js';
+import { ConnectionBook } from './connection-book.js';
+import { SshConnections } from './ssh-connections.service.js';
+
+export interface ConnectionTest {
+  readonly ok: boolean;
+  readonly milliseconds: number;
+  /** Problem code, when it did not work. */
+  readonly code?: string;
+  readonly detail?: string;
+  readonly hostKeyFingerprint?: string;
+  readonly user?: string;
+  readonly software?: string;
+  readonly os?: string;
+  /** Whether commands can be run as root; absent when the record does not ask for it. */
+  readonly becomesRoot?: boolean;
+}
+
+const OS_NAME = `. /etc/os-release 2>/dev/null && printf '%s' "$PRETTY_NAME" || uname -sr`;
+
+/** Tries what a host record promises: the way there, the host key, the login, and the way to root. */
+@Injectable()
+export class ConnectionTester {
+  constructor(
+    private readonly hosts: HostsReader,
+    private readonly connections: SshConnections,
+    private readonly book: ConnectionBook,
+  ) {}
+
+  /** A host that cannot be logged in to is an answer, not an error. Throws Problem `host.missing`. */
+  async test(caller: Caller, id: string): Promise<ConnectionTest> {
+    const host = await this.hosts.get(id);
+    const start = performance.now();
+    const took = () => Math.round(performance.now() - start);
+    try {
+      const session = await this.connections.open(id, { correlation: caller.origin.requestId });
+      try {
+        const os = await session.run(OS_NAME, { maxBytes: 4096 });
+        const name = os.stdout
+          .toString()
+          .replaceAll(/[^\x20-\x7e]/g, '')
+          .slice(0, 200);
+        if (name !== '') await this.book.runs(id, name);
+        const root = host.privilege === 'none' ? undefined : await session.run('id -u', { as: 'root', maxBytes: 64 });
+        const { hostKeyFingerprint, user, software } = session;
+        const becomesRoot = root === undefined ? undefined : root.stdout.toString().trim() === '0';
+        return { ok: true, milliseconds: took(), hostKeyFingerprint, user, software, os: name, becomesRoot };
+      } finally {
+        session.close();
+      }
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code === 'host.missing') throw error;
+      return { ok: false, milliseconds: took(), code: error.code, detail: error.message };
+    }
+  }
+}

@@ -1,0 +1,60 @@
+/**
+ * POSIX shell, with `stat`, `sha256sum`, `readlink` and `mv` of GNU coreutils or BusyBox. Exit status 44: there is nothing at the path; 76: the file is not
+ * the one that was expected; others are those of the tool that failed.
+ */
+
+/** Ends the script with 44 when nothing is at $1, and with the tool's own words when that cannot be told. */
+const MUST_BE_THERE = `
+LC_ALL=C; export LC_ALL
+told=$(stat -L -c %F -- "$1" 2>&1) || case $told in
+  *'No such file'*|*'Not a directory'*) exit 44 ;;
+  *) echo "$told" >&2; exit 1 ;;
+esac
+`;
+
+export const FILE_STATE = `${MUST_BE_THERE}
+kind=plain; [ -L "$1" ] && kind=link
+real=$(readlink -f -- "$1") || exit 1
+facts=$(stat -c '%F|'"$kind"'|%a|%u|%g|%U|%h|%s|%Y' -- "$real") || exit 1
+sum=
+if [ -f "$real" ]; then sum=$(sha256sum < "$real") || exit 1; sum=\${sum%% *}; fi
+printf '%s\\n%s\\n%s\\n' "$facts" "$real" "$sum"
+`;
+
+export const READ_FILE = `${MUST_BE_THERE}
+exec cat -- "$1"
+`;
+
+/**
+ * $1 path, $2 SHA-256 that it must have or "none", $3 SHA-256 of standard input, $4 mark, $5 mode of a new file. The temporary file is in the same
+ * directory, so that it gets the directory's label and the rename is one step; its name begins with a dot, so that no glob of
+ * AuthorizedKeysFile finds it. The expectation is checked last, right before the rename.
+ */
+export const REPLACE_FILE = `
+set -eu; umask 077; LC_ALL=C; export LC_ALL
+file=$1
+if [ -L "$file" ]; then file=$(readlink -f -- "$file"); fi
+dir=$(dirname -- "$file"); tmp="$dir/.sealwright.$4.tmp"
+trap 'rm -f -- "$tmp"' EXIT HUP INT TERM
+rm -f -- "$tmp"
+set -C; cat > "$tmp"; set +C
+hash() { h=$(sha256sum < "$1"); printf '%s' "\${h%% *}"; }
+[ "$(hash "$tmp")" = "$3" ] || { echo 'the bytes did not arrive whole' >&2; exit 75; }
+if [ -e "$file" ]; then
+  chmod "$(stat -c %a -- "$file")" "$tmp"
+  want=$(stat -c %u:%g -- "$file"); [ "$(stat -c %u:%g -- "$tmp")" = "$want" ] || chown "$want" "$tmp"
+  if command -v getfacl >/dev/null 2>&1; then getfacl -p -- "$file" 2>/dev/null | setfacl --set-file=- -- "$tmp" 2>/dev/null || :; fi
+  if command -v getfattr >/dev/null 2>&1 && command -v setfattr >/dev/null 2>&1; then
+    getfattr -d -m '^user\\.' --absolute-names -- "$file" 2>/dev/null | sed "s|^# file: .*|# file: $tmp|" | setfattr --restore=- 2>/dev/null || :
+  fi
+else
+  chmod "$5" "$tmp"
+fi
+sync "$tmp" 2>/dev/null || sync
+if [ -e "$file" ]; then have=$(hash "$file"); else have=none; fi
+[ "$have" = "$2" ] || { echo 'the file was changed meanwhile' >&2; exit 76; }
+mv -f -T -- "$tmp" "$file"
+sync "$dir" 2>/dev/null || sync
+if command -v restorecon >/dev/null 2>&1; then restorecon -F -- "$file" >/dev/null 2>&1 || :; fi
+[ "$(hash "$file")" = "$3" ] || { echo 'the file was changed at once by somebody else' >&2; exit 76; }
+`;

@@ -1,0 +1,112 @@
+import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { Problem } from '../../platform/http/problem.js';
+import { FILE_STATE, READ_FILE, REPLACE_FILE } from './file-scripts.js';
+import type { ExecResult, SshSession } from './ssh-session.port.js';
+
+/** A file or directory as the host tells it. */
+export interface FileState {
+  /** With every symbolic link followed. */
+  readonly realPath: string;
+  readonly kind: 'file' | 'directory' | 'other';
+  /** Whether the path itself is a symbolic link. */
+  readonly isLink: boolean;
+  /** Octal permissions, for example `600`. */
+  readonly mode: string;
+  readonly uid: number;
+  readonly gid: number;
+  readonly owner: string;
+  readonly links: number;
+  readonly size: number;
+  readonly modifiedAt: Date;
+  /** Hexadecimal; null for what is no regular file. */
+  readonly sha256: string | null;
+}
+
+export interface Replacement {
+  readonly path: string;
+  readonly content: Buffer;
+  /** SHA-256 (hexadecimal) that the file must still have; null when it must not exist. */
+  readonly expected: string | null;
+  /** Account that owns the file and that the work is done as: root would follow that account's symbolic links anywhere. */
+  readonly as?: string;
+  /** Part of the temporary file's name, so that what is left of a crash can be told by its owner. */
+  readonly mark: string;
+  /** Of a new file; a file that exists keeps its own. Default `600`. */
+  readonly mode?: string;
+}
+
+const MOST_BYTES = 4 * 1024 * 1024;
+const MARK = /^[A-Za-z0-9-]{1,64}$/;
+
+/** Files of a host, read and replaced by POSIX shell commands: sftp is often switched off where a login is not. */
+@Injectable()
+export class HostFiles {
+  /** Undefined when there is nothing at the path. Throws Problem `host.file` when it cannot be told. */
+  async state(session: SshSession, path: string, as?: string): Promise<FileState | undefined> {
+    const result = await session.run(FILE_STATE, { args: [path], as });
+    if (result.code === 44) return undefined;
+    assertDone(result, path);
+    return readState(result.stdout.toString());
+  }
+
+  /** Undefined when there is no such file. Throws Problem `host.file` or `host.output`. */
+  async read(
+    session: SshSession,
+    path: string,
+    { as, maxBytes = MOST_BYTES } = {} as ReadOptions,
+  ): Promise<Buffer | undefined> {
+    const result = await session.run(READ_FILE, { args: [path], as, maxBytes });
+    if (result.truncated) throw new Problem('refused', 'host.output', `The file has more than ${maxBytes} bytes.`);
+    if (result.code === 44) return undefined;
+    assertDone(result, path);
+    return result.stdout;
+  }
+
+  /**
+   * Replaces a file in one step: at every moment readers find the old bytes or the new ones, whole. Mode, owner, access control list and
+   * SELinux label stay. Throws Problem `host.file-changed` when somebody else wrote to it meanwhile, `host.file` when it did not work;
+   * then the file is as it was.
+   */
+  async replace(session: SshSession, { path, content, expected, as, mark, mode = '600' }: Replacement): Promise<void> {
+    if (!MARK.test(mark) || !/^[0-7]{3,4}$/.test(mode)) throw new Error('the mark or the mode is not one');
+    const sha256 = createHash('sha256').update(content).digest('hex');
+    const args = [path, expected ?? 'none', sha256, mark, mode];
+    const result = await session.run(REPLACE_FILE, { args, as, input: content, timeoutMs: 60_000 });
+    if (result.code === 76)
+      throw new Problem('conflict', 'host.file-changed', 'The file was changed by somebody else.');
+    assertDone(result, path);
+  }
+}
+
+interface ReadOptions {
+  readonly as?: string;
+  readonly maxBytes?: number;
+}
+
+function assertDone({ code, stderr }: ExecResult, path: string): void {
+  if (code === 0) return;
+  // The last line of what the host says is the only hint at the cause; it is the host's text, so it is made harmless.
+  const said = stderr.toString('latin1').trim().split('\n').at(-1) ?? '';
+  const hint = said.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200);
+  throw new Problem('refused', 'host.file', `The host could not do it to ${path}: ${hint || `exit status ${code}`}.`);
+}
+
+function readState(text: string): FileState {
+  const [facts = '', realPath = '', sha256 = ''] = text.split('\n');
+  const [kind = '', link = '', mode = '', uid, gid, owner = '', links, size, seconds] = facts.split('|');
+  return {
+    realPath,
+    kind:
+      kind === 'regular file' || kind === 'regular empty file' ? 'file' : kind === 'directory' ? 'directory' : 'other',
+    isLink: link === 'link',
+    mode,
+    uid: Number(uid),
+    gid: Number(gid),
+    owner,
+    links: Number(links),
+    size: Number(size),
+    modifiedAt: new Date(Number(seconds) * 1000),
+    sha256: sha256 === '' ? null : sha256,
+  };
+}

@@ -1,0 +1,44 @@
+import ssh2 from 'ssh2';
+import type { IdentityCallback, ParsedKey, SignCallback, SigningRequestOptions } from 'ssh2';
+import { Problem } from '../../platform/http/problem.js';
+import type { SignerLogin } from './login.port.js';
+
+/** Offers one public key and has its private half, which is elsewhere, sign. */
+export class OneKeyAgent extends ssh2.BaseAgent<ParsedKey> {
+  /** `failed` hears why there was no signature: that says nothing about what the host thinks of the key. */
+  constructor(
+    private readonly login: SignerLogin,
+    private readonly failed: (problem: Problem) => void,
+  ) {
+    super();
+  }
+
+  override getIdentities(done: IdentityCallback<ParsedKey>): void {
+    const key = ssh2.utils.parseKey(this.login.publicKey);
+    if (key instanceof Error) this.refuse(key, done);
+    else done(undefined, [key]);
+  }
+
+  override sign(
+    _key: ParsedKey,
+    data: Buffer,
+    options: SigningRequestOptions | SignCallback,
+    done?: SignCallback,
+  ): void {
+    const answer = typeof options === 'function' ? options : done;
+    const hash = typeof options === 'function' ? undefined : options.hash;
+    this.login.sign(data, hash).then(
+      (signature) => answer?.(undefined, signature),
+      (error: unknown) => this.refuse(error, (fault) => answer?.(fault)),
+    );
+  }
+
+  private refuse(error: unknown, done: (fault: Error) => void): void {
+    const problem =
+      error instanceof Problem
+        ? error
+        : new Problem('unavailable', 'host.signer', 'The login key could not sign.', { cause: error });
+    this.failed(problem);
+    done(problem);
+  }
+}

@@ -1,0 +1,183 @@
+import { Injectable } from '@nestjs/common';
+import type { Duplex } from 'node:stream';
+import { Problem } from '../../platform/http/problem.js';
+import { HostKeysService } from '../host-keys/host-keys.service.js';
+import { judgeHostKey } from '../host-keys/host-key-verdict.js';
+import { fingerprintOf } from '../../platform/ssh/public-key.js';
+import { readPublicKeyBlob } from '../host-keys/public-key-blob.js';
+import { AddressGuard } from '../network/address-guard.service.js';
+import type { Host } from '../records/host.entity.js';
+import { ConnectionBook } from './connection-book.js';
+import { LiveSession } from './live-session.js';
+import type { Login } from './login.port.js';
+import { sshFaultCode, unreachable } from './ssh-fault.js';
+import { type LoggedIn, shakeHands } from './ssh-handshake.js';
+import type { SshSession } from './ssh-session.port.js';
+import { openSocket } from './ssh-socket.js';
+
+export interface OpenOptions {
+  /** Who logs in; absent: the credential of the host. */
+  readonly login?: Login;
+  /** Address of this machine that the connection starts at, for keys with `from=`. */
+  readonly localAddress?: string;
+  /** For each of connecting and logging in; default 10,000. */
+  readonly timeoutMs?: number;
+  /** X-Request-Id or name of the work, for the audit log. */
+  readonly correlation: string;
+}
+
+const TIMEOUT_MS = 10_000;
+
+/**
+ * The one way to log in to a host. The host's key is checked before anything is said about who logs in; one login is tried and no
+ * other; nothing is forwarded. Throws Problem with the codes of ssh-fault.ts, of AddressGuard, or `host.missing`.
+ */
+@Injectable()
+export class SshConnections {
+  constructor(
+    private readonly book: ConnectionBook,
+    private readonly keys: HostKeysService,
+    private readonly guard: AddressGuard,
+  ) {}
+
+  /** Logs in, through the jump hosts of the host if it has some. */
+  async open(hostId: string, options: OpenOptions): Promise<SshSession> {
+    const route = await this.book.route(hostId);
+    const sessions: LiveSession[] = [];
+    try {
+      for (const [step, host] of route.entries()) {
+        const isLast = step === route.length - 1;
+        const login = (isLast ? options.login : undefined) ?? (await this.book.credential(host));
+        sessions.push(await this.hop(host, login, sessions.at(-1), options));
+      }
+    } catch (error) {
+      for (const session of sessions) session.close();
+      throw error;
+    }
+    return sessions.at(-1) as SshSession;
+  }
+
+  /**
+   * Whether the host lets this login in: `denied` only when the host itself said no, after its key was checked. No command is run,
+   * so keys with a forced command can be tried too. Throws for everything that leaves the question open.
+   */
+  async tryLogin(hostId: string, login: Login, options: Omit<OpenOptions, 'login'>): Promise<'accepted' | 'denied'> {
+    try {
+      (await this.open(hostId, { ...options, login })).close();
+      return 'accepted';
+    } catch (error) {
+      if (sshFaultCode(error) === 'host.login-refused' && isAbout(error, hostId)) return 'denied';
+      throw error;
+    }
+  }
+
+  private async hop(
+    host: Host,
+    login: Login,
+    before: LiveSession | undefined,
+    options: OpenOptions,
+  ): Promise<LiveSession> {
+    const { timeoutMs = TIMEOUT_MS, correlation } = options;
+    try {
+      const stream = await this.way(host, before, { ...options, timeoutMs });
+      const loggedIn = await this.greet(host, login, stream, { timeoutMs, correlation });
+      const account = { hostId: host.id, user: login.user, privilege: privilegeOf(host, login) };
+      await this.book.reached(host.id, loggedIn.software);
+      return new LiveSession(loggedIn, account, before === undefined ? [] : before.clients());
+    } catch (error) {
+      await this.book.failed(host.id, error);
+      throw aboutHost(error, host.id);
+    }
+  }
+
+  private async way(
+    host: Host,
+    before: LiveSession | undefined,
+    { timeoutMs, localAddress }: { timeoutMs: number; localAddress?: string },
+  ): Promise<Duplex> {
+    if (before === undefined) {
+      const addresses = await this.guard.resolve(host.address, host.port);
+      return await openSocket(addresses, { port: host.port, timeoutMs, localAddress });
+    }
+    // Names are looked up by the jump host; what is written as an address is judged here.
+    this.guard.assertWritten(host.address);
+    return await before.tunnel(host.address, host.port).catch((cause: unknown) => {
+      throw unreachable(cause);
+    });
+  }
+
+  private async greet(
+    host: Host,
+    login: Login,
+    stream: Duplex,
+    { timeoutMs, correlation }: { timeoutMs: number; correlation: string },
+  ): Promise<LoggedIn> {
+    const { known, certified } = await this.keys.certified(host);
+    const expected = known.filter(({ state }) => state === 'pinned' || state === 'tofu-pending');
+    let shown: Buffer | undefined;
+    const ask = (blob: Buffer) =>
+      judgeHostKey({
+        known,
+        shown: blob,
+        policy: host.hostKeyPolicy,
+        certified,
+        sendsPassword: login.kind === 'password',
+      });
+    const judge = (blob: Buffer): Problem | undefined => {
+      shown = blob;
+      const { trusted, state } = ask(blob);
+      return trusted ? undefined : distrust(state, blob);
+    };
+    const keyTypes = [...certified, ...[...expected].sort((one) => (one.state === 'pinned' ? -1 : 1))].map(
+      ({ type }) => type,
+    );
+    let proven = false;
+    const prove = () => {
+      proven = true;
+    };
+    try {
+      return await shakeHands({ stream, login, timeoutMs, keyTypes, judge, proven: prove });
+    } finally {
+      const key = shown === undefined ? undefined : readPublicKeyBlob(shown);
+      if (key !== undefined) {
+        const { state } = ask(key.blob);
+        await this.keys.note(host.id, [{ key, possession: proven ? 'proven' : 'claimed', state }], correlation);
+      }
+    }
+  }
+}
+
+/** Root's own login needs no help to be root; every other login has what the record says. */
+function privilegeOf(host: Host, login: Login): Host['privilege'] {
+  if (login.user === 'root') return 'root';
+  return host.privilege === 'root' ? 'none' : host.privilege;
+}
+
+function distrust(state: string, blob: Buffer): Problem {
+  const fingerprint = fingerprintOf(blob);
+  if (state === 'rejected')
+    return new Problem('conflict', 'host.key-rejected', `The host shows the key ${fingerprint}, which was rejected.`);
+  if (state === 'changed')
+    return new Problem(
+      'conflict',
+      'host.key-changed',
+      `The host shows the key ${fingerprint} and not the pinned one. Nobody was logged in.`,
+    );
+  return new Problem(
+    'conflict',
+    'host.key-unknown',
+    `The host shows the key ${fingerprint}, which nobody has confirmed. Compare it with the host's own and accept it.`,
+  );
+}
+
+const HOST_OF = new WeakMap<Problem, string>();
+
+/** Remembers which host on the way a fault is about: a jump host that says no is not the host that says no. */
+function aboutHost(error: unknown, hostId: string): unknown {
+  if (error instanceof Problem) HOST_OF.set(error, hostId);
+  return error;
+}
+
+function isAbout(error: unknown, hostId: string): boolean {
+  return error instanceof Problem && HOST_OF.get(error) === hostId;
+}

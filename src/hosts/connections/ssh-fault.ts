@@ -1,0 +1,44 @@
+import { Problem } from '../../platform/http/problem.js';
+
+/**
+ * The code when it is one of these faults. Only `host.login-refused` means that the host looked at the login and said no;
+ * every other one leaves open whether it would have let us in.
+ */
+export function sshFaultCode(error: unknown): string | undefined {
+  return error instanceof Problem && error.code.startsWith('host.') ? error.code : undefined;
+}
+
+export const unreachable = (cause?: unknown): Problem =>
+  new Problem('unavailable', 'host.unreachable', 'The host does not answer at its address and port.', { cause });
+
+export const throttled = (): Problem =>
+  new Problem(
+    'unavailable',
+    'host.throttled',
+    'The host hung up before it said anything: it limits new connections from this address for a while.',
+    { retryAfter: 60 },
+  );
+
+export const notSsh = (cause?: unknown): Problem =>
+  new Problem('unavailable', 'host.not-ssh', 'What answers at the port does not speak SSH as it should.', { cause });
+
+export const timedOut = (what: string): Problem =>
+  new Problem('unavailable', 'host.timeout', `The host took too long: ${what}.`);
+
+export const lost = (cause?: unknown): Problem =>
+  new Problem('unavailable', 'host.lost', 'The connection to the host broke.', { cause });
+
+/** What the SSH library reports before a login has succeeded, in our words. */
+export function faultBeforeLogin(error: Error & { level?: string }, bytesRead: number): Problem {
+  const { level, message } = error;
+  if (level === 'client-authentication')
+    return new Problem('refused', 'host.login-refused', 'The host does not accept the login.', { cause: error });
+  if (level === 'client-timeout') return timedOut('the login did not finish');
+  if (/no matching/i.test(message))
+    return new Problem('refused', 'host.no-algorithm', 'The host offers no algorithm that this service has.', {
+      cause: error,
+    });
+  if (level === 'client-socket' || level === 'client-dns') return bytesRead === 0 ? throttled() : lost(error);
+  if (/lost before handshake|connection lost/i.test(message)) return bytesRead === 0 ? throttled() : lost(error);
+  return notSsh(error);
+}

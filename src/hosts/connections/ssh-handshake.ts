@@ -1,0 +1,105 @@
+import ssh2 from 'ssh2';
+import type { AnyAuthMethod } from 'ssh2';
+import type { Duplex } from 'node:stream';
+import { Problem } from '../../platform/http/problem.js';
+import type { Login } from './login.port.js';
+import { OneKeyAgent } from './one-key-agent.js';
+import { faultBeforeLogin, lost, notSsh, throttled } from './ssh-fault.js';
+
+/** More than any honest host sends before a login has succeeded. */
+const MOST_BYTES_BEFORE_LOGIN = 256 * 1024;
+const HOST_KEY_ALGORITHMS: Record<string, readonly string[]> = {
+  'ssh-ed25519': ['ssh-ed25519'],
+  'ecdsa-sha2-nistp256': ['ecdsa-sha2-nistp256'],
+  'ecdsa-sha2-nistp384': ['ecdsa-sha2-nistp384'],
+  'ecdsa-sha2-nistp521': ['ecdsa-sha2-nistp521'],
+  'ssh-rsa': ['rsa-sha2-512', 'rsa-sha2-256'],
+};
+
+export interface Handshake {
+  /** The way to the host: a socket, or a channel through a jump host. */
+  readonly stream: Duplex;
+  readonly login: Login;
+  readonly timeoutMs: number;
+  /** Types of the keys that the host is known by; asked for first, so that a host with several keys shows one that is known. */
+  readonly keyTypes: readonly string[];
+  /** Asked before authentication; a Problem ends the connection. */
+  readonly judge: (hostKey: Buffer) => Problem | undefined;
+  /** The host has signed with the key that it showed. */
+  readonly proven: () => void;
+}
+
+export interface LoggedIn {
+  readonly client: ssh2.Client;
+  /** Key of the host, whose signature over this very connection was verified. */
+  readonly hostKey: Buffer;
+  /** For example `OpenSSH_9.2p1 Debian-2`. */
+  readonly software: string;
+}
+
+/** Agrees on keys, checks the host's, and logs in. Exactly one login is tried. Throws the Problems of ssh-fault.ts. */
+export function shakeHands({ stream, login, timeoutMs, keyTypes, judge, proven }: Handshake): Promise<LoggedIn> {
+  return new Promise((resolve, reject) => {
+    const client = new ssh2.Client();
+    let refusal: Problem | undefined;
+    let hostKey: Buffer | undefined;
+    let bytes = 0;
+    const fail = (problem: Problem) => {
+      stream.off('data', count);
+      client.on('error', () => undefined);
+      client.end();
+      stream.destroy();
+      reject(problem);
+    };
+    const count = (chunk: Buffer) => {
+      bytes += chunk.length;
+      if (bytes > MOST_BYTES_BEFORE_LOGIN) fail(notSsh(new Error('flood before login')));
+    };
+    client.once('handshake', proven);
+    client.once('ready', () => {
+      stream.off('data', count);
+      const software = (client as ssh2.Client & { _remoteVer?: string })._remoteVer ?? '';
+      resolve({ client, hostKey: hostKey ?? Buffer.alloc(0), software: software.slice(0, 255) });
+    });
+    client.once('error', (error) => fail(refusal ?? faultBeforeLogin(error, bytes)));
+    client.once('close', () => fail(refusal ?? (bytes === 0 ? throttled() : lost())));
+    stream.on('data', count);
+    client.connect({
+      sock: stream,
+      username: login.user,
+      readyTimeout: timeoutMs,
+      keepaliveInterval: 10_000,
+      keepaliveCountMax: 3,
+      authHandler: [
+        methodOf(login, (problem) => {
+          refusal = problem;
+        }),
+      ],
+      algorithms: { serverHostKey: orderedAlgorithms(keyTypes) as ssh2.ServerHostKeyAlgorithm[] },
+      hostVerifier: (key: Buffer) => {
+        hostKey = key;
+        refusal = judge(key);
+        return refusal === undefined;
+      },
+    });
+  });
+}
+
+function orderedAlgorithms(keyTypes: readonly string[]): string[] {
+  const known = keyTypes.flatMap((type) => HOST_KEY_ALGORITHMS[type] ?? []);
+  return [...new Set([...known, ...Object.values(HOST_KEY_ALGORITHMS).flat()])];
+}
+
+function methodOf(login: Login, failed: (problem: Problem) => void): AnyAuthMethod {
+  switch (login.kind) {
+    case 'private-key': {
+      const key = ssh2.utils.parseKey(login.privateKey, login.passphrase);
+      if (key instanceof Error) throw new Problem('conflict', 'host.no-credential', 'The private key cannot be read.');
+      return { type: 'publickey', username: login.user, key };
+    }
+    case 'password':
+      return { type: 'password', username: login.user, password: login.password };
+    case 'signer':
+      return { type: 'agent', username: login.user, agent: new OneKeyAgent(login, failed) };
+  }
+}

@@ -1,0 +1,35 @@
+import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { AddHostAuthorityBody, HostAuthorityList, HostAuthorityView } from './host-authorities.dto.js';
+import { HostAuthorities } from './host-authorities.service.js';
+
+@ApiTags('Hosts')
+@Controller('v1/host-authorities')
+export class HostAuthoritiesController {
+  constructor(private readonly authorities: HostAuthorities) {}
+
+  /** Lists the authorities whose host certificates are believed. */
+  @Get()
+  @Needs('hosts:read')
+  async listHostAuthorities(): Promise<HostAuthorityList> {
+    return { items: (await this.authorities.list()).map((row) => HostAuthorityView.of(row)) };
+  }
+
+  /** Trusts an authority: what it certifies is believed of hosts with the policy `ca`. */
+  @Post()
+  @Needs('hosts:write')
+  async addHostAuthority(@TheCaller() caller: Caller, @Body() body: AddHostAuthorityBody): Promise<HostAuthorityView> {
+    return HostAuthorityView.of(await this.authorities.add(caller, body.name, body.publicKey));
+  }
+
+  /** Does not trust an authority any more. */
+  @Delete(':id')
+  @HttpCode(204)
+  @Needs('hosts:write')
+  async removeHostAuthority(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    await this.authorities.remove(caller, id);
+  }
+}

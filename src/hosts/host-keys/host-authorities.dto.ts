@@ -1,0 +1,38 @@
+import { IsString, Length } from 'class-validator';
+import type { HostAuthority } from './host-authority.entity.js';
+
+export class AddHostAuthorityBody {
+  /** @example "Data centre hosts" */
+  @IsString()
+  @Length(1, 100)
+  name: string;
+
+  /** As in a .pub file. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
+  @IsString()
+  @Length(16, 16_384)
+  publicKey: string;
+}
+
+export class HostAuthorityView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d12 */
+  id: string;
+  /** @example "Data centre hosts" */
+  name: string;
+  /** @example ssh-ed25519 */
+  type: string;
+  /** @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
+  fingerprint: string;
+  /** @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
+  publicKey: string;
+  /** @example "Ann Example" */
+  createdBy: string;
+  createdAt: Date;
+
+  static of({ id, name, type, fingerprint, blob, createdBy, createdAt }: HostAuthority): HostAuthorityView {
+    return { id, name, type, fingerprint, publicKey: `${type} ${blob.toString('base64')}`, createdBy, createdAt };
+  }
+}
+
+export class HostAuthorityList {
+  items: HostAuthorityView[];
+}

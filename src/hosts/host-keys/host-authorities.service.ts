@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { HostAuthority } from './host-authority.entity.js';
+import { readPublicKeyLine } from './public-key-blob.js';
+
+/** The authorities whose certificates are believed about hosts. */
+@Injectable()
+export class HostAuthorities {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+  ) {}
+
+  list(): Promise<HostAuthority[]> {
+    return this.db.manager.find(HostAuthority, { order: { id: 'ASC' }, take: 200 });
+  }
+
+  async add(caller: Caller, name: string, line: string): Promise<HostAuthority> {
+    const key = readPublicKeyLine(line);
+    if (key === undefined || key.type.includes('-cert-')) {
+      const errors = [{ pointer: '/publicKey', detail: 'must be a line like ssh-ed25519 AAAA…' }];
+      throw new Problem('malformed', 'host-key.unreadable', '/publicKey: must be a line like ssh-ed25519 AAAA….', {
+        errors,
+      });
+    }
+    const { type, fingerprint, blob } = key;
+    const row = { id: newId(), name, type, fingerprint, blob, createdBy: caller.name };
+    try {
+      await this.db.transaction(async (tx) => {
+        await tx.insert(HostAuthority, row);
+        await this.audit.append(tx, [entry('host-authority.added', caller, row.id, { name, fingerprint })]);
+      });
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw new Problem('conflict', 'host-authority.known', 'The authority is trusted already.');
+    }
+    return await this.db.manager.findOneByOrFail(HostAuthority, { id: row.id });
+  }
+
+  /** Hosts with the policy `ca` that only it certified are not logged in to any more. */
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const row = await tx.findOneBy(HostAuthority, { id });
+      if (row === null) throw new Problem('missing', 'host-authority.missing', 'There is no authority with this id.');
+      await tx.delete(HostAuthority, { id });
+      const { name, fingerprint } = row;
+      await this.audit.append(tx, [entry('host-authority.removed', caller, id, { name, fingerprint })]);
+    });
+  }
+}
+
+function entry(action: string, caller: Caller, id: string, detail: Record<string, unknown>) {
+  const { requestId, address } = caller.origin;
+  return {
+    action,
+    actor: caller,
+    target: { kind: 'host-authority', id },
+    correlation: requestId,
+    source: address,
+    detail,
+  };
+}

@@ -1,0 +1,90 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Allow, IsString, Length } from 'class-validator';
+import { Transform } from 'class-transformer';
+import { readCertificate } from '../../platform/ssh/certificate-reader.js';
+import { assertId } from '../../platform/http/id-param.js';
+import { type HostKey, HOST_KEY_STATES, type HostKeyState, type Possession, POSSESSIONS } from './host-key.entity.js';
+
+export class PinHostKeyBody {
+  /** As in known_hosts or a .pub file, or a host certificate as in a -cert.pub file. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
+  @IsString()
+  @Length(16, 16_384)
+  publicKey: string;
+}
+
+export class HostKeyParam {
+  /** The host. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  @Allow()
+  @Transform(({ value }: { value: unknown }) => assertId(value))
+  id: string;
+
+  /** The key. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d12 */
+  @Allow()
+  @Transform(({ value }: { value: unknown }) => assertId(value))
+  keyId: string;
+}
+
+export class HostCertificateView {
+  /** SHA256:… of the authority. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
+  authority: string;
+  /** Names of hosts. @example ["web-1.example.com"] */
+  principals: string[];
+  /** @example host-1 */
+  keyId: string;
+  validAfter: Date;
+  validBefore: Date;
+}
+
+export class HostKeyView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d12 */
+  id: string;
+  /** @example ssh-ed25519 */
+  type: string;
+  /** @example 256 */
+  bits?: number;
+  /** @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
+  fingerprint: string;
+  /** As in known_hosts. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
+  publicKey: string;
+  @ApiProperty({ enum: HOST_KEY_STATES })
+  state: HostKeyState;
+  /** The certificate that was entered for it. */
+  certificate?: HostCertificateView;
+  /** `proven`: the host signed with it. */
+  @ApiProperty({ enum: POSSESSIONS })
+  possession: Possession;
+  /** @example "Ann Example" */
+  decidedBy?: string;
+  decidedAt?: Date;
+  firstSeen: Date;
+  lastSeen?: Date;
+
+  static of(row: HostKey): HostKeyView {
+    const { id, type, fingerprint, blob, state, possession, firstSeen } = row;
+    return {
+      id,
+      type,
+      fingerprint,
+      state,
+      possession,
+      firstSeen,
+      certificate: certificateView(row.certificate),
+      bits: row.bits ?? undefined,
+      publicKey: `${type} ${blob.toString('base64')}`,
+      decidedBy: row.decidedBy ?? undefined,
+      decidedAt: row.decidedAt ?? undefined,
+      lastSeen: row.lastSeen ?? undefined,
+    };
+  }
+}
+
+function certificateView(blob: Buffer | null): HostCertificateView | undefined {
+  const certificate = blob === null ? undefined : readCertificate(blob);
+  if (certificate === undefined) return undefined;
+  const { authority, principals, keyId, validAfter, validBefore } = certificate;
+  return { authority, principals: [...principals], keyId, validAfter, validBefore };
+}
+
+export class HostKeyList {
+  items: HostKeyView[];
+}

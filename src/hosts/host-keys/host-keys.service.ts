@@ -1,0 +1,177 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { EventBus } from '../../platform/events/events.js';
+import { Problem } from '../../platform/http/problem.js';
+import { type ReadCertificate, readCertificateLine } from '../../platform/ssh/certificate-reader.js';
+import { Host } from '../records/host.entity.js';
+import { HostKey, type HostKeyState, type Possession } from './host-key.entity.js';
+import { HostAuthorities } from './host-authorities.service.js';
+import { certificateFault, certifiedKeys } from './host-certificates.js';
+import { type PublicKeyBlob, readPublicKeyBlob, readPublicKeyLine } from './public-key-blob.js';
+
+const SYSTEM = { kind: 'system', id: 'hosts', name: 'hosts' } as const;
+
+/** A key as a host showed it. */
+export interface SeenHostKey {
+  readonly key: PublicKeyBlob;
+  readonly possession: Possession;
+  /** What becomes of a key that is new; one that is known keeps its state. */
+  readonly state: HostKeyState;
+}
+
+/** The public keys of hosts: which ones were seen, and which ones people trust. */
+@Injectable()
+export class HostKeysService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly events: EventBus,
+    private readonly authorities: HostAuthorities,
+  ) {}
+
+  async list(hostId: string): Promise<HostKey[]> {
+    if (!(await this.db.manager.existsBy(Host, { id: hostId })))
+      throw new Problem('missing', 'host.missing', 'There is no host with this id.');
+    return await this.known(hostId);
+  }
+
+  known(hostId: string): Promise<HostKey[]> {
+    return this.db.manager.find(HostKey, { where: { hostId }, order: { id: 'ASC' }, take: 100 });
+  }
+
+  /** Trusts a key that somebody has from a safe place, before or after the host showed it; of a certificate keeps what it says. */
+  async pin(caller: Caller, hostId: string, line: string): Promise<HostKey> {
+    const certificate = readCertificateLine(line);
+    if (certificate !== undefined) return await this.certify(caller, hostId, certificate);
+    const key = readPublicKeyLine(line);
+    if (key === undefined) {
+      const errors = [{ pointer: '/publicKey', detail: 'must be a line like ssh-ed25519 AAAA…' }];
+      throw new Problem('malformed', 'host-key.unreadable', '/publicKey: must be a line like ssh-ed25519 AAAA….', {
+        errors,
+      });
+    }
+    await this.list(hostId);
+    await this.db.transaction((tx) =>
+      this.insert(tx, hostId, { key, possession: 'claimed', state: 'tofu-pending' }, null),
+    );
+    const row = await this.db.manager.findOneByOrFail(HostKey, { hostId, fingerprint: key.fingerprint });
+    return await this.decide(caller, hostId, row.id, 'pinned');
+  }
+
+  /** Keeps a certificate for hosts of the policy `ca`. Throws Problem `host-key.certificate` when it says nothing of this host now. */
+  private async certify(caller: Caller, hostId: string, certificate: ReadCertificate): Promise<HostKey> {
+    const host = await this.db.manager.findOneBy(Host, { id: hostId });
+    if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
+    const detail = certificateFault(certificate, host, await this.authorities.list(), new Date());
+    const key = readPublicKeyBlob(certificate.key.blob);
+    if (detail !== undefined || key === undefined) {
+      const errors = [{ pointer: '/publicKey', detail: detail ?? 'cannot be read' }];
+      throw new Problem('refused', 'host-key.certificate', `/publicKey: ${detail ?? 'cannot be read'}.`, { errors });
+    }
+    const { fingerprint } = key;
+    await this.db.transaction(async (tx) => {
+      await this.insert(tx, hostId, { key, possession: 'claimed', state: 'tofu-pending' }, null);
+      await tx.update(HostKey, { hostId, fingerprint }, { certificate: certificate.blob });
+      const { authority, keyId, serial } = certificate;
+      const told = { fingerprint, authority, keyId, serial: String(serial) };
+      const target = { kind: 'host', id: hostId };
+      await this.audit.appendBy(tx, caller, { action: 'host-key.certified', target, detail: told });
+    });
+    return await this.db.manager.findOneByOrFail(HostKey, { hostId, fingerprint });
+  }
+
+  /** The keys of a host, and those of them that a trusted authority certifies at this moment. */
+  async certified(host: Host): Promise<{ known: HostKey[]; certified: HostKey[] }> {
+    const known = await this.known(host.id);
+    if (host.hostKeyPolicy !== 'ca') return { known, certified: [] };
+    return { known, certified: certifiedKeys(known, host, await this.authorities.list(), new Date()) };
+  }
+
+  /**
+   * Confirms or rejects a key. A key that is confirmed takes the place of the pinned ones of its type: whoever has the old
+   * private key is not the host any more.
+   */
+  async decide(caller: Caller, hostId: string, keyId: string, state: 'pinned' | 'rejected'): Promise<HostKey> {
+    const { origin } = caller;
+    await this.db.transaction(async (tx) => {
+      const key = await tx.findOneBy(HostKey, { id: keyId, hostId });
+      if (key === null) throw new Problem('missing', 'host-key.missing', 'The host has no such key.');
+      const decision = { decidedBy: caller.name, decidedAt: () => 'now()' };
+      if (state === 'pinned')
+        await tx.update(HostKey, { hostId, type: key.type, state: 'pinned' }, { state: 'rejected', ...decision });
+      await tx.update(HostKey, { id: keyId }, { state, ...decision });
+      const action = state === 'pinned' ? 'host-key.accepted' : 'host-key.rejected';
+      const detail = { fingerprint: key.fingerprint, type: key.type, was: key.state };
+      const target = { kind: 'host', id: hostId };
+      await this.audit.append(tx, [
+        { action, actor: caller, target, correlation: origin.requestId, source: origin.address, detail },
+      ]);
+    });
+    return await this.db.manager.findOneByOrFail(HostKey, { id: keyId });
+  }
+
+  /** Enters a key from a file that somebody has, in a transaction of the caller's. True when the host did not have it. */
+  async enter(
+    tx: EntityManager,
+    caller: Caller,
+    hostId: string,
+    key: PublicKeyBlob,
+    state: Exclude<HostKeyState, 'changed'>,
+  ): Promise<boolean> {
+    const isNew = await this.insert(tx, hostId, { key, possession: 'claimed', state: 'tofu-pending' }, null);
+    if (state === 'tofu-pending') return isNew;
+    const { id, state: was } = await tx.findOneByOrFail(HostKey, { hostId, fingerprint: key.fingerprint });
+    if (was === state) return false;
+    const decision = { decidedBy: caller.name, decidedAt: () => 'now()' };
+    // What somebody has rejected, a file does not bring back.
+    if (was === 'rejected') return false;
+    await tx.update(HostKey, { id }, { state, ...decision });
+    const action = state === 'pinned' ? 'host-key.accepted' : 'host-key.rejected';
+    const detail = { fingerprint: key.fingerprint, type: key.type, was, by: 'import' };
+    const target = { kind: 'host', id: hostId };
+    await this.audit.appendBy(tx, caller, { action, target, detail });
+    return true;
+  }
+
+  /** Writes down what a host showed. A key in the place of a pinned one is told to everybody, once. */
+  async note(hostId: string, seen: readonly SeenHostKey[], correlation: string): Promise<void> {
+    const changed = await this.db.transaction(async (tx) => {
+      const fresh: PublicKeyBlob[] = [];
+      for (const one of seen) {
+        const isNew = await this.insert(tx, hostId, one, new Date());
+        if (isNew && one.state === 'changed') fresh.push(one.key);
+      }
+      const target = { kind: 'host', id: hostId };
+      await this.audit.append(
+        tx,
+        fresh.map(({ fingerprint, type }) => ({
+          action: 'host-key.changed',
+          outcome: 'refused',
+          actor: SYSTEM,
+          target,
+          correlation,
+          detail: { fingerprint, type },
+        })),
+      );
+      return fresh;
+    });
+    for (const { fingerprint, type } of changed) this.events.emit('hosts.key-changed', { hostId, fingerprint, type });
+  }
+
+  /** True when the key was not known; a key that is known is only marked as seen. */
+  private async insert(tx: EntityManager, hostId: string, seen: SeenHostKey, at: Date | null): Promise<boolean> {
+    const { key, possession, state } = seen;
+    const rows: { fresh: boolean }[] = await tx.query(
+      `INSERT INTO host_key (id, host_id, fingerprint, type, bits, blob, state, possession, last_seen)
+       SELECT $1, host.id, $3, $4, $5, $6, $7, $8, $9 FROM host WHERE host.id = $2
+       ON CONFLICT (host_id, fingerprint) DO UPDATE SET last_seen = coalesce(excluded.last_seen, host_key.last_seen),
+         possession = CASE WHEN excluded.possession = 'proven' THEN 'proven' ELSE host_key.possession END
+       RETURNING (xmax = 0) AS fresh`,
+      [newId(), hostId, key.fingerprint, key.type, key.bits, key.blob, state, possession, at],
+    );
+    return rows[0]?.fresh === true;
+  }
+}

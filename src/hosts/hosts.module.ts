@@ -1,0 +1,46 @@
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { HsmModule } from '../hsm/hsm.module.js';
+import { ConnectionBook } from './connections/connection-book.js';
+import { ConnectionTester } from './connections/connection-tester.js';
+import { HostFiles } from './connections/host-files.service.js';
+import { SshConnections } from './connections/ssh-connections.service.js';
+import { HostCredentials } from './credentials/host-credentials.js';
+import { HostAuthoritiesController } from './host-keys/host-authorities.controller.js';
+import { HostAuthorities } from './host-keys/host-authorities.service.js';
+import { HostAuthority } from './host-keys/host-authority.entity.js';
+import { HostKey } from './host-keys/host-key.entity.js';
+import { HostKeysController } from './host-keys/host-keys.controller.js';
+import { HostKeysService } from './host-keys/host-keys.service.js';
+import { OwnHostKeys } from './host-keys/own-host-keys.js';
+import { HostImport } from './import/host-import.service.js';
+import { HostImportsController } from './import/host-imports.controller.js';
+import { AddressGuard } from './network/address-guard.service.js';
+import { Host } from './records/host.entity.js';
+import { HostSightings } from './records/host-sightings.service.js';
+import { HostsController } from './records/hosts.controller.js';
+import { HostsReader } from './records/hosts.reader.js';
+import { HostsService } from './records/hosts.service.js';
+
+/** Machines: their records, their keys, and the way to log in to them. */
+@Module({
+  imports: [HsmModule, TypeOrmModule.forFeature([Host, HostAuthority, HostKey])],
+  controllers: [HostAuthoritiesController, HostImportsController, HostsController, HostKeysController],
+  providers: [
+    AddressGuard,
+    ConnectionBook,
+    ConnectionTester,
+    HostAuthorities,
+    HostCredentials,
+    HostFiles,
+    HostImport,
+    HostKeysService,
+    HostSightings,
+    HostsReader,
+    HostsService,
+    OwnHostKeys,
+    SshConnections,
+  ],
+  exports: [AddressGuard, HostFiles, HostKeysService, HostSightings, HostsService, SshConnections],
+})
+export class HostsModule {}

@@ -1,0 +1,74 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsBoolean, IsIn, IsOptional, IsString, Length } from 'class-validator';
+import { IMPORT_FORMATS, type ImportFormat, type ItemFault } from './import-item.js';
+import { IMPORT_OUTCOMES, type ImportedItem, type ImportOutcome, type ImportReport } from './host-import.service.js';
+
+export const MOST_CHARACTERS = 2_000_000;
+
+export class ImportHostsBody {
+  @ApiProperty({ enum: IMPORT_FORMATS, example: 'known-hosts' })
+  @IsIn(IMPORT_FORMATS)
+  format: ImportFormat;
+
+  /** The file. @example "name,address,label.env\nweb-1,192.0.2.10,prod\n" */
+  @IsString()
+  @Length(1, MOST_CHARACTERS)
+  text: string;
+
+  /** Trusts the host keys of the file at once: only for a file from a safe place. @example false */
+  @IsOptional()
+  @IsBoolean()
+  pin?: boolean;
+
+  /** `abort`: when one item is refused, nothing is stored. `skip`: the others are. */
+  @ApiProperty({ enum: ['abort', 'skip'], required: false, default: 'abort' })
+  @IsOptional()
+  @IsIn(['abort', 'skip'])
+  onRefusal?: 'abort' | 'skip';
+
+  /** Reports and stores nothing. @example true */
+  @IsOptional()
+  @IsBoolean()
+  dryRun?: boolean;
+}
+
+export class ImportFaultView implements ItemFault {
+  /** Where in the file. @example "line 7/port" */
+  pointer: string;
+  /** @example "must not be greater than 65535" */
+  detail: string;
+}
+
+export class ImportedItemView {
+  /** `line 7`, or a JSON pointer into YAML. @example "line 7" */
+  pointer: string;
+  /** @example web-1.example.com */
+  name: string;
+  @ApiProperty({ enum: IMPORT_OUTCOMES, example: 'created' })
+  outcome: ImportOutcome;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  hostId?: string;
+  errors: ImportFaultView[];
+  /** What the file says and hosts have no place for. @example ["ansible_become"] */
+  ignored: string[];
+}
+
+export class ImportReportView {
+  /** Whether anything was written. @example true */
+  stored: boolean;
+  /** How many items had which outcome. @example {"created": 12, "refused": 1} */
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'integer' } })
+  counts: Record<string, number>;
+  items: ImportedItemView[];
+
+  static of({ stored, items }: ImportReport): ImportReportView {
+    const counts = Object.fromEntries(
+      [...Map.groupBy(items, ({ outcome }) => outcome)].map(([outcome, all]) => [outcome, all.length]),
+    );
+    return { stored, counts, items: items.map((item) => itemView(item)) };
+  }
+}
+
+function itemView({ pointer, name, outcome, hostId, faults, ignored }: ImportedItem): ImportedItemView {
+  return { pointer, name, outcome, hostId, errors: [...faults], ignored: [...ignored] };
+}

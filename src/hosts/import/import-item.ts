@@ -1,0 +1,38 @@
+import type { HostKeyState } from '../host-keys/host-key.entity.js';
+import type { PublicKeyBlob } from '../host-keys/public-key-blob.js';
+import type { Labels } from '../records/host.entity.js';
+
+export const IMPORT_FORMATS = ['csv', 'known-hosts', 'ansible-ini', 'ansible-yaml'] as const;
+export type ImportFormat = (typeof IMPORT_FORMATS)[number];
+
+export interface ItemFault {
+  /** Where in the text: `line 7`, `line 7/port`, or a JSON pointer into YAML. */
+  readonly pointer: string;
+  readonly detail: string;
+}
+
+export interface ImportedKey {
+  readonly key: PublicKeyBlob;
+  /** `rejected` for `@revoked`; else what the import says. */
+  readonly state?: Extract<HostKeyState, 'rejected'>;
+}
+
+/** One host as a file tells it. What cannot be read has faults and is not stored. */
+export interface ImportItem {
+  readonly pointer: string;
+  readonly name: string;
+  /** Members of a host as people write them; judged by the rules of `POST /v1/hosts`. */
+  readonly fields: Readonly<Record<string, unknown>> & { readonly labels?: Labels };
+  /** Name of the host that it is reached through. */
+  readonly jumpHost?: string;
+  readonly keys: readonly ImportedKey[];
+  /** How the line names its host without telling the name (HMAC-SHA1 of it). */
+  readonly hashed?: { readonly salt: Buffer; readonly hash: Buffer };
+  readonly faults: readonly ItemFault[];
+  /** What was said and not taken: secrets, and variables that only Ansible knows. */
+  readonly ignored: readonly string[];
+}
+
+export function badItem(pointer: string, name: string, detail: string): ImportItem {
+  return { pointer, name, fields: {}, keys: [], faults: [{ pointer, detail }], ignored: [] };
+}

@@ -1,0 +1,142 @@
+import { Injectable } from '@nestjs/common';
+import { lookup, Resolver } from 'node:dns/promises';
+import { networkInterfaces } from 'node:os';
+import { Config } from '../../platform/config/config.js';
+import { Problem } from '../../platform/http/problem.js';
+import {
+  type Address,
+  contains,
+  containsNetwork,
+  formatAddress,
+  formatNetwork,
+  type Network,
+  overlaps,
+  parseAddress,
+} from './address.port.js';
+import { DENIED, deniedNetworks, destinationsOf, LOOPBACK } from './denied-networks.js';
+
+const NAME =
+  /^(?=.{1,253}\.?$)[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?(?:\.[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9])?)*\.?$/i;
+/** inet_aton and the URL standard read such a name as an IPv4 address, each in its own way. */
+const ENDS_IN_A_NUMBER = /(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$/i;
+
+/**
+ * The one way from what somebody typed to an address that a socket may be opened to. The answer is the address to connect to:
+ * nothing is looked up twice, so a name cannot point elsewhere in between.
+ */
+@Injectable()
+export class AddressGuard {
+  private readonly resolver: Resolver | undefined;
+
+  constructor(private readonly config: Config) {
+    if (config.dnsServers.length === 0) return;
+    this.resolver = new Resolver({ timeout: 2000, tries: 2 });
+    this.resolver.setServers(config.dnsServers);
+  }
+
+  /** Refuses text that is neither an address nor a name, without asking the name server. */
+  assertWritten(target: string, pointer = '/address'): void {
+    const address = parseAddress(target);
+    if (address !== undefined) return this.assertAllowed(address, target);
+    if (NAME.test(target) && !ENDS_IN_A_NUMBER.test(target)) return;
+    throw new Problem('forbidden', 'network.spelling', `"${shown(target)}" is neither an IP address nor a host name.`, {
+      errors: [{ pointer, detail: 'must be an IP address in its usual form or a host name' }],
+    });
+  }
+
+  /**
+   * Every address of a target, each allowed. When one of a name's addresses is not, none is used. Throws Problem
+   * `network.spelling`, `network.denied`, `network.own-service` or `network.no-address`.
+   */
+  async resolve(target: string, port: number): Promise<Address[]> {
+    this.assertWritten(target);
+    const literal = parseAddress(target);
+    const addresses = literal === undefined ? await this.addressesOf(target) : [literal];
+    for (const address of addresses) {
+      this.assertAllowed(address, target);
+      await this.assertNotOurs(address, port);
+    }
+    return addresses;
+  }
+
+  /** Throws Problem `network.denied` when packets to the address could end where nobody may scan or log in. */
+  assertAllowed(address: Address, target = formatAddress(address)): void {
+    const reason = this.denial(address);
+    if (reason === undefined) return;
+    throw new Problem('forbidden', 'network.denied', `"${shown(target)}" is never connected to: ${reason}.`);
+  }
+
+  /** Why no connection is made to the address; undefined when one may be. */
+  denial(address: Address): string | undefined {
+    for (const destination of destinationsOf(address)) {
+      const isLoopback = LOOPBACK.some((network) => contains(network, destination));
+      // Under loopback in IPv6 clothes nothing of ours is tested, so only its plain form is ever opened.
+      if (isLoopback && this.config.allowLoopback && destination === address) continue;
+      const denied = DENIED.find(({ network }) => contains(network, destination));
+      if (denied !== undefined) return denied.why;
+    }
+    return undefined;
+  }
+
+  /** Why a whole network may not be scanned; undefined when it may. */
+  networkDenial(network: Network): string | undefined {
+    const open = this.config.allowLoopback ? LOOPBACK : [];
+    const denied = deniedNetworks().find(
+      (one) => overlaps(one, network) && !open.some((own) => containsNetwork(own, network)),
+    );
+    return denied === undefined ? undefined : `it touches ${formatNetwork(denied)}`;
+  }
+
+  private async addressesOf(name: string): Promise<Address[]> {
+    const texts = await (this.resolver === undefined ? systemAddresses(name) : resolved(this.resolver, name));
+    const addresses = texts.flatMap((text) => parseAddress(text) ?? []);
+    if (addresses.length > 0) return addresses;
+    throw new Problem('refused', 'network.no-address', `"${shown(name)}" has no address.`);
+  }
+
+  /** Our own stores and our own API are no targets, wherever they are. */
+  private async assertNotOurs(address: Address, port: number): Promise<void> {
+    const text = formatAddress(address);
+    const isOurs =
+      (port === this.config.port && ownAddresses().has(text)) || (await this.storeAddresses(port)).includes(text);
+    if (isOurs)
+      throw new Problem('forbidden', 'network.own-service', `${text} port ${port} is a part of this service itself.`);
+  }
+
+  private async storeAddresses(port: number): Promise<string[]> {
+    const stores = [
+      { url: this.config.databaseUrl, usual: '5432' },
+      { url: this.config.redisUrl, usual: '6379' },
+    ];
+    const found: string[] = [];
+    for (const { url, usual } of stores) {
+      const { hostname, port: given } = new URL(url);
+      if (Number(given || usual) !== port) continue;
+      const name = hostname.replace(/^\[|\]$/g, '');
+      found.push(name, ...(await systemAddresses(name).catch(() => [])));
+    }
+    return found;
+  }
+}
+
+async function systemAddresses(name: string): Promise<string[]> {
+  const answers = await lookup(name, { all: true, verbatim: true }).catch(() => []);
+  return answers.map(({ address }) => address);
+}
+
+async function resolved(resolver: Resolver, name: string): Promise<string[]> {
+  const answers = await Promise.all([
+    resolver.resolve4(name).catch((): string[] => []),
+    resolver.resolve6(name).catch((): string[] => []),
+  ]);
+  return answers.flat();
+}
+
+function ownAddresses(): Set<string> {
+  return new Set(Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address)));
+}
+
+/** As much of what was typed as an answer may repeat. */
+function shown(text: string): string {
+  return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 100);
+}

@@ -1,0 +1,65 @@
+import { type Address, contains, type Network, parseNetwork, sizeOf, WIDTH } from './address.port.js';
+
+const network = (text: string): Network => {
+  const parsed = parseNetwork(text);
+  if (parsed === undefined) throw new Error(`${text} is no network`);
+  return parsed;
+};
+
+/** This machine, as it calls itself. */
+export const LOOPBACK = [network('127.0.0.0/8'), network('::1/128')];
+
+/** What no scope and no host record opens: nothing that a customer runs is there, or it is there to serve this machine alone. */
+export const DENIED: readonly { readonly network: Network; readonly why: string }[] = [
+  ['0.0.0.0/8', 'this network (RFC 791)'],
+  ['127.0.0.0/8', 'loopback'],
+  ['::1/128', 'loopback'],
+  ['::/128', 'unspecified'],
+  ['169.254.0.0/16', 'link-local, instance metadata'],
+  ['fe80::/10', 'link-local'],
+  ['fec0::/10', 'site-local (RFC 3879)'],
+  ['100.100.100.200/32', 'instance metadata'],
+  ['fd00:ec2::/32', 'instance metadata'],
+  ['fd20:ce::/32', 'instance metadata'],
+  ['192.0.0.192/32', 'instance metadata'],
+  ['168.63.129.16/32', 'instance metadata'],
+  ['224.0.0.0/4', 'multicast'],
+  ['ff00::/8', 'multicast'],
+  ['240.0.0.0/4', 'reserved (RFC 1112), broadcast'],
+  ['100::/64', 'discard-only (RFC 6666)'],
+].map(([text = '', why = '']) => ({ network: network(text), why }));
+
+/** IPv6 networks whose addresses carry an IPv4 address, and how many bits follow it. */
+const CARRIERS: readonly { readonly network: Network; readonly below: number }[] = [
+  { network: network('::ffff:0:0/96'), below: 0 }, // IPv4-mapped (RFC 4291)
+  { network: network('::/96'), below: 0 }, // IPv4-compatible (RFC 4291, deprecated)
+  { network: network('::ffff:0:0:0/96'), below: 0 }, // IPv4-translated (RFC 2765)
+  { network: network('64:ff9b::/96'), below: 0 }, // NAT64 (RFC 6052)
+  { network: network('64:ff9b:1::/48'), below: 0 }, // NAT64 of the site (RFC 8215)
+  { network: network('2002::/16'), below: 80 }, // 6to4 (RFC 3056)
+];
+const TEREDO = network('2001::/32');
+
+/** The address, and every address that a packet to it may end at. */
+export function destinationsOf(address: Address): Address[] {
+  if (address.family === 4 || address.value <= 1n) return [address]; // :: and ::1 carry nothing
+  const embedded = CARRIERS.filter((carrier) => contains(carrier.network, address)).map(({ below }): Address => ({
+    family: 4,
+    value: (address.value >> BigInt(below)) & 0xffff_ffffn,
+  }));
+  // RFC 4380 section 4: the client's IPv4 address is written with every bit inverted.
+  if (contains(TEREDO, address)) embedded.push({ family: 4, value: ~address.value & 0xffff_ffffn });
+  return [address, ...embedded];
+}
+
+/** Every network of `DENIED` in IPv6 clothes too, for checks of whole networks. */
+export function deniedNetworks(): Network[] {
+  const carried = DENIED.filter((denied) => denied.network.family === 4).flatMap((denied) =>
+    CARRIERS.map(({ network: carrier, below }): Network => ({
+      family: 6,
+      base: carrier.base + (denied.network.base << BigInt(below)),
+      bits: WIDTH[6] - below - (WIDTH[4] - denied.network.bits),
+    })),
+  );
+  return [...DENIED.map((denied) => denied.network), ...carried.filter((one) => one.base % sizeOf(one) === 0n)];
+}

@@ -1,0 +1,72 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, IsNull } from 'typeorm';
+import { newId } from '../../platform/database/new-id.js';
+import { HostKeysService, type SeenHostKey } from '../host-keys/host-keys.service.js';
+import { readPublicKeyBlob } from '../host-keys/public-key-blob.js';
+import { Host } from './host.entity.js';
+
+/** An SSH server as a scan saw it. */
+export interface SshSighting {
+  readonly address: string;
+  readonly port: number;
+  readonly software: string;
+  readonly scanId: string;
+  readonly hostKeys: readonly { readonly blob: Buffer; readonly proven: boolean }[];
+}
+
+/** Makes hosts of what scans find, and keeps what they see of hosts that are known. */
+@Injectable()
+export class HostSightings {
+  constructor(
+    private readonly db: DataSource,
+    private readonly keys: HostKeysService,
+  ) {}
+
+  /** Answers the id of the host at the address and port; a new one is only looked at until somebody says otherwise. */
+  async saw(sighting: SshSighting): Promise<string> {
+    const { address, port, software, scanId } = sighting;
+    const id = await this.db.transaction(async (tx) => {
+      // Two scans that find it at once make one host of it.
+      await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended($1, 0))`, [`host ${address} ${port}`]);
+      const known = await tx.findOne(Host, { where: { address, port, jumpHostId: IsNull() }, order: { id: 'ASC' } });
+      const seen = {
+        sshVersion: software,
+        reachability: 'reachable',
+        reachabilityCode: null,
+        lastScanId: scanId,
+      } as const;
+      if (known !== null) {
+        await tx.update(Host, { id: known.id }, { ...seen, checkedAt: () => 'now()' });
+        return known.id;
+      }
+      const fresh = newId();
+      const plain = port === 22 ? address : `${address}-${port}`;
+      const taken = await tx.existsBy(Host, { name: nameOf(plain) });
+      const name = taken ? `${nameOf(plain)}-${fresh}` : nameOf(plain);
+      await tx.insert(Host, { id: fresh, name, address, port, ...seen, checkedAt: () => 'now()' });
+      return fresh;
+    });
+    await this.keys.note(id, await this.judged(id, sighting.hostKeys), `scan ${scanId}`);
+    return id;
+  }
+
+  /** A scan logged in to the host. */
+  async lookedInto(id: string, { os, scanId }: { os: string; scanId: string }): Promise<void> {
+    await this.db.manager.update(Host, { id }, { lastScanId: scanId, ...(os === '' ? {} : { os: os.slice(0, 200) }) });
+  }
+
+  private async judged(id: string, shown: SshSighting['hostKeys']): Promise<SeenHostKey[]> {
+    const pinned = (await this.keys.known(id)).filter(({ state }) => state === 'pinned');
+    return shown.flatMap(({ blob, proven }): SeenHostKey[] => {
+      const key = readPublicKeyBlob(blob);
+      if (key === undefined) return [];
+      const isOther = pinned.some((one) => one.type === key.type && !one.blob.equals(blob));
+      return [{ key, possession: proven ? 'proven' : 'claimed', state: isOther ? 'changed' : 'tofu-pending' }];
+    });
+  }
+}
+
+/** Colons of IPv6 are no part of a name. */
+function nameOf(text: string): string {
+  return text.replaceAll(':', '-').replaceAll(/^-+|-+$/g, '');
+}

@@ -1,0 +1,101 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Query,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { ConnectionTestView } from '../connections/connection-test.dto.js';
+import { ConnectionTester } from '../connections/connection-tester.js';
+import { CreateHostBody, HostPage, HostQuery, HostView, UpdateHostBody } from './hosts.dto.js';
+import { HostsReader } from './hosts.reader.js';
+import { HostsService } from './hosts.service.js';
+
+const IF_MATCH = { name: 'If-Match', required: true, description: 'The ETag of the host as you last read it' };
+
+@ApiTags('Hosts')
+@Controller('v1/hosts')
+@UseInterceptors(VersionInterceptor)
+export class HostsController {
+  constructor(
+    private readonly hosts: HostsService,
+    private readonly reader: HostsReader,
+    private readonly tester: ConnectionTester,
+    private readonly idempotency: IdempotencyKeys,
+  ) {}
+
+  /** Adds a host. Its credential is sealed and never shown again. */
+  @Post()
+  @Needs('hosts:write')
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  async createHost(
+    @TheCaller() caller: Caller,
+    @Body() body: CreateHostBody,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<HostView> {
+    const use = this.idempotency.use(key, caller.id, 'createHost', body, newId());
+    return HostView.of(await this.reader.get(await this.hosts.create(caller, body, use)));
+  }
+
+  /** Lists hosts, newest first. */
+  @Get()
+  @Needs('hosts:read')
+  async listHosts(@Query() query: HostQuery): Promise<HostPage> {
+    return HostPage.of(await this.reader.list(query));
+  }
+
+  /** Shows a host. */
+  @Get(':id')
+  @Needs('hosts:read')
+  async getHost(@Param() { id }: IdParam): Promise<HostView> {
+    return HostView.of(await this.reader.get(id));
+  }
+
+  /** Changes a host; members that are left out stay as they are, null empties them. */
+  @Patch(':id')
+  @Needs('hosts:write')
+  @ApiHeader(IF_MATCH)
+  async updateHost(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: UpdateHostBody,
+    @Headers('if-match') match?: string,
+  ): Promise<HostView> {
+    await this.hosts.update(caller, id, expectedVersion(match), body);
+    return HostView.of(await this.reader.get(id));
+  }
+
+  /** Removes a host and what is known of its keys. The machine itself is not touched. */
+  @Delete(':id')
+  @HttpCode(204)
+  @Needs('hosts:write')
+  @ApiHeader(IF_MATCH)
+  async deleteHost(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Headers('if-match') match?: string,
+  ): Promise<void> {
+    await this.hosts.remove(caller, id, expectedVersion(match));
+  }
+
+  /** Logs in to the host once and tells how far it got: address, host key, login, way to root. */
+  @Post(':id/test-connection')
+  @HttpCode(200)
+  @Needs('hosts:write')
+  async testConnection(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<ConnectionTestView> {
+    return await this.tester.test(caller, id);
+  }
+}

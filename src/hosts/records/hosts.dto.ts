@@ -1,0 +1,272 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  IsIn,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  IsUUID,
+  Length,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+  ValidateIf,
+  ValidateNested,
+} from 'class-validator';
+import { PageQuery, type Page } from '../../platform/http/page.js';
+import { CREDENTIAL_KINDS, type CredentialKind } from '../credentials/credential-kind.js';
+import {
+  type Host,
+  HOST_KEY_POLICIES,
+  type HostKeyPolicy,
+  type Labels,
+  MANAGEMENT_MODES,
+  type ManagementMode,
+  PRIVILEGES,
+  type Privilege,
+  REACHABILITIES,
+  type Reachability,
+} from './host.entity.js';
+import { IsLabels } from './labels.js';
+
+const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
+const USER = /^[a-z_][a-z0-9_.-]{0,31}\$?$/i;
+
+export class CredentialBody {
+  /** Login name. @example deploy */
+  @IsString()
+  @Matches(USER, { message: 'must be a login name' })
+  @MaxLength(33)
+  user: string;
+
+  /** OpenSSH or PEM. Never shown again. @example "-----BEGIN OPENSSH PRIVATE KEY-----" */
+  @IsOptional()
+  @IsString()
+  @Length(1, 16_384)
+  privateKey?: string;
+
+  /** Opens the private key. Never shown again. @example "correct horse battery staple" */
+  @IsOptional()
+  @IsString()
+  @Length(1, 1024)
+  passphrase?: string;
+
+  /** Instead of a private key; only ever sent to a host whose key is pinned. Never shown again. @example "a long password" */
+  @IsOptional()
+  @IsString()
+  @Length(1, 1024)
+  password?: string;
+}
+
+/** Everything of a host that people write, each member optional. */
+export class HostFieldsBody {
+  /** @example 22 */
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(65_535)
+  port?: number;
+
+  /** At most 32 keys. @example {"env": "prod", "tier": "web"} */
+  @ApiPropertyOptional({ type: 'object', additionalProperties: { type: 'string' } })
+  @IsOptional()
+  @IsObject()
+  @IsLabels()
+  labels?: Labels;
+
+  /** Who answers for it. @example "Platform team" */
+  @IsOptional()
+  @IsString()
+  @MaxLength(200)
+  owner?: string | null;
+
+  /** @example production */
+  @IsOptional()
+  @IsString()
+  @MaxLength(64)
+  environment?: string | null;
+
+  /** The host that connections go through. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  @IsOptional()
+  @IsUUID()
+  jumpHostId?: string | null;
+
+  /** `pinned`: log in only when the host key was confirmed. `ca`: only when a trusted authority certifies it. `tofu`: a key login may also go to the first key seen. */
+  @ApiProperty({ enum: HOST_KEY_POLICIES, required: false, default: 'pinned' })
+  @IsOptional()
+  @IsIn(HOST_KEY_POLICIES)
+  hostKeyPolicy?: HostKeyPolicy;
+
+  /** `inventory-only` hosts are never changed. */
+  @ApiProperty({ enum: MANAGEMENT_MODES, required: false, default: 'inventory-only' })
+  @IsOptional()
+  @IsIn(MANAGEMENT_MODES)
+  managementMode?: ManagementMode;
+
+  /** How commands become root: not at all, with `sudo -n`, or the login is root. */
+  @ApiProperty({ enum: PRIVILEGES, required: false, default: 'none' })
+  @IsOptional()
+  @IsIn(PRIVILEGES)
+  privilege?: Privilege;
+
+  /** null takes the credential away. */
+  @ApiProperty({
+    type: () => CredentialBody,
+    required: false,
+    nullable: true,
+    example: { user: 'deploy', privateKey: '-----BEGIN OPENSSH PRIVATE KEY-----' },
+  })
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => CredentialBody)
+  credential?: CredentialBody | null;
+}
+
+export class CreateHostBody extends HostFieldsBody {
+  /** Letters, digits, dots, dashes, underscores; each name once. @example web-1.example.com */
+  @IsString()
+  @Matches(NAME, { message: 'must be 1 to 128 letters, digits, ".", "-" or "_"' })
+  @MaxLength(128)
+  name: string;
+
+  /** IP address or host name. @example 192.0.2.10 */
+  @IsString()
+  @Length(1, 254)
+  address: string;
+}
+
+export class UpdateHostBody extends HostFieldsBody {
+  /** @example web-1.example.com */
+  @ValidateIf((_, value) => value !== undefined)
+  @IsString()
+  @Matches(NAME, { message: 'must be 1 to 128 letters, digits, ".", "-" or "_"' })
+  @MaxLength(128)
+  name?: string;
+
+  /** Another address or port makes the host another machine: its pinned keys wait to be confirmed again. @example 192.0.2.11 */
+  @ValidateIf((_, value) => value !== undefined)
+  @IsString()
+  @Length(1, 254)
+  address?: string;
+}
+
+export class HostQuery extends PageQuery {
+  /** `key:value` or `key`, several separated by commas; all must match. @example "env:prod,tier:web" */
+  @IsOptional()
+  @IsString()
+  @MaxLength(1000)
+  label?: string;
+
+  /** Part of the name or address. @example web */
+  @IsOptional()
+  @IsString()
+  @MaxLength(128)
+  q?: string;
+
+  /** @example production */
+  @IsOptional()
+  @IsString()
+  @MaxLength(64)
+  environment?: string;
+
+  @ApiProperty({ enum: REACHABILITIES, required: false })
+  @IsOptional()
+  @IsIn(REACHABILITIES)
+  reachability?: Reachability;
+}
+
+export class CredentialView {
+  /** @example deploy */
+  user: string;
+  @ApiProperty({ enum: CREDENTIAL_KINDS })
+  kind: CredentialKind;
+  /** Of the login key. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
+  fingerprint?: string;
+}
+
+export class HostView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example web-1.example.com */
+  name: string;
+  /** @example 192.0.2.10 */
+  address: string;
+  /** @example 22 */
+  port: number;
+  /** @example {"env": "prod"} */
+  @ApiProperty({ type: 'object', additionalProperties: { type: 'string' } })
+  labels: Labels;
+  /** @example "Platform team" */
+  owner?: string;
+  /** @example production */
+  environment?: string;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  jumpHostId?: string;
+  @ApiProperty({ enum: HOST_KEY_POLICIES })
+  hostKeyPolicy: HostKeyPolicy;
+  @ApiProperty({ enum: MANAGEMENT_MODES })
+  managementMode: ManagementMode;
+  @ApiProperty({ enum: PRIVILEGES })
+  privilege: Privilege;
+  /** Who is logged in as, and how; the secret itself is never shown. */
+  credential?: CredentialView;
+  /** @example "Debian GNU/Linux 12 (bookworm)" */
+  os?: string;
+  /** @example OpenSSH_9.2p1 */
+  sshVersion?: string;
+  @ApiProperty({ enum: REACHABILITIES })
+  reachability: Reachability;
+  /** Problem code of the last attempt that failed. @example host.key-changed */
+  reachabilityCode?: string;
+  checkedAt?: Date;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  lastScanId?: string;
+  /** The ETag. @example 1 */
+  version: number;
+  createdAt: Date;
+  updatedAt: Date;
+
+  static of(row: Host): HostView {
+    const { id, name, address, port, labels, hostKeyPolicy, managementMode, privilege, reachability } = row;
+    return {
+      id,
+      name,
+      address,
+      port,
+      labels,
+      hostKeyPolicy,
+      managementMode,
+      privilege,
+      reachability,
+      owner: row.owner ?? undefined,
+      environment: row.environment ?? undefined,
+      jumpHostId: row.jumpHostId ?? undefined,
+      credential: credentialView(row),
+      os: row.os ?? undefined,
+      sshVersion: row.sshVersion ?? undefined,
+      reachabilityCode: row.reachabilityCode ?? undefined,
+      checkedAt: row.checkedAt ?? undefined,
+      lastScanId: row.lastScanId ?? undefined,
+      version: row.version,
+      createdAt: row.createdAt,
+      updatedAt: row.updatedAt,
+    };
+  }
+}
+
+function credentialView({ loginUser, credentialKind, credentialFingerprint }: Host): CredentialView | undefined {
+  if (loginUser === null || credentialKind === null) return undefined;
+  return { user: loginUser, kind: credentialKind, fingerprint: credentialFingerprint ?? undefined };
+}
+
+export class HostPage {
+  items: HostView[];
+  /** @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<Host>): HostPage {
+    return { items: page.items.map((row) => HostView.of(row)), nextCursor: page.nextCursor };
+  }
+}

@@ -1,0 +1,47 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import { Host, type Reachability } from './host.entity.js';
+import { readSelector } from './labels.js';
+
+export interface HostFilter extends PageQuery {
+  readonly label?: string;
+  readonly q?: string;
+  readonly environment?: string;
+  readonly reachability?: Reachability;
+}
+
+/** Finds hosts. */
+@Injectable()
+export class HostsReader {
+  constructor(
+    private readonly db: DataSource,
+    private readonly cursors: Cursors,
+  ) {}
+
+  async get(id: string, tx: EntityManager = this.db.manager): Promise<Host> {
+    const host = await tx.findOneBy(Host, { id });
+    if (host !== null) return host;
+    throw new Problem('missing', 'host.missing', 'There is no host with this id.');
+  }
+
+  /** Newest first. */
+  async list({ limit = DEFAULT_LIMIT, cursor, ...filter }: HostFilter): Promise<Page<Host>> {
+    const { label, q, environment, reachability } = filter;
+    const list = `hosts ${JSON.stringify([label, q, environment, reachability])}`;
+    const [before] = this.cursors.read(list, cursor) ?? [];
+    const { equal, present } = readSelector(label);
+    const query = this.db
+      .createQueryBuilder(Host, 'host')
+      .orderBy('host.id', 'DESC')
+      .take(limit + 1);
+    if (Object.keys(equal).length > 0) query.andWhere('host.labels @> :equal', { equal: JSON.stringify(equal) });
+    if (present.length > 0) query.andWhere('jsonb_exists_all(host.labels, ARRAY[:...present])', { present });
+    if (q !== undefined) query.andWhere('strpos(lower(host.name || chr(32) || host.address), lower(:q)) > 0', { q });
+    if (environment !== undefined) query.andWhere('host.environment = :environment', { environment });
+    if (reachability !== undefined) query.andWhere('host.reachability = :reachability', { reachability });
+    if (before !== undefined) query.andWhere('host.id < :before', { before });
+    return this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
+  }
+}

@@ -1,0 +1,170 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService, type NewEntry } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { staleProblem } from '../../platform/http/versions.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import {
+  HostCredentials,
+  type KeptCredential,
+  NO_CREDENTIAL,
+  type NewCredential,
+} from '../credentials/host-credentials.js';
+import { HostKey } from '../host-keys/host-key.entity.js';
+import { AddressGuard } from '../network/address-guard.service.js';
+import { assertJumpHost } from './jump-hosts.js';
+import { Host } from './host.entity.js';
+
+type Fields = Pick<
+  Host,
+  | 'name'
+  | 'address'
+  | 'port'
+  | 'labels'
+  | 'owner'
+  | 'environment'
+  | 'jumpHostId'
+  | 'hostKeyPolicy'
+  | 'managementMode'
+  | 'privilege'
+>;
+
+/** What people write about a host; an absent member stays as it is, null empties it. */
+export type HostChange = Partial<Fields> & { readonly credential?: NewCredential | null };
+export type NewHost = HostChange & Pick<Host, 'name' | 'address'>;
+
+/** Adds, changes and removes hosts. */
+@Injectable()
+export class HostsService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly idempotency: IdempotencyKeys,
+    private readonly credentials: HostCredentials,
+    private readonly guard: AddressGuard,
+  ) {}
+
+  /** Answers the id of the host, or of the one that the Idempotency-Key stands for. */
+  async create(caller: Caller, { credential, ...order }: NewHost, use?: IdempotentUse): Promise<string> {
+    const id = use?.resource ?? newId();
+    this.guard.assertWritten(order.address);
+    const kept = await this.keep(id, credential);
+    const row = { ...defined(order), address: canonical(order.address), id, ...kept };
+    return await this.written(order.name, async (tx) => {
+      const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
+      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
+      if (resource !== id) return resource;
+      await this.insert(tx, caller, row, told(order, credential));
+      return id;
+    });
+  }
+
+  /** Adds a host without a credential in a transaction of the caller's. Answers its id. */
+  async add(tx: EntityManager, caller: Caller, order: Omit<NewHost, 'credential'>): Promise<string> {
+    this.guard.assertWritten(order.address);
+    const id = newId();
+    await this.insert(tx, caller, { ...defined(order), address: canonical(order.address), id }, told(order, undefined));
+    return id;
+  }
+
+  private async insert(
+    tx: EntityManager,
+    caller: Caller,
+    row: Partial<Host> & Pick<Host, 'id'>,
+    detail: Record<string, unknown>,
+  ): Promise<void> {
+    if (row.jumpHostId) await assertJumpHost(tx, row.id, row.jumpHostId);
+    await tx.insert(Host, row);
+    await this.audit.append(tx, [entry('host.created', caller, row.id, detail)]);
+  }
+
+  /** Changes what is given, if the host is still at `version`. Throws Problem `request.stale` when it is not. */
+  async update(caller: Caller, id: string, version: number, { credential, ...change }: HostChange): Promise<void> {
+    if (change.address !== undefined) this.guard.assertWritten(change.address);
+    const kept = await this.keep(id, credential);
+    const address = change.address === undefined ? {} : { address: canonical(change.address) };
+    const row = { ...defined(change), ...address, ...kept };
+    await this.written(change.name, async (tx) => {
+      if (row.jumpHostId) await assertJumpHost(tx, id, row.jumpHostId);
+      const before = await tx.findOne(Host, { where: { id }, lock: { mode: 'pessimistic_write' } });
+      if (before === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
+      if (before.version !== version) throw staleProblem(`/v1/hosts/${id}`);
+      await tx.update(Host, { id }, { ...row, version: version + 1, updatedAt: () => 'now()' });
+      if (isElsewhere(before, row)) await this.doubtKeys(tx, id);
+      await this.audit.append(tx, [entry('host.changed', caller, id, told(change, credential))]);
+    });
+  }
+
+  /** Removes the host with its keys, if it is still at `version`. */
+  async remove(caller: Caller, id: string, version: number): Promise<void> {
+    await this.written(undefined, async (tx) => {
+      const host = await tx.findOne(Host, { where: { id }, lock: { mode: 'pessimistic_write' } });
+      if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
+      if (host.version !== version) throw staleProblem(`/v1/hosts/${id}`);
+      if (await tx.existsBy(Host, { jumpHostId: id }))
+        throw new Problem('conflict', 'host.in-use', 'Other hosts are reached through this one; change them first.');
+      await tx.delete(HostKey, { hostId: id });
+      await tx.delete(Host, { id });
+      await this.audit.append(tx, [entry('host.removed', caller, id, { name: host.name, address: host.address })]);
+    });
+  }
+
+  private async keep(id: string, credential: NewCredential | null | undefined): Promise<Partial<KeptCredential>> {
+    if (credential === undefined) return {};
+    return credential === null ? NO_CREDENTIAL : await this.credentials.close(id, credential);
+  }
+
+  /** At another address another machine answers: what was confirmed of the old one says nothing of it. */
+  private async doubtKeys(tx: EntityManager, id: string): Promise<void> {
+    await tx.update(
+      HostKey,
+      { hostId: id, state: 'pinned' },
+      { state: 'tofu-pending', decidedBy: null, decidedAt: null },
+    );
+    await tx.update(Host, { id }, { reachability: 'unknown', reachabilityCode: null, checkedAt: null });
+  }
+
+  private async written<Result>(
+    name: string | undefined,
+    write: (tx: EntityManager) => Promise<Result>,
+  ): Promise<Result> {
+    try {
+      return await this.db.transaction(write);
+    } catch (error) {
+      if (isUniqueViolation(error)) {
+        const errors = [{ pointer: '/name', detail: 'is taken' }];
+        throw new Problem('conflict', 'host.name-taken', `There is a host named "${name}" already.`, { errors });
+      }
+      throw error;
+    }
+  }
+}
+
+function isElsewhere(before: Host, row: Partial<Fields>): boolean {
+  return (['address', 'port', 'jumpHostId'] as const).some(
+    (name) => row[name] !== undefined && row[name] !== before[name],
+  );
+}
+
+function canonical(address: string): string {
+  return address.toLowerCase().replace(/\.$/, '');
+}
+
+/** Members that were left out are no change; TypeORM would read undefined so too, and insert would not take the default. */
+function defined(change: Partial<Fields>): Partial<Fields> {
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+}
+
+/** The change without its secrets. */
+function told(change: Partial<Fields>, credential: NewCredential | null | undefined): Record<string, unknown> {
+  if (credential === undefined) return { ...change };
+  return { ...change, credential: credential === null ? null : { user: credential.user } };
+}
+
+function entry(action: string, caller: Caller, id: string, detail: Record<string, unknown>): NewEntry {
+  const { requestId, address } = caller.origin;
+  return { action, actor: caller, target: { kind: 'host', id }, correlation: requestId, source: address, detail };
+}

@@ -1,0 +1,151 @@
+import { describe, expect, it } from 'vitest';
+import { newEd25519Pair } from '../format/key-pair.js';
+import { publicKeyLine } from '../../platform/ssh/public-key.js';
+import {
+  optionsOf,
+  type Replacement,
+  rolledBack,
+  standingsOf,
+  withNextLimited,
+  withNextPermanent,
+  withNextRenewed,
+  withOldLimited,
+  withOldRestored,
+  withoutOld,
+} from './key-replacement.js';
+
+const key = (name: string) => {
+  const { publicKey } = newEd25519Pair(name);
+  return { blob: publicKey.blob, line: `${publicKeyLine(publicKey)} ${name}` };
+};
+const old = key('ann@laptop');
+const next = key('next');
+const other = key('bob');
+const UNTIL = '20270101000000Z';
+const LATER = '20280101000000Z';
+
+function replacing(file: string): Replacement {
+  const originals = optionsOf(Buffer.from(file, 'latin1'), old.blob);
+  return { path: '/h/.ssh/authorized_keys', old: old.blob, next: next.blob, nextText: next.line, originals };
+}
+
+/** Takes a file through a whole rotation; answers what it was at each step. */
+function rotated(file: string) {
+  const plan = replacing(file);
+  const added = withNextLimited(Buffer.from(file, 'latin1'), plan, UNTIL).bytes;
+  const permanent = withNextPermanent(added, plan).bytes;
+  const bounded = withOldLimited(permanent, plan, LATER).bytes;
+  const removed = withoutOld(bounded, plan).bytes;
+  const text = (bytes: Buffer) => bytes.toString('latin1');
+  return {
+    plan,
+    bytes: { added, permanent, bounded, removed },
+    added: text(added),
+    permanent: text(permanent),
+    bounded: text(bounded),
+    removed: text(removed),
+  };
+}
+
+const OPTIONS = [
+  '',
+  'restrict',
+  'no-pty,no-agent-forwarding',
+  'from="10.0.0.0/8,!10.1.2.3"',
+  'command="echo \\"a, b\\" # no comment",no-pty',
+  'environment="A=1,2 3",restrict,pty',
+  'expiry-time="20990101"',
+  'permitopen="host:22",tunnel="0"',
+];
+const AROUND: [string, (line: string) => string][] = [
+  ['alone', (line) => `${line}\n`],
+  ['alone, nothing ends the file', (line) => line],
+  ['among others', (line) => `# people\n${other.line}\n\n${line}\n  # more\nnot a key at all\n`],
+  ['last, nothing ends the file', (line) => `${other.line}\n${line}`],
+  ['CRLF', (line) => `# windows\r\n${line}\r\n${other.line}\r\n`],
+  ['CRLF, nothing ends the file', (line) => `${other.line}\r\n${line}`],
+  ['indented', (line) => `\t ${line}\n`],
+  ['twice', (line) => `${line}\n${other.line}\n${line}\n`],
+  ['bytes that are no UTF-8', (line) => `# \xe9\xff\x00\n${line}\n`],
+  ['behind a broken line', (line) => `command="never closed ${other.line}\n${line}\n`],
+  ['with blank lines at the end', (line) => `${line}\n\n\n`],
+  ['CRLF and LF mixed', (line) => `# a\r\n${line}\n# b\r\n${other.line}`],
+];
+const CORPUS = OPTIONS.flatMap((options) =>
+  AROUND.map(([name, around]) => {
+    const line = options === '' ? old.line : `${options} ${old.line}`;
+    return [`${name}: ${options === '' ? 'no options' : options}`, around(line)] as const;
+  }),
+);
+
+describe('a rotation in the text of a file', () => {
+  it.each(CORPUS)('%s', (_name, file) => {
+    const { plan, bytes, ...steps } = rotated(file);
+    const expected = file.replaceAll(old.line, next.line);
+    expect(steps.removed).toBe(expected);
+    // Without the lines that are planned, every step is the file that it began with.
+    const others = (text: string) => text.split('\n').filter((line) => !line.includes(next.line.slice(12, 80)));
+    expect(others(steps.added).map(bare)).toEqual(others(file).map(bare));
+    expect(others(steps.permanent).map(bare)).toEqual(others(file).map(bare));
+    expect(Object.values(bytes).map((step) => standingsOf(step, plan))).toEqual([
+      { old: 'permanent', next: 'limited' },
+      { old: 'permanent', next: 'permanent' },
+      { old: 'limited', next: 'permanent' },
+      { old: 'absent', next: 'permanent' },
+    ]);
+    for (const step of [bytes.added, bytes.permanent, bytes.bounded]) {
+      expect(rolledBack(step, plan).bytes.toString('latin1')).toBe(file);
+    }
+  });
+
+  it.each(CORPUS)('done twice changes nothing: %s', (_name, file) => {
+    const { plan, bytes } = rotated(file);
+    expect(withNextLimited(bytes.added, plan, UNTIL).diff).toBe('');
+    expect(withNextRenewed(bytes.added, plan, UNTIL).diff).toBe('');
+    expect(withNextPermanent(bytes.permanent, plan).diff).toBe('');
+    expect(withOldLimited(bytes.bounded, plan, LATER).diff).toBe('');
+    expect(withoutOld(bytes.removed, plan).diff).toBe('');
+  });
+});
+
+/** A line without the end that the file's end may have given or taken. */
+const bare = (line: string) => line.replace(/\r$/, '');
+
+it('keeps the options of the line, and puts the limit in front of them', () => {
+  const { added, bounded } = rotated(`from="10.0.0.1",no-pty   ${old.line}\n`);
+  expect(added.split('\n')[1]).toBe(`expiry-time="${UNTIL}",from="10.0.0.1",no-pty ${next.line}`);
+  expect(bounded.split('\n')[0]).toBe(`expiry-time="${LATER}",from="10.0.0.1",no-pty   ${old.line}`);
+});
+
+it('shows what changes as diff -u does', () => {
+  const file = Array.from({ length: 9 }, (_, i) => (i === 4 ? `no-pty ${old.line}` : `# ${i + 1}`)).join('\n');
+  const { diff } = withNextLimited(Buffer.from(`${file}\n`), replacing(file), UNTIL);
+  expect(diff).toBe(
+    [
+      '--- /h/.ssh/authorized_keys',
+      '+++ /h/.ssh/authorized_keys',
+      '@@ -3,6 +3,7 @@',
+      ' # 3',
+      ' # 4',
+      ` no-pty ${old.line}`,
+      `+expiry-time="${UNTIL}",no-pty ${next.line}`,
+      ' # 6',
+      ' # 7',
+      ' # 8',
+      '',
+    ].join('\n'),
+  );
+});
+
+it('brings the old key back when the new one fails after all', () => {
+  const file = `# team\nno-pty ${old.line}\n${other.line}\n`;
+  const { plan, bytes } = rotated(file);
+  const restored = withOldRestored(bytes.removed, plan, old.line).bytes;
+  expect(restored.toString()).toBe(`# team\nno-pty ${old.line}\nno-pty ${next.line}\n${other.line}\n`);
+  expect(rolledBack(restored, plan).bytes.toString()).toBe(file);
+});
+
+it('leaves lines that hold the key in a comment or in quotes alone', () => {
+  const file = `# ${old.line}\nenvironment="K=${old.line}" ${other.line}\n${old.line}\n`;
+  expect(rotated(file).removed).toBe(`# ${old.line}\nenvironment="K=${old.line}" ${other.line}\n${next.line}\n`);
+});

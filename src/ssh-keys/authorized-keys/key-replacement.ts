@@ -1,0 +1,146 @@
+import { type AuthorizedKeysLine, lineOf, readLines } from '../../platform/ssh/authorized-keys-file.js';
+import { type EditedFile, editLines } from './line-edit.js';
+import { withExpiry } from '../../platform/ssh/line-options.js';
+
+/** A key that takes the place of another in one file. */
+export interface Replacement {
+  readonly path: string;
+  /** Blob of the key that goes. */
+  readonly old: Buffer;
+  /** Blob of the key that comes. */
+  readonly next: Buffer;
+  /** What stands on a line of the new key: `TYPE BASE64 COMMENT`. */
+  readonly nextText: string;
+  /** The options that lines of the old key had before the rotation; what is more than that is a limit of ours. */
+  readonly originals: ReadonlySet<string>;
+}
+
+/** How the lines of one key stand. `limited`: each has a time limit of ours; `mixed`: some. */
+export type Standing = 'absent' | 'permanent' | 'limited' | 'mixed';
+
+export interface Standings {
+  readonly old: Standing;
+  readonly next: Standing;
+}
+
+/** The options that the lines of a key have now: `originals` of a rotation that has not begun. */
+export function optionsOf(file: Buffer, blob: Buffer): Set<string> {
+  const keys = readLines(file).flatMap(({ key }) => (key?.blob.equals(blob) === true ? [key.options] : []));
+  return new Set(keys);
+}
+
+export function standingsOf(file: Buffer, { old, next, originals }: Replacement): Standings {
+  const lines = readLines(file);
+  const of = (blob: Buffer): Standing => {
+    const limited = lines.flatMap(({ key }) => (key?.blob.equals(blob) ? [isLimited(key.options, originals)] : []));
+    if (limited.length === 0) return 'absent';
+    if (limited.every(Boolean)) return 'limited';
+    return limited.some(Boolean) ? 'mixed' : 'permanent';
+  };
+  return { old: of(old), next: of(next) };
+}
+
+/**
+ * Puts the new key behind each line of the old one, with the same options and a time limit: sshd itself ends it if nobody
+ * comes back to verify it. The old lines stay as they are. Doing it again renews the limit.
+ *
+ * @param until as sshd writes times, see `expiryTime`
+ */
+export function withNextLimited(file: Buffer, replacement: Replacement, until: string): EditedFile {
+  const { old, next, nextText, originals } = replacement;
+  return editLines(replacement.path, file, (line, behind) => {
+    if (isOf(line, next)) return [line]; // was renewed together with the line in front of it
+    if (!isOf(line, old) || line.key === undefined) return [line];
+    if (behind !== undefined && isOf(behind, next)) return [line];
+    const { options, indent } = line.key;
+    return [line, lineOf(withExpiry(withoutLimit(options, originals), until), nextText, indent)];
+  });
+}
+
+/** Sets the limit of every line of the new key anew. */
+export function withNextRenewed(file: Buffer, replacement: Replacement, until: string): EditedFile {
+  return withLimits(file, replacement, replacement.next, until);
+}
+
+/** Takes our limit off every line of the new key. */
+export function withNextPermanent(file: Buffer, replacement: Replacement): EditedFile {
+  return withLimits(file, replacement, replacement.next, undefined);
+}
+
+/** Sets an end to every line of the old key. */
+export function withOldLimited(file: Buffer, replacement: Replacement, until: string): EditedFile {
+  return withLimits(file, replacement, replacement.old, until);
+}
+
+/** Takes our limit off every line of the old key. */
+export function withOldPermanent(file: Buffer, replacement: Replacement): EditedFile {
+  return withLimits(file, replacement, replacement.old, undefined);
+}
+
+/** Removes every line of the old key, duplicates too: one that is left is enough to log in. */
+export function withoutOld(file: Buffer, { path, old }: Replacement): EditedFile {
+  return editLines(path, file, (line) => (isOf(line, old) ? [] : [line]));
+}
+
+/** As if the rotation had not been: without the new key, the old one without a limit of ours. */
+export function rolledBack(file: Buffer, replacement: Replacement): EditedFile {
+  const { path, old, next, originals } = replacement;
+  return editLines(path, file, (line) => {
+    if (isOf(line, next)) return [];
+    return isOf(line, old) ? [withLimit(line, originals, undefined)] : [line];
+  });
+}
+
+/**
+ * Puts the old key back where it was removed: in front of each line of the new key, with the options of that line.
+ * For the one case that the new key fails after the old one was removed.
+ */
+export function withOldRestored(file: Buffer, replacement: Replacement, oldText: string): EditedFile {
+  const { path, old, next, originals } = replacement;
+  if (readLines(file).some((line) => isOf(line, old))) return editLines(path, file, (line) => [line]);
+  return editLines(path, file, (line) => {
+    if (!isOf(line, next) || line.key === undefined) return [line];
+    const { options, indent } = line.key;
+    return [lineOf(withoutLimit(options, originals), oldText, indent), line];
+  });
+}
+
+function withLimits(
+  file: Buffer,
+  { path, originals }: Replacement,
+  blob: Buffer,
+  until: string | undefined,
+): EditedFile {
+  return editLines(path, file, (line) => (isOf(line, blob) ? [withLimit(line, originals, until)] : [line]));
+}
+
+function isOf({ key }: AuthorizedKeysLine, blob: Buffer): boolean {
+  return key?.blob.equals(blob) === true;
+}
+
+function withLimit(
+  line: AuthorizedKeysLine,
+  originals: ReadonlySet<string>,
+  until: string | undefined,
+): AuthorizedKeysLine {
+  if (line.key === undefined) return line;
+  const { options, indent, rest } = line.key;
+  const own = withoutLimit(options, originals);
+  const wanted = until === undefined ? own : withExpiry(own, until);
+  if (wanted === options) return line;
+  // The white space between options and key stays as it is.
+  const gap = line.text.slice(indent.length + options.length, line.text.length - rest.length) || ' ';
+  const text = wanted === '' ? indent + rest : indent + wanted + gap + rest;
+  return { ...line, text };
+}
+
+function isLimited(options: string, originals: ReadonlySet<string>): boolean {
+  return withoutLimit(options, originals) !== options;
+}
+
+/** The options without the limit that `withExpiry` put in front. A limit that the line had of its own stays. */
+function withoutLimit(options: string, originals: ReadonlySet<string>): string {
+  if (originals.has(options)) return options;
+  const own = options.replace(/^expiry-time="\d{8,14}Z?",?/, '');
+  return originals.has(own) ? own : options;
+}

@@ -1,0 +1,38 @@
+import { type AuthorizedKeysLine, lineEndOf, readLines, writeLines } from '../../platform/ssh/authorized-keys-file.js';
+import { unifiedDiff, type Changed } from './unified-diff.js';
+
+/** What becomes of one line: itself, others, or none. `next` is the line behind it. */
+export type LineChange = (line: AuthorizedKeysLine, next: AuthorizedKeysLine | undefined) => AuthorizedKeysLine[];
+
+export interface EditedFile {
+  readonly bytes: Buffer;
+  /** Empty when nothing changes. */
+  readonly diff: string;
+}
+
+/**
+ * Changes lines and nothing else. A file that ended without a line end ends without one afterwards; a line that is put
+ * behind another has that one's end; behind the last one, the file's, or sshd would read both as one.
+ */
+export function editLines(path: string, file: Buffer, change: LineChange): EditedFile {
+  const before = readLines(file);
+  const changes = before.map((line, i): Changed => {
+    const becomes = change(line, before[i + 1]).map((made) => (made.end === '' ? { ...made, end: line.end } : made));
+    return { line, becomes };
+  });
+  const open = before.at(-1)?.end === '';
+  const after = ended(
+    changes.flatMap(({ becomes }) => becomes),
+    lineEndOf(before),
+    open,
+  );
+  return { bytes: writeLines(after), diff: unifiedDiff(path, changes) };
+}
+
+function ended(lines: AuthorizedKeysLine[], end: string, open: boolean): AuthorizedKeysLine[] {
+  const last = lines.length - 1;
+  return lines.map((line, i) => {
+    if (i === last && open) return { ...line, end: '' };
+    return line.end === '' ? { ...line, end } : line;
+  });
+}

@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, Not } from 'typeorm';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import { publicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
+import { SshAuthority } from './ssh-authority.entity.js';
+import type { CertificateKind } from './ssh-certificate.js';
+
+@Injectable()
+export class SshAuthoritiesReader {
+  constructor(
+    private readonly db: DataSource,
+    private readonly cursors: Cursors,
+  ) {}
+
+  async get(id: string): Promise<SshAuthority> {
+    const authority = await this.db.manager.findOneBy(SshAuthority, { id });
+    if (authority !== null) return authority;
+    throw new Problem('missing', 'ssh-ca.missing', 'There is no SSH authority with this id.');
+  }
+
+  /** Newest first. */
+  async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<SshAuthority>> {
+    const [before] = this.cursors.read('ssh-authorities', cursor) ?? [];
+    const query = this.db
+      .createQueryBuilder(SshAuthority, 'authority')
+      .orderBy('authority.id', 'DESC')
+      .take(limit + 1);
+    if (before !== undefined) query.andWhere('authority.id < :before', { before });
+    return this.cursors.page('ssh-authorities', await query.getMany(), limit, ({ id }) => [id]);
+  }
+
+  /** Every key that hosts or users are to trust: a file for TrustedUserCAKeys, or lines for known_hosts. */
+  async trusted(kind: CertificateKind): Promise<string> {
+    const authorities = await this.db.manager.find(SshAuthority, {
+      where: { kind, state: Not('RETIRED') },
+      order: { id: 'ASC' },
+      take: 100,
+    });
+    const mark = kind === 'host' ? '@cert-authority * ' : '';
+    return authorities
+      .map(({ name, publicKey }) => `${mark}${publicKeyLine(sshPublicKeyOfSpki(publicKey))} ${name}\n`)
+      .join('');
+  }
+}

@@ -1,0 +1,142 @@
+import { Injectable } from '@nestjs/common';
+import { createHash, randomBytes } from 'node:crypto';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService, type NewEntry } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { KeyVault } from '../../hsm/key-vault.js';
+import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { fingerprintOf, readPublicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
+import { SshAuthority } from './ssh-authority.entity.js';
+import { SshCertificate } from './ssh-certificate.entity.js';
+import {
+  certificateLine,
+  certificateTypeOf,
+  type CertificateContent,
+  type CertificateKind,
+  toBeSigned,
+} from './ssh-certificate.js';
+
+export interface CertificateOrder extends Omit<CertificateContent, 'kind' | 'key' | 'serial'> {
+  /** `TYPE BASE64 [COMMENT]` */
+  readonly publicKey: string;
+}
+
+const NONCE_BYTES = 32;
+
+/** Certificate authorities whose keys are in the HSM, and the certificates that they issue. */
+@Injectable()
+export class SshAuthoritiesService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly vault: KeyVault,
+    private readonly audit: AuditService,
+    private readonly idempotency: IdempotencyKeys,
+  ) {}
+
+  /** Makes an authority with an EC P-256 key that cannot leave the HSM. Answers its id. */
+  async create(caller: Caller, name: string, kind: CertificateKind, use?: IdempotentUse): Promise<string> {
+    const id = use?.resource ?? newId();
+    const ckaId = randomBytes(16);
+    const { publicKey, evidence } = await this.vault.generate({
+      ckaId,
+      label: `sealwright ssh ca ${id}`,
+      type: 'ec-p256',
+    });
+    try {
+      return await this.db.transaction(async (tx) => {
+        const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
+        if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
+        if (resource !== id) return resource;
+        await tx.insert(SshAuthority, { id, name, kind, ckaId, publicKey });
+        await this.audit.append(tx, [entry('ssh-ca.created', caller, id, { name, kind, ...evidence })]);
+        return id;
+      });
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw new Problem('conflict', 'ssh-ca.name-taken', `There is an authority named "${name}" already.`, {
+        errors: [{ pointer: '/name', detail: 'is taken' }],
+      });
+    }
+  }
+
+  /** `RETIRING`: issues nothing more; hosts go on trusting it, so that another one can take over without a gap. */
+  async retire(caller: Caller, id: string, state: 'RETIRING' | 'RETIRED'): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const [, moved]: [unknown, number] = await tx.query(
+        `UPDATE ssh_authority SET state = $2 WHERE id = $1 AND state = $3`,
+        [id, state, state === 'RETIRING' ? 'ACTIVE' : 'RETIRING'],
+      );
+      if (moved !== 1) throw inactive();
+      await this.audit.append(tx, [entry(`ssh-ca.${state.toLowerCase()}`, caller, id, {})]);
+    });
+  }
+
+  /** The serial is taken, and what is certified written down, before the HSM is asked. */
+  async issue(caller: Caller, authorityId: string, order: CertificateOrder): Promise<SshCertificate> {
+    const key = readPublicKeyLine(order.publicKey);
+    if (key === undefined || certificateTypeOf(key.type) === undefined) throw uncertifiable();
+    const { keyId, principals, validAfter, validBefore } = order;
+    if (validAfter >= validBefore) {
+      const errors = [{ pointer: '/validBefore', detail: 'must be later than validAfter' }];
+      throw new Problem('malformed', 'ssh-ca.dates', '/validBefore: must be later than validAfter.', { errors });
+    }
+    const id = newId();
+    const fingerprint = fingerprintOf(key.blob);
+    const { authority, serial } = await this.db.transaction(async (tx) => {
+      const taken = await this.takeSerial(tx, authorityId);
+      const facts = { keyId, fingerprint, principals: [...principals], validAfter, validBefore };
+      await tx.insert(SshCertificate, { id, authorityId, serial: taken.serial, ...facts });
+      const detail = { certificateId: id, serial: taken.serial, ...facts, validAfter: validAfter.toISOString() };
+      await this.audit.append(tx, [
+        entry('ssh-ca.certified', caller, authorityId, { ...detail, validBefore: validBefore.toISOString() }),
+      ]);
+      return taken;
+    });
+    const content = { ...order, kind: authority.kind, key, serial: BigInt(serial) };
+    const certificate = await this.sign(authority, content);
+    await this.db.manager.update(SshCertificate, { id }, { certificate });
+    return this.db.manager.findOneByOrFail(SshCertificate, { id });
+  }
+
+  private async sign(authority: SshAuthority, content: CertificateContent): Promise<string> {
+    const { ckaId, publicKey } = authority;
+    const bytes = toBeSigned(content, randomBytes(NONCE_BYTES), sshPublicKeyOfSpki(publicKey));
+    const signature = await this.vault.sign({
+      key: { ckaId, publicKey, type: 'ec-p256' },
+      scheme: 'ecdsa-raw',
+      algorithm: 'sha256',
+      digest: createHash('sha256').update(bytes).digest(),
+    });
+    return certificateLine(content, bytes, signature);
+  }
+
+  private async takeSerial(tx: EntityManager, id: string): Promise<{ authority: SshAuthority; serial: string }> {
+    const [rows]: [{ serial: string }[], number] = await tx.query(
+      `UPDATE ssh_authority SET serial = serial + 1 WHERE id = $1 AND state = 'ACTIVE' RETURNING serial`,
+      [id],
+    );
+    const authority = await tx.findOneBy(SshAuthority, { id });
+    if (authority === null) throw new Problem('missing', 'ssh-ca.missing', 'There is no SSH authority with this id.');
+    if (rows[0] === undefined) throw inactive();
+    return { authority, serial: rows[0].serial };
+  }
+}
+
+export function entry(action: string, caller: Caller, id: string, detail: Record<string, unknown>): NewEntry {
+  const { requestId, address } = caller.origin;
+  return { action, actor: caller, target: { kind: 'ssh-ca', id }, correlation: requestId, source: address, detail };
+}
+
+function inactive(): Problem {
+  return new Problem('conflict', 'ssh-ca.inactive', 'The state of the authority does not allow it.');
+}
+
+function uncertifiable(): Problem {
+  const detail = 'must be an Ed25519, RSA or ECDSA public key of the form TYPE BASE64';
+  return new Problem('malformed', 'ssh-key.unreadable', `/publicKey: ${detail}.`, {
+    errors: [{ pointer: '/publicKey', detail }],
+  });
+}

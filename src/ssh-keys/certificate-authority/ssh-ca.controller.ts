@@ -1,0 +1,146 @@
+import { Body, Controller, Get, Header, Headers, HttpCode, Param, Post, Query, StreamableFile } from '@nestjs/common';
+import { ApiHeader, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Needs, Public, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { SshAuthoritiesReader } from './ssh-authorities.reader.js';
+import { SshAuthoritiesService } from './ssh-authorities.service.js';
+import {
+  CreateSshAuthorityBody,
+  IssueSshCertificateBody,
+  PushedList,
+  PushRevocationsBody,
+  RetireSshAuthorityBody,
+  RevokeSshCertificateBody,
+  SshAuthorityPage,
+  SshAuthorityView,
+  SshCertificateView,
+} from './ssh-ca.dto.js';
+import { SshRevocationsService } from './ssh-revocations.service.js';
+
+@ApiTags('SSH authorities')
+@Controller('v1/ssh-ca')
+export class SshCaController {
+  constructor(
+    private readonly authorities: SshAuthoritiesService,
+    private readonly reader: SshAuthoritiesReader,
+    private readonly revocations: SshRevocationsService,
+    private readonly idempotency: IdempotencyKeys,
+  ) {}
+
+  /** Makes an authority whose key is made in the HSM and cannot leave it. */
+  @Post()
+  @Needs('ssh-ca:write')
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  async createSshAuthority(
+    @TheCaller() caller: Caller,
+    @Body() body: CreateSshAuthorityBody,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<SshAuthorityView> {
+    const use = this.idempotency.use(key, caller.id, 'createSshAuthority', body, newId());
+    const id = await this.authorities.create(caller, body.name, body.kind, use);
+    return SshAuthorityView.of(await this.reader.get(id));
+  }
+
+  /** Lists authorities, newest first. */
+  @Get()
+  @Needs('keys:read')
+  async listSshAuthorities(@Query() query: PageQuery): Promise<SshAuthorityPage> {
+    return SshAuthorityPage.of(await this.reader.list(query));
+  }
+
+  /** The keys of all authorities that users' certificates may come from: the file of TrustedUserCAKeys. */
+  @Get('trusted-user-ca-keys')
+  @Public()
+  @Header('content-type', 'text/plain; charset=utf-8')
+  @ApiProduces('text/plain')
+  @ApiOkResponse({ schema: { type: 'string', example: 'ecdsa-sha2-nistp256 AAAAE2VjZHNh people-2027' } })
+  trustedUserCaKeys(): Promise<string> {
+    return this.reader.trusted('user');
+  }
+
+  /** The keys of all authorities that hosts' certificates may come from: lines for known_hosts. */
+  @Get('known-hosts')
+  @Public()
+  @Header('content-type', 'text/plain; charset=utf-8')
+  @ApiProduces('text/plain')
+  @ApiOkResponse({
+    schema: { type: 'string', example: '@cert-authority * ecdsa-sha2-nistp256 AAAAE2VjZHNh hosts-2027' },
+  })
+  knownHosts(): Promise<string> {
+    return this.reader.trusted('host');
+  }
+
+  /** Shows an authority. */
+  @Get(':id')
+  @Needs('keys:read')
+  async getSshAuthority(@Param() { id }: IdParam): Promise<SshAuthorityView> {
+    return SshAuthorityView.of(await this.reader.get(id));
+  }
+
+  /** Takes an authority out of service in two steps, so that another one can take over without a gap. */
+  @Post(':id/retire')
+  @HttpCode(200)
+  @Needs('ssh-ca:write')
+  async retireSshAuthority(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { state }: RetireSshAuthorityBody,
+  ): Promise<SshAuthorityView> {
+    await this.authorities.retire(caller, id, state);
+    return SshAuthorityView.of(await this.reader.get(id));
+  }
+
+  /** Certifies a key. */
+  @Post(':id/certificates')
+  @Needs('ssh-ca:issue')
+  async issueSshCertificate(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { extensions = ['permit-pty'], ...order }: IssueSshCertificateBody,
+  ): Promise<SshCertificateView> {
+    return SshCertificateView.of(await this.authorities.issue(caller, id, { ...order, extensions }));
+  }
+
+  /** Takes a certificate, or a key, back. Hosts know it from the next list that they get. */
+  @Post(':id/revocations')
+  @HttpCode(204)
+  @Needs('ssh-ca:write')
+  async revokeSshCertificate(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { kind, value, reason }: RevokeSshCertificateBody,
+  ): Promise<void> {
+    if (kind === 'serial' && !/^[1-9]\d{0,17}$/.test(value))
+      throw new Problem('malformed', 'ssh-ca.serial', '/value: must be a serial in decimal.', {
+        errors: [{ pointer: '/value', detail: 'must be a serial in decimal' }],
+      });
+    await this.revocations.revoke(caller, id, kind, value, reason);
+  }
+
+  /** The key revocation list (OpenSSH's PROTOCOL.krl), for RevokedKeys of sshd. */
+  @Get(':id/krl')
+  @Public()
+  @Header('content-type', 'application/octet-stream')
+  @ApiProduces('application/octet-stream')
+  @ApiOkResponse({ schema: { type: 'string', format: 'binary', example: 'SSHKRL' } })
+  async getSshRevocationList(@Param() { id }: IdParam): Promise<StreamableFile> {
+    return new StreamableFile(await this.revocations.list(id));
+  }
+
+  /** Puts the list to hosts. Each one checks it with its own ssh-keygen before it takes the place of the list that it had. */
+  @Post(':id/krl/push')
+  @HttpCode(200)
+  @Needs('ssh-ca:write')
+  async pushSshRevocationList(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { hostIds, path }: PushRevocationsBody,
+  ): Promise<PushedList> {
+    return { items: await this.revocations.push(caller, id, hostIds, path) };
+  }
+}

@@ -1,0 +1,205 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  IsArray,
+  IsDate,
+  IsIn,
+  IsOptional,
+  IsString,
+  IsUUID,
+  Matches,
+  MaxLength,
+} from 'class-validator';
+import type { Page } from '../../platform/http/page.js';
+import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
+import { AUTHORITY_STATES, type AuthorityState, type SshAuthority } from './ssh-authority.entity.js';
+import type { SshCertificate } from './ssh-certificate.entity.js';
+import { CERTIFICATE_KINDS, type CertificateKind } from './ssh-certificate.js';
+import { REVOCATION_KINDS, type RevocationKind } from './ssh-revocation.entity.js';
+import type { Pushed } from './ssh-revocations.service.js';
+
+const PRINTABLE = /^[\x20-\x7e]+$/;
+const NAME = /^[A-Za-z0-9_*.@:-]{1,255}$/;
+export const EXTENSIONS = [
+  'permit-agent-forwarding',
+  'permit-port-forwarding',
+  'permit-pty',
+  'permit-user-rc',
+  'permit-X11-forwarding',
+] as const;
+type Extension = (typeof EXTENSIONS)[number];
+
+export class CreateSshAuthorityBody {
+  /** @example people-2027 */
+  @Matches(/^[a-z0-9][a-z0-9._-]{0,62}$/, {
+    message: 'must be 1 to 63 of a-z, 0-9, ".", "_", "-" and start with a letter or digit',
+  })
+  name: string;
+
+  /** What it certifies: keys of users, or of hosts. */
+  @ApiProperty({ enum: CERTIFICATE_KINDS, example: 'user' })
+  @IsIn(CERTIFICATE_KINDS)
+  kind: CertificateKind;
+}
+
+export class SshAuthorityView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example people-2027 */
+  name: string;
+  @ApiProperty({ enum: CERTIFICATE_KINDS, example: 'user' })
+  kind: CertificateKind;
+  @ApiProperty({ enum: AUTHORITY_STATES, example: 'ACTIVE' })
+  state: AuthorityState;
+  /** @example 'ecdsa-sha2-nistp256 AAAAE2VjZHNhLXNoYTItbmlzdHAyNTYAAAAIbmlzdHAyNTYAAABBBEmKSENjQEezOmxkZMy7opKgwFB9nkt5YRrYMjNuG5N87uRgg6CLrbo5wAdT/y6v0mKV0U2w0WZ2YB/++Tpockg=' */
+  publicKey: string;
+  /** @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
+  fingerprint: string;
+  /** @example 2026-11-20T14:00:00Z */
+  createdAt: Date;
+
+  static of({ id, name, kind, state, publicKey, createdAt }: SshAuthority): SshAuthorityView {
+    const key = sshPublicKeyOfSpki(publicKey);
+    return { id, name, kind, state, publicKey: publicKeyLine(key), fingerprint: fingerprintOf(key.blob), createdAt };
+  }
+}
+
+export class SshAuthorityPage {
+  items: SshAuthorityView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<SshAuthority>): SshAuthorityPage {
+    return { items: page.items.map((item) => SshAuthorityView.of(item)), nextCursor: page.nextCursor };
+  }
+}
+
+export class RetireSshAuthorityBody {
+  /** `RETIRING`: issues nothing more and is still trusted. `RETIRED`: hosts need not trust it any more. */
+  @ApiProperty({ enum: ['RETIRING', 'RETIRED'], example: 'RETIRING' })
+  @IsIn(['RETIRING', 'RETIRED'])
+  state: 'RETIRING' | 'RETIRED';
+}
+
+export class IssueSshCertificateBody {
+  /** The key to certify. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
+  @IsString()
+  @MaxLength(20_000)
+  publicKey: string;
+
+  /** Who it is: sshd writes it into its log. @example ann@example.org */
+  @IsString()
+  @MaxLength(255)
+  @Matches(PRINTABLE, { message: 'must be printable ASCII' })
+  keyId: string;
+
+  /** Login names that it opens, or names of the host. */
+  @ApiProperty({ type: [String], example: ['ann'], maxItems: 256 })
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(256)
+  @Matches(NAME, { each: true, message: 'must be names' })
+  principals: string[];
+
+  /** @example 2027-01-01T00:00:00Z */
+  @Type(() => Date)
+  @IsDate()
+  validAfter: Date;
+
+  /** @example 2027-01-02T00:00:00Z */
+  @Type(() => Date)
+  @IsDate()
+  validBefore: Date;
+
+  /** Users: addresses that it is good from. @example 192.0.2.0/24 */
+  @IsOptional()
+  @Matches(/^[0-9a-fA-F.:/,]{2,1000}$/, { message: 'must be addresses or CIDRs, separated by commas' })
+  sourceAddress?: string;
+
+  /** Users: the one command that it runs. @example /usr/bin/backup */
+  @IsOptional()
+  @MaxLength(1000)
+  @Matches(PRINTABLE, { message: 'must be printable ASCII' })
+  forceCommand?: string;
+
+  /** Users: what it may do besides logging in. Absent: a terminal. */
+  @ApiProperty({ enum: EXTENSIONS, isArray: true, required: false, example: ['permit-pty'] })
+  @IsOptional()
+  @IsArray()
+  @ArrayMaxSize(EXTENSIONS.length)
+  @IsIn(EXTENSIONS, { each: true })
+  extensions?: Extension[];
+}
+
+export class SshCertificateView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** Decimal. @example "17" */
+  serial: string;
+  /** @example ann@example.org */
+  keyId: string;
+  /** Of the certified key. @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
+  fingerprint: string;
+  @ApiProperty({ type: [String], example: ['ann'] })
+  principals: string[];
+  /** @example 2027-01-01T00:00:00Z */
+  validAfter: Date;
+  /** @example 2027-01-02T00:00:00Z */
+  validBefore: Date;
+  /** Content of the `-cert.pub` file. @example 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t ann' */
+  certificate: string;
+
+  static of(row: SshCertificate): SshCertificateView {
+    const { id, serial, keyId, fingerprint, principals, validAfter, validBefore, certificate } = row;
+    return { id, serial, keyId, fingerprint, principals, validAfter, validBefore, certificate: certificate ?? '' };
+  }
+}
+
+export class RevokeSshCertificateBody {
+  /** What is refused: a certificate by serial or key id, or a key in every form. */
+  @ApiProperty({ enum: REVOCATION_KINDS, example: 'serial' })
+  @IsIn(REVOCATION_KINDS)
+  kind: RevocationKind;
+
+  /** Serial in decimal, key id, or public key. @example "17" */
+  @IsString()
+  @MaxLength(20_000)
+  @Matches(/^[\x20-\x7e]+$/, { message: 'must be printable ASCII' })
+  value: string;
+
+  /** @example left the team */
+  @IsOptional()
+  @IsString()
+  @MaxLength(500)
+  reason?: string;
+}
+
+export class PushRevocationsBody {
+  /** Managed hosts. */
+  @ApiProperty({ type: [String], example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'], maxItems: 200 })
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(200)
+  @IsUUID('all', { each: true })
+  hostIds: string[];
+
+  /** Where RevokedKeys of sshd_config points. @example /etc/ssh/revoked_keys */
+  @MaxLength(500)
+  @Matches(/^\/[\x20-\x7e]*[^/]$/, { message: 'must be an absolute path of a file' })
+  path: string;
+}
+
+export class PushedView implements Pushed {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  hostId: string;
+  /** @example true */
+  done: boolean;
+  /** Why it was not, see docs/errors.md. @example host.unreachable */
+  code?: string;
+}
+
+export class PushedList {
+  items: PushedView[];
+}

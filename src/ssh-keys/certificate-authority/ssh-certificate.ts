@@ -1,0 +1,95 @@
+import type { SshPublicKey } from '../../platform/ssh/public-key.js';
+import { wireMpint, WireReader, wireString, wireUint32, wireUint64 } from '../../platform/ssh/wire.js';
+
+export const CERTIFICATE_KINDS = ['user', 'host'] as const;
+export type CertificateKind = (typeof CERTIFICATE_KINDS)[number];
+
+/** What a certificate says (OpenSSH's PROTOCOL.certkeys). */
+export interface CertificateContent {
+  readonly kind: CertificateKind;
+  /** The key that is certified. */
+  readonly key: SshPublicKey;
+  /** Unique within one authority; revocation lists name it. */
+  readonly serial: bigint;
+  /** What sshd writes into its log when somebody logs in with it. */
+  readonly keyId: string;
+  /** Login names, or names of the host. An empty list would stand for everybody and is refused. */
+  readonly principals: readonly string[];
+  readonly validAfter: Date;
+  readonly validBefore: Date;
+  /** Users only: addresses that it is good from, as in `from=`. */
+  readonly sourceAddress?: string;
+  /** Users only: the one command that it runs. */
+  readonly forceCommand?: string;
+  /** Users only, for example `permit-pty`. */
+  readonly extensions: readonly string[];
+}
+
+const KINDS: Record<CertificateKind, number> = { user: 1, host: 2 };
+const CERTIFICATE_TYPES: Record<string, string> = {
+  'ssh-ed25519': 'ssh-ed25519-cert-v01@openssh.com',
+  'ssh-rsa': 'ssh-rsa-cert-v01@openssh.com',
+  'ecdsa-sha2-nistp256': 'ecdsa-sha2-nistp256-cert-v01@openssh.com',
+  'ecdsa-sha2-nistp384': 'ecdsa-sha2-nistp384-cert-v01@openssh.com',
+  'ecdsa-sha2-nistp521': 'ecdsa-sha2-nistp521-cert-v01@openssh.com',
+};
+
+/** The name of the certificate's type; undefined for keys that get none. */
+export function certificateTypeOf(type: string): string | undefined {
+  return CERTIFICATE_TYPES[type];
+}
+
+/** The bytes that the authority signs. `nonce`: 32 random bytes. */
+export function toBeSigned(content: CertificateContent, nonce: Buffer, authority: SshPublicKey): Buffer {
+  const { kind, key, serial, keyId, principals, validAfter, validBefore, extensions } = content;
+  const type = CERTIFICATE_TYPES[key.type];
+  if (type === undefined || principals.length === 0) throw new Error('such a certificate is not issued');
+  const isUser = kind === 'user';
+  return Buffer.concat([
+    wireString(type),
+    wireString(nonce),
+    partsOf(key),
+    wireUint64(serial),
+    wireUint32(KINDS[kind]),
+    wireString(keyId),
+    wireString(Buffer.concat(principals.map((principal) => wireString(principal)))),
+    wireUint64(secondsOf(validAfter)),
+    wireUint64(secondsOf(validBefore)),
+    wireString(isUser ? criticalOptions(content) : ''),
+    wireString(isUser ? Buffer.concat([...extensions].sort().map((name) => named(name, Buffer.alloc(0)))) : ''),
+    wireString(''),
+    wireString(authority.blob),
+  ]);
+}
+
+/** The certificate as it stands in a `-cert.pub` file. `signature`: r‖s of ECDSA on P-256 with SHA-256. */
+export function certificateLine(content: CertificateContent, signed: Buffer, signature: Buffer): string {
+  const half = signature.length / 2;
+  const inner = Buffer.concat([wireMpint(signature.subarray(0, half)), wireMpint(signature.subarray(half))]);
+  const blob = Buffer.concat([
+    signed,
+    wireString(Buffer.concat([wireString('ecdsa-sha2-nistp256'), wireString(inner)])),
+  ]);
+  return `${CERTIFICATE_TYPES[content.key.type]} ${blob.toString('base64')} ${content.keyId.replaceAll(/[^\x21-\x7e]/g, '_')}`;
+}
+
+/** A public key without its name: the fields that a certificate repeats. */
+function partsOf({ type, blob }: SshPublicKey): Buffer {
+  new WireReader(blob).string();
+  return blob.subarray(wireString(type).length);
+}
+
+function criticalOptions({ forceCommand, sourceAddress }: CertificateContent): Buffer {
+  return Buffer.concat([
+    ...(forceCommand === undefined ? [] : [named('force-command', wireString(forceCommand))]),
+    ...(sourceAddress === undefined ? [] : [named('source-address', wireString(sourceAddress))]),
+  ]);
+}
+
+function named(name: string, data: Buffer): Buffer {
+  return Buffer.concat([wireString(name), wireString(data)]);
+}
+
+function secondsOf(date: Date): bigint {
+  return BigInt(Math.floor(date.getTime() / 1000));
+}

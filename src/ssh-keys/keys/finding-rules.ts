@@ -1,0 +1,98 @@
+import { readOptions } from '../../platform/ssh/line-options.js';
+import type { SshKeyLocation } from './ssh-key-location.entity.js';
+import type { SshKey } from './ssh-key.entity.js';
+
+export const FINDING_RULES = ['weak', 'old', 'orphan', 'shared', 'root', 'no-passphrase', 'unrestricted'] as const;
+export type FindingRule = (typeof FINDING_RULES)[number];
+
+export const SEVERITIES = ['HIGH', 'MEDIUM', 'LOW'] as const;
+export type Severity = (typeof SEVERITIES)[number];
+
+export interface Finding {
+  readonly rule: FindingRule;
+  readonly severity: Severity;
+  readonly locationId: string | null;
+  /** One sentence that names the reason. */
+  readonly detail: string;
+}
+
+/** RSA below this is broken within reach of an effort (NIST SP 800-57 part 1: under 112 bits of strength). */
+const RSA_BROKEN = 2048;
+/** RSA below this ends with 2030 (NIST SP 800-131A). */
+const RSA_ENDING = 3072;
+const DAY_MS = 24 * 3600 * 1000;
+/** Options that narrow what a line lets a key do. */
+const NARROWING = new Set(['restrict', 'from', 'command', 'principals']);
+
+export interface FindingSubject {
+  readonly key: Pick<SshKey, 'type' | 'bits' | 'owner' | 'custody' | 'knownSince'>;
+  /** Those that are not gone. */
+  readonly locations: readonly SshKeyLocation[];
+}
+
+/** Everything the rules have to say about one key. A finding about a line or file names it. */
+export function findingsOf(subject: FindingSubject, maxAgeDays: number, now: Date): Finding[] {
+  const { key, locations } = subject;
+  const lines = locations.filter(({ kind }) => kind === 'authorized-key');
+  const files = locations.filter(({ kind }) => kind === 'private-key');
+  return [
+    ...weak(key),
+    ...old(key, maxAgeDays, now),
+    ...orphan(key, lines, files),
+    ...shared(files),
+    ...lines.filter(letsRootIn).map((line) => at(line, 'root', 'HIGH', 'It lets its holder in as root.')),
+    ...lines
+      .filter(isUnrestricted)
+      .map((line) => at(line, 'unrestricted', 'LOW', 'Neither from=, command= nor restrict narrows the line.')),
+    ...files
+      .filter(({ passphrase }) => passphrase === false)
+      .map((file) =>
+        at(file, 'no-passphrase', 'MEDIUM', 'Whoever reads the file has the key: no passphrase protects it.'),
+      ),
+  ];
+}
+
+function weak({ type, bits }: FindingSubject['key']): Finding[] {
+  if (type === 'ssh-dss') return [about('weak', 'HIGH', 'DSA is broken, and OpenSSH removed it.')];
+  if (type !== 'ssh-rsa' || bits === null || bits >= RSA_ENDING) return [];
+  return bits < RSA_BROKEN
+    ? [about('weak', 'HIGH', `RSA with ${bits} bits is under 2048.`)]
+    : [about('weak', 'MEDIUM', `RSA with ${bits} bits is not to be used after 2030 (NIST SP 800-131A).`)];
+}
+
+function old({ knownSince }: FindingSubject['key'], maxAgeDays: number, now: Date): Finding[] {
+  const days = Math.floor((now.getTime() - knownSince.getTime()) / DAY_MS);
+  if (days <= maxAgeDays) return [];
+  return [about('old', 'MEDIUM', `It is at least ${days} days old; ${maxAgeDays} are allowed.`)];
+}
+
+function orphan(
+  { owner, custody }: FindingSubject['key'],
+  lines: SshKeyLocation[],
+  files: SshKeyLocation[],
+): Finding[] {
+  if (lines.length === 0 || files.length > 0 || owner !== null || custody !== 'unknown') return [];
+  return [about('orphan', 'MEDIUM', 'It opens accounts, and nobody knows who holds its private half.')];
+}
+
+function shared(files: SshKeyLocation[]): Finding[] {
+  const holders = new Set(files.map(({ hostId, account }) => `${hostId} ${account}`));
+  if (holders.size < 2) return [];
+  return [about('shared', 'HIGH', `The same private key lies with ${holders.size} accounts.`)];
+}
+
+function letsRootIn({ account, uid }: SshKeyLocation): boolean {
+  return uid === 0 || account === 'root';
+}
+
+function isUnrestricted({ options }: SshKeyLocation): boolean {
+  return !readOptions(options ?? '').some(({ name }) => NARROWING.has(name));
+}
+
+function about(rule: FindingRule, severity: Severity, detail: string): Finding {
+  return { rule, severity, locationId: null, detail };
+}
+
+function at({ id }: SshKeyLocation, rule: FindingRule, severity: Severity, detail: string): Finding {
+  return { rule, severity, locationId: id, detail };
+}

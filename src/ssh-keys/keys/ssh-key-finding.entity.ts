@@ -1,0 +1,27 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { FindingRule, Severity } from './finding-rules.js';
+
+/** What is wrong with a key, by which rule, and where. */
+@Entity('ssh_key_finding')
+@Index('ssh_key_finding_rule', ['rule', 'keyId'])
+export class SshKeyFinding {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Index('ssh_key_finding_key')
+  @Column('uuid')
+  keyId: string;
+
+  @Column('text')
+  rule: FindingRule;
+
+  @Column('text')
+  severity: Severity;
+
+  /** The place that the finding is about; null when it is about the key itself. */
+  @Column('uuid', { nullable: true })
+  locationId: string | null;
+
+  @Column('text')
+  detail: string;
+}

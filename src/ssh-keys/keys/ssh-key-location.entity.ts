@@ -1,0 +1,62 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+export const LOCATION_KINDS = ['authorized-key', 'private-key'] as const;
+export type LocationKind = (typeof LOCATION_KINDS)[number];
+
+/** A place on a host where a key is, or was. */
+@Entity('ssh_key_location')
+@Index('ssh_key_location_place', ['hostId', 'path', 'kind', 'account', 'keyId', 'occurrence'], { unique: true })
+@Index('ssh_key_location_key', ['keyId'])
+export class SshKeyLocation {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  keyId: string;
+
+  @Column('uuid')
+  hostId: string;
+
+  @Column('text')
+  kind: LocationKind;
+
+  @Column('text')
+  account: string;
+
+  @Column('int', { nullable: true })
+  uid: number | null;
+
+  @Column('text')
+  path: string;
+
+  @Column('int', { nullable: true })
+  line: number | null;
+
+  /** Counts the lines of the same key in one file. */
+  @Column('int', { default: 1 })
+  occurrence: number;
+
+  /** Options of the line as written. */
+  @Column('text', { nullable: true })
+  options: string | null;
+
+  @Column('text', { nullable: true })
+  comment: string | null;
+
+  /** Whether a passphrase protects the private key; null when not known. */
+  @Column('boolean', { nullable: true })
+  passphrase: boolean | null;
+
+  @Column('timestamptz', { nullable: true })
+  modifiedAt: Date | null;
+
+  @Column('timestamptz')
+  firstSeen: Date;
+
+  @Column('timestamptz')
+  lastSeen: Date;
+
+  /** Set when its file was read again and it was no longer there. */
+  @Column('timestamptz', { nullable: true })
+  goneAt: Date | null;
+}

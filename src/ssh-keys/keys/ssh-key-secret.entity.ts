@@ -1,0 +1,16 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+
+/** Where the service finds the private half of a key that it holds: sealed here, or in the token. In a table of its own, so that no list reads it. */
+@Entity('ssh_key_secret')
+export class SshKeySecret {
+  @PrimaryColumn('uuid')
+  keyId: string;
+
+  /** `openssh-key-v1`, sealed by the HSM. */
+  @Column('bytea', { nullable: true })
+  sealed: Buffer | null;
+
+  /** CKA_ID of a pair that the HSM made and keeps. */
+  @Column('bytea', { nullable: true })
+  ckaId: Buffer | null;
+}

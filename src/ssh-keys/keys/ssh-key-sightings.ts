@@ -1,0 +1,171 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { columns } from '../../platform/database/columns.js';
+import { newId } from '../../platform/database/new-id.js';
+import type { FoundSshKey, SshKeysFound } from '../../platform/events/ssh-key-events.js';
+import { readPublicKeyLine } from '../../platform/ssh/public-key.js';
+import { SshKeyFindings } from './ssh-key-findings.js';
+
+/** A found key whose fingerprint is known: one that does not even tell that is nothing that could be found again. */
+type Known = FoundSshKey & { readonly fingerprint: string };
+
+/** Takes in what scans saw: keys, the places where they are, logins with them. Taking it in twice changes nothing. */
+@Injectable()
+export class SshKeySightings {
+  constructor(
+    private readonly db: DataSource,
+    private readonly findings: SshKeyFindings,
+  ) {}
+
+  async record(found: SshKeysFound): Promise<void> {
+    const known = found.keys.filter((key): key is Known => key.fingerprint !== null);
+    await this.db.transaction(async (tx) => {
+      // One message of a host at a time; else two of them could each mark as gone what the other one saw.
+      await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('ssh-keys ' || $1, 0))`, [found.hostId]);
+      const ids = await this.keep(tx, known, found.seenAt);
+      await this.keepLocations(tx, found, known, ids);
+      const gone = await this.markGone(tx, found);
+      await this.keepLogins(tx, found);
+      await this.findings.refresh(tx, [...new Set([...ids.values(), ...gone])]);
+    });
+  }
+
+  /** Answers the id of each fingerprint. */
+  private async keep(tx: EntityManager, keys: readonly Known[], seenAt: Date): Promise<Map<string, string>> {
+    const rows = [...Map.groupBy(keys, ({ fingerprint }) => fingerprint).values()].map((same) => keyRow(same, seenAt));
+    const { from, values } = columns(
+      rows.sort((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1)),
+      {
+        id: 'uuid',
+        fingerprint: 'text',
+        type: 'text',
+        bits: 'int',
+        blob: 'bytea',
+        comment: 'text',
+        known_since: 'timestamptz',
+        last_seen: 'timestamptz',
+      },
+    );
+    const stored: { id: string; fingerprint: string }[] = await tx.query(
+      `INSERT INTO ssh_key AS k (id, fingerprint, type, bits, blob, comment, known_since, last_seen)
+       SELECT id, fingerprint, type, bits, blob, comment, known_since, last_seen FROM ${from}
+       ON CONFLICT (fingerprint) DO UPDATE SET blob = coalesce(k.blob, excluded.blob), bits = coalesce(k.bits, excluded.bits),
+         comment = coalesce(k.comment, excluded.comment), known_since = least(k.known_since, excluded.known_since),
+         last_seen = greatest(k.last_seen, excluded.last_seen)
+       RETURNING k.id, k.fingerprint`,
+      values,
+    );
+    return new Map(stored.map(({ id, fingerprint }) => [fingerprint, id]));
+  }
+
+  private async keepLocations(
+    tx: EntityManager,
+    { hostId, seenAt }: SshKeysFound,
+    keys: readonly Known[],
+    ids: Map<string, string>,
+  ): Promise<void> {
+    const { from, values } = columns(locationRows(keys, ids), {
+      id: 'uuid',
+      key_id: 'uuid',
+      kind: 'text',
+      account: 'text',
+      uid: 'int',
+      path: 'text',
+      line: 'int',
+      occurrence: 'int',
+      options: 'text',
+      comment: 'text',
+      passphrase: 'boolean',
+      modified_at: 'timestamptz',
+    });
+    const next = values.length + 1;
+    await tx.query(
+      `INSERT INTO ssh_key_location (id, key_id, host_id, kind, account, uid, path, line, occurrence, options, comment,
+         passphrase, modified_at, first_seen, last_seen)
+       SELECT id, key_id, $${next}::uuid, kind, account, uid, path, line, occurrence, options, comment, passphrase,
+         modified_at, $${next + 1}::timestamptz, $${next + 1}::timestamptz FROM ${from}
+       ON CONFLICT (host_id, path, kind, account, key_id, occurrence) DO UPDATE SET uid = excluded.uid, line = excluded.line,
+         options = excluded.options, comment = excluded.comment, passphrase = excluded.passphrase,
+         modified_at = excluded.modified_at, last_seen = excluded.last_seen, gone_at = NULL
+       WHERE ssh_key_location.last_seen <= excluded.last_seen`,
+      [...values, hostId, seenAt],
+    );
+  }
+
+  /** Answers the keys that lost a place. */
+  private async markGone(
+    tx: EntityManager,
+    { hostId, seenAt, readPaths, searched = [] }: SshKeysFound,
+  ): Promise<string[]> {
+    const [rows]: [{ keyId: string }[], number] = await tx.query(
+      `UPDATE ssh_key_location SET gone_at = $1
+       WHERE host_id = $2 AND gone_at IS NULL AND last_seen < $1 AND (path = ANY($3)
+         OR kind = 'private-key' AND EXISTS (SELECT 1 FROM unnest($4::text[]) AS d WHERE starts_with(path, d || '/')))
+       RETURNING key_id AS "keyId"`,
+      [seenAt, hostId, readPaths, searched],
+    );
+    return rows.map(({ keyId }) => keyId);
+  }
+
+  private async keepLogins(tx: EntityManager, { hostId, uses }: SshKeysFound): Promise<void> {
+    const latest = Map.groupBy(uses, ({ fingerprint, account }) => `${fingerprint} ${account}`);
+    const rows = [...latest.values()].flatMap((same) => {
+      const use = same.reduce((a, b) => (a.at > b.at ? a : b));
+      return [{ ...use, evidence: use.evidence.slice(0, 500), source: use.source.slice(0, 100) }];
+    });
+    const { from, values } = columns(rows, {
+      fingerprint: 'text',
+      account: 'text',
+      at: 'timestamptz',
+      source: 'text',
+      evidence: 'text',
+    });
+    await tx.query(
+      `INSERT INTO ssh_key_login AS l (key_id, host_id, account, at, source, evidence)
+       SELECT k.id, $${values.length + 1}::uuid, item.account, item.at, item.source, item.evidence
+       FROM ${from} JOIN ssh_key k ON k.fingerprint = item.fingerprint
+       ON CONFLICT (key_id, host_id, account) DO UPDATE
+         SET at = excluded.at, source = excluded.source, evidence = excluded.evidence WHERE l.at < excluded.at`,
+      [...values, hostId],
+    );
+  }
+}
+
+function keyRow(same: readonly Known[], seenAt: Date) {
+  const [first] = same as readonly [Known];
+  const publicKey = same.find((key) => key.publicKey !== null)?.publicKey ?? '';
+  const dates = [seenAt, ...same.flatMap(({ modifiedAt }) => (modifiedAt === null ? [] : [modifiedAt]))];
+  return {
+    id: newId(),
+    fingerprint: first.fingerprint,
+    type: first.type,
+    bits: first.bits,
+    blob: readPublicKeyLine(publicKey)?.blob ?? null,
+    comment: same.find(({ comment }) => comment !== null && comment !== '')?.comment ?? null,
+    known_since: dates.reduce((a, b) => (a < b ? a : b)),
+    last_seen: seenAt,
+  };
+}
+
+function locationRows(keys: readonly Known[], ids: Map<string, string>) {
+  const counts = new Map<string, number>();
+  return keys.map((key) => {
+    const place = `${key.kind} ${key.account} ${key.path} ${key.fingerprint}`;
+    const occurrence = (counts.get(place) ?? 0) + 1;
+    counts.set(place, occurrence);
+    return {
+      id: newId(),
+      key_id: ids.get(key.fingerprint) ?? '',
+      kind: key.kind,
+      account: key.account,
+      uid: key.uid,
+      path: key.path,
+      line: key.line,
+      occurrence,
+      options: key.options,
+      comment: key.comment,
+      passphrase: key.passphrase,
+      modified_at: key.modifiedAt,
+    };
+  });
+}

@@ -1,0 +1,203 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { Page } from '../../platform/http/page.js';
+import { FINDING_RULES, type FindingRule, SEVERITIES, type Severity } from './finding-rules.js';
+import type { SshKeyFinding } from './ssh-key-finding.entity.js';
+import { LOCATION_KINDS, type LocationKind, type SshKeyLocation } from './ssh-key-location.entity.js';
+import type { SshKeyLogin } from './ssh-key-login.entity.js';
+import { CUSTODIES, type Custody, SSH_KEY_STATES, type SshKeyState } from './ssh-key.entity.js';
+import type { Opened, ShownSshKey, SshKeyAccess } from './ssh-keys.reader.js';
+
+export class SshKeyFindingView {
+  @ApiProperty({ enum: FINDING_RULES, example: 'unrestricted' })
+  rule: FindingRule;
+  @ApiProperty({ enum: SEVERITIES, example: 'LOW' })
+  severity: Severity;
+  /** The line or file that it is about. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  locationId?: string;
+  /** @example 'Neither from=, command= nor restrict narrows the line.' */
+  detail: string;
+
+  static of({ rule, severity, locationId, detail }: SshKeyFinding): SshKeyFindingView {
+    return { rule, severity, locationId: locationId ?? undefined, detail };
+  }
+}
+
+export class SshKeyLoginView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  hostId: string;
+  /** @example deploy */
+  account: string;
+  /** @example 2026-11-20T14:00:00Z */
+  at: Date;
+  /** Address that the login came from. @example 192.0.2.7 */
+  source: string;
+  /** The line of the host's log. @example 'Accepted publickey for deploy from 192.0.2.7 port 50022 ssh2: ED25519 SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og' */
+  evidence: string;
+
+  static of({ hostId, account, at, source, evidence }: SshKeyLogin): SshKeyLoginView {
+    return { hostId, account, at, source, evidence };
+  }
+}
+
+export class SshKeyView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
+  fingerprint: string;
+  /** RFC 4253 section 6.6. @example ssh-ed25519 */
+  type: string;
+  /** @example 256 */
+  bits?: number;
+  /** As in a .pub file; absent when only the private key was seen and does not tell it. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
+  publicKey?: string;
+  /** @example deploy@build-7 */
+  comment?: string;
+  /** @example payments-team */
+  owner?: string;
+  /** Who holds the private half. */
+  @ApiProperty({ enum: CUSTODIES, example: 'host' })
+  custody: Custody;
+  @ApiProperty({ enum: SSH_KEY_STATES, example: 'ACTIVE' })
+  state: SshKeyState;
+  /** The key that took its place. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  replacedBy?: string;
+  /** The oldest sign of it, be it a file's date; a public key carries no date of its own. @example 2024-03-01T08:00:00Z */
+  knownSince: Date;
+  /** @example 2026-11-20T14:00:00Z */
+  lastSeen?: Date;
+  /** Goes into If-Match as "3". @example 3 */
+  version: number;
+  lastLogin?: SshKeyLoginView;
+  findings: SshKeyFindingView[];
+
+  static of({ key, findings, lastLogin }: ShownSshKey): SshKeyView {
+    return {
+      id: key.id,
+      fingerprint: key.fingerprint,
+      type: key.type,
+      bits: key.bits ?? undefined,
+      publicKey: key.blob === null ? undefined : `${key.type} ${key.blob.toString('base64')}`,
+      comment: key.comment ?? undefined,
+      owner: key.owner ?? undefined,
+      custody: key.custody,
+      state: key.state,
+      replacedBy: key.replacedBy ?? undefined,
+      knownSince: key.knownSince,
+      lastSeen: key.lastSeen ?? undefined,
+      version: key.version,
+      lastLogin: lastLogin && SshKeyLoginView.of(lastLogin),
+      findings: findings.map((finding) => SshKeyFindingView.of(finding)),
+    };
+  }
+}
+
+export class SshKeyPage {
+  items: SshKeyView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<ShownSshKey>): SshKeyPage {
+    return { items: page.items.map((key) => SshKeyView.of(key)), nextCursor: page.nextCursor };
+  }
+}
+
+export class SshKeyLocationView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** `authorized-key`: a line that lets it in; `private-key`: a file that holds the private half. */
+  @ApiProperty({ enum: LOCATION_KINDS, example: 'authorized-key' })
+  kind: LocationKind;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  hostId: string;
+  /** @example deploy */
+  account: string;
+  /** @example /home/deploy/.ssh/authorized_keys */
+  path: string;
+  /** @example 3 */
+  line?: number;
+  /** As written. @example 'from="192.0.2.0/24",no-pty' */
+  options?: string;
+  /** @example deploy@build-7 */
+  comment?: string;
+  /** Whether a passphrase protects the private key. @example true */
+  passphrase?: boolean;
+  /** @example 2026-01-05T09:30:00Z */
+  modifiedAt?: Date;
+  /** @example 2026-11-01T02:00:00Z */
+  firstSeen: Date;
+  /** @example 2026-11-20T02:00:00Z */
+  lastSeen: Date;
+  /** Set once its file was read without it. @example 2026-11-20T02:00:00Z */
+  goneAt?: Date;
+
+  static of(location: SshKeyLocation): SshKeyLocationView {
+    const { id, kind, hostId, account, path, firstSeen, lastSeen } = location;
+    return {
+      id,
+      kind,
+      hostId,
+      account,
+      path,
+      line: location.line ?? undefined,
+      options: location.options ?? undefined,
+      comment: location.comment ?? undefined,
+      passphrase: location.passphrase ?? undefined,
+      modifiedAt: location.modifiedAt ?? undefined,
+      firstSeen,
+      lastSeen,
+      goneAt: location.goneAt ?? undefined,
+    };
+  }
+}
+
+export class SshKeyLocationPage {
+  items: SshKeyLocationView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<SshKeyLocation>): SshKeyLocationPage {
+    return { items: page.items.map((row) => SshKeyLocationView.of(row)), nextCursor: page.nextCursor };
+  }
+}
+
+export class OpenedAccountView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  hostId: string;
+  /** @example deploy */
+  account: string;
+  lines: SshKeyLocationView[];
+  lastLogin?: SshKeyLoginView;
+
+  static of({ hostId, account, lines, lastLogin }: Opened): OpenedAccountView {
+    return {
+      hostId,
+      account,
+      lines: lines.map((line) => SshKeyLocationView.of(line)),
+      lastLogin: lastLogin && SshKeyLoginView.of(lastLogin),
+    };
+  }
+}
+
+export class SshKeyAccessView {
+  /** @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
+  fingerprint: string;
+  /** Who holds the private half, as far as people said. */
+  @ApiProperty({ enum: CUSTODIES, example: 'host' })
+  custody: Custody;
+  /** @example payments-team */
+  owner?: string;
+  /** Files that hold the private half. */
+  holders: SshKeyLocationView[];
+  /** Accounts that it opens. */
+  opens: OpenedAccountView[];
+
+  static of({ key, holders, opens }: SshKeyAccess): SshKeyAccessView {
+    return {
+      fingerprint: key.fingerprint,
+      custody: key.custody,
+      owner: key.owner ?? undefined,
+      holders: holders.map((row) => SshKeyLocationView.of(row)),
+      opens: opens.map((row) => OpenedAccountView.of(row)),
+    };
+  }
+}

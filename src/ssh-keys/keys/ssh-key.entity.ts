@@ -1,0 +1,62 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** Who holds the private half. `unknown`: nobody told us. */
+export const CUSTODIES = ['unknown', 'human', 'host', 'service', 'hsm'] as const;
+export type Custody = (typeof CUSTODIES)[number];
+
+export const SSH_KEY_STATES = ['ACTIVE', 'RETIRED'] as const;
+export type SshKeyState = (typeof SSH_KEY_STATES)[number];
+
+/** An SSH key pair, known by its fingerprint wherever it turns up. */
+@Entity('ssh_key')
+export class SshKey {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  /** `SHA256:` and base64 without padding. */
+  @Index('ssh_key_fingerprint', { unique: true })
+  @Column('text')
+  fingerprint: string;
+
+  @Column('text')
+  type: string;
+
+  @Column('int', { nullable: true })
+  bits: number | null;
+
+  /** RFC 4253 section 6.6. Null when only a private key was seen that does not tell its public half. */
+  @Column('bytea', { nullable: true })
+  blob: Buffer | null;
+
+  @Column('text', { nullable: true })
+  comment: string | null;
+
+  /** Who answers for it: a person or a team, in the words of whoever entered it. */
+  @Column('text', { nullable: true })
+  owner: string | null;
+
+  @Column('text', { default: 'unknown' })
+  custody: Custody;
+
+  @Column('text', { default: 'ACTIVE' })
+  state: SshKeyState;
+
+  /** The key that a rotation put in its place. */
+  @Column('uuid', { nullable: true })
+  replacedBy: string | null;
+
+  /** The oldest sign of it: when it came in here, or was last written to a file, whichever is earlier. */
+  @Column('timestamptz', { default: () => 'now()' })
+  knownSince: Date;
+
+  /** Last time that a scan saw it. */
+  @Column('timestamptz', { nullable: true })
+  lastSeen: Date | null;
+
+  /** Grows with every change that a person makes. */
+  @Column('int', { default: 1 })
+  version: number;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+}

@@ -1,0 +1,80 @@
+import { Body, Controller, Get, Headers, Param, Patch, Post, Query, UseInterceptors } from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { PageQuery } from '../../platform/http/page.js';
+import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { SshKeyAccessView, SshKeyLocationPage, SshKeyPage, SshKeyView } from './ssh-key-views.dto.js';
+import { AssignSshKeyBody, EnterSshKeyBody, SshKeysQuery } from './ssh-keys.dto.js';
+import { SshKeysReader } from './ssh-keys.reader.js';
+import { SshKeysService } from './ssh-keys.service.js';
+
+@ApiTags('SSH keys')
+@Controller('v1/keys')
+@UseInterceptors(VersionInterceptor)
+export class SshKeysController {
+  constructor(
+    private readonly keys: SshKeysService,
+    private readonly reader: SshKeysReader,
+    private readonly idempotency: IdempotencyKeys,
+  ) {}
+
+  /** Lists SSH keys, newest first. */
+  @Get()
+  @Needs('keys:read')
+  async listSshKeys(@Query() query: SshKeysQuery): Promise<SshKeyPage> {
+    return SshKeyPage.of(await this.reader.list(query));
+  }
+
+  /** Enters a key by its public half. A key that was found before keeps its id. */
+  @Post()
+  @Needs('hosts:write')
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  async enterSshKey(
+    @TheCaller() caller: Caller,
+    @Body() body: EnterSshKeyBody,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<SshKeyView> {
+    const use = this.idempotency.use(key, caller.id, 'enterSshKey', body, newId());
+    const { publicKey, owner, custody } = body;
+    return SshKeyView.of(await this.reader.get(await this.keys.enter(caller, { publicKey, owner, custody }, use)));
+  }
+
+  /** Shows an SSH key with its findings and its latest login. */
+  @Get(':id')
+  @Needs('keys:read')
+  async getSshKey(@Param() { id }: IdParam): Promise<SshKeyView> {
+    return SshKeyView.of(await this.reader.get(id));
+  }
+
+  /** Says who answers for an SSH key. */
+  @Patch(':id')
+  @Needs('hosts:write')
+  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag of the key as it was read' })
+  async assignSshKey(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { owner }: AssignSshKeyBody,
+    @Headers('if-match') tag?: string,
+  ): Promise<SshKeyView> {
+    await this.keys.assign(caller, id, expectedVersion(tag), owner);
+    return SshKeyView.of(await this.reader.get(id));
+  }
+
+  /** Lists the places where an SSH key is, and was. */
+  @Get(':id/locations')
+  @Needs('keys:read')
+  async listSshKeyLocations(@Param() { id }: IdParam, @Query() query: PageQuery): Promise<SshKeyLocationPage> {
+    return SshKeyLocationPage.of(await this.reader.locations(id, query));
+  }
+
+  /** Tells who can log in where with an SSH key. */
+  @Get(':id/access')
+  @Needs('keys:read')
+  async getSshKeyAccess(@Param() { id }: IdParam): Promise<SshKeyAccessView> {
+    return SshKeyAccessView.of(await this.reader.access(id));
+  }
+}

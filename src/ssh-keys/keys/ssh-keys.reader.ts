@@ -1,0 +1,145 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import type { FindingRule } from './finding-rules.js';
+import { SshKeyFinding } from './ssh-key-finding.entity.js';
+import { SshKeyLocation } from './ssh-key-location.entity.js';
+import { SshKeyLogin } from './ssh-key-login.entity.js';
+import { SshKey, type SshKeyState } from './ssh-key.entity.js';
+
+export interface SshKeyFilter extends PageQuery {
+  readonly fingerprint?: string;
+  readonly finding?: FindingRule;
+  readonly hostId?: string;
+  readonly owner?: string;
+  readonly state?: SshKeyState;
+}
+
+/** A key with what the rules say of it and its latest login. */
+export interface ShownSshKey {
+  readonly key: SshKey;
+  readonly findings: SshKeyFinding[];
+  readonly lastLogin: SshKeyLogin | undefined;
+}
+
+/** An account that a key opens. */
+export interface Opened {
+  readonly hostId: string;
+  readonly account: string;
+  readonly lines: SshKeyLocation[];
+  readonly lastLogin: SshKeyLogin | undefined;
+}
+
+/** Who can log in where with one key: the places of its private half, and the accounts that it opens. */
+export interface SshKeyAccess {
+  readonly key: SshKey;
+  readonly holders: SshKeyLocation[];
+  readonly opens: Opened[];
+}
+
+@Injectable()
+export class SshKeysReader {
+  constructor(
+    private readonly db: DataSource,
+    private readonly cursors: Cursors,
+  ) {}
+
+  async list(filter: SshKeyFilter): Promise<Page<ShownSshKey>> {
+    const { limit = DEFAULT_LIMIT, cursor, fingerprint, finding, hostId, owner, state } = filter;
+    const list = `ssh-keys ${JSON.stringify([fingerprint, finding, hostId, owner, state])}`;
+    const [before] = this.cursors.read(list, cursor) ?? [];
+    const query = this.db
+      .createQueryBuilder(SshKey, 'key')
+      .orderBy('key.id', 'DESC')
+      .take(limit + 1);
+    if (before !== undefined) query.andWhere('key.id < :before', { before });
+    if (fingerprint !== undefined) query.andWhere('key.fingerprint = :fingerprint', { fingerprint });
+    if (owner !== undefined) query.andWhere('key.owner = :owner', { owner });
+    if (state !== undefined) query.andWhere('key.state = :state', { state });
+    if (finding !== undefined)
+      query.andWhere('key.id IN (SELECT key_id FROM ssh_key_finding WHERE rule = :finding)', { finding });
+    if (hostId !== undefined)
+      query.andWhere('key.id IN (SELECT key_id FROM ssh_key_location WHERE host_id = :hostId AND gone_at IS NULL)', {
+        hostId,
+      });
+    const page = this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
+    return { ...page, items: await this.shown(page.items) };
+  }
+
+  async get(id: string): Promise<ShownSshKey> {
+    const [shown] = await this.shown([await this.key(id)]);
+    if (shown === undefined) throw missing();
+    return shown;
+  }
+
+  /** Where the key is, and was: newest sighting first. */
+  async locations(id: string, filter: PageQuery): Promise<Page<SshKeyLocation>> {
+    const { limit = DEFAULT_LIMIT, cursor } = filter;
+    await this.key(id);
+    const list = `ssh-key-locations ${id}`;
+    const [before] = this.cursors.read(list, cursor) ?? [];
+    const query = this.db
+      .createQueryBuilder(SshKeyLocation, 'location')
+      .where('location.keyId = :id', { id })
+      .orderBy('location.id', 'DESC')
+      .take(limit + 1);
+    if (before !== undefined) query.andWhere('location.id < :before', { before });
+    return this.cursors.page(list, await query.getMany(), limit, (row) => [row.id]);
+  }
+
+  async access(id: string): Promise<SshKeyAccess> {
+    const key = await this.key(id);
+    const present = await this.db
+      .createQueryBuilder(SshKeyLocation, 'location')
+      .where('location.keyId = :id AND location.goneAt IS NULL', { id })
+      .orderBy('location.hostId')
+      .addOrderBy('location.path')
+      .addOrderBy('location.line')
+      .take(MOST_PLACES)
+      .getMany();
+    const logins = await this.db.manager.findBy(SshKeyLogin, { keyId: id });
+    const lines = present.filter(({ kind }) => kind === 'authorized-key');
+    const accounts = Map.groupBy(lines, ({ hostId, account }) => `${hostId} ${account}`);
+    const opens = [...accounts.values()].map((of): Opened => {
+      const { hostId, account } = of[0] as SshKeyLocation;
+      const lastLogin = logins.find((login) => login.hostId === hostId && login.account === account);
+      return { hostId, account, lines: of, lastLogin };
+    });
+    return { key, holders: present.filter(({ kind }) => kind === 'private-key'), opens };
+  }
+
+  private async key(id: string): Promise<SshKey> {
+    const key = await this.db.manager.findOneBy(SshKey, { id });
+    if (key === null) throw missing();
+    return key;
+  }
+
+  private async shown(keys: SshKey[]): Promise<ShownSshKey[]> {
+    const ids = keys.map(({ id }) => id);
+    const findings: SshKeyFinding[] = await this.db
+      .createQueryBuilder(SshKeyFinding, 'finding')
+      .where('finding.keyId = ANY(:ids)', { ids })
+      .orderBy('finding.rule')
+      .getMany();
+    const logins = await this.db
+      .createQueryBuilder(SshKeyLogin, 'login')
+      .distinctOn(['login.keyId'])
+      .where('login.keyId = ANY(:ids)', { ids })
+      .orderBy('login.keyId')
+      .addOrderBy('login.at', 'DESC')
+      .getMany();
+    return keys.map((key) => ({
+      key,
+      findings: findings.filter(({ keyId }) => keyId === key.id),
+      lastLogin: logins.find(({ keyId }) => keyId === key.id),
+    }));
+  }
+}
+
+/** Places of one key that one answer shows. */
+const MOST_PLACES = 5000;
+
+function missing(): Problem {
+  return new Problem('missing', 'ssh-key.missing', 'There is no SSH key with this id.');
+}

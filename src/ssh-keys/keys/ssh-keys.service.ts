@@ -1,0 +1,97 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { staleProblem } from '../../platform/http/versions.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { bitsOf, fingerprintOf, readPublicKeyLine } from '../../platform/ssh/public-key.js';
+import { SshKeyFindings } from './ssh-key-findings.js';
+import { type Custody, SshKey } from './ssh-key.entity.js';
+
+export interface KnownSshKey {
+  /** `TYPE BASE64 [COMMENT]` */
+  readonly publicKey: string;
+  readonly owner?: string;
+  readonly custody?: Custody;
+}
+
+/** Keys that people enter, and what people say of keys. */
+@Injectable()
+export class SshKeysService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly idempotency: IdempotencyKeys,
+    private readonly findings: SshKeyFindings,
+  ) {}
+
+  /**
+   * Enters a key by its public half. Answers the id of the key: a key that a scan found before keeps its id and gets
+   * owner and custody.
+   */
+  async enter(caller: Caller, { publicKey, owner, custody }: KnownSshKey, use?: IdempotentUse): Promise<string> {
+    const read = readPublicKeyLine(publicKey);
+    if (read === undefined)
+      throw new Problem('malformed', 'ssh-key.unreadable', '/publicKey: is no public key of the form TYPE BASE64.', {
+        errors: [{ pointer: '/publicKey', detail: 'is no public key of the form TYPE BASE64' }],
+      });
+    const fingerprint = fingerprintOf(read.blob);
+    return this.db.transaction(async (tx) => {
+      await this.idempotency.claim(tx, use === undefined ? [] : [use]);
+      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
+      const [row]: { id: string }[] = await tx.query(
+        `INSERT INTO ssh_key AS k (id, fingerprint, type, bits, blob, comment, owner, custody)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, coalesce($8, 'unknown'))
+         ON CONFLICT (fingerprint) DO UPDATE SET blob = excluded.blob, owner = coalesce(excluded.owner, k.owner),
+           custody = coalesce($8, k.custody), comment = coalesce(k.comment, excluded.comment), version = k.version + 1
+         RETURNING id`,
+        [newId(), fingerprint, read.type, bitsOf(read), read.blob, read.comment || null, owner, custody],
+      );
+      const { id } = row as { id: string };
+      await this.findings.refresh(tx, [id]);
+      await this.audit.append(tx, [
+        {
+          action: 'ssh-key.entered',
+          actor: caller,
+          target: { kind: 'ssh-key', id },
+          correlation: caller.origin.requestId,
+          source: caller.origin.address,
+          detail: { fingerprint, owner, custody },
+        },
+      ]);
+      return id;
+    });
+  }
+
+  /** Says who answers for a key. `version` is the one that the caller read. */
+  async assign(caller: Caller, id: string, version: number, owner: string | null): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const { affected } = await tx
+        .createQueryBuilder()
+        .update(SshKey)
+        .set({ owner, version: () => 'version + 1' })
+        .where({ id, version })
+        .execute();
+      if (affected !== 1) throw await this.absence(id);
+      await this.findings.refresh(tx, [id]);
+      await this.audit.append(tx, [
+        {
+          action: 'ssh-key.assigned',
+          actor: caller,
+          target: { kind: 'ssh-key', id },
+          correlation: caller.origin.requestId,
+          source: caller.origin.address,
+          detail: { owner },
+        },
+      ]);
+    });
+  }
+
+  private async absence(id: string): Promise<Problem> {
+    return (await this.db.manager.existsBy(SshKey, { id }))
+      ? staleProblem(`/v1/keys/${id}`)
+      : new Problem('missing', 'ssh-key.missing', 'There is no SSH key with this id.');
+  }
+}

@@ -1,0 +1,86 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import type { RotationOrder } from '../rotation/rotation-entry.js';
+import { RotationOrders } from '../rotation/rotation-orders.js';
+import type { NewCustody, RotationSettings } from '../rotation/rotation.entity.js';
+import { RotationPolicy } from './rotation-policy.entity.js';
+
+/** A key that is due, and who will hold the next one. */
+interface AgedKey {
+  readonly id: string;
+  readonly custody: NewCustody;
+  readonly holder: NonNullable<RotationSettings['holder']> | null;
+}
+
+/** A key whose rotation did not work is left alone for so long. */
+const PAUSE = `interval '7 days'`;
+
+/**
+ * Orders rotations of keys that are too old. Only of keys whose next private half finds its holder by itself: the service or the HSM holds it, or it lies in
+ * one file of one managed host. People's keys need people.
+ */
+@Injectable()
+export class AgedKeys {
+  private readonly logger = new Logger(AgedKeys.name);
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly orders: RotationOrders,
+  ) {}
+
+  /** Looks for every policy that is due, an hour after it looked last. */
+  async look(): Promise<void> {
+    const [due]: [{ id: string }[], number] = await this.db.query(
+      `UPDATE ssh_rotation_policy SET due_at = now() + interval '1 hour' + random() * interval '5 minutes' WHERE id IN (
+         SELECT id FROM ssh_rotation_policy WHERE due_at <= now() ORDER BY due_at LIMIT 10 FOR UPDATE SKIP LOCKED) RETURNING id`,
+    );
+    for (const { id } of due) {
+      const policy = await this.db.manager.findOneBy(RotationPolicy, { id });
+      if (policy !== null) await this.follow(policy);
+    }
+  }
+
+  private async follow(policy: RotationPolicy): Promise<void> {
+    for (const key of await this.aged(policy)) {
+      try {
+        await this.orders.place(callerOf(policy), orderOf(policy, key));
+      } catch (error) {
+        if (!(error instanceof Problem)) throw error;
+        this.logger.warn(`policy ${policy.id} could not rotate ${key.id}: ${error.code}`);
+      }
+    }
+  }
+
+  private async aged({ maxAgeDays, keyOwner, mostPerHour }: RotationPolicy): Promise<AgedKey[]> {
+    return this.db.query(
+      `SELECT k.id, CASE WHEN k.custody IN ('service', 'hsm') THEN k.custody ELSE 'host' END AS custody,
+         CASE WHEN k.custody NOT IN ('service', 'hsm') THEN json_build_object('hostId', f.host_id, 'account', f.account, 'path', f.path) END AS holder
+       FROM ssh_key k LEFT JOIN LATERAL (
+         SELECT host_id, account, path, count(*) OVER () AS files FROM ssh_key_location
+         WHERE key_id = k.id AND kind = 'private-key' AND gone_at IS NULL LIMIT 1) f ON true
+       WHERE k.state = 'ACTIVE' AND k.blob IS NOT NULL AND k.known_since < now() - make_interval(days => $1)
+         AND ($2::text IS NULL OR k.owner = $2)
+         AND (k.custody IN ('service', 'hsm') OR k.custody IN ('host', 'unknown') AND f.files = 1
+              AND EXISTS (SELECT 1 FROM host h WHERE h.id = f.host_id AND h.management_mode = 'managed'))
+         AND EXISTS (SELECT 1 FROM ssh_key_location l WHERE l.key_id = k.id AND l.kind = 'authorized-key' AND l.gone_at IS NULL)
+         AND NOT EXISTS (SELECT 1 FROM ssh_rotation r WHERE r.key_id = k.id AND NOT r.dry_run
+              AND (r.finished_at IS NULL OR r.created_at > now() - ${PAUSE}))
+       ORDER BY k.known_since LIMIT $3`,
+      [maxAgeDays, keyOwner, mostPerHour],
+    );
+  }
+}
+
+function orderOf({ settings }: RotationPolicy, { id, custody, holder }: AgedKey): RotationOrder {
+  const rules: RotationSettings = { ...settings, leaveOthers: false, ...(holder === null ? {} : { holder }) };
+  return { keyId: id, custody, dryRun: false, settings: rules };
+}
+
+/** Whoever made the policy: what it does is theirs, so they do not approve it either. */
+function callerOf({ id, madeBy, ownerId }: RotationPolicy): Caller {
+  const kind = madeBy.kind === 'system' || madeBy.kind === 'anonymous' ? 'api-key' : madeBy.kind;
+  return { ...madeBy, kind, ownerId, scopes: new Set(), origin: { requestId: `policy ${id} ${newId()}`, address: '' } };
+}

@@ -1,0 +1,121 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Max, Min, ValidateNested } from 'class-validator';
+import type { Page } from '../../platform/http/page.js';
+import { WindowBody } from '../rotation/rotations.dto.js';
+import type { NewRotationPolicy } from './rotation-policies.service.js';
+import type { RotationPolicy } from './rotation-policy.entity.js';
+
+const DAY = 24 * 3600;
+
+export class RotationPolicyBody {
+  /** @example "Once a year" */
+  @IsString()
+  @Length(1, 100)
+  name: string;
+
+  /** Older keys are rotated. @example 365 */
+  @IsInt()
+  @Min(1)
+  @Max(3650)
+  maxAgeDays: number;
+
+  /** Only keys of this owner. @example payments-team */
+  @IsOptional()
+  @IsString()
+  @Length(1, 200)
+  keyOwner?: string;
+
+  /** Rotations that it orders within an hour, at most; 5 by default. @example 5 */
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(100)
+  mostPerHour?: number;
+
+  /** How long both keys work after the new one was handed over, in seconds; a day by default. @example 86400 */
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(90 * DAY)
+  overlapSeconds?: number;
+
+  /** A host that cannot be rotated stops everything, or keeps the old key. */
+  @ApiProperty({ enum: ['halt', 'skip'], required: false, example: 'halt' })
+  @IsOptional()
+  @IsIn(['halt', 'skip'])
+  onFailure?: 'halt' | 'skip';
+
+  /** Changes files too of which a configuration management system says that they are its own. @example false */
+  @IsOptional()
+  @IsBoolean()
+  ignoreManagers?: boolean;
+
+  /** Hours in which hosts may be changed. */
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => WindowBody)
+  window?: WindowBody;
+
+  static orderOf(body: RotationPolicyBody): NewRotationPolicy {
+    const { name, maxAgeDays, keyOwner = null, mostPerHour = 5, window } = body;
+    const { overlapSeconds = DAY, onFailure = 'halt', ignoreManagers = false } = body;
+    const settings = { verifySeconds: 3600, overlapSeconds, onFailure, ignoreManagers, ...(window && { window }) };
+    return { name, maxAgeDays, keyOwner, mostPerHour, settings };
+  }
+}
+
+export class RotationPolicyView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example "Once a year" */
+  name: string;
+  /** @example 365 */
+  maxAgeDays: number;
+  /** @example payments-team */
+  keyOwner?: string;
+  /** @example 5 */
+  mostPerHour: number;
+  /** @example 86400 */
+  overlapSeconds: number;
+  @ApiProperty({ enum: ['halt', 'skip'], example: 'halt' })
+  onFailure: 'halt' | 'skip';
+  /** @example false */
+  ignoreManagers: boolean;
+  window?: WindowBody;
+  /** @example "Ann Example" */
+  madeBy: string;
+  /** @example 2026-11-20T14:00:00Z */
+  createdAt: Date;
+  /** When it looks for keys next. @example 2026-11-20T15:00:00Z */
+  dueAt: Date;
+
+  static of({ settings, madeBy, keyOwner, ...policy }: RotationPolicy): RotationPolicyView {
+    const { id, name, maxAgeDays, mostPerHour, createdAt, dueAt } = policy;
+    const { overlapSeconds, onFailure, ignoreManagers, window } = settings;
+    return {
+      id,
+      name,
+      maxAgeDays,
+      keyOwner: keyOwner ?? undefined,
+      mostPerHour,
+      overlapSeconds,
+      onFailure,
+      ignoreManagers,
+      window,
+      madeBy: madeBy.name,
+      createdAt,
+      dueAt,
+    };
+  }
+}
+
+export class RotationPolicyPage {
+  items: RotationPolicyView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<RotationPolicy>): RotationPolicyPage {
+    return { items: page.items.map((row) => RotationPolicyView.of(row)), nextCursor: page.nextCursor };
+  }
+}

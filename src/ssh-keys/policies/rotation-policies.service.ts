@@ -1,0 +1,70 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import { RotationPolicy } from './rotation-policy.entity.js';
+
+export type NewRotationPolicy = Pick<RotationPolicy, 'name' | 'maxAgeDays' | 'keyOwner' | 'mostPerHour' | 'settings'>;
+
+/** What is to be rotated by its age alone, as people say it. */
+@Injectable()
+export class RotationPoliciesService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly cursors: Cursors,
+  ) {}
+
+  async create(caller: Caller, order: NewRotationPolicy): Promise<RotationPolicy> {
+    const id = newId();
+    const { kind, id: callerId, name, ownerId } = caller;
+    try {
+      await this.db.transaction(async (tx) => {
+        await tx.insert(RotationPolicy, { ...order, id, madeBy: { kind, id: callerId, name }, ownerId });
+        await this.audit.append(tx, [entry('ssh-rotation-policy.created', caller, id, { ...order })]);
+      });
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      const errors = [{ pointer: '/name', detail: 'is taken' }];
+      throw new Problem('conflict', 'rotation-policy.name-taken', `There is a policy named "${order.name}" already.`, {
+        errors,
+      });
+    }
+    return await this.get(id);
+  }
+
+  async get(id: string): Promise<RotationPolicy> {
+    const policy = await this.db.manager.findOneBy(RotationPolicy, { id });
+    if (policy !== null) return policy;
+    throw new Problem('missing', 'rotation-policy.missing', 'There is no rotation policy with this id.');
+  }
+
+  /** Newest first. */
+  async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<RotationPolicy>> {
+    const [before] = this.cursors.read('ssh-rotation-policies', cursor) ?? [];
+    const query = this.db
+      .createQueryBuilder(RotationPolicy, 'policy')
+      .orderBy('policy.id', 'DESC')
+      .take(limit + 1);
+    if (before !== undefined) query.andWhere('policy.id < :before', { before });
+    return this.cursors.page('ssh-rotation-policies', await query.getMany(), limit, ({ id }) => [id]);
+  }
+
+  /** What it has ordered goes on. */
+  async remove(caller: Caller, id: string): Promise<void> {
+    const { name } = await this.get(id);
+    await this.db.transaction(async (tx) => {
+      await tx.delete(RotationPolicy, { id });
+      await this.audit.append(tx, [entry('ssh-rotation-policy.removed', caller, id, { name })]);
+    });
+  }
+}
+
+function entry(action: string, caller: Caller, id: string, detail: Record<string, unknown>) {
+  const { requestId: correlation, address: source } = caller.origin;
+  return { action, actor: caller, target: { kind: 'ssh-rotation-policy', id }, correlation, source, detail };
+}

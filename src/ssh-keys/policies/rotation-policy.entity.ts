@@ -1,0 +1,43 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { Actor } from '../../audit/audit.service.js';
+import type { RotationSettings } from '../rotation/rotation.entity.js';
+
+/** Keys that are older than this are rotated without anybody asking. */
+@Entity('ssh_rotation_policy')
+@Index('ssh_rotation_policy_name', ['name'], { unique: true })
+@Index('ssh_rotation_policy_due', ['dueAt'])
+export class RotationPolicy {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text')
+  name: string;
+
+  @Column('int')
+  maxAgeDays: number;
+
+  /** Only keys of this owner; null: of everybody. */
+  @Column('text', { nullable: true })
+  keyOwner: string | null;
+
+  /** Rotations that it orders within an hour, at most. */
+  @Column('int')
+  mostPerHour: number;
+
+  @Column('jsonb')
+  settings: Omit<RotationSettings, 'holder' | 'leaveOthers'>;
+
+  /** In whose name it orders. */
+  @Column('jsonb')
+  madeBy: Actor;
+
+  @Column('text')
+  ownerId: string;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  /** When it looks for keys next. */
+  @Column('timestamptz', { default: () => 'now()' })
+  dueAt: Date;
+}

@@ -1,0 +1,93 @@
+import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { HostFiles } from '../../hosts/connections/host-files.service.js';
+import type { SshSession } from '../../hosts/connections/ssh-session.port.js';
+import { Problem } from '../../platform/http/problem.js';
+import type { EditedFile } from '../authorized-keys/line-edit.js';
+import { type Replacement, type Standing, type Standings, standingsOf } from '../authorized-keys/key-replacement.js';
+import { RotationLedger } from './rotation-ledger.js';
+import type { TargetFile } from './rotation-target.entity.js';
+import { type ReadyWork, replacementOf } from './rotation-work.js';
+
+/** What was written, for the record. */
+export interface WrittenFile {
+  readonly path: string;
+  readonly before: string;
+  readonly after: string;
+}
+
+type Edit = (file: Buffer, replacement: Replacement, as: TargetFile) => EditedFile;
+
+/** Somebody else writes to the file now and then; more often than that is a fight. */
+const MOST_TRIES = 8;
+
+/** The files of one target: reads how the two keys stand, and changes their lines. */
+@Injectable()
+export class AccountFiles {
+  constructor(
+    private readonly files: HostFiles,
+    private readonly ledger: RotationLedger,
+  ) {}
+
+  /** How both keys stand, all files taken together. */
+  async standings(session: SshSession, work: ReadyWork): Promise<Standings> {
+    const all = await Promise.all(
+      filesOf(work).map(async (file) => {
+        const content = await this.files.read(session, file.path, { as: file.as });
+        return standingsOf(content ?? Buffer.alloc(0), replacementOf(work, file));
+      }),
+    );
+    return { old: together(all.map(({ old }) => old)), next: together(all.map(({ next }) => next)) };
+  }
+
+  /**
+   * Makes every file what `edit` says. What is so already is not written, so doing it again is harmless. Lines that others put
+   * in meanwhile stay: the file is read again when it changed under our hands.
+   */
+  async change(session: SshSession, work: ReadyWork, edit: Edit): Promise<WrittenFile[]> {
+    const written: WrittenFile[] = [];
+    for (const file of filesOf(work)) {
+      const change = await this.changeOne(session, work, file, edit);
+      if (change !== undefined) written.push(change);
+    }
+    return written;
+  }
+
+  private async changeOne(
+    session: SshSession,
+    work: ReadyWork,
+    file: TargetFile,
+    edit: Edit,
+  ): Promise<WrittenFile | undefined> {
+    const { path, as } = file;
+    for (let attempt = 1; ; attempt += 1) {
+      const content = await this.files.read(session, path, { as });
+      if (content === undefined) return undefined;
+      const { bytes, diff } = edit(content, replacementOf(work, file), file);
+      if (diff === '') return undefined;
+      const before = sha256Of(content);
+      await this.ledger.assertStillMine(work);
+      try {
+        await this.files.replace(session, { path, content: bytes, expected: before, as, mark: work.target.id });
+        return { path, before, after: sha256Of(bytes) };
+      } catch (error) {
+        const changed = error instanceof Problem && error.code === 'host.file-changed';
+        if (!changed || attempt === MOST_TRIES) throw error;
+      }
+    }
+  }
+}
+
+function filesOf({ target }: ReadyWork): readonly TargetFile[] {
+  return target.plan?.files ?? [];
+}
+
+function together(standings: readonly Standing[]): Standing {
+  const there = [...new Set(standings.filter((standing) => standing !== 'absent'))];
+  const [only = 'absent'] = there;
+  return there.length > 1 ? 'mixed' : only;
+}
+
+export function sha256Of(bytes: Buffer): string {
+  return createHash('sha256').update(bytes).digest('hex');
+}

@@ -1,0 +1,111 @@
+import { Injectable } from '@nestjs/common';
+import { HostFiles } from '../../hosts/connections/host-files.service.js';
+import type { SshSession } from '../../hosts/connections/ssh-session.port.js';
+import { Problem } from '../../platform/http/problem.js';
+import {
+  type Account,
+  type KeyFileSettings,
+  keyFilesOf,
+  readConfigured,
+  readEffective,
+} from '../../platform/ssh/key-files.js';
+import { CLOCK, CONDITIONS, SURVEY } from './survey-scripts.js';
+import { StepFailure } from './rotation-work.js';
+
+/** A file of authorized keys that is there. */
+export interface KeyFile {
+  readonly path: string;
+  /** Account that it is read and changed as. */
+  readonly as: string;
+  readonly content: Buffer;
+  readonly sha256: string;
+  /** Why it must not be changed; in the words of a refusal. */
+  readonly obstacles: readonly string[];
+}
+
+export interface Survey {
+  readonly settings: KeyFileSettings;
+  readonly account: Account;
+  readonly files: readonly KeyFile[];
+}
+
+const LEAST_FREE_KIB = 1024;
+const MANAGERS =
+  /(managed|generated|maintained|controlled)\s+(by|with)\s+(puppet|ansible|chef|salt|cfengine|cloud-init|terraform|rudder)|added by google|google-guest-agent/i;
+
+/** Looks at an account without changing anything: which files let keys in, and whether they could be changed. */
+@Injectable()
+export class AccountSurvey {
+  constructor(private readonly files: HostFiles) {}
+
+  async look(session: SshSession, name: string): Promise<Survey> {
+    const { settings, account } = await this.settings(session, name);
+    const files: KeyFile[] = [];
+    for (const path of keyFilesOf(settings, account)) {
+      if (path.includes('*'))
+        throw new StepFailure('FAILED_PRECHECK', 'rotation.glob', `sshd reads a pattern: ${path}`);
+      const file = await this.file(session, account, path);
+      if (file !== undefined) files.push(file);
+    }
+    return { settings, account, files };
+  }
+
+  /** The host's clock. */
+  async clock(session: SshSession): Promise<Date> {
+    const { stdout } = await session.run(CLOCK);
+    const seconds = Number(stdout.toString().trim());
+    if (!Number.isSafeInteger(seconds) || seconds <= 0)
+      throw new StepFailure('BLOCKED', 'rotation.clock', 'The host does not tell its time.');
+    return new Date(seconds * 1000);
+  }
+
+  private async settings(session: SshSession, name: string): Promise<Pick<Survey, 'settings' | 'account'>> {
+    const { stdout } = await asRoot(session, name, (as) => session.run(SURVEY, { args: [name], as }));
+    const [, passwd = '', kind, ...rest] = stdout.toString().split('\n');
+    const [, , uid, , , home = ''] = passwd.split(':');
+    if (home === '') throw new StepFailure('FAILED_PRECHECK', 'rotation.no-account', `There is no account ${name}.`);
+    const text = rest.join('\n');
+    const settings = kind === 'effective' ? readEffective(text) : readConfigured(text);
+    return { settings, account: { name, uid: Number(uid), home } };
+  }
+
+  private async file(session: SshSession, account: Account, path: string): Promise<KeyFile | undefined> {
+    // A file under the home belongs to the account, and root must not follow its links; any other one belongs to root.
+    const as = path.startsWith(`${account.home}/`) ? account.name : 'root';
+    const state = await this.files.state(session, path, as);
+    if (state === undefined) return undefined;
+    const content = await this.files.read(session, path, { as });
+    if (content === undefined || state.sha256 === null)
+      throw new StepFailure('FAILED_PRECHECK', 'rotation.no-file', `${path} is no regular file.`);
+    const { stdout } = await session.run(CONDITIONS, { args: [path], as });
+    const [free = '0', takes, flags = ''] = stdout.toString().trim().split(' ');
+    const obstacles = [
+      ...(state.isLink && !state.realPath.startsWith(`${account.home}/`) && as !== 'root'
+        ? ['is a symbolic link out of the home']
+        : []),
+      ...(state.links > 1 ? ['has another name (hard link)'] : []),
+      ...(state.owner !== as ? [`belongs to ${state.owner}`] : []),
+      ...(/[ia]/.test(flags) ? ['is immutable or append-only (chattr)'] : []),
+      ...(takes === 'yes' ? [] : ['is in a directory that takes no new file']),
+      ...(Number(free) < LEAST_FREE_KIB ? ['is on a file system that is full'] : []),
+    ];
+    return { path, as, content, sha256: state.sha256, obstacles };
+  }
+}
+
+/** What says that a configuration management system would undo the change. */
+export function managerOf(content: Buffer): string | undefined {
+  return MANAGERS.exec(content.toString('latin1'))?.[0];
+}
+
+/** As root where the login may, else as the account, else as the login itself. */
+async function asRoot<T>(session: SshSession, account: string, run: (as?: string) => Promise<T>): Promise<T> {
+  for (const as of ['root', account]) {
+    try {
+      return await run(as);
+    } catch (error) {
+      if (!(error instanceof Problem && error.code === 'host.privilege')) throw error;
+    }
+  }
+  return run();
+}

@@ -1,0 +1,38 @@
+import type { EntityManager } from 'typeorm';
+import { columns } from '../../platform/database/columns.js';
+import { newId } from '../../platform/database/new-id.js';
+import type { TargetFile } from './rotation-target.entity.js';
+import type { Rotation } from './rotation.entity.js';
+
+/** What a rotation has proven of the places of both keys is known without a scan; the next scan adds the lines. */
+export async function moveLocations(tx: EntityManager, { id, keyId, nextKeyId }: Rotation): Promise<void> {
+  const targets: { hostId: string; account: string; files: TargetFile[] }[] = await tx.query(
+    `SELECT host_id AS "hostId", account, plan->'files' AS files FROM ssh_rotation_target
+     WHERE rotation_id = $1 AND outcome = 'PROVEN'`,
+    [id],
+  );
+  const rows = targets.flatMap(({ hostId, account, files }) =>
+    files.map(({ path, originals }) => {
+      return { id: newId(), host_id: hostId, account, path, options: originals[0] || null };
+    }),
+  );
+  const { from, values } = columns(rows, {
+    id: 'uuid',
+    host_id: 'uuid',
+    account: 'text',
+    path: 'text',
+    options: 'text',
+  });
+  await tx.query(
+    `UPDATE ssh_key_location l SET gone_at = now() FROM ${from}
+     WHERE l.key_id = $${values.length + 1} AND l.kind = 'authorized-key' AND l.gone_at IS NULL
+       AND l.host_id = item.host_id AND l.account = item.account AND l.path = item.path`,
+    [...values, keyId],
+  );
+  await tx.query(
+    `INSERT INTO ssh_key_location (id, key_id, host_id, kind, account, path, occurrence, options, first_seen, last_seen)
+     SELECT id, $${values.length + 1}, host_id, 'authorized-key', account, path, 1, options, now(), now() FROM ${from}
+     ON CONFLICT (host_id, path, kind, account, key_id, occurrence) DO UPDATE SET gone_at = NULL, last_seen = now()`,
+    [...values, nextKeyId],
+  );
+}

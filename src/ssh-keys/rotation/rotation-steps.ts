@@ -1,0 +1,186 @@
+import { Injectable } from '@nestjs/common';
+import { SshConnections } from '../../hosts/connections/ssh-connections.service.js';
+import type { SshSession } from '../../hosts/connections/ssh-session.port.js';
+import {
+  rolledBack,
+  withNextLimited,
+  withNextPermanent,
+  withNextRenewed,
+  withOldLimited,
+  withOldPermanent,
+  withOldRestored,
+  withoutOld,
+} from '../authorized-keys/key-replacement.js';
+import { expiryTime } from '../../platform/ssh/line-options.js';
+import { AccountFiles } from './account-files.js';
+import { AccountSurvey } from './account-survey.js';
+import { KeyTrial } from './key-trial.js';
+import { NewKey } from './new-key.js';
+import type { StepName } from './rotation-state.js';
+import { type ReadyWork, StepFailure, type StepResult, type Work } from './rotation-work.js';
+
+const SECOND_MS = 1000;
+
+/**
+ * The steps of a rotation on one account, from the first change on. Each one makes the files what they should be by then, so it may be repeated
+ * after a crash wherever it stopped. Whenever a key is limited or removed, the session that did it stays open until the new key
+ * has been tried at the door: it is the way back that needs no key.
+ */
+@Injectable()
+export class RotationSteps {
+  constructor(
+    private readonly connections: SshConnections,
+    private readonly files: AccountFiles,
+    private readonly survey: AccountSurvey,
+    private readonly trial: KeyTrial,
+    private readonly newKey: NewKey,
+  ) {}
+
+  perform(step: Exclude<StepName, 'precheck' | 'roll-back'>, work: ReadyWork): Promise<StepResult> {
+    switch (step) {
+      case 'add':
+        return this.inSession(work, (session) => this.add(session, work));
+      case 'verify':
+        return this.verify(work);
+      case 'make-permanent':
+        return this.inSession(work, (session) => this.makePermanent(session, work));
+      case 'promote':
+        return this.promote(work);
+      case 'limit-old':
+        return this.inSession(work, (session) => this.limitOld(session, work));
+      case 'remove-old':
+        return this.inSession(work, (session) => this.removeOld(session, work));
+      case 'prove':
+        return this.prove(work);
+    }
+  }
+
+  /** Everything as it was before. The old key is asked for at the door before the rotation counts as rolled back. */
+  async rollBack(work: Work): Promise<StepResult> {
+    const { target, rotation, old, next } = work;
+    const result = { kind: 'done', state: target.state, outcome: 'ROLLED_BACK' } as const;
+    await this.newKey.abandon(work);
+    if (target.plan === null || next === undefined) return result;
+    return this.inSession(work, async (session) => {
+      const written = await this.files.change(session, { ...work, next }, rolledBack);
+      const door = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
+      const verdict = rotation.custody === 'host' ? 'not asked' : await this.trial.wouldAccept(door, old.blob);
+      if (verdict !== 'denied') return { ...result, detail: { written, old: verdict } };
+      throw new StepFailure('BLOCKED', 'rotation.old-refused', 'The old key is back, and the host does not accept it.');
+    });
+  }
+
+  private async add(session: SshSession, work: ReadyWork): Promise<StepResult> {
+    const { verifySeconds } = work.rotation.settings;
+    const until = await this.hostTime(session, verifySeconds);
+    const written = await this.files.change(session, work, (file, replacement) => {
+      const renewed = withNextRenewed(file, replacement, until);
+      const added = withNextLimited(renewed.bytes, replacement, until);
+      return { bytes: added.bytes, diff: renewed.diff + added.diff };
+    });
+    const standings = await this.files.standings(session, work);
+    if (standings.next === 'absent')
+      throw new StepFailure('BLOCKED', 'rotation.key-gone', 'The old key is in none of the files any more.');
+    return { kind: 'done', state: 'ADDED', detail: { written, until } };
+  }
+
+  private async verify(work: ReadyWork): Promise<StepResult> {
+    if ((await this.newKey.try(work)) === 'accepted')
+      return { kind: 'done', state: 'VERIFIED', change: { verifiedAt: new Date() }, detail: { new: 'accepted' } };
+    // Its time may have run out while nobody was there: once more with a new limit, then it is the key's fault.
+    if (work.target.strikes === 0) return { kind: 'done', state: 'PRECHECKED', detail: { new: 'denied' } };
+    const { detail } = (await this.rollBack(work)) as { detail?: Record<string, unknown> };
+    return {
+      kind: 'failed',
+      outcome: 'ROLLED_BACK',
+      code: 'rotation.new-key-refused',
+      says: 'The host does not accept the new key; everything is as before.',
+      detail: { ...detail, new: 'denied' },
+    };
+  }
+
+  private async makePermanent(session: SshSession, work: ReadyWork): Promise<StepResult> {
+    if ((await this.newKey.try(work)) !== 'accepted')
+      return { kind: 'done', state: 'PRECHECKED', detail: { new: 'denied' } };
+    const written = await this.files.change(session, work, withNextPermanent);
+    await this.assertNewAccepted(work);
+    return { kind: 'done', state: 'PERMANENT', dueIn: null, detail: { written, new: 'accepted' } };
+  }
+
+  private async promote(work: ReadyWork): Promise<StepResult> {
+    await this.newKey.handOver(work);
+    await this.assertNewAccepted(work);
+    return { kind: 'done', state: 'PROMOTED', detail: { new: 'accepted' } };
+  }
+
+  private async limitOld(session: SshSession, work: ReadyWork): Promise<StepResult> {
+    const { overlapSeconds } = work.rotation.settings;
+    await this.assertNewAccepted(work);
+    const until = await this.hostTime(session, overlapSeconds);
+    const written = await this.files.change(session, work, (file, replacement) =>
+      withOldLimited(file, replacement, until),
+    );
+    await this.assertNewAccepted(work, () => this.files.change(session, work, withOldPermanent));
+    const oldEndsAt = new Date(Date.now() + overlapSeconds * SECOND_MS);
+    return {
+      kind: 'done',
+      state: 'OVERLAP',
+      dueIn: overlapSeconds,
+      change: { oldEndsAt },
+      detail: { written, until, new: 'accepted' },
+    };
+  }
+
+  private async removeOld(session: SshSession, work: ReadyWork): Promise<StepResult> {
+    await this.assertNewAccepted(work);
+    const written = await this.files.change(session, work, withoutOld);
+    await this.assertNewAccepted(work, () =>
+      this.files.change(session, work, (file, replacement, { oldText }) => withOldRestored(file, replacement, oldText)),
+    );
+    return { kind: 'done', state: 'REMOVED', change: { verifiedAt: new Date() }, detail: { written, new: 'accepted' } };
+  }
+
+  private async prove(work: ReadyWork): Promise<StepResult> {
+    const { target, rotation, old } = work;
+    await this.assertNewAccepted(work);
+    const door = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
+    if ((await this.trial.wouldAccept(door, old.blob)) === 'accepted')
+      throw new StepFailure(
+        'BLOCKED',
+        'rotation.old-still-accepted',
+        'The host still accepts the old key: it stands somewhere else, or a program tells sshd so.',
+      );
+    await this.newKey.settle(work);
+    return { kind: 'done', state: 'PROVEN', outcome: 'PROVEN', detail: { new: 'accepted', old: 'denied' } };
+  }
+
+  /** `undo` runs when the host says no. A network that fails says nothing, and is thrown as it is. */
+  private async assertNewAccepted(work: ReadyWork, undo?: () => Promise<unknown>): Promise<void> {
+    if ((await this.newKey.try(work)) === 'accepted') return;
+    if (undo !== undefined) {
+      await undo();
+      await this.assertOldAccepted(work);
+    }
+    throw new StepFailure('BLOCKED', 'rotation.new-key-refused', 'The host does not accept the new key any more.');
+  }
+
+  private async assertOldAccepted({ target, rotation, old }: ReadyWork): Promise<void> {
+    const door = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
+    if (rotation.custody === 'host' || (await this.trial.wouldAccept(door, old.blob)) === 'accepted') return;
+    throw new StepFailure('CRITICAL', 'rotation.locked-out', 'The host accepts neither the new key nor the old one.');
+  }
+
+  private async inSession(work: Work, run: (session: SshSession) => Promise<StepResult>): Promise<StepResult> {
+    const session = await this.connections.open(work.target.hostId, { correlation: work.rotation.correlation });
+    try {
+      return await run(session);
+    } finally {
+      session.close();
+    }
+  }
+
+  private async hostTime(session: SshSession, secondsAhead: number): Promise<string> {
+    const now = await this.survey.clock(session);
+    return expiryTime(new Date(now.getTime() + secondsAhead * SECOND_MS));
+  }
+}

@@ -1,0 +1,98 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { TargetOutcome, TargetState } from './rotation-state.js';
+
+/** A file of a target as it was before the rotation. */
+export interface TargetFile {
+  readonly path: string;
+  /** Account that it is changed as. */
+  readonly as: string;
+  /** Hexadecimal, before anything was changed. */
+  readonly sha256: string;
+  /** The options of each line of the old key. */
+  readonly originals: readonly string[];
+  /** The old key as it stood there: from its type to the end of the line. */
+  readonly oldText: string;
+}
+
+/** What a dry run tells of a target, and what was found before the first change. */
+export interface TargetPlan {
+  readonly files: readonly TargetFile[];
+  /** What adding the new key, and the whole rotation, change: as `diff -u` shows it. */
+  readonly diffs: readonly { readonly path: string; readonly adds: string; readonly result: string }[];
+  /** `low` when sshd could not be asked which files it reads. */
+  readonly confidence: 'high' | 'low';
+  readonly warnings: readonly string[];
+}
+
+/** One account on one host. At any time one worker works on it: the lease, with the fence that later writes must show. */
+@Entity('ssh_rotation_target')
+@Index('ssh_rotation_target_account', ['rotationId', 'hostId', 'account'], { unique: true })
+@Index('ssh_rotation_target_due', ['dueAt'], { where: `outcome = 'OPEN'` })
+@Index('ssh_rotation_target_host', ['hostId', 'account'])
+export class RotationTarget {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('uuid')
+  rotationId: string;
+
+  @Column('uuid')
+  hostId: string;
+
+  @Column('text')
+  account: string;
+
+  @Column('int')
+  wave: number;
+
+  @Column('text', { default: 'PLANNED' })
+  state: TargetState;
+
+  @Column('text', { default: 'OPEN' })
+  outcome: TargetOutcome;
+
+  /** Grows with every claim. */
+  @Column('int', { default: 0 })
+  fence: number;
+
+  @Column('uuid', { nullable: true })
+  worker: string | null;
+
+  @Column('timestamptz', { nullable: true })
+  leaseUntil: Date | null;
+
+  /** When it is worked on next; null while it waits for the others. */
+  @Column('timestamptz', { nullable: true })
+  dueAt: Date | null;
+
+  /** Attempts that failed in a row. */
+  @Column('int', { default: 0 })
+  strikes: number;
+
+  @Column('jsonb', { nullable: true })
+  plan: TargetPlan | null;
+
+  /** The files byte for byte as they were, sealed: JSON of path to base64. */
+  @Column('bytea', { nullable: true, select: false })
+  snapshot: Buffer | null;
+
+  /** When sshd ends the old key by itself. */
+  @Column('timestamptz', { nullable: true })
+  oldEndsAt: Date | null;
+
+  @Column('timestamptz', { nullable: true })
+  verifiedAt: Date | null;
+
+  @Column('text', { nullable: true })
+  failureCode: string | null;
+
+  @Column('text', { nullable: true })
+  failureDetail: string | null;
+
+  @Column('timestamptz', { nullable: true })
+  finishedAt: Date | null;
+
+  /** When the old key was found back after all. */
+  @Column('timestamptz', { nullable: true })
+  driftedAt: Date | null;
+}

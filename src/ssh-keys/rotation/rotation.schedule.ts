@@ -1,0 +1,31 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { RotationConductor } from './rotation-conductor.js';
+import { RotationRunner } from './rotation-runner.js';
+
+/** Finds what is due by time, whose worker died, or whose bell never rang. */
+@Injectable()
+export class RotationSchedule {
+  private readonly logger = new Logger(RotationSchedule.name);
+  private conducting = false;
+
+  constructor(
+    private readonly runner: RotationRunner,
+    private readonly conductor: RotationConductor,
+  ) {}
+
+  @Interval(1000)
+  async sweep(): Promise<void> {
+    await this.runner.fill().catch((error: unknown) => this.logger.warn(`nothing could be claimed: ${String(error)}`));
+  }
+
+  @Interval(2000)
+  async conduct(): Promise<void> {
+    if (this.conducting) return;
+    this.conducting = true;
+    await this.conductor
+      .lookAtAll()
+      .catch((error: unknown) => this.logger.warn(`rotations were not looked at: ${String(error)}`));
+    this.conducting = false;
+  }
+}

@@ -1,0 +1,142 @@
+import { BullModule } from '@nestjs/bull';
+import { Module } from '@nestjs/common';
+import { TypeOrmModule } from '@nestjs/typeorm';
+import { ApprovalsModule } from '../approvals/approvals.module.js';
+import { HostsModule } from '../hosts/hosts.module.js';
+import { HsmModule } from '../hsm/hsm.module.js';
+import { QueueModule } from '../platform/queue/queue.module.js';
+import { SshAuthoritiesReader } from './certificate-authority/ssh-authorities.reader.js';
+import { SshAuthoritiesService } from './certificate-authority/ssh-authorities.service.js';
+import { SshAuthority } from './certificate-authority/ssh-authority.entity.js';
+import { SshCaController } from './certificate-authority/ssh-ca.controller.js';
+import { SshCertificate } from './certificate-authority/ssh-certificate.entity.js';
+import { SshRevocation } from './certificate-authority/ssh-revocation.entity.js';
+import { SshRevocationsService } from './certificate-authority/ssh-revocations.service.js';
+import { FoundKeysListener } from './keys/found-keys.listener.js';
+import { SshKeyFinding } from './keys/ssh-key-finding.entity.js';
+import { SshKeyFindings } from './keys/ssh-key-findings.js';
+import { SshKeyLocation } from './keys/ssh-key-location.entity.js';
+import { SshKeyLogin } from './keys/ssh-key-login.entity.js';
+import { SshKeySecret } from './keys/ssh-key-secret.entity.js';
+import { SshKeySightings } from './keys/ssh-key-sightings.js';
+import { SshKey } from './keys/ssh-key.entity.js';
+import { SshKeysController } from './keys/ssh-keys.controller.js';
+import { SshKeysReader } from './keys/ssh-keys.reader.js';
+import { SshKeysService } from './keys/ssh-keys.service.js';
+import { AccountFiles } from './rotation/account-files.js';
+import { AccountSurvey } from './rotation/account-survey.js';
+import { HostResidentKey } from './rotation/host-resident-key.js';
+import { AgedKeys } from './policies/aged-keys.service.js';
+import { RotationPoliciesController } from './policies/rotation-policies.controller.js';
+import { RotationPoliciesSchedule } from './policies/rotation-policies.schedule.js';
+import { RotationPoliciesService } from './policies/rotation-policies.service.js';
+import { RotationPolicy } from './policies/rotation-policy.entity.js';
+import { KeyCustody } from './rotation/key-custody.js';
+import { KeyRelease } from './rotation/key-release.js';
+import { KeyTrial } from './rotation/key-trial.js';
+import { NewKey } from './rotation/new-key.js';
+import { RotationActions } from './rotation/rotation-actions.js';
+import { RotationApproval } from './rotation/rotation-approval.js';
+import { RotationClaims } from './rotation/rotation-claims.js';
+import { RotationConductor } from './rotation/rotation-conductor.js';
+import { RotationDemands } from './rotation/rotation-demands.js';
+import { RotationDesk } from './rotation/rotation-desk.js';
+import { RotationDrift } from './rotation/rotation-drift.js';
+import { RotationEntry } from './rotation/rotation-entry.js';
+import { RotationEventsController } from './rotation/rotation-events.controller.js';
+import { RotationLedger } from './rotation/rotation-ledger.js';
+import { RotationNotices } from './rotation/rotation-notices.js';
+import { RotationOrders } from './rotation/rotation-orders.js';
+import { RotationPrecheck } from './rotation/rotation-precheck.js';
+import { RotationRelay } from './rotation/rotation-relay.js';
+import { RotationRunner } from './rotation/rotation-runner.js';
+import { RotationStep } from './rotation/rotation-step.entity.js';
+import { RotationSteps } from './rotation/rotation-steps.js';
+import { RotationTarget } from './rotation/rotation-target.entity.js';
+import { RotationWatch } from './rotation/rotation-watch.js';
+import { Rotation } from './rotation/rotation.entity.js';
+import { RotationProcessor } from './rotation/rotation.processor.js';
+import { ROTATION_QUEUE } from './rotation/rotation.queue.js';
+import { RotationSchedule } from './rotation/rotation.schedule.js';
+import { RotationsController } from './rotation/rotations.controller.js';
+import { RotationsReader } from './rotation/rotations.reader.js';
+
+@Module({
+  imports: [
+    ApprovalsModule,
+    HostsModule,
+    HsmModule,
+    QueueModule,
+    BullModule.registerQueue({ name: ROTATION_QUEUE }),
+    TypeOrmModule.forFeature([
+      Rotation,
+      RotationPolicy,
+      RotationStep,
+      RotationTarget,
+      SshAuthority,
+      SshCertificate,
+      SshRevocation,
+      SshKey,
+      SshKeyFinding,
+      SshKeyLocation,
+      SshKeyLogin,
+      SshKeySecret,
+    ]),
+  ],
+  controllers: [
+    RotationEventsController,
+    RotationPoliciesController,
+    RotationsController,
+    SshCaController,
+    SshKeysController,
+  ],
+  providers: [
+    FoundKeysListener,
+    KeyCustody,
+    KeyRelease,
+    RotationActions,
+    RotationApproval,
+    RotationConductor,
+    RotationDemands,
+    RotationDrift,
+    RotationEntry,
+    RotationNotices,
+    RotationOrders,
+    RotationPoliciesService,
+    RotationRelay,
+    RotationWatch,
+    RotationsReader,
+    SshAuthoritiesReader,
+    SshAuthoritiesService,
+    SshKeyFindings,
+    SshKeySightings,
+    SshKeysReader,
+    SshKeysService,
+    SshRevocationsService,
+  ],
+  exports: [BullModule, HostsModule, HsmModule, KeyCustody, RotationApproval, RotationConductor, RotationOrders],
+})
+export class SshKeysModule {}
+
+/** The background half: takes rotations from host to host. */
+@Module({
+  imports: [SshKeysModule],
+  providers: [
+    AccountFiles,
+    AccountSurvey,
+    AgedKeys,
+    HostResidentKey,
+    KeyTrial,
+    NewKey,
+    RotationClaims,
+    RotationDesk,
+    RotationLedger,
+    RotationPoliciesSchedule,
+    RotationPrecheck,
+    RotationProcessor,
+    RotationRunner,
+    RotationSchedule,
+    RotationSteps,
+  ],
+})
+export class SshKeysWorkerModule {}

@@ -1,0 +1,275 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { generateKeyPairSync, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { createServer as createTlsServer } from 'node:tls';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { BoundedStream } from '../../src/discovery/probing/bounded-stream.js';
+import { probeSsh } from '../../src/discovery/ssh/ssh-probe.js';
+import { MSG, readKexInit, sshString, writeKexInit, writePacket } from '../../src/discovery/ssh/ssh-wire.js';
+import { probeTls } from '../../src/discovery/tls/tls-probe.js';
+import { fingerprintOf } from '../../src/platform/ssh/public-key.js';
+import { canRunSshd, fingerprintOfLine, type Sshd, startSshd } from '../support/sshd.js';
+
+async function listen(server: Server): Promise<number> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return address.port;
+}
+
+describe.runIf(canRunSshd())('what the SSH probe says of a real sshd', () => {
+  const kex = [
+    'curve25519-sha256',
+    'sntrup761x25519-sha512@openssh.com',
+    'ecdh-sha2-nistp384',
+    'diffie-hellman-group16-sha512',
+  ];
+  let sshd: Sshd;
+  beforeAll(async () => {
+    sshd = await startSshd({
+      hostKeys: ['ed25519', 'ecdsa', 'rsa'],
+      config: ['Ciphers aes256-ctr,aes128-gcm@openssh.com'],
+    });
+  });
+  afterAll(() => sshd.close());
+
+  const effective = (): Map<string, string[]> => {
+    const text = sshd.inside('/usr/sbin/sshd', '-T', '-f', join(sshd.directory, 'sshd_config'));
+    return new Map(text.split('\n').map((line) => [line.split(' ')[0] ?? '', (line.split(' ')[1] ?? '').split(',')]));
+  };
+
+  it('are the lists of `sshd -T`, and the keys of `ssh-keygen -lf`, each proven, in three connections', async () => {
+    const before = sshd.log().length;
+    const facts = await probeSsh(sshd.address, sshd.port);
+    const told = effective();
+    const extensions = (names: string[]) => names.filter((name) => !/^(kex-strict|ext-info)/.test(name));
+    expect(extensions(facts.algorithms.kex)).toEqual(told.get('kexalgorithms'));
+    expect(facts.algorithms.ciphersIn).toEqual(told.get('ciphers'));
+    expect(facts.algorithms.ciphersOut).toEqual(told.get('ciphers'));
+    expect(facts.algorithms.macsIn).toEqual(told.get('macs'));
+    const keys = facts.hostKeys.map(({ blob, proven }) => ({ fingerprint: fingerprintOf(blob), proven }));
+    const expected = (['ed25519', 'ecdsa', 'rsa'] as const).map((kind) => fingerprintOfLine(sshd.hostKey(kind)));
+    expect(keys).toEqual(expected.map((fingerprint) => ({ fingerprint, proven: true })));
+    expect(facts.postQuantum).toContain('sntrup761x25519-sha512@openssh.com');
+    expect(facts.unread).toEqual([]);
+    expect(
+      sshd
+        .log()
+        .slice(before)
+        .match(/Connection from/g),
+    ).toHaveLength(3);
+  });
+
+  it.each(kex.filter((name) => !name.startsWith('sntrup')))('proves the key over %s', async (name) => {
+    const one = await startSshd({ config: [`KexAlgorithms ${name}`] });
+    try {
+      const facts = await probeSsh(one.address, one.port);
+      expect(facts.hostKeys).toMatchObject([{ proven: true, kex: name }]);
+    } finally {
+      await one.close();
+    }
+  });
+
+  it('lists the algorithms of one that is post-quantum only, although its key stays unread', async () => {
+    const one = await startSshd({ config: ['KexAlgorithms sntrup761x25519-sha512@openssh.com'] });
+    try {
+      const facts = await probeSsh(one.address, one.port);
+      expect(facts).toMatchObject({
+        postQuantum: ['sntrup761x25519-sha512@openssh.com'],
+        hostKeys: [],
+        unread: ['ssh-ed25519'],
+      });
+    } finally {
+      await one.close();
+    }
+  });
+
+  it('does not believe who shows the key of another one', async () => {
+    const blob = Buffer.from(sshd.hostKey('ed25519').split(' ')[1] ?? '', 'base64');
+    const liar = createServer((socket) => lie(socket, blob));
+    const port = await listen(liar);
+    const facts = await probeSsh('127.0.0.1', port);
+    expect(facts.hostKeys).toMatchObject([{ proven: false }]);
+    liar.close();
+  });
+});
+
+/** Speaks SSH up to a key exchange reply that shows a key and signs with another one. */
+function lie(socket: Socket, blob: Buffer): void {
+  const none = {
+    ciphersIn: ['aes128-ctr'],
+    ciphersOut: ['aes128-ctr'],
+    macsIn: ['hmac-sha2-256'],
+    macsOut: ['hmac-sha2-256'],
+  };
+  const lists = { ...none, compressionIn: ['none'], compressionOut: ['none'], languagesIn: [], languagesOut: [] };
+  const stream = { write: (bytes: Buffer) => socket.write(bytes) } as unknown as BoundedStream;
+  socket.on('error', () => undefined);
+  socket.write('SSH-2.0-OpenSSH_9.9\r\n');
+  writePacket(stream, writeKexInit({ ...lists, kex: ['curve25519-sha256'], hostKey: ['ssh-ed25519'] }));
+  const half = generateKeyPairSync('x25519').publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
+  const signature = Buffer.concat([sshString('ssh-ed25519'), sshString(randomBytes(64))]);
+  socket.once('data', () =>
+    writePacket(
+      stream,
+      Buffer.concat([Buffer.from([MSG.kexReply]), sshString(blob), sshString(half), sshString(signature)]),
+    ),
+  );
+}
+
+describe('whoever', () => {
+  const servers: Server[] = [];
+  afterAll(() => servers.forEach((server) => server.close()));
+  const behave = async (act: (socket: Socket) => void): Promise<number> => {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      act(socket);
+    });
+    servers.push(server);
+    return await listen(server);
+  };
+  const flood = (text: Buffer) => (socket: Socket) => {
+    const more = (): void => {
+      while (!socket.destroyed && socket.write(text));
+    };
+    socket.on('drain', more);
+    more();
+  };
+
+  it.each<[string, (socket: Socket) => void, string]>([
+    ['sends a banner without end', flood(Buffer.alloc(65_536, 97)), 'flood'],
+    ['sends lines without end', flood(Buffer.from('hello\r\n'.repeat(9000))), 'malformed'],
+    ['hangs up at once', (socket) => socket.destroy(), 'throttled'],
+    ['speaks HTTP', (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'), 'hung-up'],
+    ['sends a packet that is none', (socket) => socket.write('SSH-2.0-x\r\n\xff\xff\xff\xff\xff\xff'), 'malformed'],
+  ])('%s gets a clear result: %s', async (_, act, code) => {
+    await expect(probeSsh('127.0.0.1', await behave(act))).rejects.toMatchObject({ code });
+  });
+
+  it('says nothing is left after ten seconds', { timeout: 15_000 }, async () => {
+    const start = performance.now();
+    await expect(probeSsh('127.0.0.1', await behave(() => undefined))).rejects.toMatchObject({ code: 'timeout' });
+    expect(performance.now() - start).toBeLessThan(11_000);
+  });
+
+  it('is not there is closed', async () => {
+    await expect(probeSsh('127.0.0.1', 1)).rejects.toMatchObject({ code: 'closed' });
+  });
+
+  it('reads lists as they were written', () => {
+    const lists = readKexInit(
+      writeKexInit({ ...readKexInit(Buffer.concat([Buffer.from([20]), Buffer.alloc(61)])), kex: ['a', 'b'] }),
+    );
+    expect(lists).toMatchObject({ kex: ['a', 'b'], hostKey: [], ciphersIn: [] });
+  });
+});
+
+describe('what the TLS probe says', () => {
+  const directory = mkdtempSync(join(tmpdir(), 'sealwright-tls-'));
+  const [key, cert] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
+  beforeAll(() => {
+    const subject = ['-subj', '/CN=scan.example.com', '-days', '10', '-nodes', '-keyout', key, '-out', cert];
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', ...subject], { stdio: 'ignore' });
+  });
+  afterAll(() => rmSync(directory, { recursive: true, force: true }));
+
+  const der = (): Buffer => execFileSync('openssl', ['x509', '-in', cert, '-outform', 'DER']);
+
+  async function withOpenssl<Result>(args: string[], use: (port: number) => Promise<Result>): Promise<Result> {
+    const probe = createServer();
+    const port = await listen(probe);
+    probe.close();
+    const server = spawn(
+      'openssl',
+      ['s_server', '-key', key, '-cert', cert, '-port', String(port), '-quiet', ...args],
+      { stdio: 'ignore' },
+    );
+    try {
+      for (let i = 0; i < 100; i += 1) {
+        const up = await BoundedStream.open('127.0.0.1', port, { connectMs: 500, totalMs: 500, mostBytes: 10 }).then(
+          (stream) => (stream.close(), true),
+          () => false,
+        );
+        if (up) break;
+        await sleep(50);
+      }
+      return await use(port);
+    } finally {
+      server.kill('SIGKILL');
+    }
+  }
+
+  it('is what openssl s_server was told: TLS 1.2 with two suites and one curve', async () => {
+    const args = [
+      '-no_tls1_3',
+      '-min_protocol',
+      'TLSv1.2',
+      '-cipher',
+      'ECDHE-RSA-AES256-GCM-SHA384:AES128-SHA256',
+      '-groups',
+      'P-384',
+    ];
+    const facts = await withOpenssl(args, (port) => probeTls('127.0.0.1', port, 'scan.example.com'));
+    expect(facts.versions).toEqual(['TLS 1.2']);
+    expect(facts.suites['TLS 1.2']?.sort()).toEqual([
+      'TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384',
+      'TLS_RSA_WITH_AES_128_CBC_SHA256',
+    ]);
+    expect(facts.groups).toEqual(['secp384r1']);
+    expect(facts.chain).toEqual([der()]);
+    expect(facts.distrust).toMatch(/SELF_SIGNED/);
+  });
+
+  it('is what openssl s_server was told: everything from TLS 1.0 on', async () => {
+    const args = [
+      '-min_protocol',
+      'TLSv1',
+      '-cipher',
+      'AES128-SHA@SECLEVEL=0',
+      '-ciphersuites',
+      'TLS_AES_128_GCM_SHA256',
+      '-groups',
+      'X25519:P-256',
+    ];
+    const facts = await withOpenssl(args, (port) => probeTls('127.0.0.1', port));
+    expect(facts.suites).toEqual({
+      'TLS 1.0': ['TLS_RSA_WITH_AES_128_CBC_SHA'],
+      'TLS 1.1': ['TLS_RSA_WITH_AES_128_CBC_SHA'],
+      'TLS 1.2': ['TLS_RSA_WITH_AES_128_CBC_SHA'],
+      'TLS 1.3': ['TLS_AES_128_GCM_SHA256'],
+    });
+    expect(facts.groups.sort()).toEqual(['secp256r1', 'x25519']);
+  });
+
+  it.each([
+    ['SecP384r1MLKEM1024', ['SecP384r1MLKEM1024']],
+    ['X25519MLKEM768:X25519', ['X25519MLKEM768', 'x25519']],
+  ])('knows the groups and the chain of a server with %s', async (ecdhCurve, groups) => {
+    const server = createTlsServer({
+      key: readFileSync(key),
+      cert: readFileSync(cert),
+      ecdhCurve,
+      minVersion: 'TLSv1.3',
+    });
+    server.on('tlsClientError', () => undefined);
+    const port = await listen(server);
+    const facts = await probeTls('127.0.0.1', port);
+    expect(facts.groups.sort()).toEqual([...groups].sort());
+    expect(facts.postQuantum).toEqual([groups[0]]);
+    expect(facts).toMatchObject({ versions: ['TLS 1.3'], chain: [der()] });
+    server.close();
+  });
+
+  it('is no invention about what is not TLS', async () => {
+    const server = createServer((socket) => void socket.end('220 mail.example.com ESMTP\r\n'));
+    const port = await listen(server);
+    await expect(probeTls('127.0.0.1', port)).rejects.toMatchObject({ code: 'malformed' });
+    server.close();
+  });
+});

@@ -1,0 +1,248 @@
+import { once } from 'node:events';
+import { createServer, type Server } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApiKey } from '../support/access.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Answer, Service } from '../support/service.js';
+import { canRunSshd, fingerprintOfLine, newClientKey, type Sshd, startSshd } from '../support/sshd.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+const SETTINGS = { SVC_ALLOW_LOOPBACK: 'yes' };
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+const servers: Server[] = [];
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ settings: SETTINGS });
+});
+afterAll(async () => {
+  await stage.close();
+  for (const server of servers) server.close();
+});
+
+const call = (method: string, path: string, body?: unknown, key = apiKey): Promise<Answer> =>
+  service.call(method, path, { key, body });
+
+async function newScope(networks: string[], ports: number[], names: string[] = []): Promise<string> {
+  const { body } = await call('POST', '/v1/scan-scopes', { name: `scope ${Math.random()}`, networks, names, ports });
+  return body.id;
+}
+
+async function scanned(id: string, seconds = 25): Promise<Answer['body']> {
+  for (let i = 0; i < seconds * 10; i += 1) {
+    const { body } = await call('GET', `/v1/scans/${id}`);
+    if (!['QUEUED', 'RUNNING'].includes(body.status)) return body;
+    await sleep(100);
+  }
+  throw new Error('the scan does not end');
+}
+
+async function scan(scopeId: string, targets?: string[], kind = 'ssh-network'): Promise<Answer['body'][]> {
+  const ordered = await call('POST', '/v1/scans', { kind, scopeId, targets });
+  expect(ordered.status).toBe(202);
+  expect(ordered.headers.get('location')).toBe(`/v1/scans/${ordered.body.id}`);
+  const done = await scanned(ordered.body.id);
+  expect(done).toMatchObject({ status: 'DONE', cursor: done.total, progress: { percent: 100, pending: 0 } });
+  return (await call('GET', `/v1/scans/${ordered.body.id}/results?limit=200`)).body.items;
+}
+
+/** A server at every loopback address, which notes who was called. */
+async function everywhere(act: (end: () => void) => void): Promise<{ port: number; called: string[] }> {
+  const called: string[] = [];
+  const server = createServer((socket) => {
+    called.push(socket.localAddress ?? '');
+    socket.on('error', () => undefined);
+    act(() => socket.destroy());
+  });
+  servers.push(server);
+  server.listen(0, '0.0.0.0');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return { port: address.port, called };
+}
+
+describe('a scope', () => {
+  it.each([
+    ['169.254.0.0/16', 'network.denied'],
+    ['0.0.0.0/0', 'network.denied'],
+    ['::ffff:169.254.169.0/120', 'network.denied'],
+    ['64:ff9b::a9fe:a9fe/128', 'network.denied'],
+    ['192.0.2.1/24', 'network.spelling'],
+    ['10.1/16', 'network.spelling'],
+  ])('cannot hold %s', async (network, code) => {
+    const body = { name: network, networks: [network], ports: [22] };
+    assertProblem(await call('POST', '/v1/scan-scopes', body), { status: 403, code, pointer: '/networks/0' });
+  });
+
+  it('is made by administrators only', async () => {
+    const { key } = await newApiKey(service, apiKey, ['discovery:run']);
+    const body = { name: 'mine', networks: ['192.0.2.0/24'], ports: [22] };
+    assertProblem(await call('POST', '/v1/scan-scopes', body, key), { status: 403, code: 'insufficient_scope' });
+  });
+
+  it('is not left by any spelling, and nothing is sent', async () => {
+    const { port, called } = await everywhere((end) => end());
+    const scopeId = await newScope(['127.31.0.0/24'], [port], ['example.test', 'localhost']);
+    const spellings = [
+      '127.0.0.1',
+      '127.1',
+      '127.31.1.1',
+      '2130706433',
+      '0x7f000001',
+      '0x7f.0.0.1',
+      '017700000001',
+      '0177.0.0.1',
+      '127.0.0.01',
+      '127.31.0.1.',
+      '127.031.0.1',
+      '127.31.0.1%00',
+      '::1',
+      '[::1]',
+      '::ffff:127.0.0.1',
+      '::ffff:7f00:1',
+      '0:0:0:0:0:ffff:7f00:1',
+      '::127.0.0.1',
+      '64:ff9b::7f00:1',
+      '2002:7f00:1::',
+      '2001:0:4136:e378:8000:63bf:80ff:fffe',
+      'fe80::1%eth0',
+      'fe80::1',
+      '0.0.0.0',
+      '0',
+      '169.254.169.254',
+      '::ffff:a9fe:a9fe',
+      '100.100.100.200',
+      'fd00:ec2::254',
+      'localhost',
+      'localhost.',
+      'LOCALHOST',
+      'evil.example',
+      'xexample.test',
+      'example.test.evil',
+      'user@127.31.0.1',
+      'http://127.31.0.1',
+      '127.31.0.1:22',
+      '１２７.31.0.1',
+      '127.31.0.0/23',
+      '127.0.0.0/8',
+      '127.31.0.1/24',
+      '0.0.0.0/0',
+      '::/0',
+      '224.0.0.1',
+      '255.255.255.255',
+    ];
+    for (const target of spellings) {
+      const answer = await call('POST', '/v1/scans', { kind: 'ssh-network', scopeId, targets: [target] });
+      expect({ target, status: answer.status }).toEqual({ target, status: 403 });
+    }
+    assertProblem(await call('POST', '/v1/scans', { kind: 'ssh-network', scopeId, ports: [1] }), {
+      status: 403,
+      code: 'scan.outside-scope',
+      pointer: '/ports/0',
+    });
+    expect(await stage.sql('SELECT id FROM scan')).toEqual([]);
+    expect(called).toEqual([]);
+  });
+});
+
+describe.runIf(canRunSshd())('an SSH scan', () => {
+  let sshd: Sshd;
+  beforeAll(async () => {
+    sshd = await startSshd({ hostKeys: ['ed25519', 'ecdsa', 'rsa'] });
+  });
+  afterAll(() => sshd.close());
+
+  it('finds the host, its algorithms and its keys; ten in a row cost four connections, and a login still succeeds', async () => {
+    const scopeId = await newScope([`${sshd.address}/32`], [sshd.port]);
+    const before = sshd.log().length;
+    const [found] = await scan(scopeId);
+    expect(found).toMatchObject({ outcome: 'FOUND', address: sshd.address, protocol: 'ssh', reused: false });
+    expect(found.facts.version).toMatch(/^SSH-2.0-OpenSSH/);
+    const { body: host } = await call('GET', `/v1/hosts/${found.hostId}`);
+    expect(host).toMatchObject({
+      address: sshd.address,
+      port: sshd.port,
+      managementMode: 'inventory-only',
+      reachability: 'reachable',
+    });
+    const { body: keys } = await call('GET', `/v1/hosts/${found.hostId}/host-keys`);
+    expect(keys.items.map(({ fingerprint }: { fingerprint: string }) => fingerprint)).toEqual(
+      (['ed25519', 'ecdsa', 'rsa'] as const).map((kind) => fingerprintOfLine(sshd.hostKey(kind))),
+    );
+    expect(keys.items[0]).toMatchObject({ state: 'tofu-pending', possession: 'proven' });
+    for (let i = 0; i < 9; i += 1)
+      expect(await scan(scopeId)).toMatchObject([{ outcome: 'FOUND', reused: true, hostId: found.hostId }]);
+    expect(
+      sshd
+        .log()
+        .slice(before)
+        .match(/Connection from/g)?.length,
+    ).toBeLessThanOrEqual(4);
+    const login = newClientKey(sshd.directory, 'after');
+    sshd.authorize('deploy', login.publicKey);
+    await call('POST', `/v1/hosts/${host.id}/host-keys/${keys.items[0].id}/accept`);
+    const credential = { user: 'deploy', privateKey: login.privateKey };
+    await service.call('PATCH', `/v1/hosts/${host.id}`, {
+      key: apiKey,
+      body: { credential },
+      headers: { 'if-match': '"1"' },
+    });
+    expect((await call('POST', `/v1/hosts/${host.id}/test-connection`)).body).toMatchObject({ ok: true });
+  });
+
+  it('hands the keys to the inventory', async () => {
+    let names: string[] = [];
+    for (let i = 0; i < 100 && names.length === 0; i += 1) {
+      const { body } = await call('GET', '/api/assets?kind=protocol');
+      names = body.items.map(({ name }: { name: string }) => name);
+      await sleep(100);
+    }
+    expect(names).toContain('SSH');
+    const { body } = await call('GET', '/api/assets?kind=related-crypto-material');
+    expect(body.items.length).toBeGreaterThanOrEqual(3);
+  });
+});
+
+it('gives a clear result for each host that hangs up, and goes on', async () => {
+  const { port } = await everywhere((end) => end());
+  const scopeId = await newScope(['127.32.0.0/29'], [port]);
+  const results = await scan(scopeId);
+  expect(results.map(({ outcome }) => outcome)).toEqual(Array(8).fill('THROTTLED'));
+});
+
+it('that is killed half-way goes on where it was, in another process, with at most the open window done again', async () => {
+  const { port, called } = await everywhere((end) => setTimeout(end, 5));
+  const scopeId = await newScope(['127.64.0.0/18'], [port]);
+  await service.kill('SIGKILL');
+  const api = await stage.start({ role: 'api', settings: SETTINGS });
+  service = api;
+  const { body } = await call('POST', '/v1/scans', { kind: 'tls-network', scopeId });
+  const cursor = async (): Promise<number> => {
+    const [row] = await stage.sql<{ cursor: number }>('SELECT cursor FROM scan WHERE id = $1', [body.id]);
+    return row?.cursor ?? 0;
+  };
+  const passes = async (position: number): Promise<void> => {
+    for (let i = 0; i < 500 && (await cursor()) < position; i += 1) await sleep(10);
+  };
+  const first = await stage.start({ role: 'worker', settings: SETTINGS });
+  await passes(1000);
+  await first.kill('SIGKILL');
+  const [half, swept] = [await cursor(), called.length];
+  expect(half).toBeGreaterThanOrEqual(1000);
+  expect(swept).toBeLessThan(16_384);
+  // A dead worker's lease takes half a minute to end; the test need not wait for it.
+  await stage.sql('UPDATE scan SET sweep_at = now() WHERE id = $1', [body.id]);
+  await stage.start({ role: 'worker', settings: SETTINGS });
+  await passes(half + 1000);
+  await call('POST', `/v1/scans/${body.id}/cancel`);
+  assertProblem(await call('POST', `/v1/scans/${body.id}/cancel`), { status: 409, code: 'scan.over' });
+  expect(await scanned(body.id)).toMatchObject({ status: 'CANCELLED', attempts: 2 });
+  expect(await cursor()).toBeGreaterThanOrEqual(half + 1000);
+  const again = called.length - new Set(called).size;
+  expect(again).toBeLessThanOrEqual(600);
+});

@@ -1,0 +1,162 @@
+import { createHash } from 'node:crypto';
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  readFileSync,
+  readdirSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { HostFiles } from '../../src/hosts/connections/host-files.service.js';
+import { LiveSession } from '../../src/hosts/connections/live-session.js';
+import { shakeHands } from '../../src/hosts/connections/ssh-handshake.js';
+import { openSocket } from '../../src/hosts/connections/ssh-socket.js';
+import { parseAddress } from '../../src/hosts/network/address.port.js';
+import { canRunSshd, type ClientKey, newClientKey, type Sshd, startSshd } from '../support/sshd.js';
+
+describe.runIf(canRunSshd())('a session with a real sshd', () => {
+  const files = new HostFiles();
+  let sshd: Sshd;
+  let key: ClientKey;
+  let root: LiveSession;
+  let deploy: LiveSession;
+
+  beforeAll(async () => {
+    sshd = await startSshd({ users: ['deploy', 'ann'] });
+    key = newClientKey(sshd.directory, 'login');
+    for (const user of ['root', 'deploy', 'ann']) sshd.authorize(user, key.publicKey);
+    root = await login('root');
+    deploy = await login('deploy');
+  });
+  afterAll(async () => {
+    root.close();
+    deploy.close();
+    await sshd.close();
+  });
+
+  async function login(user: string): Promise<LiveSession> {
+    const address = parseAddress(sshd.address);
+    if (address === undefined) throw new Error('no address');
+    const stream = await openSocket([address], { port: sshd.port, timeoutMs: 5000 });
+    const loggedIn = await shakeHands({
+      stream,
+      login: { kind: 'private-key', user, privateKey: key.privateKey },
+      timeoutMs: 5000,
+      keyTypes: [],
+      judge: () => undefined,
+      proven: () => undefined,
+    });
+    return new LiveSession(loggedIn, { hostId: 'here', user, privilege: user === 'root' ? 'root' : 'none' }, []);
+  }
+  const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
+  const pathOf = (name: string): string => join(sshd.home('ann'), name);
+
+  it('runs commands with arguments that no shell reads, and hands input and status through', async () => {
+    const odd = `it's "$HOME" \`id\` \\ ; * \n end`;
+    const result = await root.run('printf "%s|" "$@"; cat; exit 7', { args: [odd, ''], input: Buffer.from('in') });
+    expect(result).toMatchObject({ code: 7, signal: null, truncated: false });
+    expect(result.stdout.toString()).toBe(`${odd}||in`);
+    expect((await root.run('id -un; echo "$1"', { as: 'ann', args: [odd] })).stdout.toString()).toBe(`ann\n${odd}\n`);
+    await expect(deploy.run('id', { as: 'root' })).rejects.toMatchObject({ code: 'host.privilege' });
+  });
+
+  it('ends what talks without end or takes too long', async () => {
+    const flood = await deploy.exec('yes', { maxBytes: 10_000, timeoutMs: 5000 });
+    expect({ size: flood.stdout.length, truncated: flood.truncated }).toEqual({ size: 10_000, truncated: true });
+    await expect(deploy.exec('sleep 30', { timeoutMs: 200 })).rejects.toMatchObject({ code: 'host.timeout' });
+    expect((await deploy.exec('echo still here')).stdout.toString()).toBe('still here\n');
+  });
+
+  it('tells state and content of files', async () => {
+    writeFileSync(pathOf('plain'), 'text');
+    chmodSync(pathOf('plain'), 0o640);
+    symlinkSync('plain', pathOf('link'));
+    expect(await files.state(root, '/home/ann/link')).toMatchObject({
+      realPath: '/home/ann/plain',
+      kind: 'file',
+      isLink: true,
+      mode: '640',
+      owner: 'root',
+      size: 4,
+      sha256: sha256('text'),
+    });
+    expect(await files.state(root, '/home/ann/nothing')).toBeUndefined();
+    expect(await files.read(root, '/home/ann/nothing')).toBeUndefined();
+    expect(String(await files.read(root, '/home/ann/link'))).toBe('text');
+    await expect(files.read(deploy, '/root/.ssh/authorized_keys')).rejects.toMatchObject({ code: 'host.file' });
+    await expect(files.read(root, '/home/ann/plain', { maxBytes: 2 })).rejects.toMatchObject({ code: 'host.output' });
+  });
+
+  it('replaces a file in one step, as its owner, and keeps mode and owner', async () => {
+    const path = '/home/ann/.ssh/authorized_keys';
+    const here = pathOf('.ssh/authorized_keys');
+    const old = readFileSync(here, 'utf8');
+    chmodSync(here, 0o640);
+    const before = statSync(here);
+    const content = Buffer.from(`${old}# one more\r\n`);
+    await files.replace(root, { path, content, expected: sha256(old), as: 'ann', mark: 'r1' });
+    expect(readFileSync(here)).toEqual(content);
+    const after = statSync(here);
+    expect([after.mode, after.uid, after.gid]).toEqual([before.mode, before.uid, before.gid]);
+    expect(after.ino).not.toBe(before.ino);
+    const stale = files.replace(root, {
+      path,
+      content: Buffer.from(old),
+      expected: sha256(old),
+      as: 'ann',
+      mark: 'r2',
+    });
+    await expect(stale).rejects.toMatchObject({ code: 'host.file-changed' });
+    expect(readFileSync(here)).toEqual(content);
+    expect(readdirSync(pathOf('.ssh'))).toEqual(['authorized_keys']);
+  });
+
+  it('makes a new file only where none is, and follows a link to the file itself', async () => {
+    await files.replace(root, {
+      path: '/home/ann/new',
+      content: Buffer.from('1'),
+      expected: null,
+      as: 'ann',
+      mark: 'n',
+    });
+    expect(statSync(pathOf('new')).mode & 0o777).toBe(0o600);
+    const again = files.replace(root, {
+      path: '/home/ann/new',
+      content: Buffer.from('2'),
+      expected: null,
+      as: 'ann',
+      mark: 'n',
+    });
+    await expect(again).rejects.toMatchObject({ code: 'host.file-changed' });
+    symlinkSync('new', pathOf('to-new'));
+    await files.replace(root, {
+      path: '/home/ann/to-new',
+      content: Buffer.from('3'),
+      expected: sha256('1'),
+      as: 'ann',
+      mark: 'n',
+    });
+    expect(lstatSync(pathOf('to-new')).isSymbolicLink()).toBe(true);
+    expect(readFileSync(pathOf('new'), 'utf8')).toBe('3');
+  });
+
+  it('does to a file what its owner may, and leaves all as it was when that is too little', async () => {
+    writeFileSync(pathOf('of-root'), 'x', { mode: 0o600 });
+    const path = '/etc/hosts';
+    const attempt = files.replace(root, { path, content: Buffer.from('x'), expected: null, as: 'ann', mark: 'n' });
+    await expect(attempt).rejects.toMatchObject({ code: 'host.file' });
+    expect(readFileSync('/etc/hosts', 'utf8')).not.toBe('x');
+    expect(existsSync('/etc/.sealwright.n.tmp')).toBe(false);
+  });
+
+  it('knows that it has ended', async () => {
+    const session = await login('deploy');
+    await expect(session.exec('kill -9 $PPID; sleep 30')).rejects.toMatchObject({ code: 'host.lost' });
+    expect(session.isOpen).toBe(false);
+    await expect(session.exec('true')).rejects.toMatchObject({ code: 'host.lost' });
+  });
+});

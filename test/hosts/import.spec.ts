@@ -1,0 +1,179 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Answer, Service } from '../support/service.js';
+import { newClientKey } from '../support/sshd.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'host-import-'));
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+const keys = ['a', 'b', 'c'].map((name) => newClientKey(directory, name).publicKey.split(' ').slice(0, 2).join(' '));
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+});
+afterAll(async () => {
+  rmSync(directory, { recursive: true });
+  await stage.close();
+});
+
+const call = (method: string, path: string, body?: unknown) => service.call(method, path, { key: apiKey, body });
+const take = (format: string, text: string, more: object = {}): Promise<Answer> =>
+  call('POST', '/v1/hosts/import', { format, text, ...more });
+const host = async (name: string) => (await call('GET', `/v1/hosts?q=${name}`)).body.items[0];
+const keysOf = async (name: string) => {
+  const { body } = await call('GET', `/v1/hosts/${(await host(name)).id}/host-keys`);
+  return body.items.map(({ type, state }: Answer['body']) => `${type} ${state}`);
+};
+const count = async () => Number((await stage.sql<{ n: string }>('SELECT count(*) AS n FROM host'))[0]?.n);
+
+describe('an import', () => {
+  const csv = [
+    'name,address,port,label.env,labels,owner,hostKey,jumpHost',
+    'jump-1,192.0.2.1,,prod,,Platform,,',
+    `web-1,192.0.2.10,2222,prod,"tier=web;dc=a","Team ""A"", web",${keys[0]},jump-1`,
+    'web-2,192.0.2.11,99999,prod,,,,',
+    'web-3,127.0.0.1,,,,,,',
+    'web-4,192.0.2.13,,,,,not a key,',
+    'web-1,192.0.2.14,,,,,,',
+    'web-5,192.0.2.15,,,,,,nobody',
+    'web-6,192.0.2.16',
+  ].join('\r\n');
+
+  it('of CSV reports on every line, and stores nothing while one is refused', async () => {
+    const { body } = await take('csv', csv);
+    expect(body.stored).toBe(false);
+    expect(body.counts).toEqual({ created: 2, refused: 6 });
+    expect(body.items.map(({ pointer, errors }: Answer['body']) => errors[0]?.pointer ?? pointer)).toEqual([
+      'line 2',
+      'line 3',
+      'line 4/port',
+      'line 5',
+      'line 6/hostKey',
+      'line 7/name',
+      'line 8/jumpHost',
+      'line 9',
+    ]);
+    expect(await count()).toBe(0);
+    expect((await take('csv', csv, { onRefusal: 'skip', dryRun: true })).body.stored).toBe(false);
+    expect(await count()).toBe(0);
+    const { body: stored } = await take('csv', csv, { onRefusal: 'skip', pin: true });
+    expect(stored).toMatchObject({ stored: true, counts: { created: 2, refused: 6 } });
+    expect(await host('web-1')).toMatchObject({
+      id: stored.items[1].hostId,
+      port: 2222,
+      labels: { env: 'prod', tier: 'web', dc: 'a' },
+      owner: 'Team "A", web',
+      jumpHostId: (await host('jump-1')).id,
+      managementMode: 'inventory-only',
+    });
+    expect(await keysOf('web-1')).toEqual(['ssh-ed25519 pinned']);
+    expect((await take('csv', csv, { onRefusal: 'skip' })).body.counts).toEqual({ unchanged: 2, refused: 6 });
+  });
+
+  it('of known_hosts makes a host of each name and finds hashed names again', async () => {
+    const file = join(directory, 'known_hosts');
+    writeFileSync(file, `[192.0.2.10]:2222 ${keys[1]}\nother.example ${keys[1]}\n`);
+    execFileSync('ssh-keygen', ['-q', '-H', '-f', file], { stdio: 'ignore' });
+    const lines = [
+      '# mine',
+      `db-1.example.com,192.0.2.30 ${keys[0]} comment`,
+      `db-1.example.com ${keys[1]}`,
+      `@revoked db-1.example.com ${keys[2]}`,
+      `[db-2.example.com]:2200 ${keys[0]}`,
+      `*.example.com ${keys[0]}`,
+      `@cert-authority *.example.com ${keys[0]}`,
+      ...readFileSync(file, 'utf8').trim().split('\n'),
+      'nonsense',
+    ];
+    const { body } = await take('known-hosts', lines.join('\n'), { onRefusal: 'skip' });
+    expect(body.items.map(({ pointer, outcome }: Answer['body']) => `${pointer} ${outcome}`)).toEqual([
+      'line 2 created',
+      'line 5 created',
+      'line 6 refused',
+      'line 7 refused',
+      'line 8 keys-added',
+      'line 9 refused',
+      'line 10 refused',
+    ]);
+    expect(body.items[4].name).toBe('web-1');
+    expect((await keysOf('db-1')).sort()).toEqual([
+      'ssh-ed25519 rejected',
+      'ssh-ed25519 tofu-pending',
+      'ssh-ed25519 tofu-pending',
+    ]);
+    expect(await host('db-2')).toMatchObject({ name: 'db-2.example.com-2200', port: 2200 });
+    const many = Array.from({ length: 500 }, (_, i) => `m${i}.example.net ${keys[0]}`).join('\n');
+    expect((await take('known-hosts', many)).body.counts).toEqual({ created: 500 });
+  });
+
+  it.each([
+    [
+      'ansible-ini',
+      [
+        'lone.example.org ansible_host=192.0.2.40 # alone',
+        '[web]',
+        'app[01:02].example.org ansible_port=2201 ansible_password="s3cret#1"',
+        '[db]',
+        'db-[a:b].example.org',
+        'here ansible_connection=local',
+        '[prod:children]',
+        'web',
+        '[prod:vars]',
+        'ansible_user=deploy',
+        '[web:vars]',
+        'ansible_port=2299',
+      ].join('\n'),
+      'line 6',
+    ],
+    [
+      'ansible-yaml',
+      [
+        'all:',
+        '  hosts:',
+        '    lone.example.org: {ansible_host: 192.0.2.40}',
+        '  children:',
+        '    prod:',
+        '      vars: {ansible_user: deploy}',
+        '      children:',
+        '        web:',
+        '          vars: {ansible_port: 2201}',
+        '          hosts:',
+        '            app01.example.org: {ansible_password: !vault "x"}',
+        '            app02.example.org:',
+        '    db:',
+        '      hosts: {db-a.example.org: , db-b.example.org: , here: {ansible_connection: local}}',
+      ].join('\n'),
+      '/all/children/db/hosts/here',
+    ],
+  ])('of an inventory (%s) takes hosts with their groups', async (format, text, refused) => {
+    await stage.sql('DELETE FROM host_key');
+    await stage.sql('DELETE FROM host');
+    const { body } = await take(format, text, { onRefusal: 'skip' });
+    expect(body.counts).toEqual({ created: 5, refused: 1 });
+    const bad = body.items.find(({ outcome }: Answer['body']) => outcome === 'refused');
+    expect(bad.errors).toEqual([{ pointer: refused, detail: 'is reached by local, not by SSH' }]);
+    expect(await host('lone')).toMatchObject({ address: '192.0.2.40', port: 22, labels: {} });
+    expect(await host('app01')).toMatchObject({ port: 2201, labels: { 'ansible/web': 'yes', 'ansible/prod': 'yes' } });
+    expect(await host('db-b')).toMatchObject({ address: 'db-b.example.org', labels: { 'ansible/db': 'yes' } });
+    const app = body.items.find(({ name }: Answer['body']) => name === 'app01.example.org');
+    expect(app.ignored.sort()).toEqual(['ansible_password (a secret)', 'ansible_user']);
+  });
+
+  it('is refused when it is no such file', async () => {
+    for (const [format, text] of [
+      ['csv', 'host;ip\na;b'],
+      ['ansible-yaml', 'a: [b'],
+      ['ansible-yaml', '- a'],
+    ] as const)
+      assertProblem(await take(format, text), { status: 422, code: 'host-import.format', pointer: '/text' });
+    assertProblem(await take('xml', '<a/>'), { status: 400, code: 'request.invalid', pointer: '/format' });
+  });
+});

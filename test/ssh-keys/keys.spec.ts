@@ -1,0 +1,222 @@
+import { execFileSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApiKey } from '../support/access.js';
+import type { Answer, Service } from '../support/service.js';
+import { emitFound, foundKey } from '../support/ssh-key-sightings.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+interface MadeKey {
+  readonly line: string;
+  readonly fingerprint: string;
+}
+
+const directory = mkdtempSync(join(tmpdir(), 'ssh-keys-'));
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+});
+afterAll(async () => {
+  rmSync(directory, { recursive: true });
+  await stage.close();
+});
+
+/** A pair made and described by ssh-keygen. */
+function keygen(type = 'ed25519', bits = '256'): MadeKey {
+  const file = join(directory, randomUUID());
+  execFileSync('ssh-keygen', ['-q', '-t', type, '-b', bits, '-N', '', '-C', 'ann@laptop', '-f', file]);
+  const told = execFileSync('ssh-keygen', ['-l', '-f', `${file}.pub`], { encoding: 'utf8' });
+  return { line: readFileSync(`${file}.pub`, 'utf8').trim(), fingerprint: told.split(' ')[1] ?? '' };
+}
+
+const call = (method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer> =>
+  service.call(method, path, { key: apiKey, body, headers });
+const byFingerprint = async (fingerprint: string) =>
+  (await call('GET', `/v1/keys?fingerprint=${encodeURIComponent(fingerprint)}`)).body.items[0];
+const rulesOf = (key: { findings: { rule: string }[] }) => key.findings.map(({ rule }) => rule).sort();
+
+describe('a key that somebody enters', () => {
+  it('is found by the fingerprint that ssh-keygen tells, and repeating the call changes nothing', async () => {
+    const { line, fingerprint } = keygen('rsa', '2048');
+    const headers = { 'idempotency-key': randomUUID() };
+    const body = { publicKey: line, owner: 'payments', custody: 'human' };
+    const entered = await call('POST', '/v1/keys', body, headers);
+    expect(entered).toMatchObject({
+      status: 201,
+      body: { fingerprint, type: 'ssh-rsa', bits: 2048, owner: 'payments' },
+    });
+    expect((await call('POST', '/v1/keys', body, headers)).body.id).toBe(entered.body.id);
+    expect(await call('POST', '/v1/keys', { ...body, owner: 'x' }, headers)).toMatchObject({
+      status: 422,
+      body: { code: 'idempotency.other-body' },
+    });
+    expect(await byFingerprint(fingerprint)).toMatchObject({ id: entered.body.id, comment: 'ann@laptop' });
+    expect(rulesOf(entered.body)).toEqual(['weak']);
+  });
+
+  it.each([
+    ['no key', 'hello'],
+    ['a type that is not that of the blob', keygen().line.replace('ssh-ed25519', 'ssh-rsa')],
+    ['a cut blob', keygen().line.slice(0, 40)],
+  ])('is refused when it is %s', async (_name, publicKey) => {
+    expect(await call('POST', '/v1/keys', { publicKey })).toMatchObject({
+      status: 400,
+      body: { code: 'ssh-key.unreadable', errors: [{ pointer: '/publicKey' }] },
+    });
+  });
+
+  it('is given an owner by who has read it last', async () => {
+    const { body: key } = await call('POST', '/v1/keys', { publicKey: keygen().line });
+    const { headers } = await call('GET', `/v1/keys/${key.id}`);
+    const tag = { 'if-match': headers.get('etag') ?? '' };
+    expect((await call('PATCH', `/v1/keys/${key.id}`, { owner: 'ops' })).status).toBe(428);
+    expect((await call('PATCH', `/v1/keys/${key.id}`, { owner: 'ops' }, tag)).body.owner).toBe('ops');
+    expect((await call('PATCH', `/v1/keys/${key.id}`, { owner: 'web' }, tag)).status).toBe(412);
+    expect((await call('PATCH', `/v1/keys/${randomUUID()}`, { owner: 'web' }, tag)).status).toBe(404);
+  });
+});
+
+describe('keys that a scan finds', () => {
+  const hosts = { web: randomUUID(), build: randomUUID() };
+  const keys = { deploy: keygen(), ann: keygen(), old: keygen('rsa', '1024'), lone: keygen() };
+  const read = ['/home/ann/.ssh/authorized_keys', '/root/.ssh/authorized_keys', '/home/ci/.ssh/id_ed25519'];
+  const found = (hostId: string, at: string, list: ReturnType<typeof foundKey>[]) => ({
+    hostId,
+    scanId: randomUUID(),
+    seenAt: new Date(at),
+    readPaths: read,
+    keys: list,
+    uses: [],
+  });
+  const privateKey = (account: string, passphrase: boolean | null) =>
+    foundKey({
+      kind: 'private-key',
+      fingerprint: keys.deploy.fingerprint,
+      account,
+      path: `/home/${account}/.ssh/id_ed25519`,
+      line: null,
+      passphrase,
+    });
+  const root = { account: 'root', uid: 0, path: '/root/.ssh/authorized_keys' };
+
+  beforeAll(async () => {
+    await emitFound(stage, {
+      ...found(hosts.web, '2026-11-20T10:00:00Z', [
+        foundKey({ fingerprint: keys.deploy.fingerprint, publicKey: keys.deploy.line, ...root, options: 'restrict' }),
+        foundKey({
+          fingerprint: keys.ann.fingerprint,
+          publicKey: keys.ann.line,
+          account: 'ann',
+          options: 'from="10.0.0.0/8"',
+        }),
+        foundKey({ fingerprint: keys.ann.fingerprint, publicKey: keys.ann.line, account: 'ann', line: 4 }),
+        foundKey({
+          fingerprint: keys.old.fingerprint,
+          type: 'ssh-rsa',
+          bits: 1024,
+          ...root,
+          modifiedAt: new Date('2019-01-01T00:00:00Z'),
+        }),
+        foundKey({ fingerprint: keys.lone.fingerprint, account: 'ann', line: 5, options: 'command="true"' }),
+      ]),
+      uses: [
+        {
+          fingerprint: keys.deploy.fingerprint,
+          account: 'root',
+          at: new Date('2026-11-19T08:00:00Z'),
+          source: '192.0.2.8',
+          evidence: 'the later line',
+        },
+        {
+          fingerprint: keys.deploy.fingerprint,
+          account: 'root',
+          at: new Date('2026-11-18T08:00:00Z'),
+          source: '192.0.2.7',
+          evidence: 'the earlier line',
+        },
+      ],
+    });
+    await emitFound(
+      stage,
+      found(hosts.build, '2026-11-20T10:00:00Z', [privateKey('ci', false), privateKey('bob', true)]),
+    );
+  });
+
+  it('carry the findings of the rules, and no other', async () => {
+    const rules = await Promise.all(
+      Object.values(keys).map(async ({ fingerprint }) => rulesOf(await byFingerprint(fingerprint))),
+    );
+    expect(rules).toEqual([
+      ['no-passphrase', 'root', 'shared'],
+      ['orphan', 'unrestricted'],
+      ['old', 'orphan', 'root', 'unrestricted', 'weak'],
+      ['orphan'],
+    ]);
+    const weak = (await call('GET', '/v1/keys?finding=shared')).body.items;
+    expect(weak.map((key: { fingerprint: string }) => key.fingerprint)).toEqual([keys.deploy.fingerprint]);
+  });
+
+  it('tell who can log in where, with the line of the log that shows the last login', async () => {
+    const { id } = await byFingerprint(keys.deploy.fingerprint);
+    const { body } = await call('GET', `/v1/keys/${id}/access`);
+    expect(body.holders.map(({ account, passphrase }: never) => [account, passphrase]).sort()).toEqual([
+      ['bob', true],
+      ['ci', false],
+    ]);
+    expect(body.opens).toMatchObject([
+      {
+        hostId: hosts.web,
+        account: 'root',
+        lines: [{ line: 1, options: 'restrict', path: root.path }],
+        lastLogin: { at: '2026-11-19T08:00:00.000Z', source: '192.0.2.8', evidence: 'the later line' },
+      },
+    ]);
+    const { body: ann } = await call('GET', `/v1/keys/${(await byFingerprint(keys.ann.fingerprint)).id}/locations`);
+    expect(ann.items.map(({ line }: { line: number }) => line).sort()).toEqual([1, 4]);
+  });
+
+  it('are gone once their file is read without them, and not when another file is read', async () => {
+    await emitFound(stage, {
+      ...found(hosts.web, '2026-11-20T11:00:00Z', [
+        foundKey({ fingerprint: keys.ann.fingerprint, account: 'ann', line: 2, options: 'from="10.0.0.0/8"' }),
+      ]),
+      readPaths: ['/home/ann/.ssh/authorized_keys'],
+    });
+    const gone = async (name: keyof typeof keys) => {
+      const { body } = await call('GET', `/v1/keys/${(await byFingerprint(keys[name].fingerprint)).id}/locations`);
+      return body.items
+        .map(({ line, goneAt }: { line: number; goneAt?: string }) => [line, goneAt !== undefined])
+        .sort();
+    };
+    expect(await gone('ann')).toEqual([
+      [2, false],
+      [4, true],
+    ]);
+    expect(await gone('lone')).toEqual([[5, true]]);
+    expect(await gone('old')).toEqual([[1, false]]);
+    expect(rulesOf(await byFingerprint(keys.ann.fingerprint))).toEqual(['orphan']);
+    const onWeb = (await call('GET', `/v1/keys?hostId=${hosts.web}&limit=1`)).body;
+    expect([onWeb.items.length, onWeb.nextCursor === null]).toEqual([1, false]);
+  });
+
+  it('lose the orphan finding when somebody answers for them', async () => {
+    await call('POST', '/v1/keys', { publicKey: keys.lone.line, owner: 'ann' });
+    expect(rulesOf(await byFingerprint(keys.lone.fingerprint))).toEqual([]);
+  });
+});
+
+it('keys are shown to who may read them, and entered by who may change hosts', async () => {
+  const { key: reader } = await newApiKey(service, apiKey, ['keys:read']);
+  expect((await service.call('GET', '/v1/keys', { key: reader })).status).toBe(200);
+  const refused = await service.call('POST', '/v1/keys', { key: reader, body: { publicKey: keygen().line } });
+  expect(refused).toMatchObject({ status: 403, body: { scope: 'hosts:write' } });
+  expect((await service.call('GET', '/v1/keys?fingerprint=MD5:00', { key: reader })).status).toBe(400);
+});

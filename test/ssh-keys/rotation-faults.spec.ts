@@ -1,0 +1,288 @@
+import { randomUUID } from 'node:crypto';
+import {
+  appendFileSync,
+  chmodSync,
+  lstatSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Field, logIn, type ManagedHost } from '../support/rotations.js';
+import type { Service } from '../support/service.js';
+import { until } from '../support/signing.js';
+import { canRunSshd, newClientKey } from '../support/sshd.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+/** Each has a host or an account of its own, so they run side by side. */
+describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
+  let stage: Stage;
+  let service: Service;
+  let field: Field;
+  let at: ManagedHost;
+
+  beforeAll(async () => {
+    stage = await openStage();
+    const { apiKey } = await stage.seed();
+    service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes', SVC_SSH_ROTATION_LEASE_SECONDS: '5' } });
+    field = new Field(() => service, apiKey);
+    at = await field.addHost({
+      users: ['deploy', 'ann'],
+      matches: ['Match User ann', '  AuthorizedKeysFile .ssh/authorized_keys /etc/ssh/keys-of-%u .ssh/more'],
+    });
+  });
+  afterAll(async () => {
+    await field.close();
+    await stage.close();
+  });
+
+  const sshOf = (user: string) => join(at.sshd.home(user), '.ssh');
+  const order = (user: string) => ({ targets: [{ hostId: at.id, account: user }] });
+  const proven = async (id: string) => {
+    expect(await field.ended(id)).toMatchObject({ status: 'DONE' });
+    const { body } = await field.call('GET', `/v1/rotations/${id}`);
+    const released = await field.released(body.keyId);
+    return field.keep(`next-${id}`, released?.privateKey ?? '');
+  };
+
+  it.concurrent('files of every kind: only the planned lines differ, mode and owner stay', async () => {
+    const key = await field.newKey();
+    const other = newClientKey(field.directory, 'other').publicKey;
+    const files: [string, string, number][] = [
+      ['authorized_keys', `# caf\xe9\r\nno-pty,environment="A=\\"x, y\\"" ${key.publicKey}\r\n${other}\r\n`, 0o600],
+      ['more', `${other}\n\n  ${key.publicKey}\n# twice\n${key.publicKey}`, 0o640],
+    ];
+    at.sshd.authorize('ann', '#');
+    for (const [name, text, mode] of files) {
+      const file = join(sshOf('ann'), name);
+      writeFileSync(file, Buffer.from(text, 'latin1'));
+      chmodSync(file, mode);
+      at.sshd.inside('chown', 'ann:ann', `/home/ann/.ssh/${name}`);
+    }
+    const stats = files.map(([name]) => statSync(join(sshOf('ann'), name)));
+    const id = await field.rotate(key.id, [], order('ann'));
+    const next = await proven(id);
+    const line = `ssh-ed25519 ${(await nextOf(id)).split(' ')[1]} sealwright:${id}`;
+    for (const [i, [name, text]] of files.entries()) {
+      const file = join(sshOf('ann'), name);
+      expect(readFileSync(file, 'latin1')).toBe(text.replaceAll(key.publicKey, line));
+      const { mode, uid, gid } = statSync(file);
+      expect([mode, uid, gid]).toEqual([stats[i]?.mode, stats[i]?.uid, stats[i]?.gid]);
+    }
+    expect([await logIn(at, next, 'ann'), await logIn(at, key.file, 'ann')]).toEqual(['accepted', 'denied']);
+    expect(readdirSync(sshOf('ann')).sort()).toEqual(['authorized_keys', 'more']);
+  });
+
+  async function nextOf(id: string): Promise<string> {
+    const { nextKeyId } = await field.ask('GET', `/v1/rotations/${id}`);
+    return (await field.ask('GET', `/v1/keys/${nextKeyId}`)).publicKey;
+  }
+
+  it.concurrent('a link within the home is followed, and stays one', async () => {
+    const host = await field.addHost();
+    const key = await field.newKey();
+    host.sshd.authorize('deploy', key.publicKey);
+    const file = join(host.sshd.home('deploy'), '.ssh/authorized_keys');
+    renameSync(file, join(file, '../real'));
+    symlinkSync('real', file);
+    const next = await proven(await field.rotate(key.id, [host]));
+    expect(lstatSync(file).isSymbolicLink()).toBe(true);
+    expect([await logIn(host, next), await logIn(host, key.file)]).toEqual(['accepted', 'denied']);
+  });
+
+  it.concurrent.each([
+    [
+      'a link out of the home',
+      'rotation.obstacle',
+      (file: string) => {
+        renameSync(file, '/var/tmp/sealwright-elsewhere');
+        symlinkSync('/var/tmp/sealwright-elsewhere', file);
+      },
+    ],
+    [
+      'another name of the file',
+      'rotation.obstacle',
+      (file: string, { sshd }: ManagedHost) => sshd.inside('ln', inHost(file), `${inHost(file)}.link`),
+    ],
+    [
+      'a configuration management system',
+      'rotation.managed-elsewhere',
+      (file: string) => appendFileSync(file, '# Managed by Puppet, do not edit\n'),
+    ],
+    ['a file that others may write', 'rotation.old-refused', (file: string) => chmodSync(file, 0o666)],
+  ])('%s: refused before anything is changed', async (_name, code, spoil) => {
+    const host = await field.addHost();
+    const key = await field.newKey();
+    host.sshd.authorize('deploy', key.publicKey);
+    const file = join(host.sshd.home('deploy'), '.ssh/authorized_keys');
+    spoil(file, host);
+    const before = readFileSync(file);
+    const id = await field.rotate(key.id, [host]);
+    expect(await field.ended(id)).toMatchObject({ status: 'HALTED', progress: { FAILED_PRECHECK: 1 } });
+    expect((await field.targets(id))[0]).toMatchObject({ state: 'PLANNED', failure: { code } });
+    expect(readFileSync(file)).toEqual(before);
+    await field.ask('POST', `/v1/rotations/${id}/rollback`);
+    expect(await field.ended(id, 20, ['ROLLED_BACK'])).toBeDefined();
+  });
+  const inHost = (file: string) => file.slice(file.indexOf('/home/'));
+
+  it.concurrent.each([
+    ['full', 'size=1m'],
+    ['read-only', 'size=8m,ro'],
+  ])('a file system that is %s: refused, and the old key works on', async (_name, options) => {
+    const host = await field.addHost();
+    const key = await field.newKey();
+    host.sshd.authorize('deploy', key.publicKey);
+    host.sshd.inside(
+      'sh',
+      '-ec',
+      `cp -a /home/deploy /tmp/keep.$$; mount -t tmpfs -o ${options.replace(',ro', '')} none /home/deploy
+      cp -a /tmp/keep.$$/. /home/deploy/; chown deploy:deploy /home/deploy; chmod 755 /home/deploy; rm -r /tmp/keep.$$
+      ${options.includes('ro') ? 'mount -o remount,ro /home/deploy' : 'head -c 2000000 /dev/zero > /home/deploy/filler 2>/dev/null || true'}`,
+    );
+    const id = await field.rotate(key.id, [host]);
+    expect(await field.ended(id)).toMatchObject({ status: 'HALTED' });
+    expect((await field.targets(id))[0].failure.code).toBe('rotation.obstacle');
+    expect(await until('an alert', 10, () => field.alertAbout(id))).toMatchObject({ severity: 'critical' });
+    expect(await logIn(host, key.file)).toBe('accepted');
+    expect(host.sshd.inside('ls', '-A', '/home/deploy/.ssh').trim()).toBe('authorized_keys');
+  });
+
+  it.concurrent('a host key that changed: refused before anybody is authenticated', async () => {
+    const host = await field.addHost();
+    const key = await field.newKey();
+    host.sshd.authorize('deploy', key.publicKey);
+    await host.sshd.swapHostKey('ed25519');
+    const logged = host.sshd.log().length;
+    const id = await field.rotate(key.id, [host]);
+    await field.ended(id);
+    expect((await field.targets(id))[0].failure.code).toBe('host.key-changed');
+    const said = host.sshd.log().slice(logged);
+    expect(said).toContain('Connection');
+    expect(said).not.toMatch(/userauth|publickey|Accepted|Failed/i);
+  });
+
+  it.concurrent(
+    'lines that others add meanwhile stay',
+    async () => {
+      const host = await field.addHost();
+      const key = await field.newKey();
+      host.sshd.authorize('deploy', key.publicKey);
+      const id = await field.rotate(key.id, [host], { overlapSeconds: 3 });
+      const added: string[] = [];
+      for (let over = false; !over;) {
+        const line = newClientKey(field.directory, randomUUID()).publicKey;
+        host.sshd.authorize('deploy', line);
+        added.push(line);
+        await sleep(1000);
+        over = (await field.call('GET', `/v1/rotations/${id}`)).body.status === 'DONE';
+      }
+      const text = host.sshd.authorizedKeys('deploy');
+      expect(added.filter((line) => !text.includes(line))).toEqual([]);
+      expect(added.length).toBeGreaterThan(2);
+    },
+    90_000,
+  );
+
+  it.concurrent('is rolled back on request: the file is byte for byte what it was', async () => {
+    const host = await field.addHost();
+    const other = await field.addHost({}, { managementMode: 'inventory-only' });
+    const key = await field.newKey();
+    host.sshd.authorize('deploy', `no-pty ${key.publicKey}`);
+    const before = host.sshd.authorizedKeys('deploy');
+    const id = await field.rotate(key.id, [host, other]);
+    await field.ended(id, 40, ['HALTED']);
+    expect(host.sshd.authorizedKeys('deploy').split('\n')).toHaveLength(3);
+    await field.ask('POST', `/v1/rotations/${id}/rollback`);
+    expect(await field.ended(id, 40, ['ROLLED_BACK'])).toMatchObject({
+      progress: { ROLLED_BACK: 1, FAILED_PRECHECK: 1 },
+    });
+    expect(host.sshd.authorizedKeys('deploy')).toBe(before);
+    expect(await field.call('POST', `/v1/rotations/${id}/rollback`)).toMatchObject({
+      status: 409,
+      body: { code: 'rotation.too-late' },
+    });
+  });
+
+  it.concurrent("a person's key: waits until its owner says that it works", async () => {
+    const host = await field.addHost();
+    const key = await field.newKey();
+    host.sshd.authorize('deploy', key.publicKey);
+    const next = newClientKey(field.directory, 'ann-new');
+    const id = await field.rotate(key.id, [host], { custody: 'human', publicKey: next.publicKey });
+    await field.ended(id, 30, ['AWAITING_HOLDER']);
+    expect([await logIn(host, key.file), await logIn(host, next.file)]).toEqual(['accepted', 'accepted']);
+    await field.ask('POST', `/v1/rotations/${id}/confirm`);
+    expect((await field.ended(id)).status).toBe('DONE');
+    expect([await logIn(host, key.file), await logIn(host, next.file)]).toEqual(['denied', 'accepted']);
+    expect(host.sshd.authorizedKeys('deploy')).toBe(`${next.publicKey}\n`);
+  });
+
+  it.concurrent('a key in the HSM logs in although nobody can read it', async () => {
+    const host = await field.addHost();
+    const key = await field.newKey();
+    host.sshd.authorize('deploy', key.publicKey);
+    const id = await field.rotate(key.id, [host], { custody: 'hsm' });
+    expect((await field.ended(id)).status).toBe('DONE');
+    expect(host.sshd.log()).toMatch(/Accepted publickey for deploy from \S+ port \d+ ssh2: ECDSA SHA256:/);
+    expect(await field.released(key.id)).toBeUndefined();
+    expect(await logIn(host, key.file)).toBe('denied');
+  });
+
+  it.concurrent('a key that a host holds for itself is made there, and the private half never leaves it', async () => {
+    const holder = await field.addHost();
+    const host = await field.addHost();
+    const key = await field.newKey();
+    host.sshd.authorize('deploy', key.publicKey);
+    holder.sshd.authorize('deploy', '# nobody');
+    const file = join(holder.sshd.home('deploy'), '.ssh/id_ed25519');
+    writeFileSync(file, key.privateKey);
+    holder.sshd.inside(
+      'sh',
+      '-c',
+      'chown deploy:deploy /home/deploy/.ssh/id_ed25519; chmod 600 /home/deploy/.ssh/id_ed25519',
+    );
+    const id = await field.rotate(key.id, [host], {
+      custody: 'host',
+      holder: { hostId: holder.id, account: 'deploy', path: '/home/deploy/.ssh/id_ed25519' },
+    });
+    expect((await field.ended(id)).status).toBe('DONE');
+    expect(readFileSync(file, 'utf8')).not.toBe(key.privateKey);
+    const moved = field.keep('moved', readFileSync(file, 'utf8'));
+    expect([await logIn(host, moved), await logIn(host, key.file)]).toEqual(['accepted', 'denied']);
+    expect(readdirSync(join(holder.sshd.home('deploy'), '.ssh')).sort()).toEqual([
+      'authorized_keys',
+      'id_ed25519',
+      'id_ed25519.pub',
+    ]);
+  });
+
+  it.concurrent('an old key that comes back is told as drift', async () => {
+    const host = await field.addHost();
+    const key = await field.newKey();
+    host.sshd.authorize('deploy', key.publicKey);
+    const id = await field.rotate(key.id, [host]);
+    expect((await field.ended(id)).status).toBe('DONE');
+    host.sshd.authorize('deploy', key.publicKey);
+    await field.ask('POST', '/v1/scans', { kind: 'ssh-deep', hosts: [host.id] });
+    await until('a drift', 30, async () => (await field.targets(id))[0].driftedAt !== undefined);
+    await until('an alert', 15, async () => {
+      const { items } = await field.ask('GET', '/api/alerts');
+      return JSON.stringify(items).includes(key.fingerprint);
+    });
+    const [entry] = await stage.sql<{ detail: unknown }>(
+      `SELECT detail FROM audit_entry WHERE action = 'ssh-rotation.drifted'`,
+    );
+    expect(entry?.detail).toMatchObject({ hostId: host.id, account: 'deploy', fingerprint: key.fingerprint, line: 2 });
+    const alert = await until('an alert', 10, () => field.alertAbout(key.id));
+    expect(alert).toMatchObject({
+      severity: 'critical',
+      facts: { where: expect.stringContaining('authorized_keys:2') },
+    });
+  });
+});

@@ -1,0 +1,172 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { rotateUnderHammer } from '../../proof/rotation/hammered.js';
+import { type Approver, newApprover, newGroup, vote } from '../approvals/approvers.js';
+import { Field, logIn, type ManagedHost } from '../support/rotations.js';
+import type { Service } from '../support/service.js';
+import { until } from '../support/signing.js';
+import { canRunSshd, fingerprintOfLine } from '../support/sshd.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+describe.runIf(canRunSshd())('rotation on real hosts', () => {
+  let stage: Stage;
+  let service: Service;
+  let field: Field;
+  let apiKey: string;
+
+  beforeAll(async () => {
+    stage = await openStage();
+    ({ apiKey } = await stage.seed());
+    service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes', SVC_SSH_ROTATION_LEASE_SECONDS: '5' } });
+    field = new Field(() => service, apiKey);
+    await field.addHost();
+  });
+  afterAll(async () => {
+    await field.close();
+    await stage.close();
+  });
+
+  const host = (i = 0) => field.hosts[i] as ManagedHost;
+
+  it('a dry run shows the exact change and changes nothing', async () => {
+    const key = await field.newKey();
+    const line = `no-pty,command="echo \\"hi, there\\"" ${key.publicKey}`;
+    host().sshd.authorize('deploy', `# team\n${line}\n# end`);
+    const before = host().sshd.authorizedKeys('deploy');
+    const id = await field.rotate(key.id, [host()], { dryRun: true });
+    expect(await field.ended(id)).toMatchObject({ status: 'PLANNED', progress: { READY: 1 } });
+    const [target] = await field.targets(id);
+    expect(target).toMatchObject({
+      outcome: 'READY',
+      confidence: 'high',
+      steps: [{ step: 'precheck', outcome: 'DONE' }],
+    });
+    const [diff] = target.diffs;
+    expect(diff.path).toBe('/home/deploy/.ssh/authorized_keys');
+    expect(diff.result.split('\n').slice(2)).toEqual([
+      '@@ -1,3 +1,3 @@',
+      ' # team',
+      `-${line}`,
+      `+no-pty,command="echo \\"hi, there\\"" ssh-ed25519 <new key> sealwright:${id}`,
+      ' # end',
+      '',
+    ]);
+    expect(host().sshd.authorizedKeys('deploy')).toBe(before);
+  });
+
+  it('four rotations under a login hammer: nobody is denied, the old key ends and the new one is accepted', async () => {
+    expect(await rotateUnderHammer({ stage, apiKey, config: [], say: () => {} }, { rotations: 4, hosts: 2 })).toEqual(
+      [],
+    );
+  }, 180_000);
+
+  it('a policy by age rotates what is old and finds its holder by itself, and nothing else', async () => {
+    const at = await field.addHost();
+    const [held, human] = [await field.newKey(), await field.newKey()];
+    for (const { publicKey, id } of [held, human]) {
+      at.sshd.authorize('deploy', publicKey);
+      await stage.sql(
+        `INSERT INTO ssh_key_location (id, key_id, host_id, kind, account, path, first_seen, last_seen)
+         VALUES (gen_random_uuid(), $1, $2, 'authorized-key', 'deploy', '/home/deploy/.ssh/authorized_keys', now(), now())`,
+        [id, at.id],
+      );
+    }
+    await stage.sql(`UPDATE ssh_key SET known_since = now() - interval '400 days' WHERE id = ANY($1)`, [
+      [held.id, human.id],
+    ]);
+    await stage.sql(`UPDATE ssh_key SET custody = 'service' WHERE id = $1`, [held.id]);
+    const order = { name: 'Once a year', maxAgeDays: 365, overlapSeconds: 1 };
+    const policy = await field.ask('POST', '/v1/rotation-policies', order);
+    expect((await field.call('POST', '/v1/rotation-policies', order)).status).toBe(409);
+    const [rotation] = await until('a rotation', 20, async () => {
+      const { items } = await field.ask('GET', `/v1/rotations?keyId=${held.id}`);
+      return items.length > 0 && items;
+    });
+    expect((await field.ended(rotation.id)).status).toBe('DONE');
+    expect([await logIn(at, held.file), await logIn(at, human.file)]).toEqual(['denied', 'accepted']);
+    expect((await field.ask('GET', `/v1/rotations?keyId=${human.id}`)).items).toEqual([]);
+    expect((await field.call('DELETE', `/v1/rotation-policies/${policy.id}`)).status).toBe(204);
+  });
+
+  describe('under an approval policy', () => {
+    let ada: Approver;
+    beforeAll(async () => {
+      const place = { stage, service, apiKey };
+      ada = await newApprover(place);
+      const { body: group } = await newGroup(place, [ada]);
+      const stages = [{ group: group.id, threshold: 1 }];
+      const conditions = [{ fact: 'metadata.label.env', op: 'in', values: ['prod'] }];
+      await field.ask('POST', '/api/v1/approval-policies', {
+        name: 'Production keys',
+        subject: 'ssh-rotation',
+        keys: ['*'],
+        stages,
+        conditions,
+      });
+    });
+
+    const ordered = async (env: string) => {
+      const at = await field.addHost({}, { labels: { env } });
+      const key = await field.newKey();
+      at.sshd.authorize('deploy', `no-pty ${key.publicKey}`);
+      const id = await field.rotate(key.id, [at]);
+      return { at, key, id, file: at.sshd.authorizedKeys('deploy') };
+    };
+    const waiting = async (id: string) => (await field.ended(id, 40, ['PENDING_APPROVAL'])).approvalId as string;
+
+    it('waits with nothing changed, shows the exact change, and is done once it is approved', async () => {
+      const { at, key, id, file } = await ordered('prod');
+      const approvalId = await waiting(id);
+      const { body } = await service.call('GET', `/api/v1/approvals/${approvalId}`, { key: ada.accessToken });
+      expect(body.subject).toMatchObject({ kind: 'ssh-rotation', id });
+      const [account] = body.shown.accounts;
+      const comes = at.sshd.authorizedKeys('deploy');
+      expect(comes).toBe(file);
+      expect(account.changes[0].diff).toContain(`-no-pty ${key.publicKey}\n+no-pty ssh-ed25519 AAAA`);
+      expect(body.shown.goes.fingerprint).toBe(key.fingerprint);
+      expect((await vote(service, approvalId, ada, { body: { hash: body.hash } })).status).toBe(200);
+      expect((await field.ended(id)).status).toBe('DONE');
+      const released = await field.released(key.id);
+      expect(await logIn(at, field.keep('approved', released?.privateKey ?? ''))).toBe('accepted');
+      expect(fingerprintOfLine(at.sshd.authorizedKeys('deploy').replace('no-pty ', ''))).toBe(
+        body.shown.comes.fingerprint,
+      );
+    });
+
+    it.each<[string, (place: { at: ManagedHost; id: string }) => unknown, string]>([
+      ['the file is another one by then', ({ at }) => at.sshd.authorize('deploy', '# more'), 'rotation.not-as-shown'],
+      [
+        'the row was changed',
+        ({ id }) =>
+          stage.sql(`UPDATE ssh_rotation SET settings = settings || '{"overlapSeconds": 9}' WHERE id = $1`, [id]),
+        'rotation.not-approved',
+      ],
+      [
+        'the row was cut loose',
+        ({ id }) =>
+          stage
+            .sql(`UPDATE ssh_rotation SET approval_demand = NULL, status = 'RUNNING' WHERE id = $1`, [id])
+            .then(() => stage.sql(`UPDATE ssh_rotation_target SET due_at = now() WHERE rotation_id = $1`, [id])),
+        'rotation.not-approved',
+      ],
+    ])('is not begun when %s', async (_, change, code) => {
+      const place = await ordered('prod');
+      const approvalId = await waiting(place.id);
+      await change(place);
+      const before = place.at.sshd.authorizedKeys('deploy');
+      await vote(service, approvalId, ada);
+      await field.ended(place.id, 40, ['HALTED']);
+      expect((await field.targets(place.id))[0]).toMatchObject({ outcome: 'FAILED_PRECHECK', failure: { code } });
+      expect(place.at.sshd.authorizedKeys('deploy')).toBe(before);
+    });
+
+    it('ends when it is rejected, and needs nobody where no policy applies', async () => {
+      const { id, at, file } = await ordered('prod');
+      const { id: free } = await ordered('test');
+      await vote(service, await waiting(id), ada, { decision: 'reject' });
+      const ended = await field.ended(id, 20, ['CANCELLED']);
+      expect(ended).toMatchObject({ failure: { code: 'approval.rejected' }, progress: { SKIPPED: 1 } });
+      expect(at.sshd.authorizedKeys('deploy')).toBe(file);
+      expect((await field.ended(free)).status).toBe('DONE');
+    });
+  });
+});

@@ -1,0 +1,195 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Field, logIn, type ManagedHost } from '../support/rotations.js';
+import type { Service } from '../support/service.js';
+import { canRunSshd, newClientKey } from '../support/sshd.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+const HOUR = 3600 * 1000;
+const CA_FILE = '/root/user_ca.pub';
+const KRL_FILE = '/root/revoked_keys';
+
+describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
+  let stage: Stage;
+  let service: Service;
+  let field: Field;
+  let at: ManagedHost;
+  let first: { id: string; publicKey: string };
+
+  beforeAll(async () => {
+    stage = await openStage();
+    const { apiKey } = await stage.seed();
+    service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes' } });
+    field = new Field(() => service, apiKey);
+    first = await field.ask('POST', '/v1/ssh-ca', { name: 'people', kind: 'user' });
+    at = await field.addHost({ config: [`TrustedUserCAKeys ${CA_FILE}`, `RevokedKeys ${KRL_FILE}`] });
+    await trust();
+    // sshd refuses every key while its list is missing, so the first one is put there by hand.
+    writeFileSync(join(at.sshd.home('root'), 'revoked_keys'), await list());
+    expect(await push()).toEqual([{ hostId: at.id, done: true }]);
+  });
+  afterAll(async () => {
+    await field.close();
+    await stage.close();
+  });
+
+  /** Gives the host the keys that the service says are to be trusted. */
+  async function trust(): Promise<void> {
+    const { body } = await service.call('GET', '/v1/ssh-ca/trusted-user-ca-keys');
+    writeFileSync(join(at.sshd.home('root'), 'user_ca.pub'), body);
+  }
+  const list = async () => Buffer.from(await (await fetch(`${service.url}/v1/ssh-ca/${first.id}/krl`)).arrayBuffer());
+  const push = async (id = first.id) =>
+    (await field.ask('POST', `/v1/ssh-ca/${id}/krl/push`, { hostIds: [at.id], path: KRL_FILE })).items;
+  let names = 0;
+
+  /** A key with a certificate beside it, as ssh finds it. */
+  async function certified(order: Record<string, unknown> = {}, authority = first.id) {
+    const key = newClientKey(field.directory, `certified-${(names += 1)}`);
+    const issued = await field.ask('POST', `/v1/ssh-ca/${authority}/certificates`, {
+      publicKey: key.publicKey,
+      keyId: `ann ${names}`,
+      principals: ['deploy'],
+      validAfter: new Date(Date.now() - HOUR).toISOString(),
+      validBefore: new Date(Date.now() + HOUR).toISOString(),
+      ...order,
+    });
+    writeFileSync(`${key.file}-cert.pub`, `${issued.certificate}\n`);
+    return { ...key, ...issued };
+  }
+  const shown = (file: string) => execFileSync('ssh-keygen', ['-L', '-f', `${file}-cert.pub`], { encoding: 'utf8' });
+
+  it('a user certificate says what was ordered, and lets its holder in', async () => {
+    const made = await certified({
+      sourceAddress: '127.0.0.0/8',
+      forceCommand: 'true',
+      extensions: ['permit-pty', 'permit-agent-forwarding'],
+    });
+    const text = shown(made.file);
+    expect(text).toContain('Type: ssh-ed25519-cert-v01@openssh.com user certificate');
+    expect(text).toContain(`Public key: ED25519-CERT ${made.fingerprint}`);
+    expect(text).toMatch(/Signing CA: ECDSA SHA256:\S+ \(using ecdsa-sha2-nistp256\)/);
+    expect(text).toContain(`Serial: ${made.serial}`);
+    expect(text).toContain(`Key ID: "${made.keyId}"`);
+    expect(text.replaceAll(/\s+/g, ' ')).toContain(
+      'Principals: deploy Critical Options: force-command true source-address 127.0.0.0/8 Extensions: permit-agent-forwarding permit-pty',
+    );
+    expect(await logIn(at, made.file)).toBe('accepted');
+    expect(at.sshd.log()).toContain(`ID ${made.keyId} (serial ${made.serial}) CA ECDSA`);
+  });
+
+  it.each([
+    ['for somebody else', { principals: ['ann'] }],
+    ['over', { validBefore: new Date(Date.now() - HOUR / 2).toISOString() }],
+    ['not yet', { validAfter: new Date(Date.now() + HOUR / 2).toISOString() }],
+    ['from elsewhere', { sourceAddress: '192.0.2.0/24' }],
+  ])('a certificate that is %s lets nobody in', async (_name, order) => {
+    expect(await logIn(at, (await certified(order)).file)).toBe('denied');
+  });
+
+  it.each(['serial', 'keyId', 'publicKey'] as const)(
+    'what is revoked by %s is refused once the list is there',
+    async (kind) => {
+      const revoked = await certified();
+      const other = await certified();
+      expect(await logIn(at, revoked.file)).toBe('accepted');
+      await field.ask('POST', `/v1/ssh-ca/${first.id}/revocations`, { kind, value: revoked[kind] });
+      expect(await push()).toEqual([{ hostId: at.id, done: true }]);
+      const file = join(field.directory, 'list.krl');
+      writeFileSync(file, await list());
+      const asked = (of: string) => spawnSync('ssh-keygen', ['-Q', '-f', file, `${of}-cert.pub`]).status;
+      expect([asked(revoked.file), asked(other.file)]).toEqual([1, 0]);
+      expect([await logIn(at, revoked.file), await logIn(at, other.file)]).toEqual(['denied', 'accepted']);
+    },
+  );
+
+  it('another authority takes over without a gap', async () => {
+    const old = await certified();
+    const second = await field.ask('POST', '/v1/ssh-ca', { name: 'people-2', kind: 'user' });
+    await trust();
+    await field.ask('POST', `/v1/ssh-ca/${first.id}/retire`, { state: 'RETIRING' });
+    const made = await certified({}, second.id);
+    expect([await logIn(at, old.file), await logIn(at, made.file)]).toEqual(['accepted', 'accepted']);
+    const refused = await field.call('POST', `/v1/ssh-ca/${first.id}/certificates`, {
+      publicKey: made.publicKey,
+      keyId: 'late',
+      principals: ['deploy'],
+      validAfter: new Date().toISOString(),
+      validBefore: new Date(Date.now() + HOUR).toISOString(),
+    });
+    expect(refused).toMatchObject({ status: 409, body: { code: 'ssh-ca.inactive' } });
+    await field.ask('POST', `/v1/ssh-ca/${first.id}/retire`, { state: 'RETIRED' });
+    await trust();
+    expect([await logIn(at, old.file), await logIn(at, made.file)]).toEqual(['denied', 'accepted']);
+  });
+
+  it('a host certificate is one that clients believe', async () => {
+    const { id } = await field.ask('POST', '/v1/ssh-ca', { name: 'hosts', kind: 'host' });
+    const order = {
+      publicKey: at.sshd.hostKey('ed25519'),
+      keyId: 'host-1',
+      principals: [at.sshd.address],
+      validAfter: new Date(Date.now() - HOUR).toISOString(),
+      validBefore: new Date(Date.now() + HOUR).toISOString(),
+    };
+    const { certificate } = await field.ask('POST', `/v1/ssh-ca/${id}/certificates`, order);
+    writeFileSync(join(at.sshd.directory, 'host_ed25519-cert.pub'), `${certificate}\n`);
+    await at.sshd.stop();
+    const config = join(at.sshd.directory, 'sshd_config');
+    execFileSync('sed', ['-i', `1i HostCertificate ${at.sshd.directory}/host_ed25519-cert.pub`, config]);
+    await at.sshd.start();
+    const known = join(field.directory, 'known_hosts');
+    writeFileSync(known, (await service.call('GET', '/v1/ssh-ca/known-hosts')).body);
+    const key = newClientKey(field.directory, 'visitor');
+    at.sshd.authorize('deploy', key.publicKey);
+    const options = [
+      'StrictHostKeyChecking=yes',
+      `UserKnownHostsFile=${known}`,
+      'BatchMode=yes',
+      'GlobalKnownHostsFile=/dev/null',
+    ];
+    const args = [
+      ...options.flatMap((option) => ['-o', option]),
+      '-p',
+      String(at.sshd.port),
+      `deploy@${at.sshd.address}`,
+      'true',
+    ];
+    expect(spawnSync('ssh', ['-F', 'none', '-i', key.file, ...args], { encoding: 'utf8' })).toMatchObject({
+      status: 0,
+    });
+
+    const policy = await field.call('GET', `/v1/hosts/${at.id}`);
+    const match = { 'if-match': policy.headers.get('etag') ?? '' };
+    expect((await field.call('PATCH', `/v1/hosts/${at.id}`, { hostKeyPolicy: 'ca' }, match)).status).toBe(200);
+    const tried = async () => (await field.ask('POST', `/v1/hosts/${at.id}/test-connection`)).code ?? 'ok';
+    const enter = async (line: string) => {
+      const { status, body } = await field.call('POST', `/v1/hosts/${at.id}/host-keys`, { publicKey: line });
+      return status === 201 ? 'kept' : `${status} ${body.code} ${body.errors?.[0]?.detail}`;
+    };
+    // The pin of before does not count any more, and who signed the certificate is not trusted yet.
+    expect([await tried(), await enter(certificate)]).toEqual([
+      'host.key-unknown',
+      expect.stringContaining('422 host-key.certificate is signed by SHA256:'),
+    ]);
+    const [, publicKey] = /@cert-authority \* (\S+ \S+)/.exec(readFileSync(known, 'utf8')) ?? [];
+    const authority = await field.ask('POST', '/v1/host-authorities', { name: 'hosts', publicKey });
+    const other = async (change: object) =>
+      (await field.ask('POST', `/v1/ssh-ca/${id}/certificates`, { ...order, ...change })).certificate;
+    expect(await enter(await other({ principals: ['elsewhere.example'] }))).toContain(
+      'names elsewhere.example, and neither',
+    );
+    expect(await enter(await other({ validBefore: new Date(Date.now() - 1000).toISOString() }))).toContain(
+      'is good from',
+    );
+    const broken = certificate
+      .split(' ')
+      .map((part: string, i: number) => (i === 1 ? `${part.slice(0, 80)}AAAA${part.slice(84)}` : part));
+    expect(await enter(broken.join(' '))).toContain('400 host-key.unreadable');
+    expect([await enter(certificate), await tried()]).toEqual(['kept', 'ok']);
+    expect((await field.call('DELETE', `/v1/host-authorities/${authority.id}`)).status).toBe(204);
+    expect(await tried()).toBe('host.key-unknown');
+  });
+});
