@@ -1,20 +1,24 @@
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
 import { writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { AppModule } from '../app.module.js';
+import { permissionMatrix } from '../auth/permission-matrix.js';
 import { Config } from '../platform/config/config.js';
 import { httpAdapter } from '../platform/http/configure.js';
 import { ApiDocument } from '../platform/http/api-document.js';
 
-/** Writes the OpenAPI document of this build; needs no store. */
+/** Writes the OpenAPI document of this build, and next to it who may call what; needs no store. */
 export async function openapi(args: string[]): Promise<void> {
   const { values } = parseArgs({ args, options: { out: { type: 'string', default: 'docs/openapi.json' } } });
   const app = await NestFactory.create<NestFastifyApplication>(AppModule, httpAdapter(new Config()), {
     preview: true,
     logger: false,
   });
-  const document = new ApiDocument().build(app);
+  const document = new ApiDocument().describe(app).current;
   await writeFile(values.out, `${JSON.stringify(document, null, 2)}\n`);
-  process.stdout.write(`wrote ${values.out}\n`);
+  const permissions = join(dirname(values.out), 'permissions.md');
+  await writeFile(permissions, permissionMatrix(document));
+  process.stdout.write(`wrote ${values.out} and ${permissions}\n`);
 }

@@ -9,6 +9,7 @@ import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
 import type { Caller } from '../auth/caller.js';
 import { Credentials } from '../auth/credentials.js';
 import { UsersService } from '../auth/users/users.service.js';
+import { DemoService } from '../inventory/demo/demo.service.js';
 import { KeyVault } from '../hsm/key-vault.js';
 import { Config, ConfigError } from '../platform/config/config.js';
 import { Problem } from '../platform/http/problem.js';
@@ -24,10 +25,14 @@ const KEYS = [
 
 /**
  * Makes a fresh installation usable: an administrator with a random password, an API key, two signing keys.
+ * With --inventory, an inventory that is empty gets assets to look at, from sources whose names begin with `demo:`.
  * What is there stays; the facts go into a file that only its owner can read. Refused in prod.
  */
 export async function seedDemo(args: string[]): Promise<void> {
-  const { values } = parseArgs({ args, options: { out: { type: 'string', default: '.data/demo.env' } } });
+  const { values } = parseArgs({
+    args,
+    options: { out: { type: 'string', default: '.data/demo.env' }, inventory: { type: 'boolean', default: false } },
+  });
   const config = new Config();
   if (config.isProd) throw new ConfigError(['the demo seed is not for SVC_PROFILE=prod']);
   const app = await NestFactory.createApplicationContext(ApiModule, { logger: new StructuredLogger(config) });
@@ -45,6 +50,7 @@ export async function seedDemo(args: string[]): Promise<void> {
     );
     const caller = await app.get(Credentials).callerOf(`Bearer ${facts.API_KEY}`, ORIGIN);
     await createKeys(app, caller);
+    if (values.inventory) await app.get(DemoService).seed(caller);
     process.stdout.write(`wrote ${values.out}\n`);
   } finally {
     await app.close();

@@ -1,0 +1,105 @@
+import { Body, Controller, Get, Headers, HttpCode, Param, Patch, Post, Query, UseInterceptors } from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../auth/access.js';
+import type { Caller } from '../auth/caller.js';
+import { IdParam } from '../platform/http/id-param.js';
+import { expectedVersion, VersionInterceptor } from '../platform/http/versions.js';
+import {
+  AlertCommentBody,
+  AlertPage,
+  AlertsQuery,
+  AlertView,
+  ChangeAlertBody,
+  NotificationList,
+} from './alerts.dto.js';
+import { AlertsReader } from './alerts.reader.js';
+import { AlertsService } from './alerts.service.js';
+import { SentList } from './rules/alert-rules.dto.js';
+
+@ApiTags('Alerts')
+@Controller('api/alerts')
+@UseInterceptors(VersionInterceptor)
+export class AlertsController {
+  constructor(
+    private readonly alerts: AlertsService,
+    private readonly reader: AlertsReader,
+  ) {}
+
+  /** Lists alerts, newest first. */
+  @Get()
+  @Needs('alerts:read')
+  async listAlerts(@Query() query: AlertsQuery): Promise<AlertPage> {
+    return AlertPage.of(await this.reader.list(query));
+  }
+
+  /** Shows an alert. */
+  @Get(':id')
+  @Needs('alerts:read')
+  async getAlert(@Param() { id }: IdParam): Promise<AlertView> {
+    return AlertView.of(await this.reader.get(id));
+  }
+
+  /** Lists who was told of an alert, and what became of each mail and message. */
+  @Get(':id/notifications')
+  @Needs('alerts:read')
+  async listAlertNotifications(@Param() { id }: IdParam): Promise<NotificationList> {
+    return { items: await this.reader.notifications((await this.reader.get(id)).id) };
+  }
+
+  /** Gives an alert an owner, or mutes it. */
+  @Patch(':id')
+  @Needs('alerts:write')
+  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that you read' })
+  async changeAlert(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: ChangeAlertBody,
+    @Headers('if-match') match?: string,
+  ): Promise<AlertView> {
+    return AlertView.of(await this.alerts.change(caller, id, expectedVersion(match), body.toChange()));
+  }
+
+  /** Says that somebody looks after it: nobody is told again while it is acknowledged. */
+  @Post(':id/acknowledge')
+  @HttpCode(200)
+  @Needs('alerts:write')
+  async acknowledgeAlert(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { comment }: AlertCommentBody,
+  ): Promise<AlertView> {
+    return AlertView.of(await this.alerts.move(caller, id, 'acknowledge', comment));
+  }
+
+  /** Resolves an alert; it is reopened when it happens again. */
+  @Post(':id/resolve')
+  @HttpCode(200)
+  @Needs('alerts:write')
+  async resolveAlert(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { comment }: AlertCommentBody,
+  ): Promise<AlertView> {
+    return AlertView.of(await this.alerts.move(caller, id, 'resolve', comment));
+  }
+
+  /** Takes back that an alert was acknowledged or resolved. */
+  @Post(':id/reopen')
+  @HttpCode(200)
+  @Needs('alerts:write')
+  async reopenAlert(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { comment }: AlertCommentBody,
+  ): Promise<AlertView> {
+    return AlertView.of(await this.alerts.move(caller, id, 'reopen', comment));
+  }
+
+  /** Tells of an alert again, now, over every channel of its rule. */
+  @Post(':id/notify')
+  @HttpCode(202)
+  @Needs('alerts:write')
+  async notifyAlert(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<SentList> {
+    return SentList.of(await this.alerts.notify(caller, id));
+  }
+}

@@ -1,0 +1,148 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import { IsDate, IsIn, IsOptional, IsString, IsUUID, MaxLength, ValidateIf } from 'class-validator';
+import { type Page, PageQuery } from '../platform/http/page.js';
+import { ALERT_STATUSES, type AlertStatus } from './alert-status.js';
+import type { Alert } from './alert.entity.js';
+import type { AlertChange } from './alerts.service.js';
+import type { NotificationLine } from './alerts.reader.js';
+import type { NotificationChannel, NotificationReason } from './notices/alert-notification.entity.js';
+import { SEVERITIES, type Severity } from './rules/alert-rule.entity.js';
+
+const REASONS = ['opened', 'again', 'reopened', 'resolved', 'asked'] as const;
+
+export class AlertsQuery extends PageQuery {
+  /** Only alerts in this state. */
+  @ApiProperty({ enum: ALERT_STATUSES, example: 'OPEN', required: false })
+  @IsOptional()
+  @IsIn(ALERT_STATUSES)
+  status?: AlertStatus;
+
+  /** Only alerts of this rule. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  @IsOptional()
+  @IsUUID()
+  rule?: string;
+
+  /** Only alerts of this person. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  @IsOptional()
+  @IsUUID()
+  owner?: string;
+}
+
+export class AlertCommentBody {
+  /** Goes into the audit log. @example 'renewed, rolling out tonight' */
+  @IsOptional()
+  @IsString()
+  @MaxLength(1000)
+  comment?: string;
+}
+
+export class ChangeAlertBody {
+  /** The person who looks after it; null for nobody. */
+  @ApiProperty({ type: String, nullable: true, required: false, example: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11' })
+  @IsOptional()
+  @ValidateIf((body: ChangeAlertBody) => body.ownerId !== null)
+  @IsUUID()
+  ownerId?: string | null;
+
+  /** Until then nobody is told; null ends it. */
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, required: false, example: '2026-12-01T08:00:00Z' })
+  @IsOptional()
+  @ValidateIf((body: ChangeAlertBody) => body.mutedUntil !== null)
+  @Type(() => Date)
+  @IsDate()
+  mutedUntil?: Date | null;
+
+  toChange(): AlertChange {
+    return Object.fromEntries(Object.entries(this).filter(([, value]) => value !== undefined));
+  }
+}
+
+export class AlertSubjectView {
+  /** @example sensor */
+  kind: string;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example 'data centre east' */
+  name: string;
+}
+
+export class AlertView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  ruleId: string;
+  @ApiProperty({ enum: ALERT_STATUSES, example: 'OPEN' })
+  status: AlertStatus;
+  @ApiProperty({ enum: SEVERITIES, example: 'warning' })
+  severity: Severity;
+  /** @example 'A sensor is silent: data centre east' */
+  title: string;
+  /** That of the last time. */
+  subject: AlertSubjectView;
+  /** `where` and `why` first of all; level0 to level4 are numbers of assets. */
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    example: { why: 'No heartbeat since 2026-11-20T14:00:00Z.' },
+  })
+  facts: Record<string, string | number>;
+  /** How often it happened. @example 1 */
+  count: number;
+  firstAt: Date;
+  lastAt: Date;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  ownerId: string | null;
+  mutedUntil: Date | null;
+  resolvedAt: Date | null;
+  /** null when it ended by itself. @example 'Ada Lovelace' */
+  resolvedBy: string | null;
+  notifiedAt: Date | null;
+  /** Also the ETag. @example 1 */
+  version: number;
+
+  static of(alert: Alert): AlertView {
+    const { id, ruleId, status, severity, title, facts, count, firstAt, lastAt } = alert;
+    const { ownerId, mutedUntil, resolvedAt, resolvedBy, notifiedAt, version } = alert;
+    const subject = { kind: alert.subjectKind, id: alert.subjectId, name: alert.subjectName };
+    const what = { id, ruleId, status, severity, title, subject, facts, count, firstAt, lastAt };
+    return { ...what, ownerId, mutedUntil, resolvedAt, resolvedBy, notifiedAt, version };
+  }
+}
+
+export class AlertPage {
+  items: AlertView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<Alert>): AlertPage {
+    return { items: page.items.map((alert) => AlertView.of(alert)), nextCursor: page.nextCursor };
+  }
+}
+
+export class NotificationView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  at: Date;
+  @ApiProperty({ enum: REASONS, example: 'opened' })
+  reason: NotificationReason;
+  /** How often it had happened by then. @example 1000 */
+  count: number;
+  @ApiProperty({ enum: ['email', 'webhook'], example: 'email' })
+  channel: NotificationChannel;
+  /** The mail, or the webhook delivery. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  reference: string;
+  /** Address of the mail, or name of the webhook endpoint. @example crypto-team@corp.example */
+  recipient: string;
+  @ApiProperty({ enum: ['PENDING', 'DELIVERED', 'GIVEN_UP'], example: 'DELIVERED' })
+  status: NotificationLine['status'];
+  /** @example 1 */
+  attempts: number;
+  /** Why the last attempt failed. @example 'connect ECONNREFUSED' */
+  failure: string | null;
+  endedAt: Date | null;
+}
+
+export class NotificationList {
+  items: NotificationView[];
+}

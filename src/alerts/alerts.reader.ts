@@ -1,0 +1,77 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../platform/http/page.js';
+import { Problem } from '../platform/http/problem.js';
+import type { AlertStatus } from './alert-status.js';
+import { Alert } from './alert.entity.js';
+import type { NotificationChannel, NotificationReason } from './notices/alert-notification.entity.js';
+
+export interface AlertFilter extends PageQuery {
+  readonly status?: AlertStatus;
+  readonly rule?: string;
+  readonly owner?: string;
+}
+
+/** A notification with what became of it. */
+export interface NotificationLine {
+  readonly id: string;
+  readonly at: Date;
+  readonly reason: NotificationReason;
+  readonly count: number;
+  readonly channel: NotificationChannel;
+  readonly reference: string;
+  readonly recipient: string;
+  readonly status: 'PENDING' | 'DELIVERED' | 'GIVEN_UP';
+  readonly attempts: number;
+  readonly failure: string | null;
+  readonly endedAt: Date | null;
+}
+
+const MOST_NOTIFICATIONS = 200;
+
+@Injectable()
+export class AlertsReader {
+  constructor(
+    private readonly db: DataSource,
+    private readonly cursors: Cursors,
+  ) {}
+
+  /** Newest first. */
+  async list({ limit = DEFAULT_LIMIT, cursor, status, rule, owner }: AlertFilter): Promise<Page<Alert>> {
+    const list = `alerts ${status ?? ''} ${rule ?? ''} ${owner ?? ''}`;
+    const [before] = this.cursors.read(list, cursor) ?? [];
+    const select = this.db
+      .createQueryBuilder(Alert, 'alert')
+      .orderBy('alert.id', 'DESC')
+      .take(limit + 1);
+    if (status !== undefined) select.andWhere('alert.status = :status', { status });
+    if (rule !== undefined) select.andWhere('alert.ruleId = :rule', { rule });
+    if (owner !== undefined) select.andWhere('alert.ownerId = :owner', { owner });
+    if (before !== undefined) select.andWhere('alert.id < :before', { before });
+    return this.cursors.page(list, await select.getMany(), limit, ({ id }) => [id]);
+  }
+
+  async get(id: string): Promise<Alert> {
+    const alert = await this.db.manager.findOneBy(Alert, { id });
+    if (alert === null) throw new Problem('missing', 'alert.missing', 'There is no such alert.');
+    return alert;
+  }
+
+  /** Who was told of an alert, newest first, with the state of each mail and each webhook message. */
+  async notifications(alert: string): Promise<NotificationLine[]> {
+    return this.db.query(
+      `SELECT n.id, n.at, n.reason, n.count, n.channel, n.reference,
+         coalesce(m.recipient, e.name, 'removed') AS recipient,
+         coalesce(d.status, CASE WHEN m.sent_at IS NOT NULL THEN 'DELIVERED' WHEN m.given_up_at IS NOT NULL THEN 'GIVEN_UP' ELSE 'PENDING' END) AS status,
+         coalesce(d.attempts, m.attempts, 0) AS attempts,
+         coalesce(m.failure, d.log -> -1 ->> 'failure') AS failure,
+         coalesce(d.ended_at, m.sent_at, m.given_up_at) AS "endedAt"
+       FROM alert_notification n
+       LEFT JOIN mail_message m ON n.channel = 'email' AND m.id = n.reference
+       LEFT JOIN webhook_delivery d ON n.channel = 'webhook' AND d.id = n.reference
+       LEFT JOIN webhook_endpoint e ON e.id = d.endpoint_id
+       WHERE n.alert_id = $1 ORDER BY n.id DESC LIMIT ${MOST_NOTIFICATIONS}`,
+      [alert],
+    );
+  }
+}

@@ -1,0 +1,103 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager, In } from 'typeorm';
+import { AuditService } from '../audit/audit.service.js';
+import type { Caller } from '../auth/caller.js';
+import { User } from '../auth/users/user.entity.js';
+import { Config } from '../platform/config/config.js';
+import { Problem } from '../platform/http/problem.js';
+import { staleProblem } from '../platform/http/versions.js';
+import { ALERT_MOVES, type AlertMove } from './alert-status.js';
+import { Alert } from './alert.entity.js';
+import { AlertChannels, type Sent } from './notices/alert-channels.js';
+import { alertMessage } from './notices/alert-message.js';
+import { AlertRule } from './rules/alert-rule.entity.js';
+
+export type AlertChange = Partial<Pick<Alert, 'ownerId' | 'mutedUntil'>>;
+
+const ACTIONS: Record<AlertMove, string> = {
+  acknowledge: 'alert.acknowledged',
+  resolve: 'alert.resolved',
+  reopen: 'alert.reopened',
+};
+
+/** What people do with alerts. */
+@Injectable()
+export class AlertsService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly config: Config,
+    private readonly audit: AuditService,
+    private readonly channels: AlertChannels,
+  ) {}
+
+  /** Acknowledges, resolves or reopens; a compare-and-set on the state, so that of two people one learns what the other did. */
+  async move(caller: Caller, id: string, move: AlertMove, comment: string | undefined): Promise<Alert> {
+    const { from, to } = ALERT_MOVES[move];
+    return this.db.transaction(async (tx) => {
+      const resolved = to === 'RESOLVED';
+      const { affected } = await tx.update(
+        Alert,
+        { id, status: In([...from]) },
+        {
+          status: to,
+          resolvedAt: resolved ? new Date() : null,
+          resolvedBy: resolved ? caller.name : null,
+          notifyAt: null,
+          version: () => 'version + 1',
+        },
+      );
+      const alert = await find(tx, id);
+      if (affected !== 1) throw new Problem('conflict', 'alert.status', `The alert is ${alert.status}.`);
+      await this.record(tx, caller, ACTIONS[move], id, { comment });
+      return alert;
+    });
+  }
+
+  /** Gives the alert an owner, or mutes it. */
+  async change(caller: Caller, id: string, version: number, change: AlertChange): Promise<Alert> {
+    return this.db.transaction(async (tx) => {
+      const { ownerId } = change;
+      if (typeof ownerId === 'string' && !(await tx.existsBy(User, { id: ownerId, disabled: false }))) {
+        const errors = [{ pointer: '/ownerId', detail: 'is no user who can sign in' }];
+        throw new Problem('refused', 'alert.owner', 'The owner is no user who can sign in.', { errors });
+      }
+      const { affected } = await tx.update(Alert, { id, version }, { ...change, version: version + 1 });
+      const alert = await find(tx, id);
+      if (affected !== 1) throw staleProblem(`/api/alerts/${id}`);
+      await this.record(tx, caller, 'alert.changed', id, { ...change });
+      return alert;
+    });
+  }
+
+  /** Tells of the alert again, now, over every channel of its rule. */
+  async notify(caller: Caller, id: string): Promise<Sent[]> {
+    return this.db.transaction(async (tx) => {
+      const alert = await find(tx, id);
+      const rule = await tx.findOneBy(AlertRule, { id: alert.ruleId });
+      if (rule === null) throw new Problem('conflict', 'alert.rule-gone', 'The rule of this alert was removed.');
+      alert.notifiedCount = 0; // all of it is told, not what is new
+      const message = alertMessage(alert, rule, 'asked', this.config.publicUrl);
+      const sent = await this.channels.put(tx, rule, message);
+      await this.channels.log(tx, alert, 'asked', sent);
+      await this.record(tx, caller, 'alert.notified', id, { channels: sent.map(({ channel }) => channel) });
+      return sent;
+    });
+  }
+
+  private async record(
+    tx: EntityManager,
+    caller: Caller,
+    action: string,
+    id: string,
+    detail: Record<string, unknown>,
+  ): Promise<void> {
+    const target = { kind: 'alert', id };
+    await this.audit.appendBy(tx, caller, { action, target, detail });
+  }
+}
+
+async function find(tx: EntityManager, id: string): Promise<Alert> {
+  const alert = await tx.findOneBy(Alert, { id });
+  if (alert === null) throw new Problem('missing', 'alert.missing', 'There is no such alert.');
+  return alert;
+}

@@ -1,0 +1,30 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { AlertNotifier } from '../notices/alert-notifier.js';
+import { AlertIntake } from './alert-intake.js';
+
+/** Looks every second for what happened, and for who is to be told. */
+@Injectable()
+export class AlertIntakeSchedule {
+  private readonly logger = new Logger(AlertIntakeSchedule.name);
+  private looking = false;
+
+  constructor(
+    private readonly intake: AlertIntake,
+    private readonly notifier: AlertNotifier,
+  ) {}
+
+  @Interval(1000)
+  async look(): Promise<void> {
+    if (this.looking) return;
+    this.looking = true;
+    try {
+      while ((await this.intake.take()) > 0);
+      while ((await this.notifier.notify()) > 0);
+    } catch (error) {
+      this.logger.warn(`alerts wait: ${String(error)}`);
+    } finally {
+      this.looking = false;
+    }
+  }
+}

@@ -1,0 +1,55 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { HappeningRow } from '../../platform/events/happening.entity.js';
+import { AlertRule } from '../rules/alert-rule.entity.js';
+import { end, raise } from './alert-writer.js';
+import { countFor, type Hit, hitOf, joined } from './rule-match.js';
+
+const MOST = 1000;
+/** Key of the transaction-level lock: happenings are taken in their order, so one process at a time takes them. */
+const LOCK = 0x616c_7274;
+
+/** Makes alerts of what happened, in the transaction that takes the happenings away. */
+@Injectable()
+export class AlertIntake {
+  constructor(private readonly db: DataSource) {}
+
+  /** Takes what there is. Answers how many happenings that were; 0 too when another process is at it. */
+  async take(): Promise<number> {
+    return this.db.transaction(async (tx) => {
+      const [lock]: { mine: boolean }[] = await tx.query(`SELECT pg_try_advisory_xact_lock($1) AS mine`, [LOCK]);
+      if (lock?.mine !== true) return 0;
+      const happenings = await tx.find(HappeningRow, { order: { id: 'ASC' }, take: MOST });
+      if (happenings.length === 0) return 0;
+      const rules = await tx.findBy(AlertRule, { enabled: true });
+      await settle(tx, rules, happenings);
+      await tx.query(`DELETE FROM happening WHERE id = ANY($1::uuid[])`, [happenings.map(({ id }) => id)]);
+      return happenings.length;
+    });
+  }
+}
+
+/** Runs of happenings up to an end are one statement; the end comes after what it ends. */
+async function settle(
+  tx: EntityManager,
+  rules: readonly AlertRule[],
+  happenings: readonly HappeningRow[],
+): Promise<void> {
+  let hits = new Map<string, Hit>();
+  for (const happening of happenings) {
+    const matching = rules.map((rule) => ({ rule, count: countFor(rule, happening) })).filter(({ count }) => count > 0);
+    const found = matching.map(({ rule, count }) => hitOf(rule, happening, count));
+    if (happening.over) {
+      await raise(tx, [...hits.values()]);
+      hits = new Map();
+      await end(tx, found.map(({ rule, key, lastAt }) => ({ rule: rule.id, key, at: lastAt }))); // prettier-ignore
+    } else {
+      for (const hit of found) {
+        const place = `${hit.rule.id} ${hit.key}`;
+        const earlier = hits.get(place);
+        hits.set(place, earlier === undefined ? hit : joined(earlier, hit));
+      }
+    }
+  }
+  await raise(tx, [...hits.values()]);
+}

@@ -1,0 +1,55 @@
+import type { HappeningRow } from '../../platform/events/happening.entity.js';
+import { CONDITIONS, DEFAULT_DAYS, RISK_LEVELS } from '../alert-condition.js';
+import type { AlertRule } from '../rules/alert-rule.entity.js';
+
+/** What a rule makes of one or more happenings of the same key. */
+export interface Hit {
+  readonly rule: AlertRule;
+  readonly key: string;
+  readonly title: string;
+  readonly subject: { readonly kind: string; readonly id: string; readonly name: string };
+  readonly facts: Readonly<Record<string, string | number>>;
+  readonly count: number;
+  readonly firstAt: Date;
+  readonly lastAt: Date;
+}
+
+/** How often the rule counts this happening; 0 when it does not wait for it. */
+export function countFor(rule: AlertRule, happening: HappeningRow): number {
+  const { happenings, counts } = CONDITIONS[rule.condition];
+  if (!happenings.includes(happening.type)) return 0;
+  if (rule.condition === 'risk-threshold') {
+    const least = RISK_LEVELS.indexOf(rule.parameters.level ?? 'CRITICAL');
+    return RISK_LEVELS.reduce((sum, _, level) => (level < least ? sum : sum + numberOf(happening.facts, level)), 0);
+  }
+  if (happening.type === 'certificate.ending' && !happening.over) {
+    return Number(happening.facts['daysLeft'] ?? 0) <= (rule.parameters.days ?? DEFAULT_DAYS) ? 1 : 0;
+  }
+  return counts === 'once' ? 1 : happening.count;
+}
+
+function numberOf(facts: HappeningRow['facts'], level: number): number {
+  return Number(facts[`level${level}`] ?? 0);
+}
+
+export function hitOf(rule: AlertRule, happening: HappeningRow, count: number): Hit {
+  const { subjectKind: kind, subjectId: id, subjectName: name, facts, at } = happening;
+  const { headline } = CONDITIONS[rule.condition];
+  const ofSubject = rule.grouping === 'subject';
+  return {
+    rule,
+    key: ofSubject ? `${kind}:${id}` : '*',
+    title: ofSubject ? `${headline}: ${name}` : headline,
+    subject: { kind, id, name },
+    facts,
+    count,
+    firstAt: at,
+    lastAt: at,
+  };
+}
+
+/** The later happening tells the facts; what lasts counts once, all else adds up. */
+export function joined(earlier: Hit, later: Hit): Hit {
+  const count = CONDITIONS[later.rule.condition].counts === 'once' ? later.count : earlier.count + later.count;
+  return { ...later, count, firstAt: earlier.firstAt };
+}

@@ -1,0 +1,60 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { Config } from '../../platform/config/config.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Mailbox } from '../../platform/mail/mailbox.js';
+import { Webhooks } from '../../platform/outbound/webhooks.js';
+import type { WebhookMessage } from '../../platform/outbound/webhook-message.js';
+import type { AlertRule } from '../rules/alert-rule.entity.js';
+import { alertMail } from './alert-message.js';
+import { AlertNotification, type NotificationChannel, type NotificationReason } from './alert-notification.entity.js';
+
+/** A mail about an alert of last week helps nobody. */
+const GOOD_FOR_SECONDS = 7 * 24 * 3600;
+
+export interface Sent {
+  readonly channel: NotificationChannel;
+  /** The mail, or the webhook delivery. */
+  readonly reference: string;
+}
+
+/** Puts what is to be told in line for every channel of a rule, in the caller's transaction. Nothing is sent here. */
+@Injectable()
+export class AlertChannels {
+  constructor(
+    private readonly config: Config,
+    private readonly mailbox: Mailbox,
+    private readonly webhooks: Webhooks,
+  ) {}
+
+  async put(tx: EntityManager, rule: AlertRule, message: WebhookMessage): Promise<Sent[]> {
+    const mail = alertMail(message, rule.severity);
+    const sent: Sent[] = [];
+    for (const recipient of this.recipients(rule)) {
+      const reference = await this.mailbox.put(tx, { recipient, ...mail, goodForSeconds: GOOD_FOR_SECONDS });
+      sent.push({ channel: 'email', reference });
+    }
+    const deliveries = await this.webhooks.announce(tx, message, rule.webhooks);
+    return [...sent, ...deliveries.map((reference): Sent => ({ channel: 'webhook', reference }))];
+  }
+
+  /** Remembers which mail and which delivery told of an alert. */
+  async log(
+    tx: EntityManager,
+    alert: { id: string; count: number },
+    reason: NotificationReason,
+    sent: readonly Sent[],
+  ): Promise<void> {
+    if (sent.length === 0) return;
+    const { id: alertId, count } = alert;
+    await tx.insert(
+      AlertNotification,
+      sent.map((one) => ({ id: newId(), alertId, count, reason, ...one })),
+    );
+  }
+
+  private recipients({ emails }: AlertRule): string[] {
+    if (!this.config.alertEmailEnabled) return [];
+    return emails.length > 0 ? emails : this.config.alertEmailTo;
+  }
+}

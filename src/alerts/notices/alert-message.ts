@@ -1,0 +1,117 @@
+import type { WebhookMessage } from '../../platform/outbound/webhook-message.js';
+import { CONDITIONS, RISK_LEVELS } from '../alert-condition.js';
+import type { Alert } from '../alert.entity.js';
+import type { AlertRule } from '../rules/alert-rule.entity.js';
+import type { NotificationReason } from './alert-notification.entity.js';
+
+export interface AlertMail {
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+}
+
+type Told = Pick<
+  Alert,
+  | 'id' | 'status' | 'severity' | 'title' | 'subjectKind' | 'subjectId' | 'subjectName' | 'facts' | 'count' | 'notifiedCount' | 'firstAt' | 'lastAt'
+>; // prettier-ignore
+
+interface Fact {
+  readonly name: string;
+  readonly value: string;
+}
+
+const LEAD: Record<NotificationReason, string> = {
+  opened: '',
+  asked: '',
+  again: 'Still: ',
+  reopened: 'Again: ',
+  resolved: 'Resolved: ',
+};
+const SHOWN_ELSEWHERE = new Set(['where', 'why']);
+
+/** What people and programs are told of an alert: what, where, why, since when, and what to do. */
+export function alertMessage(
+  alert: Told,
+  rule: AlertRule,
+  reason: NotificationReason,
+  publicUrl: string,
+): WebhookMessage {
+  return {
+    type: `alert.${reason}`,
+    at: alert.lastAt,
+    data: {
+      alertId: alert.id,
+      status: alert.status,
+      severity: alert.severity,
+      rule: { id: rule.id, name: rule.name, condition: rule.condition },
+      title: alert.title,
+      subject: { kind: alert.subjectKind, id: alert.subjectId, name: alert.subjectName },
+      facts: alert.facts,
+      count: alert.count,
+      firstAt: alert.firstAt,
+      lastAt: alert.lastAt,
+    },
+    title: headline(alert, reason),
+    facts: factsOf(alert, rule, reason),
+    link: `${publicUrl}/alerts/${alert.id}`,
+  };
+}
+
+/** The same as a mail, in plain text and in HTML. */
+export function alertMail(message: WebhookMessage, severity: string): AlertMail {
+  const { title, facts, link = '' } = message;
+  const lines = facts.map(({ name, value }) => `${name}\n  ${value.replaceAll('\n', '\n  ')}`);
+  const rows = facts.map(
+    ({ name, value }) =>
+      `<tr><th align="left" valign="top" style="padding:4px 16px 4px 0">${escape(name)}</th>` +
+      `<td style="padding:4px 0;white-space:pre-line">${escape(value)}</td></tr>`,
+  );
+  return {
+    subject: `[${severity}] ${title}`.replaceAll(/\p{Cc}+/gu, ' ').slice(0, 200),
+    text: `${title}\n\n${lines.join('\n\n')}\n\n${link}\n`,
+    html:
+      `<!doctype html><html lang="en"><body style="font-family:sans-serif;max-width:40em">` +
+      `<h1 style="font-size:1.2em">${escape(title)}</h1><table style="border-collapse:collapse">${rows.join('')}</table>` +
+      `<p><a href="${escape(link)}">Open the alert</a></p></body></html>`,
+  };
+}
+
+function headline({ title, count, notifiedCount }: Told, reason: NotificationReason): string {
+  const times = count - notifiedCount;
+  const often = times > 1 && reason !== 'resolved' ? ` (${times.toLocaleString('en')} times)` : '';
+  return `${LEAD[reason]}${title}${often}`;
+}
+
+function factsOf(alert: Told, rule: AlertRule, reason: NotificationReason): Fact[] {
+  const { facts, count, firstAt, lastAt } = alert;
+  const others = Object.entries(facts).filter(([name]) => !SHOWN_ELSEWHERE.has(name));
+  const when =
+    count > 1
+      ? `${count.toLocaleString('en')} times from ${firstAt.toISOString()} to ${lastAt.toISOString()}`
+      : firstAt.toISOString();
+  return [
+    { name: 'What', value: CONDITIONS[rule.condition].headline },
+    { name: 'Where', value: [alert.subjectName, facts['where']].filter(Boolean).join(', ') },
+    { name: 'Why', value: String(facts['why'] ?? `The rule "${rule.name}" waits for this.`) },
+    { name: 'When', value: when },
+    ...others
+      .filter(([, value]) => value !== 0)
+      .map(([name, value]) => ({ name: labelOf(name), value: String(value) })),
+    {
+      name: 'What to do',
+      value: reason === 'resolved' ? 'Nothing: it ended by itself.' : CONDITIONS[rule.condition].advice,
+    },
+  ];
+}
+
+/** `level4` is how many assets are CRITICAL; other names are words. */
+function labelOf(name: string): string {
+  const level = RISK_LEVELS[Number(/^level([0-4])$/.exec(name)?.[1] ?? -1)];
+  if (level !== undefined) return level;
+  const words = name.replaceAll(/([a-z])([A-Z])/g, '$1 $2').toLowerCase();
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
+function escape(text: string): string {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
+}

@@ -1,0 +1,67 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager, In } from 'typeorm';
+import { Config } from '../../platform/config/config.js';
+import { Alert } from '../alert.entity.js';
+import { AlertRule } from '../rules/alert-rule.entity.js';
+import { AlertChannels } from './alert-channels.js';
+import { alertMessage } from './alert-message.js';
+import type { NotificationReason } from './alert-notification.entity.js';
+
+const MOST = 20;
+
+/** Decides who is to be told of which alert now. That it was told commits together with the mails and messages that tell it. */
+@Injectable()
+export class AlertNotifier {
+  constructor(
+    private readonly db: DataSource,
+    private readonly config: Config,
+    private readonly channels: AlertChannels,
+  ) {}
+
+  /** Answers how many alerts were due. */
+  async notify(): Promise<number> {
+    return this.db.transaction(async (tx) => {
+      const due: { id: string }[] = await tx.query(
+        `SELECT id FROM alert WHERE notify_at <= now() ORDER BY notify_at LIMIT ${MOST} FOR UPDATE SKIP LOCKED`,
+      );
+      if (due.length === 0) return 0;
+      const alerts = await tx.findBy(Alert, { id: In(due.map(({ id }) => id)) });
+      const rules = await tx.findBy(AlertRule, { id: In(alerts.map(({ ruleId }) => ruleId)) });
+      for (const alert of alerts) {
+        const rule = rules.find(({ id }) => id === alert.ruleId);
+        await this.settle(tx, alert, rule);
+      }
+      return due.length;
+    });
+  }
+
+  private async settle(tx: EntityManager, alert: Alert, rule: AlertRule | undefined): Promise<void> {
+    const reason = rule?.enabled === true ? reasonOf(alert) : undefined;
+    if (rule === undefined || reason === undefined) {
+      await tx.query(`UPDATE alert SET notify_at = NULL WHERE id = $1`, [alert.id]);
+      return;
+    }
+    const muted = Math.max(alert.mutedUntil?.getTime() ?? 0, rule.mutedUntil?.getTime() ?? 0);
+    if (muted > Date.now()) {
+      await tx.query(`UPDATE alert SET notify_at = $2 WHERE id = $1`, [alert.id, new Date(muted)]);
+      return;
+    }
+    const message = alertMessage(alert, rule, reason, this.config.publicUrl);
+    await this.channels.log(tx, alert, reason, await this.channels.put(tx, rule, message));
+    await tx.query(
+      `UPDATE alert SET notify_at = NULL, notified_at = now(), notified_count = count, notified_status = status WHERE id = $1`,
+      [alert.id],
+    );
+  }
+}
+
+/** Undefined when nobody needs to hear of it: somebody looks after it, or resolved it. */
+function reasonOf({ status, resolvedBy, notifiedAt, notifiedStatus }: Alert): NotificationReason | undefined {
+  if (status === 'ACKNOWLEDGED') return undefined;
+  if (status === 'RESOLVED') {
+    const nobodyKnows = notifiedAt === null || notifiedStatus === 'RESOLVED' || resolvedBy !== null;
+    return nobodyKnows ? undefined : 'resolved';
+  }
+  if (notifiedAt === null) return 'opened';
+  return status === 'REOPENED' && notifiedStatus !== 'REOPENED' ? 'reopened' : 'again';
+}

@@ -1,0 +1,76 @@
+import { Body, Controller, Delete, Get, Headers, HttpCode, Param, Patch, Post, UseInterceptors } from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { AlertRuleList, AlertRuleView, ChangeAlertRuleBody, CreateAlertRuleBody, SentList } from './alert-rules.dto.js';
+import { AlertRulesService } from './alert-rules.service.js';
+
+@ApiTags('Alerts')
+@Controller('api/alert-rules')
+@UseInterceptors(VersionInterceptor)
+export class AlertRulesController {
+  constructor(
+    private readonly rules: AlertRulesService,
+    private readonly idempotency: IdempotencyKeys,
+  ) {}
+
+  /** Creates an alert rule. */
+  @Post()
+  @Needs('alerts:write')
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  async createAlertRule(
+    @TheCaller() caller: Caller,
+    @Body() body: CreateAlertRuleBody,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<AlertRuleView> {
+    const use = this.idempotency.use(key, caller.id, 'createAlertRule', body, newId());
+    return AlertRuleView.of(await this.rules.create(caller, body.toOrder(), use));
+  }
+
+  /** Lists alert rules by name. */
+  @Get()
+  @Needs('alerts:read')
+  async listAlertRules(): Promise<AlertRuleList> {
+    return { items: (await this.rules.list()).map((rule) => AlertRuleView.of(rule)) };
+  }
+
+  /** Shows an alert rule. */
+  @Get(':id')
+  @Needs('alerts:read')
+  async getAlertRule(@Param() { id }: IdParam): Promise<AlertRuleView> {
+    return AlertRuleView.of(await this.rules.get(id));
+  }
+
+  /** Changes, mutes or disables an alert rule. */
+  @Patch(':id')
+  @Needs('alerts:write')
+  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that you read' })
+  async changeAlertRule(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: ChangeAlertRuleBody,
+    @Headers('if-match') match?: string,
+  ): Promise<AlertRuleView> {
+    return AlertRuleView.of(await this.rules.change(caller, id, expectedVersion(match), body.toChange()));
+  }
+
+  /** Removes an alert rule and resolves what it opened. */
+  @Delete(':id')
+  @HttpCode(204)
+  @Needs('alerts:write')
+  async removeAlertRule(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    await this.rules.remove(caller, id);
+  }
+
+  /** Sends an example over every channel of the rule. */
+  @Post(':id/test')
+  @HttpCode(202)
+  @Needs('alerts:write')
+  async testAlertRule(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<SentList> {
+    return SentList.of(await this.rules.test(caller, id));
+  }
+}

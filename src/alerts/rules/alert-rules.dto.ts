@@ -1,0 +1,235 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  ArrayUnique,
+  IsBoolean,
+  IsDate,
+  IsEmail,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  IsUUID,
+  Length,
+  Max,
+  Min,
+  ValidateIf,
+  ValidateNested,
+} from 'class-validator';
+import { ALERT_CONDITIONS, type AlertConditionName, RISK_LEVELS, type RiskLevel } from '../alert-condition.js';
+import type { Sent } from '../notices/alert-channels.js';
+import type { NotificationChannel } from '../notices/alert-notification.entity.js';
+import { type AlertRule, type Grouping, GROUPINGS, SEVERITIES, type Severity } from './alert-rule.entity.js';
+import type { AlertRuleChange, AlertRuleOrder } from './alert-rules.service.js';
+
+const EMAILS = { type: String, isArray: true, example: ['crypto-team@corp.example'], required: false } as const;
+const WEBHOOKS = {
+  type: String,
+  isArray: true,
+  example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'],
+  required: false,
+} as const;
+
+export class RuleParametersBody {
+  /** For risk-threshold: this level and worse. */
+  @ApiProperty({ enum: RISK_LEVELS, example: 'HIGH', required: false })
+  @IsOptional()
+  @IsIn(RISK_LEVELS)
+  level?: RiskLevel;
+
+  /** For certificate-expiring: how long before its end. @example 30 */
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(365)
+  days?: number;
+}
+
+export class CreateAlertRuleBody {
+  /** Unique. @example 'certificates of the web team' */
+  @IsString()
+  @Length(1, 100)
+  name: string;
+
+  /** What it waits for. */
+  @ApiProperty({ enum: ALERT_CONDITIONS, example: 'certificate-expiring' })
+  @IsIn(ALERT_CONDITIONS)
+  condition: AlertConditionName;
+
+  @ApiProperty({ type: RuleParametersBody, required: false, example: { days: 30 } })
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => RuleParametersBody)
+  parameters?: RuleParametersBody;
+
+  @ApiProperty({ enum: SEVERITIES, example: 'warning', required: false })
+  @IsOptional()
+  @IsIn(SEVERITIES)
+  severity?: Severity;
+
+  /** `subject`: an alert for each thing that it happens to; `rule`: one for all. */
+  @ApiProperty({ enum: GROUPINGS, example: 'subject', required: false })
+  @IsOptional()
+  @IsIn(GROUPINGS)
+  grouping?: Grouping;
+
+  /** Least time between two notifications of one alert. @example 60 */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(10_080)
+  coolDownMinutes?: number;
+
+  /** Who gets mails; without any, SVC_ALERT_EMAIL_TO. */
+  @ApiProperty(EMAILS)
+  @IsOptional()
+  @IsEmail({}, { each: true })
+  @ArrayMaxSize(20)
+  @ArrayUnique()
+  emails?: string[];
+
+  /** Webhook endpoints that are told, besides those that listen to `alert.*`. */
+  @ApiProperty(WEBHOOKS)
+  @IsOptional()
+  @IsUUID('all', { each: true })
+  @ArrayMaxSize(20)
+  @ArrayUnique()
+  webhooks?: string[];
+
+  toOrder(): AlertRuleOrder {
+    const { name, condition, severity = 'warning', grouping = 'subject', coolDownMinutes = 60 } = this;
+    const { emails = [], webhooks = [] } = this;
+    return {
+      name,
+      condition,
+      parameters: plain(this.parameters),
+      severity,
+      grouping,
+      coolDownMinutes,
+      emails,
+      webhooks,
+    };
+  }
+}
+
+export class ChangeAlertRuleBody {
+  /** @example 'certificates of the web team' */
+  @IsOptional()
+  @IsString()
+  @Length(1, 100)
+  name?: string;
+
+  @ApiProperty({ type: RuleParametersBody, required: false, example: { days: 14 } })
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => RuleParametersBody)
+  parameters?: RuleParametersBody;
+
+  @ApiProperty({ enum: SEVERITIES, example: 'critical', required: false })
+  @IsOptional()
+  @IsIn(SEVERITIES)
+  severity?: Severity;
+
+  @ApiProperty({ enum: GROUPINGS, example: 'rule', required: false })
+  @IsOptional()
+  @IsIn(GROUPINGS)
+  grouping?: Grouping;
+
+  /** @example 240 */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(10_080)
+  coolDownMinutes?: number;
+
+  @ApiProperty(EMAILS)
+  @IsOptional()
+  @IsEmail({}, { each: true })
+  @ArrayMaxSize(20)
+  @ArrayUnique()
+  emails?: string[];
+
+  @ApiProperty(WEBHOOKS)
+  @IsOptional()
+  @IsUUID('all', { each: true })
+  @ArrayMaxSize(20)
+  @ArrayUnique()
+  webhooks?: string[];
+
+  /** @example true */
+  @IsOptional()
+  @IsBoolean()
+  enabled?: boolean;
+
+  /** Until then nobody is told; null ends it. */
+  @ApiProperty({ type: String, format: 'date-time', nullable: true, required: false, example: '2026-12-01T08:00:00Z' })
+  @IsOptional()
+  @ValidateIf((body: ChangeAlertRuleBody) => body.mutedUntil !== null)
+  @Type(() => Date)
+  @IsDate()
+  mutedUntil?: Date | null;
+
+  toChange(): AlertRuleChange {
+    const { parameters, ...others } = this;
+    const given = Object.fromEntries(Object.entries(others).filter(([, value]) => value !== undefined));
+    return { ...given, ...(parameters === undefined ? {} : { parameters: plain(parameters) }) };
+  }
+}
+
+export class AlertRuleView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example 'certificates of the web team' */
+  name: string;
+  @ApiProperty({ enum: ALERT_CONDITIONS, example: 'certificate-expiring' })
+  condition: AlertConditionName;
+  @ApiProperty({ type: RuleParametersBody, example: { days: 30 } })
+  parameters: RuleParametersBody;
+  @ApiProperty({ enum: SEVERITIES, example: 'warning' })
+  severity: Severity;
+  @ApiProperty({ enum: GROUPINGS, example: 'subject' })
+  grouping: Grouping;
+  /** @example 60 */
+  coolDownMinutes: number;
+  @ApiProperty(EMAILS)
+  emails: string[];
+  @ApiProperty(WEBHOOKS)
+  webhooks: string[];
+  /** @example true */
+  enabled: boolean;
+  mutedUntil: Date | null;
+  /** Also the ETag. @example 1 */
+  version: number;
+  createdAt: Date;
+
+  static of(rule: AlertRule): AlertRuleView {
+    const { id, name, condition, parameters, severity, grouping, coolDownMinutes } = rule;
+    const { emails, webhooks, enabled, mutedUntil, version, createdAt } = rule;
+    const kind = { id, name, condition, parameters, severity, grouping, coolDownMinutes };
+    return { ...kind, emails, webhooks, enabled, mutedUntil, version, createdAt };
+  }
+}
+
+export class AlertRuleList {
+  items: AlertRuleView[];
+}
+
+export class SentView {
+  @ApiProperty({ enum: ['email', 'webhook'], example: 'email' })
+  channel: NotificationChannel;
+  /** The mail, or the webhook delivery. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  reference: string;
+}
+
+export class SentList {
+  items: SentView[];
+
+  static of(sent: Sent[]): SentList {
+    return { items: sent };
+  }
+}
+
+function plain({ level, days }: RuleParametersBody = {}): AlertRule['parameters'] {
+  return { ...(level === undefined ? {} : { level }), ...(days === undefined ? {} : { days }) };
+}

@@ -1,0 +1,158 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { Config } from '../../platform/config/config.js';
+import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { staleProblem } from '../../platform/http/versions.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { CONDITIONS } from '../alert-condition.js';
+import { AlertChannels, type Sent } from '../notices/alert-channels.js';
+import { alertMessage } from '../notices/alert-message.js';
+import { AlertRule } from './alert-rule.entity.js';
+
+export type AlertRuleOrder = Pick<
+  AlertRule,
+  'name' | 'condition' | 'parameters' | 'severity' | 'grouping' | 'coolDownMinutes' | 'emails' | 'webhooks'
+>;
+export type AlertRuleChange = Partial<Omit<AlertRuleOrder, 'condition'> & Pick<AlertRule, 'enabled' | 'mutedUntil'>>;
+
+/** Rules: what is alerted, to whom, how often. */
+@Injectable()
+export class AlertRulesService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly config: Config,
+    private readonly audit: AuditService,
+    private readonly idempotency: IdempotencyKeys,
+    private readonly channels: AlertChannels,
+  ) {}
+
+  async create(caller: Caller, order: AlertRuleOrder, use: IdempotentUse | undefined): Promise<AlertRule> {
+    assertParameters(order);
+    return this.write(order.name, async (tx) => {
+      const id = use?.resource ?? newId();
+      if (use !== undefined) {
+        const [resource = id] = await this.idempotency.claim(tx, [use]);
+        await this.idempotency.assertSameBody(use, tx);
+        if (resource !== id) return find(tx, resource);
+      }
+      await assertWebhooks(tx, order.webhooks);
+      await tx.insert(AlertRule, { id, ...order });
+      await this.record(tx, caller, 'alert-rule.created', id, { ...order });
+      return find(tx, id);
+    });
+  }
+
+  async list(): Promise<AlertRule[]> {
+    return this.db.manager.find(AlertRule, { order: { name: 'ASC' }, take: 500 });
+  }
+
+  get(id: string): Promise<AlertRule> {
+    return find(this.db.manager, id);
+  }
+
+  async change(caller: Caller, id: string, version: number, change: AlertRuleChange): Promise<AlertRule> {
+    const present = await this.get(id);
+    assertParameters({ condition: present.condition, parameters: change.parameters ?? present.parameters });
+    return this.write(change.name ?? present.name, async (tx) => {
+      await assertWebhooks(tx, change.webhooks ?? []);
+      const { affected } = await tx.update(AlertRule, { id, version }, { ...change, version: version + 1 });
+      if (affected !== 1) throw staleProblem(`/api/alert-rules/${id}`);
+      await this.record(tx, caller, 'alert-rule.changed', id, { ...change });
+      return find(tx, id);
+    });
+  }
+
+  /** Removes a rule and resolves what it opened. */
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const { affected } = await tx.delete(AlertRule, { id });
+      if (affected !== 1) throw missing();
+      await tx.query(
+        `UPDATE alert SET status = 'RESOLVED', resolved_at = now(), resolved_by = $2, notify_at = NULL WHERE rule_id = $1 AND status <> 'RESOLVED'`,
+        [id, caller.name],
+      );
+      await this.record(tx, caller, 'alert-rule.removed', id, {});
+    });
+  }
+
+  /** Sends an example over every channel of the rule. No alert is opened. */
+  async test(caller: Caller, id: string): Promise<Sent[]> {
+    return this.db.transaction(async (tx) => {
+      const rule = await find(tx, id);
+      const now = new Date();
+      const { headline } = CONDITIONS[rule.condition];
+      const example = {
+        id,
+        status: 'OPEN' as const,
+        severity: rule.severity,
+        title: `Test: ${headline}`,
+        subjectKind: 'test',
+        subjectId: id,
+        subjectName: 'nowhere: this is a test',
+        facts: { why: `${caller.name} asked for a test of the rule "${rule.name}".` },
+        count: 1,
+        notifiedCount: 0,
+        firstAt: now,
+        lastAt: now,
+      };
+      const sent = await this.channels.put(tx, rule, alertMessage(example, rule, 'asked', this.config.publicUrl));
+      if (sent.length === 0) {
+        const detail = 'This rule tells nobody: mails are off or without a recipient, and no webhook listens.';
+        throw new Problem('conflict', 'alert-rule.no-channel', detail);
+      }
+      await this.record(tx, caller, 'alert-rule.tested', id, { channels: sent.map(({ channel }) => channel) });
+      return sent;
+    });
+  }
+
+  private async write(name: string, work: (tx: EntityManager) => Promise<AlertRule>): Promise<AlertRule> {
+    try {
+      return await this.db.transaction(work);
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw new Problem('conflict', 'alert-rule.name', `There is an alert rule named "${name}".`);
+    }
+  }
+
+  private async record(
+    tx: EntityManager,
+    caller: Caller,
+    action: string,
+    id: string,
+    detail: Record<string, unknown>,
+  ): Promise<void> {
+    const target = { kind: 'alert-rule', id };
+    await this.audit.appendBy(tx, caller, { action, target, detail });
+  }
+}
+
+async function find(tx: EntityManager, id: string): Promise<AlertRule> {
+  const rule = await tx.findOneBy(AlertRule, { id });
+  if (rule === null) throw missing();
+  return rule;
+}
+
+function assertParameters({ condition, parameters }: Pick<AlertRule, 'condition' | 'parameters'>): void {
+  const wanted = condition === 'risk-threshold' ? 'level' : condition === 'certificate-expiring' ? 'days' : undefined;
+  const surplus = Object.keys(parameters).find((name) => name !== wanted);
+  if (surplus === undefined && (wanted === undefined || parameters[wanted] !== undefined)) return;
+  const pointer = `/parameters/${surplus ?? wanted}`;
+  const detail = surplus === undefined ? `${condition} needs it` : `${condition} does not know it`;
+  throw new Problem('refused', 'alert-rule.parameters', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
+}
+
+async function assertWebhooks(tx: EntityManager, ids: readonly string[]): Promise<void> {
+  const found: { id: string }[] = await tx.query(`SELECT id FROM webhook_endpoint WHERE id = ANY($1::uuid[])`, [ids]);
+  const known = new Set(found.map(({ id }) => id));
+  const errors = ids.flatMap((id, i) => (known.has(id) ? [] : [{ pointer: `/webhooks/${i}`, detail: 'is not known' }]));
+  if (errors.length > 0)
+    throw new Problem('refused', 'alert-rule.webhook', 'A webhook endpoint is not known.', { errors });
+}
+
+function missing(): Problem {
+  return new Problem('missing', 'alert-rule.missing', 'There is no such alert rule.');
+}

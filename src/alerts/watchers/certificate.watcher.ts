@@ -1,0 +1,91 @@
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import { DataSource } from 'typeorm';
+import { DEFAULT_DAYS } from '../alert-condition.js';
+import { raise } from '../intake/alert-writer.js';
+import type { Hit } from '../intake/rule-match.js';
+import { AlertRule } from '../rules/alert-rule.entity.js';
+
+const EVERY_MS = 60_000;
+/** Per rule and look; the others follow as these are renewed. */
+const MOST = 500;
+const DAY_MS = 24 * 3600 * 1000;
+
+interface Ending {
+  readonly id: string;
+  readonly name: string;
+  readonly notAfter: Date;
+  readonly where: string | null;
+}
+
+/** Looks for certificates of the inventory that end soon, by its index on that date. */
+@Injectable()
+export class CertificateWatcher implements OnApplicationBootstrap {
+  private readonly logger = new Logger(CertificateWatcher.name);
+
+  constructor(private readonly db: DataSource) {}
+
+  /** Also at once, for what ended while nobody looked. */
+  async onApplicationBootstrap(): Promise<void> {
+    await this.look();
+  }
+
+  @Interval(EVERY_MS)
+  async look(): Promise<void> {
+    try {
+      const rules = await this.db.manager.findBy(AlertRule, { condition: 'certificate-expiring', enabled: true });
+      for (const rule of rules) await this.lookFor(rule);
+    } catch (error) {
+      this.logger.warn(`certificates were not looked at: ${String(error)}`);
+    }
+  }
+
+  private async lookFor(rule: AlertRule): Promise<void> {
+    const days = rule.parameters.days ?? DEFAULT_DAYS;
+    await this.db.transaction(async (tx) => {
+      const ending: Ending[] = await tx.query(
+        `SELECT a.id, a.name, a.not_after AS "notAfter",
+           (SELECT string_agg(o.location, ', ') FROM (
+              SELECT location FROM asset_occurrence WHERE asset_id = a.id AND missed = 0 AND location <> '' LIMIT 3) o) AS "where"
+         FROM asset a WHERE a.kind = 'certificate' AND a.state = 'active'
+           AND a.not_after > now() AND a.not_after <= now() + make_interval(days => $1)
+           AND NOT EXISTS (SELECT FROM alert x WHERE x.rule_id = $2 AND x.key = 'asset:' || a.id AND x.status <> 'RESOLVED')
+         ORDER BY a.not_after LIMIT ${MOST}`,
+        [days, rule.id],
+      );
+      await raise(tx, rule.grouping === 'rule' ? together(rule, ending) : ending.map((one) => hitOf(rule, one)));
+      await tx.query(
+        `UPDATE alert x SET status = 'RESOLVED', resolved_at = now(), resolved_by = NULL,
+           notify_at = CASE WHEN x.notified_at IS NULL THEN NULL ELSE now() END
+         FROM asset a WHERE x.rule_id = $2 AND x.status <> 'RESOLVED' AND x.subject_kind = 'asset' AND a.id::text = x.subject_id
+           AND (a.state <> 'active' OR a.not_after > now() + make_interval(days => $1))`,
+        [days, rule.id],
+      );
+    });
+  }
+}
+
+function hitOf(rule: AlertRule, { id, name, notAfter, where }: Ending): Hit {
+  const now = new Date();
+  const left = Math.floor((notAfter.getTime() - now.getTime()) / DAY_MS);
+  return {
+    rule,
+    key: `asset:${id}`,
+    title: `A certificate ends soon: ${name}`,
+    subject: { kind: 'asset', id, name },
+    facts: {
+      ...(where === null ? {} : { where }),
+      why: `It ends at ${notAfter.toISOString()}, in ${left} ${left === 1 ? 'day' : 'days'}.`,
+    },
+    count: 1,
+    firstAt: now,
+    lastAt: now,
+  };
+}
+
+/** One alert for all of them, about the one that ends first. */
+function together(rule: AlertRule, ending: readonly Ending[]): Hit[] {
+  const [first] = ending;
+  if (first === undefined) return [];
+  return [{ ...hitOf(rule, first), key: '*', title: 'Certificates end soon', count: ending.length }];
+}

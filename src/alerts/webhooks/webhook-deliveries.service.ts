@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import { WebhookDelivery } from '../../platform/outbound/webhook-delivery.entity.js';
+import { Webhooks } from '../../platform/outbound/webhooks.js';
+
+/** What was sent to webhook endpoints, when, with which answer; and how to send it again. */
+@Injectable()
+export class WebhookDeliveriesService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly cursors: Cursors,
+    private readonly webhooks: Webhooks,
+  ) {}
+
+  /** Newest first. */
+  async list(endpoint: string, { limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<WebhookDelivery>> {
+    const list = `webhook-deliveries ${endpoint}`;
+    const [before] = this.cursors.read(list, cursor) ?? [];
+    const select = this.db
+      .createQueryBuilder(WebhookDelivery, 'delivery')
+      .where('delivery.endpointId = :endpoint', { endpoint })
+      .orderBy('delivery.id', 'DESC')
+      .take(limit + 1);
+    if (before !== undefined) select.andWhere('delivery.id < :before', { before });
+    return this.cursors.page(list, await select.getMany(), limit, ({ id }) => [id]);
+  }
+
+  /** A message that says who had it sent. */
+  async test(caller: Caller, endpoint: string): Promise<WebhookDelivery> {
+    return this.db.transaction(async (tx) => {
+      const [id] = await this.webhooks.send(tx, [endpoint], {
+        type: 'webhook.test',
+        at: new Date(),
+        data: { requestedBy: caller.name },
+        title: 'Sealwright: a test message',
+        facts: [{ name: 'Why', value: `${caller.name} asked for it; there is nothing to do.` }],
+      });
+      if (id === undefined) throw disabled();
+      return tx.findOneByOrFail(WebhookDelivery, { id });
+    });
+  }
+
+  /** Puts a message that has ended in line again, under the same id. */
+  async redeliver(caller: Caller, id: string): Promise<WebhookDelivery> {
+    return this.db.transaction(async (tx) => {
+      const delivery = await tx.findOneBy(WebhookDelivery, { id });
+      if (delivery === null) throw new Problem('missing', 'webhook.no-delivery', 'There is no such delivery.');
+      const [, affected]: [unknown, number] = await tx.query(
+        `UPDATE webhook_delivery d SET status = 'PENDING', tries = 0, next_try_at = now(), ended_at = NULL FROM webhook_endpoint e
+         WHERE d.id = $1 AND d.status <> 'PENDING' AND e.id = d.endpoint_id AND e.enabled`,
+        [id],
+      );
+      if (affected !== 1) throw delivery.status === 'PENDING' ? pending() : disabled();
+      const target = { kind: 'webhook', id: delivery.endpointId };
+      const { requestId: correlation, address: source } = caller.origin;
+      const entry = { action: 'webhook.redelivered', actor: caller, target, correlation, source };
+      await this.audit.append(tx, [{ ...entry, detail: { delivery: id, type: delivery.type } }]);
+      return tx.findOneByOrFail(WebhookDelivery, { id });
+    });
+  }
+}
+
+function pending(): Problem {
+  return new Problem('conflict', 'webhook.pending', 'This message is still in line; it will be sent.');
+}
+
+function disabled(): Problem {
+  return new Problem('conflict', 'webhook.disabled', 'This webhook endpoint is disabled or removed; enable it first.');
+}

@@ -1,0 +1,180 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { Problem } from '../../platform/http/problem.js';
+import { staleProblem } from '../../platform/http/versions.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { OutboundClient } from '../../platform/outbound/outbound-client.js';
+import { WebhookEndpoint, type WebhookFormat } from '../../platform/outbound/webhook-endpoint.entity.js';
+import { WebhookSecrets } from '../../platform/outbound/webhook-secrets.js';
+import { newWebhookSecret } from '../../platform/outbound/webhook-signature.js';
+
+export interface WebhookEndpointOrder {
+  readonly name: string;
+  readonly url: string;
+  readonly format: WebhookFormat;
+  readonly events: readonly string[];
+}
+
+export interface WebhookEndpointChange extends Partial<Omit<WebhookEndpointOrder, 'format'>> {
+  readonly enabled?: boolean;
+}
+
+/** Webhook endpoints: who made which, where they lead, and the secrets that sign for them. */
+@Injectable()
+export class WebhookEndpointsService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly idempotency: IdempotencyKeys,
+    private readonly client: OutboundClient,
+    private readonly secrets: WebhookSecrets,
+  ) {}
+
+  /** Creates an endpoint. The answer is the only time that its secret is seen; Slack and Teams have none. */
+  async create(
+    caller: Caller,
+    id: string,
+    order: WebhookEndpointOrder,
+    use?: IdempotentUse,
+  ): Promise<{ row: WebhookEndpoint; secret?: string }> {
+    await this.assertTarget(order.url);
+    const secret = order.format === 'standard' ? newWebhookSecret() : undefined;
+    const row = await this.write(order.name, async (tx) => {
+      if (use !== undefined) await this.assertNew(tx, use);
+      await tx.insert(WebhookEndpoint, {
+        id,
+        name: order.name,
+        format: order.format,
+        events: [...order.events],
+        ...this.target(id, order.url, order.format),
+        secret: secret === undefined ? null : this.secrets.closeSecret(id, secret),
+      });
+      await this.record(tx, caller, 'webhook.created', id, { ...order, url: shownUrl(order.url, order.format) });
+      return tx.findOneByOrFail(WebhookEndpoint, { id });
+    });
+    return { row, ...(secret === undefined ? {} : { secret }) };
+  }
+
+  async list(): Promise<WebhookEndpoint[]> {
+    return this.db.manager.find(WebhookEndpoint, { order: { name: 'ASC' }, take: 200 });
+  }
+
+  async get(id: string): Promise<WebhookEndpoint> {
+    const row = await this.db.manager.findOneBy(WebhookEndpoint, { id });
+    if (row === null) throw missing();
+    return row;
+  }
+
+  async change(caller: Caller, id: string, version: number, change: WebhookEndpointChange): Promise<WebhookEndpoint> {
+    const { name, url, events, enabled } = change;
+    const { format, name: present } = await this.get(id);
+    if (url !== undefined) await this.assertTarget(url);
+    const next = {
+      ...(name === undefined ? {} : { name }),
+      ...(events === undefined ? {} : { events: [...events] }),
+      ...(enabled === undefined ? {} : { enabled, disabledReason: null }),
+      ...(url === undefined ? {} : this.target(id, url, format)),
+    };
+    return this.write(name ?? present, async (tx) => {
+      const { affected } = await tx.update(WebhookEndpoint, { id, version }, { ...next, version: version + 1 });
+      if (affected !== 1) throw staleProblem(`/api/webhooks/${id}`);
+      const shown = url === undefined ? {} : { url: shownUrl(url, format) };
+      await this.record(tx, caller, 'webhook.changed', id, { ...change, ...shown });
+      if (enabled === false) await giveUp(tx, id);
+      return tx.findOneByOrFail(WebhookEndpoint, { id });
+    });
+  }
+
+  /** Gives the endpoint another secret. Both sign for `overlapHours`, so that the receiver can change over. */
+  async rotateSecret(
+    caller: Caller,
+    id: string,
+    overlapHours: number,
+  ): Promise<{ row: WebhookEndpoint; secret: string }> {
+    const secret = newWebhookSecret();
+    const row = await this.db.transaction(async (tx) => {
+      const [, affected]: [unknown, number] = await tx.query(
+        `UPDATE webhook_endpoint SET old_secret = secret, old_secret_until = now() + make_interval(hours => $3), secret = $2,
+           version = version + 1 WHERE id = $1 AND secret IS NOT NULL`,
+        [id, this.secrets.closeSecret(id, secret), overlapHours],
+      );
+      if (affected !== 1) {
+        await this.get(id);
+        throw new Problem('conflict', 'webhook.no-secret', 'Messages to Slack and Teams are not signed.');
+      }
+      await this.record(tx, caller, 'webhook.secret-rotated', id, { overlapHours });
+      return tx.findOneByOrFail(WebhookEndpoint, { id });
+    });
+    return { row, secret };
+  }
+
+  /** Ends an endpoint; what waits for it is given up. The log of what was delivered stays. */
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const { affected } = await tx.delete(WebhookEndpoint, { id });
+      if (affected !== 1) throw missing();
+      await giveUp(tx, id);
+      await this.record(tx, caller, 'webhook.removed', id, {});
+    });
+  }
+
+  private target(id: string, url: string, format: WebhookFormat) {
+    return { url: this.secrets.closeUrl(id, url), shownUrl: shownUrl(url, format) };
+  }
+
+  /** A friendlier moment to say no; what counts is the check of each connection. */
+  private async assertTarget(url: string): Promise<void> {
+    const refusal = await this.client.refusalOf(url);
+    if (refusal === undefined) return;
+    const errors = [{ pointer: '/url', detail: refusal }];
+    throw new Problem('refused', 'webhook.target', `This address cannot be called: ${refusal}.`, { errors });
+  }
+
+  private async assertNew(tx: EntityManager, use: IdempotentUse): Promise<void> {
+    const [resource] = await this.idempotency.claim(tx, [use]);
+    await this.idempotency.assertSameBody(use, tx);
+    if (resource === use.resource) return;
+    const detail = 'This call made a webhook endpoint already, and its secret is shown only once; rotate the secret.';
+    throw new Problem('conflict', 'idempotency.secret-shown', detail, { instance: `/api/webhooks/${resource}` });
+  }
+
+  private async write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    try {
+      return await this.db.transaction(work);
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw new Problem('conflict', 'webhook.name', `There is a webhook endpoint named "${name}".`);
+    }
+  }
+
+  private async record(
+    tx: EntityManager,
+    caller: Caller,
+    action: string,
+    id: string,
+    detail: Record<string, unknown>,
+  ): Promise<void> {
+    const target = { kind: 'webhook', id };
+    await this.audit.appendBy(tx, caller, { action, target, detail });
+  }
+}
+
+async function giveUp(tx: EntityManager, endpoint: string): Promise<void> {
+  await tx.query(
+    `UPDATE webhook_delivery SET status = 'GIVEN_UP', ended_at = now() WHERE endpoint_id = $1 AND status = 'PENDING'`,
+    [endpoint],
+  );
+}
+
+/** Without what may be a secret: the query, and the path where the address itself is the credential. */
+function shownUrl(url: string, format: WebhookFormat): string {
+  const { origin, pathname } = new URL(url);
+  return format === 'standard' ? `${origin}${pathname}` : origin;
+}
+
+function missing(): Problem {
+  return new Problem('missing', 'webhook.missing', 'There is no such webhook endpoint.');
+}

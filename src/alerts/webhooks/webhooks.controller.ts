@@ -1,0 +1,135 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Header,
+  Headers,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Query,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Fresh, Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { PageQuery } from '../../platform/http/page.js';
+import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { WebhookDeliveriesService } from './webhook-deliveries.service.js';
+import { WebhookEndpointsService } from './webhook-endpoints.service.js';
+import {
+  ChangeWebhookBody,
+  CreateWebhookBody,
+  NewWebhookView,
+  RotateWebhookSecretBody,
+  WebhookDeliveryPage,
+  WebhookDeliveryView,
+  WebhookList,
+  WebhookView,
+} from './webhooks.dto.js';
+
+@ApiTags('Webhooks')
+@Controller('api/webhooks')
+@UseInterceptors(VersionInterceptor)
+export class WebhooksController {
+  constructor(
+    private readonly endpoints: WebhookEndpointsService,
+    private readonly deliveries: WebhookDeliveriesService,
+    private readonly idempotency: IdempotencyKeys,
+  ) {}
+
+  /** Creates a webhook endpoint. Its signing secret is in this answer and nowhere else. */
+  @Post()
+  @Needs('webhooks:write')
+  @Fresh()
+  @Header('cache-control', 'no-store')
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  async createWebhook(
+    @TheCaller() caller: Caller,
+    @Body() body: CreateWebhookBody,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<NewWebhookView> {
+    const id = newId();
+    const use = this.idempotency.use(key, caller.id, 'createWebhook', body, id);
+    const { row, secret } = await this.endpoints.create(caller, id, body.toOrder(), use);
+    return NewWebhookView.withSecret(row, secret);
+  }
+
+  /** Lists webhook endpoints by name, without their secrets. */
+  @Get()
+  @Needs('webhooks:read')
+  async listWebhooks(): Promise<WebhookList> {
+    return { items: (await this.endpoints.list()).map((row) => WebhookView.of(row)) };
+  }
+
+  /** Shows a webhook endpoint. */
+  @Get(':id')
+  @Needs('webhooks:read')
+  async getWebhook(@Param() { id }: IdParam): Promise<WebhookView> {
+    return WebhookView.of(await this.endpoints.get(id));
+  }
+
+  /** Changes a webhook endpoint. */
+  @Patch(':id')
+  @Needs('webhooks:write')
+  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that you read' })
+  async changeWebhook(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: ChangeWebhookBody,
+    @Headers('if-match') match?: string,
+  ): Promise<WebhookView> {
+    return WebhookView.of(await this.endpoints.change(caller, id, expectedVersion(match), body));
+  }
+
+  /** Removes a webhook endpoint; what waits for it is given up. */
+  @Delete(':id')
+  @HttpCode(204)
+  @Needs('webhooks:write')
+  async removeWebhook(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    await this.endpoints.remove(caller, id);
+  }
+
+  /** Gives a webhook endpoint another secret; messages carry both signatures for a while. */
+  @Post(':id/secret')
+  @Needs('webhooks:write')
+  @Fresh()
+  @Header('cache-control', 'no-store')
+  async rotateWebhookSecret(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { overlapHours = 24 }: RotateWebhookSecretBody,
+  ): Promise<NewWebhookView> {
+    const { row, secret } = await this.endpoints.rotateSecret(caller, id, overlapHours);
+    return NewWebhookView.withSecret(row, secret);
+  }
+
+  /** Sends a test message; the answer names the delivery to look at. */
+  @Post(':id/test')
+  @HttpCode(202)
+  @Needs('webhooks:write')
+  async testWebhook(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<WebhookDeliveryView> {
+    const { id: endpoint } = await this.endpoints.get(id);
+    return WebhookDeliveryView.of(await this.deliveries.test(caller, endpoint));
+  }
+
+  /** Lists what was sent to a webhook endpoint, newest first, with every attempt. */
+  @Get(':id/deliveries')
+  @Needs('webhooks:read')
+  async listWebhookDeliveries(@Param() { id }: IdParam, @Query() query: PageQuery): Promise<WebhookDeliveryPage> {
+    return WebhookDeliveryPage.of(await this.deliveries.list(id, query));
+  }
+
+  /** Sends a message again that was delivered or given up; it keeps its id. */
+  @Post('deliveries/:id/redeliver')
+  @HttpCode(202)
+  @Needs('webhooks:write')
+  async redeliverWebhook(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<WebhookDeliveryView> {
+    return WebhookDeliveryView.of(await this.deliveries.redeliver(caller, id));
+  }
+}

@@ -1,0 +1,188 @@
+import { ApiProperty } from '@nestjs/swagger';
+import {
+  ArrayMaxSize,
+  ArrayMinSize,
+  ArrayUnique,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsOptional,
+  IsString,
+  Length,
+  Matches,
+  Max,
+  MaxLength,
+  Min,
+} from 'class-validator';
+import type { Page } from '../../platform/http/page.js';
+import type { WebhookDelivery, WebhookDeliveryStatus } from '../../platform/outbound/webhook-delivery.entity.js';
+import {
+  WEBHOOK_FORMATS,
+  type WebhookEndpoint,
+  type WebhookFormat,
+} from '../../platform/outbound/webhook-endpoint.entity.js';
+import type { WebhookEndpointOrder } from './webhook-endpoints.service.js';
+
+const EVENT = /^(\*|[a-z-]{1,30}\.(\*|[a-z-]{1,30}))$/;
+const EVENTS = { example: ['alert.*', 'approval.requested'], isArray: true, type: String } as const;
+
+export class CreateWebhookBody {
+  /** What the endpoint is for; unique. @example 'incident desk' */
+  @IsString()
+  @Length(1, 100)
+  name: string;
+
+  /** Where messages are posted to: https, and an address of the internet unless the operator allows others. @example https://desk.example/hooks/sealwright */
+  @IsString()
+  @MaxLength(2000)
+  url: string;
+
+  /** `standard` is signed JSON (Standard Webhooks). */
+  @ApiProperty({ enum: WEBHOOK_FORMATS, default: 'standard', example: 'standard', required: false })
+  @IsOptional()
+  @IsIn(WEBHOOK_FORMATS)
+  format?: WebhookFormat;
+
+  /** Types that it hears, `approval.requested`, or all of an area, `approval.*`. Rules of alerts may name it without. */
+  @ApiProperty({ ...EVENTS, required: false })
+  @IsOptional()
+  @Matches(EVENT, { each: true })
+  @ArrayMaxSize(50)
+  @ArrayUnique()
+  events?: string[];
+
+  toOrder(): WebhookEndpointOrder {
+    const { name, url, format = 'standard', events = [] } = this;
+    return { name, url, format, events };
+  }
+}
+
+export class ChangeWebhookBody {
+  /** @example 'incident desk' */
+  @IsOptional()
+  @IsString()
+  @Length(1, 100)
+  name?: string;
+
+  /** @example https://desk.example/hooks/sealwright */
+  @IsOptional()
+  @IsString()
+  @MaxLength(2000)
+  url?: string;
+
+  @ApiProperty({ ...EVENTS, required: false })
+  @IsOptional()
+  @Matches(EVENT, { each: true })
+  @ArrayMinSize(0)
+  @ArrayMaxSize(50)
+  @ArrayUnique()
+  events?: string[];
+
+  /** Disabling gives up what waits. @example true */
+  @IsOptional()
+  @IsBoolean()
+  enabled?: boolean;
+}
+
+export class RotateWebhookSecretBody {
+  /** How long the old secret signs too. @example 24 */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(168)
+  overlapHours?: number;
+}
+
+export class WebhookView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example 'incident desk' */
+  name: string;
+  /** Where it leads, without what may be a secret. @example https://desk.example/hooks/sealwright */
+  url: string;
+  @ApiProperty({ enum: WEBHOOK_FORMATS, example: 'standard' })
+  format: WebhookFormat;
+  @ApiProperty(EVENTS)
+  events: string[];
+  /** @example true */
+  enabled: boolean;
+  /** Why it was disabled, when nobody here did it. @example 'The receiver answered 410 Gone.' */
+  disabledReason: string | null;
+  /** Also the ETag. @example 1 */
+  version: number;
+  createdAt: Date;
+
+  static of(row: WebhookEndpoint): WebhookView {
+    const { id, name, shownUrl: url, format, events, enabled, disabledReason, version, createdAt } = row;
+    return { id, name, url, format, events, enabled, disabledReason, version, createdAt };
+  }
+}
+
+export class NewWebhookView extends WebhookView {
+  /** Verifies signatures. Shown this once; absent for Slack and Teams. @example whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSwMfKQ9r8GKYo= */
+  secret?: string;
+
+  static withSecret(row: WebhookEndpoint, secret?: string): NewWebhookView {
+    return Object.assign(WebhookView.of(row), secret === undefined ? {} : { secret });
+  }
+}
+
+export class WebhookList {
+  items: WebhookView[];
+}
+
+export class WebhookAttemptView {
+  /** @example 1 */
+  attempt: number;
+  at: Date;
+  /** @example 84 */
+  milliseconds: number;
+  /** HTTP status, when there was an answer. @example 503 */
+  status?: number;
+  /** @example 'the receiver answered 503' */
+  failure?: string;
+}
+
+export class WebhookDeliveryView {
+  /** Also the `webhook-id` of every attempt. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example alert.opened */
+  type: string;
+  @ApiProperty({ enum: ['PENDING', 'DELIVERED', 'GIVEN_UP'], example: 'DELIVERED' })
+  status: WebhookDeliveryStatus;
+  /** @example 1 */
+  attempts: number;
+  /** null once it has ended. */
+  nextTryAt: Date | null;
+  createdAt: Date;
+  endedAt: Date | null;
+  /** What is sent. @example '{"type":"alert.opened","timestamp":"2026-11-20T14:00:00.000Z","data":{}}' */
+  body: string;
+  /** The last twenty attempts. */
+  log: WebhookAttemptView[];
+
+  static of(row: WebhookDelivery): WebhookDeliveryView {
+    const { id, type, status, attempts, nextTryAt, createdAt, endedAt, body, log } = row;
+    return {
+      id,
+      type,
+      status,
+      attempts,
+      nextTryAt: status === 'PENDING' ? nextTryAt : null,
+      createdAt,
+      endedAt,
+      body,
+      log: log.map((entry) => ({ ...entry, at: new Date(entry.at) })),
+    };
+  }
+}
+
+export class WebhookDeliveryPage {
+  items: WebhookDeliveryView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<WebhookDelivery>): WebhookDeliveryPage {
+    return { items: page.items.map((row) => WebhookDeliveryView.of(row)), nextCursor: page.nextCursor };
+  }
+}

@@ -1,0 +1,60 @@
+import { createReadStream } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { EvidenceContent } from '../../verifier/evidence-content.js';
+import type { EvidenceFile } from '../../verifier/evidence-file.js';
+import { verifyEvidence } from '../../verifier/evidence-verifier.js';
+import { type ClientCommand, text } from '../command.js';
+import { ClientError, EXIT, usageError } from '../exit-codes.js';
+import { readKey } from '../log-trust.js';
+
+export const evidence: ClientCommand = {
+  name: 'evidence',
+  usage: 'verify FILE [--key FILE] [--content FILE]',
+  meaning:
+    'checks the evidence of a signature without the service, and with --content that the signature is of that file',
+  options: { key: { type: 'string' }, content: { type: 'string' } },
+  async run({ options, positionals, print, note }) {
+    const [what, file, ...more] = positionals;
+    if (what !== 'verify' || file === undefined || more.length > 0) throw usageError('evidence takes: verify FILE.');
+    const keyFile = text(options, 'key');
+    if (keyFile === undefined)
+      note('No --key: the key of the log in the file is believed, so this shows only that the file is whole.');
+    const logKey = keyFile === undefined ? undefined : await readKey(keyFile);
+    const read = await readEvidence(file);
+    const content = text(options, 'content');
+    const faults = verifyEvidence(read, { logKey });
+    if (faults.length === 0 && content !== undefined) faults.push(...(await faultsOfContent(read, content)));
+    const valid = faults.length === 0;
+    const { requestId, digest, algorithm } = read.request ?? {};
+    print({ valid, requestId, digest, algorithm, key: read.key?.name, faults }, [
+      ...faults.map((fault) => `BAD ${fault}`),
+      valid ? `valid: ${algorithm} ${digest} by ${read.key.name} v${read.key.version}` : 'NOT VALID',
+    ]);
+    return valid ? EXIT.done : EXIT.failed;
+  },
+};
+
+/** Read piece by piece; it may be larger than the memory. */
+async function faultsOfContent(read: EvidenceFile, file: string): Promise<string[]> {
+  const content = new EvidenceContent(read);
+  try {
+    for await (const piece of createReadStream(file)) content.update(piece as Buffer);
+  } catch (error) {
+    throw new ClientError(EXIT.failed, `${file} cannot be read: ${(error as Error).message}`);
+  }
+  try {
+    return content.faults();
+  } catch (error) {
+    return [`the signature cannot be checked here: ${(error as Error).message}`];
+  }
+}
+
+async function readEvidence(file: string): Promise<EvidenceFile> {
+  try {
+    const value: unknown = JSON.parse(await readFile(file, 'utf8'));
+    if (typeof value === 'object' && value !== null) return value as EvidenceFile;
+  } catch (error) {
+    throw new ClientError(EXIT.failed, `${file} cannot be read: ${(error as Error).message}`);
+  }
+  throw new ClientError(EXIT.failed, `${file} is no evidence.`);
+}

@@ -1,0 +1,106 @@
+import { createReadStream } from 'node:fs';
+import { type Finding, LogVerifier, provesGrowth } from '../../verifier/log-verifier.js';
+import { openNote } from '../../verifier/signed-note.js';
+import { type ClientCommand, type Invocation, text } from '../command.js';
+import { ClientError, EXIT, type ExitCode, usageError } from '../exit-codes.js';
+import { linesOf } from '../lines.js';
+import { type LogState, type LogTrust, readTrust, writeState } from '../log-trust.js';
+
+const EXPORT = '/api/v1/audit/log/export';
+
+/** How the log was found. */
+interface Verdict {
+  readonly size: number;
+  readonly findings: readonly Finding[];
+  /** What to remember when nothing was found. */
+  readonly seen: LogState | undefined;
+}
+
+export const log: ClientCommand = {
+  name: 'log',
+  usage: 'verify [FILE|-|URL] [--key FILE] [--state FILE] [--quick] | key',
+  meaning:
+    'checks the audit log, or an export of it, entry by entry and names the first wrong one; `key` prints the public key to keep',
+  options: { key: { type: 'string' }, state: { type: 'string' }, quick: { type: 'boolean' } },
+  async run(invocation) {
+    const { options, positionals, api, print } = invocation;
+    const [what, place, ...more] = positionals;
+    if (what === 'key' && place === undefined) {
+      const key = await (await api()).call('GET', '/api/v1/audit/log/key');
+      print(key, [(key.publicKey as string).trimEnd()]);
+      return EXIT.done;
+    }
+    if (what !== 'verify' || more.length > 0) throw usageError('log takes: verify [FILE|-|URL], or key.');
+    const stateFile = text(options, 'state');
+    const trust = await readTrust(text(options, 'key'), stateFile);
+    if (trust.publicKey === undefined)
+      invocation.note('No --key: the key in the export is believed, so this shows only that the export is whole.');
+    const verdict =
+      options['quick'] === true ? await quick(invocation, trust, place) : await whole(invocation, trust, place);
+    return told(invocation, verdict, stateFile);
+  },
+};
+
+/** Every entry, from a file or from the service. */
+async function whole({ api }: Invocation, trust: LogTrust, place: string | undefined): Promise<Verdict> {
+  const verifier = new LogVerifier({ publicKey: trust.publicKey, olderNote: trust.state?.checkpoint });
+  const url = isUrl(place) ? place : undefined;
+  const isFile = place !== undefined && url === undefined;
+  const source = isFile
+    ? place === '-'
+      ? process.stdin
+      : createReadStream(place)
+    : await (await api(url)).stream(EXPORT);
+  for await (const lines of linesOf(source, place ?? 'the log')) for (const line of lines) verifier.line(line);
+  const { size, findings, checkpoint } = verifier.end();
+  const seen = checkpoint && {
+    log: checkpoint.origin,
+    publicKey: checkpoint.publicKey.toString('base64'),
+    checkpoint: checkpoint.note,
+  };
+  return { size, findings, seen };
+}
+
+/** Only that the log grew out of the one that was seen last, by a proof of a few hashes (RFC 6962 section 2.1.2). */
+async function quick({ api }: Invocation, { state, publicKey }: LogTrust, place: string | undefined): Promise<Verdict> {
+  if (state === undefined || publicKey === undefined)
+    throw usageError(
+      '--quick compares with what was seen before: give --state, and first verify the whole log with it.',
+    );
+  if (place !== undefined && !isUrl(place)) throw usageError('--quick asks the service, not a file.');
+  const before = openNote(state.checkpoint, publicKey);
+  if (before === undefined) throw new ClientError(EXIT.failed, 'The remembered checkpoint is not signed by that key.');
+  const client = await api(place);
+  const { note } = (await client.call('GET', '/api/v1/audit/log/checkpoint')) as { note: string };
+  const now = openNote(note, publicKey);
+  if (now === undefined)
+    return { size: 0, findings: [{ detail: 'the checkpoint is not signed by the key of the log' }], seen: undefined };
+  const { size } = now;
+  const broken = (detail: string): Verdict => ({ size, findings: [{ detail }], seen: undefined });
+  if (size < before.size)
+    return broken(
+      `an older checkpoint is over ${before.size} leaves, the newest over ${size}: the log was rolled back`,
+    );
+  const { path } = await client.call('GET', `/api/v1/audit/log/consistency?first=${before.size}&second=${size}`);
+  const hashes = (path as string[]).map((hash) => Buffer.from(hash, 'base64'));
+  if (now.origin !== before.origin || !provesGrowth(before, now, hashes))
+    return broken(`the log of ${size} leaves is not the continuation of the one with ${before.size}: it was forked`);
+  return { size, findings: [], seen: { ...state, checkpoint: note } };
+}
+
+async function told({ print }: Invocation, verdict: Verdict, stateFile: string | undefined): Promise<ExitCode> {
+  const { size, findings, seen } = verdict;
+  const valid = findings.length === 0;
+  const firstWrong = findings.find(({ index }) => index !== undefined)?.index;
+  if (valid && stateFile !== undefined && seen !== undefined) await writeState(stateFile, seen);
+  const sum = firstWrong === undefined ? 'NOT VALID' : `NOT VALID: the first wrong entry is number ${firstWrong}`;
+  print({ valid, log: seen?.log, size, firstWrong, findings, checkpoint: seen?.checkpoint }, [
+    ...findings.map(({ index, detail }) => `BAD ${index === undefined ? '' : `${index}: `}${detail}`),
+    valid ? `valid: ${size} entries` : sum,
+  ]);
+  return valid ? EXIT.done : EXIT.failed;
+}
+
+function isUrl(place: string | undefined): place is string {
+  return place !== undefined && /^https?:\/\//.test(place);
+}

@@ -1,0 +1,66 @@
+import { randomUUID } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import { awaited, isFinal, type Request, secondsOf } from '../awaiting.js';
+import { type ClientCommand, type Invocation, text } from '../command.js';
+import { ClientError, EXIT, type ExitCode, usageError } from '../exit-codes.js';
+import { assertFormat, EXTENSION, hashOf, TOKEN_EXTENSION } from '../files.js';
+
+export const sign: ClientCommand = {
+  name: 'sign',
+  usage: 'FILE [--key NAME] [--format raw|cms|jws|sigstore-bundle] [--timestamp] [--wait SECONDS]',
+  meaning: 'hashes the file here, has the digest signed, and writes the signature beside it',
+  options: {
+    key: { type: 'string', short: 'k' },
+    format: { type: 'string', short: 'f' },
+    algorithm: { type: 'string', short: 'a' },
+    scheme: { type: 'string' },
+    timestamp: { type: 'boolean' },
+    reference: { type: 'string' },
+    wait: { type: 'string' },
+    out: { type: 'string' },
+  },
+  async run(invocation) {
+    const { options, positionals } = invocation;
+    const [file, ...more] = positionals;
+    if (file === undefined || more.length > 0) throw usageError('sign takes one file.');
+    const format = text(options, 'format') ?? 'raw';
+    assertFormat(format);
+    const seconds = secondsOf(text(options, 'wait'));
+    const algorithm = text(options, 'algorithm') ?? 'sha256';
+    const digest = await hashOf(file, algorithm);
+    const body = {
+      digest,
+      algorithm,
+      format,
+      key: text(options, 'key'),
+      scheme: text(options, 'scheme'),
+      reference: text(options, 'reference'),
+      timestamp: options['timestamp'] === true,
+      metadata: { filename: basename(file) },
+    };
+    const api = await invocation.api();
+    const headers = { 'idempotency-key': randomUUID() };
+    const asked: Request = await api.call('POST', '/api/v1/sign/digest', { body, headers, repeatable: true });
+    const request = isFinal(asked) ? asked : await awaited(api, asked.requestId, seconds);
+    return finish(invocation, request, text(options, 'out') ?? `${file}${EXTENSION[format]}`, format);
+  },
+};
+
+async function finish(invocation: Invocation, request: Request, out: string, format: string): Promise<ExitCode> {
+  const { requestId, status, signature, timestamp, failure } = request;
+  if (status === 'FAILED') throw new ClientError(EXIT.failed, `${failure?.detail} [${failure?.code}]`);
+  if (signature === undefined) {
+    invocation.note(`Not signed yet (${status}). Later: sealwright request ${requestId} --wait 60`);
+    invocation.print({ requestId, status }, [requestId]);
+    return EXIT.pending;
+  }
+  await writeFile(out, Buffer.from(signature, 'base64'));
+  const files = [out];
+  if (timestamp !== undefined && (format === 'raw' || format === 'jws')) {
+    files.push(`${out}${TOKEN_EXTENSION}`);
+    await writeFile(`${out}${TOKEN_EXTENSION}`, Buffer.from(timestamp, 'base64'));
+  }
+  invocation.print({ requestId, status, key: request.key, files }, files);
+  return EXIT.done;
+}

@@ -1,0 +1,36 @@
+import { chmod, mkdir, readFile, rename, stat, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { ClientError, EXIT } from './exit-codes.js';
+
+/** What `login` keeps: where the service is, and what opens it. */
+export interface Credentials {
+  readonly url: string;
+  /** An API key or an access token. */
+  readonly token: string;
+  /** Only after the device flow: renews the token. */
+  readonly refreshToken?: string;
+  readonly clientId?: string;
+}
+
+const OTHERS = 0o077;
+
+/** Undefined when nobody has logged in. Refuses a file that others may read. */
+export async function readCredentials(file: string): Promise<Credentials | undefined> {
+  const status = await stat(file).catch(() => undefined);
+  if (status === undefined) return undefined;
+  if ((status.mode & OTHERS) !== 0)
+    throw new ClientError(EXIT.authentication, `Others may read ${file}: chmod 600 it, and renew what is in it.`);
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Credentials;
+  } catch {
+    throw new ClientError(EXIT.authentication, `${file} cannot be read; log in again.`);
+  }
+}
+
+export async function writeCredentials(file: string, credentials: Credentials): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const fresh = `${file}.${process.pid}`;
+  await writeFile(fresh, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
+  await chmod(fresh, 0o600);
+  await rename(fresh, file);
+}

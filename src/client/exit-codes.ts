@@ -1,0 +1,19 @@
+/** What a script learns from how the program ended. */
+export const EXIT = { done: 0, failed: 1, usage: 2, authentication: 3, denied: 4, pending: 5 } as const;
+export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
+
+/** Ends the program with a message for whoever called it. */
+export class ClientError extends Error {
+  constructor(
+    readonly exitCode: ExitCode,
+    message: string,
+    /** Of the answer that said no; undefined when there was none. */
+    readonly status?: number,
+  ) {
+    super(message);
+  }
+}
+
+export function usageError(message: string): ClientError {
+  return new ClientError(EXIT.usage, message);
+}

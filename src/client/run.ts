@@ -1,0 +1,72 @@
+import { parseArgs } from 'node:util';
+import { ApiClient } from './api-client.js';
+import type { ClientCommand, OptionValues } from './command.js';
+import { COMMANDS } from './commands.js';
+import { readEnvironment } from './environment.js';
+import { ClientError, EXIT, type ExitCode, usageError } from './exit-codes.js';
+
+const COMMON = {
+  url: { type: 'string' },
+  output: { type: 'string', short: 'o' },
+  help: { type: 'boolean', short: 'h' },
+} as const;
+
+/** Runs one command of the program and answers how it is to end. */
+export async function run([name = 'help', ...args]: readonly string[]): Promise<ExitCode> {
+  try {
+    if (['help', '--help', '-h'].includes(name)) return help();
+    const command = COMMANDS.find((one) => one.name === name);
+    if (command === undefined) throw usageError(`There is no command "${name}". See: sealwright help`);
+    return await runCommand(command, args);
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+    process.stderr.write(`sealwright: ${error.message}\n`);
+    return error.exitCode;
+  }
+}
+
+async function runCommand(command: ClientCommand, args: string[]): Promise<ExitCode> {
+  const { values, positionals } = parsed(command, args);
+  if (values['help'] === true) return help(command);
+  const output = values['output'] ?? 'text';
+  if (output !== 'text' && output !== 'json') throw usageError('-o is text or json.');
+  const environment = readEnvironment();
+  const url = typeof values['url'] === 'string' ? values['url'] : undefined;
+  return command.run({
+    options: values,
+    positionals,
+    environment,
+    api: (given = url) => ApiClient.open(environment, given),
+    print: (json, lines) => {
+      const shown = output === 'json' ? [JSON.stringify(json, null, 2)] : lines;
+      process.stdout.write(shown.map((line) => `${line}\n`).join(''));
+    },
+    note: (line) => void process.stderr.write(`${line}\n`),
+  });
+}
+
+function parsed(command: ClientCommand, args: string[]): { values: OptionValues; positionals: string[] } {
+  try {
+    const { values, positionals } = parseArgs({
+      args,
+      options: { ...command.options, ...COMMON },
+      allowPositionals: true,
+    });
+    return { values, positionals };
+  } catch (error) {
+    throw usageError(`${error instanceof Error ? error.message : 'bad arguments'}\nUsage: ${usageOf(command)}`);
+  }
+}
+
+function usageOf({ name, usage }: ClientCommand): string {
+  return `sealwright ${name} ${usage}`.trimEnd();
+}
+
+function help(only?: ClientCommand): ExitCode {
+  const commands = only === undefined ? COMMANDS : [only];
+  const lines = commands.flatMap((command) => [`  ${usageOf(command)}`, `      ${command.meaning}`]);
+  const common = '  --url URL (or SEALWRIGHT_URL), SEALWRIGHT_TOKEN, -o text|json';
+  const codes = '  Ends with 0 done, 1 failed, 2 usage, 3 not logged in, 4 denied, 5 pending.';
+  process.stdout.write(['Usage:', ...lines, common, codes, ''].join('\n'));
+  return EXIT.done;
+}

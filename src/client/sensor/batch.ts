@@ -1,0 +1,42 @@
+import { algorithmComponent, type Finding, type Place, refOf } from './finding.js';
+
+interface Item {
+  readonly what: Record<string, unknown>;
+  readonly places: Map<string, Place>;
+}
+
+/** One request to the service: what a source holds, as `POST /api/ingest` takes it. */
+export interface Batch {
+  readonly scanId: string;
+  readonly source: string;
+  /** What the source showed before and does not show now is gone. */
+  readonly complete: boolean;
+  readonly assets: readonly Record<string, unknown>[];
+}
+
+/** Each thing once, with all its places, and in one order: the same findings are the same bytes. */
+export function assetsOf(findings: readonly Finding[]): Batch['assets'] {
+  const items = new Map<string, Item>();
+  for (const finding of findings) {
+    const { certificate, publicKey, component, ref, dependsOn, place } = finding;
+    const links = dependsOn === undefined || dependsOn.length === 0 ? {} : { dependsOn: [...dependsOn].sort() };
+    const what = { certificate, publicKey, component, ...(component === undefined ? { ref } : {}), ...links };
+    put(items, certificate ?? publicKey ?? component?.['bom-ref'] ?? '', what, place);
+  }
+  for (const algorithm of findings.flatMap(({ uses = [] }) => uses)) {
+    if (!items.has(refOf(algorithm))) put(items, refOf(algorithm), { component: algorithmComponent(algorithm) });
+  }
+  return [...items.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => assetOf(item));
+}
+
+function put(items: Map<string, Item>, key: string, what: Record<string, unknown>, place?: Place): void {
+  if (key === '') return;
+  const item = items.get(key) ?? { what, places: new Map<string, Place>() };
+  items.set(key, item);
+  if (place !== undefined) item.places.set(JSON.stringify(place), place);
+}
+
+function assetOf({ what, places }: Item): Record<string, unknown> {
+  const sorted = [...places.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, place]) => place);
+  return { ...what, ...(sorted.length === 0 ? {} : { occurrence: sorted }) };
+}

@@ -1,0 +1,93 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiClient } from '../api-client.js';
+import { ClientError } from '../exit-codes.js';
+import type { Spool, SpooledScan } from './spool.js';
+
+const FIRST_PAUSE_MS = 1000;
+const LONGEST_PAUSE_MS = 60_000;
+
+/** What the service made of a scan. */
+export interface Delivered {
+  batches: number;
+  received: number;
+  created: number;
+  updated: number;
+  unchanged: number;
+  /** Items that it did not take. */
+  rejected: number;
+  /** Batches that it will never take. */
+  refused: number;
+}
+
+export interface DeliveryOptions {
+  /** How long the service may be away before this gives up; what is left waits in the spool. */
+  readonly patienceMs: number;
+  readonly note: (line: string) => void;
+}
+
+/**
+ * Delivers the scan that waits in the spool, batch by batch in their order. Each has a key of its own: one whose answer was lost is
+ * sent again and taken once. ClientError when the service stays away or does not know us; the rest waits.
+ */
+export async function deliver(
+  api: ApiClient,
+  spool: Spool,
+  scan: SpooledScan,
+  options: DeliveryOptions,
+): Promise<Delivered> {
+  const total: Delivered = { batches: 0, received: 0, created: 0, updated: 0, unchanged: 0, rejected: 0, refused: 0 };
+  for (const batch of await spool.batches()) {
+    const json = await spool.read(batch);
+    const headers = { 'idempotency-key': `${scan.id}-${batch.slice(0, 6)}` };
+    try {
+      const outcome = await patiently(options, () =>
+        api.call('POST', '/api/ingest', { json, headers, repeatable: true }),
+      );
+      await spool.delivered(batch);
+      count(total, outcome as Outcome);
+    } catch (error) {
+      if (!isForever(error)) throw error;
+      const kept = await spool.refused(scan, batch, error.message);
+      total.refused += 1;
+      options.note(`A batch was refused and is kept as ${kept}: ${error.message}`);
+    }
+  }
+  return total;
+}
+
+type Outcome = Record<'received' | 'created' | 'updated' | 'unchanged', number> & { rejected: unknown[] };
+
+function count(total: Delivered, { received, created, updated, unchanged, rejected }: Outcome): void {
+  total.batches += 1;
+  total.received += received;
+  total.created += created;
+  total.updated += updated;
+  total.unchanged += unchanged;
+  total.rejected += rejected.length;
+}
+
+/** Repeats a call for as long as the service is away or busy. */
+export async function patiently<T>({ patienceMs, note }: DeliveryOptions, call: () => Promise<T>): Promise<T> {
+  const began = performance.now();
+  for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
+    try {
+      return await call();
+    } catch (error) {
+      const left = patienceMs - (performance.now() - began);
+      if (!isPassing(error) || left <= 0) throw error;
+      const wait = Math.min(pause, left);
+      note(`${error.message} Once more in ${Math.ceil(wait / 1000)} s.`);
+      await sleep(wait);
+    }
+  }
+}
+
+/** No answer, or one that says that it was not the call's fault. */
+export function isPassing(error: unknown): error is ClientError {
+  if (!(error instanceof ClientError)) return false;
+  return error.status === undefined || error.status === 408 || error.status === 429 || error.status >= 500;
+}
+
+function isForever(error: unknown): error is ClientError {
+  return error instanceof ClientError && [400, 409, 413, 415, 422].includes(error.status ?? 0);
+}

@@ -1,0 +1,51 @@
+import { type Finding, type Place } from '../finding.js';
+import { Base64Window } from '../der.js';
+import { privateKeyHere } from '../private-key.js';
+import { encryptedKeyScheme, privateKeyFacts, traditionalKeyFacts } from './private-key-header.js';
+import { type Detector, lineAt } from './detector.js';
+import { openSshKey } from './ssh.js';
+
+const BLOCK = /-----BEGIN ([A-Z0-9 ]{1,40})-----([\s\S]{1,200000}?)-----END \1-----/g;
+const HEADER = /^[\w-]+:.*\r?\n/gm;
+
+/** Certificates and keys in PEM, wherever in a text they stand. */
+export const pem: Detector = ({ location, text }) => {
+  if (!text.includes('-----BEGIN ')) return [];
+  return [...text.matchAll(BLOCK)].flatMap((match) => {
+    const [, label = '', raw = ''] = match;
+    // In JSON a line ends with the letters \\n.
+    const body = raw.replaceAll(/(?:\\r)?\\n/g, '\n');
+    try {
+      return blockHere(label, body, { location, line: lineAt(text, match.index) });
+    } catch {
+      return []; // A block that says it is something and is not.
+    }
+  });
+};
+
+function blockHere(label: string, body: string, place: Place): Finding[] {
+  if (/^(?:X509 |TRUSTED )?CERTIFICATE$/.test(label)) return [{ place, certificate: base64(body) }];
+  if (label === 'OPENSSH PRIVATE KEY') return openSshKey(base64(body), place);
+  if (label === 'ENCRYPTED PRIVATE KEY') {
+    const scheme = encryptedKeyScheme(new Base64Window(body));
+    return [privateKeyHere({}, { scheme }, place)];
+  }
+  if (label === 'PRIVATE KEY') return [privateKeyHere(privateKeyFacts(new Base64Window(body)), OPEN, place)];
+  if (/^(?:RSA|EC|DSA) PRIVATE KEY$/.test(label)) return traditional(label.split(' ')[0] ?? '', body, place);
+  if (label === 'PUBLIC KEY')
+    return [{ place, publicKey: `-----BEGIN PUBLIC KEY-----\n${base64(body)}\n-----END PUBLIC KEY-----\n` }];
+  return [];
+}
+
+const OPEN = { scheme: undefined };
+
+/** Of an encrypted one the header says the cipher, and the label says the kind of key (RFC 1421). */
+function traditional(kind: string, body: string, place: Place): Finding[] {
+  const scheme = /^DEK-Info: *([\w-]{1,40})/m.exec(body)?.[1];
+  if (scheme === undefined) return [privateKeyHere(traditionalKeyFacts(kind, new Base64Window(body)), OPEN, place)];
+  return [privateKeyHere({ algorithm: { name: kind, properties: { primitive: 'signature' } } }, { scheme }, place)];
+}
+
+function base64(body: string): string {
+  return body.replaceAll(HEADER, '').replaceAll(/\s+/g, '');
+}

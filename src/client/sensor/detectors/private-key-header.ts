@@ -1,0 +1,95 @@
+import { type ByteWindow, Element, TAG } from '../der.js';
+import { curveBits, factsOfJwk, type KeyFacts, named, onCurve, rsa } from '../key-algorithm.js';
+import { coordinates } from '../ssh-blob.js';
+import { schemeName } from './password-scheme.js';
+
+/*
+ * What kind of private key it is, and its public half where that stands beside the private one. The numbers that make it private are
+ * stepped over by their lengths.
+ */
+
+const RSA = '1.2.840.113549.1.1.1';
+const RSA_PSS = '1.2.840.113549.1.1.10';
+const DSA = '1.2.840.10040.4.1';
+const EC = '1.2.840.10045.2.1';
+const TYPES: Readonly<Record<string, string>> = {
+  '1.3.101.110': 'x25519',
+  '1.3.101.111': 'x448',
+  '1.3.101.112': 'ed25519',
+  '1.3.101.113': 'ed448',
+  '2.16.840.1.101.3.4.3.17': 'ml-dsa-44',
+  '2.16.840.1.101.3.4.3.18': 'ml-dsa-65',
+  '2.16.840.1.101.3.4.3.19': 'ml-dsa-87',
+  '2.16.840.1.101.3.4.4.1': 'ml-kem-512',
+  '2.16.840.1.101.3.4.4.2': 'ml-kem-768',
+  '2.16.840.1.101.3.4.4.3': 'ml-kem-1024',
+};
+const CURVES: Readonly<Record<string, readonly [string, string?]>> = {
+  '1.2.840.10045.3.1.7': ['secp256r1', 'P-256'],
+  '1.3.132.0.34': ['secp384r1', 'P-384'],
+  '1.3.132.0.35': ['secp521r1', 'P-521'],
+  '1.3.132.0.10': ['secp256k1', 'secp256k1'],
+  '1.3.132.0.33': ['secp224r1'],
+  '1.3.36.3.3.2.8.1.1.7': ['brainpoolP256r1'],
+};
+
+/** PKCS #8 (RFC 5958). @throws RangeError when it is none. */
+export function privateKeyFacts(window: ByteWindow): Partial<KeyFacts> {
+  const [version, algorithm, key] = Element.at(window, 0).children();
+  if (version?.tag !== TAG.integer || algorithm?.tag !== TAG.sequence || key?.tag !== TAG.octets)
+    throw new RangeError('no PKCS #8');
+  const [id, parameters] = algorithm.children();
+  return factsByOid(id?.oid() ?? '', key, parameters);
+}
+
+function factsByOid(oid: string, key: Element, parameters: Element | undefined): Partial<KeyFacts> {
+  if (oid === RSA || oid === RSA_PSS) return rsaFacts(key.inside());
+  if (oid === EC) return ecFacts(key.inside(), parameters);
+  if (oid === DSA) return { algorithm: rsa(parameters?.children()[0]?.bits() ?? 0, 'DSA') };
+  const type = TYPES[oid];
+  return { algorithm: type === undefined ? { name: oid, oid, properties: { primitive: 'unknown' } } : named(type) };
+}
+
+/** PKCS #1, SEC 1 and OpenSSL's DSA. */
+export function traditionalKeyFacts(kind: string, window: ByteWindow): Partial<KeyFacts> {
+  const key = Element.at(window, 0);
+  if (kind === 'RSA') return rsaFacts(key);
+  if (kind === 'EC') return ecFacts(key, undefined);
+  return { algorithm: rsa(key.children()[1]?.bits() ?? 0, 'DSA') };
+}
+
+/** The scheme of an EncryptedPrivateKeyInfo. */
+export function encryptedKeyScheme(window: ByteWindow): string {
+  const [algorithm, sealed] = Element.at(window, 0).children();
+  if (algorithm?.tag !== TAG.sequence || sealed?.tag !== TAG.octets) throw new RangeError('no encrypted key');
+  return schemeName(algorithm);
+}
+
+/** Modulus and public exponent come first. */
+function rsaFacts(key: Element): Partial<KeyFacts> {
+  const [, modulus, exponent] = key.children();
+  if (modulus === undefined || exponent === undefined) throw new RangeError('no RSA key');
+  const [n, e] = [modulus, exponent].map((number) => number.contents().toString('hex').replace(/^00/, ''));
+  const jwk = { kty: 'RSA', n: base64url(n ?? ''), e: base64url(e ?? '') };
+  return factsOfJwk(jwk) ?? { algorithm: rsa(modulus.bits()), bits: modulus.bits() };
+}
+
+/** Version, the private number, then the curve and the public point, where they are given. */
+function ecFacts(key: Element, parameters: Element | undefined): Partial<KeyFacts> {
+  const [, , ...given] = key.children();
+  const own = given.find(({ tag }) => tag === 0xa0)?.inside();
+  const id = (parameters ?? own)?.tag === TAG.oid ? ((parameters ?? own)?.oid() ?? '') : '';
+  const [curve = id, crv] = CURVES[id] ?? [];
+  const facts = { algorithm: onCurve(curve), bits: curveBits(curve) };
+  const point = given
+    .find(({ tag }) => tag === 0xa1)
+    ?.inside()
+    .contents()
+    .subarray(1);
+  if (crv === undefined || point?.[0] !== 4) return facts;
+  return factsOfJwk({ kty: 'EC', crv, ...coordinates(point) }) ?? facts;
+}
+
+function base64url(hex: string): string {
+  return Buffer.from(hex, 'hex').toString('base64url');
+}

@@ -1,0 +1,46 @@
+import type { Finding, Place } from '../finding.js';
+import { privateKeyHere } from '../private-key.js';
+import { factsOfBlob, SshFields } from '../ssh-blob.js';
+import type { Detector } from './detector.js';
+
+const KEY =
+  /(?:^|\s)((?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp(?:256|384|521)|sk-(?:ssh-ed25519|ecdsa-sha2-nistp256))(?:-cert-v01)?(?:@openssh\.com)?)[ \t]+(AAAA[A-Za-z0-9+/]{40,}=*)(?:[ \t]+(.*))?$/;
+const MAGIC = 'openssh-key-v1\0';
+const PUTTY = /^PuTTY-User-Key-File-\d: ([\w.@-]{1,60})\r?\nEncryption: ([\w-]{1,40})/;
+
+/**
+ * SSH keys in `.pub` files, authorized_keys and known_hosts, and PuTTY's private keys. Options before a key may hold commands and
+ * are left out; the names of hosts that people know are nobody's business.
+ */
+export const sshKeys: Detector = ({ location, name, text }) => {
+  const putty = PUTTY.exec(text);
+  if (putty !== null) return [puttyKey(putty, text, { location })];
+  if (!text.includes(' AAAA')) return [];
+  const context = /^authorized_keys2?$/.test(name) ? { additionalContext: 'authorized_keys' } : {};
+  return text.split('\n').flatMap((line, index): Finding[] => {
+    const [, type, blob, comment = ''] = line.startsWith('#') ? [] : (KEY.exec(line.trimEnd()) ?? []);
+    if (type === undefined || blob === undefined) return [];
+    const place = { location, line: index + 1, ...context };
+    return [{ place, publicKey: `${type} ${blob} ${comment.slice(0, 200)}`.trimEnd() }];
+  });
+};
+
+/** OpenSSH's PROTOCOL.key: cipher and public half stand before the private one, and no more than these is decoded. */
+export function openSshKey(base64: string, place: Place): Finding[] {
+  const head = Buffer.from(base64.slice(0, 4096), 'base64');
+  if (head.toString('latin1', 0, MAGIC.length) !== MAGIC) return [];
+  const fields = new SshFields(head, MAGIC.length);
+  const [cipher, kdf] = [fields.text(), fields.text()];
+  fields.next();
+  fields.number();
+  const facts = factsOfBlob(fields.next());
+  return [privateKeyHere(facts, { scheme: cipher === 'none' ? undefined : `${kdf} ${cipher}` }, place)];
+}
+
+function puttyKey([, , encryption]: RegExpExecArray, text: string, place: Place): Finding {
+  const [, count = '0'] = /^Public-Lines: (\d{1,3})\r?$/m.exec(text) ?? [];
+  const after = text.slice(text.indexOf('Public-Lines:')).split('\n');
+  const blob = Buffer.from(after.slice(1, 1 + Number(count)).join(''), 'base64');
+  const facts = blob.length > 8 ? factsOfBlob(blob) : {};
+  return privateKeyHere(facts, { scheme: encryption === 'none' ? undefined : encryption }, place);
+}

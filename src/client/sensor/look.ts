@@ -1,0 +1,51 @@
+import { basename } from 'node:path';
+import { configuration } from './detectors/configuration.js';
+import { derFiles } from './detectors/der-files.js';
+import type { Detector } from './detectors/detector.js';
+import { javaKeyStore } from './detectors/java-key-store.js';
+import { pem } from './detectors/pem.js';
+import { pkcs12 } from './detectors/pkcs12.js';
+import { sourceCalls } from './detectors/source-calls.js';
+import { sshKeys } from './detectors/ssh.js';
+import { endpointOf } from './endpoints/endpoint.js';
+import { sshFindings } from './endpoints/ssh.js';
+import { tlsFindings } from './endpoints/tls.js';
+import type { Finding } from './finding.js';
+import { filesUnder, readCandidate, reasonOf } from './tree.js';
+
+const DETECTORS: readonly Detector[] = [pem, derFiles, pkcs12, javaKeyStore, sshKeys, configuration, sourceCalls];
+
+export interface LookOptions {
+  /** The machine or checkout that paths are on. */
+  readonly source: string;
+  readonly exclude: readonly string[];
+  readonly storePasswords: readonly string[];
+  readonly onFault: (where: string, reason: string) => void;
+}
+
+/** What is in a file tree, file by file. A file that cannot be read is a fault, and the others go on. */
+export async function* lookAtTree(path: string, options: LookOptions): AsyncGenerator<Finding> {
+  const { source, storePasswords, onFault } = options;
+  for await (const file of filesUnder(path, options)) {
+    try {
+      const bytes = await readCandidate(file);
+      if (bytes === undefined) continue;
+      const seen = {
+        location: `${source}:${file}`,
+        name: basename(file),
+        bytes,
+        text: bytes.toString('latin1'),
+        storePasswords,
+      };
+      for (const detector of DETECTORS) yield* detector(seen);
+    } catch (error) {
+      onFault(file, reasonOf(error));
+    }
+  }
+}
+
+/** What an endpoint shows to anybody. Throws when nothing answers. */
+export async function lookAtEndpoint(text: string): Promise<Finding[]> {
+  const endpoint = endpointOf(text);
+  return endpoint.kind === 'ssh' ? sshFindings(endpoint) : tlsFindings(endpoint);
+}

@@ -1,0 +1,169 @@
+import { createHash } from 'node:crypto';
+import { createReadStream, createWriteStream } from 'node:fs';
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { finished } from 'node:stream/promises';
+import { assetsOf } from './batch.js';
+import { endpointOf } from './endpoints/endpoint.js';
+import type { Finding } from './finding.js';
+import { lookAtEndpoint, lookAtTree } from './look.js';
+import type { Reported, Spool, SpooledScan } from './spool.js';
+import { reasonOf } from './tree.js';
+
+/** Findings in a batch, about: places of one file stay together. */
+const PER_BATCH = 2000;
+const MOST_FAULTS = 5;
+
+export interface ScanOrder {
+  /** The machine or checkout that is looked at. */
+  readonly source: string;
+  readonly paths: readonly string[];
+  readonly endpoints: readonly string[];
+  readonly exclude: readonly string[];
+  readonly storePasswords: readonly string[];
+}
+
+/** Scans everything in an order into the spool. Nothing of it is to be delivered before all of it is there. */
+export class Scan {
+  private readonly faults: string[] = [];
+  private readonly reported: Record<string, Reported> = {};
+  private batches = 0;
+  private assets = 0;
+  private targets = 0;
+
+  private constructor(
+    private readonly order: ScanOrder,
+    private readonly spool: Spool,
+    private readonly place: { readonly id: string; readonly directory: string },
+    private readonly before: Readonly<Record<string, Reported>>,
+  ) {}
+
+  static async run(order: ScanOrder, spool: Spool, command: string | undefined): Promise<SpooledScan> {
+    const scan = new Scan(order, spool, await spool.begin(), await spool.state());
+    for (const path of order.paths) await scan.path(path);
+    for (const endpoint of order.endpoints) await scan.endpoint(endpoint);
+    return scan.commit(command);
+  }
+
+  private async path(path: string): Promise<void> {
+    const target = `${this.order.source}:${path}`;
+    const faults = this.faults.length;
+    const fault = await stat(path).then(() => undefined, reasonOf);
+    if (fault !== undefined) return this.fault(path, fault);
+    const found = new Found(this.place.directory, this.before[target]?.parts ?? 1);
+    const onFault = (where: string, reason: string) => this.fault(where, reason);
+    for await (const finding of lookAtTree(path, { ...this.order, onFault })) await found.add(finding);
+    await this.report(target, found, this.faults.length === faults);
+  }
+
+  private async endpoint(text: string): Promise<void> {
+    const { name } = endpointOf(text);
+    const found = new Found(this.place.directory, 1);
+    try {
+      for (const finding of await lookAtEndpoint(text)) await found.add(finding);
+    } catch (error) {
+      await found.close();
+      this.fault(name, reasonOf(error));
+      return;
+    }
+    await this.report(name, found, true);
+  }
+
+  private fault(where: string, reason: string): void {
+    this.faults.push(`${where}: ${reason}`);
+  }
+
+  /** A part is a source of its own. Sources that were reported before and have nothing any more are reported as empty. */
+  private async report(target: string, found: Found, complete: boolean): Promise<void> {
+    this.targets += 1;
+    const sources: string[] = [];
+    const parts = await found.split();
+    for (const [index, findings] of parts.entries()) {
+      const source = parts.length === 1 ? target : `${target} (${index + 1} of ${parts.length})`;
+      sources.push(source);
+      await this.batch(source, complete, await findings());
+    }
+    const earlier = this.before[target]?.sources ?? [];
+    const gone = complete ? earlier.filter((source) => !sources.includes(source)) : [];
+    for (const source of gone) await this.batch(source, true, []);
+    const kept = complete ? [] : earlier.filter((source) => !sources.includes(source));
+    this.reported[target] = { parts: parts.length, sources: [...sources, ...kept] };
+  }
+
+  private async batch(source: string, complete: boolean, findings: readonly Finding[]): Promise<void> {
+    const assets = assetsOf(findings);
+    this.batches += 1;
+    this.assets += assets.length;
+    await this.spool.addBatch(this.batches, JSON.stringify({ scanId: this.place.id, source, complete, assets }));
+  }
+
+  private async commit(command: string | undefined): Promise<SpooledScan> {
+    const { faults, assets, targets, reported } = this;
+    const shown = [...faults.slice(0, MOST_FAULTS), ...(faults.length > MOST_FAULTS ? [`and ${faults.length - MOST_FAULTS} more`] : [])]; // prettier-ignore
+    const detail = [`${assets} assets`, ...(faults.length === 0 ? [] : [`not read: ${shown.join('; ')}`])].join(', ');
+    const scan = { id: this.place.id, command, ok: targets > 0, assets, detail, reported };
+    await this.spool.commit(scan);
+    return scan;
+  }
+}
+
+/** Findings of one target on disk, so that a large tree needs no large memory. */
+class Found {
+  private static made = 0;
+  private readonly file: string;
+  private readonly stream;
+  private count = 0;
+
+  constructor(
+    private readonly directory: string,
+    private readonly leastParts: number,
+  ) {
+    this.file = join(directory, `found-${(Found.made += 1)}.ndjson`);
+    this.stream = createWriteStream(this.file, { mode: 0o600 });
+  }
+
+  async add(finding: Finding): Promise<void> {
+    this.count += 1;
+    if (!this.stream.write(`${JSON.stringify(finding)}\n`)) await once(this.stream, 'drain');
+  }
+
+  async close(): Promise<void> {
+    this.stream.end();
+    await finished(this.stream);
+  }
+
+  /** As many parts as it needs, a power of two that never gets smaller; a file is always in the same of so many parts. */
+  async split(): Promise<(() => Promise<Finding[]>)[]> {
+    await this.close();
+    let parts = this.leastParts;
+    while (this.count / parts > PER_BATCH && parts < 65_536) parts *= 2;
+    if (parts === 1) return [() => readFindings(this.file)];
+    const names = Array.from({ length: parts }, (_, part) => `${this.file}.${part}`);
+    const streams = names.map((name) => createWriteStream(name, { mode: 0o600 }));
+    for await (const finding of findingsIn(this.file)) {
+      const stream = streams[partOf(finding, parts)];
+      if (stream?.write(`${JSON.stringify(finding)}\n`) === false) await once(stream, 'drain');
+    }
+    for (const stream of streams) stream.end();
+    await Promise.all(streams.map((stream) => finished(stream)));
+    return names.map((name) => () => readFindings(name));
+  }
+}
+
+function partOf({ place }: Finding, parts: number): number {
+  return createHash('sha256').update(place.location).digest().readUInt32BE() % parts;
+}
+
+async function* findingsIn(file: string): AsyncGenerator<Finding> {
+  for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
+    yield JSON.parse(line) as Finding;
+  }
+}
+
+async function readFindings(file: string): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for await (const finding of findingsIn(file)) findings.push(finding);
+  return findings;
+}

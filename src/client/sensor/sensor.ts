@@ -1,0 +1,177 @@
+import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiClient } from '../api-client.js';
+import { ClientError, EXIT, usageError } from '../exit-codes.js';
+import { deliver, type Delivered, type DeliveryOptions, isPassing, patiently } from './delivery.js';
+import { Scan, type ScanOrder } from './scan.js';
+import type { Spool, SpooledScan } from './spool.js';
+
+const HEARTBEAT = '/api/sensors/heartbeat';
+
+/** What the service answers to a heartbeat. */
+interface Orders {
+  readonly heartbeatSeconds: number;
+  readonly configuration: Settings;
+  readonly commands: readonly { readonly id: string; readonly settings: Settings }[];
+}
+
+/** What a sensor's configuration, a command or the command line say about a scan. */
+export interface Settings {
+  readonly source?: unknown;
+  readonly paths?: unknown;
+  readonly endpoints?: unknown;
+  readonly exclude?: unknown;
+}
+
+export interface Finished extends Delivered {
+  readonly scan: string;
+  readonly ok: boolean;
+  readonly detail: string;
+}
+
+export interface SensorOptions extends DeliveryOptions {
+  /** From the command line; they come before what the service says. */
+  readonly settings: Settings;
+  readonly storePasswords: readonly string[];
+}
+
+/** Says that it is there, hears what it is to do, scans, and delivers. */
+export class Sensor {
+  private orders: Orders | undefined;
+
+  constructor(
+    private readonly api: ApiClient,
+    private readonly spool: Spool,
+    private readonly options: SensorOptions,
+  ) {}
+
+  /** Delivers what waits, then does what is asked, or one scan if nothing is. */
+  async once(): Promise<Finished[]> {
+    const beating = this.keepBeating();
+    try {
+      const done = [await this.resume(), await this.hear()].filter((one) => one !== undefined);
+      const commands = this.orders?.commands ?? [];
+      for (const { id, settings } of commands) done.push(await this.scan(this.orderOf(settings), id));
+      if (commands.length === 0) done.push(await this.scan(this.orderOf({}), undefined));
+      return done;
+    } finally {
+      beating.abort();
+    }
+  }
+
+  /** Stays, and scans when the service asks for it. Ends with an error alone. */
+  async stay(report: (finished: Finished) => void): Promise<never> {
+    const left = await this.resume();
+    if (left !== undefined) report(left);
+    if (this.options.settings.paths !== undefined || this.options.settings.endpoints !== undefined)
+      report(await this.working(() => this.scan(this.orderOf({}), undefined)));
+    for (;;) {
+      await this.hear();
+      for (const { id, settings } of this.orders?.commands ?? [])
+        report(await this.working(() => this.scan(this.orderOf(settings), id)));
+      await sleep((this.orders?.heartbeatSeconds ?? 60) * 1000);
+    }
+  }
+
+  /** A scan takes longer than a heartbeat interval: the service hears in between that the sensor is alive. */
+  private async working<T>(work: () => Promise<T>): Promise<T> {
+    const beating = this.keepBeating();
+    try {
+      return await work();
+    } finally {
+      beating.abort();
+    }
+  }
+
+  private keepBeating(): AbortController {
+    const over = new AbortController();
+    const beat = async () => {
+      for (;;) {
+        await sleep((this.orders?.heartbeatSeconds ?? 60) * 1000, undefined, { signal: over.signal, ref: false });
+        await this.api.call('POST', HEARTBEAT, { body: { version: VERSION } }).catch(() => undefined);
+      }
+    };
+    beat().catch(() => undefined);
+    return over;
+  }
+
+  private async resume(): Promise<Finished | undefined> {
+    const scan = await this.spool.waiting();
+    return scan === undefined ? undefined : this.finish(scan);
+  }
+
+  /** A service that does not answer is no reason not to scan, when the command line says what. */
+  private async hear(): Promise<undefined> {
+    const call = () => this.beat({});
+    const told = this.options.settings.paths !== undefined || this.options.settings.endpoints !== undefined;
+    try {
+      this.orders = await (told ? call() : patiently(this.options, call));
+    } catch (error) {
+      if (!told || !isPassing(error)) throw error;
+      this.options.note(`${error.message} The scan goes on and is delivered later.`);
+    }
+  }
+
+  private async beat(body: object): Promise<Orders> {
+    try {
+      return (await this.api.call('POST', HEARTBEAT, {
+        body: { version: VERSION, ...body },
+        repeatable: true,
+      })) as Orders;
+    } catch (error) {
+      if (!(error instanceof ClientError) || error.status !== 404) throw error;
+      throw new ClientError(
+        EXIT.denied,
+        'This API key belongs to no sensor: register one (POST /api/sensors) and use its key.',
+        404,
+      );
+    }
+  }
+
+  private async scan(order: ScanOrder, command: string | undefined): Promise<Finished> {
+    return this.finish(await Scan.run(order, this.spool, command));
+  }
+
+  /** Told last: a sensor that is killed before tells it again, and the service hears it once. */
+  private async finish(scan: SpooledScan): Promise<Finished> {
+    const delivered = await deliver(this.api, this.spool, scan, this.options);
+    const refused = delivered.refused + delivered.rejected;
+    const detail = `${scan.detail}${refused === 0 ? '' : `, ${refused} not taken by the service`}`.slice(0, 1000);
+    const ok = scan.ok && delivered.refused === 0;
+    const ended = { ok, assets: scan.assets, detail, ...(scan.command === undefined ? {} : { command: scan.command }) };
+    await patiently(this.options, () => this.beat({ scan: ended }));
+    await this.spool.finish(scan);
+    return { scan: scan.id, ok, detail, ...delivered };
+  }
+
+  /** The command line first, then the command, then the configuration of the sensor. */
+  private orderOf(command: Settings): ScanOrder {
+    const said = { ...this.orders?.configuration, ...command, ...given(this.options.settings) };
+    const paths = textsOf(said.paths, 'paths').map((path) => resolve(path));
+    const endpoints = textsOf(said.endpoints, 'endpoints');
+    if (paths.length + endpoints.length === 0)
+      throw usageError('Nothing to scan: name paths or endpoints, or set "paths" and "endpoints" in the sensor\'s configuration.'); // prettier-ignore
+    const source = typeof said.source === 'string' && said.source !== '' ? said.source : hostname();
+    return {
+      source,
+      paths,
+      endpoints,
+      exclude: textsOf(said.exclude, 'exclude'),
+      storePasswords: this.options.storePasswords,
+    };
+  }
+}
+
+function given(settings: Settings): Settings {
+  return Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
+}
+
+function textsOf(value: unknown, name: string): string[] {
+  if (value === undefined) return [];
+  if (Array.isArray(value) && value.every((one) => typeof one === 'string')) return value;
+  throw usageError(`"${name}" is a list of texts.`);
+}
+
+const VERSION = (JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as { version: string }).version; // prettier-ignore

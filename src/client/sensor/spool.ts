@@ -1,0 +1,153 @@
+import { randomUUID } from 'node:crypto';
+import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ClientError, EXIT } from '../exit-codes.js';
+
+/** What a target was reported as: its sources, and into how many parts it is cut. */
+export interface Reported {
+  readonly parts: number;
+  readonly sources: readonly string[];
+}
+
+/** A scan that is in the spool as a whole: its batches wait beside it, numbered. */
+export interface SpooledScan {
+  readonly id: string;
+  /** The command that asked for it. */
+  readonly command?: string;
+  readonly ok: boolean;
+  readonly assets: number;
+  readonly detail: string;
+  /** By target; becomes the state when all is delivered. */
+  readonly reported: Readonly<Record<string, Reported>>;
+}
+
+const PRIVATE = { mode: 0o600, flush: true } as const;
+const BATCH = /^\d{6}\.json$/;
+
+/**
+ * What was found and not delivered yet, on disk. A scan is written aside and becomes valid by one rename, so a sensor that is killed
+ * leaves a whole scan or none. A batch is removed once the service has taken it; until then it is sent again under the same key, which
+ * the service takes once.
+ */
+export class Spool {
+  private constructor(
+    private readonly directory: string,
+    private readonly lock: FileHandle,
+  ) {}
+
+  /** ClientError while another sensor uses it. */
+  static async open(directory: string): Promise<Spool> {
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    const lock = await locked(join(directory, 'lock'));
+    await rm(join(directory, 'building'), { recursive: true, force: true });
+    return new Spool(directory, lock);
+  }
+
+  async close(): Promise<void> {
+    await this.lock.close();
+    await rm(join(this.directory, 'lock'), { force: true });
+  }
+
+  async state(): Promise<Record<string, Reported>> {
+    const text = await readFile(join(this.directory, 'state.json'), 'utf8').catch(() => '{}');
+    return JSON.parse(text) as Record<string, Reported>;
+  }
+
+  /** A directory for a scan that is being made; one that was left behind is gone. */
+  async begin(): Promise<{ readonly id: string; readonly directory: string }> {
+    const directory = join(this.directory, 'building');
+    await rm(directory, { recursive: true, force: true });
+    await mkdir(directory, { mode: 0o700 });
+    return { id: randomUUID(), directory };
+  }
+
+  async addBatch(number: number, body: string): Promise<void> {
+    await writeFile(join(this.directory, 'building', `${String(number).padStart(6, '0')}.json`), body, PRIVATE);
+  }
+
+  /** From now on the scan is to be delivered. */
+  async commit(scan: SpooledScan): Promise<void> {
+    const building = join(this.directory, 'building');
+    for (const name of await readdir(building)) if (!BATCH.test(name)) await rm(join(building, name));
+    await writeFile(join(building, 'scan.json'), JSON.stringify(scan), PRIVATE);
+    await synced(building);
+    await rename(building, join(this.directory, 'scan'));
+    await synced(this.directory);
+  }
+
+  /** The scan that waits, if there is one. */
+  async waiting(): Promise<SpooledScan | undefined> {
+    const text = await readFile(join(this.directory, 'scan', 'scan.json'), 'utf8').catch(() => undefined);
+    return text === undefined ? undefined : (JSON.parse(text) as SpooledScan);
+  }
+
+  /** Names of the batches that wait, in their order. */
+  async batches(): Promise<string[]> {
+    return (await readdir(join(this.directory, 'scan'))).filter((name) => BATCH.test(name)).sort();
+  }
+
+  read(batch: string): Promise<string> {
+    return readFile(join(this.directory, 'scan', batch), 'utf8');
+  }
+
+  async delivered(batch: string): Promise<void> {
+    await unlink(join(this.directory, 'scan', batch));
+  }
+
+  /** The service will never take it: it is kept for people to look at. */
+  async refused(scan: SpooledScan, batch: string, why: string): Promise<string> {
+    const directory = join(this.directory, 'refused');
+    await mkdir(directory, { recursive: true, mode: 0o700 });
+    const kept = join(directory, `${scan.id}-${batch}`);
+    await writeFile(`${kept}.txt`, `${why}\n`, PRIVATE);
+    await rename(join(this.directory, 'scan', batch), kept);
+    return kept;
+  }
+
+  /** All of it is delivered, and the service knows. */
+  async finish({ reported }: SpooledScan): Promise<void> {
+    const state = { ...(await this.state()), ...reported };
+    const fresh = join(this.directory, 'state.json.new');
+    await writeFile(fresh, JSON.stringify(state), PRIVATE);
+    await rename(fresh, join(this.directory, 'state.json'));
+    await rm(join(this.directory, 'scan'), { recursive: true });
+  }
+}
+
+async function synced(directory: string): Promise<void> {
+  const handle = await open(directory, 'r');
+  try {
+    await handle.sync();
+  } finally {
+    await handle.close();
+  }
+}
+
+/** The file holds the process that has it; one that was killed has it no more. */
+async function locked(file: string): Promise<FileHandle> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const handle = await open(file, 'wx', 0o600);
+      await handle.writeFile(String(process.pid));
+      return handle;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || attempt === 3) throw error;
+    }
+    const owner = Number(await readFile(file, 'utf8').catch(() => ''));
+    if (owner > 0 && owner !== process.pid && isAlive(owner))
+      throw new ClientError(
+        EXIT.failed,
+        `Another sensor (process ${owner}) uses this spool; name another one by --spool.`,
+      );
+    await rm(file, { force: true });
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}

@@ -1,0 +1,60 @@
+import { type Dirent } from 'node:fs';
+import { lstat, open, readdir, realpath } from 'node:fs/promises';
+import { join } from 'node:path';
+
+/** Larger files are no configuration, no source and no key store. */
+const MOST_BYTES = 8 * 1024 * 1024;
+const HEAD_BYTES = 4096;
+/** What version control, packages and the kernel put there is nobody's own. */
+const EXCLUDED = ['.git', '.hg', '.svn', 'node_modules', '__pycache__', '.venv'];
+const NEVER = new Set(['/proc', '/sys', '/dev', '/run']);
+
+export interface TreeOptions {
+  /** Names of files and directories, or whole paths. */
+  readonly exclude: readonly string[];
+  /** Hears of what could not be read. */
+  readonly onFault: (path: string, reason: string) => void;
+}
+
+/** The regular files under a path, in the order of their names. Symbolic links are not followed, except the path itself. */
+export async function* filesUnder(path: string, options: TreeOptions): AsyncGenerator<string> {
+  const root = await realpath(path);
+  const status = await lstat(root);
+  if (status.isFile()) yield root;
+  else if (status.isDirectory()) yield* directory(root, options);
+}
+
+async function* directory(path: string, options: TreeOptions): AsyncGenerator<string> {
+  let entries: Dirent[];
+  try {
+    entries = await readdir(path, { withFileTypes: true });
+  } catch (error) {
+    return options.onFault(path, reasonOf(error));
+  }
+  for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
+    const child = join(path, entry.name);
+    if (EXCLUDED.includes(entry.name) || NEVER.has(child) || options.exclude.some((one) => one === entry.name || one === child)) continue; // prettier-ignore
+    if (entry.isDirectory()) yield* directory(child, options);
+    else if (entry.isFile()) yield child;
+  }
+}
+
+/** A file that may hold something: text, DER or a Java key store. Undefined for programs, pictures and what is too large. */
+export async function readCandidate(path: string): Promise<Buffer | undefined> {
+  const file = await open(path, 'r');
+  try {
+    const { size } = await file.stat();
+    if (size < 16 || size > MOST_BYTES) return undefined;
+    const head = Buffer.alloc(Math.min(size, HEAD_BYTES));
+    await file.read(head, 0, head.length, 0);
+    const keyStore = [0xfeedfeed, 0xcececece].includes(head.readUInt32BE(0));
+    if (head[0] !== 0x30 && !keyStore && head.includes(0)) return undefined;
+    return size <= HEAD_BYTES ? head : await file.readFile();
+  } finally {
+    await file.close();
+  }
+}
+
+export function reasonOf(error: unknown): string {
+  return error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : 'unknown';
+}

@@ -1,0 +1,137 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import type { Caller } from '../auth/caller.js';
+import { Happenings } from '../platform/events/happenings.js';
+import { Problem } from '../platform/http/problem.js';
+import { ScheduledRuns } from '../platform/schedules/scheduled-runs.js';
+
+/** What a sensor says of itself. */
+export interface Heartbeat {
+  readonly version?: string;
+  /** What went wrong since the last heartbeat, scans apart. */
+  readonly error?: string;
+  readonly scan?: EndedScan;
+}
+
+export interface EndedScan {
+  /** The command that asked for it. */
+  readonly command?: string;
+  readonly ok: boolean;
+  readonly assets?: number;
+  /** What it brought, or why it failed. */
+  readonly detail?: string;
+}
+
+export interface Orders {
+  readonly sensor: string;
+  readonly heartbeatSeconds: number;
+  /** Also of the configuration: it goes up when that changes. */
+  readonly version: number;
+  readonly configuration: Record<string, unknown>;
+  readonly commands: readonly { readonly id: string; readonly settings: Record<string, unknown> }[];
+}
+
+interface KnownSensor {
+  readonly id: string;
+  readonly name: string;
+  readonly heartbeatSeconds: number;
+  readonly version: number;
+  readonly configuration: Record<string, unknown>;
+  readonly wasSilent: boolean;
+}
+
+/** Sensors report that they are there, hear what they are to do, and are missed when they are not heard. */
+@Injectable()
+export class Heartbeats {
+  constructor(
+    private readonly db: DataSource,
+    private readonly happenings: Happenings,
+    private readonly runs: ScheduledRuns,
+  ) {}
+
+  /** Takes a heartbeat and answers with the configuration and what is to be done. Repeating one changes nothing more. */
+  async beat(caller: Caller, heartbeat: Heartbeat): Promise<Orders> {
+    return this.db.transaction(async (tx) => {
+      const sensor = await touch(tx, caller, heartbeat);
+      if (sensor === undefined)
+        throw new Problem('missing', 'sensor.unknown-key', 'This API key belongs to no sensor.');
+      const { id, name, heartbeatSeconds, version, configuration } = sensor;
+      if (sensor.wasSilent) {
+        await this.happenings.tell(tx, [{ type: 'sensor.silent', subject: { kind: 'sensor', id, name }, over: true }]);
+      }
+      if (heartbeat.scan !== undefined) await this.endScan(tx, sensor, heartbeat.scan);
+      const commands: Orders['commands'] = await tx.query(
+        `WITH open AS (SELECT id FROM sensor_command WHERE sensor_id = $1 AND ended_at IS NULL ORDER BY id LIMIT 10)
+         SELECT id, settings FROM sensor_command WHERE id IN (SELECT id FROM open) ORDER BY id`,
+        [id],
+      );
+      await tx.query(`UPDATE sensor_command SET taken_at = now() WHERE id = ANY($1::uuid[]) AND taken_at IS NULL`, [
+        commands.map((command) => command.id),
+      ]);
+      return { sensor: id, heartbeatSeconds, version, configuration, commands };
+    });
+  }
+
+  /**
+   * Tells of sensors that were not heard for one and a half of their intervals. Looked at every few seconds, that is within two
+   * intervals. Answers how many these are.
+   */
+  async missSilent(): Promise<number> {
+    return this.db.transaction(async (tx) => {
+      const [silent]: [{ id: string; name: string; last: Date; seconds: number }[], number] = await tx.query(
+        `UPDATE sensor SET silent_since = now()
+         WHERE enabled AND silent_since IS NULL AND last_heartbeat_at < now() - heartbeat_seconds * interval '1.5 seconds'
+         RETURNING id, name, last_heartbeat_at AS last, heartbeat_seconds AS seconds`,
+      );
+      await this.happenings.tell(
+        tx,
+        silent.map(({ id, name, last, seconds }) => ({
+          type: 'sensor.silent',
+          subject: { kind: 'sensor', id, name },
+          facts: { why: `It reports every ${seconds} seconds, and was last heard at ${last.toISOString()}.` },
+        })),
+      );
+      return silent.length;
+    });
+  }
+
+  private async endScan(tx: EntityManager, sensor: KnownSensor, scan: EndedScan): Promise<void> {
+    const { command, ok, assets, detail = ok ? `${assets ?? 0} assets` : 'The scan failed.' } = scan;
+    if (command !== undefined) {
+      const [ended]: [{ runId: string | null }[], number] = await tx.query(
+        `UPDATE sensor_command SET ended_at = now(), ok = $3, detail = $4
+         WHERE id = $1 AND sensor_id = $2 AND ended_at IS NULL RETURNING run_id AS "runId"`,
+        [command, sensor.id, ok, detail],
+      );
+      const [first] = ended;
+      if (first === undefined) return; // said before
+      if (first.runId !== null) return this.runs.end(tx, first.runId, { ok, detail });
+    }
+    if (ok) return;
+    const subject = { kind: 'sensor', id: sensor.id, name: sensor.name };
+    await this.happenings.tell(tx, [{ type: 'scan.failed', subject, facts: { why: detail } }]);
+  }
+}
+
+/** One statement for all that a heartbeat changes in the row of its sensor. */
+async function touch(
+  tx: EntityManager,
+  caller: Caller,
+  { version, error, scan }: Heartbeat,
+): Promise<KnownSensor | undefined> {
+  const failure = error ?? (scan?.ok === false ? (scan.detail ?? 'The scan failed.') : null);
+  const [rows]: [KnownSensor[], number] = await tx.query(
+    `UPDATE sensor s SET last_heartbeat_at = now(), silent_since = NULL, last_address = $2,
+       software_version = coalesce($3, s.software_version),
+       last_scan_at = CASE WHEN $4 THEN now() ELSE s.last_scan_at END,
+       last_scan_assets = CASE WHEN $4 THEN $5 ELSE s.last_scan_assets END,
+       last_error = CASE WHEN $6::text IS NOT NULL THEN $6 WHEN $4 THEN NULL ELSE s.last_error END,
+       last_error_at = CASE WHEN $6::text IS NOT NULL THEN now() WHEN $4 THEN NULL ELSE s.last_error_at END
+     FROM (SELECT id, silent_since FROM sensor WHERE (api_key_id = $1 OR old_api_key_id = $1) AND enabled FOR UPDATE) before
+     WHERE s.id = before.id
+     RETURNING s.id, s.name, s.heartbeat_seconds AS "heartbeatSeconds", s.version, s.configuration,
+       before.silent_since IS NOT NULL AS "wasSilent"`,
+    [caller.id, caller.origin.address, version ?? null, scan?.ok === true, scan?.assets ?? null, failure],
+  );
+  return rows[0];
+}

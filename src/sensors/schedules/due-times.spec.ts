@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { dueSpan, dueTimes, nextDue, type Timetable, timetableFault } from './due-times.js';
+
+const berlin = (cron: string): Timetable => ({
+  cron,
+  intervalSeconds: null,
+  timeZone: 'Europe/Berlin',
+  createdAt: new Date(0),
+});
+const every = (intervalSeconds: number, createdAt = '2027-01-01T00:00:00Z'): Timetable => ({
+  cron: null,
+  intervalSeconds,
+  timeZone: 'UTC',
+  createdAt: new Date(createdAt),
+});
+const times = (table: Timetable, after: string, count: number) =>
+  dueTimes(table, new Date(after), count).map((time) => time.toISOString().slice(5, 16));
+
+describe('on 28 March 2027, when Berlin has no 02:00 to 03:00', () => {
+  it('a time in the gap is due at its end', () => {
+    expect(times(berlin('30 2 * * *'), '2027-03-27T00:00:00Z', 3)).toEqual([
+      '03-27T01:30',
+      '03-28T01:00',
+      '03-29T00:30',
+    ]);
+  });
+  it('every half hour goes on', () => {
+    const expected = ['03-28T00:30', '03-28T01:00', '03-28T01:30', '03-28T02:00'];
+    expect(times(berlin('*/30 * * * *'), '2027-03-28T00:00:00Z', 4)).toEqual(expected);
+  });
+});
+
+describe('on 31 October 2027, when Berlin has 02:00 to 03:00 twice', () => {
+  it('a fixed time is due once, at its first coming', () => {
+    expect(times(berlin('30 2 * * *'), '2027-10-30T00:00:00Z', 3)).toEqual([
+      '10-30T00:30',
+      '10-31T00:30',
+      '11-01T01:30',
+    ]);
+  });
+  it('and stays once for a worker that looks between both', () => {
+    expect(times(berlin('30 2 * * *'), '2027-10-31T00:30:00Z', 1)).toEqual(['11-01T01:30']);
+  });
+  it('every half hour goes on through both', () => {
+    const expected = ['10-31T00:00', '10-31T00:30', '10-31T01:00', '10-31T01:30', '10-31T02:00'];
+    expect(times(berlin('*/30 * * * *'), '2027-10-30T23:30:00Z', 5)).toEqual(expected);
+  });
+});
+
+describe('an interval', () => {
+  it('is counted from the beginning, whatever the hour is called', () => {
+    expect(times(every(7200), '2027-03-28T00:30:00Z', 3)).toEqual(['03-28T02:00', '03-28T04:00', '03-28T06:00']);
+  });
+  it('is first due after one interval', () => {
+    expect(nextDue(every(60), new Date('2026-01-01T00:00:00Z'))).toEqual(new Date('2027-01-01T00:01:00Z'));
+  });
+});
+
+describe('what was missed', () => {
+  const at = (text: string) => new Date(`2027-05-01T${text}Z`);
+  it('is the last due time and the number of those before', () => {
+    expect(dueSpan(every(60), at('00:10:00'), at('00:15:30'))).toEqual({ last: at('00:15:00'), earlier: 5 });
+    expect(dueSpan(berlin('*/10 * * * *'), at('00:10:00'), at('00:45:00'))).toEqual({
+      last: at('00:40:00'),
+      earlier: 3,
+    });
+  });
+  it('is nothing before when it is on time', () => {
+    expect(dueSpan(berlin('*/10 * * * *'), at('00:10:00'), at('00:10:00'))).toEqual({
+      last: at('00:10:00'),
+      earlier: 0,
+    });
+    expect(dueSpan(every(60), at('00:10:00'), at('00:10:00'))).toEqual({ last: at('00:10:00'), earlier: 0 });
+  });
+  it('is counted to 100, so that a year of minutes takes no time', () => {
+    const { last, earlier } = dueSpan(berlin('* * * * *'), new Date('2026-05-01T00:00:00Z'), at('00:00:30'));
+    expect([last, earlier]).toEqual([at('00:00:00'), 100]);
+  });
+  it('is nothing after a clock that went back', () => {
+    expect(dueSpan(every(60), at('00:10:00'), at('00:05:00'))).toEqual({ last: at('00:10:00'), earlier: 0 });
+  });
+});
+
+it.each([
+  [{ ...berlin('* * * * * *') }, '/cron'],
+  [{ ...berlin('61 * * * *') }, '/cron'],
+  [{ ...berlin('0 0 30 2 *') }, '/cron'],
+  [{ ...berlin('0 0 * * *'), timeZone: 'Mars/Olympus' }, '/timeZone'],
+  [{ ...berlin('0 0 * * *'), intervalSeconds: 60 }, '/cron'],
+])('%j is refused', (table, pointer) => {
+  expect(timetableFault(table)?.pointer).toBe(pointer);
+});

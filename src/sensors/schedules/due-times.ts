@@ -1,0 +1,85 @@
+import { Cron } from 'croner';
+
+/** When something is due: `cron` in `timeZone`, or every `intervalSeconds` from `createdAt`. */
+export interface Timetable {
+  readonly cron: string | null;
+  readonly intervalSeconds: number | null;
+  readonly timeZone: string;
+  readonly createdAt: Date;
+}
+
+/** What was due in a span of time. */
+export interface DueSpan {
+  readonly last: Date;
+  /** Due times before the last one; counted up to 100. */
+  readonly earlier: number;
+}
+
+const MOST_COUNTED = 100;
+
+/**
+ * Due times after `after`, in order; fewer than `count` when there are no more. On the day when clocks go forward, a time that does not
+ * exist is due at the moment of the change. When they go back, a fixed time is due once, at its first coming; `*` and steps of hours
+ * and minutes go on through both.
+ */
+export function dueTimes(table: Timetable, after: Date, count: number): Date[] {
+  if (table.cron !== null) return cronOf(table, table.cron).nextRuns(count, after);
+  const step = stepOf(table);
+  const first = Math.floor((after.getTime() - table.createdAt.getTime()) / step) + 1;
+  return Array.from({ length: count }, (_, i) => new Date(table.createdAt.getTime() + Math.max(1, first + i) * step));
+}
+
+export function nextDue(table: Timetable, after: Date): Date | null {
+  return dueTimes(table, after, 1)[0] ?? null;
+}
+
+/** The last due time from `first` (which is one) to `until`. */
+export function dueSpan(table: Timetable, first: Date, until: Date): DueSpan {
+  const passed =
+    table.cron === null ? passedIntervals(table, first, until) : passedCron(table, table.cron, first, until);
+  return { last: passed.at(0) ?? first, earlier: Math.max(0, passed.length - 1) };
+}
+
+/** Why the table cannot be used, or undefined when it can. */
+export function timetableFault(table: Timetable): { pointer: string; detail: string } | undefined {
+  if (!isTimeZone(table.timeZone)) return { pointer: '/timeZone', detail: 'is no IANA time zone' };
+  if ((table.cron === null) === (table.intervalSeconds === null))
+    return { pointer: '/cron', detail: 'give either cron or intervalSeconds' };
+  if (table.cron === null) return undefined;
+  try {
+    const found = nextDue(table, new Date());
+    return found === null ? { pointer: '/cron', detail: 'is never due' } : undefined;
+  } catch (error) {
+    const detail = error instanceof Error ? error.message.replace(/^\w+: /, '') : 'cannot be read';
+    return { pointer: '/cron', detail };
+  }
+}
+
+function cronOf({ timeZone }: Timetable, cron: string): Cron {
+  return new Cron(cron, { timezone: timeZone, mode: '5-part' });
+}
+
+function stepOf({ intervalSeconds }: Timetable): number {
+  return (intervalSeconds ?? 0) * 1000;
+}
+
+/** Newest first, as is what follows. */
+function passedCron(table: Timetable, cron: string, first: Date, until: Date): Date[] {
+  const passed = cronOf(table, cron).previousRuns(MOST_COUNTED + 1, new Date(until.getTime() + 1));
+  return passed.filter((time) => time >= first);
+}
+
+function passedIntervals(table: Timetable, first: Date, until: Date): Date[] {
+  const step = stepOf(table);
+  const steps = Math.max(0, Math.floor((until.getTime() - first.getTime()) / step));
+  const counted = Math.min(steps, MOST_COUNTED);
+  return Array.from({ length: counted + 1 }, (_, i) => new Date(first.getTime() + (steps - i) * step));
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    return new Intl.DateTimeFormat('en', { timeZone: name }).resolvedOptions().timeZone !== '' && !/^[+-]/.test(name);
+  } catch {
+    return false;
+  }
+}

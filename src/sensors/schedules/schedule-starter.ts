@@ -1,0 +1,63 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { Problem } from '../../platform/http/problem.js';
+import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
+import { ScheduleTargets, type StartingRun } from '../../platform/schedules/schedule-targets.js';
+
+interface DueRun extends StartingRun {
+  readonly target: string;
+}
+
+/** Starts the runs that are due, each in a transaction with what its target writes down, and ends those that nobody ended. */
+@Injectable()
+export class ScheduleStarter {
+  constructor(
+    private readonly db: DataSource,
+    private readonly targets: ScheduleTargets,
+    private readonly runs: ScheduledRuns,
+  ) {}
+
+  /** Starts one run. False when none is due. */
+  async startOne(): Promise<boolean> {
+    let started: DueRun | undefined;
+    try {
+      await this.db.transaction(async (tx) => {
+        started = await take(tx, this.targets.kinds);
+        if (started !== undefined) await this.targets.get(started.target)?.start(tx, started);
+      });
+    } catch (error) {
+      const failed = started;
+      if (failed === undefined) throw error;
+      const detail =
+        error instanceof Problem ? error.message : 'It could not be started; the log of the worker says why.';
+      await this.db.transaction((tx) => this.runs.end(tx, failed.runId, { ok: false, detail }));
+      if (!(error instanceof Problem)) throw error;
+    }
+    return started !== undefined;
+  }
+
+  /** A target that died with its worker never says how a run ended; the next run must not wait for that. */
+  async endOverdue(): Promise<void> {
+    const overdue: { id: string }[] = await this.db.query(
+      `SELECT r.id FROM schedule_run r JOIN schedule s ON s.id = r.schedule_id
+       WHERE r.status IN ('DUE', 'RUNNING') AND r.created_at < now() - make_interval(mins => s.timeout_minutes) LIMIT 100`,
+    );
+    for (const { id } of overdue) {
+      const detail = 'It did not end in the time that the schedule gives it.';
+      await this.db.transaction((tx) => this.runs.end(tx, id, { ok: false, detail }));
+    }
+  }
+}
+
+/** Marks the oldest run that is due as started; others look at other runs meanwhile. */
+async function take(tx: EntityManager, targets: readonly string[]): Promise<DueRun | undefined> {
+  const [rows]: [DueRun[], number] = await tx.query(
+    `UPDATE schedule_run r SET status = 'RUNNING', started_at = now() FROM schedule s
+     WHERE s.id = r.schedule_id AND r.status = 'DUE' AND r.id = (
+       SELECT d.id FROM schedule_run d JOIN schedule x ON x.id = d.schedule_id
+       WHERE d.status = 'DUE' AND x.target = ANY($1::text[]) ORDER BY d.id LIMIT 1 FOR UPDATE OF d SKIP LOCKED)
+     RETURNING r.id AS "runId", s.id AS "scheduleId", s.name AS "scheduleName", r.due_at AS "dueAt", s.settings, s.made_by AS "madeBy", s.target`,
+    [targets],
+  );
+  return rows[0];
+}

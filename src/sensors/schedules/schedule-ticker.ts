@@ -1,0 +1,66 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager, In } from 'typeorm';
+import { newId } from '../../platform/database/new-id.js';
+import type { RunTrigger } from '../../platform/schedules/schedule-run.entity.js';
+import { dueSpan, nextDue } from './due-times.js';
+import { Schedule } from './schedule.entity.js';
+
+const MOST = 50;
+/** A run that is later than this was missed: the worker was away, not just busy. */
+const ON_TIME_MS = 60_000;
+
+/**
+ * Turns due times into rows. The clock is that of the database, which all workers share, so it does not matter how theirs differ; the
+ * unique row per schedule and due time decides which of them makes it.
+ */
+@Injectable()
+export class ScheduleTicker {
+  constructor(private readonly db: DataSource) {}
+
+  /** Answers how many schedules were due. */
+  async tick(): Promise<number> {
+    return this.db.transaction(async (tx) => {
+      const due: { id: string; now: Date }[] = await tx.query(
+        `SELECT id, now() AS now FROM schedule WHERE enabled AND next_due_at <= now() ORDER BY next_due_at LIMIT ${MOST} FOR UPDATE SKIP LOCKED`,
+      );
+      const [first] = due;
+      if (first === undefined) return 0;
+      const schedules = await tx.findBy(Schedule, { id: In(due.map(({ id }) => id)) });
+      for (const schedule of schedules) await advance(tx, schedule, first.now);
+      return due.length;
+    });
+  }
+}
+
+async function advance(tx: EntityManager, schedule: Schedule, now: Date): Promise<void> {
+  const { id, nextDueAt } = schedule;
+  if (nextDueAt === null) return;
+  const { last, earlier } = dueSpan(schedule, nextDueAt, now);
+  const wasMissed = now.getTime() - last.getTime() > ON_TIME_MS;
+  const trigger = wasMissed || earlier > 0 ? 'missed' : 'time';
+  const skipped = wasMissed && schedule.missed === 'skip' ? 'Nobody was there when it was due.' : undefined;
+  await insertRun(tx, { schedule: id, dueAt: last, trigger, missed: earlier, skipped });
+  await tx.query(`UPDATE schedule SET next_due_at = $2 WHERE id = $1`, [id, nextDue(schedule, now)]);
+}
+
+export interface NewRun {
+  readonly schedule: string;
+  readonly dueAt: Date;
+  readonly trigger: RunTrigger;
+  readonly missed: number;
+  /** Why it is not to start. */
+  readonly skipped: string | undefined;
+}
+
+/** One run for this due time, whoever asks; skipped when another run of the schedule is under way. Answers its id, if it is new. */
+export async function insertRun(tx: EntityManager, run: NewRun): Promise<string | undefined> {
+  const rows: { id: string }[] = await tx.query(
+    `INSERT INTO schedule_run (id, schedule_id, due_at, trigger, missed, status, detail, ended_at)
+     SELECT $1, $2, $3, $4, $5, CASE WHEN reason IS NULL THEN 'DUE' ELSE 'SKIPPED' END, reason, CASE WHEN reason IS NULL THEN NULL ELSE now() END
+     FROM (SELECT coalesce($6, (SELECT 'The run before it was still under way.' FROM schedule_run
+       WHERE schedule_id = $2 AND status IN ('DUE', 'RUNNING') LIMIT 1)) AS reason) why
+     ON CONFLICT (schedule_id, due_at) DO NOTHING RETURNING id`,
+    [newId(), run.schedule, run.dueAt, run.trigger, run.missed, run.skipped ?? null],
+  );
+  return rows[0]?.id;
+}

@@ -1,0 +1,58 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+/** What becomes of a due time at which nobody was there: one run for all that were missed, or none. */
+export const MISSED_RULES = ['once', 'skip'] as const;
+export type MissedRule = (typeof MISSED_RULES)[number];
+
+/** When something is to be started: a cron expression in a time zone, or an interval. */
+@Entity('schedule')
+@Index('schedule_due', ['nextDueAt'], { where: 'enabled' })
+export class Schedule {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Index('schedule_name', { unique: true })
+  @Column('text')
+  name: string;
+
+  /** Five fields; null with an interval. */
+  @Column('text', { nullable: true })
+  cron: string | null;
+
+  @Column('int', { nullable: true })
+  intervalSeconds: number | null;
+
+  /** IANA name. */
+  @Column('text', { default: 'UTC' })
+  timeZone: string;
+
+  @Column('text')
+  target: string;
+
+  @Column('jsonb', { default: {} })
+  settings: Record<string, unknown>;
+
+  @Column('text', { default: 'once' })
+  missed: MissedRule;
+
+  /** A run that the target does not end by then has failed. */
+  @Column('int', { default: 1440 })
+  timeoutMinutes: number;
+
+  /** false: paused. */
+  @Column('boolean', { default: true })
+  enabled: boolean;
+
+  @Column('timestamptz', { nullable: true })
+  nextDueAt: Date | null;
+
+  /** Who made it. */
+  @Column('text')
+  madeBy: string;
+
+  @Column('int', { default: 1 })
+  version: number;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+}

@@ -1,0 +1,103 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Query,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { PageQuery } from '../../platform/http/page.js';
+import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
+import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import {
+  ChangeScheduleBody,
+  CreateScheduleBody,
+  SchedulePage,
+  ScheduleRunPage,
+  ScheduleRunView,
+  ScheduleView,
+} from './schedules.dto.js';
+import { SchedulesService } from './schedules.service.js';
+
+@ApiTags('Schedules')
+@Controller('api/schedules')
+@UseInterceptors(VersionInterceptor)
+export class SchedulesController {
+  constructor(
+    private readonly schedules: SchedulesService,
+    private readonly idempotency: IdempotencyKeys,
+  ) {}
+
+  /** Creates a schedule. */
+  @Post()
+  @Needs('schedules:write')
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  async createSchedule(
+    @TheCaller() caller: Caller,
+    @Body() body: CreateScheduleBody,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<ScheduleView> {
+    const use = this.idempotency.use(key, caller.id, 'createSchedule', body, newId());
+    return ScheduleView.of(await this.schedules.create(caller, body.toOrder(), use));
+  }
+
+  /** Lists schedules, newest first, with their next five due times. */
+  @Get()
+  @Needs('schedules:read')
+  async listSchedules(@Query() query: PageQuery): Promise<SchedulePage> {
+    return SchedulePage.of(await this.schedules.list(query));
+  }
+
+  /** Shows a schedule. */
+  @Get(':id')
+  @Needs('schedules:read')
+  async getSchedule(@Param() { id }: IdParam): Promise<ScheduleView> {
+    return ScheduleView.of(await this.schedules.get(id));
+  }
+
+  /** Changes, pauses or resumes a schedule. */
+  @Patch(':id')
+  @Needs('schedules:write')
+  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that you read' })
+  async changeSchedule(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: ChangeScheduleBody,
+    @Headers('if-match') match?: string,
+  ): Promise<ScheduleView> {
+    return ScheduleView.of(await this.schedules.change(caller, id, expectedVersion(match), body.toChange()));
+  }
+
+  /** Removes a schedule and its history. */
+  @Delete(':id')
+  @HttpCode(204)
+  @Needs('schedules:write')
+  async removeSchedule(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    await this.schedules.remove(caller, id);
+  }
+
+  /** Starts a schedule now, besides its times. */
+  @Post(':id/run')
+  @HttpCode(202)
+  @Needs('schedules:write')
+  async runSchedule(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<ScheduleRunView> {
+    return ScheduleRunView.of(await this.schedules.run(caller, id));
+  }
+
+  /** Lists the runs of a schedule, the last due first. */
+  @Get(':id/runs')
+  @Needs('schedules:read')
+  async listScheduleRuns(@Param() { id }: IdParam, @Query() query: PageQuery): Promise<ScheduleRunPage> {
+    return ScheduleRunPage.of(await this.schedules.history((await this.schedules.get(id)).id, query));
+  }
+}

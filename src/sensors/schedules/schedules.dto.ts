@@ -1,0 +1,209 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { IsBoolean, IsIn, IsInt, IsObject, IsOptional, IsString, Length, Max, Min } from 'class-validator';
+import { JsonAtMost } from '../../platform/http/json-at-most.js';
+import type { Page } from '../../platform/http/page.js';
+import {
+  RUN_STATUSES,
+  type RunStatus,
+  type RunTrigger,
+  type ScheduleRun,
+} from '../../platform/schedules/schedule-run.entity.js';
+import { dueTimes } from './due-times.js';
+import { MISSED_RULES, type MissedRule, type Schedule } from './schedule.entity.js';
+import type { ScheduleChange, ScheduleOrder } from './schedules.service.js';
+
+const SETTINGS = {
+  type: 'object',
+  additionalProperties: true,
+  example: { sensor: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11' },
+} as const;
+const SHOWN = 5;
+
+export class CreateScheduleBody {
+  /** Unique. @example 'nightly scan of the data centre' */
+  @IsString()
+  @Length(1, 100)
+  name: string;
+
+  /** Five fields: minute, hour, day of month, month, day of week. Either this or an interval. @example '30 2 * * *' */
+  @IsOptional()
+  @IsString()
+  @Length(9, 100)
+  cron?: string;
+
+  /** @example 3600 */
+  @IsOptional()
+  @IsInt()
+  @Min(60)
+  @Max(31_536_000)
+  intervalSeconds?: number;
+
+  /** IANA name; of cron. @example Europe/Berlin */
+  @IsOptional()
+  @IsString()
+  @Length(1, 64)
+  timeZone?: string;
+
+  /** What it starts. @example sensor-scan */
+  @IsString()
+  @Length(1, 64)
+  target: string;
+
+  /** What the target is to do. */
+  @ApiPropertyOptional(SETTINGS)
+  @IsOptional()
+  @IsObject()
+  @JsonAtMost(16_384)
+  settings?: Record<string, unknown>;
+
+  /** Due while no worker ran: `once` starts one run for all that were missed, `skip` none. */
+  @ApiProperty({ enum: MISSED_RULES, example: 'once', required: false })
+  @IsOptional()
+  @IsIn(MISSED_RULES)
+  missed?: MissedRule;
+
+  /** A run that does not end by then has failed. @example 1440 */
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(10_080)
+  timeoutMinutes?: number;
+
+  toOrder(): ScheduleOrder {
+    const { name, cron = null, intervalSeconds = null, timeZone = 'UTC', target } = this;
+    const { settings = {}, missed = 'once', timeoutMinutes = 1440 } = this;
+    return { name, cron, intervalSeconds, timeZone, target, settings, missed, timeoutMinutes };
+  }
+}
+
+export class ChangeScheduleBody {
+  /** @example 'nightly scan of the data centre' */
+  @IsOptional()
+  @IsString()
+  @Length(1, 100)
+  name?: string;
+
+  /** @example '0 3 * * *' */
+  @IsOptional()
+  @IsString()
+  @Length(9, 100)
+  cron?: string;
+
+  /** @example 7200 */
+  @IsOptional()
+  @IsInt()
+  @Min(60)
+  @Max(31_536_000)
+  intervalSeconds?: number;
+
+  /** @example Europe/Berlin */
+  @IsOptional()
+  @IsString()
+  @Length(1, 64)
+  timeZone?: string;
+
+  @ApiPropertyOptional(SETTINGS)
+  @IsOptional()
+  @IsObject()
+  @JsonAtMost(16_384)
+  settings?: Record<string, unknown>;
+
+  @ApiProperty({ enum: MISSED_RULES, example: 'skip', required: false })
+  @IsOptional()
+  @IsIn(MISSED_RULES)
+  missed?: MissedRule;
+
+  /** @example 60 */
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(10_080)
+  timeoutMinutes?: number;
+
+  /** false pauses it. @example false */
+  @IsOptional()
+  @IsBoolean()
+  enabled?: boolean;
+
+  toChange(): ScheduleChange {
+    return Object.fromEntries(Object.entries(this).filter(([, value]) => value !== undefined));
+  }
+}
+
+export class ScheduleView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example 'nightly scan of the data centre' */
+  name: string;
+  /** @example '30 2 * * *' */
+  cron: string | null;
+  /** @example 3600 */
+  intervalSeconds: number | null;
+  /** @example Europe/Berlin */
+  timeZone: string;
+  /** @example sensor-scan */
+  target: string;
+  @ApiProperty(SETTINGS)
+  settings: Record<string, unknown>;
+  @ApiProperty({ enum: MISSED_RULES, example: 'once' })
+  missed: MissedRule;
+  /** @example 1440 */
+  timeoutMinutes: number;
+  /** false: paused. @example true */
+  enabled: boolean;
+  /** The next five due times; none while it is paused. */
+  @ApiProperty({ type: String, format: 'date-time', isArray: true, example: ['2026-11-21T01:30:00.000Z'] })
+  next: Date[];
+  /** Also the ETag. @example 1 */
+  version: number;
+  createdAt: Date;
+
+  static of(schedule: Schedule): ScheduleView {
+    const { id, name, cron, intervalSeconds, timeZone, target, settings, missed, timeoutMinutes } = schedule;
+    const { enabled, version, createdAt } = schedule;
+    const next = enabled ? dueTimes(schedule, new Date(), SHOWN) : [];
+    const what = { id, name, cron, intervalSeconds, timeZone, target, settings, missed, timeoutMinutes };
+    return { ...what, enabled, next, version, createdAt };
+  }
+}
+
+export class SchedulePage {
+  items: ScheduleView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<Schedule>): SchedulePage {
+    return { items: page.items.map((schedule) => ScheduleView.of(schedule)), nextCursor: page.nextCursor };
+  }
+}
+
+export class ScheduleRunView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  dueAt: Date;
+  /** `missed`: nobody was there when it was due; `hand`: somebody asked for it. */
+  @ApiProperty({ enum: ['time', 'missed', 'hand'], example: 'time' })
+  trigger: RunTrigger;
+  @ApiProperty({ enum: RUN_STATUSES, example: 'SUCCEEDED' })
+  status: RunStatus;
+  /** Why it was skipped or failed, or what it brought. @example '1,204 assets' */
+  detail: string | null;
+  /** Earlier due times that it stands for. @example 0 */
+  missed: number;
+  startedAt: Date | null;
+  endedAt: Date | null;
+
+  static of({ id, dueAt, trigger, status, detail, missed, startedAt, endedAt }: ScheduleRun): ScheduleRunView {
+    return { id, dueAt, trigger, status, detail, missed, startedAt, endedAt };
+  }
+}
+
+export class ScheduleRunPage {
+  items: ScheduleRunView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<ScheduleRun>): ScheduleRunPage {
+    return { items: page.items.map((run) => ScheduleRunView.of(run)), nextCursor: page.nextCursor };
+  }
+}

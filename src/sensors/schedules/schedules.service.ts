@@ -1,0 +1,167 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/http/problem.js';
+import { staleProblem } from '../../platform/http/versions.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { ScheduleRun } from '../../platform/schedules/schedule-run.entity.js';
+import { ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
+import { nextDue, timetableFault } from './due-times.js';
+import { insertRun } from './schedule-ticker.js';
+import { Schedule } from './schedule.entity.js';
+
+export type ScheduleOrder = Pick<
+  Schedule,
+  'name' | 'cron' | 'intervalSeconds' | 'timeZone' | 'target' | 'settings' | 'missed' | 'timeoutMinutes'
+>;
+export type ScheduleChange = Partial<Omit<ScheduleOrder, 'target'> & Pick<Schedule, 'enabled'>>;
+
+/** Schedules: when what is started, and what became of it. */
+@Injectable()
+export class SchedulesService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly cursors: Cursors,
+    private readonly idempotency: IdempotencyKeys,
+    private readonly targets: ScheduleTargets,
+  ) {}
+
+  async create(caller: Caller, order: ScheduleOrder, use: IdempotentUse | undefined): Promise<Schedule> {
+    await this.assertGood(order, new Date());
+    return this.write(order.name, async (tx) => {
+      const id = use?.resource ?? newId();
+      if (use !== undefined) {
+        const [resource = id] = await this.idempotency.claim(tx, [use]);
+        await this.idempotency.assertSameBody(use, tx);
+        if (resource !== id) return find(tx, resource);
+      }
+      await tx.insert(Schedule, { id, ...order, settings: order.settings as never, madeBy: caller.id });
+      await renew(tx, id);
+      await this.record(tx, caller, 'schedule.created', id, { ...order });
+      return find(tx, id);
+    });
+  }
+
+  async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<Schedule>> {
+    const [before] = this.cursors.read('schedules', cursor) ?? [];
+    const select = this.db.createQueryBuilder(Schedule, 'schedule').orderBy('schedule.id', 'DESC').take(limit + 1); // prettier-ignore
+    if (before !== undefined) select.where('schedule.id < :before', { before });
+    return this.cursors.page('schedules', await select.getMany(), limit, ({ id }) => [id]);
+  }
+
+  get(id: string): Promise<Schedule> {
+    return find(this.db.manager, id);
+  }
+
+  /** A change of the time starts it anew from now; what was due while it was paused is not caught up. */
+  async change(caller: Caller, id: string, version: number, change: ScheduleChange): Promise<Schedule> {
+    const present = await this.get(id);
+    const { name, target, settings, timeZone, missed, timeoutMinutes } = present;
+    const times = { cron: present.cron, intervalSeconds: present.intervalSeconds, timeZone };
+    if (change.cron !== undefined && change.cron !== null) times.intervalSeconds = null;
+    if (change.intervalSeconds !== undefined && change.intervalSeconds !== null) times.cron = null;
+    const next = { name, target, settings, missed, timeoutMinutes, enabled: present.enabled, ...times, ...change };
+    await this.assertGood(next, present.createdAt);
+    return this.write(next.name, async (tx) => {
+      const { affected } = await tx.update(Schedule, { id, version }, { ...next, settings: next.settings as never, version: version + 1 }); // prettier-ignore
+      if (affected !== 1) throw staleProblem(`/api/schedules/${id}`);
+      await renew(tx, id);
+      await this.record(tx, caller, 'schedule.changed', id, { ...change });
+      return find(tx, id);
+    });
+  }
+
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const { affected } = await tx.delete(Schedule, { id });
+      if (affected !== 1) throw missing();
+      await tx.delete(ScheduleRun, { scheduleId: id });
+      await this.record(tx, caller, 'schedule.removed', id, {});
+    });
+  }
+
+  /** Starts it now, besides its times. */
+  async run(caller: Caller, id: string): Promise<ScheduleRun> {
+    return this.db.transaction(async (tx) => {
+      const rows: { now: Date }[] = await tx.query(`SELECT now() AS now FROM schedule WHERE id = $1 FOR UPDATE`, [id]);
+      const [row] = rows;
+      if (row === undefined) throw missing();
+      const run = await insertRun(tx, { schedule: id, dueAt: row.now, trigger: 'hand', missed: 0, skipped: undefined });
+      const made = run === undefined ? null : await tx.findOneBy(ScheduleRun, { id: run });
+      if (made === null || made.status === 'SKIPPED')
+        throw new Problem('conflict', 'schedule.running', 'A run of this schedule is under way.');
+      await this.record(tx, caller, 'schedule.run', id, { run: made.id });
+      return made;
+    });
+  }
+
+  /** Newest first. */
+  async history(id: string, { limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<ScheduleRun>> {
+    const list = `schedule-runs ${id}`;
+    const [before] = this.cursors.read(list, cursor) ?? [];
+    const select = this.db
+      .createQueryBuilder(ScheduleRun, 'run')
+      .where('run.scheduleId = :id', { id })
+      .orderBy('run.dueAt', 'DESC')
+      .take(limit + 1);
+    if (before !== undefined) select.andWhere('run.dueAt < :before', { before });
+    return this.cursors.page(list, await select.getMany(), limit, ({ dueAt }) => [dueAt.toISOString()]);
+  }
+
+  private async assertGood(order: ScheduleOrder, createdAt: Date): Promise<void> {
+    const fault = timetableFault({ ...order, createdAt });
+    if (fault !== undefined) {
+      throw new Problem('refused', 'schedule.time', `${fault.pointer}: ${fault.detail}.`, { errors: [fault] });
+    }
+    const target = this.targets.get(order.target);
+    if (target === undefined) {
+      const detail = `is none of ${this.targets.kinds.join(', ')}`;
+      const errors = [{ pointer: '/target', detail }];
+      throw new Problem('refused', 'schedule.target', `/target: ${detail}.`, { errors });
+    }
+    await target.check(order.settings);
+  }
+
+  private async write(name: string, work: (tx: EntityManager) => Promise<Schedule>): Promise<Schedule> {
+    try {
+      return await this.db.transaction(work);
+    } catch (error) {
+      if (!isUniqueViolation(error)) throw error;
+      throw new Problem('conflict', 'schedule.name', `There is a schedule named "${name}".`);
+    }
+  }
+
+  private async record(
+    tx: EntityManager,
+    caller: Caller,
+    action: string,
+    id: string,
+    detail: Record<string, unknown>,
+  ): Promise<void> {
+    const target = { kind: 'schedule', id };
+    await this.audit.appendBy(tx, caller, { action, target, detail });
+  }
+}
+
+async function find(tx: EntityManager, id: string): Promise<Schedule> {
+  const schedule = await tx.findOneBy(Schedule, { id });
+  if (schedule === null) throw missing();
+  return schedule;
+}
+
+/** The next due time, by the clock of the database. */
+async function renew(tx: EntityManager, id: string): Promise<void> {
+  const schedule = await find(tx, id);
+  const [clock]: { now: Date }[] = await tx.query(`SELECT now() AS now`);
+  if (clock === undefined) return;
+  await tx.update(Schedule, { id }, { nextDueAt: nextDue(schedule, clock.now) });
+}
+
+function missing(): Problem {
+  return new Problem('missing', 'schedule.missing', 'There is no such schedule.');
+}

@@ -1,0 +1,127 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Header,
+  Headers,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Query,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Fresh, Needs, TheCaller } from '../auth/access.js';
+import type { Caller } from '../auth/caller.js';
+import { newId } from '../platform/database/new-id.js';
+import { IdParam } from '../platform/http/id-param.js';
+import { PageQuery } from '../platform/http/page.js';
+import { expectedVersion, VersionInterceptor } from '../platform/http/versions.js';
+import { IdempotencyKeys } from '../platform/idempotency/idempotency-keys.js';
+import { Heartbeats } from './heartbeats.service.js';
+import {
+  ChangeSensorBody,
+  HeartbeatBody,
+  NewSensorView,
+  OrdersView,
+  RegisterSensorBody,
+  RenewSensorKeyBody,
+  SensorPage,
+  SensorView,
+} from './sensors.dto.js';
+import { SensorsService } from './sensors.service.js';
+
+@ApiTags('Sensors')
+@Controller('api/sensors')
+@UseInterceptors(VersionInterceptor)
+export class SensorsController {
+  constructor(
+    private readonly sensors: SensorsService,
+    private readonly heartbeats: Heartbeats,
+    private readonly idempotency: IdempotencyKeys,
+  ) {}
+
+  /** Registers a sensor. Its API key is in this answer and nowhere else. */
+  @Post()
+  @Needs('sensors:write')
+  @Fresh()
+  @Header('cache-control', 'no-store')
+  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  async registerSensor(
+    @TheCaller() caller: Caller,
+    @Body() body: RegisterSensorBody,
+    @Headers('idempotency-key') key?: string,
+  ): Promise<NewSensorView> {
+    const id = newId();
+    const use = this.idempotency.use(key, caller.id, 'registerSensor', body, id);
+    const made = await this.sensors.register(caller, id, body.toOrder(), body.expiry, use);
+    return NewSensorView.withKey(made.row, made.key);
+  }
+
+  /** Lists sensors, newest first. */
+  @Get()
+  @Needs('sensors:read')
+  async listSensors(@Query() query: PageQuery): Promise<SensorPage> {
+    return SensorPage.of(await this.sensors.list(query));
+  }
+
+  /** A sensor says that it is there, and hears what it is to do. */
+  @Post('heartbeat')
+  @HttpCode(200)
+  @Needs('sensors:report')
+  async reportHeartbeat(@TheCaller() caller: Caller, @Body() body: HeartbeatBody): Promise<OrdersView> {
+    return OrdersView.of(await this.heartbeats.beat(caller, body));
+  }
+
+  /** Shows a sensor. */
+  @Get(':id')
+  @Needs('sensors:read')
+  async getSensor(@Param() { id }: IdParam): Promise<SensorView> {
+    return SensorView.of(await this.sensors.get(id));
+  }
+
+  /** Changes a sensor, its configuration above all. */
+  @Patch(':id')
+  @Needs('sensors:write')
+  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that you read' })
+  async changeSensor(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: ChangeSensorBody,
+    @Headers('if-match') match?: string,
+  ): Promise<SensorView> {
+    return SensorView.of(await this.sensors.change(caller, id, expectedVersion(match), body.toChange()));
+  }
+
+  /** Gives a sensor another key; the old one goes on for a while. A disabled sensor is enabled by it. */
+  @Post(':id/key')
+  @Needs('sensors:write')
+  @Fresh()
+  @Header('cache-control', 'no-store')
+  async renewSensorKey(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { expiry, overlapHours = 24 }: RenewSensorKeyBody,
+  ): Promise<NewSensorView> {
+    const { row, key } = await this.sensors.renewKey(caller, id, expiry, overlapHours);
+    return NewSensorView.withKey(row, key);
+  }
+
+  /** Disables a sensor and revokes its keys: within five seconds nothing of it is taken any more. */
+  @Post(':id/disable')
+  @HttpCode(200)
+  @Needs('sensors:write')
+  async disableSensor(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<SensorView> {
+    return SensorView.of(await this.sensors.disable(caller, id));
+  }
+
+  /** Removes a sensor and revokes its keys; what it found stays in the inventory. */
+  @Delete(':id')
+  @HttpCode(204)
+  @Needs('sensors:write')
+  async removeSensor(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<void> {
+    await this.sensors.remove(caller, id);
+  }
+}

@@ -1,0 +1,240 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  IsBoolean,
+  IsDate,
+  IsIn,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  IsUUID,
+  Length,
+  Max,
+  MaxLength,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import { JsonAtMost } from '../platform/http/json-at-most.js';
+import type { Page } from '../platform/http/page.js';
+import type { Orders } from './heartbeats.service.js';
+import { type Sensor, SENSOR_KINDS, type SensorKind } from './sensor.entity.js';
+import type { SensorChange, SensorOrder } from './sensors.service.js';
+
+const CONFIGURATION = {
+  type: 'object',
+  additionalProperties: true,
+  example: { paths: ['/etc/ssl'], endpoints: ['db1.corp.example:5432'] },
+} as const;
+const EXPIRY = { format: 'date-time', example: '2027-10-31T00:00:00Z' } as const;
+
+export class RegisterSensorBody {
+  /** Unique. @example 'data centre east' */
+  @IsString()
+  @Length(1, 80)
+  name: string;
+
+  @ApiProperty({ enum: SENSOR_KINDS, example: 'host' })
+  @IsIn(SENSOR_KINDS)
+  kind: SensorKind;
+
+  /** What it is to scan; it hears of it with its heartbeat. */
+  @ApiPropertyOptional(CONFIGURATION)
+  @IsOptional()
+  @IsObject()
+  @JsonAtMost(16_384)
+  configuration?: Record<string, unknown>;
+
+  /** How often it reports; it is missed within two of these. @example 60 */
+  @IsOptional()
+  @IsInt()
+  @Min(10)
+  @Max(86_400)
+  heartbeatSeconds?: number;
+
+  /** When its key ends; at most 366 days away. */
+  @ApiProperty(EXPIRY)
+  @Type(() => Date)
+  @IsDate()
+  expiry: Date;
+
+  toOrder(): SensorOrder {
+    const { name, kind, configuration = {}, heartbeatSeconds = 60 } = this;
+    return { name, kind, configuration, heartbeatSeconds };
+  }
+}
+
+export class ChangeSensorBody {
+  /** @example 'data centre east' */
+  @IsOptional()
+  @IsString()
+  @Length(1, 80)
+  name?: string;
+
+  @ApiProperty({ enum: SENSOR_KINDS, example: 'host', required: false })
+  @IsOptional()
+  @IsIn(SENSOR_KINDS)
+  kind?: SensorKind;
+
+  @ApiPropertyOptional(CONFIGURATION)
+  @IsOptional()
+  @IsObject()
+  @JsonAtMost(16_384)
+  configuration?: Record<string, unknown>;
+
+  /** @example 300 */
+  @IsOptional()
+  @IsInt()
+  @Min(10)
+  @Max(86_400)
+  heartbeatSeconds?: number;
+
+  toChange(): SensorChange {
+    return Object.fromEntries(Object.entries(this).filter(([, value]) => value !== undefined));
+  }
+}
+
+export class RenewSensorKeyBody {
+  /** When the new key ends; at most 366 days away. */
+  @ApiProperty(EXPIRY)
+  @Type(() => Date)
+  @IsDate()
+  expiry: Date;
+
+  /** How long the old key goes on. @example 24 */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(168)
+  overlapHours?: number;
+}
+
+export class EndedScanBody {
+  /** The command that asked for it. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  @IsOptional()
+  @IsUUID()
+  command?: string;
+
+  /** @example true */
+  @IsBoolean()
+  ok: boolean;
+
+  /** @example 1204 */
+  @IsOptional()
+  @IsInt()
+  @Min(0)
+  @Max(1_000_000_000)
+  assets?: number;
+
+  /** What it brought, or why it failed. @example '1,204 assets in 3,117 files' */
+  @IsOptional()
+  @IsString()
+  @MaxLength(1000)
+  detail?: string;
+}
+
+export class HeartbeatBody {
+  /** Of the sensor's software. @example 1.4.2 */
+  @IsOptional()
+  @IsString()
+  @MaxLength(100)
+  version?: string;
+
+  /** What went wrong, scans apart. @example 'no permission to read /etc/ssl/private' */
+  @IsOptional()
+  @IsString()
+  @MaxLength(1000)
+  error?: string;
+
+  /** A scan that has ended. */
+  @ApiProperty({ type: EndedScanBody, required: false, example: { ok: true, assets: 1204 } })
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => EndedScanBody)
+  scan?: EndedScanBody;
+}
+
+export class SensorCommandView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { paths: ['/srv'] } })
+  settings: Record<string, unknown>;
+}
+
+export class OrdersView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  sensor: string;
+  /** @example 60 */
+  heartbeatSeconds: number;
+  /** Goes up when the configuration changes. @example 1 */
+  version: number;
+  @ApiProperty(CONFIGURATION)
+  configuration: Record<string, unknown>;
+  /** Scans that are asked for; each comes again until the sensor says how it ended. */
+  commands: SensorCommandView[];
+
+  static of(orders: Orders): OrdersView {
+    return { ...orders, commands: [...orders.commands] };
+  }
+}
+
+export class SensorView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example 'data centre east' */
+  name: string;
+  @ApiProperty({ enum: SENSOR_KINDS, example: 'host' })
+  kind: SensorKind;
+  @ApiProperty(CONFIGURATION)
+  configuration: Record<string, unknown>;
+  /** @example 60 */
+  heartbeatSeconds: number;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  apiKeyId: string;
+  /** @example true */
+  enabled: boolean;
+  /** @example 1.4.2 */
+  softwareVersion: string | null;
+  lastHeartbeatAt: Date;
+  /** @example 192.0.2.17 */
+  lastAddress: string | null;
+  lastScanAt: Date | null;
+  /** @example 1204 */
+  lastScanAssets: number | null;
+  /** @example 'no permission to read /etc/ssl/private' */
+  lastError: string | null;
+  lastErrorAt: Date | null;
+  /** Since when it is missed. */
+  silentSince: Date | null;
+  /** Also the ETag. @example 1 */
+  version: number;
+  createdAt: Date;
+
+  static of(sensor: Sensor): SensorView {
+    const { id, name, kind, configuration, heartbeatSeconds, apiKeyId, enabled, version, createdAt } = sensor;
+    const { softwareVersion, lastHeartbeatAt, lastAddress, silentSince } = sensor;
+    const { lastScanAt, lastScanAssets, lastError, lastErrorAt } = sensor;
+    const what = { id, name, kind, configuration, heartbeatSeconds, apiKeyId, enabled };
+    const heard = { softwareVersion, lastHeartbeatAt, lastAddress, lastScanAt, lastScanAssets };
+    return { ...what, ...heard, lastError, lastErrorAt, silentSince, version, createdAt };
+  }
+}
+
+export class NewSensorView extends SensorView {
+  /** The API key of the sensor. Shown this once; store it now. @example sw_3fG7kQ2mZx9B_0123456789ABCDEFGHIJKLMNOPQRSTUVabcdef */
+  key: string;
+
+  static withKey(sensor: Sensor, key: string): NewSensorView {
+    return Object.assign(SensorView.of(sensor), { key });
+  }
+}
+
+export class SensorPage {
+  items: SensorView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<Sensor>): SensorPage {
+    return { items: page.items.map((sensor) => SensorView.of(sensor)), nextCursor: page.nextCursor };
+  }
+}

@@ -1,0 +1,217 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebReceiver } from '../fakes/web-receiver.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Service } from '../support/service.js';
+import { until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { CAUSES } from './causes.js';
+import { failedScan, hurryAlerts, tell } from './happenings.js';
+
+const receiver = new WebReceiver();
+let stage: Stage;
+let service: Service;
+let key: string;
+let hurry: NodeJS.Timeout;
+
+beforeAll(async () => {
+  await receiver.start();
+  stage = await openStage();
+  ({ apiKey: key } = await stage.seed());
+  service = await stage.start({ settings: { SVC_OUTBOUND_ALLOW: '127.0.0.1/32' } });
+  hurry = hurryAlerts(stage);
+});
+afterAll(async () => {
+  clearInterval(hurry);
+  await stage.close();
+  await receiver.stop();
+});
+
+let rules = 0;
+const createRule = (body: object, headers = {}) =>
+  service.call('POST', '/api/alert-rules', { key, headers, body: { name: `rule ${(rules += 1)}`, ...body } });
+const alerts = async (query: string) => {
+  const { status, body } = await service.call('GET', `/api/alerts?limit=200&${query}`, { key });
+  if (status !== 200) throw new Error(JSON.stringify(body));
+  return body.items;
+};
+const alertOf = (rule: string, id?: string) =>
+  until(`an alert of ${rule}`, 15, async () =>
+    (await alerts(`rule=${rule}`)).find(
+      (item: { subject: { id: string } }) => id === undefined || item.subject.id === id,
+    ),
+  );
+const move = (id: string, what: string, body: object = {}) =>
+  service.call('POST', `/api/alerts/${id}/${what}`, { key, body });
+const endpoint = async (path: string) => {
+  const url = `http://127.0.0.1:${receiver.port}${path}`;
+  return (await service.call('POST', '/api/webhooks', { key, body: { name: path, url } })).body.id as string;
+};
+const told = (path: string) =>
+  receiver.received
+    .filter((call) => call.path === path)
+    .map(({ body }) => JSON.parse(body) as { type: string; data: object });
+
+describe('a rule', () => {
+  it.each([
+    [{ condition: 'risk-threshold' }, 422, 'alert-rule.parameters', '/parameters/level'],
+    [{ condition: 'drift', parameters: { days: 3 } }, 422, 'alert-rule.parameters', '/parameters/days'],
+    [{ condition: 'weather' }, 400, 'request.invalid', '/condition'],
+    [{ condition: 'drift', emails: ['nobody'] }, 400, 'request.invalid', '/emails'],
+    [
+      { condition: 'drift', webhooks: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] },
+      422,
+      'alert-rule.webhook',
+      '/webhooks/0',
+    ],
+  ])('%j is refused', async (body, status, code, pointer) => {
+    assertProblem(await createRule(body), { status, code, pointer });
+  });
+
+  it('is made once for one Idempotency-Key, and changed only by who has seen it', async () => {
+    const headers = { 'idempotency-key': 'rule' };
+    const body = { name: 'mine', condition: 'drift' };
+    const [one, two] = [await createRule(body, headers), await createRule(body, headers)];
+    expect(two.body).toEqual(one.body);
+    assertProblem(await createRule(body), { status: 409, code: 'alert-rule.name' });
+    const change = { key, headers: { 'if-match': '"1"' }, body: { severity: 'critical', coolDownMinutes: 5 } };
+    const changed = await service.call('PATCH', `/api/alert-rules/${one.body.id}`, change);
+    expect(changed.body).toMatchObject({ severity: 'critical', coolDownMinutes: 5, version: 2 });
+    assertProblem(await service.call('PATCH', `/api/alert-rules/${one.body.id}`, change), {
+      status: 412,
+      code: 'request.stale',
+    });
+  });
+
+  it('can be tried out, and says when nobody would hear', async () => {
+    const silent = await createRule({ condition: 'drift' });
+    const answer = await service.call('POST', `/api/alert-rules/${silent.body.id}/test`, { key });
+    assertProblem(answer, { status: 409, code: 'alert-rule.no-channel' });
+    const rule = await createRule({ condition: 'drift', webhooks: [await endpoint('/tried')] });
+    expect((await service.call('POST', `/api/alert-rules/${rule.body.id}/test`, { key })).status).toBe(202);
+    await receiver.calls('/tried');
+    expect(told('/tried')).toMatchObject([
+      { type: 'alert.asked', data: { title: 'Test: A key that was removed is back' } },
+    ]);
+    expect(await alerts(`rule=${rule.body.id}`)).toEqual([]);
+  });
+});
+
+describe('an alert', () => {
+  it('lives: opened, acknowledged, resolved, opened again', async () => {
+    const rule = (
+      await createRule({ condition: 'scan-failed', coolDownMinutes: 0, webhooks: [await endpoint('/life')] })
+    ).body;
+    await tell(stage, failedScan('life'));
+    const { id } = await alertOf(rule.id, 'life');
+    await receiver.calls('/life', 1);
+    const both = await Promise.all([move(id, 'acknowledge', { comment: 'on it' }), move(id, 'acknowledge')]);
+    expect(new Set(both.map(({ status }) => status))).toEqual(new Set([200, 409]));
+    assertProblem(
+      both.find(({ status }) => status === 409)!,
+      { status: 409, code: 'alert.status' },
+    );
+    // Whoever looks after it is not told again; it counts all the same.
+    await tell(stage, failedScan('life'), 3);
+    await until('four', 10, async () => (await alertOf(rule.id, 'life')).count === 4);
+    expect((await move(id, 'resolve')).body).toMatchObject({
+      status: 'RESOLVED',
+      resolvedBy: expect.stringMatching(/\w/),
+    });
+    await tell(stage, failedScan('life'));
+    await receiver.calls('/life', 2);
+    expect(await alertOf(rule.id, 'life')).toMatchObject({ id, status: 'REOPENED', count: 5 });
+    expect(told('/life').map(({ type }) => type)).toEqual(['alert.opened', 'alert.reopened']);
+    const { body } = await service.call('GET', `/api/v1/audit/entries?target=${id}`, { key });
+    expect(body.items.map(({ action }: { action: string }) => action)).toEqual([
+      'alert.resolved',
+      'alert.acknowledged',
+    ]);
+  });
+
+  it('that lasts counts once, stays resolved by hand, and ends by itself', async () => {
+    const rule = (
+      await createRule({ condition: 'sensor-silent', coolDownMinutes: 0, webhooks: [await endpoint('/lasting')] })
+    ).body;
+    const silent = { type: 'sensor.silent', subject: { kind: 'sensor', id: 's1', name: 'east' } } as const;
+    await tell(stage, silent, 5);
+    const { id } = await alertOf(rule.id);
+    await receiver.calls('/lasting', 1);
+    expect(await alertOf(rule.id)).toMatchObject({ count: 1, status: 'OPEN' });
+    await tell(stage, { ...silent, over: true });
+    await receiver.calls('/lasting', 2);
+    expect(await alertOf(rule.id)).toMatchObject({ id, status: 'RESOLVED', resolvedBy: null });
+    await tell(stage, silent);
+    await receiver.calls('/lasting', 3);
+    await move(id, 'resolve');
+    await tell(stage, silent);
+    await until('nothing left', 10, async () => (await stage.sql(`SELECT 1 FROM happening`)).length === 0);
+    expect(await alertOf(rule.id)).toMatchObject({ status: 'RESOLVED', count: 2 });
+    expect(told('/lasting').map(({ type }) => type)).toEqual(['alert.opened', 'alert.resolved', 'alert.reopened']);
+  });
+
+  it('is muted, and told when the muting ends', async () => {
+    const rule = (await createRule({ condition: 'scan-failed', webhooks: [await endpoint('/muted')] })).body;
+    const until1h = new Date(Date.now() + 3_600_000).toISOString();
+    const path = `/api/alert-rules/${rule.id}`;
+    await service.call('PATCH', path, { key, headers: { 'if-match': '"1"' }, body: { mutedUntil: until1h } });
+    await tell(stage, failedScan('muted'));
+    const { id } = await alertOf(rule.id, 'muted');
+    await until('a notification that waits', 15, async () => {
+      const [row] = await stage.sql<{ late: boolean }>(
+        `SELECT notify_at > now() + interval '50 minutes' AS late FROM alert WHERE id = $1`,
+        [id],
+      );
+      return row?.late;
+    });
+    expect(told('/muted')).toEqual([]);
+    await stage.sql(`UPDATE alert_rule SET muted_until = now() WHERE id = $1`, [rule.id]);
+    await stage.sql(`UPDATE alert SET notify_at = now() WHERE id = $1`, [id]);
+    await receiver.calls('/muted', 1);
+  });
+
+  it('has an owner who can sign in, and can be told again by hand', async () => {
+    const rule = (await createRule({ condition: 'scan-failed', webhooks: [await endpoint('/owned')] })).body;
+    await tell(stage, failedScan('owned'));
+    const { id, version } = await alertOf(rule.id, 'owned');
+    const [person] = await stage.sql<{ id: string }>(`SELECT id FROM user_account LIMIT 1`);
+    const headers = { 'if-match': `"${version}"` };
+    const change = (ownerId: string | null) =>
+      service.call('PATCH', `/api/alerts/${id}`, { key, headers, body: { ownerId } });
+    assertProblem(await change(rule.id), { status: 422, code: 'alert.owner' });
+    expect((await change(person!.id)).body.ownerId).toBe(person!.id);
+    assertProblem(await change(null), { status: 412, code: 'request.stale' });
+    expect((await alerts(`owner=${person!.id}`)).map((alert: { id: string }) => alert.id)).toEqual([id]);
+    await receiver.calls('/owned', 1);
+    expect((await move(id, 'notify')).status).toBe(202);
+    await receiver.calls('/owned', 2);
+    const { body } = await service.call('GET', `/api/alerts/${id}/notifications`, { key });
+    expect(body.items.map(({ reason }: { reason: string }) => reason)).toEqual(['asked', 'opened']);
+  });
+});
+
+describe('from its cause to a webhook', () => {
+  it.each(Object.entries(CAUSES))(
+    '%s',
+    async (condition, { parameters = {}, told: types, alerts: expected, cause }) => {
+      const path = `/causes/${condition}`;
+      const body = { condition, parameters, severity: 'critical', webhooks: [await endpoint(path)] };
+      const rule = (await createRule(body)).body;
+      await cause({ stage, service, key, heard: (count) => receiver.calls(path, count, 30) });
+      await receiver.calls(path, types.length, 30);
+      const first = told(path).slice(0, types.length);
+      expect(first.map(({ type }) => type)).toEqual(types);
+      expect(first[0]).toMatchObject({ data: { rule: { id: rule.id, condition }, severity: 'critical' } });
+      const opened = await alerts(`rule=${rule.id}`);
+      expect(opened).toEqual(expect.arrayContaining(expected.map((one) => expect.objectContaining(one))));
+    },
+  );
+
+  it('hsm-down: an HSM that does not answer, and that answers again', async () => {
+    const rule = '019a0000-0000-7000-8000-000000000001';
+    const blind = await stage.start({ role: 'worker', settings: { SVC_PKCS11_TOKEN_LABEL: 'no-such-token' } });
+    await until('an alert', 30, async () => (await alerts(`rule=${rule}`))[0]);
+    await blind.kill();
+    await stage.start({ role: 'worker' });
+    await until('its end', 20, async () => (await alerts(`rule=${rule}`))[0].status === 'RESOLVED');
+  });
+});

@@ -1,0 +1,139 @@
+import { expect } from 'vitest';
+import { newApprover, newGuardedKey, vote } from '../approvals/approvers.js';
+import { about, algorithm, bom } from '../inventory/documents.js';
+import { beat, registerSensor } from '../sensors/sensor-calls.js';
+import { Authority } from '../support/authority.js';
+import type { Service } from '../support/service.js';
+import { digestOf, sign } from '../support/signing.js';
+import type { Stage } from '../support/stage.js';
+
+interface Place {
+  readonly stage: Stage;
+  readonly service: Service;
+  readonly key: string;
+  /** Waits until the webhook was called so often. */
+  heard(count: number): Promise<unknown>;
+}
+
+/** What makes a condition come true, and what people are told then. */
+export interface Cause {
+  readonly parameters?: object;
+  readonly told: readonly string[];
+  /** Parts of alerts that are there then. */
+  readonly alerts: readonly object[];
+  cause(place: Place): Promise<unknown>;
+}
+
+const RULE = 'Q-RSA-SIG-112';
+const OPENED = ['alert.opened'];
+const why = (text: RegExp, more: object = {}) => ({
+  facts: expect.objectContaining({ why: expect.stringMatching(text), ...more }),
+});
+
+const certificate = (name: string, days: number) => ({
+  type: 'cryptographic-asset',
+  'bom-ref': name,
+  name,
+  evidence: { occurrences: [{ location: `/etc/${name}.pem` }] },
+  cryptoProperties: {
+    assetType: 'certificate',
+    certificateProperties: {
+      subjectName: `CN=${name}`,
+      issuerName: 'CN=ca',
+      notValidBefore: '2026-01-01T00:00:00Z',
+      notValidAfter: new Date(Date.now() + days * 86_400_000).toISOString(),
+    },
+  },
+});
+
+async function ask({ service, key }: Place, method: string, path: string, body?: object, headers = {}) {
+  const answer = await service.call(method, path, { key, headers, body });
+  if (answer.status >= 300) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
+  return answer.body;
+}
+
+/** Each condition by something that really happens; those of SSH keys are in test/ssh-keys, where hosts are. */
+export const CAUSES: Record<string, Cause> = {
+  'asset-new': {
+    told: OPENED,
+    alerts: [{ subject: expect.objectContaining({ kind: 'source', name: 'shop' }), count: 1 }],
+    cause: (place) => ask(place, 'POST', '/api/ingest', bom([algorithm({ name: 'AES-256-GCM' })], about('shop'))),
+  },
+  'risk-threshold': {
+    parameters: { level: 'CRITICAL' },
+    told: OPENED,
+    alerts: [{ facts: expect.objectContaining({ level4: 1 }) }],
+    cause: (place) =>
+      ask(
+        place,
+        'POST',
+        '/api/ingest',
+        bom([algorithm({ name: 'MD5', properties: { primitive: 'signature' } })], about('weak')),
+      ),
+  },
+  'risk-changed': {
+    told: OPENED,
+    alerts: [why(/rules were changed/)],
+    cause: async (place) => {
+      const rsa = { name: 'RSA-2048', properties: { primitive: 'signature' } };
+      await ask(place, 'POST', '/api/ingest', bom([algorithm(rsa)], about('signer')));
+      const { items, version } = await ask(place, 'GET', '/api/quantum-risk/rules');
+      const { id: _id, target, ...rule } = items.find(({ id }: { id: string }) => id === RULE);
+      const changed = { ...rule, ...(target === null ? {} : { target }), level: 'CRITICAL' };
+      await ask(place, 'PUT', `/api/quantum-risk/rules/${RULE}`, changed, { 'if-match': `"${version}"` });
+    },
+  },
+  'certificate-expiring': {
+    parameters: { days: 20 },
+    told: [...OPENED, ...OPENED],
+    alerts: [
+      { title: 'A certificate ends soon: soon', ...why(/in 10 days/, { where: '/etc/soon.pem' }) },
+      {
+        title: expect.stringMatching(/CN=ending\.corp\.example/),
+        ...why(/in (?:9|10) days/, { where: 'signing key ending' }),
+      },
+    ],
+    cause: async (place) => {
+      await ask(place, 'POST', '/api/ingest', bom([certificate('soon', 10.5), certificate('later', 40)], about('web')));
+      const authority = new Authority();
+      const { id } = await ask(place, 'POST', '/api/v1/signing-keys', { name: 'ending', type: 'ec-p256' });
+      const subject = { commonName: 'ending.corp.example' };
+      const { csr } = await ask(place, 'POST', `/api/v1/signing-keys/${id}/csr`, { subject });
+      const { chain } = authority.issue(csr, { days: '10' });
+      await ask(place, 'POST', `/api/v1/signing-keys/${id}/certificate`, { chain });
+      authority.remove();
+      // Both are looked for when a worker starts, and then every minute or ten.
+      await place.stage.start({ role: 'worker' });
+    },
+  },
+  'sensor-silent': {
+    told: OPENED,
+    alerts: [why(/reports every 10 seconds/)],
+    cause: async ({ stage, service, key }) => {
+      const { id } = await registerSensor(service, key);
+      await stage.sql(`UPDATE sensor SET last_heartbeat_at = now() - interval '16 seconds' WHERE id = $1`, [id]);
+    },
+  },
+  'scan-failed': {
+    told: OPENED,
+    alerts: [why(/no route to host/)],
+    cause: async ({ service, key }) => {
+      const sensor = await registerSensor(service, key);
+      await beat(service, sensor.key, { scan: { ok: false, detail: 'no route to host' } });
+    },
+  },
+  'approvals-waiting': {
+    told: [...OPENED, 'alert.resolved'],
+    alerts: [{ status: 'RESOLVED', resolvedBy: null, ...why(/Half of its time is over/) }],
+    cause: async ({ stage, service, key, heard }) => {
+      const place = { stage, service, apiKey: key };
+      const approver = await newApprover(place);
+      const guarded = await newGuardedKey(place, [{ members: [approver], threshold: 1 }]);
+      const body = { digest: digestOf('waits'), key: guarded.key.name, async: true };
+      const { approvalId } = (await sign(service, { key, body })).body;
+      await stage.sql(`UPDATE approval SET remind_at = now() WHERE id = $1`, [approvalId]);
+      await heard(1);
+      await vote(service, approvalId, approver);
+    },
+  },
+};

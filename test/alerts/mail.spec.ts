@@ -1,0 +1,167 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type SecureSmtp, SmtpPeer } from '../fakes/smtp.js';
+import type { Service } from '../support/service.js';
+import { until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { failedScan, hurryAlerts, tell } from './happenings.js';
+
+const TO = 'crypto-team@corp.example';
+const directory = mkdtempSync(join(tmpdir(), 'sealwright-mail-'));
+const smtp = new SmtpPeer();
+let secure: SecureSmtp;
+let settings: Record<string, string>;
+let stage: Stage;
+let service: Service;
+let key: string;
+let hurry: NodeJS.Timeout;
+
+beforeAll(async () => {
+  const [keyFile, certFile] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
+  execFileSync('openssl', [
+    'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', keyFile, '-out', certFile,
+    '-days', '2', '-subj', '/CN=mail', '-addext', 'subjectAltName=IP:127.0.0.1',
+  ]); // prettier-ignore
+  secure = {
+    key: readFileSync(keyFile, 'utf8'),
+    cert: readFileSync(certFile, 'utf8'),
+    user: 'alerts',
+    pass: 's3cret-Pass',
+  };
+  await smtp.start({ secure });
+  settings = {
+    ...smtp.settings,
+    SVC_SMTP_TLS: 'required',
+    SVC_SMTP_USERNAME: secure.user,
+    SVC_SMTP_PASSWORD: secure.pass,
+    SVC_ALERT_EMAIL_ENABLED: 'true',
+    SVC_ALERT_EMAIL_TO: TO,
+    SVC_PUBLIC_URL: 'https://sealwright.corp.example',
+    NODE_EXTRA_CA_CERTS: certFile,
+  };
+  stage = await openStage();
+  ({ apiKey: key } = await stage.seed());
+  service = await stage.start({ settings });
+  hurry = hurryAlerts(stage, 'flood');
+});
+afterAll(async () => {
+  clearInterval(hurry);
+  await stage.close();
+  await smtp.stop();
+  rmSync(directory, { recursive: true });
+});
+
+const about = (subject: string) => smtp.received.filter((mail) => mail.subject.includes(subject));
+const alertOf = (id: string) =>
+  until(`an alert about ${id}`, 15, async () => {
+    const { body } = await service.call('GET', '/api/alerts?limit=200', { key });
+    return body.items.find((item: { subject: { id: string } }) => item.subject.id === id);
+  });
+const notifications = async (alert: string) =>
+  (await service.call('GET', `/api/alerts/${alert}/notifications`, { key })).body.items;
+
+describe.concurrent('a mail', () => {
+  it('says what, where, why and what to do, over STARTTLS and from our account', async () => {
+    await tell(stage, failedScan('east', { host: '<script>alert(1)</script>' }));
+    const mail = await smtp.mailTo(TO, 'nightly scan of east', 20);
+    expect(mail).toMatchObject({ user: 'alerts', secure: true });
+    expect(mail.subject).toBe('[warning] A scan failed: nightly scan of east');
+    expect(mail.text).toMatch(/What\n {2}A scan failed\n\nWhere\n {2}nightly scan of east, db1\.corp\.example:22/);
+    expect(mail.text).toMatch(/Why\n {2}The host key of db1 is not the pinned one\./);
+    expect(mail.text).toMatch(/What to do\n {2}Open the run/);
+    const { id } = await alertOf('east');
+    expect(mail.text).toContain(`https://sealwright.corp.example/alerts/${id}`);
+    expect(mail.html).toContain('The host key of db1 is not the pinned one.');
+    expect(mail.html).toContain('&lt;script&gt;alert(1)');
+    expect(mail.html).not.toContain('<script');
+    expect(await notifications(id)).toMatchObject([
+      { reason: 'opened', channel: 'email', recipient: TO, status: 'DELIVERED', attempts: 1, failure: null },
+    ]);
+  });
+
+  it('is one for 1,000 happenings of the same kind, with their number', async () => {
+    await tell(stage, failedScan('flood'), 600);
+    await new Promise((resolve) => setTimeout(resolve, 2000));
+    await tell(stage, failedScan('flood'), 400);
+    const mail = await smtp.mailTo(TO, 'nightly scan of flood', 20);
+    expect(mail.subject).toContain('(1,000 times)');
+    expect(mail.text).toContain('1,000 times from ');
+    await tell(stage, failedScan('flood'), 50);
+    const counted = await until(
+      'the others',
+      10,
+      async () => (await alertOf('flood')).count === 1050 && alertOf('flood'),
+    );
+    expect(counted.status).toBe('OPEN');
+    // They are told when the cool-down is over, and not before.
+    expect(about('flood')).toHaveLength(1);
+    await stage.sql(`UPDATE alert SET notify_at = now() WHERE notify_at > now() + interval '50 minutes'`);
+    const again = await until('the second mail', 10, async () => about('flood')[1]);
+    expect(again.subject).toBe('[warning] Still: A scan failed: nightly scan of flood (50 times)');
+  });
+
+  it('has a subject of one line, whatever the thing is called', async () => {
+    await tell(stage, {
+      ...failedScan('x'),
+      subject: { kind: 'host', id: 'crlf', name: 'a\r\nBcc: thief@evil.example' },
+    });
+    const mail = await smtp.mailTo(TO, 'Bcc: thief', 20);
+    expect(mail.to).toBe(TO);
+    expect(mail.subject).not.toMatch(/[\r\n]/);
+  });
+});
+
+describe('while the mail server is away', () => {
+  it('nothing is lost, nothing else slows, and the log says why it waits', async () => {
+    await smtp.stop();
+    await Promise.all(Array.from({ length: 20 }, (_, i) => tell(stage, failedScan(`away ${i}`))));
+    const alert = await alertOf('away 19');
+    await until('an attempt that failed', 20, async () => (await notifications(alert.id))[0]?.failure ?? false);
+    expect((await notifications(alert.id))[0]).toMatchObject({
+      status: 'PENDING',
+      failure: expect.stringMatching(/ECONNREFUSED|connect/i),
+    });
+    const began = performance.now();
+    for (let i = 0; i < 20; i += 1) expect((await service.call('GET', '/api/alerts', { key })).status).toBe(200);
+    expect((performance.now() - began) / 20).toBeLessThan(100);
+    await smtp.start({ secure });
+    await stage.sql(`UPDATE mail_message SET next_try_at = now() WHERE sent_at IS NULL`);
+    await until('all twenty', 30, async () => about('away').length >= 20);
+    const ids = about('away').map(({ messageId }) => messageId);
+    expect([ids.length, new Set(ids).size]).toEqual([20, 20]);
+  }, 90_000);
+
+  it('or does not know us, the password is in no log', async () => {
+    await service.kill();
+    service = await stage.start({ settings: { ...settings, SVC_SMTP_PASSWORD: 'wr0ng-Pass' } });
+    await tell(stage, failedScan('unknown'));
+    const alert = await alertOf('unknown');
+    const line = await until('a refusal', 20, async () => (await notifications(alert.id))[0]?.failure ?? false);
+    expect(line).toMatch(/535/);
+    expect(service.log()).not.toMatch(/wr0ng-Pass|s3cret-Pass/);
+    await service.kill('SIGKILL');
+    service = await stage.start({ settings });
+    await stage.sql(`UPDATE mail_message SET next_try_at = now() WHERE sent_at IS NULL`);
+    await smtp.mailTo(TO, 'nightly scan of unknown', 20);
+  }, 90_000);
+});
+
+it('happenings count once each, though the worker dies between them', async () => {
+  const write = async () => {
+    for (let i = 0; i < 20; i += 1) await tell(stage, failedScan('killed'), 25);
+  };
+  const written = write();
+  for (let i = 0; i < 3; i += 1) {
+    await service.kill('SIGKILL');
+    service = await stage.start({ settings });
+  }
+  await written;
+  await until('an empty table', 20, async () => {
+    const [row] = await stage.sql<{ count: number }>(`SELECT count(*)::int AS count FROM happening`);
+    return row?.count === 0;
+  });
+  expect((await alertOf('killed')).count).toBe(500);
+}, 90_000);

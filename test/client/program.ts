@@ -1,0 +1,35 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+
+const PROGRAM = join(import.meta.dirname, '../../dist/sealwright.js');
+
+export interface Ended {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface Start {
+  /** SEALWRIGHT_URL, SEALWRIGHT_TOKEN, HOME; nothing else of this process's environment is passed on. */
+  readonly env?: Record<string, string>;
+  readonly input?: string;
+  /** Hears what it says while it runs. */
+  readonly hear?: (err: string) => void;
+}
+
+/** Runs the command line as it is shipped, as a process of its own. */
+export async function sealwright(args: string[], { env, input = '', hear }: Start = {}): Promise<Ended> {
+  const { PATH } = process.env;
+  const child = spawn(process.execPath, [PROGRAM, ...args], { env: { PATH, ...env }, stdio: 'pipe' });
+  let out = '';
+  let err = '';
+  child.stdout.on('data', (chunk: Buffer) => (out += chunk.toString()));
+  child.stderr.on('data', (chunk: Buffer) => {
+    err += chunk.toString();
+    hear?.(err);
+  });
+  child.stdin.end(input);
+  await once(child, 'close');
+  return { code: child.exitCode ?? -1, out, err };
+}

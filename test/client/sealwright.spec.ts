@@ -1,0 +1,180 @@
+import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApprover, newGuardedKey } from '../approvals/approvers.js';
+import { makeClient } from '../auth/oauth-calls.js';
+import { register } from '../auth/people.js';
+import { newApiKey } from '../support/access.js';
+import { ask } from '../support/authority.js';
+import { type CertifiedStage, openCertifiedStage } from '../support/certified-stage.js';
+import { digestOf, publishedKey, sign, until } from '../support/signing.js';
+import { type Ended, sealwright as run } from './program.js';
+
+let certified: CertifiedStage;
+let home: string;
+let file: string;
+
+beforeAll(async () => {
+  certified = await openCertifiedStage(['ec-p256']);
+  home = mkdtempSync(join(tmpdir(), 'sealwright-client-'));
+  file = join(home, 'app-1.2.0.tar.gz');
+  writeFileSync(file, 'a file that was released');
+});
+afterAll(async () => {
+  rmSync(home, { recursive: true, force: true });
+  await certified.close();
+});
+
+interface Start {
+  readonly input?: string;
+  /** Without it, the administrator's API key; '' for whatever is kept in the file. */
+  readonly token?: string;
+  /** Hears what it says while it runs. */
+  readonly hear?: (err: string) => void;
+}
+
+function sealwright(args: string[], { token = certified.apiKey, ...options }: Start = {}): Promise<Ended> {
+  const access: Record<string, string> = token === '' ? {} : { SEALWRIGHT_TOKEN: token };
+  return run(args, { ...options, env: { HOME: home, SEALWRIGHT_URL: certified.service.url, ...access } });
+}
+
+const CREDENTIALS = '.config/sealwright/credentials.json';
+
+describe('sealwright sign and verify', () => {
+  it('writes a signature beside the file that openssl accepts, and verifies it', async () => {
+    expect(await sealwright(['sign', file, '--key', 'ec-p256'])).toEqual({ code: 0, out: `${file}.sig\n`, err: '' });
+    const { publicKey } = await publishedKey(certified.service, certified.apiKey, 'ec-p256');
+    const key = certified.authority.keep('client-key.pem', publicKey);
+    const check = ['dgst', '-sha256', '-verify', key, '-signature', `${file}.sig`, file];
+    expect(ask('openssl', check)).toMatchObject({ ok: true });
+    const verified = await sealwright(['verify', file, '--key', 'ec-p256']);
+    expect(verified).toMatchObject({ code: 0, out: expect.stringContaining('ok  signature: by version 1') });
+    expect(verified.out).toMatch(/\nvalid\n$/);
+  });
+
+  it.each([
+    ['cms', '.p7s'],
+    ['jws', '.jws'],
+    ['sigstore-bundle', '.sigstore.json'],
+  ])('--format %s writes %s, and a changed file is not valid', async (format, extension) => {
+    const copy = join(home, `${format}.bin`);
+    writeFileSync(copy, 'content');
+    const signed = await sealwright(['sign', copy, '-k', 'ec-p256', '-f', format, '-o', 'json']);
+    expect(signed.code).toBe(0);
+    expect(JSON.parse(signed.out)).toMatchObject({ status: 'SIGNED', files: [`${copy}${extension}`] });
+    expect((await sealwright(['verify', copy, '-k', 'ec-p256'])).code).toBe(0);
+    writeFileSync(copy, 'contenT');
+    const wrong = await sealwright(['verify', copy, '-k', 'ec-p256', '-o', 'json']);
+    expect(wrong.code).toBe(1);
+    expect(JSON.parse(wrong.out)).toMatchObject({ valid: false, checks: [{ check: 'signature', ok: false }] });
+  });
+
+  it('sends the name and the hash of the file, and nothing else of it', async () => {
+    await sealwright(['sign', file, '--key', 'ec-p256', '--reference', 'build-7']);
+    const { body } = await certified.service.call('GET', '/api/v1/sign/requests?limit=1', { key: certified.apiKey });
+    expect(body.items[0]).toMatchObject({
+      digest: digestOf('a file that was released'),
+      metadata: { filename: 'app-1.2.0.tar.gz' },
+      reference: 'build-7',
+    });
+  });
+
+  it('ends with 5 while approvers are asked, and with 0 when --wait saw their yes', async () => {
+    const place = { stage: certified.stage, service: certified.service, apiKey: certified.apiKey };
+    const approver = await newApprover(place);
+    const { key } = await newGuardedKey(place, [{ members: [approver], threshold: 1 }]);
+    const pending = await sealwright(['sign', file, '--key', key.name]);
+    expect(pending).toMatchObject({ code: 5, err: expect.stringContaining('PENDING_APPROVAL') });
+    const id = pending.out.trim();
+    expect((await sealwright(['request', id])).code).toBe(5);
+    const waiting = sealwright(['request', id, '--wait', '30', '-o', 'json']);
+    const { body } = await certified.service.call('GET', `/api/v1/sign/requests/${id}`, { key: certified.apiKey });
+    const vote = await certified.service.call('POST', `/api/v1/approvals/${body.approvalId}/approve`, {
+      key: approver.accessToken,
+      body: {},
+    });
+    expect(vote.status).toBe(200);
+    const ended = await waiting;
+    expect(ended.code).toBe(0);
+    expect(JSON.parse(ended.out)).toMatchObject({ requestId: id, status: 'SIGNED' });
+  });
+});
+
+describe('sealwright login', () => {
+  it('keeps an API key from standard input for this user alone', async () => {
+    const { key } = await newApiKey(certified.service, certified.apiKey, ['signing-keys:read']);
+    expect((await sealwright(['login', '--api-key'], { input: `${key}\n`, token: '' })).code).toBe(0);
+    expect(statSync(join(home, CREDENTIALS)).mode & 0o777).toBe(0o600);
+    const listed = await sealwright(['keys'], { token: '' });
+    expect(listed.out).toMatch(/^ec-p256 +ec-p256 +signing +v1 +ACTIVE +[0-9a-f-]{36}$/m);
+    const denied = await sealwright(['sign', file], { token: '' });
+    expect(denied).toMatchObject({ code: 4, err: expect.stringContaining('sign:digest') });
+    expect(`${listed.out}${denied.err}`).not.toContain(key);
+  });
+
+  it('refuses a file that others may read', async () => {
+    chmodSync(join(home, CREDENTIALS), 0o644);
+    expect(await sealwright(['keys'], { token: '' })).toMatchObject({ code: 3, err: expect.stringContaining('600') });
+  });
+
+  it('does not keep an API key that the service does not know', async () => {
+    rmSync(join(home, CREDENTIALS));
+    expect((await sealwright(['login', '--api-key'], { input: 'sw_wrong', token: '' })).code).toBe(3);
+    expect((await sealwright(['keys'], { token: '' })).code).toBe(3);
+    expect((await sealwright(['keys'], { token: 'sw_wrong' })).code).toBe(3);
+  });
+
+  it('by a browser: the person types the code and says yes; the token is renewed when it has run out', async () => {
+    const client = await makeClient(certified.service, certified.apiKey, ['signing-keys:read'], 'public');
+    const person = await register(certified.service);
+    let code: string | undefined;
+    const going = sealwright(['login', '--client', client.client_id], {
+      token: '',
+      hear: (err) => (code = / type ([A-Z]{4}-[A-Z]{4})/.exec(err)?.[1]),
+    });
+    const typed = await until('a code', 10, async () => code);
+    const approve = `/api/auth/device/${typed}/approve`;
+    expect((await certified.service.call('POST', approve, { key: person.accessToken })).status).toBe(204);
+    expect((await going).code).toBe(0);
+    expect(statSync(join(home, CREDENTIALS)).mode & 0o777).toBe(0o600);
+    expect((await sealwright(['keys'], { token: '' })).code).toBe(0);
+    const kept = JSON.parse(readFileSync(join(home, CREDENTIALS), 'utf8'));
+    writeFileSync(join(home, CREDENTIALS), JSON.stringify({ ...kept, token: 'run.out.long-ago' }), { mode: 0o600 });
+    expect(kept.refreshToken).toEqual(expect.any(String));
+    expect((await sealwright(['keys'], { token: '' })).code).toBe(0);
+  });
+});
+
+describe('sealwright tells scripts what happened', () => {
+  it.each([
+    [['frobnicate'], 2],
+    [['sign'], 2],
+    [['sign', 'a', 'b'], 2],
+    [['sign', 'a', '--colour', 'red'], 2],
+    [['sign', 'a', '--format', 'authenticode'], 2],
+    [['keys', '-o', 'xml'], 2],
+    [['sign', '/nowhere/file'], 1],
+    [['verify', '/nowhere/file'], 1],
+    [['help'], 0],
+    [['sign', '--help'], 0],
+    [['request', '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'], 1],
+    [['keys', '--url', 'http://127.0.0.1:9'], 1],
+  ])('%j ends with %i', async (args, code) => {
+    const ended = await sealwright(args);
+    expect(ended.code).toBe(code);
+    expect(code === 0 ? ended.out : ended.err).toMatch(/Usage:|sealwright/);
+  });
+
+  it('a use that the key does not allow is 4, a request that failed is 1', async () => {
+    const order = { name: 'client-only-jws', type: 'ec-p256', constraints: { formats: ['jws'] } };
+    await certified.service.call('POST', '/api/v1/signing-keys', { key: certified.apiKey, body: order });
+    const ended = await sealwright(['sign', file, '--key', order.name]);
+    expect(ended).toMatchObject({ code: 4, err: expect.stringContaining('key-policy.format') });
+    const { body } = await sign(certified.service, {
+      key: certified.apiKey,
+      body: { digest: digestOf('x'), key: 'ec-p256', async: true },
+    });
+    await until('the end', 10, async () => (await sealwright(['request', body.requestId])).code === 0);
+  });
+});

@@ -1,0 +1,95 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { inDays } from '../support/access.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Service } from '../support/service.js';
+import { until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { beat, registerSensor } from './sensor-calls.js';
+
+let stage: Stage;
+let service: Service;
+let key: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey: key } = await stage.seed());
+  service = await stage.start();
+});
+afterAll(() => stage.close());
+
+const get = async (id: string) => (await service.call('GET', `/api/sensors/${id}`, { key })).body;
+const alertOf = async (id: string) =>
+  (await service.call('GET', '/api/alerts?limit=200', { key })).body.items.find(
+    ({ subject }: { subject: { id: string } }) => subject.id === id,
+  );
+
+describe.concurrent('a sensor', () => {
+  it('is registered with a key that is shown once and can do nothing else', async () => {
+    const headers = { 'idempotency-key': 'sensor' };
+    const body = { name: 'east', kind: 'network', expiry: inDays(30), configuration: { endpoints: ['db1:5432'] } };
+    const first = await service.call('POST', '/api/sensors', { key, headers, body });
+    expect(first.body).toMatchObject({ name: 'east', enabled: true, key: expect.stringMatching(/^sw_/) });
+    const again = await service.call('POST', '/api/sensors', { key, headers, body });
+    assertProblem(again, { status: 409, code: 'idempotency.secret-shown' });
+    assertProblem(await service.call('POST', '/api/sensors', { key, body }), { status: 409, code: 'sensor.name' });
+    expect(JSON.stringify(await get(first.body.id))).not.toContain(first.body.key);
+    for (const path of ['/api/sensors', '/api/assets', '/api/settings/api-keys']) {
+      expect((await service.call('GET', path, { key: first.body.key })).status).toBe(403);
+    }
+    const live = await stage.sql(`SELECT 1 FROM api_key WHERE name = 'sensor east' AND revoked_at IS NULL`);
+    expect(live).toHaveLength(1);
+  });
+
+  it('says that it is there, and hears its configuration', async () => {
+    const { id, key: own } = await registerSensor(service, key, { configuration: { paths: ['/etc'] } });
+    const orders = await beat(service, own, { version: '1.2.3', scan: { ok: true, assets: 7 } });
+    expect(orders.body).toEqual({
+      sensor: id,
+      heartbeatSeconds: 10,
+      version: 1,
+      configuration: { paths: ['/etc'] },
+      commands: [],
+    });
+    expect(await get(id)).toMatchObject({ softwareVersion: '1.2.3', lastScanAssets: 7, lastError: null });
+    const change = { key, headers: { 'if-match': '"1"' }, body: { configuration: { paths: ['/srv'] } } };
+    expect((await service.call('PATCH', `/api/sensors/${id}`, change)).status).toBe(200);
+    assertProblem(await service.call('PATCH', `/api/sensors/${id}`, change), { status: 412, code: 'request.stale' });
+    expect((await beat(service, own)).body).toMatchObject({ version: 2, configuration: { paths: ['/srv'] } });
+    await beat(service, own, { scan: { ok: false, detail: 'no permission' } });
+    expect(await get(id)).toMatchObject({ lastError: 'no permission', lastScanAssets: 7 });
+    assertProblem(await beat(service, key), { status: 404, code: 'sensor.unknown-key' });
+  });
+
+  it('gets another key while the old one goes on, and none when it is disabled', async () => {
+    const { id, key: old } = await registerSensor(service, key);
+    const renew = () =>
+      service.call('POST', `/api/sensors/${id}/key`, { key, body: { expiry: inDays(60), overlapHours: 1 } });
+    const next = (await renew()).body.key as string;
+    expect([(await beat(service, old)).status, (await beat(service, next)).status]).toEqual([200, 200]);
+    expect((await service.call('POST', `/api/sensors/${id}/disable`, { key, body: {} })).body.enabled).toBe(false);
+    for (const revoked of [old, next]) {
+      await until('a refusal', 6, async () => (await beat(service, revoked)).status === 401);
+    }
+    const back = (await renew()).body;
+    expect(back.enabled).toBe(true);
+    expect((await beat(service, back.key)).status).toBe(200);
+    expect((await service.call('DELETE', `/api/sensors/${id}`, { key })).status).toBe(204);
+    await until('a refusal', 6, async () => (await beat(service, back.key)).status === 401);
+  });
+
+  it('that falls silent is missed within two of its intervals, and the alert ends when it is back', async () => {
+    const { id, key: own } = await registerSensor(service, key);
+    await beat(service, own);
+    // Ten of its seconds are over at once.
+    await stage.sql(`UPDATE sensor SET last_heartbeat_at = now() - interval '10 seconds' WHERE id = $1`, [id]);
+    const began = Date.now() - 10_000;
+    await until('silence', 11, async () => (await get(id)).silentSince !== null);
+    expect(Date.now() - began).toBeGreaterThan(14_000);
+    expect(Date.now() - began).toBeLessThan(20_500);
+    const alert = await until('an alert', 5, () => alertOf(id));
+    expect(alert).toMatchObject({ status: 'OPEN', facts: { why: expect.stringContaining('every 10 seconds') } });
+    await beat(service, own);
+    await until('its end', 5, async () => (await alertOf(id)).status === 'RESOLVED');
+    expect((await get(id)).silentSince).toBeNull();
+  });
+});
