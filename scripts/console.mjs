@@ -1,0 +1,18 @@
+import { makeClient, serveConsole } from './lib/console.mjs';
+import { runToEnd } from './lib/interruption.mjs';
+import { continueUnderNode24 } from './lib/node24.mjs';
+import { installConsolePackages } from './lib/packages.mjs';
+import { ROOT } from './lib/project.mjs';
+import { step } from './lib/steps.mjs';
+
+/** `npm run console`: the console on http://localhost:4200, changed as you type; beside a running `npm start`. */
+async function main() {
+  process.chdir(ROOT);
+  await continueUnderNode24();
+  await step('npm packages of the console', () => installConsolePackages());
+  await step('Client of the API', () => makeClient());
+  await serveConsole();
+  return 0;
+}
+
+await runToEnd(main, () => {});

@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, describe } from 'vitest';
+import { CHROMIUM } from '../support/browser.js';
+import { approvalJourneys } from './journeys/approvals.js';
+import { discoveryJourneys } from './journeys/discovery.js';
+import { inventoryJourneys } from './journeys/inventory.js';
+import { peopleJourneys } from './journeys/people.js';
+import { rotationJourneys } from './journeys/rotation.js';
+import { settingsJourneys } from './journeys/settings.js';
+import { signingJourneys } from './journeys/signing.js';
+import { singleSignOnJourneys } from './journeys/single-sign-on.js';
+import { type ConsolePlace, openPlace } from './place.js';
+
+/** What people do in the console, in a real browser and on one service: starting one takes longer than most journeys. */
+describe.skipIf(CHROMIUM === undefined)('in the console', () => {
+  let place: ConsolePlace;
+  beforeAll(async () => {
+    place = await openPlace();
+  });
+  afterAll(() => place?.close());
+  const at = () => place;
+
+  signingJourneys(at);
+  approvalJourneys(at);
+  peopleJourneys(at);
+  settingsJourneys(at);
+  inventoryJourneys(at);
+  discoveryJourneys(at);
+  rotationJourneys(at);
+  singleSignOnJourneys(at);
+});

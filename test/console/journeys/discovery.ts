@@ -1,0 +1,64 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import { expect, it } from 'vitest';
+import { unique } from '../../approvals/approvers.js';
+import { canRunSshd, startSshd } from '../../support/sshd.js';
+import type { ConsolePlace } from '../place.js';
+
+const SLOW_MS = 1500;
+
+/** At every loopback address: takes the connection, says nothing for a while and hangs up. */
+async function startSlowServer() {
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined);
+    setTimeout(() => socket.destroy(), SLOW_MS);
+  });
+  server.listen(0, '0.0.0.0');
+  await once(server, 'listening');
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return { port: address.port, close: () => server.close() };
+}
+
+export function discoveryJourneys(at: () => ConsolePlace): void {
+  it.skipIf(!canRunSshd())('a scan shows how far it is, goes on over a reload, and tells what it found', async () => {
+    const [sshd, slow] = await Promise.all([startSshd(), startSlowServer()]);
+    const { page, context, assertClean } = await at().asAdmin('/scan-scopes');
+    const name = unique('lab');
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(new URL(request.url()).pathname));
+    await page.getByRole('button', { name: 'Draw a scope' }).first().click();
+    await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
+    await page.getByLabel('Networks').fill(`${sshd.address.replace(/\d+$/, '0')}/28`);
+    await page.getByLabel('Ports').fill(`${sshd.port}\n${slow.port}`);
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByText(name).waitFor();
+
+    await page.getByRole('link', { name: 'Scans', exact: true }).click();
+    await page.getByRole('button', { name: 'Start a scan' }).first().click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Start a scan' }).click();
+    await page.getByText('Running', { exact: true }).waitFor();
+    const bar = page.getByRole('progressbar', { name: 'Progress of the scan' });
+    const percent = async () => Number(await bar.getAttribute('aria-valuenow'));
+    await expect.poll(percent).toBeGreaterThan(0);
+    expect(await percent()).toBeLessThan(100);
+    await page.reload();
+    await bar.waitFor();
+    expect(await percent()).toBeGreaterThan(0);
+    await page.getByText('Done', { exact: true }).waitFor({ timeout: 30_000 });
+    expect(await percent()).toBe(100);
+    await page.getByText('The scan has ended: Done').waitFor();
+    await page
+      .getByText(/^SSH-2\.0-OpenSSH/)
+      .first()
+      .waitFor();
+    // Told, not asked for: once for each load of the page, and now and then between two streams.
+    const path = new URL(page.url()).pathname.replace('/scans/', '/v1/scans/');
+    expect(asked.filter((one) => one === `${path}/events`).length).toBeGreaterThan(1);
+    expect(asked.filter((one) => one === path).length).toBeLessThan(6);
+    assertClean();
+    await context.close();
+    slow.close();
+    await sshd.close();
+  });
+}

@@ -1,0 +1,135 @@
+import { execFileSync } from 'node:child_process';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { commandPath } from '../../../scripts/lib/commands.mjs';
+import { newPassword, type Person, register } from '../../auth/people.js';
+import { settled, signIn, visit } from '../console.js';
+import { type ConsolePlace, navigation } from '../place.js';
+
+/** Password alone; what comes then is the second factor. */
+async function beginSignIn(page: Page, { email, password }: Person): Promise<void> {
+  await page.getByLabel('E-mail address').fill(email);
+  await page.getByLabel('Password').fill(password);
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+  await page.getByRole('heading', { name: 'Second factor' }).waitFor();
+}
+
+const toSignIn = async ({ browser, url }: ConsolePlace) => visit(browser, url);
+
+export function peopleJourneys(at: () => ConsolePlace): void {
+  it('a viewer sees no action, and no page that is not theirs', async () => {
+    const { service, url } = at();
+    const viewer = await register(service, 'viewer');
+    const { page, context, assertClean } = await toSignIn(at());
+    await signIn(page, viewer.email, viewer.password);
+    const shown = await navigation(page).getByRole('link').allTextContents();
+    expect(shown).toContain('Assets');
+    for (const hidden of ['Sign a file', 'Imports', 'Audit log', 'API keys', 'Users', 'Webhooks', 'Scans']) {
+      expect(shown).not.toContain(hidden);
+    }
+    const pages = [
+      '/keys',
+      '/assets',
+      '/requests',
+      '/certificates',
+      '/ssh-keys',
+      '/rotations',
+      '/sensors',
+      '/schedules',
+    ];
+    for (const path of pages) {
+      await page.goto(`${url}${path}`);
+      await page.getByRole('heading', { level: 1 }).waitFor();
+      await settled(page);
+      const words = /create|add|import a|sign a file|remove|revoke|enter|register|start|run now|pause|rotate/i;
+      expect(await page.getByRole('main').getByRole('button', { name: words }).count()).toBe(0);
+    }
+    assertClean();
+    await context.close();
+  });
+
+  it.skipIf(commandPath('oathtool') === undefined)(
+    'an authenticator app is taken on by its code, and its code or a recovery code asked for from then on',
+    async () => {
+      const person = await register(at().service, 'careful');
+      const code = (secret: string, when = 'now') =>
+        execFileSync('oathtool', ['--totp', '-b', '-N', when, secret], { encoding: 'utf8' }).trim();
+      const first = await visit(at().browser, `${at().url}/profile`);
+      await signIn(first.page, person.email, person.password);
+      await first.page.getByRole('button', { name: 'Add an authenticator app' }).click();
+      await first.page.getByRole('button', { name: 'Continue' }).click();
+      await first.page.getByRole('img', { name: 'QR code for the app' }).waitFor();
+      const secret = (await first.page.getByRole('dialog').locator('.sw-mono').first().textContent())?.trim() ?? '';
+      await first.page.getByLabel('Code from your authenticator app').fill(code(secret));
+      await first.page.getByRole('button', { name: 'Confirm' }).click();
+      const recovery = (await first.page.locator('[data-secret]').first().textContent()) ?? '';
+      await first.page.getByRole('button', { name: 'I have stored it' }).click();
+      first.assertClean();
+      await first.context.close();
+
+      // The code of half a minute later: the one of now was taken already.
+      const ways = [
+        ['Code from your authenticator app', code(secret, 'now + 30 seconds')],
+        ['Recovery code', recovery],
+      ] as const;
+      for (const [label, answer] of ways) {
+        const { page, context, assertClean } = await toSignIn(at());
+        await beginSignIn(page, person);
+        if (label === 'Recovery code') await page.getByRole('button', { name: 'Use a recovery code' }).click();
+        await page.getByLabel(label).fill(answer);
+        await page.getByRole('button', { name: 'Sign in', exact: true }).click();
+        await navigation(page).waitFor({ state: 'attached' });
+        assertClean();
+        await context.close();
+      }
+    },
+  );
+
+  it('a passkey is added in the profile, lets in, and is removed', async () => {
+    const person = await register(at().service, 'modern');
+    const { page, context, assertClean } = await visit(at().browser, `${at().url}/profile`);
+    const cdp = await context.newCDPSession(page);
+    await cdp.send('WebAuthn.enable');
+    await cdp.send('WebAuthn.addVirtualAuthenticator', {
+      options: {
+        protocol: 'ctap2',
+        transport: 'usb',
+        hasResidentKey: false,
+        hasUserVerification: false,
+        automaticPresenceSimulation: true,
+      },
+    });
+    await signIn(page, person.email, person.password);
+    await page.getByRole('button', { name: 'Add a passkey' }).click();
+    await page.getByRole('button', { name: 'Continue' }).click();
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByRole('cell', { name: 'Security key', exact: true }).waitFor();
+
+    await page.getByRole('button', { name: /^Signed in as/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await beginSignIn(page, person);
+    await page.getByRole('button', { name: 'Use a passkey' }).click();
+    await page.getByRole('button', { name: 'Actions for Security key' }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    await page.getByText('Your password alone lets you in.').waitFor();
+    assertClean();
+    await context.close();
+  });
+
+  it('a wrong password says so, and a refused call names the request', async () => {
+    const { url, asAdmin } = at();
+    const stranger = await toSignIn(at());
+    await stranger.page.getByLabel('E-mail address').fill('nobody@example.org');
+    await stranger.page.getByLabel('Password').fill(newPassword());
+    await stranger.page.getByRole('button', { name: 'Sign in', exact: true }).click();
+    await stranger.page.getByText('The address or the password is wrong.').waitFor();
+    stranger.assertClean();
+    await stranger.context.close();
+    const { page, context, assertClean } = await asAdmin('/requests/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11');
+    expect(page.url()).toContain(url);
+    await page.getByText('Request id').waitFor();
+    await page.getByRole('button', { name: 'Try again' }).waitFor();
+    assertClean();
+    await context.close();
+  });
+}

@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto';
+import { expect, it } from 'vitest';
+import { unique } from '../../approvals/approvers.js';
+import { Field } from '../../support/rotations.js';
+import { canRunSshd } from '../../support/sshd.js';
+import { emitFound, foundKey } from '../../support/ssh-key-sightings.js';
+import type { ConsolePlace } from '../place.js';
+
+export function rotationJourneys(at: () => ConsolePlace): void {
+  it.skipIf(!canRunSshd())('a dry run of a rotation shows line by line what would be changed', async () => {
+    const { service, stage, apiKey, asAdmin } = at();
+    const field = new Field(() => service, apiKey);
+    const host = await field.addHost({}, { name: unique('host') });
+    const key = await field.newKey();
+    host.sshd.authorize('deploy', key.publicKey);
+    const before = host.sshd.authorizedKeys('deploy');
+    await emitFound(stage, {
+      hostId: host.id,
+      scanId: randomUUID(),
+      seenAt: new Date(),
+      readPaths: ['/home/deploy/.ssh/authorized_keys'],
+      keys: [foundKey({ fingerprint: key.fingerprint, account: 'deploy', publicKey: key.publicKey })],
+      uses: [],
+    });
+    const { page, context, assertClean } = await asAdmin(`/ssh-keys/${key.id}`);
+    const ordered = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/rotate'));
+    await page.getByRole('button', { name: 'Rotate' }).click();
+    await page.getByLabel('Who holds the new key').selectOption('human');
+    await page.getByLabel('New public key').waitFor();
+    await page.getByLabel('Who holds the new key').selectOption('hsm');
+    await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
+    expect((await ordered).postDataJSON()).toEqual({ dryRun: true, custody: 'hsm', onFailure: 'halt' });
+    await page.getByRole('heading', { name: 'Dry run' }).waitFor();
+    await page.getByText('Planned', { exact: true }).first().waitFor({ timeout: 30_000 });
+    const diff = page.getByLabel('deploy /home/deploy/.ssh/authorized_keys', { exact: true });
+    const text = (await diff.textContent()) ?? '';
+    expect(text).toContain(`-${key.publicKey}`);
+    expect(text).toMatch(/\+ecdsa-sha2-nistp256 <new key> sealwright:/);
+    expect(host.sshd.authorizedKeys('deploy')).toBe(before);
+    assertClean();
+    await context.close();
+    await field.close();
+  });
+}

@@ -1,0 +1,94 @@
+import { expect, it } from 'vitest';
+import { unique } from '../../approvals/approvers.js';
+import type { ConsolePlace } from '../place.js';
+
+export function settingsJourneys(at: () => ConsolePlace): void {
+  it('an API key is shown once, works, and is revoked', async () => {
+    const { service, asAdmin } = at();
+    const { page, context, assertClean } = await asAdmin('/settings/api-keys');
+    await page.getByRole('button', { name: 'Create an API key' }).click();
+    await page.getByLabel('Name').fill('pipeline');
+    await page.getByRole('checkbox', { name: 'sign:read' }).check();
+    await page.getByRole('button', { name: 'Create', exact: true }).click();
+    const secret = (await page.locator('[data-secret]').textContent()) ?? '';
+    expect(secret).toMatch(/^sw_/);
+    expect((await service.call('GET', '/api/v1/sign/requests', { key: secret })).status).toBe(200);
+    expect((await service.call('GET', '/api/v1/signing-keys', { key: secret })).status).toBe(403);
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByRole('cell', { name: 'pipeline', exact: true }).waitFor();
+    expect(await page.content()).not.toContain(secret);
+    await page.reload();
+    await page.getByRole('cell', { name: 'pipeline', exact: true }).waitFor();
+    expect(await page.content()).not.toContain(secret);
+    await page.getByRole('button', { name: 'Actions for pipeline' }).click();
+    await page.getByRole('menuitem', { name: 'Revoke' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click();
+    await page.getByText('Revoked').first().waitFor();
+    expect((await service.call('GET', '/api/v1/sign/requests', { key: secret })).status).toBe(401);
+    assertClean();
+    await context.close();
+  });
+
+  it('a test mail arrives, and when it does not, the SMTP server says why', async () => {
+    const { mail, asAdmin } = at();
+    const { page, context, assertClean } = await asAdmin('/settings/general');
+    const send = async () => {
+      await page.getByRole('button', { name: 'Send a test mail' }).click();
+      await page.getByRole('dialog').getByLabel('Recipient').fill('ada@example.org');
+      await page.getByRole('dialog').getByRole('button', { name: 'Send a test mail' }).click();
+    };
+    await send();
+    await page.getByText('The SMTP server took the mail').waitFor();
+    expect(mail.received.map(({ to, subject }) => [to, subject])).toContainEqual([
+      'ada@example.org',
+      'Sealwright: test',
+    ]);
+    await mail.stop();
+    await send();
+    await page.getByText('The mail did not leave').waitFor();
+    await page.getByText('ECONNREFUSED').waitFor();
+    await mail.start();
+    assertClean();
+    await context.close();
+  });
+
+  it('a sensor is registered, its key shown once, heard, scheduled, and cut off', async () => {
+    const { service, asAdmin } = at();
+    const [sensor, schedule] = [unique('east'), unique('nightly')];
+    const { page, context, assertClean } = await asAdmin('/sensors');
+    await page.getByRole('button', { name: 'Register a sensor' }).first().click();
+    await page.getByLabel('Name').fill(sensor);
+    await page.getByRole('dialog').getByRole('button', { name: 'Register a sensor' }).click();
+    const key = (await page.locator('[data-secret]').first().textContent()) ?? '';
+    await page.getByRole('button', { name: 'I have stored it' }).click();
+    await page.getByText('Not heard yet').first().waitFor();
+    const beat = (body: object = {}) => service.call('POST', '/api/sensors/heartbeat', { key, body });
+    expect((await beat({ version: '1.0', error: 'cannot read /etc/ssl/private' })).status).toBe(200);
+    await page.getByRole('link', { name: sensor }).click();
+    await page.getByText('cannot read /etc/ssl/private').waitFor();
+
+    await page.goto(`${at().url}/schedules`);
+    await page.getByRole('button', { name: 'Create a schedule' }).first().click();
+    await page.getByLabel('Name').fill(schedule);
+    await page.getByLabel('Time zone').fill('Europe/Berlin');
+    await page.getByLabel('Sensor').selectOption(sensor);
+    await page.getByRole('dialog').getByRole('button', { name: 'Create', exact: true }).click();
+    const next = page.getByRole('list', { name: 'The next five runs' }).getByRole('listitem');
+    await next.first().waitFor();
+    expect(await next.count()).toBe(5);
+    await page.getByRole('button', { name: 'Run now' }).click();
+    await page.getByText('Somebody asked for it').waitFor();
+    await expect.poll(async () => (await beat()).body.commands, { timeout: 10_000 }).toHaveLength(1);
+    await page.getByRole('button', { name: 'Pause' }).click();
+    await page.getByText('It is paused: nothing is due.').waitFor();
+
+    await page.goto(`${at().url}/sensors`);
+    await page.getByRole('link', { name: sensor }).click();
+    await page.getByRole('button', { name: 'Disable' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Disable' }).click();
+    await page.getByText('Disabled').first().waitFor();
+    await expect.poll(async () => (await beat()).status, { timeout: 6000 }).toBe(401);
+    assertClean();
+    await context.close();
+  });
+}

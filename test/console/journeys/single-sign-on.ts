@@ -1,0 +1,65 @@
+import { randomInt } from 'node:crypto';
+import type { Page } from 'playwright-core';
+import { expect, it } from 'vitest';
+import { CLIENT, OpenIdPeer } from '../../fakes/openid-provider.js';
+import { SamlPeer, SIMPLESAMLPHP } from '../../fakes/simplesamlphp.js';
+import { visit } from '../console.js';
+import { type ConsolePlace, navigation } from '../place.js';
+
+const RULES = [{ claim: 'groups', op: 'equals', value: 'release', roles: ['operator'] }];
+
+/** The console leads to the provider and back to the page that was asked for. */
+async function through(
+  { browser, url }: ConsolePlace,
+  label: string,
+  name: string,
+  atProvider: (page: Page) => Promise<void>,
+) {
+  const { page, context, assertClean } = await visit(browser, `${url}/keys`);
+  await page.getByRole('link', { name: `Sign in with ${label}` }).click();
+  await atProvider(page);
+  await page.waitForURL(`${url}/keys`);
+  await navigation(page).waitFor({ state: 'attached' });
+  await page.getByRole('heading', { level: 1, name: 'Signing keys' }).waitFor();
+  await page.getByRole('button', { name: `Signed in as ${name}` }).waitFor();
+  assertClean();
+  await context.close();
+}
+
+async function put({ service, apiKey }: ConsolePlace, path: string, change: object): Promise<void> {
+  const body = { enabled: true, rules: RULES, ...change };
+  const answer = await service.call('PUT', `/api/settings/identity-providers/${path}`, { key: apiKey, body });
+  expect(answer.status).toBe(200);
+}
+
+export function singleSignOnJourneys(at: () => ConsolePlace): void {
+  it('an OpenID provider lets in, back to the page that was asked for', async () => {
+    const idp = new OpenIdPeer();
+    await idp.start(`${at().url}/api/auth/oidc/callback`);
+    idp.accounts.set('ada', { email: 'ada@oidc.example', groups: ['release'] });
+    const client = { issuer: idp.issuer, clientId: CLIENT.id, clientSecret: CLIENT.secret };
+    await put(at(), 'oidc/main', { label: 'OpenID', ...client });
+    await through(at(), 'OpenID', 'ada@oidc.example', async (page) => {
+      await page.getByPlaceholder('Enter any login').fill('ada');
+      await page.getByPlaceholder('and password').fill('any');
+      await page.getByRole('button', { name: 'Sign-in' }).click();
+      await page.getByRole('button', { name: 'Continue' }).click();
+    });
+    await idp.stop();
+  });
+
+  it.skipIf(SIMPLESAMLPHP === undefined)('a SAML provider lets in, back to the page that was asked for', async () => {
+    const idp = new SamlPeer(randomInt(20_000, 32_000));
+    const [entityId = '', acsUrl = ''] = ['metadata', 'callback'].map((name) => `${at().url}/api/auth/saml/${name}`);
+    const account = { uid: 'bea', email: 'bea@saml.example', groups: ['release'] };
+    await idp.start({ entityId, acsUrl }, [account]);
+    const { entityId: issuer, entryPoint, certificate } = idp;
+    await put(at(), 'saml/other', { label: 'SAML', entityId: issuer, entryPoint, certificates: [certificate] });
+    await through(at(), 'SAML', 'bea@saml.example', async (page) => {
+      await page.locator('[name=username]').fill('bea');
+      await page.locator('[name=password]').fill('bea');
+      await page.locator('[name=password]').press('Enter');
+    });
+    idp.stop();
+  });
+}

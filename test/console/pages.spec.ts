@@ -1,0 +1,131 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { CHROMIUM, startChromium } from '../support/browser.js';
+import type { Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { accessibilityFaults, picture, settled, signIn, visit } from './console.js';
+import { PAGES } from './pages.js';
+import { populate } from './populate.js';
+
+const ROUTES = join(import.meta.dirname, '../../ui/src/app/router.tsx');
+
+let stage: Stage;
+let service: Service;
+let browser: Browser;
+let admin: { adminEmail: string; adminPassword: string };
+let there: Readonly<Record<string, string>>;
+
+beforeAll(async () => {
+  stage = await openStage();
+  const seeded = await stage.seed();
+  admin = seeded;
+  service = await stage.start();
+  there = await populate(service, seeded.apiKey);
+  if (CHROMIUM !== undefined) browser = await startChromium();
+});
+afterAll(async () => {
+  await browser?.close();
+  await stage.close();
+});
+
+const addressOf = (page: string): string =>
+  page.replaceAll(/\{(\w+)\}/g, (_, name: string) => there[name] ?? 'missing');
+const fileNameOf = (page: string): string => page.replaceAll(/[^a-z]+/gi, '-').replaceAll(/^-|-$/g, '') || 'dashboard';
+
+it('has every page of the console in its list', () => {
+  const routes = [...readFileSync(ROUTES, 'utf8').matchAll(/page\(\s*'([^']+)'/g)].map(([, path = '']) => path);
+  const listed = new Set(PAGES.map((page) => page.split('?')[0]?.replaceAll(/\{\w+\}/g, '$id')));
+  // A webhook needs an address of the internet, an alert something that happened; a rotation has a journey of its own.
+  expect(routes.filter((route) => !listed.has(route))).toEqual([
+    '/rotations/$id',
+    '/alerts/$id',
+    '/settings/webhooks/$id',
+  ]);
+});
+
+describe.skipIf(CHROMIUM === undefined)('every page in light and in dark', () => {
+  /** Looks at a page in both: it follows the system's colours as they change. */
+  async function look(page: Page, name: string): Promise<string[]> {
+    const faults: string[] = [];
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme });
+      await page.locator(colorScheme === 'dark' ? 'html.pf-v6-theme-dark' : 'html:not(.pf-v6-theme-dark)').waitFor();
+      await settled(page);
+      await picture(page, `${name}-${colorScheme}`);
+      for (const fault of await accessibilityFaults(page)) faults.push(`${name} ${colorScheme} ${fault}`);
+    }
+    return faults;
+  }
+
+  it('is without accessibility faults and keeps to the policy', { timeout: 400_000 }, async () => {
+    const { page, context, assertClean } = await visit(browser, service.url);
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    const faults = await look(page, 'sign-in');
+    await signIn(page, admin.adminEmail, admin.adminPassword);
+    const left = [...PAGES];
+    const walk = async (tab: Page) => {
+      for (let each = left.shift(); each !== undefined; each = left.shift()) {
+        await tab.goto(`${service.url}${addressOf(each)}`);
+        await tab.getByRole('heading', { level: 1 }).waitFor();
+        // What one page does wrong keeps nobody from looking at the others.
+        faults.push(...(await look(tab, fileNameOf(each)).catch((error: unknown) => [`${each} ${String(error)}`])));
+      }
+    };
+    await Promise.all([page, ...(await Promise.all([context.newPage(), context.newPage()]))].map(walk));
+    expect(faults).toEqual([]);
+    assertClean();
+    await context.close();
+  });
+});
+
+describe.skipIf(CHROMIUM === undefined)('the shell', () => {
+  it('speaks German to who asks for it, and on a phone the approval needs no sideways scrolling', async () => {
+    const { page, context, assertClean } = await visit(browser, service.url, { locale: 'de-DE', width: 390 });
+    expect(await page.locator('html').getAttribute('lang')).toBe('de');
+    await page.getByLabel('E-Mail-Adresse').fill(admin.adminEmail);
+    await page.getByLabel('Passwort').fill(admin.adminPassword);
+    await page.getByRole('button', { name: 'Anmelden' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Übersicht' }).waitFor();
+    await page.goto(`${service.url}${addressOf('/approvals/{approval}')}`);
+    await page.getByRole('heading', { name: 'Was genau freigegeben wird' }).waitFor();
+    await settled(page);
+    const overflow: unknown = await page.evaluate(
+      'document.querySelector("main").scrollWidth - document.querySelector("main").clientWidth',
+    );
+    expect(overflow).toBe(0);
+    await picture(page, 'approval-phone-de');
+    assertClean();
+    await context.close();
+  });
+
+  it('is usable by keyboard: skip link first, and the chosen colours stay', async () => {
+    const { page, context, assertClean } = await visit(browser, service.url);
+    await signIn(page, admin.adminEmail, admin.adminPassword);
+    await page.reload();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    await page.keyboard.press('Tab');
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
+    await page.getByRole('button', { name: 'Colours' }).click();
+    await page.getByRole('menuitem', { name: 'Dark' }).click();
+    await page.reload();
+    await page.getByRole('heading', { level: 1 }).waitFor();
+    expect(await page.locator('html').getAttribute('class')).toContain('pf-v6-theme-dark');
+    assertClean();
+    await context.close();
+  });
+
+  it('sends who opens a link to the page after they have signed in, and to the sign-in when they leave', async () => {
+    const { page, context, assertClean } = await visit(browser, `${service.url}/settings/general`);
+    await signIn(page, admin.adminEmail, admin.adminPassword);
+    await page.getByRole('heading', { level: 1, name: 'Service' }).waitFor();
+    await page.getByRole('button', { name: /^Signed in as/ }).click();
+    await page.getByRole('menuitem', { name: 'Sign out' }).click();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { level: 1, name: 'Sign in' }).waitFor();
+    assertClean();
+    await context.close();
+  });
+});

@@ -1,0 +1,81 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { randomInt } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Browser, Page } from 'playwright-core';
+import { PEERS_HERE } from '../auth/people.js';
+import { SmtpPeer } from '../fakes/smtp.js';
+import { CHROMIUM, startChromium } from '../support/browser.js';
+import type { Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { signIn, visit, type Visit } from './console.js';
+
+/** One service and one browser for all journeys: on `localhost`, which passkeys take for a domain, and with hosts on loopback. */
+export interface ConsolePlace {
+  readonly stage: Stage;
+  readonly service: Service;
+  readonly browser: Browser;
+  readonly mail: SmtpPeer;
+  readonly apiKey: string;
+  readonly url: string;
+  /** For files that a journey needs or brings home. */
+  readonly folder: string;
+  /** A browser of its own in which the administrator has signed in, on this page. */
+  asAdmin(path: string): Promise<Visit>;
+  close(): Promise<void>;
+}
+
+export async function openPlace(): Promise<ConsolePlace> {
+  const folder = mkdtempSync(join(tmpdir(), 'sealwright-console-'));
+  const stage = await openStage();
+  const { apiKey, adminEmail, adminPassword } = await stage.seed();
+  const mail = new SmtpPeer();
+  await mail.start();
+  const port = randomInt(20_000, 32_000);
+  const url = `http://localhost:${port}`;
+  const service = await stage.start({
+    settings: {
+      SVC_PORT: String(port),
+      SVC_PUBLIC_URL: url,
+      SVC_ALLOW_LOOPBACK: 'yes',
+      ...PEERS_HERE,
+      ...mail.settings,
+    },
+  });
+  if (CHROMIUM === undefined) throw new Error('there is no Chromium on this machine');
+  const browser = await startChromium();
+  const first = await visit(browser, url);
+  await signIn(first.page, adminEmail, adminPassword);
+  const signedIn = await first.context.storageState();
+  await first.context.close();
+  return {
+    stage,
+    service,
+    browser,
+    mail,
+    apiKey,
+    url,
+    folder,
+    asAdmin: async (path) => {
+      const visitor = await visit(browser, `${url}${path}`, { signedIn });
+      await visitor.page.getByRole('heading', { level: 1 }).waitFor();
+      return visitor;
+    },
+    close: async () => {
+      await browser.close();
+      await stage.close();
+      await mail.stop();
+      rmSync(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+/** Leaves what the browser downloads in the folder. Answers its path. */
+export async function download(folder: string, page: Page, act: () => Promise<void>): Promise<string> {
+  const [file] = await Promise.all([page.waitForEvent('download'), act()]);
+  const path = join(folder, file.suggestedFilename());
+  await file.saveAs(path);
+  return path;
+}
+
+export const navigation = (page: Page) => page.getByRole('navigation', { name: 'Main navigation' });

@@ -1,0 +1,92 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { register } from '../auth/people.js';
+import { bom, algorithm, about } from '../inventory/documents.js';
+import { inDays } from '../support/access.js';
+import type { Answer, Service } from '../support/service.js';
+
+/** One thing of each kind, so that every page has something to show. Answers their ids by the names that pages.ts has. */
+export async function populate(service: Service, key: string): Promise<Readonly<Record<string, string>>> {
+  const call = async (method: string, path: string, body?: unknown): Promise<Answer['body']> => {
+    const answer = await service.call(method, path, { key, body });
+    if (answer.status >= 300) throw new Error(`${method} ${path}: ${JSON.stringify(answer.body)}`);
+    return answer.body;
+  };
+  const components = [
+    algorithm({ name: 'RSA-2048', at: 'src/tls.c' }),
+    algorithm({ name: 'AES-256-GCM', at: 'src/store.c' }),
+    algorithm({ name: 'MD5', at: 'src/old.c' }),
+    algorithm({ name: 'ML-KEM-768', at: 'src/new.c' }),
+  ];
+  await call('POST', '/api/ingest?source=shop', bom(components, about('shop')));
+  const sent = bom([algorithm({ name: 'DES', at: 'src/pos.c' })], about('till'));
+  const taken = await call('POST', '/api/v1/import/source-scan?async=true&source=till', sent);
+  const attested = await call('POST', '/api/attestations', {
+    pack: 'cnsa-2.0',
+    statement: 'Looked at for the release.',
+  });
+  const assets = await call('GET', '/api/assets?name=RSA');
+  const signed = await call('POST', '/api/v1/sign/digest', {
+    digest: Buffer.alloc(32, 7).toString('base64'),
+    metadata: { filename: 'release-2.4.1.tar.gz' },
+  });
+  const keys = await call('GET', '/api/v1/signing-keys');
+  const person = await register(service, 'approver');
+  const me = await service.call('GET', '/api/auth/me', { key: person.accessToken });
+  await call('POST', '/api/v1/approver-groups', { name: 'release managers', members: [me.body.id] });
+  await call('POST', '/api/v1/approval-policies', {
+    name: 'releases',
+    keys: ['demo-rsa'],
+    stages: [{ group: 'release managers', threshold: 1 }],
+  });
+  await call('POST', '/api/v1/sign/digest', {
+    digest: Buffer.alloc(32, 9).toString('base64'),
+    key: 'demo-rsa',
+    metadata: { filename: 'firmware-a7.bin', ticket: 'REL-1042' },
+  });
+  const approvals = await call('GET', '/api/v1/approvals');
+  const sshKey = await call('POST', '/v1/keys', { publicKey: newSshKey(), owner: 'platform team' });
+  const host = await call('POST', '/v1/hosts', { name: 'web1', address: '192.0.2.10', environment: 'production' });
+  const networks = ['192.0.2.0/24'];
+  const scope = await call('POST', '/v1/scan-scopes', { name: 'Office network', networks, ports: [22, 443] });
+  const scan = await call('POST', '/v1/scans', { kind: 'ssh-network', scopeId: scope.id, targets: ['192.0.2.0/30'] });
+  const { id: sensor } = await call('POST', '/api/sensors', {
+    name: 'data centre east',
+    kind: 'host',
+    expiry: inDays(30),
+  });
+  const schedule = await call('POST', '/api/schedules', {
+    name: 'nightly',
+    cron: '30 2 * * *',
+    timeZone: 'Europe/Berlin',
+    target: 'sensor-scan',
+    settings: { sensor },
+  });
+  await call('POST', '/api/alert-rules', { name: 'new assets', condition: 'asset-new' });
+  return {
+    host: host.id,
+    asset: assets.items[0].id,
+    request: signed.requestId,
+    key: keys.items[0].id,
+    approval: approvals.items[0].id,
+    sshKey: sshKey.id,
+    scan: scan.id,
+    schedule: schedule.id,
+    import: taken.id,
+    attestation: attested.id,
+    sensor,
+  };
+}
+
+/** A line of a .pub file. */
+function newSshKey(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'sealwright-ssh-'));
+  try {
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-C', 'deploy@ci', '-f', join(folder, 'key')]);
+    return readFileSync(join(folder, 'key.pub'), 'utf8').trim();
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}

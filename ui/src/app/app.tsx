@@ -1,0 +1,19 @@
+import { lazy, Suspense } from 'react';
+import { Busy } from '../patterns/busy.js';
+import { useSession } from './session.js';
+
+const SignInPage = lazy(() =>
+  import('../pages/sign-in/sign-in.page.js').then((module) => ({ default: module.SignInPage })),
+);
+export const loadRoutes = () => import('./routes.js');
+const Routes = lazy(() => loadRoutes().then((module) => ({ default: module.Routes })));
+
+/**
+ * Nobody signed in: the sign-in page, whatever the address; it leads back there afterwards. The router, the shell and the page of
+ * the address are fetched only then.
+ */
+export function App() {
+  const { caller, isKnown } = useSession();
+  if (!isKnown) return <Busy />;
+  return <Suspense fallback={<Busy />}>{caller === undefined ? <SignInPage /> : <Routes />}</Suspense>;
+}

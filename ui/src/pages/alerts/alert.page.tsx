@@ -1,0 +1,142 @@
+import {
+  ActionList,
+  ActionListItem,
+  Button,
+  Card,
+  CardBody,
+  CardTitle,
+  Stack,
+  StackItem,
+} from '@patternfly/react-core';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { getAlertOptions, listAlertNotificationsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { acknowledgeAlert, reopenAlert, resolveAlert } from '../../api/generated/sdk.gen.js';
+import type { AlertView, NotificationView } from '../../api/generated/types.gen.js';
+import { useSession } from '../../app/session.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { Busy } from '../../patterns/busy.js';
+import { DataTable } from '../../patterns/data-table.js';
+import { Facts } from '../../patterns/facts.js';
+import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { StatusLabel } from '../../patterns/labels.js';
+import { Moment } from '../../patterns/moment.js';
+import { PageFrame } from '../../patterns/page-frame.js';
+import { Failed } from '../../patterns/problem.js';
+import { useAction } from '../../patterns/use-action.js';
+import { Severity } from './alerts.page.js';
+
+const ACTS = { acknowledge: acknowledgeAlert, resolve: resolveAlert, reopen: reopenAlert };
+type Act = keyof typeof ACTS;
+
+export function AlertPage() {
+  const { t } = useI18n();
+  const { id = '' } = useParams({ strict: false });
+  const query = useQuery(getAlertOptions({ path: { id } }));
+  const alert = query.data;
+  return (
+    <PageFrame
+      title={alert?.title ?? t('alert')}
+      parents={[{ to: '/alerts', name: t('nav.alerts') }]}
+      beside={
+        alert && (
+          <>
+            <Severity severity={alert.severity} />
+            <StatusLabel status={alert.status} />
+          </>
+        )
+      }
+      actions={alert && <Actions alert={alert} />}
+    >
+      {query.isError && <Failed query={query} />}
+      {query.isPending && <Busy />}
+      {alert !== undefined && <Details alert={alert} />}
+    </PageFrame>
+  );
+}
+
+function Actions({ alert: { id, status, title } }: { alert: AlertView }) {
+  const { t } = useI18n();
+  const { may } = useSession();
+  const [act, setAct] = useState<Act>();
+  const action = useAction(
+    (values: Values): Promise<{ data: unknown }> => ACTS[act ?? 'acknowledge']({ path: { id }, body: values }),
+    { changes: ['getAlert', 'listAlert'], done: t('saved') },
+  );
+  if (!may('alerts:write')) return null;
+  const usable: readonly Act[] =
+    status === 'RESOLVED' ? ['reopen'] : status === 'ACKNOWLEDGED' ? ['resolve'] : ['acknowledge', 'resolve'];
+  return (
+    <>
+      <ActionList>
+        {usable.map((one) => (
+          <ActionListItem key={one}>
+            <Button variant="secondary" onClick={() => setAct(one)}>
+              {t(`alert.${one}`)}
+            </Button>
+          </ActionListItem>
+        ))}
+      </ActionList>
+      {act !== undefined && (
+        <FormDialog
+          title={t(`alert.${act}`)}
+          lead={title}
+          submit={t(`alert.${act}`)}
+          action={action}
+          onClose={() => setAct(undefined)}
+          fields={[{ name: 'comment', kind: 'area', label: t('approval.comment') }]}
+        />
+      )}
+    </>
+  );
+}
+
+function Details({ alert }: { alert: AlertView }) {
+  const { t, named } = useI18n();
+  const notifications = useQuery(listAlertNotificationsOptions({ path: { id: alert.id } }));
+  return (
+    <Stack hasGutter>
+      <StackItem>
+        <Card>
+          <CardTitle component="h2">{t('request.facts')}</CardTitle>
+          <CardBody>
+            <Facts
+              facts={[
+                [t('alerts.subject'), alert.subject.name],
+                [t('alerts.count'), alert.count],
+                [t('alerts.first'), <Moment key="f" at={alert.firstAt} exact />],
+                [t('alerts.last'), <Moment key="l" at={alert.lastAt} exact />],
+                [t('alerts.muted'), alert.mutedUntil && <Moment key="m" at={alert.mutedUntil} exact />],
+                ...Object.entries(alert.facts).map(
+                  ([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)] as const,
+                ),
+              ]}
+            />
+          </CardBody>
+        </Card>
+      </StackItem>
+      <StackItem>
+        <Card>
+          <CardTitle component="h2">{t('alerts.told')}</CardTitle>
+          <CardBody>
+            <DataTable<NotificationView>
+              name={t('alerts.told')}
+              query={notifications}
+              rowKey={({ id }) => id}
+              empty={<p className="sw-muted">{t('alerts.nobodyTold')}</p>}
+              columns={[
+                { name: t('alerts.channel'), cell: ({ channel }) => named('channel', channel) },
+                { name: t('alerts.recipient'), width: 30, cell: ({ recipient }) => recipient },
+                { name: t('status'), cell: ({ status }) => <StatusLabel status={status} /> },
+                { name: t('webhooks.attempts'), cell: ({ attempts }) => attempts },
+                { name: t('imports.detail'), cell: ({ failure }) => failure ?? '–' },
+                { name: t('audit.at'), cell: ({ at }) => <Moment at={at} /> },
+              ]}
+            />
+          </CardBody>
+        </Card>
+      </StackItem>
+    </Stack>
+  );
+}

@@ -1,0 +1,258 @@
+import {
+  ActionList,
+  ActionListItem,
+  Alert,
+  Button,
+  Card,
+  CardBody,
+  CardTitle,
+  List,
+  ListItem,
+  ProgressStep,
+  ProgressStepper,
+  Stack,
+  StackItem,
+} from '@patternfly/react-core';
+import { useParams } from '@tanstack/react-router';
+import { type ReactNode, useState } from 'react';
+import { onceOnly } from '../../api/client.js';
+import { getApprovalOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { approve, reject, withdraw } from '../../api/generated/sdk.gen.js';
+import type { ApprovalView } from '../../api/generated/types.gen.js';
+import { useSession } from '../../app/session.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { Busy } from '../../patterns/busy.js';
+import { Copyable } from '../../patterns/copyable.js';
+import { DataTable } from '../../patterns/data-table.js';
+import { Facts } from '../../patterns/facts.js';
+import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { Go } from '../../patterns/go.js';
+import { StatusLabel } from '../../patterns/labels.js';
+import { Moment } from '../../patterns/moment.js';
+import { PageFrame } from '../../patterns/page-frame.js';
+import { Failed } from '../../patterns/problem.js';
+import { useAction } from '../../patterns/use-action.js';
+import { useLive } from '../../patterns/use-live.js';
+import { hexOf } from '../signing/use-file-digest.js';
+import { Tally } from './approvals.page.js';
+
+export function ApprovalPage() {
+  const { t } = useI18n();
+  const { id = '' } = useParams({ strict: false });
+  const query = useLive<ApprovalView>({
+    options: getApprovalOptions({ path: { id } }),
+    events: `/api/v1/approvals/${id}/events`,
+    isFinal: ({ status }) => status !== 'PENDING',
+  });
+  const approval = query.data;
+  return (
+    <PageFrame
+      title={approval?.title ?? t('approval')}
+      parents={[{ to: '/approvals', name: t('nav.approvals') }]}
+      beside={approval && <StatusLabel status={approval.status} />}
+    >
+      {query.isError && <Failed query={query} />}
+      {query.isPending && <Busy />}
+      {approval !== undefined && (
+        <Stack hasGutter>
+          <StackItem>
+            <Verdict approval={approval} />
+          </StackItem>
+          <StackItem>
+            <Shown approval={approval} />
+          </StackItem>
+          <StackItem>
+            <Course approval={approval} />
+          </StackItem>
+        </Stack>
+      )}
+    </PageFrame>
+  );
+}
+
+type Decision = 'approve' | 'reject' | 'withdraw';
+
+/** What the person may do about it: say yes or no, once, and never to what they asked for themselves. */
+function Verdict({ approval }: { approval: ApprovalView }) {
+  const { t } = useI18n();
+  const { may, caller } = useSession();
+  const [decision, setDecision] = useState<Decision>();
+  const isOwn = approval.requester.id === caller?.id;
+  const vote = approval.votes.find(({ by }) => by.id === caller?.id);
+  if (approval.status !== 'PENDING') return null;
+  if (vote !== undefined) {
+    return (
+      <Alert
+        component="h2"
+        isInline
+        variant="info"
+        title={t(vote.decision === 'APPROVE' ? 'approval.youApproved' : 'approval.youRejected')}
+      >
+        <Tally approval={approval} />
+      </Alert>
+    );
+  }
+  const button = (kind: Decision, variant: 'primary' | 'danger' | 'secondary') => (
+    <ActionListItem key={kind}>
+      <Button variant={variant} size="lg" onClick={() => setDecision(kind)}>
+        {t(`approval.${kind}`)}
+      </Button>
+    </ActionListItem>
+  );
+  return (
+    <>
+      {isOwn && <Alert component="h2" isInline variant="info" title={t('approval.own')} />}
+      <ActionList className="sw-verdict">
+        {!isOwn && may('approvals:approve') && [button('approve', 'primary'), button('reject', 'danger')]}
+        {isOwn && button('withdraw', 'secondary')}
+      </ActionList>
+      {decision !== undefined && (
+        <Decide approval={approval} decision={decision} onClose={() => setDecision(undefined)} />
+      )}
+    </>
+  );
+}
+
+function Decide({ approval, decision, onClose }: { approval: ApprovalView; decision: Decision; onClose: () => void }) {
+  const { t } = useI18n();
+  const path = { id: approval.id };
+  const action = useAction(
+    async ({ comment }: Values): Promise<{ data: unknown }> => {
+      const body = { hash: approval.hash, ...(comment === undefined ? {} : { comment }) };
+      if (decision === 'withdraw') return withdraw({ path });
+      const call = { path, body, headers: onceOnly() } as never;
+      return decision === 'approve' ? approve(call) : reject(call);
+    },
+    {
+      changes: ['getApproval', 'listApprovals', 'getSigningRequest', 'listSigningRequests'],
+      done: t(`approval.${decision}.done`),
+    },
+  );
+  return (
+    <FormDialog
+      title={t(`approval.${decision}`)}
+      lead={approval.title}
+      submit={t(`approval.${decision}`)}
+      action={action}
+      isDanger={decision === 'reject'}
+      onClose={onClose}
+      fields={
+        decision === 'withdraw'
+          ? []
+          : [{ name: 'comment', kind: 'area', label: t('approval.comment'), isRequired: approval.commentRequired }]
+      }
+    />
+  );
+}
+
+/** Exactly what is approved: all that the hash covers, so that nobody approves a summary. */
+function Shown({ approval: { shown, hash, subject } }: { approval: ApprovalView }) {
+  const { t, named } = useI18n();
+  return (
+    <Card>
+      <CardTitle component="h2">{t('approval.shown')}</CardTitle>
+      <CardBody>
+        <Facts
+          facts={[
+            ...Object.entries(shown).map(([name, value]): [string, ReactNode] => [
+              named('shown', name),
+              <ShownValue key={name} name={name} value={value} />,
+            ]),
+            [t('approval.hash'), <Copyable key="hash" text={hexOf(hash)} />],
+            [
+              t('request.title'),
+              subject.kind === 'signing-request' && (
+                <Go key="subject" to={`/requests/${subject.id}`}>
+                  {subject.id}
+                </Go>
+              ),
+            ],
+          ]}
+        />
+      </CardBody>
+    </Card>
+  );
+}
+
+function ShownValue({ name, value }: { name: string; value: unknown }) {
+  if (name === 'digest' && typeof value === 'string' && /^[A-Za-z0-9+/]+=*$/.test(value))
+    return <Copyable text={hexOf(value)} />;
+  if (typeof value === 'string') return <span className="sw-mono">{value}</span>;
+  if (value === null) return <span className="sw-muted">–</span>;
+  if (typeof value !== 'object') return <span>{JSON.stringify(value)}</span>;
+  return (
+    <List isPlain>
+      {Object.entries(value).map(([inner, one]) => (
+        <ListItem key={inner}>
+          <span className="sw-muted">{inner}</span>{' '}
+          <span className="sw-mono">{typeof one === 'string' ? one : JSON.stringify(one)}</span>
+        </ListItem>
+      ))}
+    </List>
+  );
+}
+
+/** Who has said what, and who is still asked. */
+function Course({ approval }: { approval: ApprovalView }) {
+  const { t } = useI18n();
+  const { stages, stage, status, votes, policies, requester, createdAt, expiresAt } = approval;
+  return (
+    <Card>
+      <CardTitle component="h2">{t('approval.course')}</CardTitle>
+      <CardBody>
+        <Stack hasGutter>
+          <StackItem>
+            <ProgressStepper aria-label={t('approval.course')}>
+              {stages.map(({ group, threshold, approvals }, index) => {
+                const isDone = approvals >= threshold;
+                const isAsked = index === stage && status === 'PENDING';
+                return (
+                  <ProgressStep
+                    key={`${group.id} ${index}`}
+                    id={`stage-${index}`}
+                    titleId={`stage-${index}-title`}
+                    variant={isDone ? 'success' : isAsked ? 'info' : 'pending'}
+                    aria-label={group.name}
+                    isCurrent={isAsked}
+                    description={t('approvals.tally', { approvals, threshold })}
+                  >
+                    {group.name}
+                  </ProgressStep>
+                );
+              })}
+            </ProgressStepper>
+          </StackItem>
+          {votes.length > 0 && (
+            <StackItem>
+              <DataTable
+                name={t('approvals.votes')}
+                query={{ data: { items: votes }, isError: false } as never}
+                rowKey={({ by, at }: ApprovalView['votes'][number]) => `${by.id} ${at}`}
+                empty={null}
+                columns={[
+                  { name: t('approval.by'), cell: ({ by }) => <strong>{by.name}</strong> },
+                  {
+                    name: t('approval.decision'),
+                    cell: ({ decision }) => <StatusLabel status={decision === 'APPROVE' ? 'APPROVED' : 'REJECTED'} />,
+                  },
+                  { name: t('approval.comment'), width: 40, cell: ({ comment }) => comment ?? '–' },
+                  { name: t('audit.at'), cell: ({ at }) => <Moment at={at} /> },
+                ]}
+              />
+            </StackItem>
+          )}
+          <StackItem>
+            <Facts
+              facts={[
+                [t('approvals.requester'), requester.name],
+                [t('nav.policies'), policies.join(', ')],
+                [t('created'), <Moment key="c" at={createdAt} exact />],
+                [t('approvals.expires'), <Moment key="e" at={expiresAt} exact />],
+              ]}
+            />
+          </StackItem>
+        </Stack>
+      </CardBody>
+    </Card>
+  );
+}

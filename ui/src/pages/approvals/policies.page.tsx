@@ -1,0 +1,248 @@
+import { Button, Stack, StackItem, Title } from '@patternfly/react-core';
+import GavelIcon from '@patternfly/react-icons/dist/esm/icons/gavel-icon';
+import UsersIcon from '@patternfly/react-icons/dist/esm/icons/users-icon';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { ifMatch, onceOnly } from '../../api/client.js';
+import {
+  listApprovalPoliciesOptions,
+  listApproverGroupsOptions,
+  listUsersOptions,
+} from '../../api/generated/@tanstack/react-query.gen.js';
+import {
+  changeApprovalPolicy,
+  changeApproverGroup,
+  createApprovalPolicy,
+  createApproverGroup,
+  removeApprovalPolicy,
+  removeApproverGroup,
+} from '../../api/generated/sdk.gen.js';
+import type { ApprovalPolicyView, ApproverGroupView } from '../../api/generated/types.gen.js';
+import { useSession } from '../../app/session.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { Confirm } from '../../patterns/confirm.js';
+import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { PageFrame } from '../../patterns/page-frame.js';
+import { ResourceList } from '../../patterns/resource-list.js';
+import { RowActions } from '../../patterns/row-actions.js';
+import { useAction } from '../../patterns/use-action.js';
+
+const HOUR = 3600;
+const STAGE = /^\s*(\d+)\s*(?:of|von|:)\s*(.+?)\s*$/i;
+
+type Dialog =
+  | { readonly kind: 'policy'; readonly of?: ApprovalPolicyView }
+  | { readonly kind: 'group'; readonly of?: ApproverGroupView }
+  | {
+      readonly kind: 'remove';
+      readonly what: 'policy' | 'group';
+      readonly of: { readonly id: string; readonly name: string };
+    };
+
+export function PoliciesPage() {
+  const { t } = useI18n();
+  const { may } = useSession();
+  const [dialog, setDialog] = useState<Dialog>();
+  const groups = useQuery(listApproverGroupsOptions({ query: { limit: 200 } }));
+  const nameOf = (id: string) => groups.data?.items.find((group) => group.id === id)?.name ?? id;
+  const canWrite = may('approvals:write');
+  const addPolicy = canWrite && <Button onClick={() => setDialog({ kind: 'policy' })}>{t('policies.create')}</Button>;
+  const addGroup = canWrite && (
+    <Button variant="secondary" onClick={() => setDialog({ kind: 'group' })}>
+      {t('groups.create')}
+    </Button>
+  );
+  const stagesOf = ({ stages }: ApprovalPolicyView) =>
+    stages.map(({ threshold, group }) => t('policies.stage', { threshold, group: nameOf(group) })).join(' → ');
+  const menu = (name: string, edit: Dialog, remove: Dialog) =>
+    canWrite && (
+      <RowActions
+        of={name}
+        actions={[
+          { name: t('edit'), run: () => setDialog(edit) },
+          { name: t('remove'), run: () => setDialog(remove), isDanger: true },
+        ]}
+      />
+    );
+  return (
+    <PageFrame
+      title={t('nav.policies')}
+      lead={t('policies.lead')}
+      actions={
+        canWrite && (
+          <span className="sw-labels">
+            {addPolicy} {addGroup}
+          </span>
+        )
+      }
+    >
+      <Stack hasGutter>
+        <StackItem>
+          <ResourceList<ApprovalPolicyView>
+            name={t('nav.policies')}
+            list={(query) => listApprovalPoliciesOptions({ query })}
+            rowKey={({ id }) => id}
+            icon={GavelIcon}
+            emptyTitle={t('policies.none')}
+            emptyBody={t('policies.none.body')}
+            columns={[
+              { name: t('name'), width: 20, cell: ({ name }) => <strong>{name}</strong> },
+              { name: t('policies.keys'), cell: ({ keys }) => keys.join(', ') },
+              { name: t('policies.stages'), width: 35, cell: stagesOf },
+              { name: t('policies.hours'), cell: ({ expiresInSeconds }) => Math.round(expiresInSeconds / HOUR) },
+              {
+                name: t('actions'),
+                isAction: true,
+                cell: (row) => menu(row.name, { kind: 'policy', of: row }, { kind: 'remove', what: 'policy', of: row }),
+              },
+            ]}
+          />
+        </StackItem>
+        <StackItem>
+          <Title headingLevel="h2">{t('groups')}</Title>
+          <ResourceList<ApproverGroupView>
+            name={t('groups')}
+            list={() => listApproverGroupsOptions({ query: { limit: 200 } })}
+            rowKey={({ id }) => id}
+            icon={UsersIcon}
+            emptyTitle={t('groups.none')}
+            emptyBody={t('groups.none.body')}
+            columns={[
+              { name: t('name'), width: 30, cell: ({ name }) => <strong>{name}</strong> },
+              { name: t('groups.members'), cell: ({ members }) => members.length },
+              {
+                name: t('actions'),
+                isAction: true,
+                cell: (row) => menu(row.name, { kind: 'group', of: row }, { kind: 'remove', what: 'group', of: row }),
+              },
+            ]}
+          />
+        </StackItem>
+      </Stack>
+      {dialog?.kind === 'policy' && (
+        <EditPolicy {...dialog} groups={groups.data?.items ?? []} onClose={() => setDialog(undefined)} />
+      )}
+      {dialog?.kind === 'group' && <EditGroup {...dialog} onClose={() => setDialog(undefined)} />}
+      {dialog?.kind === 'remove' && <Remove {...dialog} onClose={() => setDialog(undefined)} />}
+    </PageFrame>
+  );
+}
+
+interface EditPolicyProps {
+  readonly of?: ApprovalPolicyView;
+  readonly groups: readonly ApproverGroupView[];
+  readonly onClose: () => void;
+}
+
+/** `2 of release-managers`, a line for each stage. */
+function stagesFrom(lines: unknown): { threshold: number; group: string }[] {
+  return (Array.isArray(lines) ? (lines as string[]) : []).map((line) => {
+    const [, threshold = '1', group = line] = STAGE.exec(line) ?? [];
+    return { threshold: Number(threshold), group };
+  });
+}
+
+function EditPolicy({ of, groups, onClose }: EditPolicyProps) {
+  const { t } = useI18n();
+  const nameOf = (id: string) => groups.find((group) => group.id === id)?.name ?? id;
+  const action = useAction(
+    async ({ stages, hours, ...rest }: Values): Promise<{ data: unknown }> => {
+      const body = {
+        ...rest,
+        stages: stagesFrom(stages),
+        expiresInSeconds: Number(hours ?? 24) * HOUR,
+        ...(of === undefined ? {} : { conditions: of.conditions, rejectThreshold: of.rejectThreshold }),
+      } as never;
+      return of === undefined
+        ? createApprovalPolicy({ body, headers: onceOnly() })
+        : changeApprovalPolicy({ path: { id: of.id }, body, headers: ifMatch(of.version) });
+    },
+    { changes: ['listApprovalPolicies'], done: t('saved') },
+  );
+  const stages = of?.stages.map(({ threshold, group }) => `${threshold} of ${nameOf(group)}`).join('\n');
+  return (
+    <FormDialog
+      title={of?.name ?? t('policies.create')}
+      submit={t('save')}
+      action={action}
+      onClose={onClose}
+      fields={[
+        { name: 'name', label: t('name'), isRequired: true, value: of?.name ?? '' },
+        {
+          name: 'keys',
+          kind: 'lines',
+          label: t('policies.keys'),
+          isRequired: true,
+          hint: t('policies.keys.hint'),
+          value: of?.keys.join('\n') ?? '',
+        },
+        {
+          name: 'stages',
+          kind: 'lines',
+          label: t('policies.stages'),
+          isRequired: true,
+          hint: t('policies.stages.hint', { groups: groups.map(({ name }) => name).join(', ') }),
+          value: stages ?? '',
+        },
+        {
+          name: 'hours',
+          kind: 'number',
+          label: t('policies.hours'),
+          min: 1,
+          value: Math.round((of?.expiresInSeconds ?? 24 * HOUR) / HOUR),
+        },
+        { name: 'commentRequired', kind: 'yes', label: t('policies.comment'), value: of?.commentRequired ?? false },
+      ]}
+    />
+  );
+}
+
+function EditGroup({ of, onClose }: { of?: ApproverGroupView; onClose: () => void }) {
+  const { t } = useI18n();
+  const { may } = useSession();
+  const users = useQuery({ ...listUsersOptions({ query: { limit: 200 } }), enabled: may('users:read') });
+  const action = useAction(
+    async (values: Values): Promise<{ data: unknown }> => {
+      const body = { ...values, ...(of === undefined ? {} : { ssoGroups: of.ssoGroups }) } as never;
+      return of === undefined
+        ? createApproverGroup({ body, headers: onceOnly() })
+        : changeApproverGroup({ path: { id: of.id }, body, headers: ifMatch(of.version) });
+    },
+    { changes: ['listApproverGroups'], done: t('saved') },
+  );
+  const options = users.data?.items
+    .filter(({ disabled }) => !disabled)
+    .map(({ id, email }) => ({ value: id, label: email }));
+  return (
+    <FormDialog
+      title={of?.name ?? t('groups.create')}
+      submit={t('save')}
+      action={action}
+      onClose={onClose}
+      fields={[
+        { name: 'name', label: t('name'), isRequired: true, value: of?.name ?? '' },
+        options === undefined
+          ? { name: 'members', kind: 'lines', label: t('groups.memberIds'), value: of?.members.join('\n') ?? '' }
+          : { name: 'members', kind: 'choices', label: t('groups.members'), options, value: of?.members ?? [] },
+      ]}
+    />
+  );
+}
+
+function Remove({ what, of: { id, name }, onClose }: Extract<Dialog, { kind: 'remove' }> & { onClose: () => void }) {
+  const { t } = useI18n();
+  const action = useAction(
+    (_values: Values): Promise<{ data: unknown }> =>
+      what === 'policy' ? removeApprovalPolicy({ path: { id } }) : removeApproverGroup({ path: { id } }),
+    { changes: ['listApprovalPolicies', 'listApproverGroups'], done: t('removed') },
+  );
+  return (
+    <Confirm
+      title={t('remove')}
+      lead={t('remove.lead', { name })}
+      submit={t('remove')}
+      action={action}
+      onClose={onClose}
+    />
+  );
+}

@@ -1,0 +1,92 @@
+import type { CountView } from '../../api/generated/types.gen.js';
+
+const WEIGHTS = { CRITICAL: 1e12, HIGH: 1e8, MEDIUM: 1e4, LOW: 1, NONE: 0 } as const;
+
+/** The `most` values that matter most: the more critical assets the earlier. */
+export function worstFirst(items: readonly CountView[], most: number): CountView[] {
+  const weight = ({ levels }: CountView) =>
+    Object.entries(WEIGHTS).reduce((sum, [level, factor]) => sum + levels[level as keyof typeof WEIGHTS] * factor, 0);
+  return items
+    .filter(({ value }) => value !== '')
+    .sort((a, b) => weight(b) - weight(a) || b.count - a.count)
+    .slice(0, most);
+}
+
+export interface HeatCells {
+  readonly families: string[];
+  readonly sizes: number[];
+  /** Index of the size, index of the family, how many. */
+  readonly cells: [number, number, number][];
+}
+
+/** `RSA 2048` and the like, as a grid of family by size. The eight families with most assets. */
+export function heatCells(items: readonly CountView[]): HeatCells {
+  const parts = items.map(({ value, count }) => {
+    const cut = value.lastIndexOf(' ');
+    return { family: value.slice(0, cut), bits: Number(value.slice(cut + 1)), count };
+  });
+  const totals = new Map<string, number>();
+  for (const { family, count } of parts) totals.set(family, (totals.get(family) ?? 0) + count);
+  const families = [...totals]
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, 8)
+    .map(([family]) => family)
+    .reverse();
+  const known = parts.filter(({ family }) => families.includes(family));
+  const sizes = [...new Set(known.map(({ bits }) => bits))].sort((a, b) => a - b);
+  const cells = known.map(({ family, bits, count }): [number, number, number] => [
+    sizes.indexOf(bits),
+    families.indexOf(family),
+    count,
+  ]);
+  return { families, sizes, cells };
+}
+
+export interface BurnDownStep {
+  readonly date: string;
+  /** How many have their deadline on this day. */
+  readonly due: number;
+  /** How many have theirs later. */
+  readonly left: number;
+}
+
+/** How many assets still have a deadline before them, day by day on which one passes. */
+export function burnDown(items: readonly CountView[], today = new Date()): BurnDownStep[] {
+  const sorted = [...items].sort((a, b) => a.value.localeCompare(b.value));
+  let left = sorted.reduce((sum, { count }) => sum + count, 0);
+  const first = sorted[0]?.value;
+  if (first === undefined) return [];
+  const start = [today.toISOString().slice(0, 10), first].sort()[0] ?? first;
+  const steps = sorted.map(({ value, count }) => {
+    left -= count;
+    return { date: value, due: count, left };
+  });
+  return [{ date: start, due: 0, left: steps.reduce((sum, { due }) => sum + due, 0) }, ...steps];
+}
+
+/** Counts by day as counts by month, twelve of them from this one on, also the empty ones. */
+export function byMonth(items: readonly CountView[], today: Date): CountView[] {
+  return Array.from({ length: 12 }, (_, index) => {
+    const value = new Date(Date.UTC(today.getUTCFullYear(), today.getUTCMonth() + index, 1)).toISOString().slice(0, 7);
+    const days = items.filter((item) => item.value.startsWith(value));
+    const sum = (pick: (item: CountView) => number) => days.reduce((total, item) => total + pick(item), 0);
+    return {
+      value,
+      count: sum(({ count }) => count),
+      unjudged: sum(({ unjudged }) => unjudged),
+      levels: {
+        NONE: sum(({ levels }) => levels.NONE),
+        LOW: sum(({ levels }) => levels.LOW),
+        MEDIUM: sum(({ levels }) => levels.MEDIUM),
+        HIGH: sum(({ levels }) => levels.HIGH),
+        CRITICAL: sum(({ levels }) => levels.CRITICAL),
+      },
+    };
+  });
+}
+
+/** The value that this share of all does not exceed (nearest rank). */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
+}

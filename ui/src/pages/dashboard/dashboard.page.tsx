@@ -1,0 +1,45 @@
+import { Stack, StackItem } from '@patternfly/react-core';
+import { useSession } from '../../app/session.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { PageFrame } from '../../patterns/page-frame.js';
+import { Figures } from './figures.js';
+import { FirstSteps } from './first-steps.js';
+import { DeadlinePlot, ExpiryPlot, FamilyPlot, LevelPlot, SizePlot } from './inventory-plots.js';
+import { LatencyPlot } from './latency-plot.js';
+import { RecentRequests } from './recent-requests.js';
+import { RiskOverTimePlot } from './risk-over-time.js';
+
+/** Where things stand, for what the person may see. Every figure leads to the list behind it. */
+export function DashboardPage() {
+  const { t } = useI18n();
+  const { may } = useSession();
+  return (
+    <PageFrame title={t('nav.dashboard')} lead={t('dashboard.lead')}>
+      <Stack hasGutter>
+        <FirstSteps />
+        <StackItem>
+          <Figures />
+        </StackItem>
+        {may('inventory:read') && (
+          <StackItem>
+            <div className="sw-grid sw-grid--wide">
+              <LevelPlot />
+              <RiskOverTimePlot />
+              <DeadlinePlot />
+              <FamilyPlot />
+              <SizePlot />
+              <ExpiryPlot />
+              {may('sign:read') && <LatencyPlot />}
+              {may('sign:read') && <RecentRequests />}
+            </div>
+          </StackItem>
+        )}
+        {!may('inventory:read') && may('sign:read') && (
+          <StackItem>
+            <RecentRequests />
+          </StackItem>
+        )}
+      </Stack>
+    </PageFrame>
+  );
+}

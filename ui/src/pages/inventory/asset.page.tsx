@@ -1,0 +1,128 @@
+import { Card, CardBody, CardTitle, Stack, StackItem, Tab, Tabs, TabTitleText } from '@patternfly/react-core';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { getAssetOptions, listAssetOccurrencesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import type { AssetDetailView, OccurrenceView } from '../../api/generated/types.gen.js';
+import { useUrlState } from '../../app/url-state.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { Busy } from '../../patterns/busy.js';
+import { Command, Copyable } from '../../patterns/copyable.js';
+import { DataTable } from '../../patterns/data-table.js';
+import { Facts } from '../../patterns/facts.js';
+import { LevelLabel, StatusLabel } from '../../patterns/labels.js';
+import { Day, Moment } from '../../patterns/moment.js';
+import { PageFrame } from '../../patterns/page-frame.js';
+import { Failed } from '../../patterns/problem.js';
+import { Findings } from './findings.js';
+import { Relations } from './relations.js';
+
+const TABS = ['why', 'where', 'relations', 'component'] as const;
+
+export function AssetPage() {
+  const { t } = useI18n();
+  const { id = '' } = useParams({ strict: false });
+  const { one, change } = useUrlState();
+  const query = useQuery(getAssetOptions({ path: { id } }));
+  const asset = query.data;
+  const tab = one('tab') ?? 'why';
+  return (
+    <PageFrame
+      title={asset?.name ?? t('asset')}
+      parents={[{ to: '/assets', name: t('nav.assets') }]}
+      beside={
+        asset && (
+          <>
+            <LevelLabel level={asset.level} />
+            <StatusLabel status={asset.state} />
+          </>
+        )
+      }
+    >
+      {query.isError && <Failed query={query} />}
+      {query.isPending && <Busy />}
+      {asset !== undefined && (
+        <Stack hasGutter>
+          <StackItem>
+            <AssetFacts asset={asset} />
+          </StackItem>
+          <StackItem>
+            <Tabs
+              activeKey={tab}
+              onSelect={(_event, key) => change({ tab: key === 'why' ? undefined : String(key) })}
+              aria-label={t('asset.views')}
+              mountOnEnter
+              unmountOnExit
+            >
+              {TABS.map((key) => (
+                <Tab key={key} eventKey={key} title={<TabTitleText>{t(`asset.${key}`)}</TabTitleText>}>
+                  <div className="sw-tab">
+                    {key === 'why' && <Findings asset={asset} />}
+                    {key === 'where' && <Occurrences id={id} />}
+                    {key === 'relations' && <Relations asset={asset} />}
+                    {key === 'component' && (
+                      <Command text={JSON.stringify(asset.component, undefined, 2)} name={t('asset.component')} />
+                    )}
+                  </div>
+                </Tab>
+              ))}
+            </Tabs>
+          </StackItem>
+        </Stack>
+      )}
+    </PageFrame>
+  );
+}
+
+function AssetFacts({ asset }: { asset: AssetDetailView }) {
+  const { t, named } = useI18n();
+  return (
+    <Card>
+      <CardTitle component="h2">{t('request.facts')}</CardTitle>
+      <CardBody>
+        <Facts
+          facts={[
+            [t('kind'), named('kind', asset.kind)],
+            [t('family'), [asset.family, asset.bits].filter(Boolean).join(' ')],
+            [t('assets.deadline'), asset.deadline && <Day key="d" at={asset.deadline} />],
+            [t('assets.ends'), asset.notAfter && <Day key="e" at={asset.notAfter} />],
+            [t('asset.firstSeen'), <Moment key="f" at={asset.firstSeen} />],
+            [t('asset.changed'), <Moment key="c" at={asset.changedAt} />],
+            [t('id'), <Copyable key="i" text={asset.id} />],
+          ]}
+        />
+      </CardBody>
+    </Card>
+  );
+}
+
+function Occurrences({ id }: { id: string }) {
+  const { t } = useI18n();
+  const { one } = useUrlState();
+  const query = useQuery(
+    listAssetOccurrencesOptions({
+      path: { id },
+      query: one('cursor') === undefined ? {} : { cursor: one('cursor') ?? '' },
+    }),
+  );
+  return (
+    <DataTable<OccurrenceView>
+      name={t('asset.where')}
+      query={query}
+      rowKey={({ sourceId, location, line, offset }) => `${sourceId} ${location} ${line ?? ''} ${offset ?? ''}`}
+      empty={<p className="sw-muted">{t('asset.nowhere')}</p>}
+      columns={[
+        { name: t('asset.source'), cell: ({ source }) => source },
+        {
+          name: t('asset.location'),
+          width: 40,
+          cell: ({ location, line }) => (
+            <span className="sw-mono">{line === null ? location : `${location}:${line}`}</span>
+          ),
+        },
+        { name: t('asset.context'), cell: ({ symbol, additionalContext }) => symbol ?? additionalContext ?? '–' },
+        { name: t('asset.firstSeen'), cell: ({ firstSeen }) => <Moment at={firstSeen} /> },
+        { name: t('asset.lastSeen'), cell: ({ lastSeen }) => <Moment at={lastSeen} /> },
+      ]}
+    />
+  );
+}

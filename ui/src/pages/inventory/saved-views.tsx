@@ -1,0 +1,142 @@
+import { Divider, Dropdown, DropdownGroup, DropdownItem, DropdownList, MenuToggle } from '@patternfly/react-core';
+import BookmarkIcon from '@patternfly/react-icons/dist/esm/icons/bookmark-icon';
+import { useQuery } from '@tanstack/react-query';
+import { useNavigate } from '@tanstack/react-router';
+import { useState } from 'react';
+import { onceOnly } from '../../api/client.js';
+import { listAssetViewsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { createAssetView } from '../../api/generated/sdk.gen.js';
+import { useSession } from '../../app/session.js';
+import { listOf, readSearch, type UrlState, useUrlState, writeSearch } from '../../app/url-state.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { FormDialog, textOf, type Values } from '../../patterns/form-dialog.js';
+import { useAction } from '../../patterns/use-action.js';
+
+const STORED = 'sealwright.views.assets';
+
+interface View {
+  readonly name: string;
+  readonly search: string;
+}
+
+function stored(): readonly View[] {
+  try {
+    const views: unknown = JSON.parse(localStorage.getItem(STORED) ?? '[]');
+    return Array.isArray(views) ? (views as View[]) : [];
+  } catch {
+    return [];
+  }
+}
+
+/** The filters that stand in the address, as a query that the service keeps. */
+function queryOf(filters: UrlState): string {
+  const text = (value: string) => JSON.stringify(value);
+  const forms: Readonly<Record<string, (value: string) => string>> = {
+    q: (value) => `(${value})`,
+    name: (value) => `name=${text(`${value}*`)}`,
+    location: (value) => `location=${text(`${value}*`)}`,
+    minLevel: (value) => `level>=${value}`,
+    expiresBefore: (value) => `notAfter<${value}`,
+  };
+  return Object.entries(filters)
+    .filter(([name]) => name !== 'sort')
+    .flatMap(([name, values]) => listOf(values).map((value) => forms[name]?.(value) ?? `${name}=${text(value)}`))
+    .join(' and ');
+}
+
+/** Filters under a name: kept in this browser, or by the service for everybody. An address can be sent to somebody, too. */
+export function SavedViews() {
+  const { t } = useI18n();
+  const { state } = useUrlState();
+  const navigate = useNavigate();
+  const [views, setViews] = useState(stored);
+  const [isOpen, setOpen] = useState(false);
+  const [isNaming, setNaming] = useState<'own' | 'shared'>();
+  const { may } = useSession();
+  const shared = useQuery({ ...listAssetViewsOptions(), enabled: isOpen });
+  const { cursor: _cursor, ...filters } = state;
+  const search = writeSearch(filters);
+  const keep = (now: readonly View[]) => {
+    localStorage.setItem(STORED, JSON.stringify(now));
+    setViews(now);
+  };
+  const save = useAction(
+    async ({ name }: Values) => {
+      keep([...views.filter((view) => view.name !== name), { name: textOf(name), search }]);
+      return { data: undefined };
+    },
+    { changes: [], done: t('views.saved') },
+  );
+  const share = useAction(
+    ({ name }: Values) => createAssetView({ body: { name: textOf(name), q: queryOf(filters) }, headers: onceOnly() }),
+    { changes: ['listAssetViews'], done: t('views.saved') },
+  );
+  const current = views.find((view) => view.search === search && search !== '');
+  return (
+    <>
+      <Dropdown
+        isOpen={isOpen}
+        onOpenChange={setOpen}
+        onSelect={() => setOpen(false)}
+        popperProps={{ position: 'right' }}
+        toggle={(ref) => (
+          <MenuToggle ref={ref} icon={<BookmarkIcon />} onClick={() => setOpen(!isOpen)} isExpanded={isOpen}>
+            {current?.name ?? t('views.title')}
+          </MenuToggle>
+        )}
+      >
+        <DropdownList>
+          {views.map((view) => (
+            <DropdownItem
+              key={view.name}
+              isSelected={view === current}
+              onClick={() => void navigate({ to: '/assets', search: readSearch(view.search) } as never)}
+            >
+              {view.name}
+            </DropdownItem>
+          ))}
+          {views.length > 0 && <Divider />}
+          <DropdownItem key="save" isDisabled={search === ''} onClick={() => setNaming('own')}>
+            {t('views.save')}
+          </DropdownItem>
+          {may('inventory:write') && (
+            <DropdownItem key="share" isDisabled={queryOf(filters) === ''} onClick={() => setNaming('shared')}>
+              {t('views.share')}
+            </DropdownItem>
+          )}
+          {current !== undefined && (
+            <DropdownItem key="remove" onClick={() => keep(views.filter((view) => view !== current))}>
+              {t('views.remove', { name: current.name })}
+            </DropdownItem>
+          )}
+        </DropdownList>
+        {(shared.data?.items.length ?? 0) > 0 && (
+          <DropdownGroup label={t('views.shared')}>
+            <DropdownList>
+              {shared.data?.items.map(({ id, name, q, sort }) => (
+                <DropdownItem
+                  key={id}
+                  onClick={() =>
+                    void navigate({ to: '/assets', search: { q, ...(sort === 'id' ? {} : { sort }) } } as never)
+                  }
+                >
+                  {name}
+                </DropdownItem>
+              ))}
+            </DropdownList>
+          </DropdownGroup>
+        )}
+      </Dropdown>
+      {isNaming !== undefined && (
+        <FormDialog
+          title={t(isNaming === 'own' ? 'views.save' : 'views.share')}
+          lead={t(isNaming === 'own' ? 'views.lead' : 'views.share.lead')}
+          submit={t('save')}
+          action={isNaming === 'own' ? save : share}
+          onClose={() => setNaming(undefined)}
+          fields={[{ name: 'name', label: t('name'), isRequired: true }]}
+        />
+      )}
+    </>
+  );
+}

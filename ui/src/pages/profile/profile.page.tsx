@@ -1,0 +1,141 @@
+import { Button, Card, CardBody, CardHeader, CardTitle, Label, Stack, StackItem } from '@patternfly/react-core';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { listSessionsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { changePassword, endOtherSessions, endSession } from '../../api/generated/sdk.gen.js';
+import type { SessionView } from '../../api/generated/types.gen.js';
+import { useSession } from '../../app/session.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { DataTable } from '../../patterns/data-table.js';
+import { Facts } from '../../patterns/facts.js';
+import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { Moment } from '../../patterns/moment.js';
+import { PageFrame } from '../../patterns/page-frame.js';
+import { RowActions } from '../../patterns/row-actions.js';
+import { useAction } from '../../patterns/use-action.js';
+import { Scopes } from '../settings/api-keys.page.js';
+import { Factors } from './factors.js';
+
+export function ProfilePage() {
+  const { t } = useI18n();
+  const { caller } = useSession();
+  const [isChanging, setChanging] = useState(false);
+  const change = useAction((values: Values) => changePassword({ body: values as never }), {
+    changes: ['listSessions'],
+    done: t('profile.passwordChanged'),
+  });
+  return (
+    <PageFrame
+      title={t('nav.profile')}
+      lead={caller?.name}
+      actions={
+        <Button variant="secondary" onClick={() => setChanging(true)}>
+          {t('profile.password')}
+        </Button>
+      }
+    >
+      <Stack hasGutter>
+        <StackItem>
+          <Card>
+            <CardTitle component="h2">{t('profile.may')}</CardTitle>
+            <CardBody>
+              <Facts facts={[[t('scopes'), <Scopes key="s" scopes={caller?.scopes ?? []} />]]} />
+            </CardBody>
+          </Card>
+        </StackItem>
+        <StackItem>
+          <Factors />
+        </StackItem>
+        <StackItem>
+          <Sessions />
+        </StackItem>
+      </Stack>
+      {isChanging && (
+        <FormDialog
+          title={t('profile.password')}
+          lead={t('profile.password.lead')}
+          submit={t('save')}
+          action={change}
+          onClose={() => setChanging(false)}
+          fields={[
+            { name: 'currentPassword', kind: 'password', label: t('profile.currentPassword'), isRequired: true },
+            {
+              name: 'password',
+              kind: 'password',
+              label: t('profile.newPassword'),
+              isRequired: true,
+              hint: t('profile.newPassword.hint'),
+            },
+          ]}
+        />
+      )}
+    </PageFrame>
+  );
+}
+
+function Sessions() {
+  const { t, named } = useI18n();
+  const query = useQuery(listSessionsOptions());
+  const end = useAction((id: string) => endSession({ path: { id } }), {
+    changes: ['listSessions'],
+    done: t('sessions.ended'),
+  });
+  const endOthers = useAction((_none: undefined) => endOtherSessions(), {
+    changes: ['listSessions'],
+    done: t('sessions.ended'),
+  });
+  return (
+    <Card>
+      <CardHeader
+        actions={{
+          actions: (query.data?.items.length ?? 0) > 1 && (
+            <Button variant="link" onClick={() => endOthers.mutate(undefined)}>
+              {t('sessions.endOthers')}
+            </Button>
+          ),
+        }}
+      >
+        <CardTitle component="h2">{t('sessions')}</CardTitle>
+      </CardHeader>
+      <CardBody>
+        <DataTable<SessionView>
+          name={t('sessions')}
+          query={query}
+          rowKey={({ id }) => id}
+          empty={null}
+          columns={[
+            {
+              name: t('sessions.agent'),
+              width: 35,
+              cell: ({ agent, current }) => (
+                <>
+                  {agent || '–'}{' '}
+                  {current && (
+                    <Label color="green" isCompact>
+                      {t('sessions.current')}
+                    </Label>
+                  )}
+                </>
+              ),
+            },
+            { name: t('sessions.way'), cell: ({ way }) => named('way', way) },
+            { name: t('audit.source'), cell: ({ lastUsedFrom, address }) => lastUsedFrom ?? address },
+            { name: t('created'), cell: ({ createdAt }) => <Moment at={createdAt} /> },
+            { name: t('lastUsed'), cell: ({ lastUsedAt, createdAt }) => <Moment at={lastUsedAt ?? createdAt} /> },
+            {
+              name: t('actions'),
+              isAction: true,
+              cell: ({ id, agent, current }) =>
+                !current && (
+                  <RowActions
+                    of={agent}
+                    actions={[{ name: t('sessions.end'), run: () => end.mutate(id), isDanger: true }]}
+                  />
+                ),
+            },
+          ]}
+        />
+      </CardBody>
+    </Card>
+  );
+}

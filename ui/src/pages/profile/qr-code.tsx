@@ -1,0 +1,26 @@
+import qrcode from 'qrcode-generator';
+import { useMemo } from 'react';
+
+const QUIET = 4;
+
+/** A QR code as one SVG path, made here: its text is a secret. Dark on light in both colour schemes, as readers want it. */
+export function QrCode({ text, label }: { text: string; label: string }) {
+  const { size, path } = useMemo(() => {
+    const code = qrcode(0, 'M');
+    code.addData(text);
+    code.make();
+    const modules = code.getModuleCount();
+    const cells = Array.from(
+      { length: modules * modules },
+      (_, index) => [index % modules, Math.floor(index / modules)] as const,
+    );
+    const dark = cells.filter(([x, y]) => code.isDark(y, x));
+    return { size: modules + 2 * QUIET, path: dark.map(([x, y]) => `M${x + QUIET} ${y + QUIET}h1v1h-1z`).join('') };
+  }, [text]);
+  return (
+    <svg viewBox={`0 0 ${size} ${size}`} className="sw-qr" role="img" aria-label={label} shapeRendering="crispEdges">
+      <rect width={size} height={size} fill="#fff" />
+      <path d={path} fill="#000" />
+    </svg>
+  );
+}

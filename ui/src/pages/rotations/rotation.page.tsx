@@ -1,0 +1,273 @@
+import {
+  ActionList,
+  ActionListItem,
+  Alert,
+  Button,
+  Card,
+  CardBody,
+  CardTitle,
+  Stack,
+  StackItem,
+} from '@patternfly/react-core';
+import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useCallback, useState } from 'react';
+import { getRotationOptions, listRotationTargetsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { confirmRotation, retryRotation, rollBackRotation, skipRotationTarget } from '../../api/generated/sdk.gen.js';
+import type { RotationTargetView, RotationView } from '../../api/generated/types.gen.js';
+import { useSession } from '../../app/session.js';
+import { useUrlState } from '../../app/url-state.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { Busy } from '../../patterns/busy.js';
+import { Confirm } from '../../patterns/confirm.js';
+import { Command } from '../../patterns/copyable.js';
+import { DataTable } from '../../patterns/data-table.js';
+import { Facts } from '../../patterns/facts.js';
+import type { Values } from '../../patterns/form-dialog.js';
+import { Go } from '../../patterns/go.js';
+import { StatusLabel } from '../../patterns/labels.js';
+import { LiveProgress } from '../../patterns/live-progress.js';
+import { Moment } from '../../patterns/moment.js';
+import { PageFrame } from '../../patterns/page-frame.js';
+import { Failed } from '../../patterns/problem.js';
+import { RowActions } from '../../patterns/row-actions.js';
+import { useAction } from '../../patterns/use-action.js';
+import { useLive } from '../../patterns/use-live.js';
+import { isUnderWay } from './rotations.page.js';
+
+const CHANGES = ['getRotation', 'listRotation', 'listSshKey', 'getSshKey'];
+const ACTS = { retry: retryRotation, rollback: rollBackRotation, confirm: confirmRotation };
+type Act = keyof typeof ACTS;
+
+export function RotationPage() {
+  const { t } = useI18n();
+  const { id = '' } = useParams({ strict: false });
+  const queries = useQueryClient();
+  const refresh = useCallback(() => {
+    void queries.invalidateQueries({
+      predicate: ({ queryKey: [first] }) => (first as { _id?: string } | undefined)?._id === 'listRotationTargets',
+    });
+  }, [queries]);
+  const query = useLive<RotationView>({
+    options: getRotationOptions({ path: { id } }),
+    events: `/v1/rotations/${id}/events`,
+    isFinal: (shown) => !isUnderWay(shown),
+    onChange: refresh,
+  });
+  const rotation = query.data;
+  return (
+    <PageFrame
+      title={t(rotation?.dryRun ? 'rotations.dryRun' : 'rotation')}
+      parents={[{ to: '/rotations', name: t('nav.rotations') }]}
+      beside={rotation && <StatusLabel status={rotation.status} />}
+      percent={rotation && isUnderWay(rotation) ? percentOf(rotation) : undefined}
+      actions={rotation && <Actions rotation={rotation} />}
+    >
+      {query.isError && <Failed query={query} />}
+      {query.isPending && <Busy />}
+      {rotation !== undefined && (
+        <Stack hasGutter>
+          {rotation.failure !== undefined && (
+            <StackItem>
+              <Alert component="h2" isInline variant="danger" title={rotation.failure.code}>
+                {rotation.failure.detail}
+              </Alert>
+            </StackItem>
+          )}
+          <StackItem>
+            <Progress rotation={rotation} />
+          </StackItem>
+          <StackItem>
+            <Details rotation={rotation} />
+          </StackItem>
+          <StackItem>
+            <Targets rotation={rotation} />
+          </StackItem>
+        </Stack>
+      )}
+    </PageFrame>
+  );
+}
+
+/** Places in the order in which an account goes through them; what has ended counts in full. */
+const STEPS = ['PLANNED', 'PRECHECKED', 'ADDED', 'VERIFIED', 'PERMANENT', 'RELEASED', 'PROMOTED', 'OVERLAP', 'REMOVED'];
+const ALL = 100;
+
+function percentOf(rotation: RotationView): number {
+  const places = Object.entries(rotation.progress as Readonly<Record<string, number>>);
+  const all = places.reduce((sum, [, count]) => sum + count, 0);
+  if (!isUnderWay(rotation)) return ALL;
+  const done = places.reduce((sum, [place, count]) => {
+    const step = STEPS.indexOf(place);
+    return sum + count * (step === -1 ? 1 : step / STEPS.length);
+  }, 0);
+  return all === 0 ? 0 : Math.min(ALL - 1, Math.floor((done / all) * ALL));
+}
+
+function Progress({ rotation }: { rotation: RotationView }) {
+  const { t, named } = useI18n();
+  const places = Object.entries(rotation.progress as Readonly<Record<string, number>>);
+  return (
+    <Card>
+      <CardBody>
+        <LiveProgress
+          name={t('rotations.progress')}
+          percent={percentOf(rotation)}
+          counted={places.map(([place, count]) => `${named('target', place)}: ${count}`).join(', ')}
+          isOver={!isUnderWay(rotation)}
+          isGood={rotation.status === 'DONE' || rotation.status === 'PLANNED'}
+          end={t('rotations.ended', { status: named('status', rotation.status) })}
+        />
+      </CardBody>
+    </Card>
+  );
+}
+
+function Actions({ rotation: { id, status } }: { rotation: RotationView }) {
+  const { t } = useI18n();
+  const { may } = useSession();
+  const [act, setAct] = useState<Act>();
+  const action = useAction((_values: Values): Promise<{ data: unknown }> => ACTS[act ?? 'retry']({ path: { id } }), {
+    changes: CHANGES,
+    done: t('saved'),
+  });
+  if (!may('keys:rotate')) return null;
+  const usable: readonly Act[] = [
+    ...(status === 'AWAITING_HOLDER' ? (['confirm'] as const) : []),
+    ...(status === 'HALTED' ? (['retry'] as const) : []),
+    ...(['RUNNING', 'HALTED', 'AWAITING_HOLDER'].includes(status) ? (['rollback'] as const) : []),
+  ];
+  return (
+    <>
+      <ActionList>
+        {usable.map((one) => (
+          <ActionListItem key={one}>
+            <Button variant={one === 'rollback' ? 'danger' : 'secondary'} onClick={() => setAct(one)}>
+              {t(`rotation.${one}`)}
+            </Button>
+          </ActionListItem>
+        ))}
+      </ActionList>
+      {act !== undefined && (
+        <Confirm
+          title={t(`rotation.${act}`)}
+          lead={t(`rotation.${act}.lead`)}
+          submit={t(`rotation.${act}`)}
+          action={action}
+          onClose={() => setAct(undefined)}
+        />
+      )}
+    </>
+  );
+}
+
+function Details({ rotation }: { rotation: RotationView }) {
+  const { t, named } = useI18n();
+  return (
+    <Card>
+      <CardTitle component="h2">{t('request.facts')}</CardTitle>
+      <CardBody>
+        <Facts
+          facts={[
+            [
+              t('rotations.key'),
+              <Go key="k" to={`/ssh-keys/${rotation.keyId}`}>
+                {rotation.keyId}
+              </Go>,
+            ],
+            [
+              t('rotations.next'),
+              rotation.nextKeyId && (
+                <Go key="n" to={`/ssh-keys/${rotation.nextKeyId}`}>
+                  {rotation.nextKeyId}
+                </Go>
+              ),
+            ],
+            [
+              t('approval'),
+              rotation.approvalId && (
+                <Go key="a" to={`/approvals/${rotation.approvalId}`}>
+                  {rotation.approvalId}
+                </Go>
+              ),
+            ],
+            [t('sshKeys.custody'), named('custody', rotation.custody)],
+            [t('created'), <Moment key="c" at={rotation.createdAt} exact />],
+            [t('request.finished'), rotation.finishedAt && <Moment key="f" at={rotation.finishedAt} exact />],
+          ]}
+        />
+      </CardBody>
+    </Card>
+  );
+}
+
+/** Place by place: how far it is, what stands in the way, and line by line what is changed. */
+function Targets({ rotation }: { rotation: RotationView }) {
+  const { t, named } = useI18n();
+  const { may } = useSession();
+  const { one } = useUrlState();
+  const cursor = one('cursor');
+  const path = { id: rotation.id };
+  const query = useQuery(listRotationTargetsOptions({ path, query: cursor === undefined ? {} : { cursor } }));
+  const skip = useAction((targetId: string) => skipRotationTarget({ path: { ...path, targetId } }), {
+    changes: CHANGES,
+    done: t('saved'),
+  });
+  const diffs =
+    query.data?.items.flatMap(({ diffs: files, account }) => files.map((file) => ({ account, file }))) ?? [];
+  return (
+    <Stack hasGutter>
+      <StackItem>
+        <Card>
+          <CardTitle component="h2">{t('rotations.targets')}</CardTitle>
+          <CardBody>
+            <DataTable<RotationTargetView>
+              name={t('rotations.targets')}
+              query={query}
+              rowKey={({ id }) => id}
+              empty={<p className="sw-muted">{t('asset.nowhere')}</p>}
+              columns={[
+                { name: t('host'), cell: ({ hostId }) => <Go to={`/hosts/${hostId}`}>{hostId.slice(0, 13)}</Go> },
+                { name: t('sshKeys.account'), cell: ({ account }) => account },
+                { name: t('rotations.wave'), cell: ({ wave }) => wave },
+                { name: t('rotations.state'), cell: ({ state }) => named('target', state) },
+                { name: t('audit.outcome'), cell: ({ outcome }) => named('target', outcome) },
+                {
+                  name: t('imports.detail'),
+                  width: 30,
+                  cell: ({ failure, warnings }) => failure?.detail ?? (warnings.join(', ') || '–'),
+                },
+                {
+                  name: t('actions'),
+                  isAction: true,
+                  cell: ({ id, account, outcome }) =>
+                    may('keys:rotate') &&
+                    !rotation.dryRun &&
+                    ['OPEN', 'FAILED_PRECHECK', 'BLOCKED'].includes(outcome) && (
+                      <RowActions of={account} actions={[{ name: t('rotations.skip'), run: () => skip.mutate(id) }]} />
+                    ),
+                },
+              ]}
+            />
+          </CardBody>
+        </Card>
+      </StackItem>
+      {diffs.length > 0 && (
+        <StackItem>
+          <Card>
+            <CardTitle component="h2">{t('rotations.diff')}</CardTitle>
+            <CardBody>
+              <Stack hasGutter>
+                {diffs.map(({ account, file }, index) => (
+                  <StackItem key={`${account} ${index}`}>
+                    <Command name={`${account} ${file.path}`} text={file.result} />
+                  </StackItem>
+                ))}
+              </Stack>
+            </CardBody>
+          </Card>
+        </StackItem>
+      )}
+    </Stack>
+  );
+}

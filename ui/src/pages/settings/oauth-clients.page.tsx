@@ -1,0 +1,139 @@
+import { Button } from '@patternfly/react-core';
+import RobotIcon from '@patternfly/react-icons/dist/esm/icons/robot-icon';
+import { useState } from 'react';
+import { listOAuthClientsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { createOAuthClient, replaceOAuthClientSecret, revokeOAuthClient } from '../../api/generated/sdk.gen.js';
+import type { NewOAuthClientView, OAuthClientView } from '../../api/generated/types.gen.js';
+import { useSession } from '../../app/session.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { Confirm } from '../../patterns/confirm.js';
+import { Copyable } from '../../patterns/copyable.js';
+import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { StatusLabel } from '../../patterns/labels.js';
+import { Moment } from '../../patterns/moment.js';
+import { PageFrame } from '../../patterns/page-frame.js';
+import { ResourceList } from '../../patterns/resource-list.js';
+import { RowActions } from '../../patterns/row-actions.js';
+import { SecretOnce } from '../../patterns/secret-once.js';
+import { useAction } from '../../patterns/use-action.js';
+import { Scopes, stateOf } from './api-keys.page.js';
+import { useScopeOptions } from './scopes.js';
+
+const CHANGES = { changes: ['listOAuthClients'] };
+
+interface Dialog {
+  readonly kind: 'create' | 'secret' | 'revoke';
+  readonly of?: OAuthClientView;
+}
+
+export function OAuthClientsPage() {
+  const { t, named } = useI18n();
+  const { may } = useSession();
+  const [dialog, setDialog] = useState<Dialog>();
+  const canWrite = may('settings:write');
+  const [made, setMade] = useState<NewOAuthClientView>();
+  const add = canWrite && <Button onClick={() => setDialog({ kind: 'create' })}>{t('clients.create')}</Button>;
+  return (
+    <PageFrame title={t('nav.oauthClients')} lead={t('clients.lead')} actions={add}>
+      <ResourceList<OAuthClientView>
+        name={t('nav.oauthClients')}
+        list={(query) => listOAuthClientsOptions({ query })}
+        rowKey={({ client_id }) => client_id}
+        icon={RobotIcon}
+        emptyTitle={t('clients.none')}
+        emptyBody={t('clients.lead')}
+        emptyAction={add}
+        columns={[
+          { name: t('name'), width: 20, cell: ({ name }) => <strong>{name}</strong> },
+          { name: t('status'), cell: (row) => <StatusLabel status={stateOf(row)} /> },
+          { name: t('clients.id'), cell: ({ client_id }) => <Copyable text={client_id} /> },
+          { name: t('type'), cell: ({ type }) => named('client', type) },
+          { name: t('scopes'), width: 30, cell: ({ permissions }) => <Scopes scopes={permissions} /> },
+          { name: t('created'), cell: ({ createdAt }) => <Moment at={createdAt} /> },
+          {
+            name: t('actions'),
+            isAction: true,
+            cell: (row) => (
+              <RowActions
+                of={row.name}
+                actions={[
+                  canWrite &&
+                    row.revokedAt === null &&
+                    row.type === 'confidential' && {
+                      name: t('clients.secret'),
+                      run: () => setDialog({ kind: 'secret', of: row }),
+                    },
+                  canWrite &&
+                    row.revokedAt === null && {
+                      name: t('revoke'),
+                      run: () => setDialog({ kind: 'revoke', of: row }),
+                      isDanger: true,
+                    },
+                ]}
+              />
+            ),
+          },
+        ]}
+      />
+      {dialog !== undefined && <ClientDialog {...dialog} onClose={() => setDialog(undefined)} onMade={setMade} />}
+      {made?.client_secret !== undefined && (
+        <SecretOnce
+          title={made.name}
+          secrets={[
+            [t('clients.id'), made.client_id],
+            [t('clients.theSecret'), made.client_secret],
+          ]}
+          onClose={() => setMade(undefined)}
+        />
+      )}
+    </PageFrame>
+  );
+}
+
+interface DialogProps extends Dialog {
+  readonly onClose: () => void;
+  readonly onMade: (client: NewOAuthClientView) => void;
+}
+
+function ClientDialog({ kind, of, onClose, onMade }: DialogProps) {
+  const { t, named } = useI18n();
+  const scopes = useScopeOptions();
+  const path = { id: of?.client_id ?? '' };
+  const name = of?.name ?? '';
+  const make = useAction(
+    (values: Values) =>
+      kind === 'create' ? createOAuthClient({ body: values as never }) : replaceOAuthClientSecret({ path }),
+    { ...CHANGES, onDone: onMade },
+  );
+  const revoke = useAction((_values: Values) => revokeOAuthClient({ path }), { ...CHANGES, done: t('revoked') });
+  if (kind === 'revoke') {
+    const lead = t('clients.revoke.lead', { name });
+    return <Confirm title={t('revoke')} lead={lead} submit={t('revoke')} action={revoke} onClose={onClose} />;
+  }
+  if (kind === 'secret') {
+    const lead = t('clients.secret.lead', { name });
+    return (
+      <Confirm title={t('clients.secret')} lead={lead} submit={t('clients.secret')} action={make} onClose={onClose} />
+    );
+  }
+  return (
+    <FormDialog
+      title={t('clients.create')}
+      submit={t('create')}
+      action={make}
+      onClose={onClose}
+      fields={[
+        { name: 'name', label: t('name'), isRequired: true },
+        {
+          name: 'type',
+          kind: 'choice',
+          label: t('type'),
+          isRequired: true,
+          hint: t('clients.type.hint'),
+          options: ['confidential', 'public'].map((value) => ({ value, label: named('client', value) })),
+        },
+        { name: 'permissions', kind: 'choices', label: t('scopes'), isRequired: true, options: scopes },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,139 @@
+import {
+  Alert,
+  Card,
+  CardBody,
+  CardTitle,
+  ProgressStep,
+  ProgressStepper,
+  Stack,
+  StackItem,
+} from '@patternfly/react-core';
+import { useParams } from '@tanstack/react-router';
+import { getSigningRequestOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import type { SigningRequestView } from '../../api/generated/types.gen.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { Busy } from '../../patterns/busy.js';
+import { Copyable } from '../../patterns/copyable.js';
+import { Facts } from '../../patterns/facts.js';
+import { Go } from '../../patterns/go.js';
+import { StatusLabel } from '../../patterns/labels.js';
+import { Moment } from '../../patterns/moment.js';
+import { PageFrame } from '../../patterns/page-frame.js';
+import { Failed } from '../../patterns/problem.js';
+import { useLive } from '../../patterns/use-live.js';
+import { fileNameOf, isFinal } from './signing-request.js';
+import { SignatureCard } from './signature-card.js';
+import { hexOf } from './use-file-digest.js';
+
+export function RequestPage() {
+  const { t } = useI18n();
+  const { id = '' } = useParams({ strict: false });
+  const query = useLive<SigningRequestView>({
+    options: getSigningRequestOptions({ path: { id } }),
+    events: `/api/v1/sign/requests/${id}/events`,
+    isFinal,
+  });
+  const request = query.data;
+  return (
+    <PageFrame
+      title={request === undefined ? t('request.title') : (fileNameOf(request) ?? t('request.title'))}
+      parents={[{ to: '/requests', name: t('nav.requests') }]}
+      beside={request && <StatusLabel status={request.status} />}
+    >
+      {query.isError && <Failed query={query} />}
+      {query.isPending && <Busy />}
+      {request !== undefined && <Details request={request} />}
+    </PageFrame>
+  );
+}
+
+function Details({ request }: { request: SigningRequestView }) {
+  const { t, named } = useI18n();
+  const { failure } = request;
+  return (
+    <Stack hasGutter>
+      <StackItem>
+        <Course request={request} />
+      </StackItem>
+      {failure !== undefined && (
+        <StackItem>
+          <Alert component="h2" variant="danger" isInline title={t('request.failed')}>
+            <p>{failure.detail}</p>
+            <p className="sw-mono">{failure.code}</p>
+          </Alert>
+        </StackItem>
+      )}
+      {request.status === 'SIGNED' && (
+        <StackItem>
+          <SignatureCard request={request} />
+        </StackItem>
+      )}
+      <StackItem>
+        <Card>
+          <CardTitle component="h2">{t('request.facts')}</CardTitle>
+          <CardBody>
+            <Facts
+              facts={[
+                [
+                  t('request.digest', { algorithm: request.algorithm }),
+                  <Copyable key="d" text={hexOf(request.digest)} />,
+                ],
+                [
+                  t('key'),
+                  <Go key="k" to={`/keys/${request.key.id}`}>{`${request.key.name} v${request.key.version}`}</Go>,
+                ],
+                [t('requests.format'), `${named('format', request.format)}, ${request.scheme}`],
+                [t('request.reference'), request.reference],
+                [t('created'), <Moment key="c" at={request.createdAt} exact />],
+                [t('request.finished'), request.finishedAt && <Moment key="f" at={request.finishedAt} exact />],
+                [t('request.id'), <Copyable key="i" text={request.requestId} />],
+              ]}
+            />
+          </CardBody>
+        </Card>
+      </StackItem>
+    </Stack>
+  );
+}
+
+type StepLook = 'success' | 'info' | 'pending' | 'danger' | 'warning';
+
+/** Where the request is on its way; read out when it changes. */
+function Course({ request: { status, finishedAt, createdAt } }: { request: SigningRequestView }) {
+  const { t, named } = useI18n();
+  const ended = status === 'SIGNED' || status === 'FAILED';
+  const working: StepLook = ended ? 'success' : status === 'PROCESSING' ? 'info' : 'pending';
+  const milliseconds = finishedAt === undefined ? 0 : Date.parse(finishedAt) - Date.parse(createdAt);
+  const steps: [string, string, StepLook, string?][] = [
+    ['received', t('request.step.received'), 'success'],
+    ...(status === 'PENDING_APPROVAL'
+      ? [['approval', t('request.step.approval'), 'warning'] as [string, string, StepLook]]
+      : []),
+    ['signing', t('request.step.signing'), working],
+    [
+      'end',
+      ended ? named('status', status) : t('request.step.signed'),
+      status === 'SIGNED' ? 'success' : status === 'FAILED' ? 'danger' : 'pending',
+      ended ? t('request.took', { milliseconds }) : undefined,
+    ],
+  ];
+  return (
+    <div role="status">
+      <ProgressStepper aria-label={t('request.course')} isCenterAligned>
+        {steps.map(([id, name, variant, description]) => (
+          <ProgressStep
+            key={id}
+            id={`step-${id}`}
+            titleId={`step-${id}-title`}
+            variant={variant}
+            aria-label={`${name}: ${t(`step.${variant}`)}`}
+            isCurrent={variant === 'info' || variant === 'warning'}
+            {...(description === undefined ? {} : { description })}
+          >
+            {name}
+          </ProgressStep>
+        ))}
+      </ProgressStepper>
+    </div>
+  );
+}

@@ -1,0 +1,63 @@
+import type { SigningRequestView } from '../../api/generated/types.gen.js';
+
+const FINAL: readonly SigningRequestView['status'][] = ['SIGNED', 'FAILED'];
+
+/** Nothing changes about it any more. */
+export const isFinal = ({ status }: SigningRequestView): boolean => FINAL.includes(status);
+
+/** The name that the file had when it was hashed, where the caller told. */
+export function fileNameOf({ metadata, reference }: SigningRequestView): string | undefined {
+  const name = (metadata as Record<string, unknown> | undefined)?.['filename'];
+  return typeof name === 'string' && name !== '' ? name : reference;
+}
+
+/** What the signature is kept in, by its format. */
+const ENDINGS: Record<SigningRequestView['format'], string> = {
+  raw: 'sig',
+  cms: 'p7s',
+  authenticode: 'p7',
+  jws: 'jws',
+  'sigstore-bundle': 'sigstore.json',
+};
+
+export const signatureFileOf = (request: SigningRequestView): string =>
+  `${fileNameOf(request) ?? request.requestId}.${ENDINGS[request.format]}`;
+
+/** As one word of a POSIX shell. */
+const word = (text: string) => (/^[\w.,/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+/**
+ * The command that verifies this signature with nothing of ours, run beside the file and the two downloads.
+ * undefined where no widespread tool reads the format by itself.
+ */
+export function verifyCommandOf(request: SigningRequestView): string | undefined {
+  const file = word(fileNameOf(request) ?? 'FILE');
+  const signature = word(signatureFileOf(request));
+  const pem = word(`${request.key.name}-v${request.key.version}.pem`);
+  if (request.format === 'cms') {
+    return `openssl cms -verify -binary -inform DER -in ${signature} -content ${file} \\\n  -CAfile chain.pem -purpose any -out /dev/null`;
+  }
+  if (request.format !== 'raw' || request.scheme === 'ecdsa-raw') return undefined;
+  const pss = request.scheme === 'rsa-pss' ? ' \\\n  -sigopt rsa_padding_mode:pss -sigopt rsa_pss_saltlen:digest' : '';
+  return `openssl dgst -${request.algorithm} -verify ${pem} -signature ${signature}${pss} ${file}`;
+}
+
+/** Hands bytes to the person as a file. */
+export function download(name: string, content: BlobPart, type = 'application/octet-stream'): void {
+  const url = URL.createObjectURL(new Blob([content], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  // After the browser has begun to read it.
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+export const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
+  Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
+
+/** DER certificates in base64, as PEM. */
+export const pemOf = (certificates: readonly string[]): string =>
+  certificates
+    .map((der) => `-----BEGIN CERTIFICATE-----\n${der.replace(/.{64}(?=.)/g, '$&\n')}\n-----END CERTIFICATE-----\n`)
+    .join('');

@@ -1,0 +1,115 @@
+import { Button } from '@patternfly/react-core';
+import ServerIcon from '@patternfly/react-icons/dist/esm/icons/server-icon';
+import { useState } from 'react';
+import { onceOnly } from '../../api/client.js';
+import { listHostsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { createHost } from '../../api/generated/sdk.gen.js';
+import type { HostView } from '../../api/generated/types.gen.js';
+import { useSession } from '../../app/session.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { type Field, FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { Go } from '../../patterns/go.js';
+import { StatusLabel } from '../../patterns/labels.js';
+import { Moment } from '../../patterns/moment.js';
+import { PageFrame } from '../../patterns/page-frame.js';
+import { ResourceList } from '../../patterns/resource-list.js';
+import { useAction } from '../../patterns/use-action.js';
+
+const REACHABILITIES = ['reachable', 'unreachable', 'throttled', 'refused', 'unknown'];
+
+/** The fields of a host; the login is sent only when a user is given. */
+export function useHostFields(of?: HostView): Field[] {
+  const { t, named } = useI18n();
+  const choice = (name: string, label: string, values: readonly string[], value: string | undefined): Field => ({
+    name,
+    kind: 'choice',
+    label,
+    isRequired: true,
+    options: values.map((one) => ({ value: one, label: named(name, one) })),
+    ...(value === undefined ? {} : { value }),
+  });
+  return [
+    { name: 'name', label: t('name'), isRequired: true, value: of?.name ?? '' },
+    { name: 'address', label: t('hosts.address'), isRequired: true, value: of?.address ?? '' },
+    { name: 'port', kind: 'number', label: t('hosts.port'), min: 1, max: 65_535, value: of?.port ?? 22 },
+    { name: 'owner', label: t('sshKeys.owner'), value: of?.owner ?? '' },
+    { name: 'environment', label: t('hosts.environment'), value: of?.environment ?? '' },
+    choice('managementMode', t('hosts.mode'), ['inventory-only', 'managed'], of?.managementMode),
+    choice('hostKeyPolicy', t('hosts.policy'), ['pinned', 'tofu'], of?.hostKeyPolicy),
+    choice('privilege', t('hosts.privilege'), ['none', 'sudo', 'root'], of?.privilege),
+    { name: 'user', label: t('hosts.user'), ...(of === undefined ? {} : { hint: t('hosts.user.keep') }) },
+    { name: 'privateKey', kind: 'area', label: t('hosts.privateKey'), hint: t('hosts.privateKey.hint') },
+  ];
+}
+
+export function hostBody({ user, privateKey, ...rest }: Values): never {
+  const credential =
+    user === undefined ? {} : { credential: { user, ...(privateKey === undefined ? {} : { privateKey }) } };
+  return { ...rest, ...credential } as never;
+}
+
+export function HostsPage() {
+  const { t, named } = useI18n();
+  const { may } = useSession();
+  const [isOpen, setOpen] = useState(false);
+  const fields = useHostFields();
+  const create = useAction((values: Values) => createHost({ body: hostBody(values), headers: onceOnly() }), {
+    changes: ['listHosts'],
+    done: t('hosts.created'),
+  });
+  const add = may('hosts:write') && <Button onClick={() => setOpen(true)}>{t('hosts.create')}</Button>;
+  return (
+    <PageFrame title={t('nav.hosts')} lead={t('hosts.lead')} actions={add}>
+      <ResourceList<HostView>
+        name={t('nav.hosts')}
+        list={(query) => listHostsOptions({ query })}
+        rowKey={({ id }) => id}
+        icon={ServerIcon}
+        filters={[
+          { kind: 'text', param: 'q', name: t('hosts.search') },
+          {
+            kind: 'choice',
+            param: 'reachability',
+            name: t('hosts.reachability'),
+            isSingle: true,
+            options: REACHABILITIES.map((value) => ({ value, name: named('status', value) })),
+          },
+          { kind: 'text', param: 'environment', name: t('hosts.environment') },
+          { kind: 'text', param: 'label', name: t('hosts.label') },
+        ]}
+        emptyTitle={t('hosts.none')}
+        emptyBody={t('hosts.lead')}
+        emptyAction={add}
+        columns={[
+          {
+            name: t('name'),
+            width: 20,
+            cell: ({ id, name }) => (
+              <Go to={`/hosts/${id}`} className="sw-row-link">
+                {name}
+              </Go>
+            ),
+          },
+          {
+            name: t('hosts.address'),
+            cell: ({ address, port }) => <span className="sw-mono">{`${address}:${port}`}</span>,
+          },
+          { name: t('hosts.reachability'), cell: ({ reachability }) => <StatusLabel status={reachability} /> },
+          { name: t('hosts.mode'), cell: ({ managementMode }) => named('managementMode', managementMode) },
+          { name: t('hosts.environment'), cell: ({ environment }) => environment ?? '–' },
+          { name: t('sshKeys.owner'), cell: ({ owner }) => owner ?? '–' },
+          { name: t('hosts.checked'), cell: ({ checkedAt }) => <Moment at={checkedAt} /> },
+        ]}
+      />
+      {isOpen && (
+        <FormDialog
+          title={t('hosts.create')}
+          submit={t('create')}
+          action={create}
+          onClose={() => setOpen(false)}
+          fields={fields}
+        />
+      )}
+    </PageFrame>
+  );
+}

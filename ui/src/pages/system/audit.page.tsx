@@ -1,0 +1,84 @@
+import { Alert, Card, CardBody, CardTitle, Stack, StackItem } from '@patternfly/react-core';
+import ClipboardListIcon from '@patternfly/react-icons/dist/esm/icons/clipboard-list-icon';
+import { useQuery } from '@tanstack/react-query';
+import { getLogCheckpointOptions, listAuditEntriesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import type { AuditEntryView } from '../../api/generated/types.gen.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { Copyable } from '../../patterns/copyable.js';
+import { Facts } from '../../patterns/facts.js';
+import { StatusLabel } from '../../patterns/labels.js';
+import { Moment } from '../../patterns/moment.js';
+import { PageFrame } from '../../patterns/page-frame.js';
+import { problemOf } from '../../api/problem.js';
+import { ResourceList } from '../../patterns/resource-list.js';
+
+export function AuditPage() {
+  const { t } = useI18n();
+  return (
+    <PageFrame title={t('nav.audit')} lead={t('audit.lead')}>
+      <Stack hasGutter>
+        <StackItem>
+          <Verification />
+        </StackItem>
+        <StackItem>
+          <ResourceList<AuditEntryView>
+            name={t('nav.audit')}
+            list={(query) => listAuditEntriesOptions({ query })}
+            rowKey={({ id }) => id}
+            icon={ClipboardListIcon}
+            filters={[{ kind: 'text', param: 'target', name: t('audit.target') }]}
+            emptyTitle={t('audit.none')}
+            columns={[
+              { name: t('audit.at'), cell: ({ at }) => <Moment at={at} exact /> },
+              { name: t('audit.action'), cell: ({ action }) => <span className="sw-mono">{action}</span> },
+              { name: t('audit.outcome'), cell: ({ outcome }) => <StatusLabel status={outcome} /> },
+              { name: t('audit.actor'), cell: ({ actor }) => actor.name },
+              {
+                name: t('audit.target'),
+                cell: ({ target }) => (
+                  <span>
+                    {target.kind} <Copyable text={target.id} shown={target.id.slice(0, 13)} />
+                  </span>
+                ),
+              },
+              { name: t('audit.source'), cell: ({ source }) => source },
+              {
+                name: t('problem.requestId'),
+                cell: ({ correlation }) => <Copyable text={correlation} shown={correlation.slice(0, 8)} />,
+              },
+            ]}
+          />
+        </StackItem>
+      </Stack>
+    </PageFrame>
+  );
+}
+
+/** The last checkpoint: how much of the log is sealed, and under which root. */
+function Verification() {
+  const { t, language } = useI18n();
+  const query = useQuery({ ...getLogCheckpointOptions(), refetchInterval: 10_000, retry: false });
+  if (query.isError) {
+    return (
+      <Alert component="h2" isInline variant="warning" title={t('audit.noCheckpoint')}>
+        {problemOf(query.error).facts.detail}
+      </Alert>
+    );
+  }
+  if (query.data === undefined) return null;
+  const { size, root, at } = query.data;
+  return (
+    <Card isCompact>
+      <CardTitle component="h2">{t('audit.checkpoint')}</CardTitle>
+      <CardBody>
+        <Facts
+          facts={[
+            [t('audit.sealed'), size.toLocaleString(language)],
+            [t('audit.root'), <Copyable key="r" text={root} />],
+            [t('audit.at'), <Moment key="a" at={at} />],
+          ]}
+        />
+      </CardBody>
+    </Card>
+  );
+}

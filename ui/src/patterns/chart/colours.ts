@@ -1,0 +1,58 @@
+import type { Level } from '../labels.js';
+
+type Css = (name: string) => string;
+
+interface Palette {
+  readonly css: Css;
+  readonly fontFamily: string;
+}
+
+/** All that plots read, so that it is read at once: between two changes of the document each reading makes the browser style it anew. */
+const NAMES = [
+  'pf-t--global--text--color--regular',
+  'pf-t--global--text--color--subtle',
+  'pf-t--global--border--color--default',
+  'pf-t--global--background--color--floating--default',
+  'pf-t--global--background--color--primary--default',
+  'pf-t--global--color--brand--default',
+  'pf-t--color--blue--20',
+  'pf-t--color--blue--40',
+  'pf-t--color--blue--50',
+  'pf-t--color--blue--60',
+  'pf-t--color--blue--70',
+  ...['critical', 'high', 'medium', 'low', 'none', 'unjudged'].map((level) => `sw-level-${level}`),
+];
+const palettes = new Map<boolean, Palette>();
+
+/** The colours of the theme that is shown. */
+export function paletteOf(isDark: boolean): Palette {
+  const known = palettes.get(isDark);
+  if (known !== undefined) return known;
+  const style = getComputedStyle(document.body);
+  const read = (name: string) => style.getPropertyValue(`--${name}`).trim();
+  const values = new Map(NAMES.map((name) => [name, read(name)]));
+  const palette = { css: (name: string) => values.get(name) ?? read(name), fontFamily: style.fontFamily };
+  palettes.set(isDark, palette);
+  return palette;
+}
+
+/** The colours of the levels are in sealwright.css, for light and dark; the order in a bar and the legend say it too. */
+export const levelColour = (css: Css, level: Level | 'UNJUDGED'): string => css(`sw-level-${level.toLowerCase()}`);
+
+/** What axes, lines and tooltips have in common. */
+export function chrome(css: Css) {
+  const text = css('pf-t--global--text--color--subtle');
+  const line = { lineStyle: { color: css('pf-t--global--border--color--default') } };
+  return {
+    // A tooltip of markup would need innerHTML, which the page's policy refuses.
+    tooltip: {
+      renderMode: 'richText' as const,
+      backgroundColor: css('pf-t--global--background--color--floating--default'),
+      borderColor: css('pf-t--global--border--color--default'),
+      textStyle: { color: css('pf-t--global--text--color--regular') },
+    },
+    axis: { axisLabel: { color: text, hideOverlap: true }, axisLine: line, splitLine: line, axisTick: { show: false } },
+    legend: { textStyle: { color: text }, itemWidth: 12, itemHeight: 12, bottom: 0 },
+    grid: { left: 8, right: 16, top: 16, bottom: 32, containLabel: true },
+  };
+}

@@ -1,0 +1,17 @@
+import type { UseMutationResult } from '@tanstack/react-query';
+import type { ApiProblem } from '../api/problem.js';
+import { FormDialog, type Values } from './form-dialog.js';
+
+interface ConfirmProps {
+  readonly title: string;
+  /** What will be lost, or who will notice. */
+  readonly lead: string;
+  readonly submit: string;
+  readonly action: UseMutationResult<unknown, ApiProblem, Values>;
+  readonly onClose: () => void;
+}
+
+/** Asks before what cannot be taken back. */
+export function Confirm(props: ConfirmProps) {
+  return <FormDialog {...props} fields={[]} isDanger />;
+}

@@ -1,0 +1,187 @@
+import { Button, EmptyState, EmptyStateBody, EmptyStateFooter, Flex, FlexItem, Skeleton } from '@patternfly/react-core';
+import ArrowLeftIcon from '@patternfly/react-icons/dist/esm/icons/arrow-left-icon';
+import ArrowRightIcon from '@patternfly/react-icons/dist/esm/icons/arrow-right-icon';
+import SearchIcon from '@patternfly/react-icons/dist/esm/icons/search-icon';
+import { SortByDirection, Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
+import type { UseQueryResult } from '@tanstack/react-query';
+import { useLocation, useNavigate } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { listOf, type UrlState, useUrlState } from '../app/url-state.js';
+import { useI18n } from '../i18n/i18n.js';
+import { Failed } from './problem.js';
+
+export interface Column<Row> {
+  readonly name: string;
+  readonly cell: (row: Row) => ReactNode;
+  /** The value of `sort=` that sorts by it, when the list can: one direction each. */
+  readonly sort?: string;
+  readonly width?: 10 | 15 | 20 | 25 | 30 | 35 | 40 | 45 | 50;
+  readonly isAction?: boolean;
+}
+
+export interface ListPage<Row> {
+  readonly items: readonly Row[];
+  readonly nextCursor?: string | null;
+  readonly total?: { readonly count: number; readonly type: 'EXACT' | 'AT_LEAST' };
+}
+
+interface DataTableProps<Row> {
+  readonly name: string;
+  readonly columns: readonly Column<Row>[];
+  readonly query: UseQueryResult<ListPage<Row>, unknown>;
+  readonly rowKey: (row: Row) => string;
+  /** Shown when there is nothing at all, with what to do about it. */
+  readonly empty: ReactNode;
+  /** Whether filters are set: then nothing found is another thing than nothing there. */
+  readonly isFiltered?: boolean;
+  readonly clear?: () => void;
+}
+
+/** One page of a keyset list. The cursor is in the address; the way back is in the history entry, so both survive a reload. */
+export function DataTable<Row>({
+  name,
+  columns,
+  query,
+  rowKey,
+  empty,
+  isFiltered = false,
+  clear,
+}: DataTableProps<Row>) {
+  const { data } = query;
+  if (query.isError && data === undefined) return <Failed query={query} />;
+  if (data !== undefined && data.items.length === 0) {
+    return isFiltered ? <NothingFound {...(clear === undefined ? {} : { clear })} /> : empty;
+  }
+  return (
+    <div className={query.isPlaceholderData ? 'sw-stale' : undefined}>
+      {query.isError && <Failed query={query} />}
+      <Table role="table" aria-label={name} variant="compact" aria-busy={query.isFetching} gridBreakPoint="grid-md">
+        <Thead>
+          <Tr>
+            {columns.map((column) => (
+              <HeadCell key={column.name} column={column} />
+            ))}
+          </Tr>
+        </Thead>
+        <Tbody>{data === undefined ? <Waiting columns={columns} /> : rowsOf(data.items, columns, rowKey)}</Tbody>
+      </Table>
+      {data !== undefined && <Paging page={data} />}
+    </div>
+  );
+}
+
+function rowsOf<Row>(items: readonly Row[], columns: readonly Column<Row>[], rowKey: (row: Row) => string) {
+  return items.map((row) => (
+    <Tr key={rowKey(row)}>
+      {columns.map((column) => (
+        <Td key={column.name} dataLabel={column.name} isActionCell={column.isAction ?? false}>
+          {column.cell(row)}
+        </Td>
+      ))}
+    </Tr>
+  ));
+}
+
+function HeadCell<Row>({ column }: { column: Column<Row> }) {
+  const { one, change } = useUrlState();
+  const { sort, width } = column;
+  const sized = width === undefined ? {} : { width };
+  if (column.isAction) return <Th screenReaderText={column.name} />;
+  // A heading that is cut says nothing.
+  if (sort === undefined) {
+    return (
+      <Th {...sized} modifier="nowrap">
+        {column.name}
+      </Th>
+    );
+  }
+  const isSorted = one('sort') === sort;
+  const direction = sort.startsWith('-') ? SortByDirection.desc : SortByDirection.asc;
+  return (
+    <Th
+      {...sized}
+      modifier="nowrap"
+      sort={{
+        columnIndex: 0,
+        sortBy: isSorted ? { index: 0, direction } : { defaultDirection: direction },
+        onSort: () => change({ sort: isSorted ? undefined : sort }),
+      }}
+    >
+      {column.name}
+    </Th>
+  );
+}
+
+function Waiting<Row>({ columns }: { columns: readonly Column<Row>[] }) {
+  return Array.from({ length: 6 }, (_, row) => (
+    <Tr key={row}>
+      {columns.map(({ name }) => (
+        <Td key={name}>
+          <Skeleton width={`${50 + ((row * 17) % 40)}%`} />
+        </Td>
+      ))}
+    </Tr>
+  ));
+}
+
+function NothingFound({ clear }: { clear?: () => void }) {
+  const { t } = useI18n();
+  return (
+    <EmptyState headingLevel="h2" titleText={t('list.nothingFound')} icon={SearchIcon} variant="sm">
+      <EmptyStateBody>{t('list.nothingFound.body')}</EmptyStateBody>
+      {clear !== undefined && (
+        <EmptyStateFooter>
+          <Button variant="link" onClick={clear}>
+            {t('list.clear')}
+          </Button>
+        </EmptyStateFooter>
+      )}
+    </EmptyState>
+  );
+}
+
+function Paging({ page }: { page: ListPage<unknown> }) {
+  const { t } = useI18n();
+  const { state } = useUrlState();
+  const navigate = useNavigate();
+  const location = useLocation();
+  const trail = (location.state as { trail?: readonly string[] }).trail ?? [];
+  const cursor = listOf(state['cursor'])[0];
+  const go = (to: string | undefined, by: readonly string[]) =>
+    void navigate({
+      to: '.',
+      search: (before: UrlState) => ({ ...before, cursor: to }),
+      state: { trail: by },
+    } as never);
+  const isOnly = cursor === undefined && (page.nextCursor ?? null) === null;
+  return (
+    <Flex className="sw-paging" justifyContent={{ default: 'justifyContentSpaceBetween' }}>
+      <FlexItem className="sw-muted sw-number" role="status">
+        {page.total === undefined
+          ? t('list.onPage', { count: page.items.length })
+          : t(page.total.type === 'EXACT' ? 'list.total' : 'list.totalAtLeast', { count: page.total.count })}
+      </FlexItem>
+      {!isOnly && (
+        <FlexItem>
+          <Button
+            variant="link"
+            icon={<ArrowLeftIcon />}
+            isDisabled={cursor === undefined}
+            onClick={() => go(trail.at(-1) === '' ? undefined : trail.at(-1), trail.slice(0, -1))}
+          >
+            {t('list.previous')}
+          </Button>
+          <Button
+            variant="link"
+            icon={<ArrowRightIcon />}
+            iconPosition="end"
+            isDisabled={(page.nextCursor ?? null) === null}
+            onClick={() => go(page.nextCursor ?? undefined, [...trail, cursor ?? ''])}
+          >
+            {t('list.next')}
+          </Button>
+        </FlexItem>
+      )}
+    </Flex>
+  );
+}

@@ -1,0 +1,191 @@
+import {
+  Badge,
+  Button,
+  InputGroup,
+  InputGroupText,
+  MenuToggle,
+  SearchInput,
+  Select,
+  SelectList,
+  SelectOption,
+  TextInput,
+  Toolbar,
+  ToolbarContent,
+  ToolbarFilter,
+  ToolbarGroup,
+  ToolbarItem,
+} from '@patternfly/react-core';
+import { type ReactNode, useEffect, useState } from 'react';
+import { useUrlState } from '../app/url-state.js';
+import { useI18n } from '../i18n/i18n.js';
+
+interface Common {
+  readonly param: string;
+  readonly name: string;
+  /** Shown when somebody wants more filters, or when it is set. */
+  readonly isRare?: boolean;
+}
+
+export interface ChoiceFilter extends Common {
+  readonly kind: 'choice';
+  readonly options: readonly { readonly value: string; readonly name: string }[];
+  /** Only one at a time. */
+  readonly isSingle?: boolean;
+}
+
+export interface TextFilter extends Common {
+  readonly kind: 'text';
+}
+
+/** Up to, or from, a day; in the address as `YYYY-MM-DD`. */
+export interface DayFilter extends Common {
+  readonly kind: 'day';
+}
+
+export type Filter = ChoiceFilter | TextFilter | DayFilter;
+
+/** The names of parameters that are set, for `isFiltered` and `clear` of the table. */
+export function useFilters(filters: readonly Filter[]): { readonly isFiltered: boolean; readonly clear: () => void } {
+  const { one, change } = useUrlState();
+  return {
+    isFiltered: filters.some(({ param }) => one(param) !== undefined),
+    clear: () => change(Object.fromEntries(filters.map(({ param }) => [param, undefined]))),
+  };
+}
+
+/** Filters as pills. All of their state is in the address: what one sees can be sent as a link, and Back undoes a filter. */
+export function FilterBar({ filters, children }: { filters: readonly Filter[]; children?: ReactNode }) {
+  const { t } = useI18n();
+  const { clear } = useFilters(filters);
+  const { one } = useUrlState();
+  const [showsAll, setShowsAll] = useState(false);
+  const shown = filters.filter(({ isRare, param }) => !isRare || showsAll || one(param) !== undefined);
+  return (
+    <Toolbar clearAllFilters={clear} clearFiltersButtonText={t('list.clear')} inset={{ default: 'insetNone' }}>
+      <ToolbarContent>
+        <ToolbarGroup variant="filter-group">
+          {shown.map((filter) =>
+            filter.kind === 'choice' ? (
+              <ChoicePill key={filter.param} filter={filter} />
+            ) : filter.kind === 'text' ? (
+              <TextPill key={filter.param} filter={filter} />
+            ) : (
+              <DayPill key={filter.param} filter={filter} />
+            ),
+          )}
+          {(showsAll || shown.length < filters.length) && (
+            <ToolbarItem>
+              <Button variant="link" aria-expanded={showsAll} onClick={() => setShowsAll(!showsAll)}>
+                {t(showsAll ? 'list.fewerFilters' : 'list.moreFilters')}
+              </Button>
+            </ToolbarItem>
+          )}
+        </ToolbarGroup>
+        {children !== undefined && (
+          <ToolbarGroup align={{ default: 'alignEnd' }} variant="action-group">
+            {children}
+          </ToolbarGroup>
+        )}
+      </ToolbarContent>
+    </Toolbar>
+  );
+}
+
+function TextPill({ filter: { param, name } }: { filter: TextFilter }) {
+  const { t } = useI18n();
+  const { one, change } = useUrlState();
+  const inUrl = one(param) ?? '';
+  const [text, setText] = useState(inUrl);
+  useEffect(() => setText(inUrl), [inUrl]);
+  return (
+    <ToolbarFilter
+      categoryName={name}
+      labels={inUrl === '' ? [] : [inUrl]}
+      deleteLabel={() => change({ [param]: undefined })}
+    >
+      <ToolbarItem>
+        <SearchInput
+          aria-label={name}
+          placeholder={name}
+          value={text}
+          onChange={(_event, value) => setText(value)}
+          onSearch={() => change({ [param]: text === '' ? undefined : text })}
+          onClear={() => change({ [param]: undefined })}
+          resetButtonLabel={t('list.clear')}
+          submitSearchButtonLabel={t('list.search')}
+        />
+      </ToolbarItem>
+    </ToolbarFilter>
+  );
+}
+
+function DayPill({ filter: { param, name } }: { filter: DayFilter }) {
+  const { one, change } = useUrlState();
+  const day = one(param) ?? '';
+  return (
+    <ToolbarFilter
+      categoryName={name}
+      labels={day === '' ? [] : [day]}
+      deleteLabel={() => change({ [param]: undefined })}
+    >
+      <ToolbarItem>
+        <InputGroup>
+          <InputGroupText isPlain>{name}</InputGroupText>
+          <TextInput
+            type="date"
+            aria-label={name}
+            value={day}
+            onChange={(_event, value) => change({ [param]: value === '' ? undefined : value })}
+          />
+        </InputGroup>
+      </ToolbarItem>
+    </ToolbarFilter>
+  );
+}
+
+function ChoicePill({ filter: { param, name, options, isSingle = false } }: { filter: ChoiceFilter }) {
+  const { all, change } = useUrlState();
+  const [isOpen, setOpen] = useState(false);
+  const chosen = all(param);
+  const nameOf = (value: string) => options.find((option) => option.value === value)?.name ?? value;
+  const toggle = (value: string) => {
+    const rest = chosen.filter((one) => one !== value);
+    const now = rest.length < chosen.length ? rest : isSingle ? [value] : [...chosen, value];
+    change({ [param]: now.length === 0 ? undefined : now });
+    if (isSingle) setOpen(false);
+  };
+  return (
+    <ToolbarFilter
+      categoryName={{ key: param, name }}
+      labels={chosen.map((value) => ({ key: value, node: nameOf(value) }))}
+      deleteLabel={(_category, label) => toggle(typeof label === 'string' ? label : label.key)}
+      deleteLabelGroup={() => change({ [param]: undefined })}
+    >
+      <Select
+        role="menu"
+        isOpen={isOpen}
+        onOpenChange={setOpen}
+        selected={chosen}
+        onSelect={(_event, value) => toggle(String(value))}
+        toggle={(ref) => (
+          <MenuToggle ref={ref} onClick={() => setOpen(!isOpen)} isExpanded={isOpen}>
+            {name} {chosen.length > 0 && <Badge isRead>{chosen.length}</Badge>}
+          </MenuToggle>
+        )}
+      >
+        <SelectList>
+          {options.map((option) => (
+            <SelectOption
+              key={option.value}
+              value={option.value}
+              hasCheckbox={!isSingle}
+              isSelected={chosen.includes(option.value)}
+            >
+              {option.name}
+            </SelectOption>
+          ))}
+        </SelectList>
+      </Select>
+    </ToolbarFilter>
+  );
+}

@@ -1,0 +1,46 @@
+import { Progress, ProgressMeasureLocation, ProgressVariant } from '@patternfly/react-core';
+import { useEffect, useRef } from 'react';
+import { useI18n } from '../i18n/i18n.js';
+import { duration } from './moment.js';
+import { useToast } from './toasts.js';
+
+interface LiveProgressProps {
+  readonly name: string;
+  /** Whole number, counted by the service. */
+  readonly percent: number;
+  /** What was counted, in words. */
+  readonly counted: string;
+  readonly startedAt?: string | undefined;
+  readonly isOver: boolean;
+  readonly isGood: boolean;
+  /** Said at the edge when it ends before somebody's eyes. */
+  readonly end: string;
+}
+
+const ENOUGH = 10;
+const ALL = 100;
+
+/** How far long work is: its real share, how long it will take from a tenth on; its end is told. */
+export function LiveProgress({ name, percent, counted, startedAt, isOver, isGood, end }: LiveProgressProps) {
+  const { t, language } = useI18n();
+  const say = useToast();
+  const wasOpen = useRef(false);
+  useEffect(() => {
+    if (isOver && wasOpen.current) say(end, isGood ? 'success' : 'danger');
+    wasOpen.current = !isOver;
+  }, [isOver, isGood, end, say]);
+  const spent = startedAt === undefined ? 0 : Date.now() - Date.parse(startedAt);
+  const left = isOver || percent < ENOUGH ? undefined : (spent / percent) * (ALL - percent);
+  return (
+    <Progress
+      aria-label={name}
+      title={name}
+      value={percent}
+      measureLocation={ProgressMeasureLocation.top}
+      {...(isOver ? { variant: isGood ? ProgressVariant.success : ProgressVariant.danger } : {})}
+      helperText={[counted, left !== undefined && t('progress.left', { time: duration(left, language) })]
+        .filter(Boolean)
+        .join(' · ')}
+    />
+  );
+}

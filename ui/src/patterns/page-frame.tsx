@@ -1,0 +1,66 @@
+import { Breadcrumb, BreadcrumbItem, Content, Flex, FlexItem, PageSection, Title } from '@patternfly/react-core';
+import { type ReactNode, useEffect } from 'react';
+import { useI18n } from '../i18n/i18n.js';
+import { Go } from './go.js';
+
+interface PageFrameProps {
+  readonly title: string;
+  /** One sentence: what the page is for. */
+  readonly lead?: ReactNode;
+  /** Buttons at the right of the heading; only those that the caller may use. */
+  readonly actions?: ReactNode;
+  /** Stands beside the heading, such as a status. */
+  readonly beside?: ReactNode;
+  /** How far something is that the page follows; goes before the title of the window. */
+  readonly percent?: number | undefined;
+  readonly parents?: readonly { readonly to: string; readonly name: string }[];
+  readonly children: ReactNode;
+}
+
+/** Heading, way back and title of the window, the same on every page. */
+export function PageFrame({ title, lead, actions, beside, percent, parents = [], children }: PageFrameProps) {
+  const { t } = useI18n();
+  useEffect(() => {
+    document.title = [percent !== undefined && `${percent} %`, title, t('brand')].filter(Boolean).join(' · ');
+  }, [title, percent, t]);
+  return (
+    <>
+      <PageSection className="sw-page">
+        {parents.length > 0 && (
+          <Breadcrumb aria-label={t('breadcrumb')} className="sw-breadcrumb">
+            {parents.map(({ to, name }) => (
+              <BreadcrumbItem
+                key={to}
+                render={({ className }) => (
+                  <Go to={to} className={className}>
+                    {name}
+                  </Go>
+                )}
+              />
+            ))}
+            <BreadcrumbItem isActive>{title}</BreadcrumbItem>
+          </Breadcrumb>
+        )}
+        <Flex justifyContent={{ default: 'justifyContentSpaceBetween' }} alignItems={{ default: 'alignItemsCenter' }}>
+          <FlexItem>
+            <Flex alignItems={{ default: 'alignItemsCenter' }}>
+              <Title headingLevel="h1" className="sw-title">
+                {title}
+              </Title>
+              {beside}
+            </Flex>
+            {lead !== undefined && (
+              <Content component="p" className="sw-muted">
+                {lead}
+              </Content>
+            )}
+          </FlexItem>
+          {actions !== undefined && <FlexItem>{actions}</FlexItem>}
+        </Flex>
+      </PageSection>
+      <PageSection className="sw-page" isFilled aria-label={title}>
+        {children}
+      </PageSection>
+    </>
+  );
+}

@@ -1,0 +1,37 @@
+import { Alert, AlertActionCloseButton, AlertGroup } from '@patternfly/react-core';
+import { createContext, type ReactNode, use, useCallback, useState } from 'react';
+
+type Say = (title: string, variant?: 'success' | 'danger' | 'info') => void;
+
+const Context = createContext<Say>(() => undefined);
+const SHOWN_MS = 8000;
+
+/** What went well, or ended elsewhere, is said at the edge and read out; it leaves by itself. */
+export function Toasts({ children }: { children: ReactNode }) {
+  const [toasts, setToasts] = useState<
+    readonly { id: number; title: string; variant: 'success' | 'danger' | 'info' }[]
+  >([]);
+  const remove = useCallback((id: number) => setToasts((before) => before.filter((toast) => toast.id !== id)), []);
+  const say = useCallback<Say>((title, variant = 'success') => {
+    setToasts((before) => [...before, { id: performance.now(), title, variant }]);
+  }, []);
+  return (
+    <Context value={say}>
+      {children}
+      <AlertGroup isToast isLiveRegion>
+        {toasts.map(({ id, title, variant }) => (
+          <Alert
+            key={id}
+            variant={variant}
+            title={title}
+            timeout={SHOWN_MS}
+            onTimeout={() => remove(id)}
+            actionClose={<AlertActionCloseButton onClose={() => remove(id)} />}
+          />
+        ))}
+      </AlertGroup>
+    </Context>
+  );
+}
+
+export const useToast = (): Say => use(Context);
