@@ -1,18 +1,22 @@
 import { Logger } from '@nestjs/common';
 import { createHash, randomBytes } from 'node:crypto';
+import { Client } from 'pg';
+import { SEQUENCER_LOCK } from '../src/audit/log/sequencer-lock.js';
 import type { KeyType, SignatureScheme, VaultKey } from '../src/hsm/key-vault.js';
 import { openVault } from '../test/support/hsm.js';
 import type { Service } from '../test/support/service.js';
 import { openStage, type Stage } from '../test/support/stage.js';
 import { CpuMeter } from './support/cpu-meter.js';
-import { hammer, median } from './support/load.js';
+import { hammer, median, middle } from './support/load.js';
 
 /**
  * What the service adds to the HSM, as ratios of figures of the same run on the same machine. The client, the API,
- * PostgreSQL, Redis and the key process share its cores. Rates are medians of ROUNDS rounds.
+ * PostgreSQL, Redis and the key process share its cores. The service is warmed up first: for its first seconds it still compiles
+ * its own code. What is compared is measured by turns, so that a machine that slows down slows both; figures are medians.
  */
 const ROUNDS = Number(process.env['BENCH_ROUNDS'] ?? 3);
 const SECONDS = Number(process.env['BENCH_SECONDS'] ?? 5);
+const WARM_UP_SECONDS = 10;
 const CONNECTIONS = 64;
 const MEASURED = [
   { type: 'rsa-3072', scheme: 'rsa-pkcs1v15', wanted: 0.6 },
@@ -27,18 +31,16 @@ let apiKey: string;
 async function measure(): Promise<void> {
   for (const { type } of MEASURED)
     await service.call('POST', '/api/v1/signing-keys', { key: apiKey, body: { name: type, type } });
+  await load('ec-p256', WARM_UP_SECONDS);
   console.log(`\n${'no-op HTTP'.padEnd(34)}${rate(await noOp())}`);
   let sync = 0;
-  for (const { type, scheme, wanted } of MEASURED) {
-    const raw = await keyProcessRate(type, scheme);
-    console.log(`${`${type} key process alone`.padEnd(34)}${rate(raw)}`);
-    sync = await syncRate(type);
-    console.log(`${`${type} sync, durable`.padEnd(34)}${rate(sync)}  ${ratio(sync / raw, wanted)} of the key process`);
-  }
+  for (const { type, scheme, wanted } of MEASURED) sync = await sideBySide(type, scheme, wanted);
   const background = await asyncRate('ec-p256');
   console.log(
     `${'ec-p256 async, accepted to SIGNED'.padEnd(34)}${rate(background)}  ${ratio(background / sync, 0.6)} of sync`,
   );
+  const kept = await shareWithTree('ec-p256');
+  console.log(`${"ec-p256 sync, with the log's tree".padEnd(44)}${ratio(kept, 0.9)} of without`);
 }
 
 const rate = (perSecond: number) => `${Math.round(perSecond).toLocaleString('en').padStart(8)}/s`;
@@ -52,24 +54,38 @@ function noOp(): Promise<number> {
   );
 }
 
-/** The key process's own rate, without HTTP and database: orders through the vault, signed and verified. */
-async function keyProcessRate(type: KeyType, scheme: SignatureScheme): Promise<number> {
+/** The key process alone and the whole service by turns. Answers the rate of the service. */
+async function sideBySide(type: KeyType, scheme: SignatureScheme, wanted: number): Promise<number> {
   const key = await vaultKey(type);
+  const rounds: { raw: number; sync: number }[] = [];
+  const cpu = await CpuMeter.of(service, apiKey);
+  for (let round = 0; round < ROUNDS; round++) {
+    const raw = await keyProcessRate(key, scheme);
+    rounds.push({ raw, sync: await cpu.during(() => load(type, SECONDS)) });
+  }
+  console.log(`${`${type} key process alone`.padEnd(34)}${rate(middle(rounds.map(({ raw }) => raw)))}`);
+  console.log(`${''.padEnd(34)}${cpu.perRequest(rounds.reduce((sum, { sync }) => sum + sync * SECONDS, 0))}`);
+  const sync = middle(rounds.map((one) => one.sync));
+  const share = middle(rounds.map((one) => one.sync / one.raw));
+  console.log(`${`${type} sync, durable`.padEnd(34)}${rate(sync)}  ${ratio(share, wanted)} of the key process`);
+  return sync;
+}
+
+/** The key process's own rate, without HTTP and database: orders through the vault, signed and verified. */
+async function keyProcessRate(key: VaultKey, scheme: SignatureScheme): Promise<number> {
   const vault = await openVault(stage.token, { SVC_PKCS11_LIBRARY: stage.settings['SVC_PKCS11_LIBRARY'] ?? '' });
   try {
-    return await median(ROUNDS, async () => {
-      const until = performance.now() + SECONDS * 1000;
-      let done = 0;
-      const caller = async () => {
-        while (performance.now() < until) {
-          await vault.sign({ key, scheme, algorithm: 'sha256', digest: digest() });
-          done += 1;
-        }
-      };
-      const started = performance.now();
-      await Promise.all(Array.from({ length: CONNECTIONS }, caller));
-      return (done * 1000) / (performance.now() - started);
-    });
+    const started = performance.now();
+    const until = started + SECONDS * 1000;
+    let done = 0;
+    const caller = async () => {
+      while (performance.now() < until) {
+        await vault.sign({ key, scheme, algorithm: 'sha256', digest: digest() });
+        done += 1;
+      }
+    };
+    await Promise.all(Array.from({ length: CONNECTIONS }, caller));
+    return (done * 1000) / (performance.now() - started);
   } finally {
     await vault.onApplicationShutdown();
   }
@@ -84,57 +100,72 @@ async function vaultKey(type: KeyType): Promise<VaultKey> {
   return { ...row, type };
 }
 
-async function syncRate(type: KeyType): Promise<number> {
-  const cpu = await CpuMeter.of(service, apiKey);
-  const perSecond = await median(ROUNDS, () =>
-    hammer({
-      url: `${service.url}/api/v1/sign/digest`,
-      seconds: SECONDS,
-      connections: CONNECTIONS,
-      key: apiKey,
-      body: () => ({ digest: digest().toString('base64'), key: type }),
-    }),
-  );
-  console.log(`${''.padEnd(34)}${cpu.perRequest(await signedWith(type))}`);
-  return perSecond;
-}
-
-async function signedWith(type: KeyType): Promise<number> {
-  const [row] = await stage.sql<{ count: string }>(
-    `SELECT count(*) FROM signing_request WHERE key_name = $1 AND status = 'SIGNED'`,
-    [type],
-  );
-  return Number(row?.count ?? 0);
-}
+const load = (type: KeyType, seconds: number, more: { async?: boolean } = {}) =>
+  hammer({
+    url: `${service.url}/api/v1/sign/digest`,
+    seconds,
+    connections: CONNECTIONS,
+    key: apiKey,
+    body: () => ({ digest: digest().toString('base64'), key: type, ...more }),
+  });
 
 /** Requests from the first acceptance to the last outcome, by the clock of the database. */
 async function asyncRate(type: KeyType): Promise<number> {
   const cpu = await CpuMeter.of(service, apiKey);
   let done = 0;
-  const perSecond = await median(ROUNDS, async () => {
+  const oneRound = async () => {
     const [{ now } = { now: '' }] = await stage.sql<{ now: string }>('SELECT now()::text AS now');
-    await hammer({
-      url: `${service.url}/api/v1/sign/digest`,
-      seconds: SECONDS,
-      connections: CONNECTIONS,
-      key: apiKey,
-      body: () => ({ digest: digest().toString('base64'), key: type, async: true }),
-    });
-    for (;;) {
-      const [row] = await stage.sql<{ open: string; count: string; seconds: string }>(
-        `SELECT count(*) FILTER (WHERE status <> 'SIGNED') AS open, count(*), extract(epoch FROM max(finished_at) - min(created_at)) AS seconds
-         FROM signing_request WHERE created_at >= $1`,
-        [now],
-      );
-      if (row?.open === '0') {
-        done += Number(row.count);
-        return Number(row.count) / Number(row.seconds);
-      }
-      await new Promise((resolve) => setTimeout(resolve, 50));
-    }
-  });
+    await load(type, SECONDS, { async: true });
+    const { count, seconds } = await allSigned(now);
+    done += count;
+    return count / seconds;
+  };
+  const perSecond = await median(ROUNDS, () => cpu.during(oneRound));
   console.log(`${''.padEnd(34)}${cpu.perRequest(done)}`);
   return perSecond;
+}
+
+/**
+ * What the Merkle tree over the audit log leaves of the rate. Without it means that the sequencer is kept out by its own
+ * lock: the entries are written all the same, and numbered before the next turn.
+ */
+function shareWithTree(type: KeyType): Promise<number> {
+  return median(ROUNDS, async () => {
+    const without = await withoutSequencer(() => load(type, SECONDS));
+    await allNumbered();
+    return (await load(type, SECONDS)) / without;
+  });
+}
+
+async function withoutSequencer<Result>(work: () => Promise<Result>): Promise<Result> {
+  const client = new Client({ connectionString: stage.databaseUrl });
+  await client.connect();
+  try {
+    await client.query('SELECT pg_advisory_lock($1)', [SEQUENCER_LOCK]);
+    return await work();
+  } finally {
+    await client.end();
+  }
+}
+
+async function allNumbered(): Promise<void> {
+  for (;;) {
+    const [row] = await stage.sql<{ waiting: boolean }>('SELECT EXISTS (SELECT 1 FROM log_waiting) AS waiting');
+    if (row?.waiting === false) return;
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+async function allSigned(since: string): Promise<{ count: number; seconds: number }> {
+  for (;;) {
+    const [row] = await stage.sql<{ open: string; count: string; seconds: string }>(
+      `SELECT count(*) FILTER (WHERE status <> 'SIGNED') AS open, count(*), extract(epoch FROM max(finished_at) - min(created_at)) AS seconds
+       FROM signing_request WHERE created_at >= $1`,
+      [since],
+    );
+    if (row?.open === '0') return { count: Number(row.count), seconds: Number(row.seconds) };
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
 }
 
 Logger.overrideLogger(false);

@@ -5,11 +5,9 @@ const TICKS_PER_SECOND = 100;
 
 /** CPU time (user and system) that each part of the product took, from /proc; empty where there is none. */
 export class CpuMeter {
-  private readonly before = new Map<string, number>();
+  private readonly taken = new Map<string, number>();
 
-  private constructor(private readonly parts: Map<string, () => number>) {
-    for (const [name, read] of parts) this.before.set(name, read());
-  }
+  private constructor(private readonly parts: Map<string, () => number>) {}
 
   static async of(service: Service, key: string): Promise<CpuMeter> {
     const health = await service.call('GET', '/actuator/health', { key });
@@ -25,12 +23,20 @@ export class CpuMeter {
     );
   }
 
+  /** Counts what the parts take while this runs. */
+  async during<Result>(work: () => Promise<Result>): Promise<Result> {
+    const before = new Map([...this.parts].map(([name, read]) => [name, read()]));
+    const result = await work();
+    for (const [name, read] of this.parts)
+      this.taken.set(name, (this.taken.get(name) ?? 0) + read() - (before.get(name) ?? 0));
+    return result;
+  }
+
   /** Microseconds of CPU per request, by part. */
   perRequest(requests: number): string {
-    const costs = [...this.parts].map(([name, read]) => {
-      const ticks = read() - (this.before.get(name) ?? 0);
-      return `${name} ${Math.round((ticks * 1e6) / TICKS_PER_SECOND / Math.max(1, requests))} µs`;
-    });
+    const costs = [...this.taken].map(
+      ([name, ticks]) => `${name} ${Math.round((ticks * 1e6) / TICKS_PER_SECOND / Math.max(1, requests))} µs`,
+    );
     return `CPU per request: ${costs.join(', ')}`;
   }
 }

@@ -29,5 +29,10 @@ export async function hammer({ url, seconds, connections, key, body }: Load): Pr
 export async function median(rounds: number, measure: () => Promise<number>): Promise<number> {
   const rates: number[] = [];
   for (let round = 0; round < rounds; round++) rates.push(await measure());
-  return rates.sort((a, b) => a - b)[Math.floor(rounds / 2)] ?? 0;
+  return middle(rates);
+}
+
+/** The median. */
+export function middle(figures: readonly number[]): number {
+  return figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0;
 }

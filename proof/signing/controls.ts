@@ -30,11 +30,13 @@ export const CONTROLS = {
     edits: [
       {
         file: 'signing/requests/signing.service.js',
-        text: 'const { id, at } = await this.ledger.accept(acceptance);',
-        instead: `const { request, envelope } = acceptance;
-        const intended = { ...request, envelope, correlation: caller.origin.requestId, attempt: 1, strikes: 0 };
+        text: 'return await this.admission.admit(taken ?? (await this.intake.acceptanceOf(caller, order)));',
+        instead: `const asked = await this.intake.acceptanceOf(caller, order);
+        const { request, envelope, keyRevision } = asked;
+        const who = { requestedBy: caller.id, ownerId: caller.ownerId, correlation: caller.origin.requestId };
+        const intended = { ...request, ...who, envelope, keyRevision, attempt: 1, strikes: 0 };
         if (!order.background) request.asked = await this.attempts.ask(intended);
-        const { id, at } = await this.ledger.accept(acceptance);`,
+        return await this.admission.admit(asked);`,
       },
       {
         file: 'signing/requests/signing-attempts.js',

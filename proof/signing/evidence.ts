@@ -1,5 +1,6 @@
 import type { JournalEntry } from '../../test/fakes/pkcs11-shim/shim.js';
 import type { DigestAlgorithm, KeyEvidence, SignatureScheme } from '../../src/hsm/key-vault.js';
+import { type ApprovalRow, readApprovals } from './approvals.js';
 import type { Ground } from './ground.js';
 import type { Intent } from './intents.js';
 import type { Answer } from './load.js';
@@ -66,6 +67,13 @@ export interface Evidence {
   readonly idempotency: ReadonlyMap<string, string>;
   readonly keys: readonly KeyRow[];
   readonly outboxLeft: number;
+  readonly approvals: readonly ApprovalRow[];
+  /** Ids of those whose votes count. */
+  readonly members: readonly string[];
+  /** Votes of those who may not: what was refused, and what was not. */
+  readonly refusedVotes: number;
+  readonly wrongVotes: readonly string[];
+  readonly log: LogEvidence;
   readonly operations: Operations;
   readonly observed: Observed;
   readonly token: readonly TokenKey[];
@@ -81,6 +89,19 @@ export interface Observed {
   readonly entries: number;
 }
 
+/** The Merkle tree over the audit log. */
+export interface LogEvidence {
+  /** CKA_ID of its key. */
+  readonly ckaId: string;
+  readonly origin: string;
+  /** Hashes of the leaves, in order. */
+  readonly leaves: readonly Buffer[];
+  /** How many entries the audit log has. */
+  readonly entries: number;
+  /** What the offline verifier finds wrong with the export. */
+  readonly findings: readonly string[];
+}
+
 /** The calls of C_Sign, told apart by key and data. */
 export interface Operations {
   /** By request name, each in order of time. */
@@ -89,6 +110,8 @@ export interface Operations {
   readonly ofRefused: readonly JournalEntry[];
   /** Calls with the canary key, by CKA_ID. */
   readonly canary: readonly JournalEntry[];
+  /** Calls with the key of the audit log. */
+  readonly ofLog: readonly JournalEntry[];
   /** Calls with a key of the service over data that no client sent: self-tests of new keys, or worse. */
   readonly unasked: readonly JournalEntry[];
   /** Calls with a key that is neither. */
@@ -101,7 +124,7 @@ export async function readDatabase(ground: Ground) {
   const rows = await ground.sql<RequestRow>(
     `SELECT id, status, digest, algorithm, scheme, key_id AS "keyId", key_name AS "keyName", reference, attempt, signature,
        failure_code AS "failureCode", (extract(epoch FROM created_at) * 1000)::float8 AS created,
-       (extract(epoch FROM finished_at) * 1000)::float8 AS finished FROM signing_request`,
+       (extract(epoch FROM finished_at) * 1000)::float8 AS finished FROM signing_request ORDER BY status DESC, key_name, id`,
   );
   const logged = await ground.sql<Omit<AuditRow, 'committed'> & { committed: string }>(
     `SELECT id, action, target_kind AS "targetKind", target_id AS "targetId", detail, xmax = 0 AS untouched,
@@ -125,6 +148,7 @@ export async function readDatabase(ground: Ground) {
     entriesOf: Map.groupBy(requestEntries, ({ targetId }) => targetId),
     idempotency: new Map(uses.map(({ key, resource }) => [key, resource])),
     keys,
+    approvals: await readApprovals(ground),
     outboxLeft: outbox?.left ?? 0,
   };
 }
@@ -137,6 +161,7 @@ export function sortOperations(
   journal: readonly JournalEntry[],
   intents: Iterable<Intent>,
   keys: readonly KeyRow[],
+  logKey: string,
 ): Operations {
   const asked = new Map<string, string>();
   const refused = new Set<string>();
@@ -146,8 +171,8 @@ export function sortOperations(
   }
   const ofService = new Set(keys.map(({ ckaId }) => ckaId));
   const byIntent = new Map<string, JournalEntry[]>();
-  const sorted = { ofRefused: [], canary: [], unasked: [], foreign: [] } as Record<
-    'ofRefused' | 'canary' | 'unasked' | 'foreign',
+  const sorted = { ofRefused: [], canary: [], ofLog: [], unasked: [], foreign: [] } as Record<
+    'ofRefused' | 'canary' | 'ofLog' | 'unasked' | 'foreign',
     JournalEntry[]
   >;
   for (const entry of journal) {
@@ -155,6 +180,7 @@ export function sortOperations(
     const forms = [entry.hex, ...[64, 96, 128].map((length) => entry.hex.slice(-length))];
     const name = forms.map((form) => asked.get(form)).find((found) => found !== undefined);
     if (entry.key === CANARY_ID) sorted.canary.push(entry);
+    else if (entry.key === logKey) sorted.ofLog.push(entry);
     else if (!ofService.has(entry.key)) sorted.foreign.push(entry);
     else if (name !== undefined) byIntent.set(name, [...(byIntent.get(name) ?? []), entry]);
     else if (forms.some((form) => refused.has(form))) sorted.ofRefused.push(entry);

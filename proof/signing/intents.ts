@@ -2,12 +2,16 @@ import { createHash } from 'node:crypto';
 import type { DigestAlgorithm, KeyType, SignatureScheme } from '../../src/hsm/key-vault.js';
 import type { Random } from './random.js';
 
+/** People must approve what is signed with it. */
+export const GUARDED_KEY = 'proof-guarded';
+
 /** Keys that the run signs with, beside those of the demo seed (`default`, ec-p256, and `demo-rsa`, rsa-3072). */
 export const OWN_KEYS: readonly { readonly name: string; readonly type: KeyType }[] = [
   { name: 'proof-p256', type: 'ec-p256' },
   { name: 'proof-p384', type: 'ec-p384' },
   { name: 'proof-p521', type: 'ec-p521' },
   { name: 'proof-rsa', type: 'rsa-2048' },
+  { name: GUARDED_KEY, type: 'ec-p256' },
 ];
 
 /** Mostly EC. */
@@ -20,6 +24,8 @@ const KEY_SHARES = [
   'proof-rsa',
   'proof-rsa',
   'demo-rsa',
+  GUARDED_KEY,
+  GUARDED_KEY,
 ];
 const EC_SCHEMES = ['ecdsa-der', 'ecdsa-raw'] as const;
 const RSA_SCHEMES = ['rsa-pkcs1v15', 'rsa-pss'] as const;

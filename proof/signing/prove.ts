@@ -4,14 +4,16 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Cluster, runCli } from './cluster.js';
 import { breakCopy, type ControlName, CONTROLS, DIST } from './controls.js';
-import { type Evidence, readDatabase, sortOperations } from './evidence.js';
+import { type Evidence, type LogEvidence, readDatabase, sortOperations } from './evidence.js';
 import { FaultInjector, type Injected } from './faults.js';
 import { Ground } from './ground.js';
 import { drawIntents, type Intent, OWN_KEYS } from './intents.js';
 import { INVARIANTS } from './invariants/all.js';
 import type { Finding } from './invariants/finding.js';
 import { Load } from './load.js';
+import { readLog } from './log.js';
 import { Observer } from './observer.js';
+import { People } from './people.js';
 import { Random } from './random.js';
 import { drawSchedule, FAULT_KINDS, type FaultKind, type PlannedFault, scheduleText } from './schedule.js';
 import { SecretSearch } from './secrets.js';
@@ -70,6 +72,8 @@ class Run {
   private readonly dist: string;
   private readonly environment: NodeJS.ProcessEnv;
   private readonly cluster: Cluster;
+  /** E-mail address. */
+  private administrator = '';
 
   constructor(
     private readonly options: Options,
@@ -93,12 +97,17 @@ class Run {
     try {
       const apiKey = await this.prepare();
       const world = { urls: () => this.cluster.urls(), apiKey, inspect: this.inspect, random: new Random(seed + 3) };
+      const people = await this.gatherPeople(apiKey);
       const load = new Load(world);
       const injector = new FaultInjector({ ...this.options, ground: this.ground, cluster: this.cluster });
+      people.work();
       await this.underFaults(load, intents, schedule, injector);
       const { unanswered, drainMs } = await this.drain(load);
+      await people.stop();
       await this.readAll(apiKey);
-      const evidence = await this.gather(intents, load, unanswered);
+      const log = await readLog(this.ground, this.cluster.urls()[0] ?? '', apiKey);
+      const votes = { members: people.members, refusedVotes: people.refused, wrongVotes: people.wrong };
+      const evidence = { ...(await this.gather(intents, load, unanswered, log)), ...votes };
       return this.judge(schedule, injector, evidence, load, drainMs);
     } finally {
       await this.cluster.close();
@@ -116,12 +125,23 @@ class Run {
     await runCli(this.dist, ['seed-demo', '--out', facts], this.environment);
     const text = readFileSync(facts, 'utf8');
     const fact = (name: string): string => new RegExp(`^${name}='(.*)'$`, 'm').exec(text)?.[1] ?? '';
+    this.administrator = fact('ADMIN_EMAIL');
     ground.secrets.set('API key', fact('API_KEY')).set('administrator password', fact('ADMIN_PASSWORD'));
     for (const [name, value] of ground.secrets) this.search.add(name, value);
     await this.cluster.start();
     for (const key of OWN_KEYS) await this.createKey(fact('API_KEY'), key);
     options.say('two api and two worker processes run; the keys are made');
     return fact('API_KEY');
+  }
+
+  /** Who approves what is signed with the guarded key; the requests are the administrator's. */
+  private async gatherPeople(apiKey: string): Promise<People> {
+    const password = this.ground.secret('administrator password');
+    const administrator = { email: this.administrator, password };
+    const people = new People({ urls: () => this.cluster.urls(), apiKey, administrator });
+    await people.prepare();
+    for (const token of people.tokens) this.search.add('access token of a person', token);
+    return people;
   }
 
   private async createKey(apiKey: string, key: (typeof OWN_KEYS)[number]): Promise<void> {
@@ -178,7 +198,9 @@ class Run {
 
   private async underWay(): Promise<number> {
     const [row] = await this.ground.sql<{ left: number }>(
-      `SELECT (SELECT count(*) FROM signing_request WHERE finished_at IS NULL)::int + (SELECT count(*) FROM outbox_message)::int AS left`,
+      `SELECT (SELECT count(*) FROM signing_request WHERE finished_at IS NULL)::int + (SELECT count(*) FROM outbox_message)::int
+         + (SELECT count(*) FROM log_waiting)::int
+         + (SELECT count(*) FROM log_head WHERE size > coalesce((SELECT max(size) FROM log_checkpoint), 0))::int AS left`,
     );
     return row?.left ?? 0;
   }
@@ -195,7 +217,12 @@ class Run {
     }
   }
 
-  private async gather(intents: readonly Intent[], load: Load, unanswered: readonly string[]): Promise<Evidence> {
+  private async gather(
+    intents: readonly Intent[],
+    load: Load,
+    unanswered: readonly string[],
+    log: LogEvidence,
+  ): Promise<Omit<Evidence, 'members' | 'refusedVotes' | 'wrongVotes'>> {
     const { ground, search, observer, cluster } = this;
     await this.searchLive();
     await search.searchDatabase(ground);
@@ -212,7 +239,8 @@ class Run {
       intents: new Map(intents.map((intent) => [intent.name, intent])),
       answers: load.answers,
       unanswered,
-      operations: sortOperations(ground.shim.journal(), intents, database.keys),
+      operations: sortOperations(ground.shim.journal(), intents, database.keys, log.ckaId),
+      log,
       observed: { changes: observer.changes, reads: observer.reads, ...observer.counts },
       token: await readToken(ground),
       leaks: [...search.leaks],

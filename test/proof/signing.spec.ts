@@ -48,6 +48,11 @@ const TAMPERINGS: [id: string, what: string, tamper: Tamper][] = [
     ({ operations }) => ({ operations: { ...operations, ofRefused: [...operations.byIntent.values()][0] ?? [] } }),
   ],
   [
+    '5',
+    'the key of the log signed what is no checkpoint of it',
+    ({ log }) => ({ log: { ...log, leaves: log.leaves.slice(1) } }),
+  ],
+  [
     '6',
     'an operation is not explained',
     ({ operations, rows }) => {
@@ -64,12 +69,37 @@ const TAMPERINGS: [id: string, what: string, tamper: Tamper][] = [
     ({ rows }) => ({ rows: replaceFirst(rows, { signature: first(rows.slice(1)).signature }) }),
   ],
   ['8', 'another key signed', ({ keys }) => ({ keys: keys.map((key) => ({ ...key, ckaId: first(keys).ckaId })) })],
+  ['9', 'somebody voted who may not', ({ members }) => ({ members: members.slice(1) })],
+  [
+    '9',
+    'one vote too few',
+    ({ approvals }) => ({ approvals: replaceFirst(approvals, { votes: first(approvals).votes.slice(1) }) }),
+  ],
+  [
+    '9',
+    'another digest was approved',
+    ({ approvals, rows }) => ({
+      approvals: replaceFirst(approvals, { requestId: first(rows).id }),
+    }),
+  ],
+  ['9', 'the vote of the requester was counted', () => ({ wrongVotes: ['a vote was counted'] })],
+  [
+    '10',
+    'the HSM was asked before the approval',
+    ({ entries }) => ({
+      entries: entries.map((entry) =>
+        entry.action === 'approval.decided' ? { ...entry, committed: entry.committed + 10n ** 12n } : entry,
+      ),
+    }),
+  ],
   [
     '12',
     'an entry is missing',
     (evidence) => logOfFirst(evidence, (log) => log.filter(({ action }) => action !== 'signing.accepted')),
   ],
   ['12', 'an entry was changed', ({ entries }) => ({ entries: replaceFirst(entries, { untouched: false }) })],
+  ['12', 'an entry has no leaf', ({ log }) => ({ log: { ...log, entries: log.entries + 1 } })],
+  ['12', 'the log does not verify', ({ log }) => ({ log: { ...log, findings: ['leaf 7: its entry is gone'] } })],
   ['15', 'a secret was found', () => ({ leaks: ['PIN (hex) in logs: api-1.log'] })],
   ['16', 'a key may be extracted', ({ token }) => ({ token: replaceFirst(token, { extractable: true }) })],
 ];
@@ -97,7 +127,7 @@ let outcome: Outcome;
 
 beforeAll(async () => {
   const say = (): void => undefined;
-  outcome = await proveSigning({ seed: 42, seconds: 20, rate: 30, faults: FAULT_KINDS.length, deadlineMs: 2000, say });
+  outcome = await proveSigning({ seed: 42, seconds: 18, rate: 33, faults: FAULT_KINDS.length, deadlineMs: 2000, say });
 }, 240_000);
 
 describe('signing under faults', () => {

@@ -1,3 +1,4 @@
+import { nothingBefore, trulyApproved } from './approvals.js';
 import { completeLog, legalMoves, signedOnce } from './audit.js';
 import type { Check } from './finding.js';
 import { keysStay, rightKey, signaturesVerify } from './keys.js';
@@ -15,6 +16,8 @@ export const INVARIANTS: readonly Check[] = [
   explained,
   signaturesVerify,
   rightKey,
+  trulyApproved,
+  nothingBefore,
   completeLog,
   secretsStay,
   keysStay,

@@ -6,6 +6,11 @@ import type { Check, Finding } from './finding.js';
 const LEGAL = new Set([
   'none→QUEUED',
   'none→PROCESSING',
+  'none→PENDING_APPROVAL',
+  'PENDING_APPROVAL→QUEUED',
+  'PENDING_APPROVAL→FAILED',
+  'PENDING_APPROVAL→PENDING_APPROVAL',
+  'QUEUED→PENDING_APPROVAL',
   'QUEUED→PROCESSING',
   'QUEUED→FAILED',
   'PROCESSING→SIGNED',
@@ -71,11 +76,13 @@ function wrongRecord({ status, signature }: RequestRow, signed: readonly AuditRo
 const INTENTS = new Set(['signing.accepted', 'signing.claimed']);
 const ENDINGS = new Set(['signing.signed', 'signing.failed', 'signing.released', 'signing.outcome-unknown']);
 
-/** 12, as far as it can be checked before the log is a Merkle tree: nothing is missing, nothing was touched. */
-export const completeLog: Check = ({ rows, entries, entriesOf, observed }: Evidence): Finding => {
+/** 12: nothing is missing, nothing was touched, each entry is one leaf of the tree, and the tree verifies offline. */
+export const completeLog: Check = ({ rows, entries, entriesOf, observed, log }: Evidence): Finding => {
   const violations = observed.changes.filter((change) => change.startsWith('audit entry'));
   const touched = entries.filter(({ untouched }) => !untouched).length;
   if (touched > 0) violations.push(`${touched} entries were touched by a later transaction`);
+  violations.push(...log.findings);
+  if (log.leaves.length !== log.entries) violations.push(`${log.entries} entries, but ${log.leaves.length} leaves`);
   const known = new Set(rows.map(({ id }) => id));
   for (const id of entriesOf.keys())
     if (!known.has(id)) violations.push(`entries about ${id}, of which there is no row`);
@@ -95,8 +102,8 @@ export const completeLog: Check = ({ rows, entries, entriesOf, observed }: Evide
   }
   return {
     id: '12',
-    title: 'the log of every request is complete and no entry was changed (the Merkle log comes later)',
-    figures: `${entries.length} entries, ${observed.entries} of them compared with an earlier read`,
+    title: 'the log of every request is complete, no entry was changed, and its Merkle tree verifies offline',
+    figures: `${entries.length} entries, ${observed.entries} of them compared with an earlier read, ${log.leaves.length} leaves`,
     violations,
   };
 };

@@ -1,4 +1,4 @@
-import { constants, createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { constants, createPublicKey, type KeyObject, verify, createHash } from 'node:crypto';
 import type { Evidence, KeyRow, RequestRow } from '../evidence.js';
 import type { Check, Finding } from './finding.js';
 
@@ -26,6 +26,8 @@ export const signaturesVerify: Check = ({ rows, intents, keys }: Evidence): Find
 };
 
 function isGood({ algorithm, scheme, signature }: RequestRow, message: Buffer, key: KeyObject): boolean {
+  if (scheme === 'ml-dsa')
+    return signature !== null && verify(null, createHash(algorithm).update(message).digest(), key, signature);
   const options = {
     'rsa-pkcs1v15': { key, padding: constants.RSA_PKCS1_PADDING },
     'rsa-pss': { key, padding: constants.RSA_PKCS1_PSS_PADDING, saltLength: constants.RSA_PSS_SALTLEN_DIGEST },

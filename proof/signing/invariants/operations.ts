@@ -1,8 +1,10 @@
-import type { AuditRow, Evidence } from '../evidence.js';
+import { createHash } from 'node:crypto';
+import type { JournalEntry } from '../../../test/fakes/pkcs11-shim/shim.js';
+import type { AuditRow, Evidence, LogEvidence } from '../evidence.js';
 import type { Check, Finding } from './finding.js';
 
 /** 5: the HSM is asked for nothing that was not written down before. */
-export const intentFirst: Check = ({ rows, entriesOf, operations, keys, entries }: Evidence): Finding => {
+export const intentFirst: Check = ({ rows, entriesOf, operations, keys, entries, log }: Evidence): Finding => {
   const idOf = new Map(rows.map(({ reference, id }) => [reference, id]));
   const violations: string[] = [];
   let calls = 0;
@@ -28,14 +30,38 @@ export const intentFirst: Check = ({ rows, entriesOf, operations, keys, entries 
     if (mine.length > 1 || late.length > 0)
       violations.push(`key ${name}: ${mine.length} calls over data that nobody sent, ${late.length} after it was made`);
   }
+  violations.push(...strayCheckpoints(log, operations.ofLog));
   const canary = operations.canary.filter(({ kind }) => kind === 'ask').length;
   return {
     id: '5',
     title: 'every C_Sign has an intent that was committed earlier; per digest no more calls than intents',
-    figures: `${calls} calls for requests, ${intents} intents; apart: ${canary} of the canary key, ${tests.length} self-tests of new keys`,
+    figures: `${calls} calls for requests, ${intents} intents; apart: ${canary} of the canary key, ${operations.ofLog.length} of the log's, ${tests.length} self-tests of new keys`,
     violations,
   };
 };
+
+/** The log's key signs checkpoints of this very log as it grew, and nothing else: MTH and note text anew, after RFC 6962 and C2SP. */
+function strayCheckpoints({ leaves, origin }: LogEvidence, calls: readonly JournalEntry[]): string[] {
+  const sha256 = (...parts: (Buffer | string)[]) =>
+    parts.reduce((hash, part) => hash.update(part), createHash('sha256')).digest();
+  const peaks: { height: number; hash: Buffer }[] = [];
+  const allowed = new Set<string>();
+  leaves.forEach((leaf, index) => {
+    let peak = { height: 0, hash: leaf };
+    while (peaks.at(-1)?.height === peak.height) {
+      const left = peaks.pop()?.hash ?? Buffer.alloc(0);
+      peak = { height: peak.height + 1, hash: sha256(Buffer.from([1]), left, peak.hash) };
+    }
+    peaks.push(peak);
+    const root = peaks.map(({ hash }) => hash).reduceRight((right, left) => sha256(Buffer.from([1]), left, right));
+    allowed.add(sha256(`${origin}\n${index + 1}\n${root.toString('base64')}\n`).toString('hex'));
+  });
+  // Like every new key it signed one random digest before it counted.
+  const [, ...later] = calls.filter(({ kind }) => kind === 'ask').sort((a, b) => (a.time < b.time ? -1 : 1));
+  return later
+    .filter(({ hex }) => !allowed.has(hex))
+    .map(({ hex }) => `the key of the log signed ${hex}, which is no checkpoint of it`);
+}
 
 /** 6: operations that did not become a signature are explained, one by one. */
 export const explained: Check = ({ rows, entriesOf, operations }: Evidence): Finding => {

@@ -1,0 +1,37 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { openStage } from '../test/support/stage.js';
+import { DiscoveryBench, PORTS, SETTINGS } from './discovery/discovery-bench.js';
+import { canMakeSilence, type SilentNetwork, silentNetwork } from './discovery/silent-network.js';
+
+/**
+ * npm run bench -- discovery [--hosts 256] [--bits 16]
+ * How fast scans are: beside ssh-keyscan on the same sshd at many loopback addresses, and on a network with 1 % live hosts that answers nothing for the
+ * others (a network namespace). Then the same once more with the worker killed half-way. Needs root, iproute2, openssh and python3 (to count).
+ */
+const { values } = parseArgs({
+  options: { hosts: { type: 'string', default: '256' }, bits: { type: 'string', default: '16' } },
+});
+const say = (line: string) => void process.stdout.write(`${line}\n`);
+const directory = mkdtempSync(join(tmpdir(), 'sealwright-bench-'));
+
+const stage = await openStage();
+let network: SilentNetwork | undefined;
+try {
+  const { apiKey } = await stage.seed();
+  const api = await stage.start({ role: 'api', settings: SETTINGS });
+  const bench = new DiscoveryBench({ stage, api, key: apiKey, directory, say });
+  if (Number(values.hosts) > 0) await bench.besideKeyscan(Number(values.hosts));
+  if (canMakeSilence()) {
+    network = await silentNetwork(Number(values.bits), directory, PORTS);
+    await bench.wholeNetwork(network);
+    await bench.killedHalfWay(network);
+  } else say('The network of silence is skipped: it takes root, iproute2 (ip netns) and python3.');
+} finally {
+  await network?.close();
+  await stage.close();
+  rmSync(directory, { recursive: true, force: true });
+}
+process.exit(0);

@@ -1,0 +1,22 @@
+import type { Stage } from '../../test/support/stage.js';
+
+/** What both proofs stand on. */
+export interface Ground {
+  readonly stage: Stage;
+  readonly apiKey: string;
+  /** Lines of sshd_config for every host. */
+  readonly config: string[];
+  readonly say: (line: string) => void;
+}
+
+/** The hammers ask which key is in force before every login. */
+export const SETTINGS = {
+  SVC_ALLOW_LOOPBACK: 'yes',
+  SVC_RATE_LIMIT_PER_MINUTE: '1000000',
+  SVC_SSH_ROTATION_LEASE_SECONDS: '2',
+};
+
+/** Half of the figures are no more than this. */
+export function median(figures: readonly number[]): number {
+  return figures.toSorted((a, b) => a - b)[Math.floor(figures.length / 2)] ?? 0;
+}
