@@ -1,10 +1,18 @@
 import { Module } from '@nestjs/common';
 import { ScheduleModule } from '@nestjs/schedule';
-import { AuditModule } from './audit/audit.module.js';
+import { ApprovalsModule, ApprovalsWorkerModule } from './approvals/approvals.module.js';
+import { AlertsModule, AlertsWorkerModule } from './alerts/alerts.module.js';
+import { AuditModule, AuditWorkerModule } from './audit/audit.module.js';
 import { AuthModule } from './auth/auth.module.js';
-import { InventoryModule } from './inventory/inventory.module.js';
+import { DiscoveryModule, DiscoveryWorkerModule } from './discovery/discovery.module.js';
+import { HostsModule } from './hosts/hosts.module.js';
+import { MailModule } from './platform/mail/mail.module.js';
+import { InventoryModule, InventoryWorkerModule } from './inventory/inventory.module.js';
+import { OutboundModule } from './platform/outbound/outbound.module.js';
 import { PlatformModule } from './platform/platform.module.js';
+import { SensorsModule, SensorsWorkerModule } from './sensors/sensors.module.js';
 import { SigningModule, SigningWorkerModule } from './signing/signing.module.js';
+import { SshKeysModule, SshKeysWorkerModule } from './ssh-keys/ssh-keys.module.js';
 import { SystemModule } from './system/system.module.js';
 
 /** What answers. */
@@ -13,12 +21,29 @@ const ANSWERING = [
   ScheduleModule.forRoot(),
   AuditModule,
   AuthModule,
+  ApprovalsModule,
   SigningModule,
   InventoryModule,
+  HostsModule,
+  DiscoveryModule,
+  SshKeysModule,
+  AlertsModule,
+  SensorsModule,
   SystemModule,
 ];
 /** What works in the background. */
-const WORKING = [SigningWorkerModule];
+const WORKING = [
+  ApprovalsWorkerModule,
+  AuditWorkerModule,
+  MailModule,
+  OutboundModule,
+  SigningWorkerModule,
+  DiscoveryWorkerModule,
+  InventoryWorkerModule,
+  SshKeysWorkerModule,
+  AlertsWorkerModule,
+  SensorsWorkerModule,
+];
 
 /** SVC_ROLE=api */
 @Module({ imports: ANSWERING })

@@ -15,7 +15,7 @@ export async function startApi(config: Config): Promise<NestFastifyApplication> 
     logger: new StructuredLogger(config),
   });
   configureHttp(app);
-  app.get(ApiDocument).build(app);
+  app.get(ApiDocument).describe(app);
   app.enableShutdownHooks(['SIGTERM', 'SIGINT']);
   await app.listen(config.port, config.host);
   new Logger('Start').log(`listening on ${await app.getUrl()} as ${config.role}`);

@@ -14,12 +14,6 @@ const PAGE = 'text/html; charset=utf-8';
 export class ExplorerController {
   constructor(private readonly explorer: ExplorerService) {}
 
-  @Get()
-  @Public()
-  home(@Res() reply: FastifyReply): void {
-    void reply.redirect('/swagger-ui/index.html', 302);
-  }
-
   @Get('swagger-ui/index.html')
   @Public()
   async page(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {

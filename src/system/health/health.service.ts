@@ -2,15 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { KeyVault } from '../../hsm/key-vault.js';
+import { HealthIndicators } from '../../platform/health/health-indicators.js';
 import { Closing } from '../../platform/http/closing.js';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
-import type { ComponentHealth, Health } from './health.dto.js';
+import type { ComponentHealth, Health, HealthComponents } from './health.dto.js';
 
 const PATIENCE_MS = 1000;
 
 /**
  * The state of what the service stands on. Without database or HSM nothing can be signed: DOWN. Without Redis
- * everything still ends, only by polling: DEGRADED.
+ * everything still ends, only by polling: DEGRADED, as when mails, timestamps or the log's checkpoints wait.
  */
 @Injectable()
 export class HealthService {
@@ -19,13 +20,17 @@ export class HealthService {
     private readonly queue: QueueHealth,
     private readonly vault: KeyVault,
     private readonly closing: Closing,
+    private readonly indicators: HealthIndicators,
   ) {}
 
   async read(): Promise<Health> {
-    const components = { db: await this.database(), redis: this.redis(), hsm: this.hsm() };
+    const db = await this.database();
+    const others = db.status === 'UP' ? await this.others() : undefined;
+    const components = { db, redis: this.redis(), hsm: this.hsm(), ...others };
     if (this.closing.begun) return { status: 'OUT_OF_SERVICE', components };
     if (components.db.status === 'DOWN' || components.hsm.status === 'DOWN') return { status: 'DOWN', components };
-    return { status: components.redis.status === 'UP' ? 'UP' : 'DEGRADED', components };
+    const isWell = Object.values(components).every(({ status }) => status !== 'DOWN');
+    return { status: isWell ? 'UP' : 'DEGRADED', components };
   }
 
   private async database(): Promise<ComponentHealth> {
@@ -35,6 +40,11 @@ export class HealthService {
     );
     const detail = await Promise.race([answer, sleep(PATIENCE_MS, 'no answer within a second', { ref: false })]);
     return { status: detail === 'ok' ? 'UP' : 'DOWN', details: { detail } };
+  }
+
+  private async others(): Promise<Pick<HealthComponents, 'tsa' | 'mail' | 'log'>> {
+    const found = Object.entries(await this.indicators.read());
+    return Object.fromEntries(found.map(([name, { status, detail }]) => [name, { status, details: { detail } }]));
   }
 
   private redis(): ComponentHealth {

@@ -1,18 +1,32 @@
-import { Controller, Get } from '@nestjs/common';
+import { Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Needs } from '../../auth/access.js';
+import { Fresh, Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
 import { Config } from '../../platform/config/config.js';
-import { SettingsView } from './settings.dto.js';
+import { MailTestService } from './mail-test.service.js';
+import { MailTestBody, MailTestView, SettingsView } from './settings.dto.js';
 
 @ApiTags('Settings')
 @Controller('api/settings')
 export class SettingsController {
-  constructor(private readonly config: Config) {}
+  constructor(
+    private readonly config: Config,
+    private readonly mail: MailTestService,
+  ) {}
 
   /** Shows the settings in force, without secrets. */
   @Get()
   @Needs('settings:read')
   getSettings(): SettingsView {
     return SettingsView.of(this.config);
+  }
+
+  /** Sends a mail at once and tells what the SMTP server said. */
+  @Post('mail/test')
+  @HttpCode(200)
+  @Needs('settings:write')
+  @Fresh()
+  testMail(@TheCaller() caller: Caller, @Body() { recipient }: MailTestBody): Promise<MailTestView> {
+    return this.mail.run(caller, recipient);
   }
 }

@@ -1,5 +1,20 @@
 import { ApiProperty } from '@nestjs/swagger';
+import { IsEmail, MaxLength } from 'class-validator';
 import type { Config } from '../../platform/config/config.js';
+
+export class MailTestBody {
+  /** Who gets the mail. @example ada@example.com */
+  @IsEmail()
+  @MaxLength(254)
+  recipient: string;
+}
+
+export class MailTestView {
+  /** Whether the SMTP server took it. @example true */
+  sent: boolean;
+  /** In the SMTP server's words. @example '250 2.0.0 OK: queued' */
+  answer: string;
+}
 
 export class SettingsView {
   profile: 'dev' | 'prod';

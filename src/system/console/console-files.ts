@@ -1,0 +1,75 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { extname, join } from 'node:path';
+
+/** What the browser may be sent, by `Accept-Encoding`. */
+export type Coding = 'br' | 'gzip' | 'identity';
+
+export interface ConsoleFile {
+  readonly type: string;
+  /** Strong validator over the content. */
+  readonly tag: string;
+  /** The content in the codings that the build made; text in all, fonts and pictures as they are. */
+  readonly bytes: ReadonlyMap<Coding, Buffer>;
+}
+
+const TYPES: Record<string, string> = {
+  '.css': 'text/css; charset=utf-8',
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.woff2': 'font/woff2',
+};
+
+/** The built console, read once: a few megabytes, compressed when it was built and not again for each caller. */
+@Injectable()
+export class ConsoleFiles {
+  private readonly files = new Map<string, ConsoleFile>();
+
+  constructor() {
+    // dist/system/console beside dist/ui.
+    const folder = join(import.meta.dirname, '../../ui');
+    if (existsSync(join(folder, 'index.html'))) this.read(folder);
+    else new Logger(ConsoleFiles.name).warn('The console was not built; `npm run build` makes it.');
+  }
+
+  /** A file by its path below the root, such as `static/index-1a2b.js`. */
+  find(path: string): ConsoleFile | undefined {
+    return this.files.get(path);
+  }
+
+  private read(folder: string): void {
+    const names = readdirSync(folder, { recursive: true, encoding: 'utf8' }).map((name) => name.replaceAll('\\', '/'));
+    for (const name of names) {
+      const type = TYPES[extname(name)];
+      if (type === undefined) continue;
+      const plain = readFileSync(join(folder, name));
+      const bytes = new Map<Coding, Buffer>([['identity', plain]]);
+      if (names.includes(`${name}.br`)) bytes.set('br', readFileSync(join(folder, `${name}.br`)));
+      if (names.includes(`${name}.gz`)) bytes.set('gzip', readFileSync(join(folder, `${name}.gz`)));
+      this.files.set(name, {
+        type,
+        bytes,
+        tag: `"${createHash('sha256').update(plain).digest('base64url').slice(0, 22)}"`,
+      });
+    }
+  }
+}
+
+/** The smallest of the codings that the browser takes (RFC 9110 section 12.5.3); a weight of 0 refuses one. */
+export function codingFor(accepted: string | undefined, { bytes }: ConsoleFile): Coding {
+  const taken = new Set(
+    (accepted ?? '')
+      .split(',')
+      .map((part) =>
+        part
+          .trim()
+          .toLowerCase()
+          .split(/\s*;\s*/),
+      )
+      .filter(([, weight]) => weight === undefined || !/^q=0(?:\.0*)?$/.test(weight))
+      .map(([name]) => name),
+  );
+  return (['br', 'gzip'] as const).find((coding) => taken.has(coding) && bytes.has(coding)) ?? 'identity';
+}

@@ -1,0 +1,79 @@
+import { Controller, Get, Query, Req, Res } from '@nestjs/common';
+import { ApiExcludeController } from '@nestjs/swagger';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { Public } from '../../auth/access.js';
+import { Problem } from '../../platform/http/problem.js';
+import { codingFor, type ConsoleFile, ConsoleFiles } from './console-files.js';
+import { CONSOLE_PAGES } from './console-pages.js';
+
+/**
+ * No inline script, no inline style element, no other site. Scripts come from our own files and no text becomes markup
+ * (Trusted Types; the console's default policy lets the empty text through, which the charts need). The style attribute
+ * is left open for the charts, whose SVG carries it.
+ */
+const POLICY = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "worker-src 'self'",
+  "style-src 'self'",
+  "style-src-attr 'unsafe-inline'",
+  "connect-src 'self'",
+  "img-src 'self' data:",
+  "font-src 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+  "form-action 'self'",
+  "require-trusted-types-for 'script'",
+  'trusted-types default',
+].join('; ');
+
+/** Their names hold a hash of their content: a changed file has another name. */
+const FOR_A_YEAR = 'public, max-age=31536000, immutable';
+
+/** The web console. It has no endpoints of its own: all that it does goes through the API. */
+@ApiExcludeController()
+@Controller()
+export class ConsoleController {
+  constructor(private readonly files: ConsoleFiles) {}
+
+  /** Every page is the same document; the console reads from the address, with its query, what to show. */
+  @Get(CONSOLE_PAGES)
+  @Public()
+  async page(
+    @Req() request: FastifyRequest,
+    @Res() reply: FastifyReply,
+    @Query() _state: Record<string, string>,
+  ): Promise<void> {
+    const file = this.files.find('index.html');
+    if (file === undefined) {
+      await reply.redirect('/swagger-ui/index.html', 302);
+      return;
+    }
+    void reply
+      .header('content-security-policy', POLICY)
+      .header('permissions-policy', 'camera=(), geolocation=(), microphone=()');
+    await send(request, reply, file, 'no-cache');
+  }
+
+  @Get(['static/*', 'favicon.svg'])
+  @Public()
+  async file(@Req() request: FastifyRequest, @Res() reply: FastifyReply): Promise<void> {
+    const path = request.url.split('?')[0]?.slice(1) ?? '';
+    const file = this.files.find(path);
+    if (file === undefined) throw new Problem('missing', 'route.missing', 'There is nothing at this address.');
+    await send(request, reply, file, path.startsWith('static/') ? FOR_A_YEAR : 'public, max-age=86400');
+  }
+}
+
+async function send(request: FastifyRequest, reply: FastifyReply, file: ConsoleFile, caching: string): Promise<void> {
+  const coding = codingFor(request.headers['accept-encoding'], file);
+  // Each coding is another representation, with a validator of its own (RFC 9110 section 8.8.3.3).
+  const tag = coding === 'identity' ? file.tag : file.tag.replace(/"$/, `-${coding}"`);
+  void reply.headers({ 'cache-control': caching, etag: tag, vary: 'Accept-Encoding' });
+  if (request.headers['if-none-match'] === tag) {
+    await reply.status(304).send();
+    return;
+  }
+  if (coding !== 'identity') void reply.header('content-encoding', coding);
+  await reply.type(file.type).send(file.bytes.get(coding));
+}

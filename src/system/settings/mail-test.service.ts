@@ -1,0 +1,25 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { MailTrial, type MailTrialResult } from '../../platform/mail/mail-trial.js';
+
+/** Mails on trial, which the audit log tells of: they go wherever somebody says. */
+@Injectable()
+export class MailTestService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly trial: MailTrial,
+  ) {}
+
+  async run(caller: Caller, recipient: string): Promise<MailTrialResult> {
+    const result = await this.trial.send(recipient);
+    const target = { kind: 'mail', id: recipient };
+    const outcome = result.sent ? {} : { outcome: 'failed' as const };
+    await this.db.transaction((tx) =>
+      this.audit.appendBy(tx, caller, { action: 'mail.tested', target, detail: { ...result }, ...outcome }),
+    );
+    return result;
+  }
+}
