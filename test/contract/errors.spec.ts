@@ -29,6 +29,8 @@ const STATUS: Record<string, string> = {
   forbidden: '403',
   missing: '404',
   conflict: '409',
+  stale: '412',
+  unconditional: '428',
   refused: '422',
   overloaded: '429',
   unavailable: '503',

@@ -60,4 +60,4 @@ it('every migration can be taken back and made again', async () => {
   expect((await typeorm('migration:run')).code).toBe(0);
   expect(await tables()).toEqual(before);
   expect((await check()).code).toBe(0);
-}, 60_000);
+}, 240_000);

@@ -35,7 +35,8 @@ it('all is well: 200, with details for who is signed in only', async () => {
   const { status, body, headers } = await becomes('UP', 10);
   expect(status).toBe(200);
   expect(headers.get('cache-control')).toBe('no-store');
-  expect(body.components).toEqual({ db: { status: 'UP' }, redis: { status: 'UP' }, hsm: { status: 'UP' } });
+  const [up, unknown] = [{ status: 'UP' }, { status: 'UNKNOWN' }];
+  expect(body.components).toEqual({ db: up, redis: up, hsm: up, tsa: unknown, mail: unknown, log: up });
   const { hsm } = (await health(apiKey)).body.components;
   expect(hsm.details).toMatchObject({ detail: expect.stringContaining('sealwright-test'), pid: expect.any(Number) });
   expect((await health('sw_wrong')).body.components).toEqual(body.components);

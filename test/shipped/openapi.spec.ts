@@ -64,6 +64,13 @@ describe.each(operations)('$method $path', ({ operationId, summary, scopes, isPu
     expect(bare.flatMap(({ schema }: Schema) => withoutExample(schema, operationId))).toEqual([]);
   });
 
+  it('lists every parameter once; names of headers have no case', () => {
+    const names = (raw.parameters ?? []).map(
+      (one: Schema) => `${one.in} ${one.in === 'header' ? one.name.toLowerCase() : one.name}`,
+    );
+    expect(new Set(names).size).toBe(names.length);
+  });
+
   it('may answer a problem', () => {
     const problem = { $ref: '#/components/schemas/ProblemView' };
     expect(raw.responses['4XX'].content).toEqual({ 'application/problem+json': { schema: problem } });

@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -6,6 +7,7 @@ import { join } from 'node:path';
 import { KeyProcessVault } from '../../src/hsm/key-process-vault.js';
 import { type KeyType, type KeyVault, type VaultKey } from '../../src/hsm/key-vault.js';
 import { Config } from '../../src/platform/config/config.js';
+import { Problem } from '../../src/platform/http/problem.js';
 
 /** A private SoftHSM token. `environment` must be in process.env of whoever starts the key process, see `useToken`. */
 export interface TestToken {
@@ -71,4 +73,16 @@ export async function newKey(vault: KeyVault, type: KeyType): Promise<VaultKey> 
   const ckaId = randomBytes(16);
   const { publicKey } = await vault.generate({ ckaId, label: `test ${type}`, type });
   return { ckaId, type, publicKey };
+}
+
+/** As callers do: while the key process is being replaced it is asked again, for ten seconds. Any other error is passed on. */
+export async function answered<T>(ask: () => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await ask();
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'hsm.unavailable' || attempt === 100) throw error;
+      await sleep(100);
+    }
+  }
 }

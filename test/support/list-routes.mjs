@@ -15,8 +15,9 @@ const routes = controllers.flatMap(({ metatype }) =>
     .filter((name) => name !== 'constructor')
     .map((name) => metatype.prototype[name])
     .filter((handler) => Reflect.getMetadata('path', handler) !== undefined)
-    .map((handler) => {
-      const path = [Reflect.getMetadata('path', metatype), Reflect.getMetadata('path', handler)].join('/');
+    .flatMap((handler) => [Reflect.getMetadata('path', handler)].flat().map((below) => [handler, below]))
+    .map(([handler, below]) => {
+      const path = [Reflect.getMetadata('path', metatype), below].join('/');
       return {
         method: RequestMethod[Reflect.getMetadata('method', handler)],
         path: `/${path.split('/').filter(Boolean).join('/')}`.replaceAll(/:(\w+)/g, '{$1}'),

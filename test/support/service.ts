@@ -2,6 +2,7 @@ import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { keepLog, noteExchange } from './issued-secrets.js';
 
 const DIST = join(import.meta.dirname, '../../dist');
 const STARTED = /listening on (http:\/\/\S+)|working in the background/;
@@ -50,6 +51,7 @@ export async function startService(settings: Record<string, string>, options: Se
   let log = '';
   const note = (chunk: Buffer) => {
     log += chunk.toString();
+    keepLog(child.pid, chunk);
   };
   child.stdout.on('data', note);
   child.stderr.on('data', note);
@@ -74,7 +76,7 @@ export async function runToEnd(args: string[], settings: Record<string, string>)
 }
 
 async function started(child: ChildProcess, log: () => string): Promise<string> {
-  const deadline = Date.now() + 30_000;
+  const deadline = Date.now() + 60_000;
   while (Date.now() < deadline) {
     const found = STARTED.exec(log());
     if (found !== null) return found[1] ?? '';
@@ -106,6 +108,7 @@ async function call(url: string, method: string, { key, body, headers = {} }: Ca
     body: body === undefined ? null : raw ? (body as string) : JSON.stringify(body),
   });
   const text = await response.text();
+  noteExchange(raw ? String(body) : (JSON.stringify(body) ?? ''), response.status, response.headers, text);
   const isJson = (response.headers.get('content-type') ?? '').includes('json');
   return { status: response.status, headers: response.headers, body: isJson && text !== '' ? JSON.parse(text) : text };
 }

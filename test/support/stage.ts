@@ -1,4 +1,3 @@
-import { randomBytes } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -8,8 +7,14 @@ import { Client } from 'pg';
 import { startPostgres, type PrivatePostgres } from '../../scripts/lib/postgres.mjs';
 import { startRedis, type PrivateRedis } from '../../scripts/lib/redis.mjs';
 import { buildShim, type Shim } from '../fakes/pkcs11-shim/shim.js';
+import { keepDatabase } from './issued-secrets.js';
+import { createMigratedDatabase } from './migrated-database.js';
 import { createToken, type TestToken } from './hsm.js';
+import { copySeeded } from './seeded-database.js';
 import { type Service, type ServiceOptions, runToEnd, startService } from './service.js';
+
+/** Where the demo seed writes its facts. */
+const DEMO = 'demo.env';
 
 /** What one test file works on: a database, a token and a Redis of its own, and the services that it starts on them. */
 export interface Stage {
@@ -47,9 +52,8 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
   const shim = shimmed ? buildShim(directory, softhsm) : undefined;
   let redis = await startRedis({ dir: join(directory, 'redis') });
   let postgres = ownPostgres ? await startPostgres({ dir: join(directory, 'postgres') }) : undefined;
-  const databaseUrl = postgres?.url ?? (await createDatabase());
   const services: Service[] = [];
-  const settings = {
+  const settingsFor = (databaseUrl: string) => ({
     ...token.settings,
     SOFTHSM2_CONF: token.environment.SOFTHSM2_CONF,
     SVC_DATABASE_URL: databaseUrl,
@@ -58,8 +62,18 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
     SVC_HOST: '127.0.0.1',
     SVC_PKCS11_LIBRARY: shim?.library ?? softhsm,
     ...shim?.environment,
+  });
+  const seedTemplate = async (place: string) => {
+    const url = await createMigratedDatabase(adminUrl(), migrate);
+    const own = createToken(place);
+    const environment = { SOFTHSM2_CONF: own.environment.SOFTHSM2_CONF, SVC_PKCS11_LIBRARY: softhsm };
+    await seed(place, { ...settingsFor(url), ...own.settings, ...environment });
+    return { databaseUrl: url, tokens: own.tokens };
   };
-  await runToEnd(['migrate'], settings);
+  const migrate = (url: string) => runToEnd(['migrate'], settingsFor(url));
+  if (postgres !== undefined) await migrate(postgres.url);
+  const databaseUrl = postgres?.url ?? (await createMigratedDatabase(adminUrl(), migrate));
+  const settings = settingsFor(databaseUrl);
   return {
     settings,
     token,
@@ -93,9 +107,16 @@ export async function openStage({ ownPostgres = false, shim: shimmed = false } =
       await client.flushall();
       client.disconnect();
     },
-    seed: () => seed(directory, settings),
+    seed: async () => {
+      // Work that a service already did on these stores must stay; and a server of its own has no templates.
+      if (services.length > 0 || postgres !== undefined) return seed(directory, settings);
+      return facts(await copySeeded({ adminUrl: adminUrl(), databaseUrl, token }, seedTemplate));
+    },
     close: async () => {
       await Promise.all(services.map((service) => service.kill('SIGKILL')));
+      await keepDatabase(new URL(databaseUrl).pathname.slice(1), (text) => query(databaseUrl, text)).catch(
+        () => undefined,
+      );
       await redis.stop();
       await postgres?.stop();
       if (postgres === undefined) await dropDatabase(databaseUrl);
@@ -108,14 +129,6 @@ function adminUrl(): string {
   const url = process.env['SW_TEST_DATABASE_URL'];
   if (url === undefined) throw new Error('SW_TEST_DATABASE_URL names no PostgreSQL; run `npm test`, which brings one');
   return url;
-}
-
-async function createDatabase(): Promise<string> {
-  const name = `test_${randomBytes(6).toString('hex')}`;
-  await query(adminUrl(), `CREATE DATABASE ${name}`);
-  const url = new URL(adminUrl());
-  url.pathname = `/${name}`;
-  return url.href;
 }
 
 async function dropDatabase(url: string): Promise<void> {
@@ -146,9 +159,12 @@ async function startAgain(dir: string, port: number): Promise<PrivateRedis> {
 }
 
 async function seed(directory: string, settings: Record<string, string>) {
-  const out = join(directory, 'demo.env');
-  await runToEnd(['seed-demo', '--out', out], settings);
-  const text = readFileSync(out, 'utf8');
+  await runToEnd(['seed-demo', '--out', join(directory, DEMO)], settings);
+  return facts(directory);
+}
+
+function facts(directory: string) {
+  const text = readFileSync(join(directory, DEMO), 'utf8');
   const fact = (name: string) => new RegExp(`^${name}='(.*)'$`, 'm').exec(text)?.[1] ?? '';
   return { apiKey: fact('API_KEY'), adminEmail: fact('ADMIN_EMAIL'), adminPassword: fact('ADMIN_PASSWORD') };
 }

@@ -1,4 +1,7 @@
 import { execFileSync } from 'node:child_process';
+import { ContentInfo, SignedData } from '@peculiar/asn1-cms';
+import { AsnConvert } from '@peculiar/asn1-schema';
+import { TimeStampResp, TSTInfo } from '@peculiar/asn1-tsp';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ask, type Authority, type Verdict } from './authority.js';
@@ -73,4 +76,29 @@ export class TimestampClient {
   private at(name: string): string {
     return join(this.authority.directory, name);
   }
+}
+
+/** SignedData of the token in a reply, read by a library that the service does not write with. */
+export function signedDataOf(reply: Buffer): SignedData {
+  const token = AsnConvert.parse(reply, TimeStampResp).timeStampToken;
+  if (token === undefined) throw new Error('no token');
+  return AsnConvert.parse(AsnConvert.parse(AsnConvert.serialize(token), ContentInfo).content, SignedData);
+}
+
+/** Has so many tokens issued, by all of the clients at once, and answers their serial numbers as 32 hexadecimal digits. */
+export async function serialsOf(clients: readonly TimestampClient[], count: number, file: string): Promise<string[]> {
+  const query = clients[0]?.query(file, ['-sha256', '-no_nonce']) ?? Buffer.alloc(0);
+  const serials: string[] = [];
+  let left = count;
+  const worker = async (client: TimestampClient) => {
+    while (left-- > 0) serials.push(serialOf(await client.post(query)));
+  };
+  await Promise.all(clients.flatMap((client) => Array.from({ length: 32 }, () => worker(client))));
+  return serials;
+}
+
+function serialOf(reply: Buffer): string {
+  const { eContent } = signedDataOf(reply).encapContentInfo;
+  const info = AsnConvert.parse(eContent?.single?.buffer ?? new ArrayBuffer(0), TSTInfo);
+  return Buffer.from(info.serialNumber).toString('hex').padStart(32, '0');
 }

@@ -5,7 +5,8 @@
  *   SHIM_MODULE   path of the real module
  *   SHIM_JOURNAL  file that gets one line per call: nanoseconds since 1970, kind, hex, result code, CKA_ID of the key.
  *                 kinds: init (hex: flags), login, logout, finalize, ask (C_Sign is called; hex: the data that it was
- *                 given), sign (C_Sign returned). An ask without a sign is a call that its process did not survive.
+ *                 given), sign (C_Sign returned), destroy (C_DestroyObject returned; hex: the class of the object). An ask
+ *                 without a sign is a call that its process did not survive.
  *   SHIM_CONTROL  file with at most one fault; absent or empty means none:
  *                   err 0xNN [count] [only HEX]    C_Sign answers NN and does nothing
  *                   slow MS [count] [only HEX]     C_Sign waits first
@@ -13,6 +14,7 @@
  *                   flip [count] [only HEX]        one bit of the signature is wrong
  *                   crash [count] [only HEX]       the process dies of SIGSEGV
  *                   lie [count]                    C_GetAttributeValue says the opposite of CKA_NEVER_EXTRACTABLE
+ *                   stall MS [count]               C_DestroyObject has destroyed a private key, and returns only then
  *                 `only` limits the fault to data that ends with HEX. A counted fault is counted down in the file, for
  *                 all processes together, so that a new process does not meet it again.
  */
@@ -87,7 +89,7 @@ static int parse(char *text, struct fault *fault) {
   fault->count = -1;
   if (!word) return 0;
   snprintf(fault->kind, sizeof fault->kind, "%s", word);
-  if (!strcmp(fault->kind, "err") || !strcmp(fault->kind, "slow")) {
+  if (!strcmp(fault->kind, "err") || !strcmp(fault->kind, "slow") || !strcmp(fault->kind, "stall")) {
     if (!(word = strtok_r(NULL, " \n", &save))) return 0;
     fault->value = strtoul(word, NULL, 0);
   }
@@ -112,8 +114,14 @@ static void rewrite(int fd, const struct fault *fault) {
   if (ftruncate(fd, 0) || pwrite(fd, text, strlen(text), 0) != (ssize_t)strlen(text)) abort();
 }
 
-/* The fault that this signature (or, for a lie, this attribute) meets, if any; a counted one is used up by it. */
-static int take_fault(int lie, const char *hex, struct fault *fault) {
+/* The fault of a call that meets one kind alone; of C_Sign (NULL), which meets all the others. */
+static int meets(const char *kind, const struct fault *fault) {
+  if (kind) return !strcmp(fault->kind, kind);
+  return strcmp(fault->kind, "lie") && strcmp(fault->kind, "stall");
+}
+
+/* The fault that this call meets, if any; a counted one is used up by it. */
+static int take_fault(const char *kind, const char *hex, struct fault *fault) {
   struct stat status;
   char text[2 * MAX_DATA + 100];
   int found = 0;
@@ -123,7 +131,7 @@ static int take_fault(int lie, const char *hex, struct fault *fault) {
   flock(fd, LOCK_EX);
   ssize_t length = read(fd, text, sizeof text - 1);
   text[length > 0 ? length : 0] = 0;
-  if (parse(text, fault) && lie == !strcmp(fault->kind, "lie")) {
+  if (parse(text, fault) && meets(kind, fault)) {
     size_t whole = strlen(hex), part = strlen(fault->only);
     found = part <= whole && !strcmp(hex + whole - part, fault->only);
     if (found && fault->count > 0) {
@@ -144,6 +152,11 @@ static struct signer *signer_of(CK_SESSION_HANDLE session) {
   }
   if (!unused) abort();
   return unused;
+}
+
+static void wait_ms(unsigned long ms) {
+  struct timespec pause = {ms / 1000, (ms % 1000) * 1000000L};
+  nanosleep(&pause, NULL);
 }
 
 static CK_RV sign_init(CK_SESSION_HANDLE session, CK_MECHANISM_PTR mechanism, CK_OBJECT_HANDLE key) {
@@ -175,17 +188,14 @@ static CK_RV sign(CK_SESSION_HANDLE session, CK_BYTE_PTR data, CK_ULONG length, 
   snprintf(key, sizeof key, "%s", signer_of(session)->key);
   pthread_mutex_unlock(&signers_lock);
   note("ask", hex, CKR_OK, key);
-  int faulty = take_fault(0, hex, &fault);
+  int faulty = take_fault(NULL, hex, &fault);
   if (faulty && !strcmp(fault.kind, "err")) {
     note("sign", hex, fault.value, key);
     return fault.value;
   }
   if (faulty && !strcmp(fault.kind, "hang")) for (;;) pause();
   if (faulty && !strcmp(fault.kind, "crash")) raise(SIGSEGV);
-  if (faulty && !strcmp(fault.kind, "slow")) {
-    struct timespec pause = {fault.value / 1000, (fault.value % 1000) * 1000000L};
-    nanosleep(&pause, NULL);
-  }
+  if (faulty && !strcmp(fault.kind, "slow")) wait_ms(fault.value);
   CK_RV rv = real->C_Sign(session, data, length, out, size);
   if (rv == CKR_OK && faulty && !strcmp(fault.kind, "flip")) out[*size / 2] ^= 1;
   note("sign", hex, rv, key);
@@ -196,7 +206,22 @@ static CK_RV get_attribute(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object, C
   struct fault fault;
   CK_RV rv = real->C_GetAttributeValue(session, object, template, count);
   if (rv != CKR_OK || count != 1 || template->type != CKA_NEVER_EXTRACTABLE || !template->pValue) return rv;
-  if (take_fault(1, "", &fault)) *(CK_BBOOL *)template->pValue ^= 1;
+  if (take_fault("lie", "", &fault)) *(CK_BBOOL *)template->pValue ^= 1;
+  return rv;
+}
+
+static CK_RV destroy_object(CK_SESSION_HANDLE session, CK_OBJECT_HANDLE object) {
+  CK_BYTE id[MAX_ID];
+  CK_OBJECT_CLASS class = 0;
+  CK_ATTRIBUTE identity = {CKA_ID, id, sizeof id}, kind = {CKA_CLASS, &class, sizeof class};
+  char key[2 * MAX_ID + 1] = "?", hex[32];
+  struct fault fault;
+  if (real->C_GetAttributeValue(session, object, &identity, 1) == CKR_OK) to_hex(id, identity.ulValueLen, key);
+  real->C_GetAttributeValue(session, object, &kind, 1);
+  CK_RV rv = real->C_DestroyObject(session, object);
+  snprintf(hex, sizeof hex, "%02lx", (unsigned long)class);
+  note("destroy", hex, rv, key);
+  if (class == CKO_PRIVATE_KEY && take_fault("stall", "", &fault)) wait_ms(fault.value);
   return rv;
 }
 
@@ -237,6 +262,7 @@ static void load(void) {
   shim.C_SignInit = sign_init;
   shim.C_Sign = sign;
   shim.C_GetAttributeValue = get_attribute;
+  shim.C_DestroyObject = destroy_object;
   shim.C_CloseSession = close_session;
   shim.C_Initialize = initialize;
   shim.C_Finalize = finalize;

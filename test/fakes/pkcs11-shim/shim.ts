@@ -7,12 +7,12 @@ export interface JournalEntry {
   /** Nanoseconds since 1970. */
   readonly time: bigint;
   /** ask: C_Sign is called; sign: it returned. An ask without a sign is a call that its process did not survive. */
-  readonly kind: 'init' | 'login' | 'logout' | 'finalize' | 'ask' | 'sign';
-  /** ask and sign: the data that C_Sign was given; init: the flags. */
+  readonly kind: 'init' | 'login' | 'logout' | 'finalize' | 'ask' | 'sign' | 'destroy';
+  /** ask and sign: the data that C_Sign was given; destroy: the class of the object (03: a private key); init: the flags. */
   readonly hex: string;
   /** CKR_ code that the caller got. */
   readonly result: number;
-  /** ask and sign: CKA_ID of the key, hexadecimal; else empty. */
+  /** ask, sign and destroy: CKA_ID of the key, hexadecimal; else empty. */
   readonly key: string;
 }
 

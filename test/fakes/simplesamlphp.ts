@@ -1,0 +1,152 @@
+import { execFileSync, type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { until } from '../support/signing.js';
+
+/** Where the package lies once it was fetched; what is here is Debian's own file, unpacked. */
+const CACHE = join(tmpdir(), 'sealwright-simplesamlphp');
+
+/** Debian's package, unpacked and not installed: it would bring a web server along. Undefined where it cannot be had. */
+function unpacked(): string | undefined {
+  const root = join(CACHE, 'usr/share/simplesamlphp');
+  if (existsSync(join(root, 'www'))) return root;
+  mkdirSync(CACHE, { recursive: true });
+  const found = () => readdirSync(CACHE).find((name) => /^simplesamlphp_.*\.deb$/.test(name));
+  if (found() === undefined) spawnSync('apt-get', ['download', 'simplesamlphp'], { cwd: CACHE });
+  const file = found();
+  if (file === undefined) return undefined;
+  execFileSync('dpkg-deb', ['-x', join(CACHE, file), CACHE]);
+  return root;
+}
+
+const hasPhp = () => /^(dom|xml)$/m.test(spawnSync('php', ['-m'], { encoding: 'utf8' }).stdout ?? '');
+export const SIMPLESAMLPHP = hasPhp() ? unpacked() : undefined;
+
+export interface SamlAccount {
+  readonly uid: string;
+  readonly email: string;
+  readonly groups: readonly string[];
+}
+
+interface ServiceProvider {
+  readonly entityId: string;
+  readonly acsUrl: string;
+  /** Single logout, and that what comes from the service must be signed with this certificate (base64 alone). */
+  readonly logout?: {
+    readonly url: string;
+    readonly binding: 'HTTP-Redirect' | 'HTTP-POST';
+    readonly certificate: string;
+  };
+}
+
+/** SimpleSAMLphp as an identity provider, on `localhost`: another site than the service on 127.0.0.1. */
+export class SamlPeer {
+  private readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-idp-'));
+  private php: ChildProcess | undefined;
+  readonly url: string;
+  certificate = '';
+  /** PEM: for messages that are wrong in one way only. */
+  privateKey = '';
+
+  constructor(private readonly port: number) {
+    this.url = `http://localhost:${port}`;
+  }
+
+  get entityId(): string {
+    return `${this.url}/saml2/idp/metadata.php`;
+  }
+
+  get entryPoint(): string {
+    return `${this.url}/saml2/idp/SSOService.php`;
+  }
+
+  get logoutUrl(): string {
+    return `${this.url}/saml2/idp/SingleLogoutService.php`;
+  }
+
+  /** Where people sign out at the provider itself. */
+  get signOutPage(): string {
+    return `${this.url}/saml2/idp/initSLO.php?RelayState=${encodeURIComponent(this.entityId)}`;
+  }
+
+  async start(sp: ServiceProvider, accounts: readonly SamlAccount[]): Promise<void> {
+    this.configure(sp, accounts);
+    const www = join(this.directory, 'app/www');
+    this.php = spawn('php', ['-d', 'opcache.enable=0', '-S', `localhost:${this.port}`, '-t', www], {
+      env: { ...process.env, SIMPLESAMLPHP_CONFIG_DIR: join(this.directory, 'config'), PHP_CLI_SERVER_WORKERS: '4' },
+      stdio: 'ignore',
+      detached: true,
+    });
+    await until('SimpleSAMLphp answers', 50, async () => {
+      const answer = await fetch(`${this.url}/saml2/idp/metadata.php`).catch(() => undefined);
+      return answer?.ok === true;
+    });
+  }
+
+  stop(): void {
+    // It has ended by itself when its port was taken.
+    if (this.php?.pid !== undefined && this.php.exitCode === null) process.kill(-this.php.pid, 'SIGKILL');
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+
+  private configure(sp: ServiceProvider, accounts: readonly SamlAccount[]): void {
+    const inside = (name: string) => join(this.directory, name);
+    for (const name of ['config', 'metadata', 'cert', 'log', 'tmp', 'data', 'sessions']) mkdirSync(inside(name));
+    cpSync(SIMPLESAMLPHP ?? '', inside('app'), { recursive: true, verbatimSymlinks: true });
+    const subject = ['-subj', '/CN=test identity provider', '-days', '30', '-nodes'];
+    const files = ['-keyout', inside('cert/idp.pem'), '-out', inside('cert/idp.crt')];
+    execFileSync('openssl', ['req', '-x509', '-newkey', 'rsa:2048', ...subject, ...files], { stdio: 'pipe' });
+    this.certificate = readFileSync(inside('cert/idp.crt'), 'utf8');
+    this.privateKey = readFileSync(inside('cert/idp.pem'), 'utf8');
+    writeFileSync(inside('config/config.php'), this.config());
+    writeFileSync(inside('config/authsources.php'), authSources(accounts));
+    this.describe(sp);
+    mkdirSync(inside('app/modules/exampleauth'), { recursive: true });
+    writeFileSync(inside('app/modules/exampleauth/enable'), '');
+  }
+
+  /** Tells it of the service, and how to sign; counts from its next answer. */
+  describe(sp: ServiceProvider, signature = 'http://www.w3.org/2001/04/xmldsig-more#rsa-sha256'): void {
+    writeFileSync(join(this.directory, 'metadata/saml20-idp-hosted.php'), hosted(signature));
+    writeFileSync(join(this.directory, 'metadata/saml20-sp-remote.php'), remote(sp));
+  }
+
+  private config(): string {
+    const at = (name: string) => `'${join(this.directory, name)}/'`;
+    return `<?php $config = [
+      'baseurlpath' => '${this.url}/', 'certdir' => ${at('cert')}, 'loggingdir' => ${at('log')}, 'datadir' => ${at('data')},
+      'tempdir' => ${at('tmp')}, 'metadatadir' => ${at('metadata')}, 'secretsalt' => '${createHash('sha256').update(this.directory).digest('hex')}',
+      'auth.adminpassword' => '${createHash('sha256').update(`${this.directory} admin`).digest('hex')}', 'technicalcontact_email' => 'na@example.org', 'timezone' => 'UTC',
+      'logging.handler' => 'file', 'logging.level' => 7, 'enable.saml20-idp' => true, 'store.type' => 'phpsession',
+      'session.phpsession.savepath' => ${at('sessions')}, 'session.cookie.secure' => false, 'session.phpsession.cookiename' => 'SimpleSAML',
+      'session.cookie.samesite' => null, 'language.default' => 'en', 'module.enable' => ['exampleauth' => true, 'core' => true, 'saml' => true],
+      'metadata.sources' => [['type' => 'flatfile', 'directory' => ${at('metadata')}]], 'enable.http_post' => true,
+    ];`;
+  }
+}
+
+/** The password is the uid. */
+function authSources(accounts: readonly SamlAccount[]): string {
+  const people = accounts.map(({ uid, email, groups }) => {
+    const list = groups.map((group) => `'${group}'`).join(', ');
+    return `'${uid}:${uid}' => ['uid' => ['${uid}'], 'email' => ['${email}'], 'groups' => [${list}]]`;
+  });
+  return `<?php $config = ['people' => ['exampleauth:UserPass', ${people.join(', ')}]];`;
+}
+
+const hosted = (signature: string) => `<?php $metadata['__DYNAMIC:1__'] = [
+  'host' => '__DEFAULT__', 'privatekey' => 'idp.pem', 'certificate' => 'idp.crt', 'auth' => 'people', 'signature.algorithm' => '${signature}', 'userid.attribute' => 'uid',
+  'NameIDFormat' => 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
+  'authproc' => [3 => ['class' => 'saml:AttributeNameID', 'attribute' => 'uid', 'Format' => 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent']],
+];`;
+
+const remote = ({ entityId, acsUrl, logout }: ServiceProvider) => `<?php $metadata['${entityId}'] = [
+  'AssertionConsumerService' => '${acsUrl}', 'saml20.sign.assertion' => true, 'saml20.sign.response' => true,
+  'NameIDFormat' => 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',${logout === undefined ? '' : signingOut(logout)}
+];`;
+
+const signingOut = ({ url, binding, certificate }: NonNullable<ServiceProvider['logout']>) => `
+  'SingleLogoutService' => [['Binding' => 'urn:oasis:names:tc:SAML:2.0:bindings:${binding}', 'Location' => '${url}']],
+  'certData' => '${certificate}', 'sign.logout' => true, 'validate.logout' => true, 'validate.authnrequest' => true,`;

@@ -1,0 +1,94 @@
+import type { AddressInfo } from 'node:net';
+import PostalMime from 'postal-mime';
+import { SMTPServer, type SMTPServerSession } from 'smtp-server';
+import { until } from '../support/signing.js';
+
+export interface ReceivedMail {
+  readonly to: string;
+  readonly from: string;
+  readonly subject: string;
+  readonly text: string;
+  readonly html: string;
+  readonly messageId: string;
+  /** Who signed in to send it; undefined without authentication. */
+  readonly user: string | undefined;
+  /** Whether it came over TLS. */
+  readonly secure: boolean;
+}
+
+/** A server that takes mails only over STARTTLS and from this account. Key and certificate in PEM. */
+export interface SecureSmtp {
+  readonly key: string;
+  readonly cert: string;
+  readonly user: string;
+  readonly pass: string;
+}
+
+/** A real SMTP server that keeps what it gets. */
+export class SmtpPeer {
+  readonly received: ReceivedMail[] = [];
+  private server: SMTPServer | undefined;
+  private port = 0;
+
+  /** The next start listens at the same port. `tls`: offers STARTTLS. */
+  async start({ tls = false, secure }: { tls?: boolean; secure?: SecureSmtp } = {}): Promise<void> {
+    const server = new SMTPServer({
+      ...(secure === undefined
+        ? { authOptional: true, disabledCommands: tls ? ['AUTH'] : ['AUTH', 'STARTTLS'] }
+        : {
+            key: secure.key,
+            cert: secure.cert,
+            authOptional: false,
+            allowInsecureAuth: false,
+            onAuth: ({ username, password }, _session, done) =>
+              username === secure.user && password === secure.pass
+                ? done(null, { user: username })
+                : done(new Error('535 wrong user or password')),
+          }),
+      onData: (stream, session, done) => void this.keep(stream, session).then(() => done(), done),
+    });
+    server.on('error', () => undefined);
+    this.server = server;
+    await new Promise<void>((resolve) => server.listen(this.port, '127.0.0.1', resolve));
+    this.port = (server.server.address() as AddressInfo).port;
+  }
+
+  get settings(): Record<string, string> {
+    return {
+      SVC_SMTP_HOST: '127.0.0.1',
+      SVC_SMTP_PORT: String(this.port),
+      SVC_SMTP_TLS: 'never',
+      SVC_MAIL_FROM: 'Sealwright <no-reply@sealwright.example>',
+    };
+  }
+
+  async stop(): Promise<void> {
+    await new Promise<void>((resolve) => {
+      if (this.server === undefined) resolve();
+      else this.server.close(resolve);
+    });
+  }
+
+  /** The mail to this address with this in its subject, as soon as it is there. */
+  mailTo(address: string, subject: string, seconds = 10): Promise<ReceivedMail> {
+    return until(`a mail to ${address} about "${subject}"`, seconds, async () =>
+      this.received.find((mail) => mail.to === address && mail.subject.includes(subject)),
+    );
+  }
+
+  private async keep(stream: AsyncIterable<Buffer>, session: SMTPServerSession): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of stream) chunks.push(chunk);
+    const mail = await PostalMime.parse(Buffer.concat(chunks));
+    this.received.push({
+      to: session.envelope.rcptTo.map(({ address }) => address).join(', '),
+      from: mail.from?.address ?? '',
+      subject: mail.subject ?? '',
+      text: mail.text ?? '',
+      html: mail.html ?? '',
+      messageId: mail.messageId ?? '',
+      user: typeof session.user === 'string' ? session.user : undefined,
+      secure: session.secure,
+    });
+  }
+}

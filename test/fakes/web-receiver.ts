@@ -1,0 +1,81 @@
+import { once } from 'node:events';
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { until } from '../support/signing.js';
+
+export interface ReceivedCall {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+type Reaction = (response: ServerResponse, call: ReceivedCall) => void;
+
+/** An HTTP server that keeps what it gets and answers as the test says. */
+export class WebReceiver {
+  readonly received: ReceivedCall[] = [];
+  /** Connections that were opened, whatever came over them. */
+  connections = 0;
+  private react: Reaction = (response) => response.end();
+  private readonly reactions = new Map<string, Reaction>();
+  private readonly server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const call = { path: request.url ?? '', headers: request.headers, body: Buffer.concat(chunks).toString() };
+      this.received.push(call);
+      (this.reactions.get(call.path) ?? this.react)(response, call);
+    });
+  });
+
+  async start(address = '127.0.0.1', port = 0): Promise<void> {
+    this.server.on('connection', () => {
+      this.connections += 1;
+    });
+    this.server.listen(port, address);
+    await once(this.server, 'listening');
+  }
+
+  get port(): number {
+    return (this.server.address() as AddressInfo).port;
+  }
+
+  /** Answers with these statuses in turn, the last one for good. */
+  answers(...statuses: number[]): void {
+    this.reacts(answering(statuses));
+  }
+
+  reacts(react: Reaction): void {
+    this.react = react;
+  }
+
+  /** The same for one path alone, for tests that run beside each other. */
+  answersAt(path: string, ...statuses: number[]): void {
+    this.reactions.set(path, answering(statuses));
+  }
+
+  reactsAt(path: string, react: Reaction): void {
+    this.reactions.set(path, react);
+  }
+
+  /** The calls to this path, as soon as there are so many. */
+  calls(path: string, count = 1, seconds = 15): Promise<ReceivedCall[]> {
+    return until(`${count} calls to ${path}`, seconds, async () => {
+      const found = this.received.filter((call) => call.path === path);
+      return found.length >= count ? found : undefined;
+    });
+  }
+
+  async stop(): Promise<void> {
+    this.server.closeAllConnections();
+    this.server.close();
+    await once(this.server, 'close');
+  }
+}
+
+function answering(statuses: number[]): Reaction {
+  return (response) => {
+    response.statusCode = (statuses.length > 1 ? statuses.shift() : statuses[0]) ?? 200;
+    response.end();
+  };
+}

@@ -1,0 +1,178 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Answer, Service } from './service.js';
+import { until } from './signing.js';
+import { type ClientKey, newClientKey, type Sshd, type SshdOptions, startSshd } from './sshd.js';
+
+/** A host that the service manages, and the account whose key is rotated. */
+export interface ManagedHost {
+  readonly id: string;
+  readonly sshd: Sshd;
+}
+
+/** What a login with ssh, the program, came to. */
+export type LoginResult = 'accepted' | 'denied' | `unclear: ${string}`;
+
+/** Hosts with an account `deploy`, and a service that may rotate keys on them. */
+export class Field {
+  readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-field-'));
+  readonly hosts: ManagedHost[] = [];
+  private readonly login = newClientKey(this.directory, 'login');
+  private names = 0;
+
+  constructor(
+    private readonly service: () => Service,
+    private readonly apiKey: string,
+    /** Begins the names of its hosts; another one where a service knows two fields. */
+    private readonly prefix = 'host',
+  ) {}
+
+  call(method: string, path: string, body?: unknown, headers?: Record<string, string>): Promise<Answer> {
+    return this.service().call(method, path, { key: this.apiKey, body, headers });
+  }
+
+  /** A call that must succeed. */
+  async ask(method: string, path: string, body?: unknown): Promise<Answer['body']> {
+    const answer = await this.call(method, path, body);
+    if (answer.status < 300) return answer.body;
+    throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
+  }
+
+  /** The alert about a rotation or a key, if there is one. */
+  async alertAbout(subject: string): Promise<Answer['body']> {
+    const { items } = await this.ask('GET', '/api/alerts?limit=200');
+    return items.find((alert: { subject: { id: string } }) => alert.subject.id === subject);
+  }
+
+  /** A new sshd that the service logs in to as root, with the host key pinned. */
+  async addHost(options: SshdOptions = {}, record: Record<string, unknown> = {}): Promise<ManagedHost> {
+    const sshd = await startSshd(options);
+    sshd.authorize('root', this.login.publicKey);
+    const { id } = await this.ask('POST', '/v1/hosts', {
+      name: `${this.prefix}-${(this.names += 1)}`,
+      address: sshd.address,
+      port: sshd.port,
+      managementMode: 'managed',
+      privilege: 'root',
+      credential: { user: 'root', privateKey: this.login.privateKey },
+      ...record,
+    });
+    await this.ask('POST', `/v1/hosts/${id}/host-keys`, { publicKey: sshd.hostKey('ed25519') });
+    const host = { id, sshd };
+    this.hosts.push(host);
+    return host;
+  }
+
+  /** A key pair that the service knows the public half of. */
+  async newKey(): Promise<ClientKey & { readonly id: string }> {
+    const key = newClientKey(this.directory, `key-${(this.names += 1)}`);
+    const { id } = await this.ask('POST', '/v1/keys', { publicKey: key.publicKey });
+    return { ...key, id };
+  }
+
+  /** Orders a rotation for `deploy` on these hosts. Answers its id. */
+  async rotate(keyId: string, hosts: readonly ManagedHost[], order: Record<string, unknown> = {}): Promise<string> {
+    const targets = hosts.map(({ id }) => ({ hostId: id, account: 'deploy' }));
+    const { id } = await this.ask('POST', `/v1/keys/${keyId}/rotate`, { targets, overlapSeconds: 2, ...order });
+    return id;
+  }
+
+  /** Waits until the rotation is over, or one of these. */
+  ended(
+    id: string,
+    seconds = 60,
+    statuses = ['DONE', 'PARTIAL', 'ROLLED_BACK', 'CRITICAL', 'PLANNED', 'HALTED'],
+  ): Promise<Answer['body']> {
+    return until(`the end of rotation ${id}`, seconds, async () => {
+      const answer = await this.call('GET', `/v1/rotations/${id}`).catch(() => undefined);
+      return answer?.status === 200 && statuses.includes(answer.body.status) && answer.body;
+    });
+  }
+
+  async targets(id: string): Promise<Answer['body'][]> {
+    return (await this.ask('GET', `/v1/rotations/${id}/targets?limit=200`)).items;
+  }
+
+  /** The private key that is in force in the place of this one; undefined while the service does not hold it. */
+  async released(keyId: string): Promise<{ id: string; privateKey: string } | undefined> {
+    const answer = await this.call('POST', `/v1/keys/${keyId}/private-key`).catch(() => undefined);
+    return answer?.status === 200 ? answer.body : undefined;
+  }
+
+  /** Keeps a private key in a file that ssh takes. */
+  keep(name: string, privateKey: string): string {
+    const file = join(this.directory, name);
+    writeFileSync(file, privateKey, { mode: 0o600 });
+    return file;
+  }
+
+  async close(): Promise<void> {
+    await Promise.all(this.hosts.map(({ sshd }) => sshd.close()));
+    rmSync(this.directory, { recursive: true, force: true });
+  }
+}
+
+/** Logs in with ssh and this one private key. */
+export async function logIn({ sshd }: ManagedHost, file: string, user = 'deploy'): Promise<LoginResult> {
+  const options = {
+    IdentitiesOnly: 'yes',
+    IdentityAgent: 'none',
+    BatchMode: 'yes',
+    StrictHostKeyChecking: 'no',
+    UserKnownHostsFile: '/dev/null',
+    ConnectTimeout: '10',
+  };
+  const args = Object.entries(options).flatMap(([name, value]) => ['-o', `${name}=${value}`]);
+  const at = ['-p', String(sshd.port), `${user}@${sshd.address}`, 'true'];
+  const child = spawn('ssh', ['-F', 'none', '-i', file, ...args, ...at], { stdio: ['ignore', 'ignore', 'pipe'] });
+  let said = '';
+  child.stderr.on('data', (chunk: Buffer) => (said += chunk.toString()));
+  const [code] = (await once(child, 'close')) as [number | null];
+  if (code === 0) return 'accepted';
+  return said.includes('Permission denied') ? 'denied' : `unclear: ${said.trim().split('\n').at(-1)}`;
+}
+
+/**
+ * Somebody who uses a key all the time: logs in again and again with the key that the service says is in force, and until
+ * it holds one, with the first one.
+ */
+export class Hammer {
+  readonly results: LoginResult[] = [];
+  private file: string;
+  private stopped = false;
+  private readonly running: Promise<void>;
+
+  constructor(
+    private readonly field: Field,
+    private readonly host: ManagedHost,
+    private readonly first: { readonly id: string; readonly file: string },
+    private readonly pauseMs = 50,
+  ) {
+    this.file = first.file;
+    this.running = this.run();
+  }
+
+  /** Ends, and answers what was not let in. */
+  async stop(): Promise<LoginResult[]> {
+    this.stopped = true;
+    await this.running;
+    return this.results.filter((result) => result !== 'accepted');
+  }
+
+  private async run(): Promise<void> {
+    let inForce = this.first.id;
+    while (!this.stopped) {
+      const released = await this.field.released(this.first.id);
+      if (released !== undefined && released.id !== inForce) {
+        inForce = released.id;
+        this.file = this.field.keep(`released-${inForce}`, released.privateKey);
+      }
+      this.results.push(await logIn(this.host, this.file));
+      await sleep(this.pauseMs);
+    }
+  }
+}

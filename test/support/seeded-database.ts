@@ -1,0 +1,60 @@
+import { cpSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client } from 'pg';
+import type { TestToken } from './hsm.js';
+
+/** Key of the advisory lock under which the seeded template is made, and copied. */
+const LOCK = 7_310_022;
+const TEMPLATE = 'template_seeded';
+
+export interface Place {
+  readonly adminUrl: string;
+  /** The database that becomes a copy of the seeded one. Nobody may be connected to it. */
+  readonly databaseUrl: string;
+  /** The token that becomes a copy of the one with the seeded keys. */
+  readonly token: TestToken;
+}
+
+/**
+ * Gives a stage what the demo seed makes, as a copy: only the first of a run is seeded, by `seed`, in a directory that it is given, on
+ * a database and a token of its own, whose places it answers.
+ *
+ * @returns the directory in which `seed` worked.
+ */
+export async function copySeeded(
+  { adminUrl, databaseUrl, token }: Place,
+  seed: (directory: string) => Promise<{ databaseUrl: string; tokens: string }>,
+): Promise<string> {
+  const client = new Client({ connectionString: adminUrl });
+  await client.connect();
+  try {
+    await client.query(`SELECT pg_advisory_lock(${LOCK})`);
+    let directory = await placeOfTemplate(client);
+    if (directory === undefined) {
+      directory = mkdtempSync(join(tmpdir(), 'sealwright-seeded-'));
+      const made = await seed(directory);
+      cpSync(made.tokens, join(directory, 'tokens'), { recursive: true });
+      await client.query(`ALTER DATABASE ${nameOf(made.databaseUrl)} RENAME TO ${TEMPLATE}`);
+      await client.query(`COMMENT ON DATABASE ${TEMPLATE} IS '${directory}'`);
+    }
+    await client.query(`DROP DATABASE ${nameOf(databaseUrl)} WITH (FORCE)`);
+    await client.query(`CREATE DATABASE ${nameOf(databaseUrl)} TEMPLATE ${TEMPLATE}`);
+    rmSync(token.tokens, { recursive: true });
+    cpSync(join(directory, 'tokens'), token.tokens, { recursive: true });
+    return directory;
+  } finally {
+    await client.end();
+  }
+}
+
+/** The directory of the template's token stands in the comment of its database. */
+async function placeOfTemplate(client: Client): Promise<string | undefined> {
+  const { rows } = await client.query<{ place: string }>(
+    `SELECT shobj_description(oid, 'pg_database') AS place FROM pg_database WHERE datname = $1`,
+    [TEMPLATE],
+  );
+  return rows[0]?.place;
+}
+
+const nameOf = (url: string) => new URL(url).pathname.slice(1);
