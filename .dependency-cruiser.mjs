@@ -4,9 +4,10 @@ const modules = 'signing|approvals|hosts|ssh-keys|discovery|inventory|sensors|al
 /** The arrows that are drawn between modules; everything else hears of a module through platform/events. */
 const drawn = [
   { path: '^src/signing/', pathNot: '^src/(signing|approvals)/' },
-  { path: '^src/ssh-keys/', pathNot: '^src/(ssh-keys|hosts)/' },
+  { path: '^src/ssh-keys/', pathNot: '^src/(ssh-keys|hosts|approvals)/' },
   { path: '^src/(alerts|sensors)/', pathNot: '^src/($1|inventory)/' },
-  { path: '^src/(approvals|hosts|discovery|inventory)/', pathNot: '^src/$1/' },
+  { path: '^src/discovery/', pathNot: '^src/(discovery|hosts)/' },
+  { path: '^src/(approvals|hosts|inventory)/', pathNot: '^src/$1/' },
 ];
 
 export default {
@@ -25,15 +26,15 @@ export default {
       'From another module only its service, module, entity, port or events may be imported.',
       { path: '^src/([^/]+)/' },
       {
-        path: '^src/(?!platform|hsm|auth|audit)[^/]+/',
+        path: '^src/(?!platform|hsm|auth|audit|verifier)[^/]+/',
         pathNot: '^src/$1/|\\.(service|module|entity|port|events)\\.ts$',
       },
     ),
     rule(
       'vault-by-its-door',
-      'Outside src/hsm only the KeyVault class and the module are known.',
+      'Outside src/hsm only the KeyVault class, HsmSeal, PublicVerifier and the module are known.',
       { path: '^src/', pathNot: '^src/hsm/' },
-      { path: '^src/hsm/', pathNot: '^src/hsm/(key-vault|hsm\\.module)\\.ts$' },
+      { path: '^src/hsm/', pathNot: '^src/hsm/(key-vault|hsm-seal|public-verifier|hsm\\.module)\\.ts$' },
     ),
     rule(
       'pkcs11js-in-one-file',
@@ -49,12 +50,23 @@ export default {
     ),
     rule('platform-is-the-floor', '', { path: '^src/platform/' }, { path: '^src/', pathNot: '^src/platform/' }),
     rule('hsm-stands-on-platform', '', { path: '^src/hsm/' }, { path: '^src/(auth|audit)/' }),
-    rule('audit-stands-on-platform', '', { path: '^src/audit/' }, { path: '^src/hsm/' }),
     rule(
       'edges-hold-no-logic',
       'Controllers, processors, schedules and commands call one service.',
       { path: '\\.(processor|schedule|controller|command)\\.ts$' },
       { path: 'node_modules/typeorm' },
+    ),
+    rule(
+      'client-knows-http-alone',
+      'The command line is a client like any other; what it verifies it verifies without the service.',
+      { path: '^src/client/' },
+      { path: '^src/|node_modules', pathNot: '^src/(client|verifier)/' },
+    ),
+    rule(
+      'verifier-stands-alone',
+      'What an auditor runs needs nothing but Node: no setting, no table, no package.',
+      { path: '^src/verifier/', pathNot: '\\.spec\\.ts$' },
+      { path: '^src/|node_modules', pathNot: '^src/(verifier|platform/json)/' },
     ),
     rule('not-to-test', '', { path: '^src/' }, { path: '^(test|bench|proof)/' }),
   ],

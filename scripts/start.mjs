@@ -59,7 +59,8 @@ async function main() {
   };
   keepEnvironment(env);
   await step('Migrations', () => cli(env, 'migrate'));
-  if (settings.SVC_PROFILE !== 'prod') await step('Demo data', () => cli(env, 'seed-demo', '--out', DEMO));
+  if (settings.SVC_PROFILE !== 'prod')
+    await step('Demo data', () => cli(env, 'seed-demo', '--out', DEMO, '--inventory'));
   await serve(env, port);
 }
 

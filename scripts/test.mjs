@@ -13,10 +13,15 @@ const PEERS = {
   redis: 'everything that needs Redis',
   softhsm: 'everything that needs an HSM: generating keys, signing, verifying',
   openssl: 'that openssl verifies our signatures',
+  php: 'SAML sign-in with SimpleSAMLphp',
+  chromium: 'that pages, single sign-on and passkeys work in a browser',
+  oathtool: 'that codes of an authenticator app (oathtool) let people in, and only once',
+  opensc: 'that pkcs11-tool sees keys that cannot leave the token',
   osslsigncode: 'that osslsigncode attaches and verifies our Authenticode signatures',
   msi: 'that Authenticode works for .msi files',
   faketime: 'that a skewed clock gives no timestamps',
   jdk: 'that jarsigner verifies our signature blocks',
+  sshd: 'logins to real hosts, host keys, scans and rotations (OpenSSH)',
   cc: 'behaviour under a failing HSM (the PKCS#11 shim has to be compiled)',
 };
 const stores = new TestStores();

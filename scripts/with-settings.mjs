@@ -15,7 +15,7 @@ async function main() {
   if (program === undefined)
     throw new Failure('Which program?', 'For example: node scripts/with-settings.mjs dist/cli.js migrate');
   await continueUnderNode24();
-  await build();
+  await build({ withConsole: false });
   const env = { ...readEnvFile(inRoot('.data/service.env')), ...readEnvFile(inRoot('.env')), ...process.env };
   const child = spawn(process.execPath, ['--enable-source-maps', inRoot(program), ...args], {
     cwd: ROOT,

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { buildConsole, placeConsole } from './console.mjs';
 import { Failure } from './failure.mjs';
 import { bin, inRoot } from './project.mjs';
 import { run } from './run.mjs';
@@ -13,8 +14,17 @@ export function isBuilt() {
   return existsSync(inRoot('dist/main.js')) && existsSync(STAMP) && readFileSync(STAMP, 'utf8') === fingerprint();
 }
 
-/** Builds dist when the sources are not those that it was built from. Answers whether anything was to do. */
-export async function build() {
+/**
+ * Builds dist when the sources are not those that it was built from. Answers whether anything was to do.
+ * @param {{ withConsole?: boolean }} options false: the service alone, for commands that serve nobody
+ */
+export async function build({ withConsole = true } = {}) {
+  const [service, console] = await Promise.all([buildService(), withConsole && buildConsole()]);
+  placeConsole();
+  return service || console;
+}
+
+async function buildService() {
   if (isBuilt()) return false;
   const before = fingerprint();
   const { code, output } = await run(bin('nest'), ['build']);

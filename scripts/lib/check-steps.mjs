@@ -1,5 +1,7 @@
 import { build } from './build.mjs';
+import { checkConsoleTypes } from './console.mjs';
 import { Failure } from './failure.mjs';
+import { findIssued } from './issued-secrets.mjs';
 import { bin } from './project.mjs';
 import { run } from './run.mjs';
 import { step } from './steps.mjs';
@@ -18,6 +20,16 @@ const tool = (title, program, args, remedy) => ({
   },
 });
 
+/** The console is another program, with other types: a browser's. */
+const consoleTypes = {
+  title: 'console types',
+  run: () =>
+    step('console types', async () => {
+      await checkConsoleTypes();
+      return { passed: 1, failed: 0, skipped: [] };
+    }),
+};
+
 /** Tests of the service start processes of what was built, so it has to be built from these sources. */
 const tests = (project) => ({
   title: `${project} tests`,
@@ -28,9 +40,27 @@ const tests = (project) => ({
   },
 });
 
+/** After the tests: nothing that they issued is in a log, or in clear in a database. */
+const secrets = {
+  title: 'issued secrets in logs and databases',
+  needsStores: true,
+  run: ({ env }) =>
+    step('issued secrets in logs and databases', async (note) => {
+      const { secrets: count, files, bytes, found } = findIssued(env.SW_TEST_EVIDENCE ?? '');
+      note(`${count} secrets, ${files} files, ${Math.round(bytes / 1e6)} MB`);
+      const places = found.map(({ file, beginning }) => `${beginning} in ${file}`).join('\n');
+      if (found.length > 0)
+        throw new Failure('Issued secrets are in the open', 'Find out which code wrote them.', places);
+      if (count === 0) throw new Failure('No test noted a secret', 'Run it after the tests of the service: npm test');
+      return { passed: 1, failed: 0, skipped: [] };
+    }),
+};
+
 /** What `npm run check` does, in order: the cheap ones first. */
 export const CHECKS = {
   format: tool('format', 'prettier', ['--check', '--log-level', 'warn', '.'], 'Put it right with: npm run format'),
+  // Before lint, which looks at types too: the console's client is generated here.
+  console: consoleTypes,
   lint: tool('lint', 'oxlint', [], 'Each finding names its rule; many are put right by: npx oxlint --fix'),
   boundaries: tool(
     'import boundaries',
@@ -42,6 +72,7 @@ export const CHECKS = {
   unit: tests('unit'),
   service: tests('service'),
   shipped: tests('shipped'),
+  secrets,
   openapi: tool(
     'OpenAPI description',
     'redocly',

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { Failure } from './failure.mjs';
-import { inRoot, ROOT } from './project.mjs';
+import { inRoot } from './project.mjs';
 import { run } from './run.mjs';
 import { missing, NEEDS } from './system-packages.mjs';
 
@@ -18,6 +18,11 @@ export const needsForPackages = () => (packagesAreCurrent() ? [] : missing(COMPI
 
 /** Brings node_modules in line with package-lock.json. Answers whether anything was to do. */
 export async function installPackages() {
+  const [service, console] = await Promise.all([installServicePackages(), installConsolePackages()]);
+  return service || console;
+}
+
+async function installServicePackages() {
   if (packagesAreCurrent()) return false;
   const headers = nodeHeaders(path.resolve(path.dirname(process.execPath), '..'));
   const scripts = headers === undefined ? ['--ignore-scripts'] : [];
@@ -33,6 +38,18 @@ export async function installPackages() {
   );
 }
 
+/** Brings ui/node_modules in line with ui/package-lock.json. Answers whether anything was to do. */
+export async function installConsolePackages() {
+  if (installedMatchesLock('ui')) return false;
+  // None of them has anything to run on installation.
+  await npm(
+    ['ci', '--include=dev', '--include=optional', '--no-audit', '--no-fund', '--ignore-scripts'],
+    undefined,
+    'ui',
+  );
+  return true;
+}
+
 /** Where npm put Node 24 for this platform. */
 export const packagedNode = () => inRoot(`node_modules/node-${process.platform}-${process.arch}`);
 
@@ -40,9 +57,9 @@ function nodeHeaders(prefix) {
   return existsSync(path.join(prefix, 'include/node/node_api.h')) ? prefix : undefined;
 }
 
-function installedMatchesLock() {
-  const read = (file) => JSON.parse(readFileSync(inRoot(file), 'utf8')).packages;
-  const installed = existsSync(inRoot('node_modules/.package-lock.json'))
+function installedMatchesLock(folder = '') {
+  const read = (file) => JSON.parse(readFileSync(inRoot(folder, file), 'utf8')).packages;
+  const installed = existsSync(inRoot(folder, 'node_modules/.package-lock.json'))
     ? read('node_modules/.package-lock.json')
     : {};
   const locked = read('package-lock.json');
@@ -54,14 +71,14 @@ function installedMatchesLock() {
   );
 }
 
-async function npm(args, headers) {
+async function npm(args, headers, folder = '') {
   // The npm that runs this script, when one does; it may not be on PATH under that name.
   const cli = process.env.npm_execpath;
   const command = cli?.endsWith('.js') ? [process.execPath, cli] : ['npm'];
   // node-gyp would download the headers of Node; they are in the installation already.
   const nodedir = headers && { npm_config_nodedir: headers, npm_package_config_node_gyp_nodedir: headers };
   const env = { ...process.env, ...nodedir, npm_config_update_notifier: 'false' };
-  const { code, output } = await run(command[0], [...command.slice(1), ...args], { env, cwd: ROOT });
+  const { code, output } = await run(command[0], [...command.slice(1), ...args], { env, cwd: inRoot(folder) });
   if (code === 0) return;
   throw new Failure(
     `npm ${args[0]} failed`,

@@ -25,6 +25,8 @@ export interface PostgresOptions {
   log?: (line: string) => void;
   /** Server settings on top of the usual ones, for example `{ fsync: 'off' }`. */
   settings?: Record<string, string>;
+  /** Environment variables of the server, for example to preload a library. */
+  environment?: Record<string, string>;
 }
 
 export function startPostgres(options: PostgresOptions): Promise<PrivatePostgres>;

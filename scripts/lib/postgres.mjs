@@ -42,7 +42,7 @@ const SETTINGS = {
  * The first start makes the data directory, the administrator, and a database with the role that owns it.
  * See postgres.d.mts for the shape of the answer.
  */
-export async function startPostgres({ dir, port, log = () => {}, settings = {} }) {
+export async function startPostgres({ dir, port, log = () => {}, settings = {}, environment = {} }) {
   const wanted = path.resolve(dir);
   const binaries = packagedBinaries();
   const forgotten = forgottenHome(wanted);
@@ -65,7 +65,7 @@ export async function startPostgres({ dir, port, log = () => {}, settings = {} }
   if (fits && (await until(() => isReady(store.data, running.pid), 30_000))) return handle(store, running, true);
   if (running !== undefined) await stopServer(running.pid);
   await initialise(store, binaries.version, log);
-  return handle(store, await launch(store, port, { ...SETTINGS, ...settings }), false);
+  return handle(store, await launch(store, port, { ...SETTINGS, ...settings }, environment), false);
 }
 
 /** Stops the server whose data is in `dir`, if one runs there: what an earlier run left behind. */
@@ -181,14 +181,14 @@ function refuseOtherVersion(store, version) {
   );
 }
 
-async function launch(store, wantedPort, settings) {
+async function launch(store, wantedPort, settings, environment) {
   await clearLeftovers(store.data);
   if (existsSync(store.logFile) && statSync(store.logFile).size > LOG_LIMIT) truncateSync(store.logFile);
   const end = Date.now() + 30_000;
   for (;;) {
     const port = await portFor(store.portFile, wantedPort);
     const from = existsSync(store.logFile) ? statSync(store.logFile).size : 0;
-    const child = spawnServer(store, { ...settings, port: String(port) });
+    const child = spawnServer(store, { ...settings, port: String(port) }, environment);
     if (await becomesReady(store.data, child)) return { pid: child.pid, port };
     const said = readFileSync(store.logFile, 'utf8').slice(from);
     if (child.exitCode === null && child.signalCode === null) await stopProcess(child.pid, [['SIGQUIT', 5000]]);
@@ -201,7 +201,7 @@ async function launch(store, wantedPort, settings) {
   }
 }
 
-function spawnServer(store, settings) {
+function spawnServer(store, settings, environment) {
   const log = openSync(store.logFile, 'a', 0o600);
   const args = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   // Its own process group: Ctrl-C in the terminal goes to the script, which stops the service before the stores.
@@ -210,7 +210,7 @@ function spawnServer(store, settings) {
     cwd: store.home,
     detached: true,
     stdio: ['ignore', log, log],
-    env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' },
+    env: { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC', ...environment },
   });
   closeSync(log);
   child.on('error', () => {});

@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { commandPath, softhsmLibrary } from './commands.mjs';
 import { Failure } from './failure.mjs';
 import { run } from './run.mjs';
@@ -15,13 +16,21 @@ export const NEEDS = {
   make: command('make'),
   cxx: command('g++', 'g++', 'gcc'),
   cc: command('gcc', 'gcc libc6-dev', 'gcc'),
+  php: { ...command('php', 'php-cli php-xml php-mbstring', 'php'), present: () => hasPhp() },
+  oathtool: command('oathtool', 'oathtool', 'oath-toolkit'),
   osslsigncode: command('osslsigncode'),
+  opensc: command('pkcs11-tool', 'opensc'),
   msi: command('msibuild', 'msitools', 'msitools'),
   faketime: command('faketime', 'faketime', 'libfaketime'),
+  sshd: { ...command('sshd', 'openssh-server openssh-client', 'openssh'), present: () => hasSshd() },
   jdk: command('jarsigner', 'default-jdk-headless', 'openjdk'),
+  chromium: { ...command('chromium'), present: () => hasChromium() },
 };
 
 const hasRedis = () => commandPath('redis-server') !== undefined || commandPath('valkey-server') !== undefined;
+const hasSshd = () => existsSync('/usr/sbin/sshd') && commandPath('ssh-keygen') !== undefined;
+const hasPhp = () => /^dom$/m.test(spawnSync('php', ['-m'], { encoding: 'utf8' }).stdout ?? '');
+const hasChromium = () => ['chromium', 'chromium-browser', 'google-chrome'].some(commandPath);
 const hasSoftHsm = () => commandPath('softhsm2-util') !== undefined && softhsmLibrary() !== undefined;
 
 /** Those of the needs that are not met. */

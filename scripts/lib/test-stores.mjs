@@ -18,7 +18,7 @@ export class TestStores {
 
   /**
    * @returns {Promise<NodeJS.ProcessEnv>} what the tests need: SW_TEST_DATABASE_URL (superuser), SW_TEST_REDIS_URL and
-   * SW_TEST_SOFTHSM (the module), each as far as it could be had; and TMPDIR, below which everything is removed
+   * SW_TEST_SOFTHSM (the module), each as far as it could be had; SW_TEST_EVIDENCE, where tests note what they issue and what is logged; and TMPDIR, below which everything is removed
    */
   async start() {
     await sweepOldRuns();
@@ -27,7 +27,10 @@ export class TestStores {
     chmodSync(this.#directory, 0o711);
     const temporary = path.join(this.#directory, 'tmp');
     mkdirSync(temporary, { mode: 0o711 });
-    const found = { TMPDIR: temporary, SW_TEST_RUN: this.#mark };
+    const found = { TMPDIR: temporary, SW_TEST_RUN: this.#mark, SW_TEST_EVIDENCE: this.#inside('evidence') };
+    // Hundreds of processes of the same build are started; each need not compile it anew.
+    found.NODE_COMPILE_CACHE = this.#inside('compile-cache');
+    mkdirSync(found.SW_TEST_EVIDENCE, { mode: 0o700 });
     const postgres = await step('PostgreSQL for tests', (note) =>
       startPostgres({ dir: this.#inside('postgres'), log: note }),
     );

@@ -1,0 +1,46 @@
+import { spawnSync } from 'node:child_process';
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+
+/** What tests note while they run, below the directory that SW_TEST_EVIDENCE names: secrets, logs and copies of databases. */
+const SECRETS = 'secrets';
+
+/**
+ * Looks for every secret that a run issued in everything that the run logged and stored, as it is and as PostgreSQL shows bytes (hex).
+ * @param {string} directory
+ * @returns {{ secrets: number, files: number, bytes: number, found: { file: string, beginning: string }[] }} a secret is never told whole
+ */
+export function findIssued(directory) {
+  const secrets = existsSync(path.join(directory, SECRETS)) ? uniqueLines(path.join(directory, SECRETS)) : [];
+  const files = readdirSync(directory).filter((name) => name !== SECRETS && name !== 'patterns');
+  const bytes = files.reduce((sum, name) => sum + statSync(path.join(directory, name)).size, 0);
+  if (secrets.length === 0 || files.length === 0)
+    return { secrets: secrets.length, files: files.length, bytes, found: [] };
+  const patterns = path.join(directory, 'patterns');
+  const forms = secrets.flatMap((secret) => [secret, Buffer.from(secret).toString('hex')]);
+  writeFileSync(patterns, `${forms.join('\n')}\n`, { mode: 0o600 });
+  try {
+    return { secrets: secrets.length, files: files.length, bytes, found: grep(patterns, directory, files) };
+  } finally {
+    rmSync(patterns);
+  }
+}
+
+function grep(patterns, directory, files) {
+  const options = { cwd: directory, encoding: 'utf8', env: { ...process.env, LC_ALL: 'C' }, maxBuffer: 1 << 28 };
+  const { status, stdout, stderr } = spawnSync('grep', ['-aFoH', '-f', patterns, '--', ...files], options);
+  if (status !== 0 && status !== 1) throw new Error(`grep failed (${status}): ${stderr}`);
+  const hits = new Set(stdout.split('\n').filter((line) => line !== ''));
+  return Array.from(hits, (hit) => {
+    const [file = '', ...rest] = hit.split(':');
+    return { file, beginning: `${rest.join(':').slice(0, 12)}…` };
+  });
+}
+
+const uniqueLines = (file) => [
+  ...new Set(
+    readFileSync(file, 'utf8')
+      .split('\n')
+      .filter((line) => line !== ''),
+  ),
+];
