@@ -10,9 +10,13 @@ export default defineConfig({
           name: 'service',
           include: ['test/**/*.spec.ts'],
           exclude: ['test/shipped/**'],
-          testTimeout: 30_000,
-          hookTimeout: 60_000,
-          maxWorkers: 2,
+          // Limits for a machine that is busy with other things; a test that takes longer hangs.
+          testTimeout: 60_000,
+          hookTimeout: 120_000,
+          // A machine that stalls for a second must not look like a fault; what fails twice is one.
+          retry: 1,
+          // More than the cores of a small machine: much of their time tests wait for processes to start, and for clocks.
+          maxWorkers: 3,
         },
       },
       {
