@@ -4,7 +4,7 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { CAUSES } from './causes.js';
+import { CAUSES, MAY_CALL } from './causes.js';
 import { failedScan, hurryAlerts, tell } from './happenings.js';
 
 const receiver = new WebReceiver();
@@ -17,7 +17,7 @@ beforeAll(async () => {
   await receiver.start();
   stage = await openStage();
   ({ apiKey: key } = await stage.seed());
-  service = await stage.start({ settings: { SVC_OUTBOUND_ALLOW: '127.0.0.1/32' } });
+  service = await stage.start({ settings: MAY_CALL });
   hurry = hurryAlerts(stage);
 });
 afterAll(async () => {
@@ -208,10 +208,10 @@ describe('from its cause to a webhook', () => {
 
   it('hsm-down: an HSM that does not answer, and that answers again', async () => {
     const rule = '019a0000-0000-7000-8000-000000000001';
-    const blind = await stage.start({ role: 'worker', settings: { SVC_PKCS11_TOKEN_LABEL: 'no-such-token' } });
+    const blind = await stage.start({ role: 'worker', settings: { ...MAY_CALL, SVC_PKCS11_TOKEN_LABEL: 'no-such-token' } });
     await until('an alert', 30, async () => (await alerts(`rule=${rule}`))[0]);
     await blind.kill();
-    await stage.start({ role: 'worker' });
+    await stage.start({ role: 'worker', settings: MAY_CALL });
     await until('its end', 20, async () => (await alerts(`rule=${rule}`))[0].status === 'RESOLVED');
   });
 });
