@@ -92,12 +92,12 @@ export function rolledBack(file: Buffer, replacement: Replacement): EditedFile {
 }
 
 /**
- * Puts the old key back where it was removed: in front of each line of the new key, with the options of that line.
- * For the one case that the new key fails after the old one was removed.
+ * Puts the old key back for good: where it is limited, without the limit; where it was removed, in front of each line of the new key, with the
+ * options of that line. For the one case that the new key fails after all. Where somebody removed both, neither comes back.
  */
 export function withOldRestored(file: Buffer, replacement: Replacement, oldText: string): EditedFile {
   const { path, old, next, originals } = replacement;
-  if (readLines(file).some((line) => isOf(line, old))) return editLines(path, file, (line) => [line]);
+  if (readLines(file).some((line) => isOf(line, old))) return withOldPermanent(file, replacement);
   return editLines(path, file, (line) => {
     if (!isOf(line, next) || line.key === undefined) return [line];
     const { options, indent } = line.key;
