@@ -59,6 +59,21 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     );
   }, 180_000);
 
+  it('a host that never takes the new key has its file back, byte for byte, and the old key works on', async () => {
+    const at = await field.addHost({
+      matches: ['Match User deploy', '  PubkeyAcceptedAlgorithms rsa-sha2-512,rsa-sha2-256'],
+    });
+    const key = await field.newKey(['-t', 'rsa', '-b', '2048']);
+    at.sshd.authorize('deploy', `# team\nno-pty ${key.publicKey}`);
+    const before = at.sshd.authorizedKeys('deploy');
+    const id = await field.rotate(key.id, [at]);
+    expect(await field.ended(id)).toMatchObject({ status: 'ROLLED_BACK' });
+    const [target] = await field.targets(id);
+    expect(target).toMatchObject({ outcome: 'ROLLED_BACK', failure: { code: 'rotation.new-key-refused' } });
+    expect(at.sshd.authorizedKeys('deploy')).toBe(before);
+    expect(await logIn(at, key.file)).toBe('accepted');
+  });
+
   it('a policy by age rotates what is old and finds its holder by itself, and nothing else', async () => {
     const at = await field.addHost();
     const [held, human] = [await field.newKey(), await field.newKey()];

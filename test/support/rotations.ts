@@ -71,8 +71,8 @@ export class Field {
   }
 
   /** A key pair that the service knows the public half of. */
-  async newKey(): Promise<ClientKey & { readonly id: string }> {
-    const key = newClientKey(this.directory, `key-${(this.names += 1)}`);
+  async newKey(kind?: string[]): Promise<ClientKey & { readonly id: string }> {
+    const key = newClientKey(this.directory, `key-${(this.names += 1)}`, kind);
     const { id } = await this.ask('POST', '/v1/keys', { publicKey: key.publicKey });
     return { ...key, id };
   }
