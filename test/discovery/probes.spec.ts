@@ -76,15 +76,15 @@ describe.runIf(canRunSshd())('what the SSH probe says of a real sshd', () => {
     }
   });
 
-  it('lists the algorithms of one that is post-quantum only, although its key stays unread', async () => {
-    const one = await startSshd({ config: ['KexAlgorithms sntrup761x25519-sha512@openssh.com'] });
+  it('proves the keys of one that is post-quantum only', async () => {
+    const only = 'sntrup761x25519-sha512@openssh.com';
+    const one = await startSshd({ hostKeys: ['ed25519', 'rsa'], config: [`KexAlgorithms ${only}`] });
     try {
       const facts = await probeSsh(one.address, one.port);
-      expect(facts).toMatchObject({
-        postQuantum: ['sntrup761x25519-sha512@openssh.com'],
-        hostKeys: [],
-        unread: ['ssh-ed25519'],
-      });
+      const keys = facts.hostKeys.map(({ blob, proven, kex: over }) => [fingerprintOf(blob), proven, over]);
+      const expected = (['ed25519', 'rsa'] as const).map((kind) => fingerprintOfLine(one.hostKey(kind)));
+      expect(keys).toEqual(expected.map((fingerprint) => [fingerprint, true, only]));
+      expect(facts).toMatchObject({ postQuantum: [only], unread: [] });
     } finally {
       await one.close();
     }

@@ -74,6 +74,24 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     expect(await logIn(at, key.file)).toBe('accepted');
   });
 
+  it.each([
+    ['8.9', /^expiry-time="\d{14}" ssh-ed25519/, []],
+    ['6.9', /^ssh-ed25519/, [expect.stringContaining('expiry-time')]],
+  ])('OpenSSH %s is told the end of a key as it reads it, in its time zone', async (version, line, warnings) => {
+    const at = await field.addHost({ version, timeZone: 'Asia/Tokyo' });
+    const key = await field.newKey();
+    at.sshd.authorize('deploy', key.publicKey);
+    const id = await field.rotate(key.id, [at], { overlapSeconds: 5 });
+    const limited = await until('the overlap', 30, async () => {
+      const [target] = await field.targets(id);
+      return target.state === 'OVERLAP' && at.sshd.authorizedKeys('deploy');
+    });
+    expect(limited).toMatch(line);
+    expect(await field.ended(id)).toMatchObject({ status: 'DONE' });
+    expect((await field.targets(id))[0].warnings).toEqual(warnings);
+    expect(await logIn(at, key.file)).toBe('denied');
+  });
+
   it('a policy by age rotates what is old and finds its holder by itself, and nothing else', async () => {
     const at = await field.addHost();
     const [held, human] = [await field.newKey(), await field.newKey()];

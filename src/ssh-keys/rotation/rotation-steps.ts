@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { SshConnections } from '../../hosts/connections/ssh-connections.service.js';
 import type { SshSession } from '../../hosts/connections/ssh-session.port.js';
 import {
+  type Limit,
   rolledBack,
   withNextLimited,
   withNextPermanent,
@@ -11,7 +12,6 @@ import {
   withOldRestored,
   withoutOld,
 } from '../authorized-keys/key-replacement.js';
-import { expiryTime } from '../../platform/ssh/line-options.js';
 import { AccountFiles, type WrittenFile } from './account-files.js';
 import { AccountSurvey } from './account-survey.js';
 import { KeyTrial } from './key-trial.js';
@@ -79,8 +79,8 @@ export class RotationSteps {
   }
 
   /** The new key stands behind the old one, and sshd ends it if nobody comes back to verify it. */
-  private async putNext(session: SshSession, work: ReadyWork): Promise<{ written: WrittenFile[]; until: string }> {
-    const until = await this.hostTime(session, work.rotation.settings.verifySeconds);
+  private async putNext(session: SshSession, work: ReadyWork): Promise<{ written: WrittenFile[]; until: Limit }> {
+    const until = await this.survey.limit(session, work.rotation.settings.verifySeconds);
     const written = await this.files.change(session, work, (file, replacement) => {
       const renewed = withNextRenewed(file, replacement, until);
       const added = withNextLimited(renewed.bytes, replacement, until);
@@ -123,12 +123,12 @@ export class RotationSteps {
     const { overlapSeconds } = work.rotation.settings;
     const undo = () => this.files.change(session, work, withOldPermanent);
     await this.assertNewAccepted(work, undo);
-    const until = await this.hostTime(session, overlapSeconds);
+    const until = await this.survey.limit(session, overlapSeconds);
     const written = await this.files.change(session, work, (file, replacement) =>
       withOldLimited(file, replacement, until),
     );
     await this.assertNewAccepted(work, undo);
-    const oldEndsAt = new Date(Date.now() + overlapSeconds * SECOND_MS);
+    const oldEndsAt = until === undefined ? null : new Date(Date.now() + overlapSeconds * SECOND_MS);
     return {
       kind: 'done',
       state: 'OVERLAP',
@@ -189,11 +189,6 @@ export class RotationSteps {
     } finally {
       session.close();
     }
-  }
-
-  private async hostTime(session: SshSession, secondsAhead: number): Promise<string> {
-    const now = await this.survey.clock(session);
-    return expiryTime(new Date(now.getTime() + secondsAhead * SECOND_MS));
   }
 }
 
