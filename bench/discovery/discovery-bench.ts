@@ -10,7 +10,8 @@ import type { SilentNetwork } from './silent-network.js';
 
 export const SETTINGS = { SVC_ALLOW_LOOPBACK: 'yes', SVC_RATE_LIMIT_PER_MINUTE: '1000000' };
 export const PORTS = { ssh: 22_922, tls: 22_943 };
-const POLL_MS = 250;
+const POLL_MS = 1000;
+const SAY_MS = 20_000;
 /** A server that closes a connection would end it as a whole. */
 const KEYSCAN = `trap '' PIPE; exec ssh-keyscan "$@"`;
 
@@ -112,8 +113,12 @@ export class DiscoveryBench {
   }
 
   private async ended(id: string) {
-    for (;;) {
+    for (let said = performance.now(); ;) {
       const scan = await this.ask('GET', `/v1/scans/${id}`);
+      if (performance.now() - said > SAY_MS) {
+        said = performance.now();
+        this.ground.say(`  ${scan.kind}: ${JSON.stringify(scan.progress)}`);
+      }
       if (scan.status === 'FAILED') throw new Error(JSON.stringify(scan));
       if (scan.status === 'DONE') {
         const seconds = (Date.parse(scan.finishedAt) - Date.parse(scan.startedAt)) / 1000;

@@ -13,11 +13,13 @@ const PROBES = 24;
 const LOGINS = 8;
 const LEASE_MS = 5000;
 const MOST_PENDING = 500;
+/** So long nobody was asked because other scans were at it: then the host counts as throttled. */
 const PATIENCE_MS = 15_000;
+const IDLE_MS = 250;
 /** A scan that takes down every worker that touches it has to end. */
 const MOST_ATTEMPTS = 20;
 
-/** Runs scans: first who answers, then what they are. Everything that matters is in the rows, so any worker can go on. */
+/** Runs scans: who answers, and what they are. Everything that matters is in the rows, so any worker can go on. */
 @Injectable()
 export class ScanRunner {
   private readonly logger = new Logger(ScanRunner.name);
@@ -64,35 +66,50 @@ export class ScanRunner {
   }
 
   private async onHosts(scan: Scan): Promise<boolean> {
-    return (await this.sweep.hosts(scan)) && (await this.askAll(scan, undefined));
+    return (await this.sweep.hosts(scan)) && (await this.askAll(scan, undefined, () => true));
   }
 
+  /** Whoever was found is asked while the walk goes on, which waits most of its time. */
   private async onNetwork(scan: Scan): Promise<boolean> {
     const scope = await this.db.manager.findOneBy(ScanScope, { id: scan.scopeId ?? undefined });
     if (scope === null) return false; // removed, and its scans were cancelled with it
-    return (await this.sweep.network(scan, scope, () => this.stopping)) && (await this.askAll(scan, scope));
+    const walk = { isOver: false, failed: false };
+    const fail = (error: unknown): never => {
+      walk.failed = true;
+      throw error;
+    };
+    const sweeping = this.sweep
+      .network(scan, scope, () => this.stopping || walk.failed)
+      .finally(() => {
+        walk.isOver = true;
+      });
+    const halves = [sweeping, this.askAll(scan, scope, () => walk.isOver)].map((half) => half.catch(fail));
+    const ends = await Promise.allSettled(halves);
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    return ends.every((end) => end.status === 'fulfilled' && end.value);
   }
 
-  /** True when nobody is left to be asked. */
-  private async askAll(scan: Scan, scope: ScanScope | undefined): Promise<boolean> {
+  /** True when nobody is left to be asked, and nobody will be found any more. */
+  private async askAll(scan: Scan, scope: ScanScope | undefined, isSwept: () => boolean): Promise<boolean> {
     const now = { ours: true };
     const lease = this.every(LEASE_MS, async () => {
       now.ours = await this.ledger.checkpoint(scan, 0, []);
     });
     try {
-      const until = Date.now() + PATIENCE_MS;
-      for (;;) {
+      for (let patience = Date.now() + PATIENCE_MS; ;) {
+        const isLast = isSwept(); // before the rows are read: what the walk found is among them then
         const rows = await this.ledger.pending(scan, MOST_PENDING);
-        if (rows.length === 0) return now.ours;
+        if (rows.length === 0 && isLast) return now.ours;
         let settled = 0;
         const queue = [...rows];
         const work = async (): Promise<void> => {
           for (let row = queue.shift(); row !== undefined && now.ours && !this.stopping; row = queue.shift())
-            if (await this.ask(row, scope, settled === 0 && Date.now() > until)) settled += 1;
+            if (await this.ask(row, scope, settled === 0 && Date.now() > patience)) settled += 1;
         };
         await Promise.all(Array.from({ length: scope === undefined ? LOGINS : PROBES }, work));
         if (!now.ours || this.stopping) return false;
-        if (settled === 0) await sleep(250);
+        if (settled > 0 || rows.length === 0) patience = Date.now() + PATIENCE_MS;
+        if (settled === 0) await sleep(IDLE_MS);
       }
     } finally {
       await lease.end();
