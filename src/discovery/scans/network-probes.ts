@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { HostSightings } from '../../hosts/records/host-sightings.service.js';
 import { ProbeFault, type ProbeFaultCode } from '../probing/bounded-stream.js';
+import { isOwnFault } from '../probing/own-fault.js';
 import { probeSsh, type SshFacts } from '../ssh/ssh-probe.js';
 import { probeTls, type TlsFacts } from '../tls/tls-probe.js';
 import { assetsOfSsh, assetsOfTls } from './found-assets.js';
@@ -61,7 +62,7 @@ export class NetworkProbes {
   /** Whatever a server sends is about that server: what we fail to read must not stop the scan of the others. */
   private answered<T>(probe: Promise<T>): Promise<T> {
     return probe.catch((error: unknown) => {
-      if (error instanceof ProbeFault) throw error;
+      if (error instanceof ProbeFault || isOwnFault(error)) throw error;
       this.logger.warn(`an answer could not be read: ${String(error)}`);
       throw new ProbeFault('malformed', 'an answer that cannot be read');
     });

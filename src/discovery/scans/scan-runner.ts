@@ -8,6 +8,8 @@ import type { ScanResult } from './scan-result.entity.js';
 import { ScanSweep } from './scan-sweep.js';
 import type { Scan } from './scan.entity.js';
 
+/** Each opens as many connections as its walk is wide. */
+const MOST_SCANS = 4;
 const PROBES = 24;
 /** Logins at once: each is a few seconds of work for its host. */
 const LOGINS = 8;
@@ -24,6 +26,7 @@ const MOST_ATTEMPTS = 20;
 export class ScanRunner {
   private readonly logger = new Logger(ScanRunner.name);
   private readonly running = new Set<Promise<void>>();
+  private filling: Promise<void> | undefined;
   private stopping = false;
 
   constructor(
@@ -33,21 +36,29 @@ export class ScanRunner {
     private readonly questions: ScanQuestions,
   ) {}
 
-  async take(ids?: readonly string[]): Promise<void> {
-    if (this.stopping) return;
-    for (const scan of await this.ledger.claim(ids)) {
-      const run = this.run(scan).finally(() => this.running.delete(run));
-      this.running.add(run);
-    }
-  }
-
-  takeDue(): Promise<void> {
-    return this.take();
+  /** Takes on what is due, as much as one process may have in hand. */
+  fill(): Promise<void> {
+    this.filling ??= this.take().finally(() => {
+      this.filling = undefined;
+    });
+    return this.filling;
   }
 
   async stop(): Promise<void> {
     this.stopping = true;
     await Promise.all(this.running);
+  }
+
+  private async take(): Promise<void> {
+    const room = MOST_SCANS - this.running.size;
+    if (this.stopping || room <= 0) return;
+    for (const scan of await this.ledger.claim(room)) {
+      const run = this.run(scan).finally(() => {
+        this.running.delete(run);
+        void this.fill().catch((error: unknown) => this.logger.warn(`scans wait: ${String(error)}`));
+      });
+      this.running.add(run);
+    }
   }
 
   private async run(scan: Scan): Promise<void> {
