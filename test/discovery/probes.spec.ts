@@ -53,6 +53,15 @@ describe.runIf(canRunSshd())('what the SSH probe says of a real sshd', () => {
     expect(facts.algorithms.ciphersIn).toEqual(told.get('ciphers'));
     expect(facts.algorithms.ciphersOut).toEqual(told.get('ciphers'));
     expect(facts.algorithms.macsIn).toEqual(told.get('macs'));
+    expect(facts.algorithms.macsOut).toEqual(told.get('macs'));
+    const held = /^(ssh-ed25519|ecdsa-sha2-nistp256|rsa-sha2-(256|512))$/; // what its keys can sign with
+    expect(facts.algorithms.hostKey.toSorted()).toEqual(
+      told
+        .get('hostkeyalgorithms')
+        ?.filter((name) => held.test(name))
+        .toSorted(),
+    );
+    expect([facts.algorithms.compressionIn, told.get('compression')]).toEqual([['none', 'zlib@openssh.com'], ['yes']]);
     const keys = facts.hostKeys.map(({ blob, proven }) => ({ fingerprint: fingerprintOf(blob), proven }));
     const expected = (['ed25519', 'ecdsa', 'rsa'] as const).map((kind) => fingerprintOfLine(sshd.hostKey(kind)));
     expect(keys).toEqual(expected.map((fingerprint) => ({ fingerprint, proven: true })));
