@@ -14,7 +14,7 @@ const ROLL_BACK_MS = 4000;
 /** Longer than this nobody waits for one certain step: then any that is still wanted will do. */
 const PATIENCE_MS = 5000;
 /** Between seeing a step and the kill: it should be somewhere in the middle. */
-const LATEST_MS = 400;
+const LATEST_MS = 200;
 const LOOK_MS = 25;
 
 export interface Killed {
