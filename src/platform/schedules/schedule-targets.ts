@@ -15,6 +15,8 @@ export interface StartingRun {
 
 /** Something that schedules can start. */
 export interface ScheduleTarget {
+  /** The scope that ordering it by hand takes. Whoever makes, changes or starts a schedule of it needs that as well. */
+  readonly scope: string;
   /** Refuses settings with a Problem. */
   check(settings: Record<string, unknown>): Promise<void> | void;
   /**
