@@ -28,7 +28,6 @@ import { Webhooks } from './outbound/webhooks.js';
 import { OutboxMessage } from './outbox/outbox-message.entity.js';
 import { Outbox } from './outbox/outbox.js';
 import { OwnAssets } from './own-assets/own-assets.js';
-import { RunExecutor } from './schedules/run-executor.js';
 import { ScheduleRun } from './schedules/schedule-run.entity.js';
 import { ScheduleTargets } from './schedules/schedule-targets.js';
 import { ScheduledRuns } from './schedules/scheduled-runs.js';
@@ -68,7 +67,6 @@ const ENTITIES = [
     Outbox,
     OwnAssets,
     RateLimits,
-    RunExecutor,
     ScheduledRuns,
     ScheduleTargets,
     Seal,
@@ -91,7 +89,6 @@ const ENTITIES = [
     Outbox,
     OwnAssets,
     RateLimits,
-    RunExecutor,
     ScheduledRuns,
     ScheduleTargets,
     Seal,
