@@ -123,7 +123,7 @@ import { SavedViewsService } from './views/saved-views.service.js';
     SnapshotTaker,
     SnapshotTarget,
   ],
-  exports: [DemoService, IngestService],
+  exports: [DemoService, IngestService, SnapshotTaker],
 })
 export class InventoryModule {}
 

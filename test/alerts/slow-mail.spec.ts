@@ -31,6 +31,7 @@ it('a mail server that takes longer than the lease gets every mail once', async 
   const waiting = () => stage.sql(`SELECT id FROM mail_message WHERE sent_at IS NULL`);
   await until('three mails', 20, async () => (await stage.sql(`SELECT 1 FROM mail_message`)).length === 3);
   await until('all are sent', 110, async () => (await waiting()).length === 0);
-  expect(smtp.received.map(({ subject }) => subject.split(' ').at(-1)).toSorted()).toEqual(subjects.toSorted());
+  const got = smtp.received.map(({ subject }) => subject.split(' ').at(-1));
+  expect([got.length, new Set(got)]).toEqual([subjects.length, new Set(subjects)]);
   expect(await stage.sql(`SELECT DISTINCT attempts FROM mail_message`)).toEqual([{ attempts: 1 }]);
 }, 150_000);
