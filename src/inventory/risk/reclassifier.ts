@@ -83,6 +83,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
    * facts differently. Undefined while another process judges.
    */
   async judgeAnew(): Promise<JudgedAnew | undefined> {
+    this.assertRunning();
     return this.alone((tx) => this.judgeEach(tx));
   }
 
@@ -120,7 +121,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
     const { engine, ...by } = await this.rulesNow(tx, 'Everything was judged anew.');
     let [judged, changedAssets] = [0, 0];
     for (let after = FIRST; ; await turn()) {
-      if (this.stopped) throw new Error('the process stops');
+      this.assertRunning();
       const rows = (await tx.query(
         'SELECT id, subject, verdict, rules FROM risk_verdict WHERE id > $1 ORDER BY id LIMIT $2',
         [after, PAGE],
@@ -136,6 +137,10 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
     }
     if (changedAssets > 0) await tx.query(RECOUNT_ALL);
     return { judged, changedAssets };
+  }
+
+  private assertRunning(): void {
+    if (this.stopped) throw new Error('the process stops');
   }
 
   private async rulesNow(tx: EntityManager, why: string): Promise<Rules & { readonly engine: RiskEngine }> {
