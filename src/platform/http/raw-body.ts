@@ -69,13 +69,19 @@ export function admitLargeBodies(server: FastifyInstance, doorman: Doorman, room
     const raw = rawRoute(request.routeOptions.config);
     if (raw?.scope === undefined) return;
     await doorman.admit(request, raw.scope);
-    // A body that does not tell its length may have any; one that is too long is refused by its length alone.
-    const length = Number(request.headers['content-length'] ?? raw.limit);
+    const length = lengthOf(request, raw);
+    // One that is too long is refused by its length alone.
     if (length > raw.limit || reply.raw.closed) return;
     const lease = room.take(length);
     leases.set(request, lease);
     reply.raw.once('close', () => lease.release());
   });
+}
+
+/** RFC 9112 section 6.3; a body that does not tell its length may have any. */
+function lengthOf({ headers }: FastifyRequest, { limit }: RawRoute): number {
+  if (headers['transfer-encoding'] !== undefined) return limit;
+  return Number(headers['content-length'] ?? 0);
 }
 
 function rawRoute(config: unknown): RawRoute | undefined {
