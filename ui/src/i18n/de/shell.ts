@@ -7,6 +7,7 @@ export const shell: Record<keyof typeof english, string> = {
   'chart.table': 'Als Tabelle zeigen',
 
   'form.noObject': 'Das ist kein JSON-Objekt.',
+  'form.removeRow': '{name} entfernen',
 
   'list.clear': 'Alle Filter entfernen',
   'list.fewerFilters': 'Weniger Filter',

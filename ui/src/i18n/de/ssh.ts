@@ -10,6 +10,7 @@ export const ssh: Record<keyof typeof english, string> = {
   'custody.service': 'Ein Dienst',
   'custody.unknown': 'Nicht bekannt',
 
+  'hostKeyPolicy.ca': 'Von einer vertrauten Stelle zertifiziert',
   'hostKeyPolicy.pinned': 'Nur bestätigte Hostschlüssel',
   'hostKeyPolicy.tofu': 'Auch der erste gesehene Schlüssel',
 

@@ -6,6 +6,7 @@ export const shell = {
   'chart.table': 'Show as table',
 
   'form.noObject': 'This is not a JSON object.',
+  'form.removeRow': 'Remove {name}',
 
   'list.clear': 'Clear all filters',
   'list.fewerFilters': 'Fewer filters',

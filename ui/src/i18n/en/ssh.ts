@@ -9,6 +9,7 @@ export const ssh = {
   'custody.service': 'A service',
   'custody.unknown': 'Not known',
 
+  'hostKeyPolicy.ca': 'Certified by a trusted authority',
   'hostKeyPolicy.pinned': 'Only confirmed host keys',
   'hostKeyPolicy.tofu': 'Also the first key seen',
 

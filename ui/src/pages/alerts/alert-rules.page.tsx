@@ -8,7 +8,8 @@ import type { AlertRuleView, CreateAlertRuleBody } from '../../api/generated/typ
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Confirm } from '../../patterns/confirm.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { PageFrame } from '../../patterns/page-frame.js';

@@ -21,7 +21,8 @@ import type { ApprovalPolicyView, ApproverGroupView } from '../../api/generated/
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Confirm } from '../../patterns/confirm.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { ResourceList } from '../../patterns/resource-list.js';
 import { RowActions } from '../../patterns/row-actions.js';
