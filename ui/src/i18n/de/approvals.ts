@@ -36,6 +36,7 @@ export const approvals: Record<keyof typeof english, string> = {
 
   'policies.comment': 'Wer entscheidet, muss begründen',
   'policies.create': 'Richtlinie anlegen',
+  'policies.group': 'Freigabegruppe',
   'policies.hours': 'Verfällt nach (Stunden)',
   'policies.keys': 'Schlüssel',
   'policies.keys.hint': 'Namen von Signaturschlüsseln, je Zeile einer; * ist jeder.',
@@ -44,7 +45,10 @@ export const approvals: Record<keyof typeof english, string> = {
   'policies.none.body': 'Ohne eine signiert sofort, wer signieren darf.',
   'policies.stage': '{threshold} von {group}',
   'policies.stages': 'Stufen',
-  'policies.stages.hint': 'Je Zeile eine, der Reihe nach: 2 von GRUPPE. Gruppen: {groups}',
+  'policies.stages.add': 'Stufe hinzufügen',
+  'policies.stages.hint': 'Nacheinander: wie viele aus welcher Gruppe freigeben müssen.',
+  'policies.subject': 'Schützt',
+  'policies.threshold': 'Wie viele',
 
   'shown.action': 'Vorgang',
   'shown.algorithm': 'Hashverfahren',
@@ -61,4 +65,8 @@ export const approvals: Record<keyof typeof english, string> = {
   'shown.scheme': 'Verfahren',
   'shown.signingTime': 'Signaturzeit',
   'shown.timestamp': 'Zeitstempel',
+
+  'subject.signing-batch': 'Signieren eines Stapels',
+  'subject.signing-request': 'Signieren',
+  'subject.ssh-rotation': 'Rotation von SSH-Schlüsseln',
 };

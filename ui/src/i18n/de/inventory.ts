@@ -31,6 +31,11 @@ export const inventory: Record<keyof typeof english, string> = {
   'attestations.create': 'Bescheinigen',
   'attestations.create.lead':
     'Hält fest, wie das Verzeichnis jetzt steht, ein für alle Mal. Was ein Programm nicht prüfen kann, gilt als nicht gezeigt.',
+  'attestations.evidence': 'Belege',
+  'attestations.evidence.add': 'Beleg hinzufügen',
+  'attestations.evidence.what': 'Was es zeigt',
+  'attestations.evidence.where': 'Wo es steht',
+  'attestations.example': 'Beispiel',
   'attestations.lead': 'Wie das Verzeichnis gegen eine Richtlinie stand, wer hinsah, und bis wann es gilt.',
   'attestations.none': 'Noch keine Bescheinigungen',
   'attestations.one': 'Bescheinigung',
@@ -39,6 +44,8 @@ export const inventory: Record<keyof typeof english, string> = {
   'attestations.requirement': 'Anforderung',
   'attestations.results': 'Anforderungen',
   'attestations.reviewer': 'Geprüft von',
+  'attestations.reviews': 'Was keine Abfrage prüfen kann',
+  'attestations.reviews.add': 'Eine weitere beurteilen',
   'attestations.scope': 'Für Posten (Abfrage)',
   'attestations.scope.hint': 'Etwa source=shop. Leer: alle.',
   'attestations.score': 'Erfüllt',
@@ -121,11 +128,34 @@ export const inventory: Record<keyof typeof english, string> = {
   'imports.updated.hint': 'bekannt, jetzt anders',
   'imports.warnings': 'Warnungen',
 
+  'jurisdictions.agreement': 'Einigkeit',
+  'jurisdictions.disagree': 'Sie widersprechen sich',
+  'jurisdictions.lead': 'Was jede Behörde über das sagt, was Sie einsetzen, nebeneinander.',
+  'jurisdictions.none': 'Noch nichts zu beurteilen',
+
   'kind.algorithm': 'Algorithmus',
   'kind.certificate': 'Zertifikat',
   'kind.component': 'Komponente',
   'kind.protocol': 'Protokoll',
   'kind.related-crypto-material': 'Schlüsselmaterial',
+
+  'policyCheck.query': 'Eine Abfrage darf nichts finden',
+  'policyCheck.review': 'Ein Mensch beurteilt es',
+  'policyCheck.stance': 'Nach dem, was die Behörde über jedes Verfahren sagt',
+
+  'policyPacks.about': 'Worum es geht',
+  'policyPacks.attested': 'Bescheinigt bis',
+  'policyPacks.create': 'Regelwerk hinzufügen',
+  'policyPacks.create.lead':
+    'Was Ihre Organisation verlangt. Es lässt sich danach nicht ändern, denn Bescheinigungen beziehen sich darauf.',
+  'policyPacks.lead': 'Woran sich das Inventar messen lässt, und wie es heute dasteht.',
+  'policyPacks.none': 'Keine Regelwerke',
+  'policyPacks.notYet': 'noch nicht',
+  'policyPacks.owner': 'Herausgeber',
+  'policyPacks.query': 'Abfrage, die nichts finden darf',
+  'policyPacks.requirements.add': 'Anforderung hinzufügen',
+  'policyPacks.requirements.hint': 'Ohne Abfrage beurteilt ein Mensch die Anforderung beim Bescheinigen.',
+  'policyPacks.review': 'Bescheinigungen gelten (Tage)',
 
   'relation.algorithm': 'verwendet den Algorithmus',
   'relation.cipherSuite': 'hat die Cipher-Suite',
@@ -146,6 +176,10 @@ export const inventory: Record<keyof typeof english, string> = {
   'relations.steps': 'Schritte',
   'relations.to': 'Nach',
 
+  'reviewScore.0': 'Nicht erfüllt',
+  'reviewScore.0.5': 'Teilweise erfüllt',
+  'reviewScore.1': 'Erfüllt',
+
   'rules.lead': 'Ausgabe {edition}. Jedes Urteil nennt die Regel und ihre Quelle.',
   'rules.reason': 'Grund',
   'rules.rule': 'Regel',
@@ -157,6 +191,13 @@ export const inventory: Record<keyof typeof english, string> = {
   'stance.FAVOURS': 'zieht es vor',
   'stance.REJECTS': 'lehnt es ab',
   'stance.SILENT': 'sagt nichts',
+
+  'stand.ACCEPTS': 'akzeptiert',
+  'stand.ACCEPTS_UNTIL': 'vorerst',
+  'stand.DISCOURAGES': 'rät ab',
+  'stand.FAVOURS': 'befürwortet',
+  'stand.REJECTS': 'lehnt ab',
+  'stand.until': 'bis {year}',
 
   'views.lead': 'Die jetzt gesetzten Filter unter einem Namen, in diesem Browser.',
   'views.remove': '„{name}“ entfernen',

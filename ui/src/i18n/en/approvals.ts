@@ -35,6 +35,7 @@ export const approvals = {
 
   'policies.comment': 'Approvers must say why',
   'policies.create': 'Create a policy',
+  'policies.group': 'Approver group',
   'policies.hours': 'Expires after (hours)',
   'policies.keys': 'Keys',
   'policies.keys.hint': 'Names of signing keys, one a line; * is every key.',
@@ -43,7 +44,10 @@ export const approvals = {
   'policies.none.body': 'Without one, whoever may sign signs at once.',
   'policies.stage': '{threshold} of {group}',
   'policies.stages': 'Stages',
-  'policies.stages.hint': 'One a line, in order: 2 of GROUP. Groups: {groups}',
+  'policies.stages.add': 'Add a stage',
+  'policies.stages.hint': 'One after the other: how many of which group must approve.',
+  'policies.subject': 'Guards',
+  'policies.threshold': 'How many',
 
   'shown.action': 'Action',
   'shown.algorithm': 'Digest algorithm',
@@ -60,4 +64,8 @@ export const approvals = {
   'shown.scheme': 'Scheme',
   'shown.signingTime': 'Signing time',
   'shown.timestamp': 'Timestamp',
+
+  'subject.signing-batch': 'Signing of a batch',
+  'subject.signing-request': 'Signing',
+  'subject.ssh-rotation': 'Rotation of SSH keys',
 } as const;

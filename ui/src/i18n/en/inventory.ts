@@ -29,6 +29,11 @@ export const inventory = {
   'attestations.create': 'Attest',
   'attestations.create.lead':
     'Keeps how the inventory stands now, for good. What a program cannot check counts as not shown.',
+  'attestations.evidence': 'Evidence',
+  'attestations.evidence.add': 'Add evidence',
+  'attestations.evidence.what': 'What shows it',
+  'attestations.evidence.where': 'Where it is',
+  'attestations.example': 'example',
   'attestations.lead': 'How the inventory stood against a policy, who looked, and until when it is good.',
   'attestations.none': 'No attestations yet',
   'attestations.one': 'Attestation',
@@ -37,6 +42,8 @@ export const inventory = {
   'attestations.requirement': 'Requirement',
   'attestations.results': 'Requirements',
   'attestations.reviewer': 'Reviewed by',
+  'attestations.reviews': 'What no query can check',
+  'attestations.reviews.add': 'Judge another one',
   'attestations.scope': 'For assets (query)',
   'attestations.scope.hint': 'Such as source=shop. Empty: all of them.',
   'attestations.score': 'Fulfilled',
@@ -118,11 +125,34 @@ export const inventory = {
   'imports.updated.hint': 'known, and now different',
   'imports.warnings': 'Warnings',
 
+  'jurisdictions.agreement': 'Agreement',
+  'jurisdictions.disagree': 'They disagree',
+  'jurisdictions.lead': 'What each authority says about what you run, side by side.',
+  'jurisdictions.none': 'Nothing to judge yet',
+
   'kind.algorithm': 'Algorithm',
   'kind.certificate': 'Certificate',
   'kind.component': 'Component',
   'kind.protocol': 'Protocol',
   'kind.related-crypto-material': 'Key material',
+
+  'policyCheck.query': 'A query must find nothing',
+  'policyCheck.review': 'A person judges it',
+  'policyCheck.stance': 'By what the authority says of each algorithm',
+
+  'policyPacks.about': 'About',
+  'policyPacks.attested': 'Attested until',
+  'policyPacks.create': 'Add a policy pack',
+  'policyPacks.create.lead':
+    'What your organization asks for. It cannot be changed afterwards, since attestations refer to it.',
+  'policyPacks.lead': 'What the inventory can be held against, and how it stands today.',
+  'policyPacks.none': 'No policy packs',
+  'policyPacks.notYet': 'not yet',
+  'policyPacks.owner': 'Issued by',
+  'policyPacks.query': 'Query that must find nothing',
+  'policyPacks.requirements.add': 'Add a requirement',
+  'policyPacks.requirements.hint': 'Without a query, a person judges the requirement when attesting.',
+  'policyPacks.review': 'Attestations are good for (days)',
 
   'relation.algorithm': 'uses the algorithm',
   'relation.cipherSuite': 'has the cipher suite',
@@ -143,6 +173,10 @@ export const inventory = {
   'relations.steps': 'Steps',
   'relations.to': 'To',
 
+  'reviewScore.0': 'Not met',
+  'reviewScore.0.5': 'Met in part',
+  'reviewScore.1': 'Met',
+
   'rules.lead': 'Edition {edition}. Every verdict names the rule and its source.',
   'rules.reason': 'Reason',
   'rules.rule': 'Rule',
@@ -154,6 +188,13 @@ export const inventory = {
   'stance.FAVOURS': 'favours it',
   'stance.REJECTS': 'refuses it',
   'stance.SILENT': 'says nothing',
+
+  'stand.ACCEPTS': 'accepts',
+  'stand.ACCEPTS_UNTIL': 'for now',
+  'stand.DISCOURAGES': 'discourages',
+  'stand.FAVOURS': 'favours',
+  'stand.REJECTS': 'refuses',
+  'stand.until': 'until {year}',
 
   'views.lead': 'The filters that are set now, under a name, in this browser.',
   'views.remove': 'Remove “{name}”',
