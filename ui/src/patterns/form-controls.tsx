@@ -12,51 +12,72 @@ export interface ControlProps {
 }
 
 /** What a field is filled in with. */
-export function Control({ id, field, isFirst, value, onChange }: ControlProps) {
-  const text = typeof value === 'string' || typeof value === 'number' ? value : '';
-  const isRequired = field.isRequired ?? false;
-  if (field.kind === 'choice') {
-    return (
-      <FormSelect id={id} value={text} onChange={(_event, chosen) => onChange(chosen)}>
-        {!isRequired && <FormSelectOption value="" label="–" />}
-        {field.options.map(({ value: one, label }) => (
-          <FormSelectOption key={one} value={one} label={label} />
-        ))}
-      </FormSelect>
-    );
-  }
+export function Control(props: ControlProps) {
+  const { id, field, value, onChange } = props;
+  if (field.kind === 'choice') return <Choice id={id} field={field} value={shownText(value)} onChange={onChange} />;
   if (field.kind === 'choices') {
     return <Choices id={id} options={field.options} value={(value ?? []) as readonly string[]} onChange={onChange} />;
   }
   if (field.kind === 'rows') {
     return <FormRows id={id} field={field} rows={(value ?? []) as readonly Row[]} onChange={onChange} />;
   }
-  if (field.kind === 'area' || field.kind === 'lines' || field.kind === 'json') {
-    return (
-      <TextArea
-        id={id}
-        value={text}
-        rows={5}
-        resizeOrientation="vertical"
-        isRequired={isRequired}
-        autoFocus={isFirst}
-        {...(field.kind === 'json' ? { className: 'sw-mono', spellCheck: false } : { placeholder: field.placeholder })}
-        onChange={(_event, written) => onChange(written)}
-      />
-    );
-  }
+  return field.kind === 'area' || field.kind === 'lines' || field.kind === 'json' ? (
+    <Paragraph {...props} />
+  ) : (
+    <Line {...props} />
+  );
+}
+
+const shownText = (value: FieldValue): string | number =>
+  typeof value === 'string' || typeof value === 'number' ? value : '';
+
+function Paragraph({ id, field, isFirst, value, onChange }: ControlProps) {
+  return (
+    <TextArea
+      id={id}
+      value={shownText(value)}
+      rows={field.kind === 'lines' ? 3 : 5}
+      resizeOrientation="vertical"
+      isRequired={field.isRequired ?? false}
+      autoFocus={isFirst}
+      {...(field.kind === 'json' ? { className: 'sw-mono', spellCheck: false } : {})}
+      {...('placeholder' in field ? { placeholder: field.placeholder } : {})}
+      onChange={(_event, written) => onChange(written)}
+    />
+  );
+}
+
+function Line({ id, field, isFirst, value, onChange }: ControlProps) {
   return (
     <TextInput
       id={id}
       type={inputType(field)}
-      value={text}
-      isRequired={isRequired}
+      value={shownText(value)}
+      isRequired={field.isRequired ?? false}
       autoFocus={isFirst}
       {...(field.kind === 'number' ? { min: field.min, max: field.max } : {})}
       {...(field.kind === 'password' ? { autoComplete: 'new-password' } : { autoComplete: 'off' })}
       {...('placeholder' in field ? { placeholder: field.placeholder } : {})}
       onChange={(_event, written) => onChange(written)}
     />
+  );
+}
+
+interface ChoiceProps {
+  readonly id: string;
+  readonly field: Extract<Field, { kind: 'choice' }>;
+  readonly value: string | number;
+  readonly onChange: (value: string) => void;
+}
+
+function Choice({ id, field, value, onChange }: ChoiceProps) {
+  return (
+    <FormSelect id={id} value={value} onChange={(_event, chosen) => onChange(chosen)}>
+      {!(field.isRequired ?? false) && <FormSelectOption value="" label="–" />}
+      {field.options.map(({ value: one, label }) => (
+        <FormSelectOption key={one} value={one} label={label} />
+      ))}
+    </FormSelect>
   );
 }
 

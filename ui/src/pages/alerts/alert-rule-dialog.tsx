@@ -41,7 +41,7 @@ export function AlertRuleDialog({ of, onClose }: { of: AlertRuleView | undefined
     (values: Values): Promise<{ data: unknown }> =>
       of === undefined
         ? createAlertRule({ body: bodyOf(values) as never, headers: onceOnly() })
-        : changeAlertRule({ path: { id: of.id }, body: bodyOf(values) as never, headers: ifMatch(of.version) }),
+        : changeAlertRule({ path: { id: of.id }, body: bodyOf(values), headers: ifMatch(of.version) }),
     { changes: ['listAlertRules'], done: t('saved') },
   );
   return (
@@ -55,31 +55,36 @@ export function AlertRuleDialog({ of, onClose }: { of: AlertRuleView | undefined
   );
 }
 
+/** What a new rule begins with. */
+const NEW = {
+  name: '',
+  condition: undefined,
+  parameters: {} as AlertRuleView['parameters'],
+  severity: 'warning',
+  grouping: 'subject',
+  coolDownMinutes: 60,
+  emails: [] as readonly string[],
+  webhooks: [] as readonly string[],
+} as const;
+
 function useFields(of: AlertRuleView | undefined): readonly Field[] {
   const { t, named } = useI18n();
-  const { may } = useSession();
-  const webhooks = useQuery({ ...listWebhooksOptions(), enabled: may('webhooks:read') });
-  const options = (prefix: string, values: readonly string[]) =>
-    values.map((value) => ({ value, label: named(prefix, value) }));
-  const waitsFor = (condition: Condition) => (values: Values) => (of?.condition ?? values['condition']) === condition;
-  const condition: Field = {
-    name: 'condition',
+  const webhooks = useWebhooksField(of);
+  const { name, condition, parameters, severity, grouping, coolDownMinutes, emails = [] } = of ?? NEW;
+  const choice = (field: string, label: string, prefix: string, values: readonly string[], value?: string): Field => ({
+    name: field,
     kind: 'choice',
-    label: t('alertRules.condition'),
+    label,
     isRequired: true,
-    options: options('condition', CONDITIONS),
-  };
-  const endpoints = (webhooks.data?.items ?? []).map(({ id, name }) => ({ value: id, label: name }));
+    options: values.map((one) => ({ value: one, label: named(prefix, one) })),
+    ...(value === undefined ? {} : { value }),
+  });
+  const waitsFor = (one: Condition) => (values: Values) => (condition ?? values['condition']) === one;
   return [
-    { name: 'name', label: t('name'), isRequired: true, value: of?.name ?? '' },
-    ...(of === undefined ? [condition] : []),
+    { name: 'name', label: t('name'), isRequired: true, value: name },
+    ...(condition === undefined ? [choice('condition', t('alertRules.condition'), 'condition', CONDITIONS)] : []),
     {
-      name: 'level',
-      kind: 'choice',
-      label: t('assets.minLevel'),
-      isRequired: true,
-      options: options('level', LEVELS),
-      value: of?.parameters.level ?? 'CRITICAL',
+      ...choice('level', t('assets.minLevel'), 'level', LEVELS, parameters.level ?? 'CRITICAL'),
       when: waitsFor('risk-threshold'),
     },
     {
@@ -88,51 +93,37 @@ function useFields(of: AlertRuleView | undefined): readonly Field[] {
       label: t('alertRules.days'),
       min: 1,
       max: 365,
-      value: of?.parameters.days ?? 30,
+      value: parameters.days ?? 30,
       when: waitsFor('certificate-expiring'),
     },
-    {
-      name: 'severity',
-      kind: 'choice',
-      label: t('severity'),
-      isRequired: true,
-      options: options('severity', ['info', 'warning', 'critical']),
-      value: of?.severity ?? 'warning',
-    },
-    {
-      name: 'grouping',
-      kind: 'choice',
-      label: t('alertRules.grouping'),
-      isRequired: true,
-      options: options('grouping', ['subject', 'rule']),
-      value: of?.grouping ?? 'subject',
-    },
+    choice('severity', t('severity'), 'severity', ['info', 'warning', 'critical'], severity),
+    choice('grouping', t('alertRules.grouping'), 'grouping', ['subject', 'rule'], grouping),
     {
       name: 'coolDownMinutes',
       kind: 'number',
       label: t('alertRules.coolDown'),
       min: 0,
       max: 10_080,
-      value: of?.coolDownMinutes ?? 60,
+      value: coolDownMinutes,
     },
     {
       name: 'emails',
       kind: 'lines',
       label: t('alertRules.emails'),
       hint: t('alertRules.emails.hint'),
-      value: (of?.emails ?? []).join('\n'),
+      value: emails.join('\n'),
     },
-    ...(endpoints.length === 0
-      ? []
-      : [
-          {
-            name: 'webhooks',
-            kind: 'choices',
-            label: t('nav.webhooks'),
-            hint: t('alertRules.webhooks.hint'),
-            options: endpoints,
-            value: of?.webhooks ?? [],
-          } as const,
-        ]),
+    ...webhooks,
   ];
+}
+
+/** Only where there are any, and for those who see them. */
+function useWebhooksField(of: AlertRuleView | undefined): readonly Field[] {
+  const { t } = useI18n();
+  const { may } = useSession();
+  const query = useQuery({ ...listWebhooksOptions(), enabled: may('webhooks:read') });
+  const options = (query.data?.items ?? []).map(({ id, name }) => ({ value: id, label: name }));
+  if (options.length === 0) return [];
+  const hint = t('alertRules.webhooks.hint');
+  return [{ name: 'webhooks', kind: 'choices', label: t('nav.webhooks'), hint, options, value: of?.webhooks ?? [] }];
 }
