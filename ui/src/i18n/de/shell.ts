@@ -106,6 +106,11 @@ export const shell: Record<keyof typeof english, string> = {
   'step.success': 'erledigt',
   'step.warning': 'wartet',
 
+  'stepUp.confirmed': 'Sie sind es. Fahren Sie fort mit dem, was Sie vorhatten.',
+  'stepUp.notConfirmed': 'Der Identitätsanbieter hat nicht bestätigt, dass Sie es sind ({code}).',
+  'stepUp.provider':
+    'Ihr Identitätsanbieter fragt Sie noch einmal und führt Sie auf diese Seite zurück. Was Sie hier eingegeben haben, geht verloren.',
   'stepUp.title': 'Bestätigen Sie, dass Sie es sind',
+  'stepUp.toProvider': 'Zum Identitätsanbieter',
   'stepUp.why': 'Das ist von Gewicht, und Ihre Anmeldung liegt etwas zurück.',
 };

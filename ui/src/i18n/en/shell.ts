@@ -104,6 +104,11 @@ export const shell = {
   'step.success': 'done',
   'step.warning': 'waits',
 
+  'stepUp.confirmed': 'It is you. Go on with what you were about to do.',
+  'stepUp.notConfirmed': 'The identity provider did not confirm that it is you ({code}).',
+  'stepUp.provider':
+    'Your identity provider asks you again and leads you back to this page. What you have typed here is lost.',
   'stepUp.title': 'Confirm that it is you',
+  'stepUp.toProvider': 'To the identity provider',
   'stepUp.why': 'This matters, and you signed in some time ago.',
 } as const;
