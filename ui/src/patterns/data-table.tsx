@@ -158,7 +158,7 @@ function Paging({ page }: { page: ListPage<unknown> }) {
     <Flex className="sw-paging" justifyContent={{ default: 'justifyContentSpaceBetween' }}>
       <FlexItem className="sw-muted sw-number" role="status">
         {page.total === undefined
-          ? t('list.onPage', { count: page.items.length })
+          ? t(isOnly ? 'list.total' : 'list.onPage', { count: page.items.length })
           : t(page.total.type === 'EXACT' ? 'list.total' : 'list.totalAtLeast', { count: page.total.count })}
       </FlexItem>
       {!isOnly && (

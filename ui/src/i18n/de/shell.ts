@@ -17,7 +17,6 @@ export const shell: Record<keyof typeof english, string> = {
   'list.nothingFound.body': 'Kein Eintrag erfüllt alle diese Filter.',
   'list.onPage': '{count} auf dieser Seite',
   'list.previous': 'Zurück',
-  'list.search': 'Suchen',
   'list.total': '{count} insgesamt',
   'list.totalAtLeast': 'mehr als {count}',
 

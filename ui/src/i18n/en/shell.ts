@@ -16,7 +16,6 @@ export const shell = {
   'list.nothingFound.body': 'No entry meets all of these filters.',
   'list.onPage': '{count} on this page',
   'list.previous': 'Previous',
-  'list.search': 'Search',
   'list.total': '{count} in all',
   'list.totalAtLeast': 'more than {count}',
 

@@ -16,6 +16,7 @@ import { RowActions } from '../../patterns/row-actions.js';
 import { useAction } from '../../patterns/use-action.js';
 import { Scopes } from '../settings/api-keys.page.js';
 import { Factors } from './factors.js';
+import { programOf } from './program-of.js';
 
 export function ProfilePage() {
   const { t } = useI18n();
@@ -110,7 +111,7 @@ function Sessions() {
               width: 35,
               cell: ({ agent, current }) => (
                 <>
-                  {agent || '–'}{' '}
+                  <span title={agent}>{programOf(agent) ?? (agent || '–')}</span>{' '}
                   {current && (
                     <Label color="green" isCompact>
                       {t('sessions.current')}
@@ -129,7 +130,7 @@ function Sessions() {
               cell: ({ id, agent, current }) =>
                 !current && (
                   <RowActions
-                    of={agent}
+                    of={programOf(agent) ?? agent}
                     actions={[{ name: t('sessions.end'), run: () => end.mutate(id), isDanger: true }]}
                   />
                 ),
