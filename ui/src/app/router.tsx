@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { Crashed } from './crashed.js';
 import { SignedIn } from './signed-in.js';
 import { readSearch, type UrlState, writeSearch } from './url-state.js';
 
@@ -85,5 +86,6 @@ export const router = createRouter({
   parseSearch: readSearch,
   stringifySearch: writeSearch,
   defaultPreload: 'intent',
+  defaultErrorComponent: Crashed,
   scrollRestoration: true,
 });

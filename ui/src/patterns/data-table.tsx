@@ -163,23 +163,25 @@ function Paging({ page }: { page: ListPage<unknown> }) {
       </FlexItem>
       {!isOnly && (
         <FlexItem>
-          <Button
-            variant="link"
-            icon={<ArrowLeftIcon />}
-            isDisabled={cursor === undefined}
-            onClick={() => go(trail.at(-1) === '' ? undefined : trail.at(-1), trail.slice(0, -1))}
-          >
-            {t('list.previous')}
-          </Button>
-          <Button
-            variant="link"
-            icon={<ArrowRightIcon />}
-            iconPosition="end"
-            isDisabled={(page.nextCursor ?? null) === null}
-            onClick={() => go(page.nextCursor ?? undefined, [...trail, cursor ?? ''])}
-          >
-            {t('list.next')}
-          </Button>
+          {cursor !== undefined && (
+            <Button
+              variant="link"
+              icon={<ArrowLeftIcon />}
+              onClick={() => go(trail.at(-1) === '' ? undefined : trail.at(-1), trail.slice(0, -1))}
+            >
+              {t('list.previous')}
+            </Button>
+          )}
+          {(page.nextCursor ?? null) !== null && (
+            <Button
+              variant="link"
+              icon={<ArrowRightIcon />}
+              iconPosition="end"
+              onClick={() => go(page.nextCursor ?? undefined, [...trail, cursor ?? ''])}
+            >
+              {t('list.next')}
+            </Button>
+          )}
         </FlexItem>
       )}
     </Flex>

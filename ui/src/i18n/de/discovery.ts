@@ -67,6 +67,7 @@ export const discovery: Record<keyof typeof english, string> = {
   'schedules.cron.hint': 'Minute, Stunde, Tag des Monats, Monat, Wochentag: „30 2 * * *“ ist jede Nacht um halb drei.',
   'schedules.dueAt': 'Fällig',
   'schedules.every': 'alle {time}',
+  'schedules.failsAfter': 'Ein Lauf ist gescheitert nach',
   'schedules.interval': 'Sekunden zwischen zwei Läufen',
   'schedules.lead': 'Was von selbst beginnt, und wann.',
   'schedules.missed': 'Wenn zur Zeit niemand da war',
@@ -99,11 +100,13 @@ export const discovery: Record<keyof typeof english, string> = {
 
   'sensors.configuration': 'Einstellungen',
   'sensors.configuration.hint': 'Ein JSON-Objekt; der Sensor erfährt es mit seinem nächsten Lebenszeichen.',
+  'sensors.configuration.none': 'Nichts gesetzt: Der Sensor richtet sich danach, womit er gestartet wurde.',
   'sensors.disable.lead':
     'Binnen Sekunden wird von „{name}“ nichts mehr angenommen. Ein neuer Schlüssel schaltet ihn wieder ein.',
   'sensors.expiry': 'Schlüssel gültig bis',
   'sensors.firstWord': 'Erstes Wort',
   'sensors.heard': 'Letztes Lebenszeichen',
+  'sensors.heartbeat': 'Lebenszeichen',
   'sensors.heartbeatSeconds': 'Sekunden zwischen zwei Lebenszeichen',
   'sensors.heartbeatSeconds.hint': 'Nach zwei davon wird er vermisst.',
   'sensors.lastError': 'Letzter Fehler',

@@ -6,6 +6,11 @@ export const shell: Record<keyof typeof english, string> = {
   'chart.shownAs': '{title}: Diagramm oder Tabelle',
   'chart.table': 'Als Tabelle zeigen',
 
+  'crashed.body':
+    'Laden Sie sie neu: Nach einer Aktualisierung hat der Browser vielleicht noch einen älteren Teil der Konsole.',
+  'crashed.reload': 'Neu laden',
+  'crashed.title': 'Diese Seite ließ sich nicht zeigen',
+
   'form.noObject': 'Das ist kein JSON-Objekt.',
   'form.removeRow': '{name} entfernen',
 

@@ -5,6 +5,10 @@ export const shell = {
   'chart.shownAs': '{title}: plot or table',
   'chart.table': 'Show as table',
 
+  'crashed.body': 'Load it again: after an update the browser may still have an older part of the console.',
+  'crashed.reload': 'Load again',
+  'crashed.title': 'This page could not be shown',
+
   'form.noObject': 'This is not a JSON object.',
   'form.removeRow': 'Remove {name}',
 

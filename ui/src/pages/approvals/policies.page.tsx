@@ -76,9 +76,10 @@ export function PoliciesPage() {
       lead={t('policies.lead')}
       actions={
         canWrite && (
-          <span className="sw-labels">
-            {addPolicy} {addGroup}
-          </span>
+          <>
+            {addPolicy}
+            {addGroup}
+          </>
         )
       }
     >

@@ -64,7 +64,7 @@ export function JurisdictionsPage() {
                 <Go to={`/assets?family=${encodeURIComponent(family)}`} className="sw-row-link">
                   {algorithm}
                 </Go>
-                <div className="sw-muted">{named('purpose', purpose)}</div>
+                {purpose !== 'unknown' && <div className="sw-muted">{named('purpose', purpose)}</div>}
               </>
             ),
           },

@@ -12,8 +12,14 @@ const COLOURS: Record<OpinionView['stance'], LabelProps['color']> = {
   REJECTS: 'red',
 };
 
+interface StanceProps {
+  readonly opinion: OpinionView | undefined;
+  /** Shows who says it; what is said is told by the column. */
+  readonly byName?: boolean;
+}
+
 /** What one authority says about an algorithm, in a word; where it says so, on a click. */
-export function Stance({ opinion }: { opinion: OpinionView | undefined }) {
+export function Stance({ opinion, byName = false }: StanceProps) {
   const { t, named } = useI18n();
   if (opinion === undefined || opinion.stance === 'SILENT') return <span className="sw-muted">–</span>;
   const { jurisdiction, stance, reason, date, authority, binding, draft } = opinion;
@@ -36,7 +42,7 @@ export function Stance({ opinion }: { opinion: OpinionView | undefined }) {
       footerContent={<span className="sw-muted">{[authority, force].filter(Boolean).join(' · ')}</span>}
     >
       <Label color={COLOURS[stance] ?? 'grey'} isCompact onClick={() => undefined}>
-        {word}
+        {byName ? jurisdiction : word}
       </Label>
     </Popover>
   );

@@ -88,7 +88,7 @@ function Actions({ signingKey }: { signingKey: SigningKeyView }) {
               </Button>
             </ActionListItem>
             <ActionListItem>
-              <Button variant="danger" onClick={() => setDialog('disable')}>
+              <Button variant="secondary" isDanger onClick={() => setDialog('disable')}>
                 {t('key.disable')}
               </Button>
             </ActionListItem>

@@ -174,7 +174,6 @@ function Results({ scan }: { scan: ScanView }) {
       name={t('scans.results')}
       list={(query) => listScanResultsOptions({ path: { id: scan.id }, query })}
       rowKey={({ id }) => id}
-      icon={() => null}
       filters={[
         {
           kind: 'choice',

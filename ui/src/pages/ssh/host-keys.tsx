@@ -69,7 +69,7 @@ export function HostKeys({ host }: { host: HostView }) {
           ]}
         />
         {may('hosts:write') && (
-          <Button variant="link" onClick={() => setPinning(true)}>
+          <Button variant="link" isInline onClick={() => setPinning(true)}>
             {t('hosts.pin')}
           </Button>
         )}

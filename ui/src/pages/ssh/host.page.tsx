@@ -94,7 +94,7 @@ function Actions({ host }: { host: HostView }) {
           </Button>
         </ActionListItem>
         <ActionListItem>
-          <Button variant="danger" onClick={() => setDialog('remove')}>
+          <Button variant="secondary" isDanger onClick={() => setDialog('remove')}>
             {t('remove')}
           </Button>
         </ActionListItem>

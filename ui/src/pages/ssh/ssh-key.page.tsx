@@ -39,10 +39,10 @@ export function SshKeyPage() {
       beside={key && <StatusLabel status={key.state} />}
       actions={
         key && (
-          <span className="sw-labels">
+          <>
             <Rotate sshKey={key} />
             <Assign sshKey={key} />
-          </span>
+          </>
         )
       }
     >
