@@ -158,28 +158,30 @@ function Paging({ page }: { page: ListPage<unknown> }) {
     <Flex className="sw-paging" justifyContent={{ default: 'justifyContentSpaceBetween' }}>
       <FlexItem className="sw-muted sw-number" role="status">
         {page.total === undefined
-          ? t('list.onPage', { count: page.items.length })
+          ? t(isOnly ? 'list.total' : 'list.onPage', { count: page.items.length })
           : t(page.total.type === 'EXACT' ? 'list.total' : 'list.totalAtLeast', { count: page.total.count })}
       </FlexItem>
       {!isOnly && (
         <FlexItem>
-          <Button
-            variant="link"
-            icon={<ArrowLeftIcon />}
-            isDisabled={cursor === undefined}
-            onClick={() => go(trail.at(-1) === '' ? undefined : trail.at(-1), trail.slice(0, -1))}
-          >
-            {t('list.previous')}
-          </Button>
-          <Button
-            variant="link"
-            icon={<ArrowRightIcon />}
-            iconPosition="end"
-            isDisabled={(page.nextCursor ?? null) === null}
-            onClick={() => go(page.nextCursor ?? undefined, [...trail, cursor ?? ''])}
-          >
-            {t('list.next')}
-          </Button>
+          {cursor !== undefined && (
+            <Button
+              variant="link"
+              icon={<ArrowLeftIcon />}
+              onClick={() => go(trail.at(-1) === '' ? undefined : trail.at(-1), trail.slice(0, -1))}
+            >
+              {t('list.previous')}
+            </Button>
+          )}
+          {(page.nextCursor ?? null) !== null && (
+            <Button
+              variant="link"
+              icon={<ArrowRightIcon />}
+              iconPosition="end"
+              onClick={() => go(page.nextCursor ?? undefined, [...trail, cursor ?? ''])}
+            >
+              {t('list.next')}
+            </Button>
+          )}
         </FlexItem>
       )}
     </Flex>

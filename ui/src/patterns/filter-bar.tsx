@@ -44,6 +44,8 @@ export interface DayFilter extends Common {
 
 export type Filter = ChoiceFilter | TextFilter | DayFilter;
 
+const REST_MS = 400;
+
 /** The names of parameters that are set, for `isFiltered` and `clear` of the table. */
 export function useFilters(filters: readonly Filter[]): { readonly isFiltered: boolean; readonly clear: () => void } {
   const { one, change } = useUrlState();
@@ -97,6 +99,12 @@ function TextPill({ filter: { param, name } }: { filter: TextFilter }) {
   const inUrl = one(param) ?? '';
   const [text, setText] = useState(inUrl);
   useEffect(() => setText(inUrl), [inUrl]);
+  // It is looked for once the fingers rest: nobody has to press anything.
+  useEffect(() => {
+    if (text.trim() === inUrl) return undefined;
+    const rest = setTimeout(() => change({ [param]: text.trim() === '' ? undefined : text.trim() }), REST_MS);
+    return () => clearTimeout(rest);
+  }, [text, inUrl, change, param]);
   return (
     <ToolbarFilter
       categoryName={name}
@@ -109,10 +117,8 @@ function TextPill({ filter: { param, name } }: { filter: TextFilter }) {
           placeholder={name}
           value={text}
           onChange={(_event, value) => setText(value)}
-          onSearch={() => change({ [param]: text === '' ? undefined : text })}
           onClear={() => change({ [param]: undefined })}
           resetButtonLabel={t('list.clear')}
-          submitSearchButtonLabel={t('list.search')}
         />
       </ToolbarItem>
     </ToolbarFilter>

@@ -23,7 +23,7 @@ import { Confirm } from '../../patterns/confirm.js';
 import { Command } from '../../patterns/copyable.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Facts } from '../../patterns/facts.js';
-import type { Values } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { LiveProgress } from '../../patterns/live-progress.js';
