@@ -62,8 +62,8 @@ export class DocumentRows {
     scope: string,
     private readonly engine: RiskEngine,
   ) {
-    const { assets, relationships, refs } = identify(draft, scope);
-    this.ids = [...assets.keys()].sort();
+    const { assets, sorted, relationships, refs } = identify(draft, scope);
+    this.ids = sorted;
     this.relationships = relationships;
     this.refs = refs;
     this.assetsById = assets;
@@ -149,7 +149,7 @@ function validityOf({ cryptoProperties }: CdxComponent) {
 }
 
 /** UTC to the second, of a year that every program knows. */
-const PLAIN = /^(?:19|20)\d\d-\d\d-\d\dT\d\d:\d\d:[0-5]\dZ$/;
+const PLAIN = /^(?:19|20)\d\d-.{14}[0-5]\dZ$/;
 
 /** A time that PostgreSQL takes as well, or null. */
 export function instant(value: unknown): string | null {

@@ -33,6 +33,8 @@ export interface IdentifiedAsset {
 /** What a document says, in the terms of the inventory. */
 export interface Identified {
   readonly assets: ReadonlyMap<string, IdentifiedAsset>;
+  /** Of the assets, in order. */
+  readonly sorted: readonly string[];
   /** Each once, in the order of the table's key. */
   readonly relationships: RelationshipRow[];
   /** Ids by ref. */
@@ -57,13 +59,32 @@ export function identify({ assets, links }: Draft, scope: string): Identified {
       found.set(id, { id, asset, component, places: [...asset.occurrences] });
     }
   }
-  const relationships: RelationshipRow[] = [];
+  const sorted = [...found.keys()].sort();
+  return { assets: found, sorted, relationships: edgesOf(links, sorted, ids), refs: ids };
+}
+
+/** Each edge once, in the order of the table's key. */
+function edgesOf(links: Draft['links'], sorted: readonly string[], ids: ReadonlyMap<string, string>) {
+  const byStart = new Map<string, RelationshipRow[]>();
   for (const { from, to, kind } of links) {
     const [fromId, toId] = [ids.get(from), ids.get(to)];
     if (fromId === undefined || toId === undefined || fromId === toId) continue;
-    relationships.push({ fromId, kind, toId });
+    const edge = { fromId, kind, toId };
+    const others = byStart.get(fromId);
+    if (others === undefined) byStart.set(fromId, [edge]);
+    else others.push(edge);
   }
-  return { assets: found, relationships: distinctEdges(relationships), refs: ids };
+  const edges: RelationshipRow[] = [];
+  for (const id of sorted) {
+    const own = byStart.get(id) ?? [];
+    if (own.length > 1) own.sort((a, b) => order(a.kind, b.kind) || order(a.toId, b.toId));
+    let before: RelationshipRow | undefined;
+    for (const edge of own) {
+      if (edge.toId !== before?.toId || edge.kind !== before.kind) edges.push(edge);
+      before = edge;
+    }
+  }
+  return edges;
 }
 
 /**
@@ -116,15 +137,6 @@ function withScope(component: CdxComponent, scope: string, ordinal: number): Cdx
 }
 
 const NOWHERE: DraftOccurrence = { location: '', line: null, position: null, symbol: null, context: null };
-
-/** Each edge once, in the order of the table's key. */
-function distinctEdges(edges: RelationshipRow[]): RelationshipRow[] {
-  edges.sort((a, b) => order(a.fromId, b.fromId) || order(a.kind, b.kind) || order(a.toId, b.toId));
-  return edges.filter((edge, index) => {
-    const before = edges[index - 1];
-    return edge.toId !== before?.toId || edge.fromId !== before.fromId || edge.kind !== before.kind;
-  });
-}
 
 function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

@@ -37,10 +37,12 @@ export class AssetGraph {
     edges: { kind: RelationshipKind; id: string }[] | undefined,
     kinds: RelationshipKind[],
   ): GraphAsset[] {
-    return (edges ?? [])
-      .filter(({ kind }) => kinds.includes(kind))
-      .map(({ id }) => this.assets.get(id))
-      .filter((asset) => asset !== undefined);
+    const found: GraphAsset[] = [];
+    for (const { kind, id } of edges ?? []) {
+      const asset = kinds.includes(kind) ? this.assets.get(id) : undefined;
+      if (asset !== undefined) found.push(asset);
+    }
+    return found;
   }
 }
 

@@ -203,11 +203,24 @@ export class SubjectReader {
   }
 }
 
-function subjectOf(asset: GraphAsset, { ingredients, resolvedBy }: Resolved, more: Partial<RiskSubject>): ReadSubject {
-  const given = Object.entries(more).filter(
-    ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0) && value !== false,
-  );
-  return { subject: { kind: asset.kind, ingredients, ...Object.fromEntries(given) }, resolvedBy };
+type Told = Omit<RiskSubject, 'kind' | 'ingredients'>;
+const TOLD: readonly (keyof Told)[] = [
+  'protocol',
+  'material',
+  'certificate',
+  'quality',
+  'selfSignedRoot',
+  'notApplicable',
+];
+
+/** What is empty or false is not told. */
+function subjectOf(asset: GraphAsset, { ingredients, resolvedBy }: Resolved, more: Told): ReadSubject {
+  const told: Record<string, unknown> = {};
+  for (const name of TOLD) {
+    const value = more[name];
+    if (value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0)) told[name] = value;
+  }
+  return { subject: { kind: asset.kind, ingredients, ...told }, resolvedBy };
 }
 
 /** A key belongs to the cipher, signature or MAC of a name, not to the hash beside it. */
