@@ -29,17 +29,22 @@ async function ask(url: string): Promise<number> {
   return performance.now() - started;
 }
 
+function tell(message: unknown): void {
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+  parentPort?.postMessage(message);
+}
+
 async function run(url: string): Promise<void> {
-  const found: number[] = [];
-  let over = false;
-  parentPort?.once('message', () => (over = true));
+  const work = { over: false };
+  parentPort?.once('message', () => (work.over = true));
   await ask(url);
-  parentPort?.postMessage('ready');
-  while (!over) {
+  tell('ready');
+  const found: number[] = [];
+  while (!work.over) {
     found.push(await ask(url));
     await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
   }
-  parentPort?.postMessage(found);
+  tell(found);
 }
 
 if (parentPort !== null) await run(workerData as string);
