@@ -1,4 +1,5 @@
 import { withReferences } from '../cyclonedx/component-reader.js';
+import { type GraphAsset, type GraphEdge, grouped } from '../risk/asset-graph.js';
 import {
   anonymousIdentity,
   hashId,
@@ -15,17 +16,8 @@ export interface OccurrenceRow extends DraftOccurrence {
   readonly id: string;
 }
 
-export interface RelationshipRow {
-  readonly fromId: string;
-  readonly kind: string;
-  readonly toId: string;
-}
-
-export interface IdentifiedAsset {
-  readonly id: string;
-  readonly asset: DraftAsset;
-  /** With ids in place of refs. */
-  readonly component: CdxComponent;
+/** An asset of a document, with ids in place of refs. */
+export interface IdentifiedAsset extends GraphAsset {
   /** As the document has them, some more than once. */
   readonly places: DraftOccurrence[];
 }
@@ -36,7 +28,7 @@ export interface Identified {
   /** Of the assets, in order. */
   readonly sorted: readonly string[];
   /** Each once, in the order of the table's key. */
-  readonly relationships: RelationshipRow[];
+  readonly relationships: GraphEdge[];
   /** Ids by ref. */
   readonly refs: ReadonlyMap<string, string>;
 }
@@ -56,7 +48,7 @@ export function identify({ assets, links }: Draft, scope: string): Identified {
     if (known !== undefined) for (const place of asset.occurrences) known.places.push(place);
     else {
       const component = withReferences(scoped.get(asset.ref) ?? asset.component, (ref) => ids.get(ref));
-      found.set(id, { id, asset, component, places: [...asset.occurrences] });
+      found.set(id, { id, kind: asset.kind, component, places: [...asset.occurrences] });
     }
   }
   const sorted = [...found.keys()].sort();
@@ -65,21 +57,16 @@ export function identify({ assets, links }: Draft, scope: string): Identified {
 
 /** Each edge once, in the order of the table's key. */
 function edgesOf(links: Draft['links'], sorted: readonly string[], ids: ReadonlyMap<string, string>) {
-  const byStart = new Map<string, RelationshipRow[]>();
+  const found: GraphEdge[] = [];
   for (const { from, to, kind } of links) {
     const [fromId, toId] = [ids.get(from), ids.get(to)];
-    if (fromId === undefined || toId === undefined || fromId === toId) continue;
-    const edge = { fromId, kind, toId };
-    const others = byStart.get(fromId);
-    if (others === undefined) byStart.set(fromId, [edge]);
-    else others.push(edge);
+    if (fromId !== undefined && toId !== undefined && fromId !== toId) found.push({ fromId, kind, toId });
   }
-  const edges: RelationshipRow[] = [];
+  const byStart = grouped(found, ({ fromId }) => fromId);
+  const edges: GraphEdge[] = [];
   for (const id of sorted) {
-    const own = byStart.get(id) ?? [];
-    if (own.length > 1) own.sort((a, b) => order(a.kind, b.kind) || order(a.toId, b.toId));
-    let before: RelationshipRow | undefined;
-    for (const edge of own) {
+    let before: GraphEdge | undefined;
+    for (const edge of (byStart.get(id) ?? []).sort((a, b) => order(a.kind, b.kind) || order(a.toId, b.toId))) {
       if (edge.toId !== before?.toId || edge.kind !== before.kind) edges.push(edge);
       before = edge;
     }
