@@ -1,4 +1,4 @@
-import { connect } from 'node:tls';
+import { connect, createSecureContext, type SecureContext } from 'node:tls';
 import { ProbeFault } from '../probing/bounded-stream.js';
 import { type Choice, type Offer, sayHello } from './client-hello.js';
 import { GROUPS, isPostQuantumGroup, SUITES_12, SUITES_13, VERSIONS } from './tls-names.js';
@@ -108,6 +108,9 @@ async function byElimination(
   return taken;
 }
 
+/** Takes whatever a server has. One for all: each holds memory that the garbage collector does not see. */
+let anything: SecureContext | undefined;
+
 function fullHandshake(
   host: string,
   port: number,
@@ -115,15 +118,8 @@ function fullHandshake(
 ): Promise<Pick<TlsFacts, 'chain' | 'distrust' | 'agreed'>> {
   const nothing = { chain: [], distrust: null, agreed: null };
   return new Promise((resolve) => {
-    const socket = connect({
-      host,
-      port,
-      servername: name,
-      rejectUnauthorized: false,
-      ecdhCurve: CURVES,
-      minVersion: 'TLSv1',
-      ciphers: 'ALL:@SECLEVEL=0',
-    });
+    anything ??= createSecureContext({ ecdhCurve: CURVES, minVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' });
+    const socket = connect({ host, port, servername: name, rejectUnauthorized: false, secureContext: anything });
     const timer = setTimeout(() => end(nothing), HANDSHAKE_MS);
     const end = (facts: Pick<TlsFacts, 'chain' | 'distrust' | 'agreed'>) => {
       clearTimeout(timer);
