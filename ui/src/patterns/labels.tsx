@@ -90,6 +90,7 @@ const OF_STATUS: Readonly<Record<string, Look>> = {
   RETIRED: OFF,
   SUPERSEDED: OFF,
   unknown: OFF,
+  UNKNOWN: OFF,
   REVOKED: OFF,
   OUT_OF_SERVICE: OFF,
 };
