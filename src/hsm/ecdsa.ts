@@ -1,5 +1,6 @@
 import type { KeyType } from './key-vault.js';
-import { readSequence, readUnsignedInteger, sequence, unsignedInteger } from './der.js';
+import { integer, sequence } from '../platform/asn1/der.js';
+import { elementsOfSequence, unsignedOf } from '../platform/asn1/der-reader.js';
 
 /** Bytes of one coordinate and of the group order, per curve (SEC 2). */
 export const CURVE_BYTES = { 'ec-p256': 32, 'ec-p384': 48, 'ec-p521': 66 } as const;
@@ -22,17 +23,17 @@ export function leftmostBits(digest: Buffer, curve: CurveType): Buffer {
 export function rawToDer(raw: Buffer): Buffer {
   if (raw.length === 0 || raw.length % 2 !== 0) throw new RangeError('r‖s must have an even length');
   const half = raw.length / 2;
-  return sequence(unsignedInteger(raw.subarray(0, half)), unsignedInteger(raw.subarray(half)));
+  return sequence(integer(raw.subarray(0, half)), integer(raw.subarray(half)));
 }
 
 /** SEQUENCE { r INTEGER, s INTEGER } to r‖s. Throws RangeError when it is not DER or does not fit the curve. */
 export function derToRaw(der: Buffer, curve: CurveType): Buffer {
   const size = CURVE_BYTES[curve];
-  const elements = readSequence(der);
+  const elements = elementsOfSequence(der);
   if (elements.length !== 2) throw new RangeError('an ECDSA signature has two INTEGERs');
   const raw = Buffer.alloc(size * 2);
   elements.forEach((element, index) => {
-    const number = readUnsignedInteger(element);
+    const number = unsignedOf(element);
     if (number.length > size) throw new RangeError('INTEGER is longer than the curve allows');
     number.copy(raw, (index + 1) * size - number.length);
   });

@@ -188,11 +188,10 @@ describe('evidence is for those who may see the request', () => {
     const { request } = await evidenceFor();
     const path = (id: string) => `/api/v1/sign/requests/${id}/evidence`;
     expect((await service.call('GET', path(request.requestId), { key })).status).toBe(404);
-    const { body: waiting } = await sign(service, { key: apiKey, body: { digest: digestOf('later'), async: true } });
-    await stage.sql(
-      `UPDATE signing_request SET status = 'FAILED', signature = NULL, failure_code = 'x', finished_at = now() WHERE id = $1`,
-      [waiting.requestId],
-    );
+    const place = { stage, service, apiKey };
+    const members = await newApprovers(place, 1);
+    const { key: guarded } = await newGuardedKey(place, [{ members, threshold: 1 }]);
+    const waiting = await held(place, { digest: digestOf('later'), key: guarded.name });
     const { status, body } = await service.call('GET', path(waiting.requestId), { key: apiKey });
     expect([status, body.code]).toEqual([409, 'evidence.not-signed']);
   });

@@ -1,11 +1,12 @@
 import { connect } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isOwnFault } from '../probing/own-fault.js';
 
 export type SweepAnswer = 'open' | 'closed' | 'silent';
 
-/** Whether somebody accepts connections there; the connection is closed at once. */
+/** Whether somebody accepts connections there; the connection is closed at once. Throws when this machine cannot ask. */
 export function knock(host: string, port: number, timeoutMs: number): Promise<SweepAnswer> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const socket = connect({ host, port });
     const timer = setTimeout(() => end('silent'), timeoutMs);
     const end = (answer: SweepAnswer) => {
@@ -14,7 +15,10 @@ export function knock(host: string, port: number, timeoutMs: number): Promise<Sw
       resolve(answer);
     };
     socket.once('connect', () => end('open'));
-    socket.once('error', (error: NodeJS.ErrnoException) => end(error.code === 'ECONNREFUSED' ? 'closed' : 'silent'));
+    socket.once('error', (error: NodeJS.ErrnoException) => {
+      if (isOwnFault(error)) reject(error);
+      end(error.code === 'ECONNREFUSED' ? 'closed' : 'silent');
+    });
   });
 }
 

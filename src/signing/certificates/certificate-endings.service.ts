@@ -28,7 +28,7 @@ export class CertificateEndings {
     await this.db.transaction(async (tx) => {
       const ending: Ending[] = await tx.query(
         `SELECT c.id, c.subject, c.not_after AS "notAfter", k.name AS key,
-           c.key_id IS NOT NULL AND (k.id IS NULL OR k.state IN ('DISABLED', 'DESTROYED', 'FAILED') OR k.version <> c.key_version
+           c.key_id IS NOT NULL AND (k.id IS NULL OR k.state <> 'ACTIVE' OR k.version <> c.key_version
              OR EXISTS (SELECT FROM certificate n WHERE n.key_id = c.key_id AND n.key_version = c.key_version AND n.not_after > c.not_after)) AS over,
            floor(extract(epoch FROM c.not_after - now()) / 86400)::int AS "daysLeft"
          FROM certificate c LEFT JOIN signing_key k ON k.id = c.key_id

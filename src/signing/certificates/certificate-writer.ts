@@ -21,7 +21,7 @@ import {
 } from '@peculiar/asn1-x509';
 import { createHash } from 'node:crypto';
 import type { KeyPurpose } from '../keys/signing-key-purpose.js';
-import { bitString, sequence } from '../formats/der.js';
+import { bitString, sequence } from '../../platform/asn1/der.js';
 import { PURPOSES } from './certificate-facts.js';
 
 /** The parts of a distinguished name that are asked for, in the order in which they are written. */

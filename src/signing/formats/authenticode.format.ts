@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from './algorithm-identifiers.js';
-import { type Element, elementsIn, oid, sequence, tagged } from './der.js';
+import { oid, sequence, tagged } from '../../platform/asn1/der.js';
+import { type Element, elementsIn } from '../../platform/asn1/der-reader.js';
 import { isRsa, type SignatureFormatWriter } from './signature-format.js';
 import { attribute, contentType, messageDigest, signedAttributes, signedData } from './signed-data.js';
 

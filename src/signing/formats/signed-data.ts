@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
-import { elementsIn, integer, nullValue, octetString, oid, sequence, setOf, tagged, time } from './der.js';
+import { integer, nullValue, octetString, oid, sequence, setOf, tagged, time } from '../../platform/asn1/der.js';
+import { elementsIn } from '../../platform/asn1/der-reader.js';
 import { cmsSignatureIdentifier, DIGEST_OID, type FormatDigest } from './algorithm-identifiers.js';
 import type { KeyType, SignatureScheme } from '../../hsm/key-vault.js';
 

@@ -4,7 +4,7 @@ import { PKIStatus, TimeStampResp, TSTInfo } from '@peculiar/asn1-tsp';
 import { createHash, verify, X509Certificate } from 'node:crypto';
 import { factsOf } from '../certificates/certificate-facts.js';
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from '../formats/algorithm-identifiers.js';
-import { oid, setOf } from '../formats/der.js';
+import { oid, setOf } from '../../platform/asn1/der.js';
 
 const CONTENT_TYPE = '1.2.840.113549.1.9.3';
 const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';

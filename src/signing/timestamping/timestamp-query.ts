@@ -1,5 +1,6 @@
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from '../formats/algorithm-identifiers.js';
-import { type Element, elementsIn, oid } from '../formats/der.js';
+import { oid } from '../../platform/asn1/der.js';
+import { type Element, elementsIn } from '../../platform/asn1/der-reader.js';
 import { TimestampRefusal } from './timestamp-refusal.js';
 
 /** What a client wants stamped (TimeStampReq, RFC 3161 section 2.4.1). */

@@ -11,7 +11,7 @@ import {
   sequence,
   tagged,
   utf8String,
-} from '../formats/der.js';
+} from '../../platform/asn1/der.js';
 import {
   contentType,
   messageDigest,

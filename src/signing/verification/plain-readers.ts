@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { FORMAT_DIGESTS } from '../formats/algorithm-identifiers.js';
-import { elementsIn } from '../formats/der.js';
+import { elementsIn } from '../../platform/asn1/der-reader.js';
 import { BadSignature } from './bad-signature.js';
 import type { SignatureReader } from './signature-claim.js';
 

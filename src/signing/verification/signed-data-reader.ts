@@ -7,7 +7,8 @@ import {
   type FormatDigest,
 } from '../formats/algorithm-identifiers.js';
 import { RFC3161_TIMESTAMP, readExtractedData } from '../formats/authenticode.format.js';
-import { type Element, elementsIn, oid, sequence } from '../formats/der.js';
+import { oid, sequence } from '../../platform/asn1/der.js';
+import { type Element, elementsIn } from '../../platform/asn1/der-reader.js';
 import { issuerAndSerialNumber, TIMESTAMP_TOKEN } from '../formats/signed-data.js';
 import { BadSignature } from './bad-signature.js';
 import type { SignatureClaim, SignatureReader } from './signature-claim.js';
