@@ -15,7 +15,7 @@ import {
   ToolbarGroup,
   ToolbarItem,
 } from '@patternfly/react-core';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useUrlState } from '../app/url-state.js';
 import { useI18n } from '../i18n/i18n.js';
 
@@ -98,13 +98,23 @@ function TextPill({ filter: { param, name } }: { filter: TextFilter }) {
   const { one, change } = useUrlState();
   const inUrl = one(param) ?? '';
   const [text, setText] = useState(inUrl);
-  useEffect(() => setText(inUrl), [inUrl]);
+  // Another address brings another text, but the address that this brought about takes nothing of what was typed since.
+  const brought = useRef(inUrl);
+  useEffect(() => {
+    if (inUrl === brought.current) return;
+    brought.current = inUrl;
+    setText(inUrl);
+  }, [inUrl]);
   // It is looked for once the fingers rest: nobody has to press anything.
   useEffect(() => {
-    if (text.trim() === inUrl) return undefined;
-    const rest = setTimeout(() => change({ [param]: text.trim() === '' ? undefined : text.trim() }), REST_MS);
+    const wanted = text.trim();
+    if (wanted === brought.current) return undefined;
+    const rest = setTimeout(() => {
+      brought.current = wanted;
+      change({ [param]: wanted === '' ? undefined : wanted });
+    }, REST_MS);
     return () => clearTimeout(rest);
-  }, [text, inUrl, change, param]);
+  }, [text, change, param]);
   return (
     <ToolbarFilter
       categoryName={name}

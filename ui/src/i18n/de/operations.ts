@@ -54,6 +54,7 @@ export const operations: Record<keyof typeof english, string> = {
 
   'component.db': 'Datenbank',
   'component.hsm': 'HSM',
+  'component.log': 'Transparenzprotokoll',
   'component.mail': 'Mail',
   'component.queue': 'Warteschlange',
   'component.redis': 'Redis',

@@ -101,6 +101,17 @@ export const ssh: Record<keyof typeof english, string> = {
   'rotationPolicies.window.to': 'Bis (Stunde, UTC)',
   'rotationPolicies.window.to.hint': 'Kleiner als die erste: über Mitternacht.',
 
+  'rotationStep.add': 'Den neuen Schlüssel neben den alten setzen',
+  'rotationStep.limit-old': 'Dem alten Schlüssel ein Ende setzen',
+  'rotationStep.make-permanent': 'Den neuen Schlüssel bleiben lassen',
+  'rotationStep.precheck': 'Prüfen, ob es geht',
+  'rotationStep.promote': 'Den neuen Schlüssel in Kraft setzen',
+  'rotationStep.prove': 'Nachweisen, dass nur der neue einlässt',
+  'rotationStep.remove-old': 'Den alten Schlüssel wegnehmen',
+  'rotationStep.roll-back': 'Alles zurückdrehen',
+  'rotationStep.verify': 'Mit dem neuen Schlüssel anmelden',
+
+  'rotations.approval': 'Die Freigabe dieser Rotation',
   'rotations.diff': 'Was geändert wird, Zeile für Zeile',
   'rotations.dryRun': 'Probelauf',
   'rotations.ended': 'Der Schlüsselwechsel ist zu Ende: {status}',
@@ -115,6 +126,7 @@ export const ssh: Record<keyof typeof english, string> = {
   'rotations.skip': 'Diesen auslassen',
   'rotations.started': 'Die Rotation wurde begonnen',
   'rotations.state': 'Schritt',
+  'rotations.steps': 'Schritte auf {account}',
   'rotations.targets': 'Konten',
   'rotations.wave': 'Welle',
 

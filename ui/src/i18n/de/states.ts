@@ -64,6 +64,7 @@ export const states: Record<keyof typeof english, string> = {
   'status.SUCCEEDED': 'Gelungen',
   'status.SUPERSEDED': 'Neu gefragt',
   'status.SURVEYING': 'Sucht, wo der Schlüssel ist',
+  'status.UNKNOWN': 'Nicht eingerichtet',
   'status.UP': 'In Ordnung',
   'status.WAITING': 'Wartet',
   'status.WITHDRAWN': 'Zurückgezogen',

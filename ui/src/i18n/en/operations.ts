@@ -53,6 +53,7 @@ export const operations = {
 
   'component.db': 'Database',
   'component.hsm': 'HSM',
+  'component.log': 'Transparency log',
   'component.mail': 'Mail',
   'component.queue': 'Queue',
   'component.redis': 'Redis',

@@ -101,6 +101,17 @@ export const ssh = {
   'rotationPolicies.window.to': 'To (hour, UTC)',
   'rotationPolicies.window.to.hint': 'Smaller than the first: over midnight.',
 
+  'rotationStep.add': 'Put the new key beside the old one',
+  'rotationStep.limit-old': 'Give the old key an end',
+  'rotationStep.make-permanent': 'Let the new key stay',
+  'rotationStep.precheck': 'Look whether it is possible',
+  'rotationStep.promote': 'Put the new key in force',
+  'rotationStep.prove': 'Prove that only the new key lets in',
+  'rotationStep.remove-old': 'Take the old key away',
+  'rotationStep.roll-back': 'Turn everything round',
+  'rotationStep.verify': 'Log in with the new key',
+
+  'rotations.approval': 'The approval of this rotation',
   'rotations.diff': 'What is changed, line by line',
   'rotations.dryRun': 'Dry run',
   'rotations.ended': 'The rotation has ended: {status}',
@@ -115,6 +126,7 @@ export const ssh = {
   'rotations.skip': 'Leave this one out',
   'rotations.started': 'The rotation was started',
   'rotations.state': 'Step',
+  'rotations.steps': 'Steps on {account}',
   'rotations.targets': 'Accounts',
   'rotations.wave': 'Wave',
 

@@ -63,6 +63,7 @@ export const states = {
   'status.SUCCEEDED': 'Succeeded',
   'status.SUPERSEDED': 'Asked again',
   'status.SURVEYING': 'Looks where the key is',
+  'status.UNKNOWN': 'Not set up',
   'status.UP': 'Up',
   'status.WAITING': 'Waits',
   'status.WITHDRAWN': 'Withdrawn',

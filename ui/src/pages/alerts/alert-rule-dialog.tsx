@@ -6,7 +6,7 @@ import type { AlertRuleView, CreateAlertRuleBody } from '../../api/generated/typ
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
-import type { Field, Values } from '../../patterns/form-fields.js';
+import type { Field, Option, Values } from '../../patterns/form-fields.js';
 import { LEVELS } from '../../patterns/labels.js';
 import { useAction } from '../../patterns/use-action.js';
 
@@ -26,6 +26,9 @@ const CONDITIONS: readonly Condition[] = [
   'approvals-waiting',
   'hsm-down',
 ];
+
+const SEVERITIES = ['info', 'warning', 'critical'];
+const GROUPINGS = ['subject', 'rule'];
 
 /** As the API takes it: what the condition counts by are its parameters. */
 function bodyOf({ level, days, ...values }: Values): object {
@@ -71,20 +74,24 @@ function useFields(of: AlertRuleView | undefined): readonly Field[] {
   const { t, named } = useI18n();
   const webhooks = useWebhooksField(of);
   const { name, condition, parameters, severity, grouping, coolDownMinutes, emails = [] } = of ?? NEW;
-  const choice = (field: string, label: string, prefix: string, values: readonly string[], value?: string): Field => ({
+  const choice = (field: string, label: string, options: readonly Option[], value?: string): Field => ({
     name: field,
     kind: 'choice',
     label,
     isRequired: true,
-    options: values.map((one) => ({ value: one, label: named(prefix, one) })),
+    options,
     ...(value === undefined ? {} : { value }),
   });
+  const conditions = CONDITIONS.map((one) => ({ value: one, label: named('condition', one) }));
+  const levels = LEVELS.map((one) => ({ value: one, label: named('level', one) }));
+  const severities = SEVERITIES.map((one) => ({ value: one, label: named('severity', one) }));
+  const groupings = GROUPINGS.map((one) => ({ value: one, label: named('grouping', one) }));
   const waitsFor = (one: Condition) => (values: Values) => (condition ?? values['condition']) === one;
   return [
     { name: 'name', label: t('name'), isRequired: true, value: name },
-    ...(condition === undefined ? [choice('condition', t('alertRules.condition'), 'condition', CONDITIONS)] : []),
+    ...(condition === undefined ? [choice('condition', t('alertRules.condition'), conditions)] : []),
     {
-      ...choice('level', t('assets.minLevel'), 'level', LEVELS, parameters.level ?? 'CRITICAL'),
+      ...choice('level', t('assets.minLevel'), levels, parameters.level ?? 'CRITICAL'),
       when: waitsFor('risk-threshold'),
     },
     {
@@ -96,8 +103,8 @@ function useFields(of: AlertRuleView | undefined): readonly Field[] {
       value: parameters.days ?? 30,
       when: waitsFor('certificate-expiring'),
     },
-    choice('severity', t('severity'), 'severity', ['info', 'warning', 'critical'], severity),
-    choice('grouping', t('alertRules.grouping'), 'grouping', ['subject', 'rule'], grouping),
+    choice('severity', t('severity'), severities, severity),
+    choice('grouping', t('alertRules.grouping'), groupings, grouping),
     {
       name: 'coolDownMinutes',
       kind: 'number',

@@ -55,7 +55,6 @@ export function AlertRulesPage() {
         rowKey={({ id }) => id}
         icon={BellIcon}
         emptyTitle={t('alertRules.none')}
-        emptyBody={t('alertRules.lead')}
         emptyAction={add}
         columns={[
           { name: t('name'), width: 25, cell: ({ id, name }) => <Go to={`/alerts?rule=${id}`}>{name}</Go> },

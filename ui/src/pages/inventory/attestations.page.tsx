@@ -27,7 +27,6 @@ export function AttestationsPage() {
         rowKey={({ id }) => id}
         icon={CertificateIcon}
         emptyTitle={t('attestations.none')}
-        emptyBody={t('attestations.lead')}
         emptyAction={add}
         columns={[
           {

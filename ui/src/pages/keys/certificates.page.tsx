@@ -34,7 +34,6 @@ export function CertificatesPage() {
         rowKey={({ id }) => id}
         icon={CertificateIcon}
         emptyTitle={t('certificates.none')}
-        emptyBody={t('certificates.lead')}
         emptyAction={add}
         columns={[
           { name: t('certificates.subject'), width: 30, cell: ({ subject }) => <strong>{subject}</strong> },

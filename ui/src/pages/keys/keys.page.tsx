@@ -32,7 +32,6 @@ export function KeysPage() {
         rowKey={({ id }) => id}
         icon={KeyIcon}
         emptyTitle={t('keys.none')}
-        emptyBody={t('keys.lead')}
         emptyAction={create}
         refresh={(rows) => (rows.some(({ state }) => state === 'GENERATING') ? 1000 : false)}
         columns={[

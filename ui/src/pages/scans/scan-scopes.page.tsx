@@ -34,7 +34,6 @@ export function ScanScopesPage() {
         rowKey={({ id }) => id}
         icon={MapMarkedIcon}
         emptyTitle={t('scanScopes.none')}
-        emptyBody={t('scanScopes.lead')}
         emptyAction={add}
         columns={[
           { name: t('name'), width: 20, cell: ({ name }) => <strong>{name}</strong> },

@@ -58,7 +58,6 @@ export function ApiKeysPage() {
         rowKey={({ id }) => id}
         icon={KeyIcon}
         emptyTitle={t('apiKeys.none')}
-        emptyBody={t('apiKeys.lead')}
         emptyAction={create}
         columns={[
           { name: t('name'), width: 20, cell: ({ name }) => <strong>{name}</strong> },

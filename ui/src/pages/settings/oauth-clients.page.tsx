@@ -42,7 +42,6 @@ export function OAuthClientsPage() {
         rowKey={({ client_id }) => client_id}
         icon={RobotIcon}
         emptyTitle={t('clients.none')}
-        emptyBody={t('clients.lead')}
         emptyAction={add}
         columns={[
           { name: t('name'), width: 20, cell: ({ name }) => <strong>{name}</strong> },

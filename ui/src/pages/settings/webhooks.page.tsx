@@ -56,7 +56,6 @@ export function WebhooksPage() {
         rowKey={({ id }) => id}
         icon={GlobeIcon}
         emptyTitle={t('webhooks.none')}
-        emptyBody={t('webhooks.lead')}
         emptyAction={add}
         columns={[
           {

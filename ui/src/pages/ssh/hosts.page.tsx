@@ -79,7 +79,6 @@ export function HostsPage() {
           { kind: 'text', param: 'label', name: t('hosts.label') },
         ]}
         emptyTitle={t('hosts.none')}
-        emptyBody={t('hosts.lead')}
         emptyAction={add}
         columns={[
           {
