@@ -1,4 +1,4 @@
-import { createHash, createPublicKey, randomUUID } from 'node:crypto';
+import { createHash, createPublicKey, type KeyObject, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import {
@@ -97,8 +97,9 @@ async function signed(api: ApiClient, { facts, document, file, seconds, id }: Or
 async function verify({ options, api, print, note }: Invocation, document: Document): Promise<ExitCode> {
   const name = text(options, 'key');
   if (name === undefined) note('No --key: the key in the document is believed, so this shows only that it is whole.');
-  const trusted = name === undefined ? undefined : createPublicKey((await findKey(await api(), name)).publicKey ?? '');
-  const faults = faultsOfJsonSignature(document, trusted);
+  const trusted = name === undefined ? [undefined] : await versionsOf(await api(), name);
+  const results = trusted.map((key) => faultsOfJsonSignature(document, key));
+  const faults = results.find((found) => found.length === 0) ?? results.at(-1) ?? [`${name} has no key yet`];
   const valid = faults.length === 0;
   const { keyId, algorithm } = (document['signature'] ?? {}) as Partial<JsonSignature>;
   print({ valid, keyId, algorithm, faults }, [
@@ -106,6 +107,13 @@ async function verify({ options, api, print, note }: Invocation, document: Docum
     valid ? `valid: ${algorithm} by ${keyId ?? 'a key without a name'}` : 'NOT VALID',
   ]);
   return valid ? EXIT.done : EXIT.failed;
+}
+
+/** What an older version signed is still good. */
+async function versionsOf(api: ApiClient, name: string): Promise<KeyObject[]> {
+  const { id } = await findKey(api, name);
+  const { items }: { items: Partial<Key>[] } = await api.call('GET', `/api/v1/signing-keys/${id}/versions`);
+  return items.flatMap(({ publicKey }) => (publicKey === undefined ? [] : [createPublicKey(publicKey)]));
 }
 
 function factsOf({ name, type, publicKey = '' }: Key): Omit<JsonSignature, 'value'> {
