@@ -19,15 +19,16 @@ const TARGETS = (kind: string) =>
 const MEMBER = (kind: string) => `coalesce(',"${kind}":["' || r."${kind}" || '"]', '')`;
 
 /**
- * One component a row, with a comma before it, in the order of the ids. The stored text of a component is sent as it stands. Everything
- * is read side by side in that order; a few assets are looked up one by one.
+ * One component a row, with a comma before it, in the order of the ids. The stored text of a component is sent as it stands, but for
+ * its first brace (`substr` would count its characters). Everything is read side by side in that order; a few assets are looked up
+ * one by one.
  */
 export function componentsQuery({ where, values, isEverything }: Shown): CopyQuery {
   const places = isEverything
     ? `LEFT JOIN (${PLACES('true')}) e ON e.asset_id = a.id`
     : `LEFT JOIN LATERAL (${PLACES('o.asset_id = a.id')}) e ON true`;
   const text = `SELECT ',{"bom-ref":"' || a.id || '",' || coalesce('"evidence":{"occurrences":[' || e.list || ']},', '')
-      || substr(a.component::text, 2)
+      || right(a.component::text, -1)
     FROM asset a ${places} ${clause(where)} ORDER BY a.id`;
   return { text, values };
 }
