@@ -57,9 +57,10 @@ export const CONDITIONS: Record<AlertConditionName, AlertCondition> = {
   },
   'policy-violation': {
     happenings: ['policy.violated'],
-    counts: 'each',
+    counts: 'once',
     headline: 'A policy is violated',
-    advice: 'Open the evaluation: it lists each finding with its asset and the requirement.',
+    advice:
+      'Evaluate the policy pack: it names assets that violate the requirement. The alert ends with the next check that finds none.',
   },
   'sensor-silent': {
     happenings: ['sensor.silent'],

@@ -8,8 +8,6 @@ import { AuditRefusals } from './audit-refusals.js';
 import { AuditController } from './audit.controller.js';
 import { AuditService } from './audit.service.js';
 import { LogCheckpoint } from './log/log-checkpoint.entity.js';
-import { LogChecker } from './log/log-checker.js';
-import { LogCheckSchedule } from './log/log-check.schedule.js';
 import { LogCheckTarget } from './log/log-check.target.js';
 import { LogExport } from './log/log-export.js';
 import { LogHealth } from './log/log-health.js';
@@ -43,5 +41,5 @@ import { LogController } from './log/log.controller.js';
 export class AuditModule {}
 
 /** Numbers and signs; in every process that works in the background. */
-@Module({ providers: [LogChecker, LogCheckSchedule, LogSequencer, LogSequencerSchedule] })
+@Module({ providers: [LogSequencer, LogSequencerSchedule] })
 export class AuditWorkerModule {}

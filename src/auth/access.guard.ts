@@ -7,7 +7,7 @@ import { ACCESS, type Access, type CalledRequest, FRESH } from './access.js';
 import type { Caller } from './caller.js';
 import { Credentials } from './credentials.js';
 import { assertOwnAccount } from './own-account.js';
-import { mayDo } from './scopes.js';
+import { assertScope } from './scopes.js';
 
 /** The one guard: who is it, and may they? Denies by default; a handler that declares nothing is refused. */
 @Injectable()
@@ -53,8 +53,5 @@ function isFresh({ kind, session }: Caller): boolean {
 
 function assertMay(caller: Caller, access: Access): void {
   if (access.kind === 'person') assertOwnAccount(caller);
-  if (access.kind !== 'scope' || mayDo(caller.scopes, access.scope)) return;
-  throw new Problem('forbidden', 'insufficient_scope', `This needs the scope ${access.scope}.`, {
-    scope: access.scope,
-  });
+  if (access.kind === 'scope') assertScope(caller.scopes, access.scope);
 }

@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module.js';
+import { Doorman } from '../platform/http/doorman.js';
 import { AccessGuard } from './access.guard.js';
 import { ApiKeyRenewalService } from './api-keys/api-key-renewal.service.js';
 import { ApiKey } from './api-keys/api-key.entity.js';
@@ -9,6 +10,7 @@ import { ApiKeysController } from './api-keys/api-keys.controller.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
 import { RenewalSchedule } from './api-keys/renewal.schedule.js';
 import { AuthSchedule } from './auth.schedule.js';
+import { BodyDoorman } from './body-doorman.js';
 import { BrowserSessions } from './browser/browser-sessions.js';
 import { OwnPages } from './browser/own-pages.js';
 import { SessionCookie } from './browser/session-cookie.js';
@@ -177,6 +179,7 @@ const PEOPLE = [
   ],
   providers: [
     { provide: APP_GUARD, useClass: AccessGuard },
+    { provide: Doorman, useClass: BodyDoorman },
     ApiKeyRenewalService,
     ApiKeysService,
     AuthSchedule,

@@ -1,3 +1,5 @@
+import { Problem } from '../platform/http/problem.js';
+
 /** What a caller may be allowed to do. The first six are the public contract of the host area; names never change. */
 export const SCOPES = {
   'hosts:read': 'List and view hosts',
@@ -100,6 +102,12 @@ export type RoleName = keyof typeof ROLES;
 /** `admin:*` is the only wildcard; scopes are compared as whole words. */
 export function mayDo(held: ReadonlySet<string>, wanted: Scope): boolean {
   return held.has(wanted) || held.has('admin:*');
+}
+
+/** @throws Problem 403 `insufficient_scope`, which names the scope that is wanted. */
+export function assertScope(held: ReadonlySet<string>, wanted: Scope): void {
+  if (mayDo(held, wanted)) return;
+  throw new Problem('forbidden', 'insufficient_scope', `This needs the scope ${wanted}.`, { scope: wanted });
 }
 
 /** What somebody with these roles may do. */

@@ -70,8 +70,8 @@ export class ApiClient {
         if (response instanceof Error) throw unreachable(this.credentials.url, response);
         return response;
       }
-      const asked = response instanceof Error ? NaN : Number(response.headers.get('retry-after') ?? NaN);
-      const seconds = Number.isNaN(asked) ? 2 ** (attempt - 1) / 4 : asked;
+      const asked = response instanceof Error ? undefined : retryAfterOf(response);
+      const seconds = asked ?? 2 ** (attempt - 1) / 4;
       await sleep(Math.min(seconds, LONGEST_PAUSE_S) * 1000);
     }
   }
@@ -122,7 +122,14 @@ async function errorOf(response: Response): Promise<ClientError> {
   const problem = (await response.json().catch(() => ({}))) as Problem;
   const { code = `HTTP ${response.status}`, detail = response.statusText, scope } = problem;
   const missing = scope === undefined ? '' : ` (missing scope: ${scope})`;
-  return new ClientError(EXIT_OF[response.status] ?? EXIT.failed, `${detail} [${code}]${missing}`, response.status);
+  const { status } = response;
+  return new ClientError(EXIT_OF[status] ?? EXIT.failed, `${detail} [${code}]${missing}`, status, retryAfterOf(response)); // prettier-ignore
+}
+
+/** In seconds; a date is not told by this service. */
+function retryAfterOf(response: Response): number | undefined {
+  const header = response.headers.get('retry-after') ?? '';
+  return /^\d+$/.test(header) ? Number(header) : undefined;
 }
 
 function unreachable(url: string, error: Error): ClientError {

@@ -9,6 +9,8 @@ export class ClientError extends Error {
     message: string,
     /** Of the answer that said no; undefined when there was none. */
     readonly status?: number,
+    /** Seconds after which it asks to be called again. */
+    readonly retryAfter?: number,
   ) {
     super(message);
   }

@@ -5,12 +5,15 @@ import { AnalyticsReader } from './analytics/analytics.reader.js';
 import { InventorySnapshot } from './analytics/inventory-snapshot.entity.js';
 import { InventoryRecount, InventorySourceCount } from './analytics/inventory-source-count.entity.js';
 import { InventoryTally } from './analytics/inventory-tally.entity.js';
+import { SnapshotSchedule } from './analytics/snapshot.schedule.js';
 import { SnapshotTaker } from './analytics/snapshot-taker.js';
+import { SnapshotTarget } from './analytics/snapshot.target.js';
 import { SourceCounter } from './analytics/source-counter.js';
 import { AssetAnnotationsService } from './assets/asset-annotations.service.js';
 import { Attestation, PolicyPackRow } from './attestations/attestation.entity.js';
 import { AttestationsController } from './attestations/attestations.controller.js';
 import { AttestationsService } from './attestations/attestations.service.js';
+import { PolicyCheckTarget } from './attestations/policy-check.target.js';
 import { PolicyEvaluator } from './attestations/policy-evaluator.js';
 import { AssetCsv } from './assets/asset-csv.js';
 import { AssetOccurrence } from './assets/asset-occurrence.entity.js';
@@ -43,6 +46,7 @@ import { JurisdictionsController } from './risk/jurisdictions.controller.js';
 import { JurisdictionsReader } from './risk/jurisdictions.reader.js';
 import { QuantumRiskController } from './risk/quantum-risk.controller.js';
 import { Reclassifier } from './risk/reclassifier.js';
+import { ReclassifyTarget } from './risk/reclassify.target.js';
 import { RiskRuleSet } from './risk/risk-rule-set.entity.js';
 import { RuleBook } from './risk/rule-book.js';
 import { RuleChangesService } from './risk/rule-changes.service.js';
@@ -96,6 +100,7 @@ import { SavedViewsService } from './views/saved-views.service.js';
     AssetCsv,
     AssetsReader,
     AttestationsService,
+    PolicyCheckTarget,
     PolicyEvaluator,
     SavedViewsService,
     BomExporter,
@@ -110,15 +115,18 @@ import { SavedViewsService } from './views/saved-views.service.js';
     IngestThreads,
     JurisdictionsReader,
     Reclassifier,
+    ReclassifyTarget,
     RelationshipsReader,
     RuleBook,
     RuleChangesService,
     RuleTrial,
+    SnapshotTaker,
+    SnapshotTarget,
   ],
-  exports: [DemoService, IngestService],
+  exports: [DemoService, IngestService, SnapshotTaker],
 })
 export class InventoryModule {}
 
 /** What keeps the inventory in the background. */
-@Module({ imports: [InventoryModule], providers: [SnapshotTaker, SourceCounter] })
+@Module({ imports: [InventoryModule], providers: [SnapshotSchedule, SourceCounter] })
 export class InventoryWorkerModule {}

@@ -9,6 +9,7 @@ import { Happenings } from './events/happenings.js';
 import { Handover } from './handover/handover.entity.js';
 import { Handovers } from './handover/handovers.js';
 import { HealthIndicators } from './health/health-indicators.js';
+import { BodyRoom } from './http/body-room.js';
 import { Closing } from './http/closing.js';
 import { Cursors } from './http/page.js';
 import { RateLimits } from './http/rate-limits.js';
@@ -50,6 +51,7 @@ const ENTITIES = [
 @Module({
   imports: [ConfigModule, DatabaseModule, TypeOrmModule.forFeature(ENTITIES)],
   providers: [
+    BodyRoom,
     Clock,
     Closing,
     Cursors,
@@ -74,6 +76,7 @@ const ENTITIES = [
     WebhookSecrets,
   ],
   exports: [
+    BodyRoom,
     Clock,
     Closing,
     Cursors,

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import type { Scope } from '../auth/scopes.js';
 import { isId, newId } from '../platform/database/new-id.js';
 import { Problem } from '../platform/http/problem.js';
 import { type ScheduleTarget, ScheduleTargets, type StartingRun } from '../platform/schedules/schedule-targets.js';
@@ -9,6 +10,8 @@ import { Sensor } from './sensor.entity.js';
 /** `sensor-scan`: asks a sensor, named in the settings, to scan. What else the settings say is handed to it. */
 @Injectable()
 export class SensorScanTarget implements ScheduleTarget {
+  readonly scope = 'sensors:write' satisfies Scope;
+
   constructor(
     private readonly db: DataSource,
     targets: ScheduleTargets,

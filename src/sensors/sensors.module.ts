@@ -3,6 +3,8 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module.js';
 import { AuthModule } from '../auth/auth.module.js';
 import { Heartbeats } from './heartbeats.service.js';
+import { RunExecutor } from './schedules/run-executor.js';
+import { RunExecutorSchedule } from './schedules/run-executor.schedule.js';
 import { ScheduleClock } from './schedules/schedule-clock.schedule.js';
 import { ScheduleStarter } from './schedules/schedule-starter.js';
 import { ScheduleTicker } from './schedules/schedule-ticker.js';
@@ -29,6 +31,6 @@ export class SensorsModule {}
 /** The clock of the schedules and the ear for silent sensors, for processes that work in the background. */
 @Module({
   imports: [SensorsModule],
-  providers: [ScheduleClock, ScheduleStarter, ScheduleTicker, SensorSilenceSchedule],
+  providers: [RunExecutor, RunExecutorSchedule, ScheduleClock, ScheduleStarter, ScheduleTicker, SensorSilenceSchedule],
 })
 export class SensorsWorkerModule {}

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../audit/audit.service.js';
 import type { Caller } from '../auth/caller.js';
-import { isUniqueViolation } from '../platform/database/database-error.js';
+import { writeUnique } from '../platform/database/unique-write.js';
 import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../platform/http/page.js';
 import { Problem } from '../platform/http/problem.js';
 import { staleProblem } from '../platform/http/versions.js';
@@ -126,12 +126,9 @@ export class SensorsService {
     throw new Problem('conflict', 'idempotency.secret-shown', detail, { instance: `/api/sensors/${resource}` });
   }
 
-  private async write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    try {
-      return await this.db.transaction(work);
-    } catch (error) {
-      throw isUniqueViolation(error) ? nameTaken(name) : error;
-    }
+  private write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    const taken = () => new Problem('conflict', 'sensor.name', `There is a sensor named "${name}".`);
+    return writeUnique(this.db, work, taken);
   }
 
   private async record(
@@ -144,10 +141,6 @@ export class SensorsService {
     const target = { kind: 'sensor', id };
     await this.audit.appendBy(tx, caller, { action, target, detail });
   }
-}
-
-function nameTaken(name: string): Problem {
-  return new Problem('conflict', 'sensor.name', `There is a sensor named "${name}".`);
 }
 
 function missing(): Problem {

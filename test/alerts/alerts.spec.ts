@@ -208,7 +208,10 @@ describe('from its cause to a webhook', () => {
 
   it('hsm-down: an HSM that does not answer, and that answers again', async () => {
     const rule = '019a0000-0000-7000-8000-000000000001';
-    const blind = await stage.start({ role: 'worker', settings: { ...MAY_CALL, SVC_PKCS11_TOKEN_LABEL: 'no-such-token' } });
+    const blind = await stage.start({
+      role: 'worker',
+      settings: { ...MAY_CALL, SVC_PKCS11_TOKEN_LABEL: 'no-such-token' },
+    });
     await until('an alert', 30, async () => (await alerts(`rule=${rule}`))[0]);
     await blind.kill();
     await stage.start({ role: 'worker', settings: MAY_CALL });

@@ -109,6 +109,32 @@ export const CAUSES: Record<string, Cause> = {
       await place.stage.start({ role: 'worker', settings: MAY_CALL });
     },
   },
+  'policy-violation': {
+    told: [...OPENED, 'alert.resolved'],
+    alerts: [
+      {
+        title: 'A policy is violated: House rules, NO-RC4',
+        status: 'RESOLVED',
+        resolvedBy: null,
+        ...why(/^No RC4: 1 of \d+ assets violate it\.$/, { violations: 1 }),
+      },
+    ],
+    cause: async (place) => {
+      const scan = (name: string) =>
+        ask(place, 'POST', '/api/ingest', bom([algorithm({ name, at: 'legacy.c' })], about('legacy')));
+      const requirements = [{ identifier: 'NO-RC4', text: 'No RC4', q: 'family=RC4' }];
+      const rules = { version: '1', owner: 'us', description: 'What we keep to', reviewEveryDays: 90, requirements };
+      const { id: pack } = await ask(place, 'POST', '/api/attestations/packs', { name: 'House rules', ...rules });
+      const schedule = { name: 'house rules', intervalSeconds: 86_400, target: 'policy-check', settings: { pack } };
+      const { id } = await ask(place, 'POST', '/api/schedules', schedule);
+      const check = () => ask(place, 'POST', `/api/schedules/${id}/run`);
+      await scan('RC4');
+      await check();
+      await place.heard(1);
+      await scan('AES-256-GCM');
+      await check();
+    },
+  },
   'sensor-silent': {
     told: OPENED,
     alerts: [why(/reports every 10 seconds/)],

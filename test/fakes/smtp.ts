@@ -1,4 +1,5 @@
 import type { AddressInfo } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import PostalMime from 'postal-mime';
 import { SMTPServer, type SMTPServerSession } from 'smtp-server';
 import { until } from '../support/signing.js';
@@ -24,15 +25,25 @@ export interface SecureSmtp {
   readonly pass: string;
 }
 
+interface SmtpStart {
+  readonly tls?: boolean;
+  readonly secure?: SecureSmtp;
+  readonly pauseMs?: number;
+}
+
 /** A real SMTP server that keeps what it gets. */
 export class SmtpPeer {
   readonly received: ReceivedMail[] = [];
   private server: SMTPServer | undefined;
   private port = 0;
 
-  /** The next start listens at the same port. `tls`: offers STARTTLS. */
-  async start({ tls = false, secure }: { tls?: boolean; secure?: SecureSmtp } = {}): Promise<void> {
+  /** The next start listens at the same port. `tls`: offers STARTTLS. `pauseMs`: takes that long for the greeting and for each command. */
+  async start({ tls = false, secure, pauseMs = 0 }: SmtpStart = {}): Promise<void> {
+    const slowly = (done: (error?: Error | null) => void) => void sleep(pauseMs).then(() => done());
     const server = new SMTPServer({
+      onConnect: (_session, done) => slowly(done),
+      onMailFrom: (_address, _session, done) => slowly(done),
+      onRcptTo: (_address, _session, done) => slowly(done),
       ...(secure === undefined
         ? { authOptional: true, disabledCommands: tls ? ['AUTH'] : ['AUTH', 'STARTTLS'] }
         : {
@@ -45,7 +56,7 @@ export class SmtpPeer {
                 ? done(null, { user: username })
                 : done(new Error('535 wrong user or password')),
           }),
-      onData: (stream, session, done) => void this.keep(stream, session).then(() => done(), done),
+      onData: (stream, session, done) => void this.keep(stream, session).then(() => slowly(done), done),
     });
     server.on('error', () => undefined);
     this.server = server;

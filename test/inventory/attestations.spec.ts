@@ -114,6 +114,14 @@ describe('an attestation', () => {
     const days = (Date.parse(body.expiresAt) - Date.parse(body.createdAt)) / 24 / 3600 / 1000;
     expect(Math.round(days)).toBe(365);
     expect((await call('GET', '?pack=pci-dss-12.3.3')).body.items).toEqual([body]);
+    const told = await stage.sql(
+      `SELECT subject_name AS name, over FROM happening WHERE type = 'policy.violated' ORDER BY subject_name`,
+    );
+    expect(told).toEqual([
+      { name: 'PCI DSS 12.3.3, 12.3.3-INVENTORY', over: true },
+      { name: 'PCI DSS 12.3.3, 12.3.3-STRATEGY', over: true },
+      { name: 'PCI DSS 12.3.3, 12.3.3-VIABILITY', over: false },
+    ]);
     const { body: exported } = await call('GET', `/${body.id}/cyclonedx`);
     const check = officialCheck();
     check(exported);

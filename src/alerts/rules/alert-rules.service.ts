@@ -3,8 +3,8 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { Config } from '../../platform/config/config.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -109,13 +109,9 @@ export class AlertRulesService {
     });
   }
 
-  private async write(name: string, work: (tx: EntityManager) => Promise<AlertRule>): Promise<AlertRule> {
-    try {
-      return await this.db.transaction(work);
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      throw new Problem('conflict', 'alert-rule.name', `There is an alert rule named "${name}".`);
-    }
+  private write(name: string, work: (tx: EntityManager) => Promise<AlertRule>): Promise<AlertRule> {
+    const taken = () => new Problem('conflict', 'alert-rule.name', `There is an alert rule named "${name}".`);
+    return writeUnique(this.db, work, taken);
   }
 
   private async record(

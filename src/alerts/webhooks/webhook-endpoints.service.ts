@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -141,13 +141,9 @@ export class WebhookEndpointsService {
     throw new Problem('conflict', 'idempotency.secret-shown', detail, { instance: `/api/webhooks/${resource}` });
   }
 
-  private async write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    try {
-      return await this.db.transaction(work);
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      throw new Problem('conflict', 'webhook.name', `There is a webhook endpoint named "${name}".`);
-    }
+  private write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    const taken = () => new Problem('conflict', 'webhook.name', `There is a webhook endpoint named "${name}".`);
+    return writeUnique(this.db, work, taken);
   }
 
   private async record(

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
@@ -96,13 +96,9 @@ export class ApproverGroupsService {
     return { ...page, items: page.items.map((group, i) => Object.assign(group, members[i])) };
   }
 
-  private async write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    try {
-      return await this.db.transaction(work);
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      throw new Problem('conflict', 'approver-group.name-taken', `There is an approver group "${name}" already.`);
-    }
+  private write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    const detail = `There is an approver group "${name}" already.`;
+    return writeUnique(this.db, work, () => new Problem('conflict', 'approver-group.name-taken', detail));
   }
 
   private record(

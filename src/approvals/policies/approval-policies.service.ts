@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { isId, newId } from '../../platform/database/new-id.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
@@ -82,14 +82,13 @@ export class ApprovalPoliciesService {
 
   /** All changes stand in one line: the row that counts them is locked first. */
   private async write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    const detail = `There is an approval policy "${name}" already.`;
+    const inLine = async (tx: EntityManager) => {
+      await tx.query(`UPDATE approval_policy_revision SET revision = revision + 1`);
+      return work(tx);
+    };
     try {
-      return await this.db.transaction(async (tx) => {
-        await tx.query(`UPDATE approval_policy_revision SET revision = revision + 1`);
-        return work(tx);
-      });
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      throw new Problem('conflict', 'approval-policy.name-taken', `There is an approval policy "${name}" already.`);
+      return await writeUnique(this.db, inLine, () => new Problem('conflict', 'approval-policy.name-taken', detail));
     } finally {
       this.book.forget();
     }

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { OutboundClient } from '../../platform/outbound/outbound-client.js';
 import { Seal } from '../../platform/sealing/seal.js';
@@ -49,12 +49,9 @@ export class IdentityProvidersService {
     assertMayGrant(caller, [...order.rules.flatMap(({ roles }) => roles), ...(order.defaultRoles ?? [])]);
     if (order.kind === 'oidc') await this.assertCallable((order.settings as OidcSettings).issuer);
     const key = order.kind === 'saml' ? await this.newKeyFor(order) : undefined;
-    try {
-      return await this.db.transaction((tx) => this.putIn(tx, caller, order, key));
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      throw new Problem('conflict', 'identity-provider.changed', 'Somebody made a provider of this name just now.');
-    }
+    const detail = 'Somebody made a provider of this name just now.';
+    const changed = () => new Problem('conflict', 'identity-provider.changed', detail);
+    return writeUnique(this.db, (tx) => this.putIn(tx, caller, order, key), changed);
   }
 
   async list(): Promise<IdentityProvider[]> {

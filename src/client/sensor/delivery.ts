@@ -66,7 +66,7 @@ function count(total: Delivered, { received, created, updated, unchanged, reject
   total.rejected += rejected.length;
 }
 
-/** Repeats a call for as long as the service is away or busy. */
+/** Repeats a call for as long as the service is away or busy, not sooner than it asks. */
 export async function patiently<T>({ patienceMs, note }: DeliveryOptions, call: () => Promise<T>): Promise<T> {
   const began = performance.now();
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(2 * pause, LONGEST_PAUSE_MS)) {
@@ -75,7 +75,8 @@ export async function patiently<T>({ patienceMs, note }: DeliveryOptions, call: 
     } catch (error) {
       const left = patienceMs - (performance.now() - began);
       if (!isPassing(error) || left <= 0) throw error;
-      const wait = Math.min(pause, left);
+      const asked = (error.retryAfter ?? 0) * 1000;
+      const wait = Math.min(Math.max(pause, asked), left);
       note(`${error.message} Once more in ${Math.ceil(wait / 1000)} s.`);
       await sleep(wait);
     }

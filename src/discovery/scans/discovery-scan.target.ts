@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { Scope } from '../../auth/scopes.js';
 import { newId } from '../../platform/database/new-id.js';
 import { checkedBody } from '../../platform/http/validation.js';
 import { type ScheduleTarget, ScheduleTargets, type StartingRun } from '../../platform/schedules/schedule-targets.js';
@@ -9,6 +10,8 @@ import { CreateScanBody } from './scans.dto.js';
 /** `discovery-scan`: a scan as `POST /v1/scans` takes it. What it may reach is judged when the schedule is made, and again at each run. */
 @Injectable()
 export class DiscoveryScanTarget implements ScheduleTarget {
+  readonly scope = 'discovery:run' satisfies Scope;
+
   constructor(
     targets: ScheduleTargets,
     private readonly orders: ScanOrders,

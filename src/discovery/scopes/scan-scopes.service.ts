@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -30,22 +30,17 @@ export class ScanScopesService {
     const names = order.names.map((name) => name.toLowerCase().replace(/\.$/, ''));
     if (networks.length + names.length === 0)
       throw new Problem('malformed', 'scan-scope.empty', 'A scope needs a network or a name.');
-    try {
-      return await this.db.transaction(async (tx) => {
-        const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
-        if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-        if (resource !== id) return await tx.findOneByOrFail(ScanScope, { id: resource });
-        await tx.insert(ScanScope, { ...order, id, networks, names, createdBy: caller.name });
-        await this.audit.append(tx, [entry('scan-scope.created', caller, id, { ...order, networks, names })]);
-        return await tx.findOneByOrFail(ScanScope, { id });
-      });
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      const errors = [{ pointer: '/name', detail: 'is taken' }];
-      throw new Problem('conflict', 'scan-scope.name-taken', `There is a scope named "${order.name}" already.`, {
-        errors,
-      });
-    }
+    const insert = async (tx: EntityManager) => {
+      const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
+      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
+      if (resource !== id) return await tx.findOneByOrFail(ScanScope, { id: resource });
+      await tx.insert(ScanScope, { ...order, id, networks, names, createdBy: caller.name });
+      await this.audit.append(tx, [entry('scan-scope.created', caller, id, { ...order, networks, names })]);
+      return await tx.findOneByOrFail(ScanScope, { id });
+    };
+    const errors = [{ pointer: '/name', detail: 'is taken' }];
+    const detail = `There is a scope named "${order.name}" already.`;
+    return writeUnique(this.db, insert, () => new Problem('conflict', 'scan-scope.name-taken', detail, { errors }));
   }
 
   async get(id: string): Promise<ScanScope> {

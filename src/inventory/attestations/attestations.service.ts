@@ -10,6 +10,7 @@ import { Clock } from '../../platform/time/clock.js';
 import { conditionsOf } from '../assets/asset-filter.js';
 import { Attestation, type AttestationEvidence, PolicyPackRow } from './attestation.entity.js';
 import { type Evaluation, PolicyEvaluator, type Review } from './policy-evaluator.js';
+import { tellOfPolicy } from './policy-happenings.js';
 import { PACKS, type PolicyPack } from './policy-pack.js';
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -114,6 +115,8 @@ export class AttestationsService {
       await tx.insert(Attestation, { id, ...what, ...said });
       const detail = { pack: pack.id, scope, asOf, score, reviewer, expiresAt: expiresAt.toISOString() };
       await this.record(tx, caller, 'inventory.attested', { kind: 'attestation', id }, detail);
+      // How it stood, or would stand, on another day is no news.
+      if (asOf === this.today()) await tellOfPolicy(tx, { pack, results, scope: order.scope });
     });
     return this.find(id);
   }

@@ -4,13 +4,9 @@ import { Problem } from '../../platform/http/problem.js';
 import type { IngestOrder, IngestProgress, IngestReply } from './ingest-order.js';
 import type { IngestOutcome } from './ingest-outcome.js';
 
-/** What may wait at once, in bytes and in documents: more is refused, to be sent again. */
-const MOST_BYTES = 512 * 1024 * 1024;
-const MOST_JOBS = 500;
 const STOP_MS = 10_000;
 
 interface Job {
-  readonly bytes: number;
   progress(now: IngestProgress): void;
   resolve(outcome: IngestOutcome): void;
   reject(error: Error): void;
@@ -26,22 +22,14 @@ export class IngestThreads implements OnApplicationShutdown {
   private readonly jobs = new Map<number, Job>();
   private worker: Worker | undefined;
   private next = 0;
-  private waiting = 0;
 
-  /** @throws Problem what the document was refused for; `ingest.busy` when too much waits already. */
+  /** How much may wait is decided where bodies come in. @throws Problem what the document was refused for. */
   take(order: IngestOrder, progress: (now: IngestProgress) => void = () => undefined): Promise<IngestOutcome> {
-    const bytes = order.bytes.byteLength;
-    if (this.jobs.size >= MOST_JOBS || (this.waiting > 0 && this.waiting + bytes > MOST_BYTES)) {
-      throw new Problem('overloaded', 'ingest.busy', 'Too many documents wait to be taken in; send it again.', {
-        retryAfter: 5,
-      });
-    }
     this.worker ??= this.start();
     const worker = this.worker;
     const job = (this.next += 1);
     return new Promise<IngestOutcome>((resolve, reject) => {
-      this.jobs.set(job, { bytes, progress, resolve, reject });
-      this.waiting += bytes;
+      this.jobs.set(job, { progress, resolve, reject });
       worker.postMessage({ job, order }, [order.bytes]);
     });
   }
@@ -79,7 +67,6 @@ export class IngestThreads implements OnApplicationShutdown {
     if (job === undefined) return;
     if (progress !== undefined) return job.progress(progress);
     this.jobs.delete(number);
-    this.waiting -= job.bytes;
     if (outcome !== undefined) job.resolve(outcome);
     else if (problem !== undefined) {
       const { kind, code, message, errors } = problem;

@@ -11,6 +11,7 @@ import { type IngestOptions, IngestService } from './ingest.service.js';
 
 /** A CBOM of 300,000 components has about 137 MB. */
 const DOCUMENT_LIMIT = 256 * 1024 * 1024;
+const SCOPE = 'inventory:write';
 const MEDIA_TYPES = [
   'application/json',
   'application/vnd.cyclonedx+json',
@@ -62,8 +63,8 @@ const SCAN = {
 /** Two addresses, one door: whatever comes is recognized by what it is. */
 const TakesDocuments = () =>
   applyDecorators(
-    Needs('inventory:write'),
-    TakesRaw(DOCUMENT_LIMIT, MEDIA_TYPES),
+    Needs(SCOPE),
+    TakesRaw(DOCUMENT_LIMIT, MEDIA_TYPES, SCOPE),
     ApiConsumes(...MEDIA_TYPES),
     ApiBody(SCAN),
     ApiHeader(KEY_HEADER),

@@ -34,7 +34,7 @@ export class IngestService {
     { mode = 'repair', source, idempotencyKey, password }: IngestOptions,
   ): Promise<IngestOutcome> {
     const { kind, id, name, ownerId, origin } = caller;
-    return this.threads.take({
+    const order = {
       bytes: transferable(body.bytes),
       kind: bodyKindOf(body),
       mode,
@@ -44,7 +44,8 @@ export class IngestService {
       requestId: origin.requestId,
       address: origin.address,
       idempotencyKey,
-    });
+    };
+    return body.during(() => this.threads.take(order));
   }
 }
 

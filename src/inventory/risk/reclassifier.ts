@@ -13,11 +13,23 @@ const LOOK_EVERY_MS = 10_000;
 const PAGE = 200;
 /** Assets that one transaction writes: small enough not to hold others up. */
 const BATCH = 20_000;
+/** Before all others. */
+const FIRST = '00000000-0000-0000-0000-000000000000';
+const RECOUNT_ALL = 'INSERT INTO inventory_recount (source_id) SELECT id FROM inventory_source';
 const JOB_LOCK = `hashtextextended('inventory.reclassify', 0)`;
 
 interface Rules {
   readonly edition: string;
   readonly version: number;
+  /** What people are told of a risk that is another one now. */
+  readonly why: string;
+}
+
+/** What came of judging everything. */
+export interface JudgedAnew {
+  /** Sets of facts. */
+  readonly judged: number;
+  readonly changedAssets: number;
 }
 
 interface Stored {
@@ -66,6 +78,15 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
       });
   }
 
+  /**
+   * Judges everything by the present rules although they were not changed: a new release may come with other rules, or read the same
+   * facts differently. Undefined while another process judges.
+   */
+  async judgeAnew(): Promise<JudgedAnew | undefined> {
+    this.assertRunning();
+    return this.alone((tx) => this.judgeEach(tx));
+  }
+
   private async run(): Promise<void> {
     while (this.again && !this.stopped) {
       this.again = false;
@@ -77,13 +98,17 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
     const [waiting] = (await this.db.query(
       `SELECT 1 FROM risk_rule_set WHERE status = 'JUDGING' LIMIT 1`,
     )) as unknown[];
-    if (waiting === undefined) return;
+    if (waiting !== undefined) await this.alone((tx) => this.judgeAll(tx));
+  }
+
+  /** Undefined while another process judges. */
+  private async alone<Result>(work: (tx: EntityManager) => Promise<Result>): Promise<Result | undefined> {
     const runner = this.db.createQueryRunner();
     try {
       const [lock] = (await runner.query(`SELECT pg_try_advisory_lock(${JOB_LOCK}) AS mine`)) as { mine: boolean }[];
-      if (lock?.mine !== true) return;
+      if (lock?.mine !== true) return undefined;
       try {
-        await this.judgeAll(runner.manager);
+        return await work(runner.manager);
       } finally {
         await runner.query(`SELECT pg_advisory_unlock(${JOB_LOCK})`);
       }
@@ -92,10 +117,40 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
     }
   }
 
-  private async judgeAll(tx: EntityManager): Promise<void> {
+  private async judgeEach(tx: EntityManager): Promise<JudgedAnew> {
+    const { engine, ...by } = await this.rulesNow(tx, 'Everything was judged anew.');
+    let [judged, changedAssets] = [0, 0];
+    for (let after = FIRST; ; await turn()) {
+      this.assertRunning();
+      const rows = (await tx.query(
+        'SELECT id, subject, verdict, rules FROM risk_verdict WHERE id > $1 ORDER BY id LIMIT $2',
+        [after, PAGE],
+      )) as (Stored & { rules: string })[];
+      for (const row of rows) {
+        const next = engine.judge(row.subject);
+        if (row.rules !== by.edition || differs(row.verdict, next))
+          changedAssets += await this.judge(tx, row, next, by);
+      }
+      judged += rows.length;
+      after = rows.at(-1)?.id ?? after;
+      if (rows.length < PAGE) break;
+    }
+    if (changedAssets > 0) await tx.query(RECOUNT_ALL);
+    return { judged, changedAssets };
+  }
+
+  private assertRunning(): void {
+    if (this.stopped) throw new Error('the process stops');
+  }
+
+  private async rulesNow(tx: EntityManager, why: string): Promise<Rules & { readonly engine: RiskEngine }> {
     const { version, ruleSet } = await this.book.read(tx);
-    const engine = new RiskEngine(ruleSet);
-    const edition = editionOf(ruleSet.edition, version);
+    return { version, edition: editionOf(ruleSet.edition, version), why, engine: new RiskEngine(ruleSet) };
+  }
+
+  private async judgeAll(tx: EntityManager): Promise<void> {
+    const { engine, ...by } = await this.rulesNow(tx, 'The rules were changed.');
+    const { version, edition } = by;
     await tx.query(`UPDATE risk_rule_set SET total = (SELECT count(*) FROM risk_verdict) WHERE version = $1`, [
       version,
     ]);
@@ -105,7 +160,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
         PAGE,
       ])) as Stored[];
       let changed = 0;
-      for (const row of rows) changed += await this.judge(tx, row, engine.judge(row.subject), { edition, version });
+      for (const row of rows) changed += await this.judge(tx, row, engine.judge(row.subject), by);
       await tx.query(
         'UPDATE risk_rule_set SET judged = judged + $2, changed_assets = changed_assets + $3 WHERE version = $1',
         [version, rows.length, changed],
@@ -114,7 +169,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
       if (rows.length < PAGE) break;
       await turn();
     }
-    await tx.query('INSERT INTO inventory_recount (source_id) SELECT id FROM inventory_source');
+    await tx.query(RECOUNT_ALL);
     await tx.query(
       `UPDATE risk_rule_set SET status = 'DONE', finished_at = now() WHERE version <= $1 AND status = 'JUDGING'`,
       [version],
@@ -141,7 +196,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
     const count = await writeAssets(tx, id, next);
     if (count === 0 || verdict.level === next.level) return count;
     const subject = { kind: 'risk-rules', id: String(by.version), name: `risk rules ${by.edition}` };
-    const facts = { why: 'The rules were changed.', [`level${levelNumber(next.level)}`]: count };
+    const facts = { why: by.why, [`level${levelNumber(next.level)}`]: count };
     await this.happenings.tell(tx, [{ type: 'asset.risk-changed', subject, count, facts }]);
     return count;
   }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -81,13 +81,8 @@ export class SavedViewsService {
     conditionsOf({ q }, 'a', this.clock.now());
   }
 
-  private async write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    try {
-      return await this.db.transaction(work);
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      throw new Problem('conflict', 'view.name', `There is a view named "${name}".`);
-    }
+  private write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    return writeUnique(this.db, work, () => new Problem('conflict', 'view.name', `There is a view named "${name}".`));
   }
 
   private record(tx: EntityManager, caller: Caller, action: string, id: string, detail: Record<string, unknown>) {

@@ -7,7 +7,7 @@ export type HappeningType =
   | 'asset.found' // facts: level0 … level4, the number of new assets of each risk level
   | 'asset.risk-changed' // facts: level0 … level4, the number of assets that have this level now
   | 'certificate.ending' // of a signing key; facts: daysLeft
-  | 'policy.violated'
+  | 'policy.violated' // facts: violations, the number of assets that violate the requirement
   | 'sensor.silent'
   | 'scan.failed'
   | 'rotation.critical'

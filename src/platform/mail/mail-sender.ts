@@ -9,17 +9,21 @@ import { MAIL_SEAL } from './mailbox.js';
 
 interface Claimed {
   readonly id: string;
+  /** With this one: whoever claims it later has another number. */
+  readonly attempts: number;
   readonly recipient: string;
   readonly subject: string;
   readonly body: Buffer;
   readonly html: Buffer | null;
 }
 
-const MOST = 10;
+const LEASE_SECONDS = 30;
+const BEAT_MS = 10_000;
 
 /**
- * Sends what waits in the outbox. A claimed row is out of reach of other processes until its next try is due, which is also how
- * a mail survives a process that dies with it: it may then arrive twice, but is never lost. A mail that is past its time is given up.
+ * Sends what waits in the outbox, mail by mail. A claimed row is out of reach of other processes under a lease that each beat renews,
+ * however slow the SMTP server is; a mail whose process dies with it may arrive twice, but is never lost. A mail that is past its time
+ * is given up.
  */
 @Injectable()
 export class MailSender implements BeforeApplicationShutdown {
@@ -52,29 +56,38 @@ export class MailSender implements BeforeApplicationShutdown {
   }
 
   private async sendAll(): Promise<void> {
-    for (let claimed = await this.claim(); claimed.length > 0; claimed = await this.claim()) {
-      for (const mail of claimed) await this.send(mail);
-    }
-  }
-
-  /** The next try is due after 5 s, 10 s, 20 s … up to 15 minutes, unless this one succeeds. */
-  private async claim(): Promise<Claimed[]> {
     await this.db.query(
       `UPDATE mail_message SET given_up_at = now(), body = NULL, html = NULL
        WHERE sent_at IS NULL AND given_up_at IS NULL AND next_try_at <= now() AND expires_at <= now()`,
     );
-    const [claimed]: [Claimed[], number] = await this.db.query(
-      `UPDATE mail_message m SET attempts = m.attempts + 1,
-         next_try_at = now() + make_interval(secs => greatest(30, least(900, 5 * power(2, least(m.attempts, 10)))))
-       FROM (SELECT id FROM mail_message WHERE sent_at IS NULL AND given_up_at IS NULL AND next_try_at <= now()
-         ORDER BY next_try_at LIMIT $1 FOR UPDATE SKIP LOCKED) due
-       WHERE m.id = due.id RETURNING m.id, m.recipient, m.subject, m.body, m.html`,
-      [MOST],
-    );
-    return claimed;
+    for (let mail = await this.claim(); mail !== undefined; mail = await this.claim()) await this.send(mail);
   }
 
-  private async send({ id, recipient, subject, body, html }: Claimed): Promise<void> {
+  /** One at a time: the others wait for whoever is free. */
+  private async claim(): Promise<Claimed | undefined> {
+    const [claimed]: [Claimed[], number] = await this.db.query(
+      `UPDATE mail_message m SET attempts = m.attempts + 1, next_try_at = now() + interval '${LEASE_SECONDS} seconds'
+       FROM (SELECT id FROM mail_message WHERE sent_at IS NULL AND given_up_at IS NULL AND next_try_at <= now() AND expires_at > now()
+         ORDER BY next_try_at LIMIT 1 FOR UPDATE SKIP LOCKED) due
+       WHERE m.id = due.id RETURNING m.id, m.attempts, m.recipient, m.subject, m.body, m.html`,
+    );
+    return claimed[0];
+  }
+
+  private async renew({ id, attempts }: Claimed): Promise<void> {
+    await this.db
+      .query(
+        `UPDATE mail_message SET next_try_at = now() + interval '${LEASE_SECONDS} seconds'
+         WHERE id = $1 AND attempts = $2 AND sent_at IS NULL`,
+        [id, attempts],
+      )
+      .catch(() => undefined); // the next beat makes up for it
+  }
+
+  /** Unless it succeeds, the next try is due after 5 s, 10 s, 20 s … up to 15 minutes. */
+  private async send(mail: Claimed): Promise<void> {
+    const { id, attempts, recipient, subject, body, html } = mail;
+    const beat = setInterval(() => void this.renew(mail), BEAT_MS);
     try {
       const text = this.seal.open(MAIL_SEAL, id, body).toString();
       const messageId = `<${id}@${new URL(this.config.publicUrl).hostname}>`;
@@ -94,9 +107,12 @@ export class MailSender implements BeforeApplicationShutdown {
       const failure = (error instanceof Error ? error.message : String(error)).slice(0, 300);
       this.logger.warn(`mail ${id} waits for its next try: ${failure}`);
       await this.db.query(
-        `UPDATE mail_message SET failure = $2, next_try_at = now() + make_interval(secs => least(900, 5 * power(2, least(attempts - 1, 10)))) WHERE id = $1 AND sent_at IS NULL`,
-        [id, failure],
+        `UPDATE mail_message SET failure = $3, next_try_at = now() + make_interval(secs => least(900, 5 * power(2, least(attempts - 1, 10))))
+         WHERE id = $1 AND attempts = $2 AND sent_at IS NULL`,
+        [id, attempts, failure],
       );
+    } finally {
+      clearInterval(beat);
     }
   }
 }

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
+import type { RunOutcome } from './scheduled-runs.js';
 
 /** A run that starts now. */
 export interface StartingRun {
@@ -13,15 +14,27 @@ export interface StartingRun {
   readonly madeBy: string;
 }
 
-/** Something that schedules can start. */
+export interface RunEnd extends RunOutcome {
+  /** What commits together with the end of the run. */
+  readonly commit?: (tx: EntityManager) => Promise<void>;
+}
+
+/** Something that schedules can start. It has `start` or `carryOut`. */
 export interface ScheduleTarget {
+  /** The scope that ordering it by hand takes. Whoever makes, changes or starts a schedule of it needs that as well. */
+  readonly scope: string;
   /** Refuses settings with a Problem. */
   check(settings: Record<string, unknown>): Promise<void> | void;
   /**
    * Writes down what is to be done, in the transaction that marks the run as started: both happen once, or neither. When it is
    * done, however it ended, the target calls `ScheduledRuns.end`.
    */
-  start(tx: EntityManager, run: StartingRun): Promise<void>;
+  start?(tx: EntityManager, run: StartingRun): Promise<void>;
+  /**
+   * Does at once what the settings say, in a worker, and answers how it ended; a Problem is why it failed. The run itself says what is
+   * to be done: when the worker dies, or it throws anything else, it is done anew.
+   */
+  carryOut?(settings: Record<string, unknown>): Promise<RunEnd>;
 }
 
 /** What schedules can start, by kind. Modules enter their own when they are made. */

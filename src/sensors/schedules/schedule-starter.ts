@@ -23,7 +23,7 @@ export class ScheduleStarter {
     try {
       await this.db.transaction(async (tx) => {
         started = await take(tx, this.targets.kinds);
-        if (started !== undefined) await this.targets.get(started.target)?.start(tx, started);
+        if (started !== undefined) await this.targets.get(started.target)?.start?.(tx, started);
       });
     } catch (error) {
       const failed = started;

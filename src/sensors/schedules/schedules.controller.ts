@@ -38,7 +38,7 @@ export class SchedulesController {
     private readonly idempotency: IdempotencyKeys,
   ) {}
 
-  /** Creates a schedule. */
+  /** Creates a schedule. Needs the scope of what it starts as well. */
   @Post()
   @Needs('schedules:write')
   @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
@@ -65,7 +65,7 @@ export class SchedulesController {
     return ScheduleView.of(await this.schedules.get(id));
   }
 
-  /** Changes, pauses or resumes a schedule. */
+  /** Changes, pauses or resumes a schedule. Needs the scope of what it starts as well. */
   @Patch(':id')
   @Needs('schedules:write')
   @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that you read' })
@@ -86,7 +86,7 @@ export class SchedulesController {
     await this.schedules.remove(caller, id);
   }
 
-  /** Starts a schedule now, besides its times. */
+  /** Starts a schedule now, besides its times. Needs the scope of what it starts as well. */
   @Post(':id/run')
   @HttpCode(202)
   @Needs('schedules:write')

@@ -2,14 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { assertScope, type Scope } from '../../auth/scopes.js';
 import { newId } from '../../platform/database/new-id.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ScheduleRun } from '../../platform/schedules/schedule-run.entity.js';
-import { ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
+import { type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
 import { nextDue, timetableFault } from './due-times.js';
 import { insertRun } from './schedule-ticker.js';
 import { Schedule } from './schedule.entity.js';
@@ -32,7 +33,7 @@ export class SchedulesService {
   ) {}
 
   async create(caller: Caller, order: ScheduleOrder, use: IdempotentUse | undefined): Promise<Schedule> {
-    await this.assertGood(order, new Date());
+    await this.assertGood(caller, order, new Date());
     return this.write(order.name, async (tx) => {
       const id = use?.resource ?? newId();
       if (use !== undefined) {
@@ -66,7 +67,7 @@ export class SchedulesService {
     if (change.cron !== undefined && change.cron !== null) times.intervalSeconds = null;
     if (change.intervalSeconds !== undefined && change.intervalSeconds !== null) times.cron = null;
     const next = { name, target, settings, missed, timeoutMinutes, enabled: present.enabled, ...times, ...change };
-    await this.assertGood(next, present.createdAt);
+    await this.assertGood(caller, next, present.createdAt);
     return this.write(next.name, async (tx) => {
       const { affected } = await tx.update(Schedule, { id, version }, { ...next, settings: next.settings as never, version: version + 1 }); // prettier-ignore
       if (affected !== 1) throw staleProblem(`/api/schedules/${id}`);
@@ -87,6 +88,7 @@ export class SchedulesService {
 
   /** Starts it now, besides its times. */
   async run(caller: Caller, id: string): Promise<ScheduleRun> {
+    this.targetFor(caller, (await this.get(id)).target);
     return this.db.transaction(async (tx) => {
       const rows: { now: Date }[] = await tx.query(`SELECT now() AS now FROM schedule WHERE id = $1 FOR UPDATE`, [id]);
       const [row] = rows;
@@ -113,27 +115,30 @@ export class SchedulesService {
     return this.cursors.page(list, await select.getMany(), limit, ({ dueAt }) => [dueAt.toISOString()]);
   }
 
-  private async assertGood(order: ScheduleOrder, createdAt: Date): Promise<void> {
+  private async assertGood(caller: Caller, order: ScheduleOrder, createdAt: Date): Promise<void> {
+    const target = this.targetFor(caller, order.target);
     const fault = timetableFault({ ...order, createdAt });
     if (fault !== undefined) {
       throw new Problem('refused', 'schedule.time', `${fault.pointer}: ${fault.detail}.`, { errors: [fault] });
     }
-    const target = this.targets.get(order.target);
+    await target.check(order.settings);
+  }
+
+  /** The clock asks nobody, so whoever has something started must be allowed to start it themselves. */
+  private targetFor(caller: Caller, kind: string): ScheduleTarget {
+    const target = this.targets.get(kind);
     if (target === undefined) {
       const detail = `is none of ${this.targets.kinds.join(', ')}`;
       const errors = [{ pointer: '/target', detail }];
       throw new Problem('refused', 'schedule.target', `/target: ${detail}.`, { errors });
     }
-    await target.check(order.settings);
+    assertScope(caller.scopes, target.scope as Scope);
+    return target;
   }
 
-  private async write(name: string, work: (tx: EntityManager) => Promise<Schedule>): Promise<Schedule> {
-    try {
-      return await this.db.transaction(work);
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      throw new Problem('conflict', 'schedule.name', `There is a schedule named "${name}".`);
-    }
+  private write(name: string, work: (tx: EntityManager) => Promise<Schedule>): Promise<Schedule> {
+    const taken = () => new Problem('conflict', 'schedule.name', `There is a schedule named "${name}".`);
+    return writeUnique(this.db, work, taken);
   }
 
   private async record(

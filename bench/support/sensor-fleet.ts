@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+
+/** What a process full of sensors is told, by the environment of its start. */
+export interface Fleet {
+  readonly url: string;
+  /** One sensor for each. */
+  readonly keys: readonly string[];
+  readonly assets: number;
+}
+
+/** `ready` when every scan is made, `pushed` when one is taken in, after it was asked to wait so often. */
+export type FleetMessage = { readonly ready: true } | { readonly pushed: number; readonly waits: number };
+
+/** What the sensor of a machine says: keys that only this machine has, and the algorithm that all have. */
+export function scanOf(sensor: number, assets: number): Buffer {
+  const found = Array.from({ length: assets }, (_, i) => {
+    const id = createHash('sha256').update(`${sensor} ${i}`).digest('hex');
+    const occurrence = { location: `machine-${sensor}:/etc/ssl/${id.slice(0, 12)}.pem`, line: 1 };
+    const facts = { type: 'public-key', id, state: 'active', size: 2048, algorithmRef: 'RSA-2048' };
+    const cryptoProperties = { assetType: 'related-crypto-material', relatedCryptoMaterialProperties: facts };
+    return {
+      component: { type: 'cryptographic-asset', 'bom-ref': id, name: `key ${id.slice(0, 12)}`, cryptoProperties },
+      occurrence,
+    };
+  });
+  const rsa = {
+    type: 'cryptographic-asset',
+    'bom-ref': 'RSA-2048',
+    name: 'RSA-2048',
+    cryptoProperties: { assetType: 'algorithm', algorithmProperties: { primitive: 'signature' } },
+  };
+  const body = { scanId: `scan-${sensor}`, source: `machine-${sensor}`, complete: true };
+  return Buffer.from(JSON.stringify({ ...body, assets: [{ component: rsa }, ...found] }));
+}
+
+/** As a sensor does: when the service is busy, again after as long as it says. Answers how often it was asked to wait. */
+async function push(url: string, key: string, sensor: number, body: Buffer): Promise<number> {
+  const headers = {
+    authorization: `Bearer ${key}`,
+    'content-type': 'application/json',
+    'idempotency-key': `scan-${sensor}`,
+  };
+  for (let waits = 0; ; waits += 1) {
+    const response = await fetch(`${url}/api/ingest`, { method: 'POST', headers, body });
+    const text = await response.text();
+    if (response.status === 200) return waits;
+    const seconds = Number(response.headers.get('retry-after'));
+    if (![429, 503].includes(response.status) || !(seconds > 0)) throw new Error(`${response.status} ${text}`);
+    await sleep(seconds * 1000);
+  }
+}
+
+async function run({ url, keys, assets }: Fleet): Promise<void> {
+  const tell = (message: FleetMessage) => process.send?.(message);
+  const scans = keys.map((_, sensor) => scanOf(sensor, assets));
+  tell({ ready: true });
+  await new Promise((resolve) => process.once('message', resolve));
+  await Promise.all(
+    keys.map(async (key, sensor) =>
+      tell({ pushed: sensor, waits: await push(url, key, sensor, scans[sensor] ?? Buffer.alloc(0)) }),
+    ),
+  );
+  process.disconnect();
+}
+
+// Started by bench/sensors.ts as a process of its own, so that what is measured does not wait for the load.
+const fleet = process.env['BENCH_FLEET'];
+if (fleet !== undefined && process.send !== undefined) await run(JSON.parse(fleet) as Fleet);

@@ -1,0 +1,27 @@
+import { Injectable } from '@nestjs/common';
+import type { Scope } from '../../auth/scopes.js';
+import { assertNoSettings } from '../../platform/schedules/no-settings.js';
+import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
+import { SnapshotTaker } from './snapshot-taker.js';
+
+/** `snapshot`: makes sure that the last day has its snapshot, and says so in the history of the schedule. */
+@Injectable()
+export class SnapshotTarget implements ScheduleTarget {
+  readonly scope = 'inventory:write' satisfies Scope;
+
+  constructor(
+    private readonly taker: SnapshotTaker,
+    targets: ScheduleTargets,
+  ) {
+    targets.serve('snapshot', this);
+  }
+
+  check(settings: Record<string, unknown>): void {
+    assertNoSettings(settings);
+  }
+
+  async carryOut(): Promise<RunEnd> {
+    const { day, taken } = await this.taker.takeLast();
+    return { ok: true, detail: taken ? `${day} is kept` : `${day} was kept already` };
+  }
+}

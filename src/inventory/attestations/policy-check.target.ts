@@ -1,0 +1,53 @@
+import { Injectable } from '@nestjs/common';
+import { IsOptional, IsString, Length } from 'class-validator';
+import type { Scope } from '../../auth/scopes.js';
+import { checkedBody } from '../../platform/http/validation.js';
+import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
+import { AttestationsService, type Evaluated } from './attestations.service.js';
+import { tellOfPolicy } from './policy-happenings.js';
+
+class PolicyCheckSettings {
+  /** Id of a policy pack. */
+  @IsString()
+  @Length(1, 100)
+  pack: string;
+
+  /** A query; the whole inventory otherwise. */
+  @IsOptional()
+  @IsString()
+  @Length(1, 2000)
+  scope?: string;
+}
+
+/** `policy-check`: holds the inventory against a policy pack as it is today, and tells people what is violated and what is not any more. */
+@Injectable()
+export class PolicyCheckTarget implements ScheduleTarget {
+  readonly scope = 'inventory:read' satisfies Scope;
+
+  constructor(
+    private readonly attestations: AttestationsService,
+    targets: ScheduleTargets,
+  ) {
+    targets.serve('policy-check', this);
+  }
+
+  /** By trying it: what cannot be evaluated now is not worth a schedule. */
+  async check(settings: Record<string, unknown>): Promise<void> {
+    await this.evaluate(settings);
+  }
+
+  async carryOut(settings: Record<string, unknown>): Promise<RunEnd> {
+    const { scope, ...evaluated } = await this.evaluate(settings);
+    const violated = evaluated.results.filter(({ score }) => score !== null && score < 1).length;
+    return {
+      ok: true,
+      detail: `${violated} of ${evaluated.results.length} requirements of ${evaluated.pack.name} are violated`,
+      commit: (tx) => tellOfPolicy(tx, { ...evaluated, scope }),
+    };
+  }
+
+  private async evaluate(settings: Record<string, unknown>): Promise<Evaluated & { readonly scope?: string }> {
+    const { pack, scope } = await checkedBody(PolicyCheckSettings, settings, '/settings');
+    return { ...(await this.attestations.evaluate({ pack, scope, reviews: [] })), scope };
+  }
+}

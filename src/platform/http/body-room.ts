@@ -1,0 +1,68 @@
+import { Injectable } from '@nestjs/common';
+import { Problem } from './problem.js';
+
+/** Of all large bodies that a process holds at once: while they arrive, wait, and are worked on. */
+const ROOM_BYTES = 64 * 1024 * 1024;
+/** A body counts for so much at least, which bounds how many there are. */
+const LEAST_BYTES = 128 * 1024;
+const LONGEST_WAIT_SECONDS = 30;
+/** The pace is that of the last span of at least this length. */
+const SPAN_MS = 2000;
+
+/** Room for one body, kept until everybody who works with the body has let go. */
+export class BodyLease {
+  private holders = 1;
+
+  constructor(private readonly onFree: () => void) {}
+
+  hold(): void {
+    this.holders += 1;
+  }
+
+  release(): void {
+    this.holders -= 1;
+    if (this.holders === 0) this.onFree();
+  }
+}
+
+/** Bounds the memory that large bodies take, and the time that they wait: whoever finds no room is told when to come back. */
+@Injectable()
+export class BodyRoom {
+  private used = 0;
+  private isLargeIn = false;
+  private span = { since: 0, bytes: 0 };
+  /** Bytes per millisecond that leave. */
+  private pace = ROOM_BYTES / 10_000;
+
+  /** @throws Problem 429 `request.busy`. */
+  take(bytes: number): BodyLease {
+    const size = Math.max(bytes, LEAST_BYTES);
+    // A body that fills most of the room comes in besides, one at a time: among many small ones it would never find room.
+    const isLarge = size > ROOM_BYTES / 2;
+    if (isLarge ? this.isLargeIn : this.used + size > ROOM_BYTES) throw this.refusal();
+    if (isLarge) {
+      this.isLargeIn = true;
+      return new BodyLease(() => (this.isLargeIn = false));
+    }
+    if (this.used === 0) this.span = { since: performance.now(), bytes: 0 };
+    this.used += size;
+    return new BodyLease(() => this.leave(size));
+  }
+
+  private leave(size: number): void {
+    this.used -= size;
+    this.span.bytes += size;
+    const elapsed = performance.now() - this.span.since;
+    if (elapsed < SPAN_MS) return;
+    this.pace = this.span.bytes / elapsed;
+    this.span = { since: performance.now(), bytes: 0 };
+  }
+
+  /** They are sent away for as long as the room takes to empty, each for a time of its own, so that they do not come back together. */
+  private refusal(): Problem {
+    const seconds = (this.used / this.pace / 1000) * (0.5 + Math.random());
+    const retryAfter = Math.min(LONGEST_WAIT_SECONDS, Math.max(1, Math.ceil(seconds)));
+    const detail = `More is sent than can be worked off; send it again in ${retryAfter} seconds.`;
+    return new Problem('overloaded', 'request.busy', detail, { retryAfter });
+  }
+}

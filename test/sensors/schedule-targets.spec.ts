@@ -1,0 +1,125 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { about, algorithm, bom } from '../inventory/documents.js';
+import { newApiKey } from '../support/access.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Service } from '../support/service.js';
+import { until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { registerSensor } from './sensor-calls.js';
+
+let stage: Stage;
+let service: Service;
+let key: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey: key } = await stage.seed());
+  service = await stage.start();
+});
+afterAll(() => stage.close());
+
+let made = 0;
+const create = (target: string, settings: object = {}, by = key) => {
+  const body = { name: `schedule ${(made += 1)}`, intervalSeconds: 3600, target, settings };
+  return service.call('POST', '/api/schedules', { key: by, body });
+};
+const start = (id: string, by = key) => service.call('POST', `/api/schedules/${id}/run`, { key: by });
+const runs = async (id: string) => (await service.call('GET', `/api/schedules/${id}/runs`, { key })).body.items;
+const ended = async (target: string, settings: object = {}) => {
+  const { body } = await create(target, settings);
+  expect((await start(body.id)).status).toBe(202);
+  return until('the end of a run', 20, async () =>
+    (await runs(body.id)).find((run: { endedAt: string }) => run.endedAt),
+  );
+};
+
+describe('whoever has something started by a schedule', () => {
+  const SCOPES = [
+    ['sensor-scan', 'sensors:write'],
+    ['discovery-scan', 'discovery:run'],
+    ['log-check', 'audit:read'],
+    ['reclassify', 'inventory:write'],
+    ['snapshot', 'inventory:write'],
+    ['policy-check', 'inventory:read'],
+  ] as const;
+
+  it.each(SCOPES)('%s needs %s as well, and hears that', async (target, scope) => {
+    const { key: limited } = await newApiKey(service, key, ['schedules:read', 'schedules:write']);
+    const answer = await create(target, {}, limited);
+    assertProblem(answer, { status: 403, code: 'insufficient_scope' });
+    expect(answer.body.scope).toBe(scope);
+    const { key: allowed } = await newApiKey(service, key, ['schedules:write', scope]);
+    // What is wrong with the settings is only told to those who may.
+    expect((await create(target, {}, allowed)).status).not.toBe(403);
+  });
+
+  it('is all that can be scheduled', async () => {
+    const { body } = await create('coffee');
+    expect(body.detail).toBe(
+      `/target: is none of ${SCOPES.map(([target]) => target)
+        .toSorted()
+        .join(', ')}.`,
+    );
+  });
+
+  it('cannot change or start the schedule of somebody else without it, but can remove it', async () => {
+    const { id: sensor } = await registerSensor(service, key);
+    const { body } = await create('sensor-scan', { sensor });
+    const { key: limited } = await newApiKey(service, key, ['schedules:read', 'schedules:write']);
+    const path = `/api/schedules/${body.id}`;
+    const headers = { 'if-match': '"1"' };
+    for (const refused of [
+      await start(body.id, limited),
+      await service.call('PATCH', path, { key: limited, headers, body: { settings: { sensor, paths: ['/'] } } }),
+    ]) {
+      assertProblem(refused, { status: 403, code: 'insufficient_scope' });
+      expect(refused.headers.get('www-authenticate')).toContain('scope="sensors:write"');
+    }
+    expect(await runs(body.id)).toEqual([]);
+    expect((await service.call('GET', path, { key })).body).toMatchObject({ settings: { sensor }, version: 1 });
+    expect((await service.call('DELETE', path, { key: limited })).status).toBe(204);
+  });
+});
+
+describe('a schedule', () => {
+  it('judges everything anew', async () => {
+    const weak = algorithm({ name: 'RSA-1024', properties: { primitive: 'signature' }, at: 'a.c' });
+    await service.call('POST', '/api/ingest', { key, body: bom([weak], about('old')) });
+    const level = async () => (await service.call('GET', '/api/assets?q=source=old', { key })).body.items[0].level;
+    const judged = await level();
+    // As a release before this one judged it.
+    await stage.sql(
+      `WITH older AS (UPDATE risk_verdict SET rules = 'older', verdict = jsonb_set(verdict, '{level}', '"NONE"')
+         WHERE id IN (SELECT verdict_id FROM asset WHERE name = 'RSA-1024') RETURNING id)
+       UPDATE asset a SET level = 0 FROM older WHERE a.verdict_id = older.id`,
+    );
+    expect(await level()).toBe('NONE');
+    expect(await ended('reclassify')).toMatchObject({
+      status: 'SUCCEEDED',
+      detail: expect.stringMatching(/^\d+ sets of facts were judged; 1 assets changed$/),
+    });
+    expect(await level()).toBe(judged);
+    expect(await ended('reclassify')).toMatchObject({ detail: expect.stringMatching(/; 0 assets changed$/) });
+  });
+
+  it('makes sure that the last day is kept', async () => {
+    const { status, detail } = await ended('snapshot');
+    const [, day] = /^(\d{4}-\d\d-\d\d) (?:is kept|was kept already)$/.exec(detail) ?? [];
+    expect([status, day]).toEqual(['SUCCEEDED', expect.any(String)]);
+    expect((await service.call('GET', `/api/analytics/snapshots/${day}`, { key })).status).toBe(200);
+  });
+
+  it('holds the inventory against a policy, and is refused what cannot be evaluated', async () => {
+    assertProblem(await create('policy-check', { pack: 'none' }), { status: 404, code: 'policy-pack.missing' });
+    const unread = await create('policy-check', { pack: 'cnsa-2.0', scope: 'family=' });
+    assertProblem(unread, { status: 400, code: 'query.invalid' });
+    assertProblem(await create('policy-check'), { status: 400, code: 'request.invalid', pointer: '/settings/pack' });
+    assertProblem(await create('snapshot', { day: 1 }), {
+      status: 422,
+      code: 'schedule.settings',
+      pointer: '/settings/day',
+    });
+    const { status, detail } = await ended('policy-check', { pack: 'cnsa-2.0' });
+    expect([status, detail]).toEqual(['SUCCEEDED', expect.stringMatching(/^\d of 4 requirements of CNSA 2.0 are/)]);
+  });
+});
