@@ -31,8 +31,10 @@ export function newSntrup761(): Sntrup761 {
   const inverseOf3F = reciprocal(f, Q, modularInverse(3, Q));
   if (inverseOf3F === undefined) throw new Error('x^761 - x - 1 is irreducible modulo 4591');
   const h = product(inverseOf3F, g, Q);
-  const coefficients = [...h].map((one) => one + HALF);
-  const publicKey = encode(coefficients, coefficients.map(() => Q)); // prettier-ignore
+  const publicKey = encode(
+    Array.from(h, (one) => one + HALF),
+    Array<number>(P).fill(Q),
+  );
   const decapsulate = (ciphertext: Buffer): Buffer => {
     const c = Int32Array.from(decode(ciphertext, Array<number>(P).fill(ROUNDED)), (one) => one * 3 - HALF);
     const e = product(c, f, Q).map((one) => centred(centred(3 * one, Q), 3));
