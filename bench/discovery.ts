@@ -7,13 +7,19 @@ import { DiscoveryBench, PORTS, SETTINGS } from './discovery/discovery-bench.js'
 import { canMakeSilence, type SilentNetwork, silentNetwork } from './discovery/silent-network.js';
 
 /**
- * npm run bench -- discovery [--hosts 256] [--bits 16]
- * How fast scans are: beside ssh-keyscan on the same sshd at many loopback addresses, and on a network with 1 % live hosts that answers nothing for the
- * others (a network namespace). Then the same once more with the worker killed half-way. Needs root, iproute2, openssh and python3 (to count).
+ * npm run bench -- discovery [--only keyscan,network,resume] [--hosts 256] [--bits 16]
+ * How fast scans are. `keyscan`: beside ssh-keyscan on the same sshd at many loopback addresses. `network`: a network with 1 % live hosts that
+ * answers nothing for the others (a network namespace). `resume`: the same once more with the worker killed half-way. Each takes some minutes.
+ * Needs root, iproute2, openssh and python3 (to count).
  */
 const { values } = parseArgs({
-  options: { hosts: { type: 'string', default: '256' }, bits: { type: 'string', default: '16' } },
+  options: {
+    only: { type: 'string', default: 'keyscan,network,resume' },
+    hosts: { type: 'string', default: '256' },
+    bits: { type: 'string', default: '16' },
+  },
 });
+const parts = values.only.split(',');
 const say = (line: string) => void process.stdout.write(`${line}\n`);
 const directory = mkdtempSync(join(tmpdir(), 'sealwright-bench-'));
 
@@ -23,11 +29,11 @@ try {
   const { apiKey } = await stage.seed();
   const api = await stage.start({ role: 'api', settings: SETTINGS });
   const bench = new DiscoveryBench({ stage, api, key: apiKey, directory, say });
-  if (Number(values.hosts) > 0) await bench.besideKeyscan(Number(values.hosts));
+  if (parts.includes('keyscan')) await bench.besideKeyscan(Number(values.hosts));
   if (canMakeSilence()) {
     network = await silentNetwork(Number(values.bits), directory, PORTS);
-    await bench.wholeNetwork(network);
-    await bench.killedHalfWay(network);
+    if (parts.includes('network')) await bench.wholeNetwork(network);
+    if (parts.includes('resume')) await bench.killedHalfWay(network);
   } else say('The network of silence is skipped: it takes root, iproute2 (ip netns) and python3.');
 } finally {
   await network?.close();

@@ -1,156 +1,128 @@
 import { Logger } from '@nestjs/common';
-import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
-import { Readable } from 'node:stream';
-import { pipeline } from 'node:stream/promises';
-import { Client } from 'pg';
-import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
 import type { Service } from '../test/support/service.js';
 import { openStage, type Stage } from '../test/support/stage.js';
+import { copyLimits, fill, seconds } from './inventory/copy-limits.js';
+import { type Contents, documentOf } from './inventory/documents.js';
+import { Probe } from './inventory/probe.js';
+import { CpuMeter } from './support/cpu-meter.js';
 
 /**
  * The inventory beside this machine's plain COPY, in one run: rates are assets per second through HTTP, checking, judging and
- * writing, as ratios of rows per second of a COPY into (and out of) a bare table. L is a COPY of rows whose component is `jsonb`, as it
- * was when the targets were set; the table itself has text by now, which is a little faster.
+ * writing, as ratios of rows per second of a COPY into (and out of) a bare table.
  *
- * BENCH_ASSETS: sizes of documents. BENCH_FILL: afterwards the rows are multiplied up to so many within the database, and what reads
- * them is measured again.
+ * BENCH_ASSETS: sizes of documents; the service is started anew for each. BENCH_FILL: after the last the rows are multiplied up to so
+ * many within the database, and what reads them is measured again.
  */
 const SIZES = (process.env['BENCH_ASSETS'] ?? '10000,100000').split(',').map(Number);
 const FILL = Number(process.env['BENCH_FILL'] ?? 0);
 const ROUNDS = 40;
-const ALGORITHMS = [
-  'RSA-2048',
-  'RSA-4096',
-  'EC-secp256r1',
-  'Ed25519',
-  'AES-256-GCM',
-  'ML-KEM-768',
-  'ML-DSA-65',
-  '3DES',
+/** A service that has taken nothing in yet is slow at first, as every program is that compiles itself while it runs. */
+const WARM_UP = 10_000;
+
+const PAGES = [
+  '',
+  '?sort=-level',
+  '?family=RSA',
+  '?kind=algorithm',
+  '?kind=certificate&minLevel=HIGH',
+  '?sort=notAfter&kind=certificate',
+  '?family=RSA&total=true',
 ];
+const SUMMARIES = ['summary', 'families', 'expiry', 'risk-over-time'];
 
 let stage: Stage;
 let service: Service;
 let apiKey: string;
 
-/** Keys and certificates, each an asset of its own with one place and one edge; about 450 bytes each. */
-function document(assets: number, edition: number, name = 'bench'): string {
-  const algorithms = ALGORITHMS.map((algorithm) => ({
-    type: 'cryptographic-asset',
-    'bom-ref': algorithm,
-    name: algorithm,
-    cryptoProperties: { assetType: 'algorithm', algorithmProperties: {} },
-  }));
-  const components = Array.from({ length: assets - algorithms.length }, (_, i) => {
-    const id = createHash('sha256').update(`${i}`).digest('hex');
-    const at = {
-      occurrences: [{ location: `host-${i % 5000}.example.com:443/etc/ssl/${id.slice(0, 8)}.pem`, line: i % 100 }],
-    };
-    const ref = ALGORITHMS[i % ALGORITHMS.length];
-    const common = { type: 'cryptographic-asset', 'bom-ref': `a${i}`, name: `asset ${id.slice(0, 12)}`, evidence: at };
-    if (i % 2 === 0) {
-      const facts = { type: 'public-key', id, state: 'active', algorithmRef: ref };
-      return {
-        ...common,
-        cryptoProperties: { assetType: 'related-crypto-material', relatedCryptoMaterialProperties: facts },
-      };
-    }
-    const day = String((i % 28) + 1).padStart(2, '0');
-    const facts = {
-      subjectName: `CN=${id.slice(0, 12)}.example.com`,
-      issuerName: 'CN=Example CA',
-      notValidBefore: '2026-01-01T00:00:00Z',
-      notValidAfter: `20${27 + (i % 8)}-0${(i % 9) + 1}-${day}T00:00:00Z`,
-      signatureAlgorithmRef: ref,
-    };
-    return { ...common, cryptoProperties: { assetType: 'certificate', certificateProperties: facts } };
-  });
-  const dependencies = components.map((component, i) => ({
-    ref: component['bom-ref'],
-    dependsOn: [ALGORITHMS[i % ALGORITHMS.length]],
-  }));
-  const metadata = {
-    component: { type: 'application', name },
-    properties: [{ name: 'edition', value: `${edition}` }],
-  };
-  const bom = {
-    bomFormat: 'CycloneDX',
-    specVersion: '1.6',
-    version: 1,
-    metadata,
-    components: [...algorithms, ...components],
-    dependencies,
-  };
-  return JSON.stringify(bom);
-}
-
-const seconds = async (work: () => Promise<unknown>): Promise<number> => {
-  const started = performance.now();
-  await work();
-  return (performance.now() - started) / 1000;
-};
-const p = (share: number, list: number[]) => list.sort((a, b) => a - b)[Math.ceil(list.length * share) - 1] ?? NaN;
 const say = (what: string, text: string) => console.log(`${what.padEnd(44)}${text}`);
-const verdict = (reached: number, wanted: number) =>
-  `${reached.toFixed(2)} (wanted ${wanted}${reached < wanted ? ', MISSED' : ''})`;
-const within = (ms: number, wanted: number) => `${ms.toFixed(1)} ms (wanted ${wanted}${ms > wanted ? ', MISSED' : ''})`;
+const missed = (is: boolean) => (is ? ', MISSED' : '');
+const per = (count: number, time: number) => `${Math.round(count / time).toLocaleString('en')}/s`;
+const share = (reached: number, wanted: number) =>
+  `${reached.toFixed(2)} (wanted ${wanted}${missed(reached < wanted)})`;
+const p = (part: number, list: readonly number[]) =>
+  list.toSorted((a, b) => a - b)[Math.ceil(list.length * part) - 1] ?? NaN;
 
-async function withClient<T>(work: (client: Client) => Promise<T>): Promise<T> {
-  const client = new Client({ connectionString: stage.databaseUrl });
-  await client.connect();
-  try {
-    return await work(client);
-  } finally {
-    await client.end();
-  }
+/** Milliseconds of one thing by number of assets, told side by side at the end. */
+const grown = new Map<string, string[]>();
+
+function within(what: string, ms: number, wanted: number): void {
+  say(what, `${ms.toFixed(1)} ms (wanted ${wanted}${missed(ms > wanted)})`);
+  grown.set(what, [...(grown.get(what) ?? []), ms.toFixed(1)]);
 }
 
-/** L: rows of `asset`, as text, into a table without any index. */
-async function copyLimits(): Promise<{ into: number; out: number }> {
-  return withClient(async (client) => {
-    const chunks: Buffer[] = [];
-    const outTime = await seconds(async () => {
-      for await (const chunk of client.query(copyTo('COPY asset TO STDOUT'))) chunks.push(chunk as Buffer);
-    });
-    const { rows } = await client.query<{ count: number }>('SELECT count(*)::int AS count FROM asset');
-    await client.query(
-      'DROP TABLE IF EXISTS bare; CREATE TABLE bare (LIKE asset); ALTER TABLE bare ALTER component TYPE jsonb USING NULL',
-    );
-    const inTime = await seconds(() => pipeline(Readable.from(chunks), client.query(copyFrom('COPY bare FROM STDIN'))));
-    await client.query('DROP TABLE bare');
-    const count = rows[0]?.count ?? 0;
-    return { into: count / inTime, out: count / outTime };
-  });
-}
-
-/** Milliseconds that a call to the liveness probe takes while the work is under way: what the event loop is held up. */
-async function ingest(body: string): Promise<{ time: number; probes: number[]; created: number }> {
-  const probes: number[] = [];
-  const work = { over: false };
-  const prober = (async () => {
-    while (!work.over) {
-      probes.push((await seconds(() => service.call('GET', '/actuator/health/liveness'))) * 1000);
-      await new Promise((resolve) => setTimeout(resolve, 10));
-    }
-  })();
+async function take(contents: Contents): Promise<{ time: number; bytes: number; created: number }> {
+  const body = documentOf(contents);
+  const bytes = body.length;
   let created = 0;
-  try {
-    const time = await seconds(async () => {
-      const answer = await service.call('POST', '/api/ingest', { key: apiKey, body });
-      if (answer.status !== 200) throw new Error(JSON.stringify(answer.body));
-      created = answer.body.created;
+  const time = await seconds(async () => {
+    const response = await fetch(`${service.url}/api/ingest`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
+      body: new Uint8Array(body),
     });
-    return { time, probes, created };
-  } finally {
-    work.over = true;
-    await prober;
-  }
+    const answer = (await response.json()) as { created: number };
+    if (response.status !== 200) throw new Error(JSON.stringify(answer));
+    ({ created } = answer);
+  });
+  return { time, bytes, created };
 }
 
-async function times(path: string): Promise<number[]> {
+async function measure(assets: number): Promise<void> {
+  console.log(`\n${assets.toLocaleString('en')} assets`);
+  const cold = await take({ assets: WARM_UP, name: 'the first' });
+  const meter = await CpuMeter.of(service, apiKey);
+  const probe = await Probe.start(service.url);
+  const first = await meter.during(() => take({ assets, name: 'bench' }));
+  const probes = await probe.stop();
+  const again = await take({ assets, name: 'bench', edition: 2 });
+  const limit = await copyLimits(stage.databaseUrl);
+  const exported = await exportAll();
+  say('COPY into a bare table (L)', per(limit.into, 1));
+  say(`the very first document, of ${WARM_UP}`, per(cold.created, cold.time));
+  const rate = first.created / first.time;
+  say('first ingest', `${per(rate, 1)}  ${share(rate / limit.into, 0.3)} of L`);
+  say('', meter.perRequest(assets).replace('request', 'asset'));
+  say('unchanged', `${per(assets, again.time)}  ${share(assets / again.time / limit.into, 0.5)} of L`);
+  within(`event loop p99, ${(first.bytes / 1e6).toFixed(0)} MB coming in`, p(0.99, probes), 100);
+  sayExport(assets + WARM_UP, exported, limit.out);
+  await reads();
+}
+
+function sayExport(assets: number, { time, growth }: { time: number; growth: number }, limit: number): void {
+  const rate = assets / time;
+  const memory = `RSS +${growth.toFixed(0)} MB (wanted 80${missed(growth > 80)})`;
+  say('export', `${per(rate, 1)}  ${share(rate / limit, 0.6)} of COPY TO, ${memory}`);
+}
+
+async function residentMegabytes(): Promise<number> {
+  const status = await readFile(`/proc/${service.pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
+}
+
+/** The least of two rounds; the growth of the memory is that of the first. */
+async function exportAll(): Promise<{ time: number; growth: number }> {
+  const before = await residentMegabytes();
+  let peak = before;
+  const round = () =>
+    seconds(async () => {
+      const headers = { authorization: `Bearer ${apiKey}`, 'accept-encoding': 'identity' };
+      const response = await fetch(`${service.url}/api/export/cyclonedx`, { headers });
+      let looked = performance.now();
+      for await (const _chunk of response.body ?? []) {
+        if (performance.now() - looked < 500) continue;
+        looked = performance.now();
+        peak = Math.max(peak, await residentMegabytes());
+      }
+    });
+  const first = await round();
+  const growth = peak - before;
+  return { time: Math.min(first, await round()), growth };
+}
+
+async function times(path: string, rounds = ROUNDS): Promise<number[]> {
   const list: number[] = [];
-  for (let round = 0; round < ROUNDS; round += 1)
+  for (let round = 0; round < rounds; round += 1)
     list.push(
       (await seconds(async () => {
         const { status, body } = await service.call('GET', path, { key: apiKey });
@@ -160,99 +132,16 @@ async function times(path: string): Promise<number[]> {
   return list;
 }
 
-async function residentBytes(): Promise<number> {
-  const status = await readFile(`/proc/${service.pid}/status`, 'utf8');
-  return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) * 1024;
-}
-
-async function exportAll(): Promise<{ time: number; bytes: number; grown: number }> {
-  const before = await residentBytes();
-  let peak = before;
-  let bytes = 0;
-  const time = await seconds(async () => {
-    const response = await fetch(`${service.url}/api/export/cyclonedx`, {
-      headers: { authorization: `Bearer ${apiKey}`, 'accept-encoding': 'identity' },
-    });
-    let looked = performance.now();
-    for await (const chunk of response.body ?? []) {
-      bytes += (chunk as Uint8Array).length;
-      if (performance.now() - looked < 500) continue;
-      looked = performance.now();
-      peak = Math.max(peak, await residentBytes());
-    }
-  });
-  return { time, bytes, grown: (peak - before) / 1024 / 1024 };
-}
-
-async function measure(assets: number): Promise<void> {
-  console.log(`\n${assets.toLocaleString('en')} assets`);
-  // The thread that takes documents in starts with the first one.
-  await ingest(document(ALGORITHMS.length + 1, 1, 'the first'));
-  const body = document(assets, 1);
-  const first = await ingest(body);
-  const again = await ingest(document(assets, 2));
-  const limit = await copyLimits();
-  const exported = await exportAll();
-  say('COPY into a bare table (L)', `${Math.round(limit.into).toLocaleString('en')}/s`);
-  say(
-    'first ingest',
-    `${Math.round(first.created / first.time).toLocaleString('en')}/s  ${verdict(first.created / first.time / limit.into, 0.3)} of L`,
-  );
-  say(
-    'unchanged',
-    `${Math.round(assets / again.time).toLocaleString('en')}/s  ${verdict(assets / again.time / limit.into, 0.5)} of L`,
-  );
-  say(
-    'event loop while it comes in, p99',
-    `${within(p(0.99, first.probes), 100)}, ${(body.length / 1e6).toFixed(0)} MB`,
-  );
-  say(
-    'export',
-    `${Math.round(assets / exported.time).toLocaleString('en')}/s  ${verdict(assets / exported.time / limit.out, 0.6)} of COPY TO, RSS +${exported.grown.toFixed(0)} MB`,
-  );
-  await reads();
-}
-
 /** What people wait for: pages, counts, the graph. */
 async function reads(): Promise<void> {
-  for (const query of [
-    '',
-    '?sort=-level',
-    '?family=RSA',
-    '?kind=certificate&minLevel=HIGH',
-    '?sort=notAfter&kind=certificate',
-    '?family=RSA&total=true',
-  ])
-    say(`page ${query}`, within(p(0.95, await times(`/api/assets${query}`)), 50));
-  for (const path of ['summary', 'families', 'expiry', 'risk-over-time'])
-    say(path, within(p(0.95, await times(`/api/analytics/${path}`)), 50));
-  say('conflicts', `${p(0.95, (await times('/api/quantum-risk/conflicts')).slice(0, 10)).toFixed(1)} ms`);
+  for (const query of PAGES) within(`page ${query}`, p(0.95, await times(`/api/assets${query}`)), 50);
+  for (const path of SUMMARIES) within(path, p(0.95, await times(`/api/analytics/${path}`)), 50);
+  say('conflicts', `${p(0.95, await times('/api/quantum-risk/conflicts', 10)).toFixed(1)} ms`);
   const { body: page } = await service.call('GET', '/api/assets?name=RSA-2048', { key: apiKey });
   const radius = `/api/relationships/${page.items[0].id}/blast-radius?limit=10000`;
   const { body: reached } = await service.call('GET', radius, { key: apiKey });
-  say(`blast radius of ${reached.items.length}`, within(p(0.95, (await times(radius)).slice(0, 10)), 150));
-}
-
-/** Every row but the algorithms again and again, under other ids, until there are so many. */
-async function fill(total: number, there: number): Promise<void> {
-  const copies = Math.round(total / there) - 1;
-  const id = (of: string) => `md5(${of}::text || n)::uuid`;
-  await withClient(async (client) => {
-    const columns = `kind, name, family, bits, level, quantum, classical, rule, deadline, verdict_id, resolved_by, not_before, not_after, component, content`;
-    await client.query(
-      `INSERT INTO asset (id, ${columns}) SELECT ${id('id')}, ${columns} FROM asset, generate_series(1, ${copies}) n WHERE kind <> 'algorithm' ORDER BY 1`,
-    );
-    await client.query(
-      `INSERT INTO asset_occurrence (asset_id, source_id, id, location, line) SELECT ${id('asset_id')}, source_id, id, location, line
-       FROM asset_occurrence, generate_series(1, ${copies}) n WHERE location <> '' ORDER BY 1`,
-    );
-    await client.query(
-      `INSERT INTO asset_relationship (from_id, kind, to_id, source_id) SELECT ${id('from_id')}, kind, to_id, source_id
-       FROM asset_relationship, generate_series(1, ${copies}) n ORDER BY 1`,
-    );
-    await client.query(`UPDATE inventory_tally SET count = count * ${copies + 1}`);
-    await client.query('VACUUM ANALYZE asset, asset_occurrence, asset_relationship');
-  });
+  say('nodes in the blast radius', `${reached.items.length}`);
+  within('blast radius', p(0.95, await times(radius, 20)), 150);
 }
 
 /** From the change of a rule that a quarter of all assets fall under to the last asset that was judged anew. */
@@ -274,7 +163,15 @@ async function reclassify(): Promise<void> {
       if (status === 'DONE') say('assets judged anew', body.changedAssets.toLocaleString('en'));
     }
   });
-  say('judging anew', `${time.toFixed(1)} s (wanted 60${time > 60 ? ', MISSED' : ''})`);
+  say('judging anew', `${time.toFixed(1)} s (wanted 60${missed(time > 60)})`);
+}
+
+async function measureFilled(size: number): Promise<void> {
+  const filling = await seconds(() => fill(stage.databaseUrl, FILL, size));
+  console.log(`\n${FILL.toLocaleString('en')} assets, multiplied within the database in ${filling.toFixed(0)} s`);
+  await reads();
+  sayExport(FILL, await exportAll(), (await copyLimits(stage.databaseUrl)).out);
+  await reclassify();
 }
 
 Logger.overrideLogger(false);
@@ -284,16 +181,11 @@ for (const size of SIZES) {
     ({ apiKey } = await stage.seed());
     service = await stage.start();
     await measure(size);
-    if (FILL > size && size === SIZES.at(-1)) {
-      await fill(FILL, size);
-      console.log(`\n${FILL.toLocaleString('en')} assets, multiplied within the database`);
-      await reads();
-      await reclassify();
-      const limit = await copyLimits();
-      const { time, grown } = await exportAll();
-      say('export', `${verdict(FILL / time / limit.out, 0.6)} of COPY TO, RSS +${grown.toFixed(0)} MB (wanted 80)`);
-    }
+    if (FILL > size && size === SIZES.at(-1)) await measureFilled(size + WARM_UP);
   } finally {
     await stage.close();
   }
 }
+const sizes = FILL > 0 ? [...SIZES, FILL] : SIZES;
+console.log(`\nGrowth, ms at ${sizes.map((size) => size.toLocaleString('en')).join(' | ')} assets`);
+for (const [what, list] of grown) if (list.length > 1) say(what, list.join(' | '));

@@ -6,7 +6,7 @@ import { rotateUnderHammer } from './rotation/hammered.js';
 import { rotateUnderKills } from './rotation/killed.js';
 
 /**
- * npm run proof -- rotation [--rotations 200] [--hosts 8] [--kills 20] [--lanes 6]
+ * npm run proof -- rotation [--rotations 200] [--hosts 8] [--kills 20] [--lanes 12]
  * Rotates keys on real sshds while others log in with them all the time; then the same while the worker is killed at every step.
  * Needs root (mount namespaces) and openssh-server. Ends with 0 when nobody was turned away, every rotation ended as it should, and nothing was left behind.
  */
@@ -15,7 +15,7 @@ const { values } = parseArgs({
     rotations: { type: 'string', default: '200' },
     hosts: { type: 'string', default: '8' },
     kills: { type: 'string', default: '20' },
-    lanes: { type: 'string', default: '6' },
+    lanes: { type: 'string', default: '12' },
   },
 });
 const say = (line: string) => void process.stdout.write(`${line}\n`);

@@ -24,7 +24,9 @@ async function main() {
   if (name === '' || !existsSync(program)) throw new Failure(`${kind} what?`, `One of: ${programs(kind).join(', ')}`);
   onInterruption(() => stores.stop());
   await step('Build', () => build());
-  const env = toolEnvironment(await stores.start());
+  // What tests note of every exchange is for the search after them; here it would be measured.
+  const { SW_TEST_EVIDENCE: _unused, ...found } = await stores.start();
+  const env = toolEnvironment(found);
   const hooks = pathToFileURL(inRoot('scripts/lib/typescript-sources.mjs')).href;
   const flags = ['--experimental-transform-types', '--disable-warning=ExperimentalWarning', '--import', hooks];
   const { code } = await run(process.execPath, [...flags, program, ...args], { env, show: true });

@@ -10,7 +10,8 @@ import type { SilentNetwork } from './silent-network.js';
 
 export const SETTINGS = { SVC_ALLOW_LOOPBACK: 'yes', SVC_RATE_LIMIT_PER_MINUTE: '1000000' };
 export const PORTS = { ssh: 22_922, tls: 22_943 };
-const POLL_MS = 250;
+const POLL_MS = 1000;
+const SAY_MS = 15_000;
 /** A server that closes a connection would end it as a whole. */
 const KEYSCAN = `trap '' PIPE; exec ssh-keyscan "$@"`;
 
@@ -35,7 +36,7 @@ export class DiscoveryBench {
     try {
       const bits = 32 - Math.ceil(Math.log2(hosts));
       const count = 2 ** (32 - bits);
-      const ours = await this.scan('ssh-network', `127.77.0.0/${bits}`, PORTS.ssh);
+      const ours = await this.scan('ssh-network', `127.77.0.0/${bits}`, { port: PORTS.ssh });
       const keys = ours.results.flatMap(({ facts }) => facts.hostKeys as { possession: string }[]);
       const proven = keys.filter(({ possession }) => possession === 'proven').length;
       say(
@@ -63,16 +64,17 @@ export class DiscoveryBench {
   async wholeNetwork(network: SilentNetwork): Promise<void> {
     const { stage, say } = this.ground;
     const worker = await stage.start({ role: 'worker', settings: SETTINGS });
+    const before = memoryOf(worker.pid, 'VmRSS');
     const start = performance.now();
     const scans = await Promise.all([
-      this.scan('ssh-network', network.cidr, PORTS.ssh),
-      this.scan('tls-network', network.cidr, PORTS.tls),
+      this.scan('ssh-network', network.cidr, { port: PORTS.ssh, worker }),
+      this.scan('tls-network', network.cidr, { port: PORTS.tls, worker }),
     ]);
     const seconds = (performance.now() - start) / 1000;
     const found = scans.map(({ results }) => results.filter(({ outcome }) => outcome === 'FOUND').length);
     say(
       `${network.cidr} with ${network.live} live hosts: ${found[0]} SSH and ${found[1]} TLS servers profiled in ${seconds.toFixed(0)} s ` +
-        `(SSH ${scans[0].seconds.toFixed(0)} s, TLS ${scans[1].seconds.toFixed(0)} s), one worker, ${mostMemory(worker.pid)} MB RSS at most.`,
+        `(SSH ${scans[0].seconds.toFixed(0)} s, TLS ${scans[1].seconds.toFixed(0)} s), one worker, ${memoryOf(worker.pid, 'VmHWM')} MB RSS at most (${before} MB before).`,
     );
     await worker.kill();
   }
@@ -98,8 +100,8 @@ export class DiscoveryBench {
     await second.kill();
   }
 
-  private async scan(kind: string, cidr: string, port: number) {
-    return this.ended(await this.order(kind, cidr, port));
+  private async scan(kind: string, cidr: string, { port, worker }: { port: number; worker?: Service }) {
+    return this.ended(await this.order(kind, cidr, port), worker);
   }
 
   private async order(kind: string, cidr: string, port: number): Promise<string> {
@@ -111,9 +113,14 @@ export class DiscoveryBench {
     return (await this.ask('POST', '/v1/scans', { kind, scopeId: scope.id })).id;
   }
 
-  private async ended(id: string) {
-    for (;;) {
+  private async ended(id: string, worker?: Service) {
+    for (let said = performance.now(); ;) {
       const scan = await this.ask('GET', `/v1/scans/${id}`);
+      if (performance.now() - said > SAY_MS) {
+        said = performance.now();
+        const { percent, answered, pending } = scan.progress;
+        this.ground.say(`  ${scan.kind}: ${percent} %, ${answered} answered, ${pending} wait${memoryNow(worker)}`);
+      }
       if (scan.status === 'FAILED') throw new Error(JSON.stringify(scan));
       if (scan.status === 'DONE') {
         const seconds = (Date.parse(scan.finishedAt) - Date.parse(scan.startedAt)) / 1000;
@@ -141,10 +148,14 @@ export class DiscoveryBench {
   }
 }
 
-/** The largest resident set that the process ever had. */
-function mostMemory(pid: number): number {
-  const [, kilobytes = '0'] = /VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
+/** The largest resident set that the process ever had (VmHWM), or the one that it has now (VmRSS), in MB. */
+function memoryOf(pid: number, line: 'VmHWM' | 'VmRSS'): number {
+  const [, kilobytes = '0'] = new RegExp(`${line}:\\s+(\\d+)`).exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
   return Math.round(Number(kilobytes) / 1024);
+}
+
+function memoryNow(worker: Service | undefined): string {
+  return worker === undefined ? '' : `, worker ${memoryOf(worker.pid, 'VmRSS')} MB`;
 }
 
 function versionOfSsh(): string {

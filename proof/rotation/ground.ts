@@ -13,7 +13,8 @@ export interface Ground {
 export const SETTINGS = {
   SVC_ALLOW_LOOPBACK: 'yes',
   SVC_RATE_LIMIT_PER_MINUTE: '1000000',
-  SVC_SSH_ROTATION_LEASE_SECONDS: '2',
+  SVC_SSH_ROTATION_LEASE_SECONDS: '3',
+  SVC_SSH_ROTATION_CONCURRENCY: '24',
 };
 
 /** Half of the figures are no more than this. */

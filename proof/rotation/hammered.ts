@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { Field, Hammer, logIn, type ManagedHost } from '../../test/support/rotations.js';
+import { Field, Hammer, KeyHolder, logIn, type ManagedHost } from '../../test/support/rotations.js';
 import { type Ground, median, SETTINGS } from './ground.js';
 
 /** Between two logins of one hammer: all of them together must leave the machine some time for the work itself. */
@@ -22,7 +22,7 @@ export async function rotateUnderHammer(
     const lane = async (at: ManagedHost): Promise<void> => {
       const first = await field.newKey();
       at.sshd.authorize('deploy', `environment="A=b c",no-agent-forwarding ${first.publicKey}`);
-      const hammer = new Hammer(field, at, first, PAUSE_MS);
+      const hammer = new Hammer(new KeyHolder(field, at, first), PAUSE_MS);
       let before: { id: string; file: string } = first;
       while (left > 0) {
         left -= 1;

@@ -1,28 +1,21 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Field, Hammer, logIn, type ManagedHost } from '../../test/support/rotations.js';
+import { Field, KeyHolder, logIn, type ManagedHost } from '../../test/support/rotations.js';
 import type { Service } from '../../test/support/service.js';
 import { type Ground, SETTINGS } from './ground.js';
+import { type Step, STEPS, StepWatch } from './step-watch.js';
 
-export const STEPS = [
-  'precheck',
-  'add',
-  'verify',
-  'make-permanent',
-  'promote',
-  'limit-old',
-  'remove-old',
-  'prove',
-  'roll-back',
-] as const;
-export type Step = (typeof STEPS)[number];
-/** Between two logins of one hammer. */
-const PAUSE_MS = 500;
-/** Longer than this nobody waits for a certain step to come along. */
-const PATIENCE_MS = 20_000;
-/** Of a step that has begun; most take some hundred milliseconds. */
-const LATEST_MS = 250;
+const OVERLAP_SECONDS = 1;
+/** Of rotations, while steps back are still wanted. */
+const ROLLED_BACK = 0.4;
+/** A rotation is rolled back within this time after it was ordered, while that is possible. */
+const ROLL_BACK_MS = 4000;
+/** Longer than this nobody waits for one certain step: then any that is still wanted will do. */
+const PATIENCE_MS = 5000;
+/** Between seeing a step and the kill: it should be somewhere in the middle. */
+const LATEST_MS = 200;
+const LOOK_MS = 25;
 
 export interface Killed {
   readonly faults: string[];
@@ -31,30 +24,36 @@ export interface Killed {
 }
 
 /**
- * Rotates on several hosts, and rolls some rotations back, while the worker is killed: until each step was cut off so often. A step
- * counts as cut off when its row says that it began and never how it ended.
+ * Rotates on several hosts at once, and rolls some rotations back, while the one worker is killed again and again: until each step was
+ * cut off so often. A kill cuts off whatever the worker has in hand on all hosts. While nobody works, every account is logged in to.
  */
 export async function rotateUnderKills(
   ground: Ground,
   { kills, lanes }: { kills: number; lanes: number },
 ): Promise<Killed> {
   if (kills === 0) return { faults: [], cut: new Map() };
-  const run = new KilledRun(ground, kills);
-  return run.run(lanes);
+  const watch = await StepWatch.open(ground.stage.databaseUrl);
+  try {
+    return await new KilledRun(ground, watch, kills).run(lanes);
+  } finally {
+    await watch.close();
+  }
 }
 
 class KilledRun {
   private readonly faults: string[] = [];
   private readonly ends = new Map<string, number>();
+  private readonly holders: KeyHolder[] = [];
   private field!: Field;
   private worker!: Service;
-  private cut = new Map<Step, number>();
+  private cut: ReadonlyMap<Step, number> = new Map();
   private killed = 0;
   private over = false;
   private logins = 0;
 
   constructor(
     private readonly ground: Ground,
+    private readonly watch: StepWatch,
     private readonly kills: number,
   ) {}
 
@@ -69,7 +68,6 @@ class KilledRun {
       await this.killUntilEnough();
       this.over = true;
       await Promise.all(running);
-      await this.count();
     } finally {
       this.over = true;
       await this.field.close();
@@ -77,7 +75,9 @@ class KilledRun {
       await api.kill();
     }
     const ends = [...this.ends].map(([end, count]) => `${count} ${end}`).join(', ');
-    say(`${this.killed} times kill -9 of the worker under ${this.logins} logins. Steps cut off: ${this.soFar()}.`);
+    say(
+      `${this.killed} times kill -9 of the worker, ${this.logins} logins while it was dead. Cut off: ${this.soFar()}.`,
+    );
     say(`Rotations: ${ends}. ${this.faults.length} faults.`);
     return { faults: this.faults, cut: this.cut };
   }
@@ -86,13 +86,13 @@ class KilledRun {
   private async lane(at: ManagedHost): Promise<void> {
     const { field } = this;
     const first = await field.newKey();
-    at.sshd.authorize('deploy', first.publicKey);
-    const hammer = new Hammer(field, at, first, PAUSE_MS);
+    at.sshd.authorize('deploy', `no-agent-forwarding ${first.publicKey}`);
+    this.holders.push(new KeyHolder(field, at, first));
     let before: { id: string; file: string } = first;
     while (!this.over) {
       const file = at.sshd.authorizedKeys('deploy');
-      const id = await field.rotate(before.id, [at], { overlapSeconds: 3 });
-      if ((this.cut.get('roll-back') ?? 0) < this.kills && Math.random() < 0.4) void this.rollBack(id);
+      const id = await field.rotate(before.id, [at], { overlapSeconds: OVERLAP_SECONDS });
+      if (this.missing('roll-back') > 0 && Math.random() < ROLLED_BACK) void this.rollBack(id);
       const { status } = await field.ended(id, 240);
       const next = await field.released(first.id);
       const nextFile = field.keep(`next-${id}`, next?.privateKey ?? '');
@@ -105,14 +105,14 @@ class KilledRun {
       if (files !== 'authorized_keys') this.faults.push(`rotation ${id} left ${files}`);
       this.ends.set(status, (this.ends.get(status) ?? 0) + 1);
     }
-    const turnedAway = await hammer.stop();
-    this.logins += hammer.results.length;
-    this.faults.push(...turnedAway.map((result) => `a login at ${at.sshd.address} was ${result}`));
   }
 
   private async lookAtDone(at: ManagedHost, id: string, [old, next]: [string, string]): Promise<void> {
     const logins = `${await logIn(at, old)} ${await logIn(at, next)}`;
     if (logins !== 'denied accepted') this.faults.push(`rotation ${id}: old and new key were ${logins}`);
+    const file = at.sshd.authorizedKeys('deploy');
+    if (!new RegExp(`^no-agent-forwarding ssh-ed25519 \\S+ sealwright:${id}\n$`).test(file))
+      this.faults.push(`rotation ${id}: the file is ${JSON.stringify(file)}`);
   }
 
   private async lookAtRolledBack(at: ManagedHost, id: string, was: { file: string; key: string }): Promise<void> {
@@ -125,59 +125,53 @@ class KilledRun {
     this.over = true;
   }
 
-  /** While that is still possible; too late is no fault. */
+  /** Too late is no fault. */
   private async rollBack(id: string): Promise<void> {
-    await sleep(500 + Math.random() * 1500);
+    await sleep(Math.random() * ROLL_BACK_MS);
     await this.field.call('POST', `/v1/rotations/${id}/rollback`).catch(() => undefined);
   }
 
   private async killUntilEnough(): Promise<void> {
-    for (let wanted = await this.leastCut(); wanted !== undefined && !this.over; wanted = await this.leastCut()) {
-      if (!(await this.comesAlong(wanted))) continue;
+    while (!this.over && STEPS.some((step) => this.missing(step) > 0)) {
+      await this.somethingWanted();
       await sleep(Math.random() * Math.random() * LATEST_MS);
       await this.worker.kill('SIGKILL');
+      await this.watch.workerDied();
       this.killed += 1;
-      this.worker = await this.startWorker();
-      if (this.killed % 10 === 0)
-        this.ground.say(`  ${this.killed} kills; ${this.soFar()}; ${this.faults.length} faults`);
+      [this.worker] = await Promise.all([this.startWorker(), this.logInEverywhere()]);
+      this.cut = await this.watch.counts();
+      this.ground.say(`  ${this.killed} kills: ${this.soFar()}; ${this.faults.length} faults`);
     }
   }
 
-  private async comesAlong(step: Step): Promise<boolean> {
-    const until = Date.now() + PATIENCE_MS;
-    while (Date.now() < until && !this.over) {
-      if (await this.isUnderWay(step)) return true;
-      await sleep(20);
+  /** Waits until the worker is at the step that was cut off least; after a while, at any that is still wanted. */
+  private async somethingWanted(): Promise<void> {
+    const wanted = STEPS.filter((step) => this.missing(step) > 0);
+    const [rarest] = wanted.toSorted((a, b) => this.missing(b) - this.missing(a));
+    const patience = performance.now() + PATIENCE_MS;
+    while (!this.over) {
+      const underWay = await this.watch.underWay();
+      if (underWay.some((step) => step === rarest)) return;
+      if (performance.now() > patience && underWay.some((step) => wanted.includes(step))) return;
+      await sleep(LOOK_MS);
     }
-    return false;
+  }
+
+  /** What the dead worker left behind on the hosts must let the holder of the key in. */
+  private async logInEverywhere(): Promise<void> {
+    for (const holder of this.holders) {
+      const result = await holder.logIn();
+      this.logins += 1;
+      if (result !== 'accepted') this.faults.push(`after a kill a login at ${holder.host.sshd.address} was ${result}`);
+    }
+  }
+
+  private missing(step: Step): number {
+    return Math.max(0, this.kills - (this.cut.get(step) ?? 0));
   }
 
   private soFar(): string {
     return STEPS.map((step) => `${step} ${this.cut.get(step) ?? 0}`).join(', ');
-  }
-
-  private async isUnderWay(step: Step): Promise<boolean> {
-    const rows = await this.ground.stage.sql(
-      `SELECT 1 FROM ssh_rotation_step s JOIN ssh_rotation_target t ON t.id = s.target_id
-       WHERE s.step = $1 AND s.ended_at IS NULL AND s.fence = t.fence AND t.lease_until > now() LIMIT 1`,
-      [step],
-    );
-    return rows.length > 0;
-  }
-
-  private async leastCut(): Promise<Step | undefined> {
-    await this.count();
-    const open = STEPS.filter((step) => (this.cut.get(step) ?? 0) < this.kills);
-    return open.toSorted((a, b) => (this.cut.get(a) ?? 0) - (this.cut.get(b) ?? 0))[0];
-  }
-
-  /** Attempts that a later one of the same target has followed, or that ended without ever saying how. */
-  private async count(): Promise<void> {
-    const rows = await this.ground.stage.sql<{ step: Step; count: number }>(
-      `SELECT s.step, count(*)::int FROM ssh_rotation_step s JOIN ssh_rotation_target t ON t.id = s.target_id
-       WHERE s.ended_at IS NULL AND (s.fence < t.fence OR t.outcome <> 'OPEN') GROUP BY 1`,
-    );
-    this.cut = new Map(rows.map(({ step, count }) => [step, count]));
   }
 
   /** A machine that is busy with other things may need more than the minute that a start is given. */

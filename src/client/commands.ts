@@ -1,4 +1,5 @@
 import type { ClientCommand } from './command.js';
+import { bom } from './commands/bom.command.js';
 import { evidence } from './commands/evidence.command.js';
 import { keys } from './commands/keys.command.js';
 import { log } from './commands/log.command.js';
@@ -9,4 +10,4 @@ import { sign } from './commands/sign.command.js';
 import { verify } from './commands/verify.command.js';
 
 /** In the order of the help. */
-export const COMMANDS: readonly ClientCommand[] = [login, sign, verify, keys, request, log, evidence, sensor];
+export const COMMANDS: readonly ClientCommand[] = [login, sign, verify, keys, request, log, evidence, bom, sensor];

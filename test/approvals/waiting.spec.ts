@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { assertProblem } from '../support/refused-calls.js';
+import { eventsOf } from '../support/server-sent-events.js';
 import type { Service } from '../support/service.js';
 import { digestOf, read } from '../support/signing.js';
 import { openStage } from '../support/stage.js';
@@ -58,29 +59,6 @@ it('a wait that is over tells what is', async () => {
   const wrong = await other.call('GET', `/api/v1/approvals/${approvalId}?wait=31`, { key: place.apiKey });
   assertProblem(wrong, { status: 400, code: 'request.invalid' });
 });
-
-interface Event {
-  readonly name: string;
-  readonly id: string;
-  // oxlint-disable-next-line typescript/no-explicit-any -- tests look into answers of every shape
-  readonly data: any;
-}
-
-/** Reads a stream to its end, as the HTML Living Standard says. */
-async function eventsOf(service: Service, path: string, by: string): Promise<Event[]> {
-  const response = await fetch(`${service.url}${path}`, { headers: { authorization: `Bearer ${by}` } });
-  expect(response.status).toBe(200);
-  expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
-  const blocks = (await response.text()).split('\n\n').map((block) => block.split('\n'));
-  const field = (lines: string[], name: string) =>
-    lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
-  return blocks.flatMap((lines) => {
-    const data = field(lines, 'data');
-    return data === undefined
-      ? []
-      : [{ name: field(lines, 'event') ?? '', id: field(lines, 'id') ?? '', data: JSON.parse(data) }];
-  });
-}
 
 it('server-sent events tell each change of request and approval and end with the last', async () => {
   const { requestId, approvalId } = await ask();

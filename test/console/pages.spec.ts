@@ -1,9 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CHROMIUM, startChromium } from '../support/browser.js';
-import type { Service } from '../support/service.js';
+import { runToEnd, type Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { accessibilityFaults, picture, settled, signIn, visit } from './console.js';
 import { PAGES } from './pages.js';
@@ -21,6 +22,8 @@ beforeAll(async () => {
   stage = await openStage();
   const seeded = await stage.seed();
   admin = seeded;
+  // Charts and lists are looked at with something in them.
+  await runToEnd(['seed-demo', '--out', join(tmpdir(), 'console-inventory.env'), '--inventory'], stage.settings);
   service = await stage.start();
   there = await populate(service, seeded.apiKey);
   if (CHROMIUM !== undefined) browser = await startChromium();

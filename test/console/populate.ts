@@ -65,6 +65,7 @@ export async function populate(service: Service, key: string): Promise<Readonly<
     settings: { sensor },
   });
   await call('POST', '/api/alert-rules', { name: 'new assets', condition: 'asset-new' });
+  await call('POST', '/v1/rotation-policies', { name: 'Once a year', maxAgeDays: 365, window: { from: 22, to: 4 } });
   return {
     host: host.id,
     asset: assets.items[0].id,
@@ -76,6 +77,7 @@ export async function populate(service: Service, key: string): Promise<Readonly<
     schedule: schedule.id,
     import: taken.id,
     attestation: attested.id,
+    policyPack: attested.pack.id,
     sensor,
   };
 }

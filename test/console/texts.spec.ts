@@ -6,6 +6,7 @@ import { de } from '../../ui/src/i18n/de.js';
 import { en } from '../../ui/src/i18n/en.js';
 
 const SOURCES = join(import.meta.dirname, '../../ui/src');
+const API = join(import.meta.dirname, '../../docs/openapi.json');
 /** Properties that people read or hear. */
 const READ = [
   'aria-label',
@@ -59,9 +60,39 @@ describe('texts of the console', () => {
     }
   });
 
+  it('name whatever the API answers: every state, step, permission and condition', () => {
+    const prefixes: Readonly<Record<string, readonly string[]>> = {
+      status: ['status'],
+      state: ['status', 'target'],
+      severity: ['severity', 'level'],
+      condition: ['condition'],
+      grouping: ['grouping'],
+      permissions: ['scope'],
+      scopes: ['scope'],
+      stance: ['stance'],
+      custody: ['custody'],
+      way: ['way'],
+    };
+    interface Property {
+      readonly enum?: readonly (string | null)[];
+      readonly items?: Property;
+    }
+    const { components } = JSON.parse(readFileSync(API, 'utf8')) as {
+      components: { schemas: Record<string, { properties?: Record<string, Property> }> };
+    };
+    const nameless = Object.entries(components.schemas).flatMap(([schema, { properties = {} }]) =>
+      Object.entries(properties).flatMap(([name, property]) =>
+        (prefixes[name] === undefined ? [] : (property.enum ?? property.items?.enum ?? []))
+          .filter((value) => value !== null && !prefixes[name]?.some((prefix) => `${prefix}.${value}` in en))
+          .map((value) => `${schema}.${name} ${value}`),
+      ),
+    );
+    expect(nameless).toEqual([]);
+  });
+
   it('are all used', () => {
     const code = files
-      .filter((name) => !/i18n.(?:en|de)\.ts$/.test(name))
+      .filter((name) => !/^i18n.(?:en|de)\b/.test(name))
       .map(textOf)
       .join('\n');
     const prefixes = [...code.matchAll(/named\(\s*'(\w+)'/g), ...code.matchAll(/`([\w.]+)\.\$\{/g)].map(

@@ -1,5 +1,4 @@
 import { execFileSync, spawn } from 'node:child_process';
-import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
@@ -7,13 +6,14 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { createServer as createTlsServer } from 'node:tls';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { BoundedStream } from '../../src/discovery/probing/bounded-stream.js';
 import { probeSsh } from '../../src/discovery/ssh/ssh-probe.js';
-import { MSG, readKexInit, sshString, writeKexInit, writePacket } from '../../src/discovery/ssh/ssh-wire.js';
+import { readKexInit, sshString, writeKexInit } from '../../src/discovery/ssh/ssh-wire.js';
 import { probeTls } from '../../src/discovery/tls/tls-probe.js';
 import { fingerprintOf } from '../../src/platform/ssh/public-key.js';
 import { canRunSshd, fingerprintOfLine, type Sshd, startSshd } from '../support/sshd.js';
+import { acceptFirstSuite, flood, floodPackets, lie } from './misbehaviour.js';
 
 async function listen(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1');
@@ -53,6 +53,15 @@ describe.runIf(canRunSshd())('what the SSH probe says of a real sshd', () => {
     expect(facts.algorithms.ciphersIn).toEqual(told.get('ciphers'));
     expect(facts.algorithms.ciphersOut).toEqual(told.get('ciphers'));
     expect(facts.algorithms.macsIn).toEqual(told.get('macs'));
+    expect(facts.algorithms.macsOut).toEqual(told.get('macs'));
+    const held = /^(ssh-ed25519|ecdsa-sha2-nistp256|rsa-sha2-(256|512))$/; // what its keys can sign with
+    expect(facts.algorithms.hostKey.toSorted()).toEqual(
+      told
+        .get('hostkeyalgorithms')
+        ?.filter((name) => held.test(name))
+        .toSorted(),
+    );
+    expect([facts.algorithms.compressionIn, told.get('compression')]).toEqual([['none', 'zlib@openssh.com'], ['yes']]);
     const keys = facts.hostKeys.map(({ blob, proven }) => ({ fingerprint: fingerprintOf(blob), proven }));
     const expected = (['ed25519', 'ecdsa', 'rsa'] as const).map((kind) => fingerprintOfLine(sshd.hostKey(kind)));
     expect(keys).toEqual(expected.map((fingerprint) => ({ fingerprint, proven: true })));
@@ -76,15 +85,15 @@ describe.runIf(canRunSshd())('what the SSH probe says of a real sshd', () => {
     }
   });
 
-  it('lists the algorithms of one that is post-quantum only, although its key stays unread', async () => {
-    const one = await startSshd({ config: ['KexAlgorithms sntrup761x25519-sha512@openssh.com'] });
+  it('proves the keys of one that is post-quantum only', async () => {
+    const only = 'sntrup761x25519-sha512@openssh.com';
+    const one = await startSshd({ hostKeys: ['ed25519', 'rsa'], config: [`KexAlgorithms ${only}`] });
     try {
       const facts = await probeSsh(one.address, one.port);
-      expect(facts).toMatchObject({
-        postQuantum: ['sntrup761x25519-sha512@openssh.com'],
-        hostKeys: [],
-        unread: ['ssh-ed25519'],
-      });
+      const keys = facts.hostKeys.map(({ blob, proven, kex: over }) => [fingerprintOf(blob), proven, over]);
+      const expected = (['ed25519', 'rsa'] as const).map((kind) => fingerprintOfLine(one.hostKey(kind)));
+      expect(keys).toEqual(expected.map((fingerprint) => [fingerprint, true, only]));
+      expect(facts).toMatchObject({ postQuantum: [only], unread: [] });
     } finally {
       await one.close();
     }
@@ -92,36 +101,13 @@ describe.runIf(canRunSshd())('what the SSH probe says of a real sshd', () => {
 
   it('does not believe who shows the key of another one', async () => {
     const blob = Buffer.from(sshd.hostKey('ed25519').split(' ')[1] ?? '', 'base64');
-    const liar = createServer((socket) => lie(socket, blob));
+    const liar = createServer((socket) => lie(socket, { key: blob }));
     const port = await listen(liar);
     const facts = await probeSsh('127.0.0.1', port);
     expect(facts.hostKeys).toMatchObject([{ proven: false }]);
     liar.close();
   });
 });
-
-/** Speaks SSH up to a key exchange reply that shows a key and signs with another one. */
-function lie(socket: Socket, blob: Buffer): void {
-  const none = {
-    ciphersIn: ['aes128-ctr'],
-    ciphersOut: ['aes128-ctr'],
-    macsIn: ['hmac-sha2-256'],
-    macsOut: ['hmac-sha2-256'],
-  };
-  const lists = { ...none, compressionIn: ['none'], compressionOut: ['none'], languagesIn: [], languagesOut: [] };
-  const stream = { write: (bytes: Buffer) => socket.write(bytes) } as unknown as BoundedStream;
-  socket.on('error', () => undefined);
-  socket.write('SSH-2.0-OpenSSH_9.9\r\n');
-  writePacket(stream, writeKexInit({ ...lists, kex: ['curve25519-sha256'], hostKey: ['ssh-ed25519'] }));
-  const half = generateKeyPairSync('x25519').publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
-  const signature = Buffer.concat([sshString('ssh-ed25519'), sshString(randomBytes(64))]);
-  socket.once('data', () =>
-    writePacket(
-      stream,
-      Buffer.concat([Buffer.from([MSG.kexReply]), sshString(blob), sshString(half), sshString(signature)]),
-    ),
-  );
-}
 
 describe('whoever', () => {
   const servers: Server[] = [];
@@ -134,19 +120,13 @@ describe('whoever', () => {
     servers.push(server);
     return await listen(server);
   };
-  const flood = (text: Buffer) => (socket: Socket) => {
-    const more = (): void => {
-      while (!socket.destroyed && socket.write(text));
-    };
-    socket.on('drain', more);
-    more();
-  };
-
   it.each<[string, (socket: Socket) => void, string]>([
-    ['sends a banner without end', flood(Buffer.alloc(65_536, 97)), 'flood'],
-    ['sends lines without end', flood(Buffer.from('hello\r\n'.repeat(9000))), 'malformed'],
+    ['sends a banner without end', (socket) => flood(socket, Buffer.alloc(65_536, 97)), 'flood'],
+    ['sends lines without end', (socket) => flood(socket, Buffer.from('hello\r\n'.repeat(9000))), 'malformed'],
+    ['shows a key that nobody asked for', (socket) => lie(socket, { key: sshString('\0') }), 'malformed'],
     ['hangs up at once', (socket) => socket.destroy(), 'throttled'],
     ['speaks HTTP', (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'), 'hung-up'],
+    ['sends packets without end', (socket) => floodPackets(socket), 'flood'],
     ['sends a packet that is none', (socket) => socket.write('SSH-2.0-x\r\n\xff\xff\xff\xff\xff\xff'), 'malformed'],
   ])('%s gets a clear result: %s', async (_, act, code) => {
     await expect(probeSsh('127.0.0.1', await behave(act))).rejects.toMatchObject({ code });
@@ -263,6 +243,21 @@ describe('what the TLS probe says', () => {
     expect(facts.groups.sort()).toEqual([...groups].sort());
     expect(facts.postQuantum).toEqual([groups[0]]);
     expect(facts).toMatchObject({ versions: ['TLS 1.3'], chain: [der()] });
+    server.close();
+  });
+
+  it('is not waited for without end when a server takes its time with every answer', async () => {
+    vi.useFakeTimers({ toFake: ['performance'] });
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      socket.once('data', (hello) => {
+        vi.advanceTimersByTime(5000);
+        acceptFirstSuite(socket, hello);
+      });
+    });
+    const port = await listen(server);
+    await expect(probeTls('127.0.0.1', port)).rejects.toMatchObject({ code: 'timeout' });
+    vi.useRealTimers();
     server.close();
   });
 

@@ -208,13 +208,6 @@ describe.runIf(canRunSshd())('an SSH scan', () => {
   });
 });
 
-it('gives a clear result for each host that hangs up, and goes on', async () => {
-  const { port } = await everywhere((end) => end());
-  const scopeId = await newScope(['127.32.0.0/29'], [port]);
-  const results = await scan(scopeId);
-  expect(results.map(({ outcome }) => outcome)).toEqual(Array(8).fill('THROTTLED'));
-});
-
 it('that is killed half-way goes on where it was, in another process, with at most the open window done again', async () => {
   const { port, called } = await everywhere((end) => setTimeout(end, 5));
   const scopeId = await newScope(['127.64.0.0/18'], [port]);
@@ -245,4 +238,22 @@ it('that is killed half-way goes on where it was, in another process, with at mo
   expect(await cursor()).toBeGreaterThanOrEqual(half + 1000);
   const again = called.length - new Set(called).size;
   expect(again).toBeLessThanOrEqual(600);
+});
+
+it('waits its turn when a worker has four in hand', async () => {
+  const { port } = await everywhere((end) => setTimeout(end, 5));
+  const scopeId = await newScope(['127.128.0.0/18'], [port]);
+  const ids: string[] = [];
+  for (let i = 0; i < 6; i += 1) ids.push((await call('POST', '/v1/scans', { kind: 'tls-network', scopeId })).body.id);
+  const statuses = async (): Promise<string[]> => {
+    const rows = await stage.sql<{ status: string }>('SELECT status FROM scan WHERE id = ANY($1) ORDER BY id', [ids]);
+    return rows.map(({ status }) => status);
+  };
+  const four = ['RUNNING', 'RUNNING', 'RUNNING', 'RUNNING', 'QUEUED', 'QUEUED'];
+  await expect.poll(statuses, { timeout: 10_000 }).toEqual(four);
+  await sleep(3000); // more than one look at what is due
+  expect(await statuses()).toEqual(four);
+  await call('POST', `/v1/scans/${ids[0]}/cancel`);
+  await expect.poll(async () => (await statuses())[4], { timeout: 15_000 }).toBe('RUNNING');
+  for (const id of ids) await call('POST', `/v1/scans/${id}/cancel`);
 });

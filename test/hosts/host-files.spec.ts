@@ -1,8 +1,11 @@
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import {
   chmodSync,
   existsSync,
   lstatSync,
+  mkdtempSync,
   readFileSync,
   readdirSync,
   statSync,
@@ -11,6 +14,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { REPLACE_FILE } from '../../src/hosts/connections/file-scripts.js';
 import { HostFiles } from '../../src/hosts/connections/host-files.service.js';
 import { LiveSession } from '../../src/hosts/connections/live-session.js';
 import { shakeHands } from '../../src/hosts/connections/ssh-handshake.js';
@@ -142,6 +146,37 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     });
     expect(lstatSync(pathOf('to-new')).isSymbolicLink()).toBe(true);
     expect(readFileSync(pathOf('new'), 'utf8')).toBe('3');
+  });
+
+  it('an attempt that outlives its worker puts nothing in place once the next one has begun', async () => {
+    const place = mkdtempSync(join(sshd.directory, 'attempts-'));
+    const [path, left] = [join(place, 'keys'), join(place, '.sealwright.r3.1.tmp')];
+    for (const file of [path, left]) writeFileSync(file, 'old');
+    const attempt = (content: string) => {
+      const args = [path, 'r3', sha256('old'), sha256(content), '600'];
+      const child = spawn('sh', ['-c', REPLACE_FILE, 'sealwright', ...args], { stdio: ['pipe', 'ignore', 'ignore'] });
+      return { input: child.stdin, code: once(child, 'exit').then(([code]) => code as number) };
+    };
+    const slow = attempt('slow');
+    slow.input.write('slo');
+    await expect
+      .poll(() => readdirSync(place).filter((name) => name.endsWith('.tmp')))
+      .not.toContain('.sealwright.r3.1.tmp');
+    const next = attempt('next');
+    next.input.end('next');
+    expect(await next.code).toBe(0);
+    slow.input.end('w');
+    expect(await slow.code).not.toBe(0);
+    expect(readFileSync(path, 'utf8')).toBe('next');
+    expect(readdirSync(place)).toEqual(['keys']);
+  });
+
+  it('takes away what a host that stopped in the middle left behind, and nothing else', async () => {
+    for (const name of ['.sealwright.r4.77.tmp', '.sealwright.r5.78.tmp']) writeFileSync(pathOf(name), 'x');
+    await files.tidy(root, { path: '/home/ann/any', as: 'ann', mark: 'r4' });
+    expect(readdirSync(pathOf('.')).filter((name) => name.startsWith('.sealwright'))).toEqual([
+      '.sealwright.r5.78.tmp',
+    ]);
   });
 
   it('does to a file what its owner may, and leaves all as it was when that is too little', async () => {

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
+import { eventsOf } from '../support/server-sent-events.js';
 import type { Answer, Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { about, algorithm, bom, material } from './documents.js';
@@ -46,6 +47,21 @@ describe('a document that is taken in later', () => {
     const { key: reader } = await newApiKey(service, apiKey, ['inventory:read']);
     expect((await follow('/api/imports/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11', key)).body.code).toBe('import.missing');
     expect((await follow(location, reader)).status).toBe(403);
+  });
+
+  it('is told of as it comes along', async () => {
+    const assets = Array.from({ length: 3000 }, (_, i) =>
+      material(`told ${i}`, { type: 'public-key', id: `told-${i}`, size: 2048 }),
+    );
+    const { headers } = await send(bom(assets, about('told')));
+    const path = `${headers.get('location')}/events`;
+    const events = await eventsOf(service, path, apiKey);
+    expect(events.every(({ name }) => name === 'status')).toBe(true);
+    expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
+    expect(events.length).toBeGreaterThan(1);
+    expect(events.at(-1)?.data).toMatchObject({ status: 'DONE', done: 3000, outcome: { created: 3000 } });
+    const { key: reader } = await newApiKey(service, apiKey, ['inventory:read']);
+    expect((await follow(path, reader)).status).toBe(403);
   });
 
   it('is refused with the same pointers', async () => {

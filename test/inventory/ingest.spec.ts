@@ -146,6 +146,32 @@ describe('a CycloneDX document', () => {
     });
   });
 
+  it('that says in another edition what it said before changes nothing; what is wrong with the edition is refused', async () => {
+    const twice = { ref: 'ARIA-192', dependsOn: [] };
+    const edition = (day: number, more: object = {}) =>
+      bom([algorithm({ name: 'ARIA-192' })], {
+        ...about('editions', `2026-05-0${day}T00:00:00Z`),
+        dependencies: [twice, twice],
+        ...more,
+      });
+    const repairs = [{ pointer: '/dependencies/1', code: 'duplicate.removed' }];
+    expect((await ingest(edition(1))).body).toMatchObject({ created: 1, repairs });
+    const { body: first } = await ingest(edition(2, { version: 2 }));
+    expect(first).toMatchObject({ ...NOTHING_STORED, received: 1, unchanged: 1, repairs });
+    const bad = await ingest(edition(3, { version: 0 }));
+    expect(bad.body).toMatchObject({
+      status: 422,
+      errors: expect.arrayContaining([expect.objectContaining({ pointer: '/version' })]),
+    });
+    for (const strict of [edition(2, { version: 2 }), edition(4)])
+      expect((await ingest(strict, '?mode=strict')).body).toMatchObject({
+        status: 422,
+        errors: [{ pointer: '/dependencies/1' }],
+      });
+    const other = bom([algorithm({ name: 'ARIA-128' })], about('editions', '2026-05-05T00:00:00Z'));
+    expect((await ingest(other)).body).toMatchObject({ created: 1 });
+  });
+
   it('says which components have nothing to do with cryptography', async () => {
     const library = (name: string) => ({ type: 'library', 'bom-ref': name, name });
     const document = bom([library('web'), library('colours'), algorithm({ name: 'SHA-256' })], {

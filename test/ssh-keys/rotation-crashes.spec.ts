@@ -2,7 +2,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Field, Hammer, logIn, type ManagedHost } from '../support/rotations.js';
+import { Field, Hammer, KeyHolder, logIn, type ManagedHost } from '../support/rotations.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { canRunSshd } from '../support/sshd.js';
@@ -37,7 +37,7 @@ describe.runIf(canRunSshd())('a worker that is killed in the middle of a rotatio
     async (step) => {
       const key = await field.newKey();
       at.sshd.authorize('deploy', key.publicKey);
-      const hammer = new Hammer(field, at, key);
+      const hammer = new Hammer(new KeyHolder(field, at, key));
       const id = await field.rotate(key.id, [at], { overlapSeconds: 4 });
       await until(`the step ${step}`, 30, async () => {
         const begun = await stage.sql(

@@ -50,32 +50,35 @@ describe.runIf(canRunSshd())('rotations and what stands in their way', () => {
     return field.keep(`next-${id}`, released?.privateKey ?? '');
   };
 
-  it.concurrent('files of every kind: only the planned lines differ, mode and owner stay', async () => {
+  it.concurrent.each([
+    ['ann', 'more'],
+    ['deploy', 'authorized_keys2'],
+  ])('files of every kind of %s: only the planned lines differ, mode and owner stay', async (user, second) => {
     const key = await field.newKey();
-    const other = newClientKey(field.directory, 'other').publicKey;
+    const other = newClientKey(field.directory, `other-${user}`).publicKey;
     const files: [string, string, number][] = [
       ['authorized_keys', `# caf\xe9\r\nno-pty,environment="A=\\"x, y\\"" ${key.publicKey}\r\n${other}\r\n`, 0o600],
-      ['more', `${other}\n\n  ${key.publicKey}\n# twice\n${key.publicKey}`, 0o640],
+      [second, `${other}\n\n  ${key.publicKey}\n# twice\n${key.publicKey}`, 0o640],
     ];
-    at.sshd.authorize('ann', '#');
+    at.sshd.authorize(user, '#');
     for (const [name, text, mode] of files) {
-      const file = join(sshOf('ann'), name);
+      const file = join(sshOf(user), name);
       writeFileSync(file, Buffer.from(text, 'latin1'));
       chmodSync(file, mode);
-      at.sshd.inside('chown', 'ann:ann', `/home/ann/.ssh/${name}`);
+      at.sshd.inside('chown', `${user}:${user}`, `/home/${user}/.ssh/${name}`);
     }
-    const stats = files.map(([name]) => statSync(join(sshOf('ann'), name)));
-    const id = await field.rotate(key.id, [], order('ann'));
+    const stats = files.map(([name]) => statSync(join(sshOf(user), name)));
+    const id = await field.rotate(key.id, [], order(user));
     const next = await proven(id);
     const line = `ssh-ed25519 ${(await nextOf(id)).split(' ')[1]} sealwright:${id}`;
     for (const [i, [name, text]] of files.entries()) {
-      const file = join(sshOf('ann'), name);
+      const file = join(sshOf(user), name);
       expect(readFileSync(file, 'latin1')).toBe(text.replaceAll(key.publicKey, line));
       const { mode, uid, gid } = statSync(file);
       expect([mode, uid, gid]).toEqual([stats[i]?.mode, stats[i]?.uid, stats[i]?.gid]);
     }
-    expect([await logIn(at, next, 'ann'), await logIn(at, key.file, 'ann')]).toEqual(['accepted', 'denied']);
-    expect(readdirSync(sshOf('ann')).sort()).toEqual(['authorized_keys', 'more']);
+    expect([await logIn(at, next, user), await logIn(at, key.file, user)]).toEqual(['accepted', 'denied']);
+    expect(readdirSync(sshOf(user)).sort()).toEqual(['authorized_keys', second]);
   });
 
   async function nextOf(id: string): Promise<string> {

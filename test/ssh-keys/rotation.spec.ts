@@ -59,6 +59,39 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     );
   }, 180_000);
 
+  it('a host that never takes the new key has its file back, byte for byte, and the old key works on', async () => {
+    const at = await field.addHost({
+      matches: ['Match User deploy', '  PubkeyAcceptedAlgorithms rsa-sha2-512,rsa-sha2-256'],
+    });
+    const key = await field.newKey(['-t', 'rsa', '-b', '2048']);
+    at.sshd.authorize('deploy', `# team\nno-pty ${key.publicKey}`);
+    const before = at.sshd.authorizedKeys('deploy');
+    const id = await field.rotate(key.id, [at]);
+    expect(await field.ended(id)).toMatchObject({ status: 'ROLLED_BACK' });
+    const [target] = await field.targets(id);
+    expect(target).toMatchObject({ outcome: 'ROLLED_BACK', failure: { code: 'rotation.new-key-refused' } });
+    expect(at.sshd.authorizedKeys('deploy')).toBe(before);
+    expect(await logIn(at, key.file)).toBe('accepted');
+  });
+
+  it.each([
+    ['8.9', /^expiry-time="\d{14}" ssh-ed25519/, []],
+    ['6.9', /^ssh-ed25519/, [expect.stringContaining('expiry-time')]],
+  ])('OpenSSH %s is told the end of a key as it reads it, in its time zone', async (version, line, warnings) => {
+    const at = await field.addHost({ version, timeZone: 'Asia/Tokyo' });
+    const key = await field.newKey();
+    at.sshd.authorize('deploy', key.publicKey);
+    const id = await field.rotate(key.id, [at], { overlapSeconds: 5 });
+    const limited = await until('the overlap', 30, async () => {
+      const [target] = await field.targets(id);
+      return target.state === 'OVERLAP' && at.sshd.authorizedKeys('deploy');
+    });
+    expect(limited).toMatch(line);
+    expect(await field.ended(id)).toMatchObject({ status: 'DONE' });
+    expect((await field.targets(id))[0].warnings).toEqual(warnings);
+    expect(await logIn(at, key.file)).toBe('denied');
+  });
+
   it('a policy by age rotates what is old and finds its holder by itself, and nothing else', async () => {
     const at = await field.addHost();
     const [held, human] = [await field.newKey(), await field.newKey()];

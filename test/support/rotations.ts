@@ -14,6 +14,9 @@ export interface ManagedHost {
   readonly sshd: Sshd;
 }
 
+/** Between two looks at a rotation; each costs the api a request, and many are waited for at once. */
+const LOOK_MS = 200;
+
 /** What a login with ssh, the program, came to. */
 export type LoginResult = 'accepted' | 'denied' | `unclear: ${string}`;
 
@@ -68,8 +71,8 @@ export class Field {
   }
 
   /** A key pair that the service knows the public half of. */
-  async newKey(): Promise<ClientKey & { readonly id: string }> {
-    const key = newClientKey(this.directory, `key-${(this.names += 1)}`);
+  async newKey(kind?: string[]): Promise<ClientKey & { readonly id: string }> {
+    const key = newClientKey(this.directory, `key-${(this.names += 1)}`, kind);
     const { id } = await this.ask('POST', '/v1/keys', { publicKey: key.publicKey });
     return { ...key, id };
   }
@@ -87,10 +90,11 @@ export class Field {
     seconds = 60,
     statuses = ['DONE', 'PARTIAL', 'ROLLED_BACK', 'CRITICAL', 'PLANNED', 'HALTED'],
   ): Promise<Answer['body']> {
-    return until(`the end of rotation ${id}`, seconds, async () => {
+    const look = async () => {
       const answer = await this.call('GET', `/v1/rotations/${id}`).catch(() => undefined);
       return answer?.status === 200 && statuses.includes(answer.body.status) && answer.body;
-    });
+    };
+    return until(`the end of rotation ${id}`, seconds, look, LOOK_MS);
   }
 
   async targets(id: string): Promise<Answer['body'][]> {
@@ -136,23 +140,40 @@ export async function logIn({ sshd }: ManagedHost, file: string, user = 'deploy'
   return said.includes('Permission denied') ? 'denied' : `unclear: ${said.trim().split('\n').at(-1)}`;
 }
 
-/**
- * Somebody who uses a key all the time: logs in again and again with the key that the service says is in force, and until
- * it holds one, with the first one.
- */
+/** Somebody who uses a key: logs in with the key that the service says is in force, and until it holds one, with the first one. */
+export class KeyHolder {
+  private inForce: string;
+  private file: string;
+
+  constructor(
+    private readonly field: Field,
+    readonly host: ManagedHost,
+    private readonly first: { readonly id: string; readonly file: string },
+  ) {
+    this.inForce = first.id;
+    this.file = first.file;
+  }
+
+  async logIn(): Promise<LoginResult> {
+    const released = await this.field.released(this.first.id);
+    if (released !== undefined && released.id !== this.inForce) {
+      this.inForce = released.id;
+      this.file = this.field.keep(`released-${released.id}`, released.privateKey);
+    }
+    return logIn(this.host, this.file);
+  }
+}
+
+/** Somebody who uses a key all the time. */
 export class Hammer {
   readonly results: LoginResult[] = [];
-  private file: string;
   private stopped = false;
   private readonly running: Promise<void>;
 
   constructor(
-    private readonly field: Field,
-    private readonly host: ManagedHost,
-    private readonly first: { readonly id: string; readonly file: string },
+    private readonly holder: KeyHolder,
     private readonly pauseMs = 50,
   ) {
-    this.file = first.file;
     this.running = this.run();
   }
 
@@ -164,14 +185,8 @@ export class Hammer {
   }
 
   private async run(): Promise<void> {
-    let inForce = this.first.id;
     while (!this.stopped) {
-      const released = await this.field.released(this.first.id);
-      if (released !== undefined && released.id !== inForce) {
-        inForce = released.id;
-        this.file = this.field.keep(`released-${inForce}`, released.privateKey);
-      }
-      this.results.push(await logIn(this.host, this.file));
+      this.results.push(await this.holder.logIn());
       await sleep(this.pauseMs);
     }
   }

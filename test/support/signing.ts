@@ -53,12 +53,17 @@ export function verifies(message: string | Buffer, { publicKey }: PublishedKey, 
 }
 
 /** Polls until `check` answers something other than undefined or false; an error after `seconds`. */
-export async function until<T>(what: string, seconds: number, check: () => Promise<T | undefined | false>): Promise<T> {
+export async function until<T>(
+  what: string,
+  seconds: number,
+  check: () => Promise<T | undefined | false>,
+  everyMs = 50,
+): Promise<T> {
   const deadline = Date.now() + seconds * 1000;
   for (;;) {
     const found = await check();
     if (found !== undefined && found !== false) return found;
     if (Date.now() > deadline) throw new Error(`${what}: not within ${seconds} seconds`);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }

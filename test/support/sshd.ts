@@ -31,6 +31,10 @@ export interface SshdOptions {
   readonly config?: readonly string[];
   /** Lines put at the end, for Match blocks. */
   readonly matches?: readonly string[];
+  /** Version that it says it has, for example `8.9`. */
+  readonly version?: string;
+  /** Time zone of the machine. */
+  readonly timeZone?: string;
 }
 
 /** A real sshd with its own users, homes and keys, in a mount namespace of its own. Nothing of this machine is changed. */
@@ -111,7 +115,9 @@ export async function startSshd(options: SshdOptions = {}): Promise<Sshd> {
   makeAccounts(directory, users);
   for (const kind of hostKeys) newHostKey(directory, kind);
   writeFileSync(join(directory, 'sshd_config'), configOf(directory, { ...options, address, port, hostKeys }));
-  let running = await run(directory, address, port);
+  if (options.version !== undefined) copyProgram(directory, options.version);
+  const run = () => runSshd({ directory, address, port, timeZone: options.timeZone ?? 'UTC' });
+  let running = await run();
   const home = (user: string) => (user === 'root' ? join(directory, 'root') : join(directory, 'home', user));
   const stop = async () => {
     if (running.exitCode !== null || running.signalCode !== null) return;
@@ -119,7 +125,7 @@ export async function startSshd(options: SshdOptions = {}): Promise<Sshd> {
     await once(running, 'exit');
   };
   const start = async () => {
-    running = await run(directory, address, port);
+    running = await run();
   };
   return {
     address,
@@ -226,15 +232,32 @@ function configOf(
   ].join('\n');
 }
 
+/** The program with another version number of the same length in it: a real sshd that says it is older. */
+function copyProgram(directory: string, version: string): void {
+  const program = readFileSync(SSHD, 'latin1');
+  const own = /OpenSSH_\d+\.\d+/.exec(program)?.[0] ?? '';
+  const other = `OpenSSH_${version}`.padEnd(own.length, '0');
+  writeFileSync(join(directory, 'sshd'), program.replaceAll(own, other), { encoding: 'latin1', mode: 0o755 });
+}
+
+interface Place {
+  readonly directory: string;
+  readonly address: string;
+  readonly port: number;
+  readonly timeZone: string;
+}
+
 /** Starts sshd where /etc/passwd, /home and /root are its own, and waits until it listens. */
-async function run(directory: string, address: string, port: number): Promise<ChildProcess> {
+async function runSshd({ directory, address, port, timeZone }: Place): Promise<ChildProcess> {
   const over = [
     ...['passwd', 'shadow', 'group'].map((file) => `mount --bind ${directory}/etc/${file} /etc/${file}`),
     `mount --bind ${directory}/home /home`,
     `mount --bind ${directory}/root /root`,
+    ...(existsSync(join(directory, 'sshd')) ? [`mount --bind ${directory}/sshd ${SSHD}`] : []),
     `exec ${SSHD} -D -f ${directory}/sshd_config -E ${directory}/log`,
   ];
   const child = spawn('unshare', ['-m', '--propagation', 'private', 'sh', '-ec', over.join('\n')], {
+    env: { ...process.env, TZ: timeZone },
     stdio: ['ignore', 'ignore', 'inherit'],
   });
   const listens = `Server listening on ${address} port ${port}`;

@@ -1,4 +1,5 @@
 import { connect, type Socket } from 'node:net';
+import { isOwnFault } from './own-fault.js';
 
 /** Why nothing could be learnt from whoever answers; each becomes the outcome of a probe. */
 export type ProbeFaultCode = 'closed' | 'timeout' | 'throttled' | 'flood' | 'malformed' | 'hung-up';
@@ -48,6 +49,7 @@ export class BoundedStream {
       }, limits.connectMs);
       socket.once('error', (error: NodeJS.ErrnoException) => {
         clearTimeout(timer);
+        if (isOwnFault(error)) return reject(error);
         reject(new ProbeFault(error.code === 'ECONNREFUSED' ? 'closed' : 'timeout', error.code ?? 'no connection'));
       });
       socket.once('connect', () => {

@@ -1,10 +1,10 @@
 import { InjectQueue, OnQueueError, Process, Processor } from '@nestjs/bull';
 import { type BeforeApplicationShutdown, Logger } from '@nestjs/common';
-import type { Job, Queue } from 'bull';
+import type { Queue } from 'bull';
 import { type DiscoveryBell, DISCOVERY_QUEUE } from './discovery.queue.js';
 import { ScanRunner } from './scan-runner.js';
 
-/** Hears the doorbell. */
+/** Hears the doorbell. Which scans are due is read from the rows. */
 @Processor(DISCOVERY_QUEUE)
 export class DiscoveryProcessor implements BeforeApplicationShutdown {
   private readonly logger = new Logger(DiscoveryProcessor.name);
@@ -22,10 +22,8 @@ export class DiscoveryProcessor implements BeforeApplicationShutdown {
   }
 
   @Process()
-  async answer({ data }: Job<DiscoveryBell>): Promise<void> {
-    await this.runner
-      .take(data.scanIds)
-      .catch((error: unknown) => this.logger.warn(`a bell was not answered: ${String(error)}`));
+  async answer(): Promise<void> {
+    await this.runner.fill().catch((error: unknown) => this.logger.warn(`a bell was not answered: ${String(error)}`));
   }
 
   @OnQueueError()

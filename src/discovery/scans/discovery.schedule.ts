@@ -11,6 +11,6 @@ export class DiscoverySchedule {
 
   @Interval(2000)
   async sweep(): Promise<void> {
-    await this.runner.takeDue().catch((error: unknown) => this.logger.warn(`scans wait: ${String(error)}`));
+    await this.runner.fill().catch((error: unknown) => this.logger.warn(`scans wait: ${String(error)}`));
   }
 }

@@ -1,6 +1,7 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger } from '@nestjs/common';
 import { HostSightings } from '../../hosts/records/host-sightings.service.js';
 import { ProbeFault, type ProbeFaultCode } from '../probing/bounded-stream.js';
+import { isOwnFault } from '../probing/own-fault.js';
 import { probeSsh, type SshFacts } from '../ssh/ssh-probe.js';
 import { probeTls, type TlsFacts } from '../tls/tls-probe.js';
 import { assetsOfSsh, assetsOfTls } from './found-assets.js';
@@ -20,6 +21,8 @@ const OUTCOMES: Record<ProbeFaultCode, Learnt['outcome']> = {
 /** Asks who answers what it is. Whatever the answer, there is one. */
 @Injectable()
 export class NetworkProbes {
+  private readonly logger = new Logger(NetworkProbes.name);
+
   constructor(
     private readonly budget: ProbeBudget,
     private readonly sightings: HostSightings,
@@ -45,15 +48,24 @@ export class NetworkProbes {
   }
 
   private async ssh(address: string, port: number, scanId: string): Promise<Learnt> {
-    const facts = await probeSsh(address, port);
+    const facts = await this.answered(probeSsh(address, port));
     const software = facts.version.replace(/^SSH-[0-9.]+-/, '');
     const hostId = await this.sightings.saw({ address, port, software, scanId, hostKeys: facts.hostKeys });
     return { outcome: 'FOUND', hostId, facts: sshView(facts), found: assetsOfSsh(placeOf(address, port), facts) };
   }
 
   private async tls(target: string, address: string, port: number): Promise<Learnt> {
-    const facts = await probeTls(address, port, target === address ? undefined : target);
+    const facts = await this.answered(probeTls(address, port, target === address ? undefined : target));
     return { outcome: 'FOUND', facts: tlsView(facts), found: assetsOfTls(placeOf(target, port), facts) };
+  }
+
+  /** Whatever a server sends is about that server: what we fail to read must not stop the scan of the others. */
+  private answered<T>(probe: Promise<T>): Promise<T> {
+    return probe.catch((error: unknown) => {
+      if (error instanceof ProbeFault || isOwnFault(error)) throw error;
+      this.logger.warn(`an answer could not be read: ${String(error)}`);
+      throw new ProbeFault('malformed', 'an answer that cannot be read');
+    });
   }
 }
 

@@ -46,13 +46,13 @@ export class ScanLedger {
   ) {}
 
   /** Takes scans that wait, or whose worker has not been heard of for the length of its lease. */
-  async claim(ids?: readonly string[]): Promise<Scan[]> {
+  async claim(most: number): Promise<Scan[]> {
     const [rows]: [{ id: string }[], number] = await this.db.query(
       `UPDATE scan SET status = 'RUNNING', attempt = attempt + 1, worker = $1, sweep_at = now() + ${LEASE}, started_at = coalesce(started_at, now())
        WHERE id IN (SELECT id FROM scan WHERE status = ANY($2) AND (status = 'QUEUED' OR sweep_at <= now())
-                      AND ($3::uuid[] IS NULL OR id = ANY($3)) ORDER BY id LIMIT 4 FOR UPDATE SKIP LOCKED)
+                      ORDER BY id LIMIT $3 FOR UPDATE SKIP LOCKED)
        RETURNING id`,
-      [WORKER_ID, statusesBefore('RUNNING'), ids ?? null],
+      [WORKER_ID, statusesBefore('RUNNING'), most],
     );
     const scans = await Promise.all(rows.map(({ id }) => this.db.manager.findOneByOrFail(Scan, { id })));
     return scans.filter(({ worker }) => worker === WORKER_ID);

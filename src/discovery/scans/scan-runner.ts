@@ -8,20 +8,25 @@ import type { ScanResult } from './scan-result.entity.js';
 import { ScanSweep } from './scan-sweep.js';
 import type { Scan } from './scan.entity.js';
 
+/** Each opens as many connections as its walk is wide. */
+const MOST_SCANS = 4;
 const PROBES = 24;
 /** Logins at once: each is a few seconds of work for its host. */
 const LOGINS = 8;
 const LEASE_MS = 5000;
 const MOST_PENDING = 500;
+/** So long nobody was asked because other scans were at it: then the host counts as throttled. */
 const PATIENCE_MS = 15_000;
+const IDLE_MS = 250;
 /** A scan that takes down every worker that touches it has to end. */
 const MOST_ATTEMPTS = 20;
 
-/** Runs scans: first who answers, then what they are. Everything that matters is in the rows, so any worker can go on. */
+/** Runs scans: who answers, and what they are. Everything that matters is in the rows, so any worker can go on. */
 @Injectable()
 export class ScanRunner {
   private readonly logger = new Logger(ScanRunner.name);
   private readonly running = new Set<Promise<void>>();
+  private filling: Promise<void> | undefined;
   private stopping = false;
 
   constructor(
@@ -31,21 +36,29 @@ export class ScanRunner {
     private readonly questions: ScanQuestions,
   ) {}
 
-  async take(ids?: readonly string[]): Promise<void> {
-    if (this.stopping) return;
-    for (const scan of await this.ledger.claim(ids)) {
-      const run = this.run(scan).finally(() => this.running.delete(run));
-      this.running.add(run);
-    }
-  }
-
-  takeDue(): Promise<void> {
-    return this.take();
+  /** Takes on what is due, as much as one process may have in hand. */
+  fill(): Promise<void> {
+    this.filling ??= this.take().finally(() => {
+      this.filling = undefined;
+    });
+    return this.filling;
   }
 
   async stop(): Promise<void> {
     this.stopping = true;
     await Promise.all(this.running);
+  }
+
+  private async take(): Promise<void> {
+    const room = MOST_SCANS - this.running.size;
+    if (this.stopping || room <= 0) return;
+    for (const scan of await this.ledger.claim(room)) {
+      const run = this.run(scan).finally(() => {
+        this.running.delete(run);
+        void this.fill().catch((error: unknown) => this.logger.warn(`scans wait: ${String(error)}`));
+      });
+      this.running.add(run);
+    }
   }
 
   private async run(scan: Scan): Promise<void> {
@@ -64,35 +77,50 @@ export class ScanRunner {
   }
 
   private async onHosts(scan: Scan): Promise<boolean> {
-    return (await this.sweep.hosts(scan)) && (await this.askAll(scan, undefined));
+    return (await this.sweep.hosts(scan)) && (await this.askAll(scan, undefined, () => true));
   }
 
+  /** Whoever was found is asked while the walk goes on, which waits most of its time. */
   private async onNetwork(scan: Scan): Promise<boolean> {
     const scope = await this.db.manager.findOneBy(ScanScope, { id: scan.scopeId ?? undefined });
     if (scope === null) return false; // removed, and its scans were cancelled with it
-    return (await this.sweep.network(scan, scope, () => this.stopping)) && (await this.askAll(scan, scope));
+    const walk = { isOver: false, failed: false };
+    const fail = (error: unknown): never => {
+      walk.failed = true;
+      throw error;
+    };
+    const sweeping = this.sweep
+      .network(scan, scope, () => this.stopping || walk.failed)
+      .finally(() => {
+        walk.isOver = true;
+      });
+    const halves = [sweeping, this.askAll(scan, scope, () => walk.isOver)].map((half) => half.catch(fail));
+    const ends = await Promise.allSettled(halves);
+    for (const end of ends) if (end.status === 'rejected') throw end.reason;
+    return ends.every((end) => end.status === 'fulfilled' && end.value);
   }
 
-  /** True when nobody is left to be asked. */
-  private async askAll(scan: Scan, scope: ScanScope | undefined): Promise<boolean> {
+  /** True when nobody is left to be asked, and nobody will be found any more. */
+  private async askAll(scan: Scan, scope: ScanScope | undefined, isSwept: () => boolean): Promise<boolean> {
     const now = { ours: true };
     const lease = this.every(LEASE_MS, async () => {
       now.ours = await this.ledger.checkpoint(scan, 0, []);
     });
     try {
-      const until = Date.now() + PATIENCE_MS;
-      for (;;) {
+      for (let patience = Date.now() + PATIENCE_MS; ;) {
+        const isLast = isSwept(); // before the rows are read: what the walk found is among them then
         const rows = await this.ledger.pending(scan, MOST_PENDING);
-        if (rows.length === 0) return now.ours;
+        if (rows.length === 0 && isLast) return now.ours;
         let settled = 0;
         const queue = [...rows];
         const work = async (): Promise<void> => {
           for (let row = queue.shift(); row !== undefined && now.ours && !this.stopping; row = queue.shift())
-            if (await this.ask(row, scope, settled === 0 && Date.now() > until)) settled += 1;
+            if (await this.ask(row, scope, settled === 0 && Date.now() > patience)) settled += 1;
         };
         await Promise.all(Array.from({ length: scope === undefined ? LOGINS : PROBES }, work));
         if (!now.ours || this.stopping) return false;
-        if (settled === 0) await sleep(250);
+        if (settled > 0 || rows.length === 0) patience = Date.now() + PATIENCE_MS;
+        if (settled === 0) await sleep(IDLE_MS);
       }
     } finally {
       await lease.end();

@@ -4,7 +4,8 @@ import { DataSource, In } from 'typeorm';
 import { Host } from '../../hosts/records/host.entity.js';
 import type { ScanScope } from '../scopes/scan-scope.entity.js';
 import { ScopeGuard } from '../scopes/scope-guard.js';
-import { inOrder, knock } from '../walk/sweep.js';
+import { knock } from '../walk/knock.js';
+import { OrderedWalk } from '../walk/ordered-walk.js';
 import { TargetWalk } from '../walk/target-walk.js';
 import { ProbeBudget } from './probe-budget.js';
 import { type Door, ScanLedger } from './scan-ledger.js';
@@ -39,13 +40,12 @@ export class ScanSweep {
 
   /** True when the walk is at its end. */
   async network(scan: Scan, scope: ScanScope, isStopping: () => boolean): Promise<boolean> {
-    const walk = new TargetWalk(scan.targets, scan.ports, scan.id);
+    const targets = new TargetWalk(scan.targets, scan.ports, scan.id);
+    const walk = new OrderedWalk({ first: scan.cursor, total: targets.total, most: WIDTH });
     const alone = scan.kind === 'ssh-network' ? await this.budget.closed() : new Set<string>();
-    let doors: Door[] = [];
-    let [low, kept] = [scan.cursor, scan.cursor];
-    const now = { ours: true, ended: false };
+    const doors: Door[] = [];
     const visit = async (position: number): Promise<void> => {
-      const { target, port } = walk.at(position);
+      const { target, port } = targets.at(position);
       for (const address of await this.guard.allowed(scope, target, port)) {
         // A visit that is not due would only cost the host a connection: what is known of it is enough.
         if (!alone.has(`${address} ${port}`) && (await knock(address, port, SWEEP_MS)) !== 'open') continue;
@@ -53,34 +53,24 @@ export class ScanSweep {
         return;
       }
     };
-    const below = (position: number) => {
-      low = position;
-    };
+    const now = { ours: true, ended: false };
     const keep = async (): Promise<void> => {
-      const [at, found] = [low, doors];
-      doors = [];
-      now.ours = await this.ledger.checkpoint(scan, at, found);
-      kept = at;
+      const at = walk.low;
+      now.ours = await this.ledger.checkpoint(scan, at, doors.splice(0));
+      walk.keep(at);
     };
     const keeping = async (): Promise<void> => {
-      for (let last = 0; !now.ended && now.ours; await sleep(CHECKPOINT_MS)) {
-        if (low === kept && performance.now() - last < LEASE_MS) continue;
+      for (let last = 0; !now.ended && now.ours && !isStopping(); await sleep(CHECKPOINT_MS)) {
+        if (walk.isAllKept && performance.now() - last < LEASE_MS) continue;
         last = performance.now();
         await keep();
       }
     };
-    const stretch = {
-      first: scan.cursor,
-      total: walk.total,
-      most: WIDTH,
-      kept: () => kept,
-      stopped: () => isStopping() || !now.ours,
-    };
-    const walking = inOrder(stretch, visit, below).finally(() => {
+    const walking = walk.run(visit).finally(() => {
       now.ended = true;
     });
-    await Promise.all([walking, keeping().finally(() => (now.ours &&= now.ended))]);
+    await Promise.all([walking, keeping().finally(() => walk.stop())]);
     await keep();
-    return now.ours && low >= walk.total;
+    return now.ours && walk.isOver;
   }
 }

@@ -8,6 +8,7 @@ import {
   generateKeyPairSync,
 } from 'node:crypto';
 import { ProbeFault } from '../probing/bounded-stream.js';
+import { newSntrup761, type Sntrup761, SNTRUP761_CIPHERTEXT } from './sntrup761.js';
 import { sshMpint, sshString } from './ssh-wire.js';
 
 /** The client's half of a key exchange. */
@@ -35,6 +36,9 @@ export const KEY_AGREEMENTS: Record<string, Start> = {
   'diffie-hellman-group16-sha512': modp('modp16', 'sha512'),
   'diffie-hellman-group18-sha512': modp('modp18', 'sha512'),
   'diffie-hellman-group14-sha1': modp('modp14', 'sha1'),
+  // Last, because it is the dearest by far: for those who offer nothing else.
+  'sntrup761x25519-sha512': sntrup761x25519,
+  'sntrup761x25519-sha512@openssh.com': sntrup761x25519,
 };
 
 /** Key exchanges that stay secret from whoever records them and has a quantum computer later. */
@@ -76,6 +80,29 @@ function mlkem768x25519(): KeyAgreement {
       const first = decapsulate(kem.privateKey, received.subarray(0, ML_KEM_768_CIPHERTEXT));
       const second = classical.shared(received.subarray(ML_KEM_768_CIPHERTEXT));
       const secret = createHash('sha256').update(first).update(second).digest();
+      return { received: sshString(received), secret: sshString(secret) };
+    },
+  };
+}
+
+let streamlined: Sntrup761 | undefined;
+
+/**
+ * draft-ietf-sshm-ntruprime-ssh. One NTRU Prime key per process: making one takes a tenth of a second, and what a server signs is new
+ * each time by the cookie of KEXINIT and the other half.
+ */
+function sntrup761x25519(): KeyAgreement {
+  const classical = x25519Half();
+  streamlined ??= newSntrup761();
+  const kem = streamlined;
+  return {
+    hash: 'sha512',
+    sent: sshString(Buffer.concat([kem.publicKey, classical.raw])),
+    agree: (received) => {
+      if (received.length !== SNTRUP761_CIPHERTEXT + 32) throw new ProbeFault('malformed', 'not an NTRU Prime answer');
+      const first = kem.decapsulate(received.subarray(0, SNTRUP761_CIPHERTEXT));
+      const second = classical.shared(received.subarray(SNTRUP761_CIPHERTEXT));
+      const secret = createHash('sha512').update(first).update(second).digest();
       return { received: sshString(received), secret: sshString(secret) };
     },
   };

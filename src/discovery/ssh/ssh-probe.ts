@@ -70,8 +70,13 @@ export async function probeSsh(host: string, port: number): Promise<SshFacts> {
     hostKeys,
     postQuantum: algorithms.kex.filter(isPostQuantum),
     strictKex: algorithms.kex.includes('kex-strict-s-v00@openssh.com'),
-    unread: algorithms.hostKey.filter((name) => !read.has(name.startsWith('rsa-sha2') ? 'ssh-rsa' : name)),
+    unread: algorithms.hostKey.filter((name) => !read.has(keyTypeOf(name))),
   };
+}
+
+/** Of a signature algorithm (RFC 8332 section 3). */
+function keyTypeOf(algorithm: string): string {
+  return algorithm.startsWith('rsa-sha2-') ? 'ssh-rsa' : algorithm;
 }
 
 interface Visit {
@@ -119,6 +124,8 @@ async function exchange(stream: BoundedStream, opening: Opening): Promise<Probed
   const reply = new SshReader(await readPacket(stream));
   if (reply.byte() !== MSG.kexReply) throw new ProbeFault('malformed', 'no answer to the key exchange');
   const [blob, half, signature] = [reply.string(), reply.string(), reply.string()];
+  const type = new SshReader(blob).string().toString('latin1');
+  if (type !== keyTypeOf(asked)) throw new ProbeFault('malformed', 'a host key that nobody asked for');
   const said = [Buffer.from(CLIENT), Buffer.from(version, 'latin1'), ours, theirs, blob].map(sshString);
   return { blob, proven: proof(agreement, Buffer.concat(said), half, signature), kex };
 

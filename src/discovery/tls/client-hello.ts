@@ -45,6 +45,7 @@ export async function sayHello(host: string, port: number, offer: Offer): Promis
   } catch (error) {
     // Many servers just hang up on what does not suit them; after the connection that is an answer too.
     if (error instanceof ProbeFault && (error.code === 'hung-up' || error.code === 'throttled')) return undefined;
+    if (error instanceof RangeError) throw new ProbeFault('malformed', 'a ServerHello that ends too early');
     throw error;
   } finally {
     stream.close();
@@ -77,11 +78,10 @@ function clientHello({ version, suites, groups, name }: Offer): Buffer {
   return Buffer.concat([Buffer.from([1, 0]), uint16(body.length), body]);
 }
 
-/** RFC 8446 section 4.1.3. */
+/** RFC 8446 section 4.1.3. Throws RangeError past the end. */
 function choiceIn(message: Buffer): Choice {
-  if (message.length < 42) throw new ProbeFault('malformed', 'a ServerHello that ends too early');
   const legacy = message.readUInt16BE(4);
-  const afterSession = 39 + (message[38] as number);
+  const afterSession = 39 + message.readUInt8(38);
   const suite = message.readUInt16BE(afterSession);
   const choice = { version: legacy, suite };
   let at = afterSession + 5;

@@ -1,4 +1,4 @@
-import { connect } from 'node:tls';
+import { connect, createSecureContext, type SecureContext } from 'node:tls';
 import { ProbeFault } from '../probing/bounded-stream.js';
 import { type Choice, type Offer, sayHello } from './client-hello.js';
 import { GROUPS, isPostQuantumGroup, SUITES_12, SUITES_13, VERSIONS } from './tls-names.js';
@@ -25,9 +25,17 @@ const CLASSIC_GROUPS = ['x25519', 'secp256r1', 'x448', 'secp521r1', 'secp384r1']
 const CURVES =
   'X25519MLKEM768:SecP256r1MLKEM768:SecP384r1MLKEM1024:MLKEM768:MLKEM1024:MLKEM512:X25519:P-256:X448:P-384:P-521';
 
+/** For all connections to one server: one that takes its time with each would keep the others waiting. */
+const MOST_MS = 60_000;
+const HANDSHAKE_MS = 6000;
+
 /** Throws ProbeFault when nobody answers, or what answers is not TLS. */
 export async function probeTls(host: string, port: number, name?: string): Promise<TlsFacts> {
-  const hello = (offer: Omit<Offer, 'name'>): Promise<Choice | undefined> => sayHello(host, port, { ...offer, name });
+  const until = performance.now() + MOST_MS;
+  const hello = async (offer: Omit<Offer, 'name'>): Promise<Choice | undefined> => {
+    if (performance.now() > until) throw new ProbeFault('timeout', 'took too long with its answers');
+    return sayHello(host, port, { ...offer, name });
+  };
   const suites: Record<string, string[]> = {};
   for (const [version, code] of Object.entries(VERSIONS)) {
     const table = version === 'TLS 1.3' ? SUITES_13 : SUITES_12;
@@ -100,6 +108,9 @@ async function byElimination(
   return taken;
 }
 
+/** Takes whatever a server has. One for all: each holds memory that the garbage collector does not see. */
+let anything: SecureContext | undefined;
+
 function fullHandshake(
   host: string,
   port: number,
@@ -107,22 +118,16 @@ function fullHandshake(
 ): Promise<Pick<TlsFacts, 'chain' | 'distrust' | 'agreed'>> {
   const nothing = { chain: [], distrust: null, agreed: null };
   return new Promise((resolve) => {
-    const socket = connect({
-      host,
-      port,
-      servername: name,
-      rejectUnauthorized: false,
-      ecdhCurve: CURVES,
-      minVersion: 'TLSv1',
-      ciphers: 'ALL:@SECLEVEL=0',
-      timeout: 6000,
-    });
+    anything ??= createSecureContext({ ecdhCurve: CURVES, minVersion: 'TLSv1', ciphers: 'ALL:@SECLEVEL=0' });
+    const socket = connect({ host, port, servername: name, rejectUnauthorized: false, secureContext: anything });
+    const timer = setTimeout(() => end(nothing), HANDSHAKE_MS);
     const end = (facts: Pick<TlsFacts, 'chain' | 'distrust' | 'agreed'>) => {
+      clearTimeout(timer);
       socket.destroy();
       resolve(facts);
     };
     socket.once('error', () => end(nothing));
-    socket.once('timeout', () => end(nothing));
+    socket.once('close', () => end(nothing));
     socket.once('secureConnect', () => {
       const distrust = socket.authorized ? null : String(socket.authorizationError).slice(0, 100);
       const agreed = { version: socket.getProtocol() ?? '', suite: socket.getCipher().standardName };

@@ -25,21 +25,30 @@ export const READ_FILE = `${MUST_BE_THERE}
 exec cat -- "$1"
 `;
 
-/**
- * $1 path, $2 SHA-256 that it must have or "none", $3 SHA-256 of standard input, $4 mark, $5 mode of a new file. The temporary file is in the same
- * directory, so that it gets the directory's label and the rename is one step; its name begins with a dot, so that no glob of
- * AuthorizedKeysFile finds it. The expectation is checked last, right before the rename.
- */
-export const REPLACE_FILE = `
+/** Finds the file and its directory, and takes away what earlier attempts with the mark $2 left beside it. */
+const TIDY = `
 set -eu; umask 077; LC_ALL=C; export LC_ALL
 file=$1
 if [ -L "$file" ]; then file=$(readlink -f -- "$file"); fi
-dir=$(dirname -- "$file"); tmp="$dir/.sealwright.$4.tmp"
+dir=$(dirname -- "$file")
+rm -f -- "$dir/.sealwright.$2".*.tmp
+`;
+
+/** $1 path, $2 mark. */
+export const TIDY_FILE = TIDY;
+
+/**
+ * $1 path, $2 mark, $3 SHA-256 that it must have or "none", $4 SHA-256 of standard input, $5 mode of a new file. The temporary file is in the same
+ * directory, so that it gets the directory's label and the rename is one step; its name begins with a dot, so that no glob of
+ * AuthorizedKeysFile finds it. Each attempt has its own: one that goes on here after its worker died loses it to the next attempt,
+ * and can put nothing in place any more. The expectation is checked last, right before the rename.
+ */
+export const REPLACE_FILE = `${TIDY}
+tmp="$dir/.sealwright.$2.$$.tmp"
 trap 'rm -f -- "$tmp"' EXIT HUP INT TERM
-rm -f -- "$tmp"
 set -C; cat > "$tmp"; set +C
 hash() { h=$(sha256sum < "$1"); printf '%s' "\${h%% *}"; }
-[ "$(hash "$tmp")" = "$3" ] || { echo 'the bytes did not arrive whole' >&2; exit 75; }
+[ "$(hash "$tmp")" = "$4" ] || { echo 'the bytes did not arrive whole' >&2; exit 75; }
 if [ -e "$file" ]; then
   chmod "$(stat -c %a -- "$file")" "$tmp"
   want=$(stat -c %u:%g -- "$file"); [ "$(stat -c %u:%g -- "$tmp")" = "$want" ] || chown "$want" "$tmp"
@@ -52,9 +61,9 @@ else
 fi
 sync "$tmp" 2>/dev/null || sync
 if [ -e "$file" ]; then have=$(hash "$file"); else have=none; fi
-[ "$have" = "$2" ] || { echo 'the file was changed meanwhile' >&2; exit 76; }
+[ "$have" = "$3" ] || { echo 'the file was changed meanwhile' >&2; exit 76; }
 mv -f -T -- "$tmp" "$file"
 sync "$dir" 2>/dev/null || sync
 if command -v restorecon >/dev/null 2>&1; then restorecon -F -- "$file" >/dev/null 2>&1 || :; fi
-[ "$(hash "$file")" = "$3" ] || { echo 'the file was changed at once by somebody else' >&2; exit 76; }
+[ "$(hash "$file")" = "$4" ] || { echo 'the file was changed at once by somebody else' >&2; exit 76; }
 `;

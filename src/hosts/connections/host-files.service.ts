@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { Problem } from '../../platform/http/problem.js';
-import { FILE_STATE, READ_FILE, REPLACE_FILE } from './file-scripts.js';
+import { FILE_STATE, READ_FILE, REPLACE_FILE, TIDY_FILE } from './file-scripts.js';
 import type { ExecResult, SshSession } from './ssh-session.port.js';
 
 /** A file or directory as the host tells it. */
@@ -71,11 +71,17 @@ export class HostFiles {
   async replace(session: SshSession, { path, content, expected, as, mark, mode = '600' }: Replacement): Promise<void> {
     if (!MARK.test(mark) || !/^[0-7]{3,4}$/.test(mode)) throw new Error('the mark or the mode is not one');
     const sha256 = createHash('sha256').update(content).digest('hex');
-    const args = [path, expected ?? 'none', sha256, mark, mode];
+    const args = [path, mark, expected ?? 'none', sha256, mode];
     const result = await session.run(REPLACE_FILE, { args, as, input: content, timeoutMs: 60_000 });
     if (result.code === 76)
       throw new Problem('conflict', 'host.file-changed', 'The file was changed by somebody else.');
     assertDone(result, path);
+  }
+
+  /** Takes away what an attempt with this mark left beside the file when the host itself stopped in the middle of it. */
+  async tidy(session: SshSession, { path, as, mark }: Pick<Replacement, 'path' | 'as' | 'mark'>): Promise<void> {
+    if (!MARK.test(mark)) throw new Error('the mark is not one');
+    assertDone(await session.run(TIDY_FILE, { args: [path, mark], as }), path);
   }
 }
 

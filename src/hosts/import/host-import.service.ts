@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import type { Caller } from '../../auth/caller.js';
 import { isUniqueViolation } from '../../platform/database/database-error.js';
@@ -88,6 +89,8 @@ export class HostImport {
     const taken: ImportedItem[] = [];
     for (const item of items) {
       const faults = [...item.faults];
+      // The name behind a hash is found by trying all that are known; whoever else calls meanwhile has a turn.
+      if (item.hashed !== undefined) await nextTurn();
       const found = known.find((host) => isSame(host, item));
       const body = found === undefined && faults.length === 0 ? await this.body(item, known, faults) : undefined;
       const refused = { outcome: 'refused', hostId: undefined } as const;

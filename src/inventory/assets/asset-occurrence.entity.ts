@@ -2,17 +2,17 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
 /** A place where a source saw an asset; with an empty location when it named none. */
 @Entity('asset_occurrence')
-@Index('asset_occurrence_source', ['sourceId', 'assetId', 'id'])
+@Index('asset_occurrence_source', ['sourceId', 'assetId'])
 export class AssetOccurrence {
   @PrimaryColumn('uuid')
   assetId: string;
 
-  @PrimaryColumn('uuid')
-  sourceId: string;
-
   /** Hash of the place. */
   @PrimaryColumn('uuid')
   id: string;
+
+  @PrimaryColumn('uuid')
+  sourceId: string;
 
   @Column('text')
   location: string;

@@ -80,23 +80,23 @@ export class AssetsReader {
     return { asset, verdict: row?.verdict ?? null };
   }
 
-  /** Where an asset was seen, by source and place. */
+  /** Where an asset was seen, by place and source. */
   async occurrences(
     assetId: string,
     limit = DEFAULT_LIMIT,
     cursor?: string,
   ): Promise<Page<AssetOccurrence & { source: string }>> {
     const list = `occurrences ${assetId}`;
-    const [sourceId, id] = this.cursors.read(list, cursor) ?? [];
+    const [id, sourceId] = this.cursors.read(list, cursor) ?? [];
     const rows: (AssetOccurrence & { source: string })[] = await this.db.query(
       `SELECT o.asset_id AS "assetId", o.source_id AS "sourceId", o.id, o.location, o.line, o.position, o.symbol, o.context,
               o.first_seen AS "firstSeen", ${LAST_SEEN} AS "lastSeen", o.missed, i.name AS source
        FROM asset_occurrence o JOIN inventory_source i ON i.id = o.source_id
-       WHERE o.asset_id = $1 AND ($2::uuid IS NULL OR (o.source_id, o.id) > ($2, $3))
-       ORDER BY o.source_id, o.id LIMIT ${limit + 1}`,
-      [assetId, sourceId ?? null, id ?? null],
+       WHERE o.asset_id = $1 AND ($2::uuid IS NULL OR (o.id, o.source_id) > ($2, $3))
+       ORDER BY o.id, o.source_id LIMIT ${limit + 1}`,
+      [assetId, id ?? null, sourceId ?? null],
     );
-    return this.cursors.page(list, rows, limit, (row) => [row.sourceId, row.id]);
+    return this.cursors.page(list, rows, limit, (row) => [row.id, row.sourceId]);
   }
 
   private async count(where: readonly string[], values: unknown[]): Promise<Total> {

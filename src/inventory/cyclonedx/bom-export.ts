@@ -56,6 +56,7 @@ export class BomExporter {
       if (!knows(edition.tag)) {
         await this.note(edition);
         const shown = { where, values, isEverything: isEverything(filter) };
+        if (shown.isEverything) await snapshot.readInOrder();
         body = Readable.from(documentOf(snapshot, shown, { edition, lines }), { objectMode: false });
       }
       return { tag: edition.tag, body };

@@ -8,24 +8,27 @@ export interface Shown {
   readonly isEverything: boolean;
 }
 
-const PLACE = `('{"location":' || to_json(o.location) || coalesce(',"line":' || o.line, '') || coalesce(',"offset":' || o.position, '')
-  || coalesce(',"symbol":' || to_json(o.symbol), '') || coalesce(',"additionalContext":' || to_json(o.context), '') || '}') COLLATE "C"`;
-const PLACES = `string_agg(DISTINCT ${PLACE}, ',' ORDER BY ${PLACE}) AS list`;
-const SEEN = `o.missed = 0 AND o.location <> ''`;
+const PLACE = `'{"location":' || to_json(o.location) || coalesce(',"line":' || o.line, '') || coalesce(',"offset":' || o.position, '')
+  || coalesce(',"symbol":' || to_json(o.symbol), '') || coalesce(',"additionalContext":' || to_json(o.context), '') || '}'`;
+/** Each place once, however many sources show it, in the order of the key: nothing is sorted. */
+const PLACES = (condition: string) => `SELECT o.asset_id, string_agg(o.place, ',' ORDER BY o.id) AS list FROM (
+    SELECT DISTINCT ON (o.asset_id, o.id) o.asset_id, o.id, ${PLACE} AS place FROM asset_occurrence o
+    WHERE ${condition} AND o.missed = 0 AND o.location <> '' ORDER BY o.asset_id, o.id) o GROUP BY o.asset_id`;
 const TARGETS = (kind: string) =>
   `string_agg(to_id::text, '","' ORDER BY kind, to_id) FILTER (WHERE kind = '${kind}') AS "${kind}"`;
 const MEMBER = (kind: string) => `coalesce(',"${kind}":["' || r."${kind}" || '"]', '')`;
 
 /**
- * One component a row, with a comma before it, in the order of the ids. The stored text of a component is sent as it stands. Everything
- * is read side by side in that order; a few assets are looked up one by one.
+ * One component a row, with a comma before it, in the order of the ids. The stored text of a component is sent as it stands, but for
+ * its first brace (`substr` would count its characters). Everything is read side by side in that order; a few assets are looked up
+ * one by one.
  */
 export function componentsQuery({ where, values, isEverything }: Shown): CopyQuery {
   const places = isEverything
-    ? `LEFT JOIN (SELECT o.asset_id, ${PLACES} FROM asset_occurrence o WHERE ${SEEN} GROUP BY o.asset_id) e ON e.asset_id = a.id`
-    : `LEFT JOIN LATERAL (SELECT ${PLACES} FROM asset_occurrence o WHERE o.asset_id = a.id AND ${SEEN}) e ON true`;
+    ? `LEFT JOIN (${PLACES('true')}) e ON e.asset_id = a.id`
+    : `LEFT JOIN LATERAL (${PLACES('o.asset_id = a.id')}) e ON true`;
   const text = `SELECT ',{"bom-ref":"' || a.id || '",' || coalesce('"evidence":{"occurrences":[' || e.list || ']},', '')
-      || substr(a.component::text, 2)
+      || right(a.component::text, -1)
     FROM asset a ${places} ${clause(where)} ORDER BY a.id`;
   return { text, values };
 }
@@ -36,13 +39,18 @@ export function dependenciesQuery({ where, values, isEverything }: Shown): CopyQ
       SELECT r.from_id, r.kind, r.to_id FROM asset_relationship r WHERE r.kind IN ('dependsOn', 'provides') AND ${condition}
       GROUP BY r.from_id, r.kind, r.to_id) told GROUP BY from_id`;
   const entry = `',{"ref":"' || a.id || '"' || ${MEMBER('dependsOn')} || ${MEMBER('provides')} || '}'`;
-  const gone = `NOT EXISTS (SELECT FROM asset t WHERE t.id = r.to_id AND t.state <> 'active')`;
   const text = isEverything
-    ? `SELECT ${entry} FROM asset a LEFT JOIN (${edges(gone)}) r ON r.from_id = a.id ${clause(where)} ORDER BY a.id`
+    ? `SELECT ${entry} FROM asset a LEFT JOIN (${edges(isActive('r.to_id'))}) r ON r.from_id = a.id
+       WHERE ${isActive('a.id')} ORDER BY a.id`
     : `WITH shown AS MATERIALIZED (SELECT a.id FROM asset a ${clause(where)})
        SELECT ${entry} FROM shown a LEFT JOIN LATERAL (${edges('r.from_id = a.id AND r.to_id IN (SELECT id FROM shown)')}) r ON true
        ORDER BY a.id`;
   return { text, values };
+}
+
+/** Those that are gone are few and have an index of their own: the rows of the others need not be looked at. */
+function isActive(id: string): string {
+  return `NOT EXISTS (SELECT FROM asset g WHERE g.id = ${id} AND g.state <> 'active')`;
 }
 
 function clause(where: readonly string[]): string {

@@ -1,9 +1,9 @@
-import { createHash } from 'node:crypto';
 import type { CdxComponent, CheckedDocument, DraftAsset, DraftLink } from '../ingest/draft.js';
 import type { Remark } from '../ingest/ingest-outcome.js';
 import { Problem } from '../../platform/http/problem.js';
 import { withoutSecrets } from '../ingest/secrets.js';
 import { bomCheck, SPEC_VERSIONS, type SpecVersion } from './bom-schemas.js';
+import type { BomText } from './bom-text.js';
 import { assetOf, linksOf } from './component-reader.js';
 import { asVersion16 } from './downgrade.js';
 import { isOldCbom, oldCbomAsVersion16 } from './old-cbom.js';
@@ -21,16 +21,18 @@ interface Bom {
 }
 
 /**
- * Reads a CycloneDX document of version 1.4 to 1.7, or of the draft 1.4-cbom-1.0.
+ * Reads a CycloneDX document of version 1.4 to 1.7, or of the draft 1.4-cbom-1.0. Its lists are read when the draft is asked for:
+ * what a known document says need not be read again.
  *
- * @throws Problem 422 `document.version`, or `document.invalid` with a pointer to each fault. Repeated list items and an upper-case
- * serial number are put right in repair mode, since nothing is lost by it; everything else is for the sender to mend.
+ * @throws Problem 422 `document.version`, or `document.invalid` with a pointer to each fault; so does the draft. Repeated list items and
+ * an upper-case serial number are put right in repair mode, since nothing is lost by it; everything else is for the sender to mend.
  */
-export function readBom(document: Record<string, unknown>, mode: Mode): CheckedDocument {
+export function readBom(text: BomText, mode: Mode): CheckedDocument {
   const repairs: Remark[] = [];
-  const bom = checked(document, mode, repairs);
+  const outer = goodHead(text);
+  const bom = outer ?? checked(text.whole(), mode, repairs);
   const head = {
-    format: `CycloneDX ${String(document['specVersion'])}`,
+    format: `CycloneDX ${bom.specVersion}`,
     serialNumber: bom.serialNumber ?? null,
     version: bom.version ?? (bom.serialNumber === undefined ? null : 1),
     time: bom.metadata?.timestamp ?? null,
@@ -39,24 +41,20 @@ export function readBom(document: Record<string, unknown>, mode: Mode): CheckedD
   };
   const draft = () => {
     const warnings: Remark[] = [];
-    const { assets, links, ignored } = connected([...componentsOf(bom)], bom, warnings);
+    const all = outer === undefined ? bom : checked(text.whole(), mode, repairs);
+    const { assets, links, ignored } = connected([...componentsOf(all)], all, warnings);
     return { ...head, assets, links, received: assets.length, ignored, rejected: [], repairs, warnings };
   };
-  return { ...head, said: saidBy(bom), repairs, draft };
+  return { ...head, said: text.said(bom), repairs: outer === undefined ? repairs : undefined, draft };
 }
 
-/** Serial number, version, time and properties of the document are those of one edition; all else that is read is in the hash. */
-function saidBy({ specVersion, metadata, components = [], dependencies = [] }: Bom): Buffer {
-  const hash = createHash('sha256').update(JSON.stringify([READING, specVersion, metadata?.component ?? null]));
-  for (const list of [components, dependencies])
-    for (let from = 0; from < list.length; from += SLICE)
-      hash.update(JSON.stringify(list.slice(from, from + SLICE))).update('\n');
-  return hash.digest();
+/** The document without its lists, when nothing is wrong with that. */
+function goodHead(text: BomText): Bom | undefined {
+  const head = text.head();
+  const version = SPEC_VERSIONS.find((known) => known === head?.['specVersion']);
+  if (head === undefined || version === undefined) return undefined;
+  return judge(head, version).count === 0 ? (head as unknown as Bom) : undefined;
 }
-
-/** To be raised when the same document comes to be read differently. */
-const READING = 1;
-const SLICE = 2000;
 
 function checked(document: Record<string, unknown>, mode: Mode, repairs: Remark[]): Bom {
   if (isOldCbom(document)) return oldCbomAsVersion16(document) as unknown as Bom;
@@ -146,9 +144,9 @@ function connected(all: CdxComponent[], { dependencies = [], specVersion }: Bom,
   const drafts = all.map((component, index) => ({ component, ref: uniqueRef(component, index, seen, warnings) }));
   const graph = new Map<string, DraftLink[]>();
   const links: DraftLink[] = [];
-  for (const { ref, dependsOn = [], provides = [] } of dependencies) {
-    for (const to of new Set(dependsOn)) links.push({ from: ref, to, kind: 'dependsOn' });
-    for (const to of new Set(provides)) links.push({ from: ref, to, kind: 'provides' });
+  for (const { ref, dependsOn, provides } of dependencies) {
+    for (const to of distinct(dependsOn)) links.push({ from: ref, to, kind: 'dependsOn' });
+    for (const to of distinct(provides)) links.push({ from: ref, to, kind: 'provides' });
   }
   for (const link of links) {
     const before = graph.get(link.to);
@@ -159,10 +157,15 @@ function connected(all: CdxComponent[], { dependencies = [], specVersion }: Bom,
   const assets: DraftAsset[] = [];
   for (const { component, ref } of drafts)
     if (wanted.has(ref)) assets.push(assetOf(isWithin16(specVersion) ? component : asVersion16(component), ref));
-  const inner = assets.flatMap((asset) => linksOf(asset));
-  const good = [...links, ...inner].filter(({ from, to }) => wanted.has(from) && wanted.has(to));
-  warnOfDangling([...links, ...inner], seen, warnings);
+  for (const asset of assets) for (const link of linksOf(asset)) links.push(link);
+  warnOfDangling(links, seen, warnings);
+  const good = links.filter(({ from, to }) => wanted.has(from) && wanted.has(to));
   return { assets, links: good, ignored: drafts.length - assets.length };
+}
+
+/** Most have one target or none. */
+function distinct(refs: readonly string[] = []): Iterable<string> {
+  return refs.length < 2 ? refs : new Set(refs);
 }
 
 function leadingToCryptography(

@@ -110,7 +110,7 @@ export function linksOf({ ref: from, component }: DraftAsset): DraftLink[] {
   add('subjectPublicKey', certificateProperties?.subjectPublicKeyRef);
   add('algorithm', material?.algorithmRef);
   add('securedBy', material?.securedBy?.algorithmRef);
-  for (const { kind, to } of protocolLinks(protocol ?? {})) add(kind, to);
+  if (protocol !== undefined) for (const { kind, to } of protocolLinks(protocol)) add(kind, to);
   return links;
 }
 

@@ -1,20 +1,17 @@
-const DATE_TIME = /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(\.\d{1,9})?([Zz]|[+-]\d{2}:?\d{2})$/;
-const DATE = /^(\d{4})-(\d{2})-(\d{2})$/;
+const DATE_TIME =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:?\d{2})$/;
+const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,255}$/;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const NO_IRI = /[\s<>"{}|\\^`]/;
 
 /** RFC 3339 section 5.6. */
 export function isDateTime(text: string): boolean {
-  const parts = DATE_TIME.exec(text);
-  if (parts === null) return false;
-  const [, year, month, day, hour, minute, second] = parts.map(Number);
-  return isDay(year ?? 0, month ?? 0, day ?? 0) && (hour ?? 24) < 24 && (minute ?? 60) < 60 && (second ?? 61) <= 60;
+  return DATE_TIME.test(text) && isDate(text.slice(0, 10));
 }
 
 function isDate(text: string): boolean {
-  const parts = DATE.exec(text);
-  return parts !== null && isDay(Number(parts[1]), Number(parts[2]), Number(parts[3]));
+  return DATE.test(text) && isDay(Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8)));
 }
 
 function isDay(year: number, month: number, day: number): boolean {

@@ -140,21 +140,20 @@ function everyItem(list: unknown[], checkAt: (index: number) => Check, found: Sc
 function noneTwice(list: unknown[], found: SchemaFaults): boolean {
   if (list.length < 2) return true;
   // Items of different names differ; only those that share one are compared as a whole.
-  const named = new Map<string, number[]>();
-  for (let index = 0; index < list.length; index += 1) {
-    const name = nameOf(list[index]);
-    const others = named.get(name);
-    if (others === undefined) named.set(name, [index]);
-    else others.push(index);
+  const [names, shared] = [new Set<string>(), new Set<string>()];
+  for (const item of list) {
+    const name = nameOf(item);
+    if (names.has(name)) shared.add(name);
+    else names.add(name);
   }
+  if (shared.size === 0) return true;
+  const seen = new Set<string>();
   let good = true;
-  for (const indexes of named.values()) {
-    const seen = new Set<string>();
-    for (const index of indexes.length > 1 ? indexes : []) {
-      const text = canonicalJson(list[index]);
-      if (seen.has(text)) good = found.addDuplicate(list, index);
-      seen.add(text);
-    }
+  for (const [index, item] of list.entries()) {
+    if (!shared.has(nameOf(item))) continue;
+    const text = canonicalJson(item);
+    if (seen.has(text)) good = found.addDuplicate(list, index);
+    seen.add(text);
   }
   return good;
 }
@@ -222,6 +221,9 @@ function typeCheck(type: unknown): Check {
   const names = (Array.isArray(type) ? type : [type]) as string[];
   const tests = names.map((name) => TYPES[name] ?? (() => false));
   const wanted = names.join(' or ');
+  const [only] = tests;
+  if (only !== undefined && tests.length === 1)
+    return (value, found) => only(value) || found.add(`must be of type ${wanted}`);
   return (value, found) => tests.some((test) => test(value)) || found.add(`must be of type ${wanted}`);
 }
 

@@ -1,11 +1,15 @@
-import { Controller, Get, Param, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Controller, Get, Param, Query, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
+import { answerEvents } from '../../platform/http/event-stream.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { ImportPageView, ImportView, ImportWaitQuery } from './imports.dto.js';
 import { ImportsService } from './imports.service.js';
+
+const EVENT_EXAMPLE = 'event: status\nid: RUNNING WRITING 4000\ndata: {"status":"RUNNING"}\n\n';
 
 @ApiTags('Inventory')
 @Controller('api/imports')
@@ -28,5 +32,14 @@ export class ImportsController {
     @Query() { wait }: ImportWaitQuery,
   ): Promise<ImportView> {
     return ImportView.of(await this.imports.find(caller, id, wait));
+  }
+
+  /** Tells of an import as server-sent events: as it is, then how far it has come, until it is at its end. */
+  @Get(':id/events')
+  @Needs('inventory:write')
+  @ApiProduces('text/event-stream')
+  @ApiOkResponse({ schema: { type: 'string', example: EVENT_EXAMPLE }, description: 'Events with the import as data' })
+  async followImport(@TheCaller() caller: Caller, @Param() { id }: IdParam, @Res() reply: FastifyReply): Promise<void> {
+    await answerEvents(reply, this.imports.rows, () => this.imports.follow(caller, id, (row) => ImportView.of(row)));
   }
 }

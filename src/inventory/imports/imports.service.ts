@@ -6,6 +6,7 @@ import type { Caller } from '../../auth/caller.js';
 import { mayDo } from '../../auth/scopes.js';
 import { newId } from '../../platform/database/new-id.js';
 import { RowWatch } from '../../platform/database/row-watch.js';
+import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { RawBody } from '../../platform/http/raw-body.js';
@@ -23,8 +24,8 @@ const SLICE = 4 * 1024 * 1024;
 /** Accepts documents to be taken in later, and tells how far each has come. */
 @Injectable()
 export class ImportsService implements BeforeApplicationShutdown {
-  private readonly watch = new RowWatch((ids) =>
-    this.db.query(`SELECT id, status || ' ' || coalesce(phase, '') AS mark FROM inventory_import WHERE id = ANY($1)`, [
+  readonly rows = new RowWatch((ids) =>
+    this.db.query(`SELECT id, concat_ws(' ', status, phase, done) AS mark FROM inventory_import WHERE id = ANY($1)`, [
       ids,
     ]),
   );
@@ -38,7 +39,7 @@ export class ImportsService implements BeforeApplicationShutdown {
   ) {}
 
   beforeApplicationShutdown(): void {
-    this.watch.stop();
+    this.rows.stop();
   }
 
   /** @throws Problem 422 `import.password`, 429 `ingest.busy`. */
@@ -82,12 +83,16 @@ export class ImportsService implements BeforeApplicationShutdown {
 
   /** Waits up to `seconds` for its end. @throws Problem 404 `import.missing`. */
   async find(caller: Caller, id: string, seconds = 0): Promise<InventoryImport> {
-    return this.watch.until(id, seconds, async () => {
-      const row = await this.db.manager.findOneBy(InventoryImport, { id });
-      if (row === null || !(row.ownerId === caller.ownerId || seesAll(caller)))
-        throw new Problem('missing', 'import.missing', 'There is no import with this id among yours.');
-      return { row, mark: `${row.status} ${row.phase ?? ''}`, final: row.endedAt !== null };
+    return this.rows.until(id, seconds, async () => {
+      const row = await this.get(caller, id);
+      return { row, mark: markOf(row), final: row.endedAt !== null };
     });
+  }
+
+  /** For `answerEvents`. */
+  async follow<View>(caller: Caller, id: string, viewOf: (row: InventoryImport) => View): Promise<Followed<View>> {
+    const row = await this.get(caller, id);
+    return { id, view: viewOf(row), mark: markOf(row), final: row.endedAt !== null };
   }
 
   /** The caller's imports, newest first; those who read the audit log see everybody's. */
@@ -103,6 +108,13 @@ export class ImportsService implements BeforeApplicationShutdown {
     return this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
   }
 
+  private async get(caller: Caller, id: string): Promise<InventoryImport> {
+    const row = await this.db.manager.findOneBy(InventoryImport, { id });
+    if (row === null || !(row.ownerId === caller.ownerId || seesAll(caller)))
+      throw new Problem('missing', 'import.missing', 'There is no import with this id among yours.');
+    return row;
+  }
+
   private async assertRoom(): Promise<void> {
     const [row] = (await this.db.query(
       'SELECT count(*)::int AS count FROM inventory_import WHERE ended_at IS NULL',
@@ -113,6 +125,10 @@ export class ImportsService implements BeforeApplicationShutdown {
       });
   }
 }
+
+/** What the watch looks for: the same as in its query. */
+const markOf = ({ status, phase, done }: InventoryImport): string =>
+  phase === null ? `${status} ${done}` : `${status} ${phase} ${done}`;
 
 /** Slice by slice, so that a large body holds nobody up. */
 async function digestOf(bytes: Buffer): Promise<string> {

@@ -1,20 +1,13 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { isDateTime } from '../cyclonedx/formats.js';
-import { AssetGraph } from '../risk/asset-graph.js';
+import { AssetGraph, type GraphEdge } from '../risk/asset-graph.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
 import type { RiskSubject } from '../risk/risk-subject.js';
 import { type RiskVerdict, levelNumber } from '../risk/risk-verdict.js';
 import { SubjectReader } from '../risk/subject-reader.js';
 import { hashId, hashIdOfText } from './asset-identity.js';
 import type { CdxComponent, Draft } from './draft.js';
-import {
-  type Identified,
-  type IdentifiedAsset,
-  identify,
-  type OccurrenceRow,
-  occurrenceRows,
-  type RelationshipRow,
-} from './identify.js';
+import { type Identified, type IdentifiedAsset, identify, type OccurrenceRow, occurrenceRows } from './identify.js';
 
 /** A row of `asset`, apart from what the database adds. */
 export interface AssetRow {
@@ -50,7 +43,7 @@ export interface VerdictRow {
  */
 export class DocumentRows {
   readonly ids: readonly string[];
-  readonly relationships: readonly RelationshipRow[];
+  readonly relationships: readonly GraphEdge[];
   /** What each bom-ref stands for. */
   readonly refs: ReadonlyMap<string, string>;
   private readonly assetsById: Identified['assets'];
@@ -62,15 +55,12 @@ export class DocumentRows {
     scope: string,
     private readonly engine: RiskEngine,
   ) {
-    const { assets, relationships, refs } = identify(draft, scope);
-    this.ids = [...assets.keys()].sort();
+    const { assets, sorted, relationships, refs } = identify(draft, scope);
+    this.ids = sorted;
     this.relationships = relationships;
     this.refs = refs;
     this.assetsById = assets;
-    const graph = new AssetGraph();
-    for (const { id, asset, component } of assets.values()) graph.add({ id, kind: asset.kind, component });
-    for (const { fromId, kind, toId } of relationships) graph.link(fromId, kind as 'dependsOn', toId);
-    this.reader = new SubjectReader(graph);
+    this.reader = new SubjectReader(new AssetGraph(assets, relationships));
   }
 
   *assets(ids = this.ids): Generator<AssetRow> {
@@ -92,18 +82,19 @@ export class DocumentRows {
     return [...this.judged.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  private assetRow({ id, asset, component }: IdentifiedAsset): AssetRow {
-    const { subject, resolvedBy } = this.reader.read({ id, kind: asset.kind, component });
-    const plain = asset.kind === 'component' && subject.notApplicable === true;
+  private assetRow(asset: IdentifiedAsset): AssetRow {
+    const { id, kind, component } = asset;
+    const { subject, resolvedBy } = this.reader.read(asset);
+    const plain = kind === 'component' && subject.notApplicable === true;
     const row = plain ? undefined : this.judge(subject);
     const resolved = plain || resolvedBy === null ? null : JSON.stringify(resolvedBy);
     const { name, ...rest } = component;
     const facts = canonicalJson(rest);
     // All that is said about an algorithm is its identity; the random name of a key is none of its facts.
-    const said = asset.kind === 'algorithm' ? '' : facts;
+    const said = kind === 'algorithm' ? '' : facts;
     return {
       id,
-      kind: asset.kind,
+      kind,
       name: name.slice(0, 500),
       ...columnsOf(row?.verdict),
       verdictId: row?.id ?? null,
@@ -149,7 +140,7 @@ function validityOf({ cryptoProperties }: CdxComponent) {
 }
 
 /** UTC to the second, of a year that every program knows. */
-const PLAIN = /^(?:19|20)\d\d-\d\d-\d\dT\d\d:\d\d:[0-5]\dZ$/;
+const PLAIN = /^(?:19|20)\d\d-.{14}[0-5]\dZ$/;
 
 /** A time that PostgreSQL takes as well, or null. */
 export function instant(value: unknown): string | null {

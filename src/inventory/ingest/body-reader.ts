@@ -1,6 +1,9 @@
 import { type Mode, readBom } from '../cyclonedx/bom-reader.js';
+import { BomText } from '../cyclonedx/bom-text.js';
+import { isMembers } from '../cyclonedx/json-values.js';
 import { type CredentialOptions, readCredentials } from '../certificates/credential-reader.js';
 import { Problem } from '../../platform/http/problem.js';
+import { type Outline, outlineOf } from '../../platform/json/json-outline.js';
 import type { CheckedDocument, Draft } from './draft.js';
 import { isSarif, readSarif } from './sarif-reader.js';
 import { isSensorScan, readSensorScan } from './sensor-scan-reader.js';
@@ -16,6 +19,7 @@ export interface BodyOptions extends CredentialOptions {
 /** Where a text may hold what PostgreSQL cannot store: only then the parsed value is looked through. */
 const UNSTORABLE = /\\u0000|\\ud[89a-f]/i;
 const MOST_DEPTH = 200;
+const BOM_FORMAT = 'CycloneDX';
 
 /**
  * Reads a body into what it says: a CycloneDX document, SARIF, a scan of a sensor, or certificates and keys.
@@ -24,13 +28,19 @@ const MOST_DEPTH = 200;
  */
 export function readBody(bytes: Buffer, { kind, mode, ...options }: BodyOptions): CheckedDocument {
   if (kind === 'any' && !looksLikeJson(bytes)) return asItIs(readCredentials(bytes, options));
-  const document = kind === 'ndjson' ? { assets: linesOf(textOf(bytes)) } : parse(textOf(bytes), '');
-  if (typeof document !== 'object' || document === null || Array.isArray(document)) throw unknownFormat();
-  const members = document as Record<string, unknown>;
-  if (members['bomFormat'] === 'CycloneDX') return readBom(members, mode);
-  if (isSarif(members)) return asItIs(readSarif(members));
-  if (isSensorScan(members)) return asItIs(readSensorScan(members));
+  const outline = kind === 'ndjson' ? undefined : outlineOf(bytes);
+  if (outline !== undefined && isBom(bytes, outline)) return readBom(new BomText(bytes, parseBytes, outline), mode);
+  const document = kind === 'ndjson' ? { assets: linesOf(textOf(bytes)) } : parseBytes(bytes);
+  if (!isMembers(document)) throw unknownFormat();
+  if (document['bomFormat'] === BOM_FORMAT) return readBom(new BomText(bytes, () => document), mode);
+  if (isSarif(document)) return asItIs(readSarif(document));
+  if (isSensorScan(document)) return asItIs(readSensorScan(document));
   throw unknownFormat();
+}
+
+function isBom(bytes: Buffer, outline: Outline): boolean {
+  const { start, end } = outline.get('bomFormat') ?? { start: 0, end: 0 };
+  return bytes.toString('latin1', start, Math.min(end, start + 100)).trimEnd() === `"${BOM_FORMAT}"`;
 }
 
 function asItIs(draft: Draft): CheckedDocument {
@@ -53,6 +63,10 @@ function textOf(bytes: Buffer): string {
   } catch (cause) {
     throw new Problem('malformed', 'request.malformed', 'The body is not valid UTF-8.', { cause });
   }
+}
+
+function parseBytes(bytes: Buffer): unknown {
+  return parse(textOf(bytes), '');
 }
 
 function parse(text: string, pointer: string): unknown {

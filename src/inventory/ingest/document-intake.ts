@@ -104,10 +104,11 @@ export class DocumentIntake {
     if (earlier !== undefined) return earlier;
     await holdSource(tx, arrival);
     const repeated = await earlierDocument(tx, arrival);
-    if (repeated?.isNewest === true) return nothingNew(repeated.outcome, repeated.id, arrival);
+    if (repeated?.isNewest === true && isGoodEnough(repeated.outcome, arrival))
+      return nothingNew(repeated.outcome, repeated.id, arrival);
     if (repeated !== undefined || (await isSuperseded(tx, arrival))) return undefined;
     const said = await saidBefore(tx, arrival);
-    if (said === undefined) return undefined;
+    if (said === undefined || !isGoodEnough(said, arrival)) return undefined;
     const outcome = nothingNew(said, arrival.documentId, arrival);
     await recordSource(tx, arrival);
     await this.record(tx, arrival, outcome);
@@ -198,11 +199,19 @@ function outcomeOf({ draft, source, documentId }: Intake, { created, updated }: 
   };
 }
 
+/** What was put right before is refused when it comes in strict mode. */
+function isGoodEnough({ repairs }: IngestOutcome, { order }: Arrival): boolean {
+  return order.mode === 'repair' || repairs.length === 0;
+}
+
+/** Lists that were not read say what they said, faults included. */
 function nothingNew(earlier: IngestOutcome, documentId: string, { document }: Arrival): IngestOutcome {
   const unchanged = earlier.received - earlier.rejected.length;
-  const { format, repairs } = document;
+  const { format, repairs = earlier.repairs.filter(({ pointer }) => IN_LISTS.test(pointer)) } = document;
   return { ...earlier, documentId, format, repairs, created: 0, updated: 0, unchanged };
 }
+
+const IN_LISTS = /^\/(?:components|dependencies)\//;
 
 function entryOf({ order, documentId }: Arrival, outcome: IngestOutcome) {
   const { source, format, received, created, updated, unchanged, ignored, rejected, repairs } = outcome;

@@ -81,10 +81,12 @@ export interface Draft extends DraftHead {
   readonly warnings: Remark[];
 }
 
-/** A document that was read and found good. Its assets are told apart when they are asked for: the newest may say what is known. */
+/** A document as far as it was read. The rest is read when the draft is asked for: the newest may say what is known. */
 export interface CheckedDocument extends DraftHead {
   /** Hash of all that it says, apart from what each edition of a document says about itself; undefined where it is not worth it. */
   readonly said: Buffer | undefined;
-  readonly repairs: Remark[];
+  /** Undefined while its lists are not read. */
+  readonly repairs: Remark[] | undefined;
+  /** @throws Problem what it is refused for. */
   draft(): Draft;
 }

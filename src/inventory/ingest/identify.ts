@@ -1,4 +1,5 @@
 import { withReferences } from '../cyclonedx/component-reader.js';
+import { type GraphAsset, type GraphEdge, grouped } from '../risk/asset-graph.js';
 import {
   anonymousIdentity,
   hashId,
@@ -15,17 +16,8 @@ export interface OccurrenceRow extends DraftOccurrence {
   readonly id: string;
 }
 
-export interface RelationshipRow {
-  readonly fromId: string;
-  readonly kind: string;
-  readonly toId: string;
-}
-
-export interface IdentifiedAsset {
-  readonly id: string;
-  readonly asset: DraftAsset;
-  /** With ids in place of refs. */
-  readonly component: CdxComponent;
+/** An asset of a document, with ids in place of refs. */
+export interface IdentifiedAsset extends GraphAsset {
   /** As the document has them, some more than once. */
   readonly places: DraftOccurrence[];
 }
@@ -33,8 +25,10 @@ export interface IdentifiedAsset {
 /** What a document says, in the terms of the inventory. */
 export interface Identified {
   readonly assets: ReadonlyMap<string, IdentifiedAsset>;
+  /** Of the assets, in order. */
+  readonly sorted: readonly string[];
   /** Each once, in the order of the table's key. */
-  readonly relationships: RelationshipRow[];
+  readonly relationships: GraphEdge[];
   /** Ids by ref. */
   readonly refs: ReadonlyMap<string, string>;
 }
@@ -54,16 +48,30 @@ export function identify({ assets, links }: Draft, scope: string): Identified {
     if (known !== undefined) for (const place of asset.occurrences) known.places.push(place);
     else {
       const component = withReferences(scoped.get(asset.ref) ?? asset.component, (ref) => ids.get(ref));
-      found.set(id, { id, asset, component, places: [...asset.occurrences] });
+      found.set(id, { id, kind: asset.kind, component, places: [...asset.occurrences] });
     }
   }
-  const relationships: RelationshipRow[] = [];
+  const sorted = [...found.keys()].sort();
+  return { assets: found, sorted, relationships: edgesOf(links, sorted, ids), refs: ids };
+}
+
+/** Each edge once, in the order of the table's key. */
+function edgesOf(links: Draft['links'], sorted: readonly string[], ids: ReadonlyMap<string, string>) {
+  const found: GraphEdge[] = [];
   for (const { from, to, kind } of links) {
     const [fromId, toId] = [ids.get(from), ids.get(to)];
-    if (fromId === undefined || toId === undefined || fromId === toId) continue;
-    relationships.push({ fromId, kind, toId });
+    if (fromId !== undefined && toId !== undefined && fromId !== toId) found.push({ fromId, kind, toId });
   }
-  return { assets: found, relationships: distinctEdges(relationships), refs: ids };
+  const byStart = grouped(found, ({ fromId }) => fromId);
+  const edges: GraphEdge[] = [];
+  for (const id of sorted) {
+    let before: GraphEdge | undefined;
+    for (const edge of (byStart.get(id) ?? []).sort((a, b) => order(a.kind, b.kind) || order(a.toId, b.toId))) {
+      if (edge.toId !== before?.toId || edge.kind !== before.kind) edges.push(edge);
+      before = edge;
+    }
+  }
+  return edges;
 }
 
 /**
@@ -116,15 +124,6 @@ function withScope(component: CdxComponent, scope: string, ordinal: number): Cdx
 }
 
 const NOWHERE: DraftOccurrence = { location: '', line: null, position: null, symbol: null, context: null };
-
-/** Each edge once, in the order of the table's key. */
-function distinctEdges(edges: RelationshipRow[]): RelationshipRow[] {
-  edges.sort((a, b) => order(a.fromId, b.fromId) || order(a.kind, b.kind) || order(a.toId, b.toId));
-  return edges.filter((edge, index) => {
-    const before = edges[index - 1];
-    return edge.toId !== before?.toId || edge.fromId !== before.fromId || edge.kind !== before.kind;
-  });
-}
 
 function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;

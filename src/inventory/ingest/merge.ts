@@ -92,6 +92,7 @@ async function mergeOccurrences(tx: EntityManager, sourceId: string, whole: bool
   );
 }
 
+/** Whoever tells of an edge tells of the asset that it leaves, so that its place is known. */
 async function mergeRelationships(tx: EntityManager, sourceId: string, whole: boolean): Promise<void> {
   await tx.query(
     `INSERT INTO asset_relationship (from_id, kind, to_id, source_id)
@@ -103,7 +104,8 @@ async function mergeRelationships(tx: EntityManager, sourceId: string, whole: bo
   );
   if (!whole) return;
   await tx.query(
-    `DELETE FROM asset_relationship r WHERE r.source_id = $1
+    `DELETE FROM asset_relationship r USING (SELECT DISTINCT asset_id FROM asset_occurrence WHERE source_id = $1) o
+     WHERE r.from_id = o.asset_id AND r.source_id = $1
        AND NOT EXISTS (SELECT FROM stage_relationship s WHERE s.from_id = r.from_id AND s.kind = r.kind AND s.to_id = r.to_id)`,
     [sourceId],
   );

@@ -3,9 +3,10 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import { stopQueryTimer } from '../cyclonedx/copy-stream.js';
+import type { GraphEdge } from '../risk/asset-graph.js';
 import type { AssetRow, DocumentRows } from './asset-rows.js';
 import { copyText } from './copy-text.js';
-import type { OccurrenceRow, RelationshipRow } from './identify.js';
+import type { OccurrenceRow } from './identify.js';
 import type { IngestProgress } from './ingest-order.js';
 import { NewAssets } from './new-assets.js';
 
@@ -157,7 +158,7 @@ export class Staging {
 
 const NULL = String.raw`\N`;
 
-function edgeLine({ fromId, kind, toId }: RelationshipRow, more: string): string {
+function edgeLine({ fromId, kind, toId }: GraphEdge, more: string): string {
   return `${fromId}\t${kind}\t${toId}${more}\n`;
 }
 

@@ -19,7 +19,6 @@ export type RelationshipKind = (typeof RELATIONSHIP_KINDS)[number];
 /** An edge of the graph, as one source tells it. */
 @Entity('asset_relationship')
 @Index('asset_relationship_to', ['toId', 'kind', 'fromId'])
-@Index('asset_relationship_source', ['sourceId'])
 export class AssetRelationship {
   @PrimaryColumn('uuid')
   fromId: string;

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
-import type { RelationshipKind } from './asset-relationship.entity.js';
+import { RELATIONSHIP_KINDS, type RelationshipKind } from './asset-relationship.entity.js';
 
 export type Direction = 'out' | 'in';
 
@@ -96,7 +96,8 @@ export class RelationshipsReader {
   ): Promise<boolean> {
     let level = [start];
     for (let distance = 1; distance <= depth && level.length > 0; distance += 1) {
-      const edges = await this.step(level, direction, most + 1);
+      // Those that are known already and the start itself may come again.
+      const edges = await this.step(level, direction, most + 2);
       level = [];
       for (const edge of edges) {
         if (edge.id === start || reached.has(edge.id)) continue;
@@ -109,13 +110,18 @@ export class RelationshipsReader {
     return true;
   }
 
-  /** The next level, with what is shown of each asset, so that it need not be asked for again. */
+  /**
+   * The next level, with what is shown of each asset, so that it need not be asked for again. Of each asset only so many edges are
+   * read, in the order of the index, that more assets than are wanted are among them: half the inventory may use one algorithm.
+   */
   private step(ids: readonly string[], direction: Direction, most: number): Promise<Omit<Reached, 'depth'>[]> {
     const [near, far] = direction === 'in' ? ['to_id', 'from_id'] : ['from_id', 'to_id'];
     return this.db.query(
       `SELECT a.id, a.kind, a.name, a.level, e.via AS "viaId", e.kind AS "viaKind" FROM (
-         SELECT DISTINCT ON (${far}) ${far} AS id, ${near} AS via, kind FROM asset_relationship
-         WHERE ${near} = ANY($1::uuid[]) AND kind <> 'provides' ORDER BY ${far}, ${near}, kind LIMIT ${most * 2}) e
+         SELECT DISTINCT ON (r.id) r.id, n.id AS via, r.kind FROM unnest($1::uuid[]) n(id) CROSS JOIN LATERAL (
+           SELECT DISTINCT kind, ${far} AS id FROM asset_relationship
+           WHERE ${near} = n.id AND kind <> 'provides' ORDER BY kind, ${far} LIMIT ${most * RELATIONSHIP_KINDS.length}) r
+         ORDER BY r.id, n.id, r.kind LIMIT ${most}) e
        JOIN asset a ON a.id = e.id`,
       [ids],
     );

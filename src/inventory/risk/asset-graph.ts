@@ -8,44 +8,57 @@ export interface GraphAsset {
   readonly component: CdxComponent;
 }
 
+export interface GraphEdge {
+  readonly fromId: string;
+  readonly kind: RelationshipKind;
+  readonly toId: string;
+}
+
 /** Assets and how they hang together, as far as a verdict looks: within one document, or around one stored asset. */
 export class AssetGraph {
-  private readonly assets = new Map<string, GraphAsset>();
-  private readonly outgoing = new Map<string, { kind: RelationshipKind; id: string }[]>();
-  private readonly incoming = new Map<string, { kind: RelationshipKind; id: string }[]>();
+  private readonly outgoing: ReadonlyMap<string, GraphEdge[]>;
+  private incoming: ReadonlyMap<string, GraphEdge[]> | undefined;
 
-  add(asset: GraphAsset): void {
-    this.assets.set(asset.id, asset);
-  }
-
-  link(from: string, kind: RelationshipKind, to: string): void {
-    push(this.outgoing, from, { kind, id: to });
-    push(this.incoming, to, { kind, id: from });
+  constructor(
+    private readonly assets: ReadonlyMap<string, GraphAsset>,
+    private readonly edges: readonly GraphEdge[] = [],
+  ) {
+    this.outgoing = grouped(edges, ({ fromId }) => fromId);
   }
 
   /** What the asset points at by these kinds of relationship. */
   targets(id: string, ...kinds: RelationshipKind[]): GraphAsset[] {
-    return this.resolve(this.outgoing.get(id), kinds);
+    return this.resolve(this.outgoing.get(id), kinds, ({ toId }) => toId);
   }
 
-  /** What points at the asset. */
+  /** What points at the asset. Seldom asked for. */
   users(id: string, ...kinds: RelationshipKind[]): GraphAsset[] {
-    return this.resolve(this.incoming.get(id), kinds);
+    this.incoming ??= grouped(this.edges, ({ toId }) => toId);
+    return this.resolve(this.incoming.get(id), kinds, ({ fromId }) => fromId);
   }
 
   private resolve(
-    edges: { kind: RelationshipKind; id: string }[] | undefined,
-    kinds: RelationshipKind[],
+    edges: readonly GraphEdge[] | undefined,
+    kinds: readonly RelationshipKind[],
+    endOf: (edge: GraphEdge) => string,
   ): GraphAsset[] {
-    return (edges ?? [])
-      .filter(({ kind }) => kinds.includes(kind))
-      .map(({ id }) => this.assets.get(id))
-      .filter((asset) => asset !== undefined);
+    const found: GraphAsset[] = [];
+    for (const edge of edges ?? []) {
+      const asset = kinds.includes(edge.kind) ? this.assets.get(endOf(edge)) : undefined;
+      if (asset !== undefined) found.push(asset);
+    }
+    return found;
   }
 }
 
-function push<Value>(map: Map<string, Value[]>, key: string, value: Value): void {
-  const list = map.get(key);
-  if (list === undefined) map.set(key, [value]);
-  else list.push(value);
+/** Edges by one of their ends, in the order in which they come. */
+export function grouped<Edge>(edges: Iterable<Edge>, endOf: (edge: Edge) => string): Map<string, Edge[]> {
+  const groups = new Map<string, Edge[]>();
+  for (const edge of edges) {
+    const end = endOf(edge);
+    const group = groups.get(end);
+    if (group === undefined) groups.set(end, [edge]);
+    else group.push(edge);
+  }
+  return groups;
 }

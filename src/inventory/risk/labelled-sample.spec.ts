@@ -31,8 +31,7 @@ function labelOf(name: string): string {
     kind: 'algorithm' as const,
     component: { type: 'cryptographic-asset', name, cryptoProperties } as CdxComponent,
   };
-  const graph = new AssetGraph();
-  graph.add(asset);
+  const graph = new AssetGraph(new Map([[asset.id, asset]]));
   const { quantum, classical } = engine.judge(new SubjectReader(graph).read(asset).subject);
   const shor = quantum.status === 'unknown' ? 'unknown' : quantum.status === 'quantum-vulnerable' ? 'shor' : 'safe';
   return `${shor}, ${WEAK.has(classical.status) ? 'weak' : 'fine'}`;

@@ -11,8 +11,7 @@ const engine = new RiskEngine(DEFAULT_RULES);
 function judge(kind: 'algorithm' | 'protocol' | 'certificate', cryptoProperties: object, name: string) {
   const component = { type: 'cryptographic-asset', name, cryptoProperties } as CdxComponent;
   const asset = { id: 'a', kind, component };
-  const graph = new AssetGraph();
-  graph.add(asset);
+  const graph = new AssetGraph(new Map([[asset.id, asset]]));
   return engine.judge(new SubjectReader(graph).read(asset).subject);
 }
 

@@ -27,7 +27,8 @@ export interface ReadSubject {
 
 /** Finds the facts that rules ask for: those of the asset itself, and those of the algorithms that it uses. */
 export class SubjectReader {
-  private readonly remembered = new Map<string, Ingredient[]>();
+  private readonly ofComponents = new WeakMap<CdxComponent, Ingredient[]>();
+  private readonly ofNames = new Map<string, Ingredient[]>();
 
   constructor(private readonly graph: AssetGraph) {}
 
@@ -181,24 +182,45 @@ export class SubjectReader {
   }
 
   private own(component: CdxComponent): Ingredient[] {
-    const crypto = component.cryptoProperties;
-    const key = `${component.name}\n${crypto?.oid ?? ''}\n${JSON.stringify(crypto?.algorithmProperties ?? null)}`;
-    const known = this.remembered.get(key);
+    let found = this.ofComponents.get(component);
+    if (found === undefined) {
+      found = this.named(component);
+      this.ofComponents.set(component, found);
+    }
+    return found;
+  }
+
+  private named({ name, cryptoProperties: crypto }: CdxComponent): Ingredient[] {
+    const key = `${name}\n${crypto?.oid ?? ''}\n${JSON.stringify(crypto?.algorithmProperties ?? null)}`;
+    const known = this.ofNames.get(key);
     if (known !== undefined) return known;
-    const named = ingredientsOf(component.name, crypto?.algorithmProperties);
+    const named = ingredientsOf(name, crypto?.algorithmProperties);
     const oidName = OIDS[bareOid(crypto?.oid) ?? ''];
     const byOid = oidName === undefined ? [] : ingredientsOf(oidName, crypto?.algorithmProperties);
     const found = named.length === 0 ? byOid : related(named, byOid) ? named : distinct([...named, ...byOid]);
-    this.remembered.set(key, found);
+    this.ofNames.set(key, found);
     return found;
   }
 }
 
-function subjectOf(asset: GraphAsset, { ingredients, resolvedBy }: Resolved, more: Partial<RiskSubject>): ReadSubject {
-  const given = Object.entries(more).filter(
-    ([, value]) => value !== undefined && !(Array.isArray(value) && value.length === 0) && value !== false,
-  );
-  return { subject: { kind: asset.kind, ingredients, ...Object.fromEntries(given) }, resolvedBy };
+type Told = Omit<RiskSubject, 'kind' | 'ingredients'>;
+const TOLD: readonly (keyof Told)[] = [
+  'protocol',
+  'material',
+  'certificate',
+  'quality',
+  'selfSignedRoot',
+  'notApplicable',
+];
+
+/** What is empty or false is not told. */
+function subjectOf(asset: GraphAsset, { ingredients, resolvedBy }: Resolved, more: Told): ReadSubject {
+  const told: Record<string, unknown> = {};
+  for (const name of TOLD) {
+    const value = more[name];
+    if (value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0)) told[name] = value;
+  }
+  return { subject: { kind: asset.kind, ingredients, ...told }, resolvedBy };
 }
 
 /** A key belongs to the cipher, signature or MAC of a name, not to the hash beside it. */

@@ -6,17 +6,16 @@ export function withChanged<Value extends object>(
   value: Value,
   change: (member: unknown, name: string) => unknown,
 ): Value {
-  let changed: Map<string, unknown> | undefined;
+  const changed: [string, unknown][] = [];
   const members = value as Record<string, unknown>;
   for (const name of Object.keys(members)) {
     const next = change(members[name], name);
-    if (next !== members[name]) changed = (changed ?? new Map<string, unknown>()).set(name, next);
+    if (next !== members[name]) changed.push([name, next]);
   }
-  if (changed === undefined) return value;
-  const entries = Object.entries(members).map(([name, member]): [string, unknown] => [
-    name,
-    changed.has(name) ? changed.get(name) : member,
-  ]);
-  const copy = Array.isArray(value) ? entries.map(([, item]) => item) : Object.fromEntries(entries);
+  if (changed.length === 0) return value;
+  const copy = Array.isArray(value) ? [...(value as unknown[])] : { ...value };
+  // Not by assignment: a member may be called __proto__.
+  for (const [name, next] of changed)
+    Object.defineProperty(copy, name, { value: next, writable: true, enumerable: true, configurable: true });
   return copy as Value;
 }

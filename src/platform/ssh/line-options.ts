@@ -38,12 +38,21 @@ function readOption(text: string): LineOption {
   };
 }
 
-/** sshd's `expiry-time`: YYYYMMDDHHMMSSZ, UTC. */
-export function expiryTime(at: Date): string {
-  return `${at.toISOString().slice(0, 19).replaceAll(/[-:T]/g, '')}Z`;
-}
-
 const EXPIRY = 'expiry-time';
+
+/**
+ * How the sshd of a host is told when a key ends. `utc` since OpenSSH 9.1; `local`: its own local time, since 7.7; `none`: it would refuse
+ * a line with an option that it does not know.
+ */
+export type ExpirySupport = 'utc' | 'local' | 'none';
+
+/** @param software of the version exchange, for example `OpenSSH_9.2p1 Debian-2` */
+export function expirySupport(software: string): ExpirySupport {
+  const [, major, minor] = /^OpenSSH_(\d+)\.(\d+)/.exec(software) ?? [];
+  const version = Number(major) * 100 + Number(minor);
+  if (version >= 901) return 'utc';
+  return version >= 707 ? 'local' : 'none';
+}
 
 /**
  * The options with a limit of ours in front; every other byte stays. A limit that the line has of its own stays too, since

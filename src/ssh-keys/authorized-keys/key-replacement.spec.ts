@@ -145,6 +145,14 @@ it('brings the old key back when the new one fails after all', () => {
   expect(rolledBack(restored, plan).bytes.toString()).toBe(file);
 });
 
+it('brings it back without the limit that it had by then, and not where somebody removed both', () => {
+  const file = `no-pty ${old.line}\n`;
+  const { plan, bytes } = rotated(file);
+  expect(withOldRestored(bytes.bounded, plan, old.line).bytes).toEqual(bytes.permanent);
+  const others = Buffer.from(`${other.line}\n`);
+  expect(withOldRestored(others, plan, old.line)).toEqual({ bytes: others, diff: '' });
+});
+
 it('leaves lines that hold the key in a comment or in quotes alone', () => {
   const file = `# ${old.line}\nenvironment="K=${old.line}" ${other.line}\n${old.line}\n`;
   expect(rotated(file).removed).toBe(`# ${old.line}\nenvironment="K=${old.line}" ${other.line}\n${next.line}\n`);

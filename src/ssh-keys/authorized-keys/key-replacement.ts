@@ -15,6 +15,9 @@ export interface Replacement {
   readonly originals: ReadonlySet<string>;
 }
 
+/** When a line ends by itself, as its sshd reads `expiry-time`; undefined: not at all. */
+export type Limit = string | undefined;
+
 /** How the lines of one key stand. `limited`: each has a time limit of ours; `mixed`: some. */
 export type Standing = 'absent' | 'permanent' | 'limited' | 'mixed';
 
@@ -43,22 +46,20 @@ export function standingsOf(file: Buffer, { old, next, originals }: Replacement)
 /**
  * Puts the new key behind each line of the old one, with the same options and a time limit: sshd itself ends it if nobody
  * comes back to verify it. The old lines stay as they are. Doing it again renews the limit.
- *
- * @param until as sshd writes times, see `expiryTime`
  */
-export function withNextLimited(file: Buffer, replacement: Replacement, until: string): EditedFile {
+export function withNextLimited(file: Buffer, replacement: Replacement, until: Limit): EditedFile {
   const { old, next, nextText, originals } = replacement;
   return editLines(replacement.path, file, (line, behind) => {
     if (isOf(line, next)) return [line]; // was renewed together with the line in front of it
     if (!isOf(line, old) || line.key === undefined) return [line];
     if (behind !== undefined && isOf(behind, next)) return [line];
     const { options, indent } = line.key;
-    return [line, lineOf(withExpiry(withoutLimit(options, originals), until), nextText, indent)];
+    return [line, lineOf(limitedOptions(options, originals, until), nextText, indent)];
   });
 }
 
 /** Sets the limit of every line of the new key anew. */
-export function withNextRenewed(file: Buffer, replacement: Replacement, until: string): EditedFile {
+export function withNextRenewed(file: Buffer, replacement: Replacement, until: Limit): EditedFile {
   return withLimits(file, replacement, replacement.next, until);
 }
 
@@ -68,7 +69,7 @@ export function withNextPermanent(file: Buffer, replacement: Replacement): Edite
 }
 
 /** Sets an end to every line of the old key. */
-export function withOldLimited(file: Buffer, replacement: Replacement, until: string): EditedFile {
+export function withOldLimited(file: Buffer, replacement: Replacement, until: Limit): EditedFile {
   return withLimits(file, replacement, replacement.old, until);
 }
 
@@ -92,12 +93,12 @@ export function rolledBack(file: Buffer, replacement: Replacement): EditedFile {
 }
 
 /**
- * Puts the old key back where it was removed: in front of each line of the new key, with the options of that line.
- * For the one case that the new key fails after the old one was removed.
+ * Puts the old key back for good: where it is limited, without the limit; where it was removed, in front of each line of the new key, with the
+ * options of that line. For the one case that the new key fails after all. Where somebody removed both, neither comes back.
  */
 export function withOldRestored(file: Buffer, replacement: Replacement, oldText: string): EditedFile {
   const { path, old, next, originals } = replacement;
-  if (readLines(file).some((line) => isOf(line, old))) return editLines(path, file, (line) => [line]);
+  if (readLines(file).some((line) => isOf(line, old))) return withOldPermanent(file, replacement);
   return editLines(path, file, (line) => {
     if (!isOf(line, next) || line.key === undefined) return [line];
     const { options, indent } = line.key;
@@ -105,12 +106,7 @@ export function withOldRestored(file: Buffer, replacement: Replacement, oldText:
   });
 }
 
-function withLimits(
-  file: Buffer,
-  { path, originals }: Replacement,
-  blob: Buffer,
-  until: string | undefined,
-): EditedFile {
+function withLimits(file: Buffer, { path, originals }: Replacement, blob: Buffer, until: Limit): EditedFile {
   return editLines(path, file, (line) => (isOf(line, blob) ? [withLimit(line, originals, until)] : [line]));
 }
 
@@ -118,20 +114,20 @@ function isOf({ key }: AuthorizedKeysLine, blob: Buffer): boolean {
   return key?.blob.equals(blob) === true;
 }
 
-function withLimit(
-  line: AuthorizedKeysLine,
-  originals: ReadonlySet<string>,
-  until: string | undefined,
-): AuthorizedKeysLine {
+function withLimit(line: AuthorizedKeysLine, originals: ReadonlySet<string>, until: Limit): AuthorizedKeysLine {
   if (line.key === undefined) return line;
   const { options, indent, rest } = line.key;
-  const own = withoutLimit(options, originals);
-  const wanted = until === undefined ? own : withExpiry(own, until);
+  const wanted = limitedOptions(options, originals, until);
   if (wanted === options) return line;
   // The white space between options and key stays as it is.
   const gap = line.text.slice(indent.length + options.length, line.text.length - rest.length) || ' ';
   const text = wanted === '' ? indent + rest : indent + wanted + gap + rest;
   return { ...line, text };
+}
+
+function limitedOptions(options: string, originals: ReadonlySet<string>, until: Limit): string {
+  const own = withoutLimit(options, originals);
+  return until === undefined ? own : withExpiry(own, until);
 }
 
 function isLimited(options: string, originals: ReadonlySet<string>): boolean {

@@ -1,15 +1,20 @@
 import { createHash } from 'node:crypto';
 import { wireString, wireUint32, wireUint64 } from '../../platform/ssh/wire.js';
 
-/** What a key revocation list of one authority takes back. */
-export interface RevocationContent {
+/** Certificates of one authority that are refused. */
+export interface RevokedCertificates {
   /** RFC 4253 encoding of the authority's public key. */
   readonly authority: Buffer;
+  readonly serials: readonly bigint[];
+  readonly keyIds: readonly string[];
+}
+
+/** What a key revocation list takes back. */
+export interface RevocationContent {
   /** Grows with every revocation. */
   readonly version: bigint;
   readonly generatedAt: Date;
-  readonly serials: readonly bigint[];
-  readonly keyIds: readonly string[];
+  readonly certificates: readonly RevokedCertificates[];
   /** Blobs of keys that are refused in every form. */
   readonly keys: readonly Buffer[];
 }
@@ -22,16 +27,8 @@ const SERIALS = 0x20;
 const KEY_IDS = 0x23;
 
 /** A key revocation list as sshd's RevokedKeys reads it (OpenSSH's PROTOCOL.krl). */
-export function revocationList({ authority, version, generatedAt, ...content }: RevocationContent): Buffer {
-  const serials = [...new Set(content.serials)].sort((a, b) => (a < b ? -1 : 1));
-  const keyIds = [...new Set(content.keyIds)].sort();
-  const hashes = content.keys.map((key) => createHash('sha256').update(key).digest()).sort(Buffer.compare);
-  const certificates = Buffer.concat([
-    wireString(authority),
-    wireString(''),
-    ...(serials.length === 0 ? [] : [section(SERIALS, Buffer.concat(serials.map(wireUint64)))]),
-    ...(keyIds.length === 0 ? [] : [section(KEY_IDS, Buffer.concat(keyIds.map((keyId) => wireString(keyId))))]),
-  ]);
+export function revocationList({ version, generatedAt, certificates, keys }: RevocationContent): Buffer {
+  const hashes = keys.map((key) => createHash('sha256').update(key).digest()).sort(Buffer.compare);
   return Buffer.concat([
     MAGIC,
     wireUint32(FORMAT_VERSION),
@@ -40,11 +37,29 @@ export function revocationList({ authority, version, generatedAt, ...content }: 
     wireUint64(0n),
     wireString(''),
     wireString(''),
-    ...(serials.length + keyIds.length === 0 ? [] : [section(CERTIFICATES, certificates)]),
+    ...certificates.flatMap(certificateSection),
     ...(hashes.length === 0
       ? []
       : [section(FINGERPRINTS_SHA256, Buffer.concat(hashes.map((hash) => wireString(hash))))]),
   ]);
+}
+
+/** The version that a list of ours says it has. */
+export function versionOfList(list: Buffer): bigint {
+  return list.readBigUInt64BE(MAGIC.length + 4);
+}
+
+function certificateSection({ authority, ...revoked }: RevokedCertificates): Buffer[] {
+  const serials = [...new Set(revoked.serials)].sort((a, b) => (a < b ? -1 : 1));
+  const keyIds = [...new Set(revoked.keyIds)].sort();
+  if (serials.length + keyIds.length === 0) return [];
+  const parts = [
+    wireString(authority),
+    wireString(''),
+    ...(serials.length === 0 ? [] : [section(SERIALS, Buffer.concat(serials.map(wireUint64)))]),
+    ...(keyIds.length === 0 ? [] : [section(KEY_IDS, Buffer.concat(keyIds.map((keyId) => wireString(keyId))))]),
+  ];
+  return [section(CERTIFICATES, Buffer.concat(parts))];
 }
 
 function section(type: number, data: Buffer): Buffer {

@@ -196,6 +196,8 @@ export class PushedView implements Pushed {
   hostId: string;
   /** @example true */
   done: boolean;
+  /** Of the list that the host has now, hexadecimal. @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */
+  sha256?: string;
   /** Why it was not, see docs/errors.md. @example host.unreachable */
   code?: string;
 }

@@ -60,15 +60,19 @@ export class AccountFiles {
     edit: Edit,
   ): Promise<WrittenFile | undefined> {
     const { path, as } = file;
+    const mark = work.target.id;
     for (let attempt = 1; ; attempt += 1) {
       const content = await this.files.read(session, path, { as });
       if (content === undefined) return undefined;
       const { bytes, diff } = edit(content, replacementOf(work, file), file);
-      if (diff === '') return undefined;
+      if (diff === '') {
+        await this.files.tidy(session, { path, as, mark });
+        return undefined;
+      }
       const before = sha256Of(content);
       await this.ledger.assertStillMine(work);
       try {
-        await this.files.replace(session, { path, content: bytes, expected: before, as, mark: work.target.id });
+        await this.files.replace(session, { path, content: bytes, expected: before, as, mark });
         return { path, before, after: sha256Of(bytes) };
       } catch (error) {
         const changed = error instanceof Problem && error.code === 'host.file-changed';

@@ -9,7 +9,9 @@ import {
   readConfigured,
   readEffective,
 } from '../../platform/ssh/key-files.js';
-import { CLOCK, CONDITIONS, SURVEY } from './survey-scripts.js';
+import { expirySupport, type ExpirySupport } from '../../platform/ssh/line-options.js';
+import type { Limit } from '../authorized-keys/key-replacement.js';
+import { CONDITIONS, SURVEY, TIME_AHEAD } from './survey-scripts.js';
 import { StepFailure } from './rotation-work.js';
 
 /** A file of authorized keys that is there. */
@@ -27,6 +29,7 @@ export interface Survey {
   readonly settings: KeyFileSettings;
   readonly account: Account;
   readonly files: readonly KeyFile[];
+  readonly expiry: ExpirySupport;
 }
 
 const LEAST_FREE_KIB = 1024;
@@ -47,16 +50,17 @@ export class AccountSurvey {
       const file = await this.file(session, account, path);
       if (file !== undefined) files.push(file);
     }
-    return { settings, account, files };
+    return { settings, account, files, expiry: expirySupport(session.software) };
   }
 
-  /** The host's clock. */
-  async clock(session: SshSession): Promise<Date> {
-    const { stdout } = await session.run(CLOCK);
-    const seconds = Number(stdout.toString().trim());
-    if (!Number.isSafeInteger(seconds) || seconds <= 0)
-      throw new StepFailure('BLOCKED', 'rotation.clock', 'The host does not tell its time.');
-    return new Date(seconds * 1000);
+  /** When a line is to end that ends in so many seconds, as the sshd of the host reads it; undefined when it cannot be told. */
+  async limit(session: SshSession, secondsAhead: number): Promise<Limit> {
+    const support = expirySupport(session.software);
+    if (support === 'none') return undefined;
+    const { stdout } = await session.run(TIME_AHEAD, { args: [String(secondsAhead), support] });
+    const time = stdout.toString().trim();
+    if (/^\d{14}Z?$/.test(time)) return time;
+    throw new StepFailure('BLOCKED', 'rotation.clock', 'The host does not tell its time.');
   }
 
   private async settings(session: SshSession, name: string): Promise<Pick<Survey, 'settings' | 'account'>> {

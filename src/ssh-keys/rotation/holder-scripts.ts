@@ -49,13 +49,14 @@ exit 0
  */
 export const TAKE_OVER = `
 set -eu; umask 077
-next="$1.$2.next"; prev="$1.$2.prev"
-[ -f "$next" ] || exit 0
-chmod "$(stat -c %a -- "$1" 2>/dev/null || echo 600)" "$next"
-[ -f "$prev" ] || [ ! -f "$1" ] || ln -- "$1" "$prev"
-rm -f -- "$1.pub"
-mv -f -T -- "$next" "$1"
-ssh-keygen -y -P '' -f "$1" > "$1.pub.$2" && chmod 644 "$1.pub.$2" && mv -f -T -- "$1.pub.$2" "$1.pub"
+next="$1.$2.next"; prev="$1.$2.prev"; public="$1.$2.pub"
+if [ -f "$next" ]; then
+  chmod "$(stat -c %a -- "$1" 2>/dev/null || echo 600)" "$next"
+  [ -f "$prev" ] || [ ! -f "$1" ] || ln -- "$1" "$prev"
+  rm -f -- "$1.pub"
+  mv -f -T -- "$next" "$1"
+fi
+[ -f "$1.pub" ] || { ssh-keygen -y -P '' -f "$1" > "$public" && chmod 644 "$public" && mv -f -T -- "$public" "$1.pub"; }
 sync "$(dirname -- "$1")" 2>/dev/null || sync
 `;
 

@@ -123,8 +123,7 @@ function settlementOf({ state, strikes }: RotationTarget, result: StepResult): S
   switch (result.kind) {
     case 'done': {
       const { outcome = 'OPEN', dueIn = 0, code = null, says = null } = result;
-      const isBack = !hasReached(result.state, state);
-      return { state: result.state, outcome, dueIn, strikes: isBack ? strikes + 1 : 0, code, says, recorded: 'DONE' };
+      return { state: result.state, outcome, dueIn, strikes: 0, code, says, recorded: 'DONE' };
     }
     case 'failed':
       return {

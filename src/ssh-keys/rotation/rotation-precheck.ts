@@ -5,7 +5,7 @@ import { SshConnections } from '../../hosts/connections/ssh-connections.service.
 import { Host } from '../../hosts/records/host.entity.js';
 import { readLines } from '../../platform/ssh/authorized-keys-file.js';
 import { optionsOf, withNextLimited, withNextPermanent, withoutOld } from '../authorized-keys/key-replacement.js';
-import { expiryTime, readOptions } from '../../platform/ssh/line-options.js';
+import { readOptions } from '../../platform/ssh/line-options.js';
 import { newEd25519Pair } from '../format/key-pair.js';
 import { type SshPublicKey, sshPublicKeyOf } from '../../platform/ssh/public-key.js';
 import { AccountSurvey, type KeyFile, managerOf, type Survey } from './account-survey.js';
@@ -14,6 +14,9 @@ import { NewKey } from './new-key.js';
 import type { TargetFile, TargetPlan } from './rotation-target.entity.js';
 import { replacementOf, StepFailure, type Work } from './rotation-work.js';
 import { comparedFile } from './plan-diff.js';
+
+/** Stands for the time of a limit, which is not known before it is set. */
+const SOME_TIME = '20000101000000Z';
 
 export interface Checked {
   readonly plan: TargetPlan;
@@ -85,15 +88,17 @@ export class RotationPrecheck {
       };
     });
     const placeholder = placeholderOf(rotation);
+    const until = survey.expiry === 'none' ? undefined : SOME_TIME;
     const shown = next ?? Object.assign({}, old, placeholder, { comment: null });
     const diffs = planned.map((file, i) => {
       const before = files[i]?.content ?? Buffer.alloc(0);
       const replacement = replacementOf({ rotation, old, next: shown } as never, file);
-      const added = withNextLimited(before, replacement, expiryTime(new Date()));
+      const added = withNextLimited(before, replacement, until);
       const result = withoutOld(withNextPermanent(added.bytes, replacement).bytes, replacement).bytes;
       const named = (diff: string) =>
         next === undefined ? diff.replaceAll(placeholder.blob.toString('base64'), '<new key>') : diff;
-      return { path: file.path, adds: named(added.diff), result: named(comparedFile(file.path, before, result)) };
+      const adds = named(added.diff).replaceAll(SOME_TIME, '<time>');
+      return { path: file.path, adds, result: named(comparedFile(file.path, before, result)) };
     });
     return { files: planned, diffs, confidence: survey.settings.confidence, warnings: warningsOf(survey) };
   }
@@ -121,8 +126,11 @@ function assertPossible(files: readonly KeyFile[], survey: Survey, { rotation, o
     throw refusal('rotation.new-key-present', 'The new key is in one of the files already.');
 }
 
-function warningsOf({ settings }: Survey): string[] {
+function warningsOf({ settings, expiry }: Survey): string[] {
   return [
+    ...(expiry === 'none'
+      ? ['this sshd cannot end a key by itself (expiry-time of OpenSSH 7.7): only the service does']
+      : []),
     ...(settings.confidence === 'low'
       ? ['sshd could not be asked which files it reads; its configuration was read instead']
       : []),

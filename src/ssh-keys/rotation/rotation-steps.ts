@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { SshConnections } from '../../hosts/connections/ssh-connections.service.js';
 import type { SshSession } from '../../hosts/connections/ssh-session.port.js';
 import {
+  type Limit,
   rolledBack,
   withNextLimited,
   withNextPermanent,
@@ -11,13 +12,12 @@ import {
   withOldRestored,
   withoutOld,
 } from '../authorized-keys/key-replacement.js';
-import { expiryTime } from '../../platform/ssh/line-options.js';
-import { AccountFiles } from './account-files.js';
+import { AccountFiles, type WrittenFile } from './account-files.js';
 import { AccountSurvey } from './account-survey.js';
 import { KeyTrial } from './key-trial.js';
 import { NewKey } from './new-key.js';
 import type { StepName } from './rotation-state.js';
-import { type ReadyWork, StepFailure, type StepResult, type Work } from './rotation-work.js';
+import { type DoneStep, type ReadyWork, StepFailure, type StepResult, type Work } from './rotation-work.js';
 
 const SECOND_MS = 1000;
 
@@ -56,7 +56,7 @@ export class RotationSteps {
   }
 
   /** Everything as it was before. The old key is asked for at the door before the rotation counts as rolled back. */
-  async rollBack(work: Work): Promise<StepResult> {
+  async rollBack(work: Work): Promise<DoneStep> {
     const { target, rotation, old, next } = work;
     const result = { kind: 'done', state: target.state, outcome: 'ROLLED_BACK' } as const;
     await this.newKey.abandon(work);
@@ -71,25 +71,30 @@ export class RotationSteps {
   }
 
   private async add(session: SshSession, work: ReadyWork): Promise<StepResult> {
-    const { verifySeconds } = work.rotation.settings;
-    const until = await this.hostTime(session, verifySeconds);
+    const detail = await this.putNext(session, work);
+    const standings = await this.files.standings(session, work);
+    if (standings.next === 'absent')
+      throw new StepFailure('BLOCKED', 'rotation.key-gone', 'The old key is in none of the files any more.');
+    return { kind: 'done', state: 'ADDED', detail };
+  }
+
+  /** The new key stands behind the old one, and sshd ends it if nobody comes back to verify it. */
+  private async putNext(session: SshSession, work: ReadyWork): Promise<{ written: WrittenFile[]; until: Limit }> {
+    const until = await this.survey.limit(session, work.rotation.settings.verifySeconds);
     const written = await this.files.change(session, work, (file, replacement) => {
       const renewed = withNextRenewed(file, replacement, until);
       const added = withNextLimited(renewed.bytes, replacement, until);
       return { bytes: added.bytes, diff: renewed.diff + added.diff };
     });
-    const standings = await this.files.standings(session, work);
-    if (standings.next === 'absent')
-      throw new StepFailure('BLOCKED', 'rotation.key-gone', 'The old key is in none of the files any more.');
-    return { kind: 'done', state: 'ADDED', detail: { written, until } };
+    return { written, until };
   }
 
   private async verify(work: ReadyWork): Promise<StepResult> {
-    if ((await this.newKey.try(work)) === 'accepted')
-      return { kind: 'done', state: 'VERIFIED', change: { verifiedAt: new Date() }, detail: { new: 'accepted' } };
+    if ((await this.newKey.try(work)) === 'accepted') return verified({ new: 'accepted' });
     // Its time may have run out while nobody was there: once more with a new limit, then it is the key's fault.
-    if (work.target.strikes === 0) return { kind: 'done', state: 'PRECHECKED', detail: { new: 'denied' } };
-    const { detail } = (await this.rollBack(work)) as { detail?: Record<string, unknown> };
+    const renewed = await this.inSession(work, (session) => this.putNext(session, work));
+    if ((await this.newKey.try(work)) === 'accepted') return verified({ ...renewed, new: 'accepted' });
+    const { detail } = await this.rollBack(work);
     return {
       kind: 'failed',
       outcome: 'ROLLED_BACK',
@@ -100,8 +105,9 @@ export class RotationSteps {
   }
 
   private async makePermanent(session: SshSession, work: ReadyWork): Promise<StepResult> {
+    // Its time ran out since it was verified: that is where it gets a new one.
     if ((await this.newKey.try(work)) !== 'accepted')
-      return { kind: 'done', state: 'PRECHECKED', detail: { new: 'denied' } };
+      return { kind: 'done', state: 'ADDED', detail: { new: 'denied' } };
     const written = await this.files.change(session, work, withNextPermanent);
     await this.assertNewAccepted(work);
     return { kind: 'done', state: 'PERMANENT', dueIn: null, detail: { written, new: 'accepted' } };
@@ -115,13 +121,14 @@ export class RotationSteps {
 
   private async limitOld(session: SshSession, work: ReadyWork): Promise<StepResult> {
     const { overlapSeconds } = work.rotation.settings;
-    await this.assertNewAccepted(work);
-    const until = await this.hostTime(session, overlapSeconds);
+    const undo = () => this.files.change(session, work, withOldPermanent);
+    await this.assertNewAccepted(work, undo);
+    const until = await this.survey.limit(session, overlapSeconds);
     const written = await this.files.change(session, work, (file, replacement) =>
       withOldLimited(file, replacement, until),
     );
-    await this.assertNewAccepted(work, () => this.files.change(session, work, withOldPermanent));
-    const oldEndsAt = new Date(Date.now() + overlapSeconds * SECOND_MS);
+    await this.assertNewAccepted(work, undo);
+    const oldEndsAt = until === undefined ? null : new Date(Date.now() + overlapSeconds * SECOND_MS);
     return {
       kind: 'done',
       state: 'OVERLAP',
@@ -132,17 +139,19 @@ export class RotationSteps {
   }
 
   private async removeOld(session: SshSession, work: ReadyWork): Promise<StepResult> {
-    await this.assertNewAccepted(work);
+    const undo = () =>
+      this.files.change(session, work, (file, replacement, { oldText }) => withOldRestored(file, replacement, oldText));
+    await this.assertNewAccepted(work, undo);
     const written = await this.files.change(session, work, withoutOld);
-    await this.assertNewAccepted(work, () =>
-      this.files.change(session, work, (file, replacement, { oldText }) => withOldRestored(file, replacement, oldText)),
-    );
+    await this.assertNewAccepted(work, undo);
     return { kind: 'done', state: 'REMOVED', change: { verifiedAt: new Date() }, detail: { written, new: 'accepted' } };
   }
 
   private async prove(work: ReadyWork): Promise<StepResult> {
     const { target, rotation, old } = work;
-    await this.assertNewAccepted(work);
+    // The step that removed the old key is the one that can put it back.
+    if ((await this.newKey.try(work)) !== 'accepted')
+      return { kind: 'done', state: 'OVERLAP', detail: { new: 'denied' } };
     const door = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
     if ((await this.trial.wouldAccept(door, old.blob)) === 'accepted')
       throw new StepFailure(
@@ -154,7 +163,10 @@ export class RotationSteps {
     return { kind: 'done', state: 'PROVEN', outcome: 'PROVEN', detail: { new: 'accepted', old: 'denied' } };
   }
 
-  /** `undo` runs when the host says no. A network that fails says nothing, and is thrown as it is. */
+  /**
+   * `undo` runs when the host says no; before a change too, since an earlier attempt may have made it and died. A network that fails
+   * says nothing, and is thrown as it is.
+   */
   private async assertNewAccepted(work: ReadyWork, undo?: () => Promise<unknown>): Promise<void> {
     if ((await this.newKey.try(work)) === 'accepted') return;
     if (undo !== undefined) {
@@ -170,7 +182,7 @@ export class RotationSteps {
     throw new StepFailure('CRITICAL', 'rotation.locked-out', 'The host accepts neither the new key nor the old one.');
   }
 
-  private async inSession(work: Work, run: (session: SshSession) => Promise<StepResult>): Promise<StepResult> {
+  private async inSession<T>(work: Work, run: (session: SshSession) => Promise<T>): Promise<T> {
     const session = await this.connections.open(work.target.hostId, { correlation: work.rotation.correlation });
     try {
       return await run(session);
@@ -178,9 +190,8 @@ export class RotationSteps {
       session.close();
     }
   }
+}
 
-  private async hostTime(session: SshSession, secondsAhead: number): Promise<string> {
-    const now = await this.survey.clock(session);
-    return expiryTime(new Date(now.getTime() + secondsAhead * SECOND_MS));
-  }
+function verified(detail: Record<string, unknown>): StepResult {
+  return { kind: 'done', state: 'VERIFIED', change: { verifiedAt: new Date() }, detail };
 }

@@ -19,20 +19,23 @@ export type ReadyWork = Required<Work>;
 type Change = Partial<Pick<RotationTarget, 'plan' | 'snapshot' | 'oldEndsAt' | 'verifiedAt'>>;
 type Facts = Record<string, unknown>;
 
+/** An attempt that did what it should. */
+export interface DoneStep {
+  readonly kind: 'done';
+  readonly state: TargetState;
+  /** OPEN when absent. */
+  readonly outcome?: TargetOutcome;
+  /** Seconds until the next step; null: it waits for the others. At once when absent. */
+  readonly dueIn?: number | null;
+  readonly change?: Change;
+  readonly detail?: Facts;
+  readonly code?: string;
+  readonly says?: string;
+}
+
 /** How an attempt at a step ended. */
 export type StepResult =
-  | {
-      readonly kind: 'done';
-      readonly state: TargetState;
-      /** OPEN when absent. */
-      readonly outcome?: TargetOutcome;
-      /** Seconds until the next step; null: it waits for the others. At once when absent. */
-      readonly dueIn?: number | null;
-      readonly change?: Change;
-      readonly detail?: Facts;
-      readonly code?: string;
-      readonly says?: string;
-    }
+  | DoneStep
   | { readonly kind: 'retry'; readonly code: string; readonly says: string; readonly detail?: Facts }
   | {
       readonly kind: 'failed';

@@ -32,5 +32,8 @@ for path; do
 done
 `;
 
-/** Seconds since 1970 by the host's own clock: sshd compares expiry-time with that one. */
-export const CLOCK = 'date -u +%s';
+/** $1 seconds, $2 utc or local. The time so far ahead, by the host's own clock: sshd compares expiry-time with that one. */
+export const TIME_AHEAD = `
+at=$(($(date -u +%s) + $1))
+if [ "$2" = utc ]; then date -u -d "@$at" +%Y%m%d%H%M%SZ; else date -d "@$at" +%Y%m%d%H%M%S; fi
+`;

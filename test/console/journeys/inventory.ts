@@ -1,6 +1,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { unique } from '../../approvals/approvers.js';
 import { about, algorithm, bom } from '../../inventory/documents.js';
 import { officialCheck } from '../../support/cyclonedx-schema.js';
 import { type ConsolePlace, download } from '../place.js';
@@ -34,6 +35,31 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
 
     await page.goBack();
     await page.getByText('2 in all').waitFor();
+    assertClean();
+    await context.close();
+  });
+
+  it("a policy pack of one's own is added, shows how the inventory stands, and is attested", async () => {
+    const name = unique('our rules');
+    const { page, context, assertClean } = await at().asAdmin('/policy-packs');
+    const dialog = page.getByRole('dialog');
+    const write = (field: string, text: string) => dialog.getByRole('textbox', { name: field, exact: true }).fill(text);
+    await page.getByRole('button', { name: 'Add a policy pack' }).click();
+    await write('Name', name);
+    await write('Issued by', 'Example Inc.');
+    await write('About', 'What every team keeps to');
+    await write('Id', 'CRYPTO-1');
+    await write('Requirement', 'No DES');
+    await write('Query that must find nothing', 'family=DES');
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('link', { name }).click();
+    await page.getByText('CRYPTO-1').waitFor();
+    await page.getByRole('button', { name: 'Attest', exact: true }).click();
+    await write('Statement', 'Looked at for the release.');
+    await dialog.getByRole('button', { name: 'Attest', exact: true }).click();
+    await page.waitForURL(/\/attestations\/[0-9a-f-]{36}$/);
+    await page.getByRole('heading', { level: 1, name }).waitFor();
+    await page.getByText('Looked at for the release.').waitFor();
     assertClean();
     await context.close();
   });

@@ -34,6 +34,10 @@ export function peopleJourneys(at: () => ConsolePlace): void {
       '/certificates',
       '/ssh-keys',
       '/rotations',
+      '/rotation-policies',
+      '/policy-packs',
+      '/policy-packs/cnsa-2.0',
+      '/jurisdictions',
       '/sensors',
       '/schedules',
     ];

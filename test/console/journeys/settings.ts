@@ -29,6 +29,43 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await context.close();
   });
 
+  it('an alert rule is made with what it counts by, and changed', async () => {
+    const name = unique('weak');
+    const { page, context, assertClean } = await at().asAdmin('/settings/alert-rules');
+    const dialog = page.getByRole('dialog');
+    const row = page.getByRole('row').filter({ hasText: name });
+    await page.getByRole('button', { name: 'Create a rule' }).first().click();
+    await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
+    await dialog.getByRole('combobox', { name: 'When' }).selectOption('risk-threshold');
+    await dialog.getByRole('combobox', { name: 'At least' }).selectOption('HIGH');
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+    await row.getByText('High or worse').waitFor();
+    await page.getByRole('button', { name: `Actions for ${name}` }).click();
+    await page.getByRole('menuitem', { name: 'Edit' }).click();
+    await dialog.getByRole('combobox', { name: 'At least' }).selectOption('CRITICAL');
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await row.getByText('Critical or worse').waitFor();
+    assertClean();
+    await context.close();
+  });
+
+  it('a rotation policy is made for certain hours, and removed', async () => {
+    const { page, context, assertClean } = await at().asAdmin('/rotation-policies');
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Create a policy' }).first().click();
+    await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('Once a year');
+    await dialog.getByRole('checkbox', { name: 'Change hosts in certain hours only' }).check();
+    await dialog.getByRole('spinbutton', { name: 'From (hour, UTC)' }).fill('23');
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByText('23:00 to 04:00 UTC').waitFor();
+    await page.getByRole('button', { name: 'Actions for Once a year' }).click();
+    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('No rotation policies yet').waitFor();
+    assertClean();
+    await context.close();
+  });
+
   it('a test mail arrives, and when it does not, the SMTP server says why', async () => {
     const { mail, asAdmin } = at();
     const { page, context, assertClean } = await asAdmin('/settings/general');

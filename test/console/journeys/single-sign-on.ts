@@ -14,6 +14,7 @@ async function through(
   label: string,
   name: string,
   atProvider: (page: Page) => Promise<void>,
+  onward?: (page: Page) => Promise<void>,
 ) {
   const { page, context, assertClean } = await visit(browser, `${url}/keys`);
   await page.getByRole('link', { name: `Sign in with ${label}` }).click();
@@ -22,6 +23,7 @@ async function through(
   await navigation(page).waitFor({ state: 'attached' });
   await page.getByRole('heading', { level: 1, name: 'Signing keys' }).waitFor();
   await page.getByRole('button', { name: `Signed in as ${name}` }).waitFor();
+  await onward?.(page);
   assertClean();
   await context.close();
 }
@@ -32,19 +34,40 @@ async function put({ service, apiKey }: ConsolePlace, path: string, change: obje
   expect(answer.status).toBe(200);
 }
 
+async function atOpenId(page: Page): Promise<void> {
+  await page.getByPlaceholder('Enter any login').fill('ada');
+  await page.getByPlaceholder('and password').fill('any');
+  await page.getByRole('button', { name: 'Sign-in' }).click();
+  await page.getByRole('button', { name: 'Continue' }).click();
+}
+
+/** An hour later, for what matters: the provider asks once more, and leads back to where it was asked for. */
+async function confirmed({ stage, url }: ConsolePlace, page: Page): Promise<void> {
+  await stage.sql(
+    `UPDATE auth_session SET authenticated_at = now() - interval '1 hour' WHERE way = 'oidc' AND ended_at IS NULL`,
+  );
+  await page.goto(`${url}/profile`);
+  const add = async () => {
+    await page.getByRole('button', { name: 'Add an authenticator app' }).click();
+    await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
+  };
+  await add();
+  await page.getByRole('button', { name: 'To the identity provider' }).click();
+  await atOpenId(page);
+  await page.waitForURL(`${url}/profile`);
+  await page.getByText('It is you.').waitFor();
+  await add();
+  await page.getByRole('img', { name: 'QR code for the app' }).waitFor();
+}
+
 export function singleSignOnJourneys(at: () => ConsolePlace): void {
-  it('an OpenID provider lets in, back to the page that was asked for', async () => {
+  it('an OpenID provider lets in, back to the page that was asked for, and asks again for what matters', async () => {
     const idp = new OpenIdPeer();
     await idp.start(`${at().url}/api/auth/oidc/callback`);
     idp.accounts.set('ada', { email: 'ada@oidc.example', groups: ['release'] });
     const client = { issuer: idp.issuer, clientId: CLIENT.id, clientSecret: CLIENT.secret };
     await put(at(), 'oidc/main', { label: 'OpenID', ...client });
-    await through(at(), 'OpenID', 'ada@oidc.example', async (page) => {
-      await page.getByPlaceholder('Enter any login').fill('ada');
-      await page.getByPlaceholder('and password').fill('any');
-      await page.getByRole('button', { name: 'Sign-in' }).click();
-      await page.getByRole('button', { name: 'Continue' }).click();
-    });
+    await through(at(), 'OpenID', 'ada@oidc.example', atOpenId, (page) => confirmed(at(), page));
     await idp.stop();
   });
 

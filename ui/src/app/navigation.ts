@@ -36,7 +36,9 @@ export const AREAS: readonly Area[] = [
       { path: '/assets', name: 'nav.assets', scope: 'inventory:read' },
       { path: '/deadlines', name: 'nav.deadlines', scope: 'inventory:read' },
       { path: '/rules', name: 'nav.rules', scope: 'inventory:read' },
+      { path: '/jurisdictions', name: 'nav.jurisdictions', scope: 'inventory:read' },
       { path: '/conflicts', name: 'nav.conflicts', scope: 'inventory:read' },
+      { path: '/policy-packs', name: 'nav.policyPacks', scope: 'inventory:read' },
       { path: '/attestations', name: 'nav.attestations', scope: 'inventory:read' },
       { path: '/imports', name: 'nav.imports', scope: 'inventory:write' },
     ],
@@ -47,6 +49,7 @@ export const AREAS: readonly Area[] = [
       { path: '/hosts', name: 'nav.hosts', scope: 'hosts:read' },
       { path: '/ssh-keys', name: 'nav.sshKeys', scope: 'keys:read' },
       { path: '/rotations', name: 'nav.rotations', scope: 'keys:read' },
+      { path: '/rotation-policies', name: 'nav.rotationPolicies', scope: 'keys:read' },
     ],
   },
   {

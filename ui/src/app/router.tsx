@@ -1,4 +1,5 @@
 import { createRootRoute, createRoute, createRouter, lazyRouteComponent } from '@tanstack/react-router';
+import { Crashed } from './crashed.js';
 import { SignedIn } from './signed-in.js';
 import { readSearch, type UrlState, writeSearch } from './url-state.js';
 
@@ -52,6 +53,10 @@ const pages = [
   page('/hosts/$id', () => import('../pages/ssh/host.page.js'), 'HostPage'),
   page('/rotations', () => import('../pages/rotations/rotations.page.js'), 'RotationsPage'),
   page('/rotations/$id', () => import('../pages/rotations/rotation.page.js'), 'RotationPage'),
+  page('/rotation-policies', () => import('../pages/rotations/rotation-policies.page.js'), 'RotationPoliciesPage'),
+  page('/jurisdictions', () => import('../pages/inventory/jurisdictions.page.js'), 'JurisdictionsPage'),
+  page('/policy-packs', () => import('../pages/inventory/policy-packs.page.js'), 'PolicyPacksPage'),
+  page('/policy-packs/$id', () => import('../pages/inventory/policy-pack.page.js'), 'PolicyPackPage'),
   page('/scans', () => import('../pages/scans/scans.page.js'), 'ScansPage'),
   page('/scans/$id', () => import('../pages/scans/scan.page.js'), 'ScanPage'),
   page('/scan-scopes', () => import('../pages/scans/scan-scopes.page.js'), 'ScanScopesPage'),
@@ -81,5 +86,6 @@ export const router = createRouter({
   parseSearch: readSearch,
   stringifySearch: writeSearch,
   defaultPreload: 'intent',
+  defaultErrorComponent: Crashed,
   scrollRestoration: true,
 });

@@ -28,6 +28,7 @@ import { ColorSchemeMenu, PersonMenu } from './person-menu.js';
 import { useSession } from './session.js';
 
 const MAIN = 'main';
+const NAVIGATION = 'navigation';
 
 export function Shell({ children }: { children: ReactNode }) {
   const { t } = useI18n();
@@ -91,9 +92,13 @@ function Navigation() {
   const { t } = useI18n();
   const { may } = useSession();
   const { pathname } = useLocation();
+  // The entry of the page may be further down than the window reaches.
+  useEffect(() => {
+    document.querySelector(`#${NAVIGATION} [aria-current=page]`)?.scrollIntoView({ block: 'nearest' });
+  }, [pathname]);
   const visible = ({ scope }: Destination) => scope === undefined || may(scope);
   return (
-    <Nav aria-label={t('shell.navigation')}>
+    <Nav id={NAVIGATION} aria-label={t('shell.navigation')}>
       {AREAS.filter(({ destinations }) => destinations.some(visible)).map(({ name, destinations }) => (
         <NavGroup key={name} title={t(name)}>
           {destinations.filter(visible).map(({ path, name: label }) => {

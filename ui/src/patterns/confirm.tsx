@@ -1,6 +1,7 @@
 import type { UseMutationResult } from '@tanstack/react-query';
 import type { ApiProblem } from '../api/problem.js';
-import { FormDialog, type Values } from './form-dialog.js';
+import { FormDialog } from './form-dialog.js';
+import type { Values } from './form-fields.js';
 
 interface ConfirmProps {
   readonly title: string;

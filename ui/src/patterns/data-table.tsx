@@ -5,7 +5,7 @@ import SearchIcon from '@patternfly/react-icons/dist/esm/icons/search-icon';
 import { SortByDirection, Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import type { UseQueryResult } from '@tanstack/react-query';
 import { useLocation, useNavigate } from '@tanstack/react-router';
-import type { ReactNode } from 'react';
+import { type ReactNode, useDeferredValue } from 'react';
 import { listOf, type UrlState, useUrlState } from '../app/url-state.js';
 import { useI18n } from '../i18n/i18n.js';
 import { Failed } from './problem.js';
@@ -24,6 +24,8 @@ export interface ListPage<Row> {
   readonly nextCursor?: string | null;
   readonly total?: { readonly count: number; readonly type: 'EXACT' | 'AT_LEAST' };
 }
+
+const FIRST = 12;
 
 interface DataTableProps<Row> {
   readonly name: string;
@@ -63,15 +65,29 @@ export function DataTable<Row>({
             ))}
           </Tr>
         </Thead>
-        <Tbody>{data === undefined ? <Waiting columns={columns} /> : rowsOf(data.items, columns, rowKey)}</Tbody>
+        <Tbody>
+          {data === undefined ? (
+            <Waiting columns={columns} />
+          ) : (
+            <Rows items={data.items} columns={columns} rowKey={rowKey} />
+          )}
+        </Tbody>
       </Table>
       {data !== undefined && <Paging page={data} />}
     </div>
   );
 }
 
-function rowsOf<Row>(items: readonly Row[], columns: readonly Column<Row>[], rowKey: (row: Row) => string) {
-  return items.map((row) => (
+interface RowsProps<Row> {
+  readonly items: readonly Row[];
+  readonly columns: readonly Column<Row>[];
+  readonly rowKey: (row: Row) => string;
+}
+
+/** What fits on a screen is drawn at once, the rest of a page right after it. */
+function Rows<Row>({ items, columns, rowKey }: RowsProps<Row>) {
+  const drawn = useDeferredValue(items, items.slice(0, FIRST));
+  return drawn.map((row) => (
     <Tr key={rowKey(row)}>
       {columns.map((column) => (
         <Td key={column.name} dataLabel={column.name} isActionCell={column.isAction ?? false}>
@@ -158,28 +174,30 @@ function Paging({ page }: { page: ListPage<unknown> }) {
     <Flex className="sw-paging" justifyContent={{ default: 'justifyContentSpaceBetween' }}>
       <FlexItem className="sw-muted sw-number" role="status">
         {page.total === undefined
-          ? t('list.onPage', { count: page.items.length })
+          ? t(isOnly ? 'list.total' : 'list.onPage', { count: page.items.length })
           : t(page.total.type === 'EXACT' ? 'list.total' : 'list.totalAtLeast', { count: page.total.count })}
       </FlexItem>
       {!isOnly && (
         <FlexItem>
-          <Button
-            variant="link"
-            icon={<ArrowLeftIcon />}
-            isDisabled={cursor === undefined}
-            onClick={() => go(trail.at(-1) === '' ? undefined : trail.at(-1), trail.slice(0, -1))}
-          >
-            {t('list.previous')}
-          </Button>
-          <Button
-            variant="link"
-            icon={<ArrowRightIcon />}
-            iconPosition="end"
-            isDisabled={(page.nextCursor ?? null) === null}
-            onClick={() => go(page.nextCursor ?? undefined, [...trail, cursor ?? ''])}
-          >
-            {t('list.next')}
-          </Button>
+          {cursor !== undefined && (
+            <Button
+              variant="link"
+              icon={<ArrowLeftIcon />}
+              onClick={() => go(trail.at(-1) === '' ? undefined : trail.at(-1), trail.slice(0, -1))}
+            >
+              {t('list.previous')}
+            </Button>
+          )}
+          {(page.nextCursor ?? null) !== null && (
+            <Button
+              variant="link"
+              icon={<ArrowRightIcon />}
+              iconPosition="end"
+              onClick={() => go(page.nextCursor ?? undefined, [...trail, cursor ?? ''])}
+            >
+              {t('list.next')}
+            </Button>
+          )}
         </FlexItem>
       )}
     </Flex>

@@ -15,7 +15,7 @@ import {
   ToolbarGroup,
   ToolbarItem,
 } from '@patternfly/react-core';
-import { type ReactNode, useEffect, useState } from 'react';
+import { type ReactNode, useEffect, useRef, useState } from 'react';
 import { useUrlState } from '../app/url-state.js';
 import { useI18n } from '../i18n/i18n.js';
 
@@ -43,6 +43,8 @@ export interface DayFilter extends Common {
 }
 
 export type Filter = ChoiceFilter | TextFilter | DayFilter;
+
+const REST_MS = 400;
 
 /** The names of parameters that are set, for `isFiltered` and `clear` of the table. */
 export function useFilters(filters: readonly Filter[]): { readonly isFiltered: boolean; readonly clear: () => void } {
@@ -96,7 +98,23 @@ function TextPill({ filter: { param, name } }: { filter: TextFilter }) {
   const { one, change } = useUrlState();
   const inUrl = one(param) ?? '';
   const [text, setText] = useState(inUrl);
-  useEffect(() => setText(inUrl), [inUrl]);
+  // Another address brings another text, but the address that this brought about takes nothing of what was typed since.
+  const brought = useRef(inUrl);
+  useEffect(() => {
+    if (inUrl === brought.current) return;
+    brought.current = inUrl;
+    setText(inUrl);
+  }, [inUrl]);
+  // It is looked for once the fingers rest: nobody has to press anything.
+  useEffect(() => {
+    const wanted = text.trim();
+    if (wanted === brought.current) return undefined;
+    const rest = setTimeout(() => {
+      brought.current = wanted;
+      change({ [param]: wanted === '' ? undefined : wanted });
+    }, REST_MS);
+    return () => clearTimeout(rest);
+  }, [text, change, param]);
   return (
     <ToolbarFilter
       categoryName={name}
@@ -109,10 +127,8 @@ function TextPill({ filter: { param, name } }: { filter: TextFilter }) {
           placeholder={name}
           value={text}
           onChange={(_event, value) => setText(value)}
-          onSearch={() => change({ [param]: text === '' ? undefined : text })}
           onClear={() => change({ [param]: undefined })}
           resetButtonLabel={t('list.clear')}
-          submitSearchButtonLabel={t('list.search')}
         />
       </ToolbarItem>
     </ToolbarFilter>

@@ -4,60 +4,22 @@ import {
   Form,
   FormGroup,
   FormHelperText,
-  FormSelect,
-  FormSelectOption,
   HelperText,
   HelperTextItem,
   Modal,
   ModalBody,
   ModalFooter,
   ModalHeader,
-  TextArea,
-  TextInput,
 } from '@patternfly/react-core';
 import type { UseMutationResult } from '@tanstack/react-query';
 import { type SyntheticEvent, useId, useState } from 'react';
 import type { ApiProblem } from '../api/problem.js';
 import { useI18n } from '../i18n/i18n.js';
+import { Control, type ControlProps } from './form-controls.js';
+import { type Field, firstOf, sendable, type Values } from './form-fields.js';
 import { Problem } from './problem.js';
 
-interface Common {
-  readonly name: string;
-  readonly label: string;
-  readonly hint?: string;
-  readonly isRequired?: boolean;
-  /** Asked for only where this holds; left out otherwise. */
-  readonly when?: (values: Values) => boolean;
-}
-
-interface Option {
-  readonly value: string;
-  readonly label: string;
-  readonly hint?: string;
-}
-
-export type Field = Common &
-  (
-    | {
-        readonly kind?: 'text' | 'url' | 'email' | 'password' | 'area' | 'lines';
-        readonly value?: string;
-        readonly placeholder?: string;
-      }
-    | { readonly kind: 'json'; readonly value?: object }
-    | { readonly kind: 'number'; readonly value?: number; readonly min?: number; readonly max?: number }
-    | { readonly kind: 'day'; readonly value?: string }
-    | { readonly kind: 'choice'; readonly options: readonly Option[]; readonly value?: string }
-    | { readonly kind: 'choices'; readonly options: readonly Option[]; readonly value?: readonly string[] }
-    | { readonly kind: 'yes'; readonly value?: boolean }
-  );
-
-export type FieldValue = string | number | boolean | readonly string[] | object | undefined;
-/** What was filled in; an optional field that was left empty is undefined. */
-export type Values = Readonly<Record<string, FieldValue>>;
-
-/** What was typed or chosen; empty for what is no text. */
-export const textOf = (value: FieldValue): string =>
-  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
+const WIDE = ['choices', 'rows'];
 
 interface FormDialogProps {
   readonly title: string;
@@ -67,41 +29,6 @@ interface FormDialogProps {
   readonly action: UseMutationResult<unknown, ApiProblem, Values>;
   readonly isDanger?: boolean;
   readonly onClose: () => void;
-}
-
-function firstOf(field: Field): FieldValue {
-  if (field.kind === 'choices') return field.value ?? [];
-  if (field.kind === 'yes') return field.value ?? false;
-  if (field.kind === 'json') return JSON.stringify(field.value ?? {}, null, 2);
-  if (field.kind === 'choice') return field.value ?? (field.isRequired ? field.options[0]?.value : '');
-  return field.value ?? '';
-}
-
-/** Empty texts are left out, lines become a list, a day becomes its last second. */
-function sendable(field: Field, value: FieldValue): FieldValue {
-  // Its options came after the form was opened: the first one is shown.
-  if (field.kind === 'choice' && field.isRequired && !value) return field.options[0]?.value;
-  if (field.kind === 'lines' && typeof value === 'string') {
-    const lines = value
-      .split('\n')
-      .map((line) => line.trim())
-      .filter(Boolean);
-    return lines.length === 0 && !field.isRequired ? undefined : lines;
-  }
-  if (value === '') return undefined;
-  if (field.kind === 'json') return readObject(value);
-  if (field.kind === 'number') return Number(value);
-  if (field.kind === 'day') return new Date(`${textOf(value)}T23:59:59`).toISOString();
-  return typeof value === 'string' ? value.trim() : value;
-}
-
-function readObject(text: FieldValue): object | undefined {
-  try {
-    const value: unknown = JSON.parse(textOf(text));
-    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** A small form over the page: fields, what went wrong, and the keyboard's Enter and Escape. */
@@ -123,7 +50,7 @@ export function FormDialog({ title, lead, submit, fields, action, isDanger = fal
   return (
     <Modal
       isOpen
-      variant={fields.some(({ kind }) => kind === 'choices') ? 'medium' : 'small'}
+      variant={fields.some(({ kind = 'text' }) => WIDE.includes(kind)) ? 'medium' : 'small'}
       onClose={onClose}
       aria-labelledby={`${id}-title`}
     >
@@ -162,16 +89,11 @@ export function FormDialog({ title, lead, submit, fields, action, isDanger = fal
   );
 }
 
-interface RowProps {
-  readonly id: string;
-  readonly field: Field;
-  readonly isFirst: boolean;
-  readonly isUnreadable?: boolean;
-  readonly value: FieldValue;
-  readonly onChange: (value: FieldValue) => void;
+interface RowProps extends ControlProps {
+  readonly isUnreadable: boolean;
 }
 
-function FieldRow({ id, field, isFirst, isUnreadable = false, value, onChange }: RowProps) {
+function FieldRow({ id, field, isFirst, isUnreadable, value, onChange }: RowProps) {
   const { t } = useI18n();
   if (field.kind === 'yes') {
     return (
@@ -184,7 +106,7 @@ function FieldRow({ id, field, isFirst, isUnreadable = false, value, onChange }:
       />
     );
   }
-  const group = field.kind === 'choices';
+  const group = field.kind === 'choices' || field.kind === 'rows';
   return (
     <FormGroup
       label={field.label}
@@ -202,79 +124,5 @@ function FieldRow({ id, field, isFirst, isUnreadable = false, value, onChange }:
         </FormHelperText>
       )}
     </FormGroup>
-  );
-}
-
-function inputType({ kind }: Field): 'text' | 'url' | 'email' | 'password' | 'number' | 'date' {
-  if (kind === 'day') return 'date';
-  return kind === 'url' || kind === 'email' || kind === 'password' || kind === 'number' ? kind : 'text';
-}
-
-function Control({ id, field, isFirst, value, onChange }: RowProps) {
-  const text = typeof value === 'string' || typeof value === 'number' ? value : '';
-  const isRequired = field.isRequired ?? false;
-  if (field.kind === 'choice') {
-    return (
-      <FormSelect id={id} value={text} onChange={(_event, chosen) => onChange(chosen)}>
-        {!isRequired && <FormSelectOption value="" label="–" />}
-        {field.options.map(({ value: one, label }) => (
-          <FormSelectOption key={one} value={one} label={label} />
-        ))}
-      </FormSelect>
-    );
-  }
-  if (field.kind === 'choices') {
-    return <Choices id={id} options={field.options} value={Array.isArray(value) ? value : []} onChange={onChange} />;
-  }
-  if (field.kind === 'area' || field.kind === 'lines' || field.kind === 'json') {
-    return (
-      <TextArea
-        id={id}
-        value={text}
-        rows={5}
-        resizeOrientation="vertical"
-        isRequired={isRequired}
-        autoFocus={isFirst}
-        {...(field.kind === 'json' ? { className: 'sw-mono', spellCheck: false } : { placeholder: field.placeholder })}
-        onChange={(_event, written) => onChange(written)}
-      />
-    );
-  }
-  return (
-    <TextInput
-      id={id}
-      type={inputType(field)}
-      value={text}
-      isRequired={isRequired}
-      autoFocus={isFirst}
-      {...(field.kind === 'number' ? { min: field.min, max: field.max } : {})}
-      {...(field.kind === 'password' ? { autoComplete: 'new-password' } : { autoComplete: 'off' })}
-      {...('placeholder' in field ? { placeholder: field.placeholder } : {})}
-      onChange={(_event, written) => onChange(written)}
-    />
-  );
-}
-
-interface ChoicesProps {
-  readonly id: string;
-  readonly options: readonly Option[];
-  readonly value: readonly string[];
-  readonly onChange: (value: readonly string[]) => void;
-}
-
-function Choices({ id, options, value, onChange }: ChoicesProps) {
-  return (
-    <div className="sw-choices">
-      {options.map(({ value: one, label, hint }) => (
-        <Checkbox
-          key={one}
-          id={`${id}-${one}`}
-          label={label}
-          {...(hint === undefined ? {} : { description: hint })}
-          isChecked={value.includes(one)}
-          onChange={(_event, checked) => onChange(checked ? [...value, one] : value.filter((each) => each !== one))}
-        />
-      ))}
-    </div>
   );
 }

@@ -63,6 +63,10 @@ const OF_STATUS: Readonly<Record<string, Look>> = {
   stale: ['orange', ExclamationTriangleIcon],
   PROCESSING: BUSY,
   RUNNING: BUSY,
+  STARTED: BUSY,
+  RETRY: WAITS,
+  JUDGING: BUSY,
+  RETIRING: WAITS,
   ROLLING_BACK: BUSY,
   SURVEYING: BUSY,
   GENERATING: BUSY,
@@ -90,6 +94,7 @@ const OF_STATUS: Readonly<Record<string, Look>> = {
   RETIRED: OFF,
   SUPERSEDED: OFF,
   unknown: OFF,
+  UNKNOWN: OFF,
   REVOKED: OFF,
   OUT_OF_SERVICE: OFF,
 };

@@ -55,7 +55,7 @@ export function PageFrame({ title, lead, actions, beside, percent, parents = [],
               </Content>
             )}
           </FlexItem>
-          {actions !== undefined && <FlexItem>{actions}</FlexItem>}
+          {actions !== undefined && <FlexItem className="sw-actions">{actions}</FlexItem>}
         </Flex>
       </PageSection>
       <PageSection className="sw-page" isFilled aria-label={title}>

@@ -14,7 +14,8 @@ interface ResourceListProps<Row> {
   /** The generated query of the list, for what stands in the address. */
   readonly list: (query: Record<string, string | readonly string[]>) => object;
   readonly rowKey: (row: Row) => string;
-  readonly icon: ComponentType;
+  /** Absent in a card, where nothing is said in a small voice. */
+  readonly icon?: ComponentType;
   readonly emptyTitle: string;
   readonly emptyBody?: string;
   /** A way out of the emptiness. */
@@ -63,7 +64,7 @@ export function ResourceList<Row>(props: ResourceListProps<Row>) {
         isFiltered={isFiltered || !isFirstPage}
         clear={clear}
         empty={
-          <EmptyState headingLevel="h2" titleText={emptyTitle} icon={icon}>
+          <EmptyState headingLevel="h2" titleText={emptyTitle} {...(icon === undefined ? { variant: 'xs' } : { icon })}>
             {emptyBody !== undefined && <EmptyStateBody>{emptyBody}</EmptyStateBody>}
             {emptyAction !== undefined && emptyAction !== false && <EmptyStateFooter>{emptyAction}</EmptyStateFooter>}
           </EmptyState>

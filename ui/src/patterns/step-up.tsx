@@ -1,23 +1,20 @@
-import { Button, Form, FormGroup, Modal, ModalBody, ModalFooter, ModalHeader, TextInput } from '@patternfly/react-core';
-import { createContext, type ReactNode, type SyntheticEvent, use, useCallback, useMemo, useRef, useState } from 'react';
-import { stepUp } from '../api/generated/sdk.gen.js';
-import { askPasskey, hasPasskeys } from '../api/passkeys.js';
+import { createContext, type ReactNode, use, useCallback, useEffect, useMemo, useRef, useState } from 'react';
 import { type ApiProblem, problemOf } from '../api/problem.js';
-import type { StepUpBody } from '../api/generated/types.gen.js';
-import { useSession } from '../app/session.js';
+import { backFromProvider } from '../api/provider-step-up.js';
 import { useI18n } from '../i18n/i18n.js';
-import { Problem } from './problem.js';
+import { StepUpDialog } from './step-up-dialog.js';
+import { useToast } from './toasts.js';
 
 type Guarded = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 const Context = createContext<Guarded | undefined>(undefined);
-const FORM = 'step-up';
 
 /**
- * What matters wants a person who has shown who they are within five minutes. When the service says so, this asks for the
- * password (and the code, where there is one) and then goes on with what was to be done.
+ * What matters wants a person who has shown who they are within five minutes. When the service says so, this has them do that and
+ * then goes on with what was to be done. Who was led to their identity provider for it begins it again.
  */
 export function StepUp({ children }: { children: ReactNode }) {
+  useWordFromProvider();
   const waiting = useRef<{ go: () => void; stop: (error: unknown) => void }>(undefined);
   const [error, setError] = useState<ApiProblem>();
   const guarded = useCallback<Guarded>(async (work) => {
@@ -53,74 +50,16 @@ export function StepUp({ children }: { children: ReactNode }) {
   );
 }
 
-function StepUpDialog({ onDone, onCancel }: { onDone: () => void; onCancel: () => void }) {
+/** Tells who comes back from their identity provider how it went. */
+function useWordFromProvider(): void {
   const { t } = useI18n();
-  const [password, setPassword] = useState('');
-  const [code, setCode] = useState<string>();
-  const [error, setError] = useState<ApiProblem>();
-  const { caller } = useSession();
-  const show = (factor: () => Promise<Partial<StepUpBody>>) => {
-    setError(undefined);
-    factor()
-      .then((shown) => stepUp({ body: { password, ...shown } }))
-      .then(onDone, (cause: unknown) => {
-        const problem = problemOf(cause);
-        if (problem.code === 'auth.second-factor-needed') setCode('');
-        else setError(problem);
-      });
-  };
-  const submit = (event: SyntheticEvent) => {
-    event.preventDefault();
-    show(() => Promise.resolve(code === undefined ? {} : { totp: code.trim() }));
-  };
-  const withPasskey = () => show(async () => ({ passkey: await askPasskey(caller?.name ?? '', password) }));
-  return (
-    <Modal isOpen variant="small" onClose={onCancel} aria-labelledby="step-up-title">
-      <ModalHeader title={t('stepUp.title')} labelId="step-up-title" description={t('stepUp.why')} />
-      <ModalBody>
-        <Form id={FORM} onSubmit={submit}>
-          {error !== undefined && <Problem error={error} />}
-          <FormGroup label={t('signIn.password')} fieldId="step-up-password" isRequired>
-            <TextInput
-              id="step-up-password"
-              type="password"
-              autoComplete="current-password"
-              autoFocus
-              isRequired
-              value={password}
-              onChange={(_event, value) => setPassword(value)}
-            />
-          </FormGroup>
-          {code !== undefined && (
-            <FormGroup label={t('signIn.code')} fieldId="step-up-code" isRequired>
-              <TextInput
-                id="step-up-code"
-                autoComplete="one-time-code"
-                inputMode="numeric"
-                autoFocus
-                isRequired
-                value={code}
-                onChange={(_event, value) => setCode(value)}
-              />
-            </FormGroup>
-          )}
-        </Form>
-      </ModalBody>
-      <ModalFooter>
-        <Button type="submit" form={FORM}>
-          {t('continue')}
-        </Button>
-        {code !== undefined && hasPasskeys() && (
-          <Button variant="secondary" onClick={withPasskey}>
-            {t('signIn.usePasskey')}
-          </Button>
-        )}
-        <Button variant="link" onClick={onCancel}>
-          {t('cancel')}
-        </Button>
-      </ModalFooter>
-    </Modal>
-  );
+  const say = useToast();
+  useEffect(() => {
+    const outcome = backFromProvider();
+    if (outcome === undefined) return;
+    if (outcome.error === undefined) say(t('stepUp.confirmed'));
+    else say(t('stepUp.notConfirmed', { code: outcome.error }), 'danger');
+  }, [say, t]);
 }
 
 export function useGuarded(): Guarded {

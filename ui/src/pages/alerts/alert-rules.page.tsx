@@ -1,40 +1,39 @@
 import { Button } from '@patternfly/react-core';
 import BellIcon from '@patternfly/react-icons/dist/esm/icons/bell-icon';
 import { useState } from 'react';
-import { ifMatch, onceOnly } from '../../api/client.js';
+import { ifMatch } from '../../api/client.js';
 import { listAlertRulesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
-import { changeAlertRule, createAlertRule, removeAlertRule, testAlertRule } from '../../api/generated/sdk.gen.js';
-import type { AlertRuleView, CreateAlertRuleBody } from '../../api/generated/types.gen.js';
+import { changeAlertRule, removeAlertRule, testAlertRule } from '../../api/generated/sdk.gen.js';
+import type { AlertRuleView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Confirm } from '../../patterns/confirm.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
+import { duration } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { Problem } from '../../patterns/problem.js';
 import { ResourceList } from '../../patterns/resource-list.js';
 import { RowActions } from '../../patterns/row-actions.js';
 import { useAction } from '../../patterns/use-action.js';
+import { AlertRuleDialog } from './alert-rule-dialog.js';
 import { Severity } from './alerts.page.js';
 
-/** Those that need no numbers first; what a rule may be told beyond this is in its parameters. */
-const CONDITIONS: readonly CreateAlertRuleBody['condition'][] = [
-  'asset-new',
-  'risk-threshold',
-  'risk-changed',
-  'certificate-expiring',
-  'sensor-silent',
-  'scan-failed',
-  'drift',
-];
 const CHANGES = ['listAlertRules'];
+const MINUTE = 60_000;
+
+interface Dialog {
+  readonly kind: 'edit' | 'remove';
+  /** Absent: a new one. */
+  readonly of?: AlertRuleView;
+}
 
 export function AlertRulesPage() {
-  const { t, named } = useI18n();
+  const { t, language } = useI18n();
   const { may } = useSession();
-  const [isCreating, setCreating] = useState(false);
-  const [removed, setRemoved] = useState<AlertRuleView>();
+  const [dialog, setDialog] = useState<Dialog>();
+  const close = () => setDialog(undefined);
   const canWrite = may('alerts:write');
   const toggle = useAction(
     ({ id, enabled, version }: AlertRuleView) =>
@@ -45,7 +44,7 @@ export function AlertRulesPage() {
     changes: ['listAlerts'],
     done: t('alertRules.tested'),
   });
-  const add = canWrite && <Button onClick={() => setCreating(true)}>{t('alertRules.create')}</Button>;
+  const add = canWrite && <Button onClick={() => setDialog({ kind: 'edit' })}>{t('alertRules.create')}</Button>;
   const failed = toggle.error ?? test.error;
   return (
     <PageFrame title={t('nav.alertRules')} lead={t('alertRules.lead')} actions={add}>
@@ -56,14 +55,16 @@ export function AlertRulesPage() {
         rowKey={({ id }) => id}
         icon={BellIcon}
         emptyTitle={t('alertRules.none')}
-        emptyBody={t('alertRules.lead')}
         emptyAction={add}
         columns={[
           { name: t('name'), width: 25, cell: ({ id, name }) => <Go to={`/alerts?rule=${id}`}>{name}</Go> },
-          { name: t('alertRules.condition'), width: 25, cell: ({ condition }) => named('condition', condition) },
+          { name: t('alertRules.condition'), width: 25, cell: (row) => <Condition of={row} /> },
           { name: t('severity'), cell: ({ severity }) => <Severity severity={severity} /> },
           { name: t('status'), cell: ({ enabled }) => <StatusLabel status={enabled ? 'ACTIVE' : 'DISABLED'} /> },
-          { name: t('alertRules.coolDown'), cell: ({ coolDownMinutes }) => coolDownMinutes },
+          {
+            name: t('alertRules.coolDown.short'),
+            cell: ({ coolDownMinutes }) => (coolDownMinutes === 0 ? '–' : duration(coolDownMinutes * MINUTE, language)),
+          },
           {
             name: t('actions'),
             isAction: true,
@@ -72,55 +73,34 @@ export function AlertRulesPage() {
                 <RowActions
                   of={row.name}
                   actions={[
-                    { name: t('webhooks.test'), run: () => test.mutate(row.id) },
+                    { name: t('edit'), run: () => setDialog({ kind: 'edit', of: row }) },
+                    { name: t('alertRules.test'), run: () => test.mutate(row.id) },
                     { name: t(row.enabled ? 'disable' : 'enable'), run: () => toggle.mutate(row) },
-                    { name: t('remove'), run: () => setRemoved(row), isDanger: true },
+                    { name: t('remove'), run: () => setDialog({ kind: 'remove', of: row }), isDanger: true },
                   ]}
                 />
               ),
           },
         ]}
       />
-      {isCreating && <Create onClose={() => setCreating(false)} />}
-      {removed !== undefined && <Remove of={removed} onClose={() => setRemoved(undefined)} />}
+      {dialog?.kind === 'edit' && <AlertRuleDialog of={dialog.of} onClose={close} />}
+      {dialog?.kind === 'remove' && dialog.of !== undefined && <Remove of={dialog.of} onClose={close} />}
     </PageFrame>
   );
 }
 
-function Create({ onClose }: { onClose: () => void }) {
+/** What it waits for, with what that is counted by. */
+function Condition({ of: { condition, parameters } }: { of: AlertRuleView }) {
   const { t, named } = useI18n();
-  const create = useAction((values: Values) => createAlertRule({ body: values as never, headers: onceOnly() }), {
-    changes: CHANGES,
-    done: t('saved'),
-  });
-  const options = (prefix: string, values: readonly string[]) =>
-    values.map((value) => ({ value, label: named(prefix, value) }));
+  const counted =
+    parameters.level !== undefined
+      ? t('alertRules.fromLevel', { level: named('level', parameters.level) })
+      : parameters.days !== undefined && t('alertRules.withinDays', { count: parameters.days });
   return (
-    <FormDialog
-      title={t('alertRules.create')}
-      submit={t('create')}
-      action={create}
-      onClose={onClose}
-      fields={[
-        { name: 'name', label: t('name'), isRequired: true },
-        {
-          name: 'condition',
-          kind: 'choice',
-          label: t('alertRules.condition'),
-          isRequired: true,
-          options: options('condition', CONDITIONS),
-        },
-        {
-          name: 'severity',
-          kind: 'choice',
-          label: t('severity'),
-          isRequired: true,
-          options: options('severity', ['warning', 'critical', 'info']),
-        },
-        { name: 'emails', kind: 'lines', label: t('alertRules.emails'), hint: t('alertRules.emails.hint') },
-        { name: 'coolDownMinutes', kind: 'number', label: t('alertRules.coolDown'), min: 0, value: 60 },
-      ]}
-    />
+    <>
+      {named('condition', condition)}
+      {counted && <div className="sw-muted">{counted}</div>}
+    </>
   );
 }
 

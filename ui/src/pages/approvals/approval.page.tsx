@@ -25,7 +25,8 @@ import { Busy } from '../../patterns/busy.js';
 import { Copyable } from '../../patterns/copyable.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Facts } from '../../patterns/facts.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
@@ -148,16 +149,19 @@ function Decide({ approval, decision, onClose }: { approval: ApprovalView; decis
 /** Exactly what is approved: all that the hash covers, so that nobody approves a summary. */
 function Shown({ approval: { shown, hash, subject } }: { approval: ApprovalView }) {
   const { t, named } = useI18n();
+  const used = Object.entries(shown).filter(([, value]) => value !== null);
+  const unused = Object.entries(shown).filter(([, value]) => value === null);
   return (
     <Card>
       <CardTitle component="h2">{t('approval.shown')}</CardTitle>
       <CardBody>
         <Facts
           facts={[
-            ...Object.entries(shown).map(([name, value]): [string, ReactNode] => [
+            ...used.map(([name, value]): [string, ReactNode] => [
               named('shown', name),
               <ShownValue key={name} name={name} value={value} />,
             ]),
+            [t('approval.unused'), unused.map(([name]) => named('shown', name)).join(', ')],
             [t('approval.hash'), <Copyable key="hash" text={hexOf(hash)} />],
             [
               t('request.title'),
@@ -175,16 +179,16 @@ function Shown({ approval: { shown, hash, subject } }: { approval: ApprovalView 
 }
 
 function ShownValue({ name, value }: { name: string; value: unknown }) {
+  const { named } = useI18n();
   if (name === 'digest' && typeof value === 'string' && /^[A-Za-z0-9+/]+=*$/.test(value))
     return <Copyable text={hexOf(value)} />;
   if (typeof value === 'string') return <span className="sw-mono">{value}</span>;
-  if (value === null) return <span className="sw-muted">–</span>;
-  if (typeof value !== 'object') return <span>{JSON.stringify(value)}</span>;
+  if (typeof value !== 'object' || value === null) return <span>{JSON.stringify(value)}</span>;
   return (
     <List isPlain>
       {Object.entries(value).map(([inner, one]) => (
         <ListItem key={inner}>
-          <span className="sw-muted">{inner}</span>{' '}
+          <span className="sw-muted">{named('shown', inner)}</span>{' '}
           <span className="sw-mono">{typeof one === 'string' ? one : JSON.stringify(one)}</span>
         </ListItem>
       ))}

@@ -21,14 +21,15 @@ import type { ApprovalPolicyView, ApproverGroupView } from '../../api/generated/
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Confirm } from '../../patterns/confirm.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { ResourceList } from '../../patterns/resource-list.js';
 import { RowActions } from '../../patterns/row-actions.js';
 import { useAction } from '../../patterns/use-action.js';
 
 const HOUR = 3600;
-const STAGE = /^\s*(\d+)\s*(?:of|von|:)\s*(.+?)\s*$/i;
+const SUBJECTS: readonly ApprovalPolicyView['subject'][] = ['signing-request', 'ssh-rotation'];
 
 type Dialog =
   | { readonly kind: 'policy'; readonly of?: ApprovalPolicyView }
@@ -40,13 +41,18 @@ type Dialog =
     };
 
 export function PoliciesPage() {
-  const { t } = useI18n();
+  const { t, named } = useI18n();
   const { may } = useSession();
   const [dialog, setDialog] = useState<Dialog>();
   const groups = useQuery(listApproverGroupsOptions({ query: { limit: 200 } }));
   const nameOf = (id: string) => groups.data?.items.find((group) => group.id === id)?.name ?? id;
   const canWrite = may('approvals:write');
-  const addPolicy = canWrite && <Button onClick={() => setDialog({ kind: 'policy' })}>{t('policies.create')}</Button>;
+  // A stage names a group.
+  const addPolicy = canWrite && (
+    <Button isDisabled={groups.data?.items.length === 0} onClick={() => setDialog({ kind: 'policy' })}>
+      {t('policies.create')}
+    </Button>
+  );
   const addGroup = canWrite && (
     <Button variant="secondary" onClick={() => setDialog({ kind: 'group' })}>
       {t('groups.create')}
@@ -70,9 +76,10 @@ export function PoliciesPage() {
       lead={t('policies.lead')}
       actions={
         canWrite && (
-          <span className="sw-labels">
-            {addPolicy} {addGroup}
-          </span>
+          <>
+            {addPolicy}
+            {addGroup}
+          </>
         )
       }
     >
@@ -87,6 +94,7 @@ export function PoliciesPage() {
             emptyBody={t('policies.none.body')}
             columns={[
               { name: t('name'), width: 20, cell: ({ name }) => <strong>{name}</strong> },
+              { name: t('policies.subject'), cell: ({ subject }) => named('subject', subject) },
               { name: t('policies.keys'), cell: ({ keys }) => keys.join(', ') },
               { name: t('policies.stages'), width: 35, cell: stagesOf },
               { name: t('policies.hours'), cell: ({ expiresInSeconds }) => Math.round(expiresInSeconds / HOUR) },
@@ -134,22 +142,13 @@ interface EditPolicyProps {
   readonly onClose: () => void;
 }
 
-/** `2 of release-managers`, a line for each stage. */
-function stagesFrom(lines: unknown): { threshold: number; group: string }[] {
-  return (Array.isArray(lines) ? (lines as string[]) : []).map((line) => {
-    const [, threshold = '1', group = line] = STAGE.exec(line) ?? [];
-    return { threshold: Number(threshold), group };
-  });
-}
-
 function EditPolicy({ of, groups, onClose }: EditPolicyProps) {
-  const { t } = useI18n();
+  const { t, named } = useI18n();
   const nameOf = (id: string) => groups.find((group) => group.id === id)?.name ?? id;
   const action = useAction(
-    async ({ stages, hours, ...rest }: Values): Promise<{ data: unknown }> => {
+    async ({ hours, ...rest }: Values): Promise<{ data: unknown }> => {
       const body = {
         ...rest,
-        stages: stagesFrom(stages),
         expiresInSeconds: Number(hours ?? 24) * HOUR,
         ...(of === undefined ? {} : { conditions: of.conditions, rejectThreshold: of.rejectThreshold }),
       } as never;
@@ -159,7 +158,7 @@ function EditPolicy({ of, groups, onClose }: EditPolicyProps) {
     },
     { changes: ['listApprovalPolicies'], done: t('saved') },
   );
-  const stages = of?.stages.map(({ threshold, group }) => `${threshold} of ${nameOf(group)}`).join('\n');
+  const stages = of?.stages.map(({ threshold, group }) => ({ threshold: String(threshold), group: nameOf(group) }));
   return (
     <FormDialog
       title={of?.name ?? t('policies.create')}
@@ -168,6 +167,14 @@ function EditPolicy({ of, groups, onClose }: EditPolicyProps) {
       onClose={onClose}
       fields={[
         { name: 'name', label: t('name'), isRequired: true, value: of?.name ?? '' },
+        {
+          name: 'subject',
+          kind: 'choice',
+          label: t('policies.subject'),
+          isRequired: true,
+          options: SUBJECTS.map((value) => ({ value, label: named('subject', value) })),
+          value: of?.subject ?? 'signing-request',
+        },
         {
           name: 'keys',
           kind: 'lines',
@@ -178,11 +185,20 @@ function EditPolicy({ of, groups, onClose }: EditPolicyProps) {
         },
         {
           name: 'stages',
-          kind: 'lines',
+          kind: 'rows',
           label: t('policies.stages'),
           isRequired: true,
-          hint: t('policies.stages.hint', { groups: groups.map(({ name }) => name).join(', ') }),
-          value: stages ?? '',
+          hint: t('policies.stages.hint'),
+          add: t('policies.stages.add'),
+          columns: [
+            { name: 'threshold', label: t('policies.threshold'), kind: 'number' },
+            {
+              name: 'group',
+              label: t('policies.group'),
+              options: groups.map(({ name }) => ({ value: name, label: name })),
+            },
+          ],
+          ...(stages === undefined ? {} : { value: stages }),
         },
         {
           name: 'hours',

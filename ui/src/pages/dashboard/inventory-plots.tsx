@@ -12,7 +12,7 @@ import {
 import type { CountView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { ChartCard } from '../../patterns/chart/chart-card.js';
-import { chrome, levelColour } from '../../patterns/chart/colours.js';
+import { chrome, daysAxis, levelColour } from '../../patterns/chart/colours.js';
 import { Go } from '../../patterns/go.js';
 import { type Level, LEVELS, LevelLabel } from '../../patterns/labels.js';
 import { burnDown, byMonth, heatCells, worstFirst } from './counts.js';
@@ -191,7 +191,7 @@ export function DeadlinePlot() {
         return {
           tooltip: { ...tooltip, trigger: 'axis' },
           grid,
-          xAxis: { type: 'time', ...axis },
+          xAxis: daysAxis(css, language),
           yAxis: { type: 'value', ...axis, minInterval: 1 },
           series: [
             {
@@ -206,7 +206,7 @@ export function DeadlinePlot() {
           ],
         };
       },
-    [steps, t],
+    [steps, t, language],
   );
   return (
     <ChartCard

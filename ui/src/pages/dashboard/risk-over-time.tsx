@@ -5,7 +5,7 @@ import { useMemo } from 'react';
 import { getRiskOverTimeOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { ChartCard } from '../../patterns/chart/chart-card.js';
-import { chrome, levelColour } from '../../patterns/chart/colours.js';
+import { chrome, daysAxis, levelColour } from '../../patterns/chart/colours.js';
 import { LEVELS } from '../../patterns/labels.js';
 import { Day } from '../../patterns/moment.js';
 
@@ -28,7 +28,7 @@ export function RiskOverTimePlot() {
           tooltip: { ...tooltip, trigger: 'axis' },
           legend,
           grid,
-          xAxis: { type: 'time', ...axis },
+          xAxis: daysAxis(css, language),
           yAxis: { type: 'value', ...axis, minInterval: 1 },
           series: LEVELS.map((level) => ({
             id: level,
@@ -43,7 +43,7 @@ export function RiskOverTimePlot() {
           })),
         };
       },
-    [days, named],
+    [days, named, language],
   );
   return (
     <ChartCard

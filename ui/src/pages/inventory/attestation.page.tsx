@@ -6,15 +6,12 @@ import { getAttestationOptions } from '../../api/generated/@tanstack/react-query
 import type { AttestationView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Busy } from '../../patterns/busy.js';
-import { DataTable } from '../../patterns/data-table.js';
 import { Facts } from '../../patterns/facts.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Day, Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { Failed } from '../../patterns/problem.js';
-import { Share } from './attestations.page.js';
-
-type Result = AttestationView['results'][number];
+import { RequirementResults, Share } from './requirement-results.js';
 
 export function AttestationPage() {
   const { t } = useI18n();
@@ -47,7 +44,6 @@ export function AttestationPage() {
 
 function Details({ attestation }: { attestation: AttestationView }) {
   const { t } = useI18n();
-  const texts = new Map(attestation.pack.requirements.map(({ identifier, text }) => [identifier, text]));
   return (
     <Stack hasGutter>
       <StackItem>
@@ -72,24 +68,7 @@ function Details({ attestation }: { attestation: AttestationView }) {
         <Card>
           <CardTitle component="h2">{t('attestations.results')}</CardTitle>
           <CardBody>
-            <DataTable<Result>
-              name={t('attestations.results')}
-              query={{ data: { items: attestation.results }, isError: false } as never}
-              rowKey={({ identifier }) => identifier}
-              empty={null}
-              columns={[
-                { name: t('id'), cell: ({ identifier }) => <span className="sw-mono sw-nowrap">{identifier}</span> },
-                {
-                  name: t('attestations.requirement'),
-                  width: 35,
-                  cell: ({ identifier }) => texts.get(identifier) ?? '–',
-                },
-                { name: t('attestations.score'), cell: ({ score }) => <Share value={score} /> },
-                { name: t('nav.assets'), cell: ({ assets }) => assets },
-                { name: t('attestations.violations'), cell: ({ violations }) => violations },
-                { name: t('attestations.rationale'), width: 30, cell: ({ rationale }) => rationale },
-              ]}
-            />
+            <RequirementResults of={attestation} />
           </CardBody>
         </Card>
       </StackItem>

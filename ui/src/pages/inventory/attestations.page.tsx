@@ -1,25 +1,17 @@
 import { Button } from '@patternfly/react-core';
 import CertificateIcon from '@patternfly/react-icons/dist/esm/icons/certificate-icon';
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { onceOnly } from '../../api/client.js';
-import { listAttestationsOptions, listPolicyPacksOptions } from '../../api/generated/@tanstack/react-query.gen.js';
-import { attest } from '../../api/generated/sdk.gen.js';
+import { listAttestationsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import type { AttestationView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Day, Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { ResourceList } from '../../patterns/resource-list.js';
-import { useAction } from '../../patterns/use-action.js';
-
-export function Share({ value }: { value: number | null }) {
-  const { language } = useI18n();
-  return value === null ? '–' : value.toLocaleString(language, { style: 'percent', maximumFractionDigits: 0 });
-}
+import { AttestDialog } from './attest-dialog.js';
+import { Share } from './requirement-results.js';
 
 /** How the inventory stood against a policy, who looked, and until when it is good. */
 export function AttestationsPage() {
@@ -35,7 +27,6 @@ export function AttestationsPage() {
         rowKey={({ id }) => id}
         icon={CertificateIcon}
         emptyTitle={t('attestations.none')}
-        emptyBody={t('attestations.lead')}
         emptyAction={add}
         columns={[
           {
@@ -54,37 +45,7 @@ export function AttestationsPage() {
           { name: t('attestations.until'), cell: ({ expiresAt }) => <Day at={expiresAt} /> },
         ]}
       />
-      {isMaking && <Attest onClose={() => setMaking(false)} />}
+      {isMaking && <AttestDialog onClose={() => setMaking(false)} />}
     </PageFrame>
-  );
-}
-
-function Attest({ onClose }: { onClose: () => void }) {
-  const { t } = useI18n();
-  const packs = useQuery(listPolicyPacksOptions());
-  const action = useAction((values: Values) => attest({ body: values as never, headers: onceOnly() }), {
-    changes: ['listAttestations'],
-    done: t('saved'),
-  });
-  if (packs.data === undefined) return null;
-  return (
-    <FormDialog
-      title={t('attestations.create')}
-      lead={t('attestations.create.lead')}
-      submit={t('attestations.create')}
-      action={action}
-      onClose={onClose}
-      fields={[
-        {
-          name: 'pack',
-          kind: 'choice',
-          label: t('attestations.pack'),
-          isRequired: true,
-          options: packs.data.items.map(({ id, name }) => ({ value: id, label: name })),
-        },
-        { name: 'scope', label: t('attestations.scope'), hint: t('attestations.scope.hint') },
-        { name: 'statement', kind: 'area', label: t('attestations.statement'), isRequired: true },
-      ]}
-    />
   );
 }

@@ -7,13 +7,19 @@ import { useI18n } from '../../i18n/i18n.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Go } from '../../patterns/go.js';
 import { PageFrame } from '../../patterns/page-frame.js';
+import { Stance } from './stance.js';
 
 /** What one country wants and another refuses, among what is in use here, and what would please all of them. */
 export function ConflictsPage() {
   const { t, named } = useI18n();
   const query = useQuery(listJurisdictionConflictsOptions());
-  const said = (opinions: readonly OpinionView[]) =>
-    opinions.map(({ jurisdiction, stance }) => `${jurisdiction} (${named('stance', stance)})`).join(', ') || '–';
+  const said = (opinions: readonly OpinionView[]) => (
+    <span className="sw-labels">
+      {opinions.map((opinion) => (
+        <Stance key={opinion.jurisdiction} opinion={opinion} byName />
+      ))}
+    </span>
+  );
   return (
     <PageFrame title={t('nav.conflicts')} lead={t('conflicts.lead')}>
       <DataTable<ConflictView>

@@ -1,7 +1,6 @@
-import { Label, Stack, StackItem } from '@patternfly/react-core';
+import { EmptyState, Label, Stack, StackItem } from '@patternfly/react-core';
 import CalendarAltIcon from '@patternfly/react-icons/dist/esm/icons/calendar-alt-icon';
 import { useQuery } from '@tanstack/react-query';
-import { EmptyState } from '@patternfly/react-core';
 import { countByDeadlineOptions, listRiskRulesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { DataTable } from '../../patterns/data-table.js';
@@ -9,6 +8,7 @@ import { Go } from '../../patterns/go.js';
 import { Day } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { DeadlinePlot } from '../dashboard/inventory-plots.js';
+import { spoken } from './spoken.js';
 
 interface Deadline {
   readonly date: string;
@@ -58,7 +58,7 @@ export function DeadlinesPage() {
             empty={<EmptyState headingLevel="h2" titleText={t('chart.nothing')} icon={CalendarAltIcon} />}
             columns={[
               { name: t('plot.deadlines.date'), cell: ({ date }) => <Day at={date} /> },
-              { name: t('deadlines.state'), cell: ({ state }) => state },
+              { name: t('deadlines.state'), cell: ({ state }) => spoken(state) },
               {
                 name: t('deadlines.authority'),
                 cell: ({ authority, jurisdiction }) => `${authority} (${jurisdiction})`,

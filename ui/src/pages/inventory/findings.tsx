@@ -4,6 +4,8 @@ import { useI18n } from '../../i18n/i18n.js';
 import { Facts } from '../../patterns/facts.js';
 import { Go } from '../../patterns/go.js';
 import { type Level, LevelLabel } from '../../patterns/labels.js';
+import { Day } from '../../patterns/moment.js';
+import { spoken } from './spoken.js';
 
 /** A rule that applies, as the risk engine tells it. */
 interface Finding {
@@ -55,6 +57,9 @@ export function Findings({ asset }: { asset: AssetDetailView }) {
   );
 }
 
+const inOrder = <Dated extends { readonly date: string }>(dates: readonly Dated[]): readonly Dated[] =>
+  dates.toSorted((a, b) => a.date.localeCompare(b.date));
+
 function FindingCard({ finding }: { finding: Finding }) {
   const { t, named } = useI18n();
   const { level, reason, axis, status, standards = [], deadlines = [], target } = finding;
@@ -64,11 +69,11 @@ function FindingCard({ finding }: { finding: Finding }) {
         <LevelLabel level={level} /> <span className="sw-mono">{finding.rule ?? finding.id}</span>
       </CardTitle>
       <CardBody>
-        <p>{reason}</p>
+        <p className="sw-reason">{reason}</p>
         <Facts
           facts={[
             [t('finding.axis'), axis && named('axis', axis)],
-            [t('finding.status'), status],
+            [t('finding.status'), status && spoken(status)],
             [t('finding.target'), target],
             [
               t('finding.standards'),
@@ -86,9 +91,12 @@ function FindingCard({ finding }: { finding: Finding }) {
               t('finding.deadlines'),
               deadlines.length > 0 && (
                 <List key="d" isPlain>
-                  {deadlines.map(({ date, state, authority, jurisdiction }) => (
+                  {inOrder(deadlines).map(({ date, state, authority, jurisdiction }) => (
                     <ListItem key={`${date} ${authority} ${state}`}>
-                      <strong>{date}</strong> {state} ({authority}, {jurisdiction})
+                      <strong>
+                        <Day at={date} />
+                      </strong>{' '}
+                      {spoken(state)} <span className="sw-muted">{`${authority} (${jurisdiction})`}</span>
                     </ListItem>
                   ))}
                 </List>

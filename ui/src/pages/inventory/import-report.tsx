@@ -42,7 +42,7 @@ export function ImportReport({ report }: { report: IngestView }) {
         </Alert>
       </StackItem>
       <StackItem>
-        <div className="sw-grid">{figures}</div>
+        <div className="sw-grid sw-grid--small">{figures}</div>
       </StackItem>
       {lists
         .filter(([, remarks]) => remarks.length > 0)

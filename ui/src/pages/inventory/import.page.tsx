@@ -22,7 +22,11 @@ const percentOf = ({ done, total }: ImportView): number =>
 export function ImportPage() {
   const { t } = useI18n();
   const { id = '' } = useParams({ strict: false });
-  const query = useLive<ImportView>({ options: getImportOptions({ path: { id } }), isFinal: isImportOver });
+  const query = useLive<ImportView>({
+    options: getImportOptions({ path: { id } }),
+    events: `/api/imports/${id}/events`,
+    isFinal: isImportOver,
+  });
   const taken = query.data;
   return (
     <PageFrame

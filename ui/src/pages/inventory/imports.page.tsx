@@ -142,7 +142,7 @@ function ImportForm() {
     if (file !== undefined) action.mutate({ file, source: source.trim() === '' ? file.name : source.trim(), mode });
   };
   return (
-    <Form onSubmit={submit} isWidthLimited maxWidth="52rem" aria-label={t('imports.do')}>
+    <Form onSubmit={submit} aria-label={t('imports.do')}>
       <FormGroup label={t('imports.document')} fieldId="document" isRequired>
         <FileUpload
           id="document"

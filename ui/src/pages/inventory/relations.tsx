@@ -17,7 +17,11 @@ const MOST = 200;
 /** What hangs on this asset, step by step, and what it hangs on itself. */
 export function Relations({ asset }: { asset: AssetDetailView }) {
   const { t, named } = useI18n();
-  const neighbours = useQuery(listNeighboursOptions({ path: { id: asset.id }, query: { limit: MOST } }));
+  const path = { id: asset.id };
+  const uses = useQuery(listNeighboursOptions({ path, query: { limit: MOST } }));
+  const usedBy = useQuery(listNeighboursOptions({ path, query: { limit: MOST, direction: 'in' } }));
+  const items = [...(uses.data?.items ?? []), ...(usedBy.data?.items ?? [])];
+  const neighbours = { ...(uses.isError ? uses : usedBy), data: uses.data && usedBy.data && { items } };
   return (
     <Stack hasGutter>
       <StackItem>
@@ -29,7 +33,7 @@ export function Relations({ asset }: { asset: AssetDetailView }) {
           <CardBody>
             <DataTable<RelationshipView>
               name={t('relations.direct')}
-              query={neighbours}
+              query={neighbours as never}
               rowKey={({ fromId, toId, kind }) => `${fromId} ${toId} ${kind}`}
               empty={<p className="sw-muted">{t('relations.none')}</p>}
               columns={[
@@ -63,11 +67,11 @@ function BlastRadius({ asset }: { asset: AssetDetailView }) {
             layout: 'force',
             roam: true,
             draggable: true,
-            force: { repulsion: 140, edgeLength: 70 },
+            force: { repulsion: 400, edgeLength: 110, gravity: 0.08 },
             edgeSymbol: ['none', 'arrow'],
             edgeSymbolSize: 6,
             label: { show: reached.length < 40, position: 'right', color: css('pf-t--global--text--color--regular') },
-            lineStyle: { color: css('pf-t--global--border--color--default') },
+            lineStyle: { color: css('pf-t--global--text--color--subtle'), opacity: 0.6 },
             data: [
               {
                 id: asset.id,

@@ -9,7 +9,8 @@ import { createAssetView } from '../../api/generated/sdk.gen.js';
 import { useSession } from '../../app/session.js';
 import { listOf, readSearch, type UrlState, useUrlState, writeSearch } from '../../app/url-state.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { FormDialog, textOf, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import { textOf, type Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
 
 const STORED = 'sealwright.views.assets';

@@ -7,7 +7,8 @@ import type { CertificateView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Copyable } from '../../patterns/copyable.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { Day } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
@@ -33,7 +34,6 @@ export function CertificatesPage() {
         rowKey={({ id }) => id}
         icon={CertificateIcon}
         emptyTitle={t('certificates.none')}
-        emptyBody={t('certificates.lead')}
         emptyAction={add}
         columns={[
           { name: t('certificates.subject'), width: 30, cell: ({ subject }) => <strong>{subject}</strong> },

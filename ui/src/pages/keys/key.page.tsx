@@ -27,7 +27,8 @@ import { Confirm } from '../../patterns/confirm.js';
 import { Command, Copyable } from '../../patterns/copyable.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Facts } from '../../patterns/facts.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Day, Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
@@ -87,7 +88,7 @@ function Actions({ signingKey }: { signingKey: SigningKeyView }) {
               </Button>
             </ActionListItem>
             <ActionListItem>
-              <Button variant="danger" onClick={() => setDialog('disable')}>
+              <Button variant="secondary" isDanger onClick={() => setDialog('disable')}>
                 {t('key.disable')}
               </Button>
             </ActionListItem>

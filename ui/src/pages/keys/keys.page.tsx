@@ -7,7 +7,8 @@ import { createSigningKey } from '../../api/generated/sdk.gen.js';
 import type { CreateSigningKeyBody, SigningKeyView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
@@ -31,7 +32,6 @@ export function KeysPage() {
         rowKey={({ id }) => id}
         icon={KeyIcon}
         emptyTitle={t('keys.none')}
-        emptyBody={t('keys.lead')}
         emptyAction={create}
         refresh={(rows) => (rows.some(({ state }) => state === 'GENERATING') ? 1000 : false)}
         columns={[

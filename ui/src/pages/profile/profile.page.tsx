@@ -8,13 +8,15 @@ import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Facts } from '../../patterns/facts.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { RowActions } from '../../patterns/row-actions.js';
 import { useAction } from '../../patterns/use-action.js';
 import { Scopes } from '../settings/api-keys.page.js';
 import { Factors } from './factors.js';
+import { programOf } from './program-of.js';
 
 export function ProfilePage() {
   const { t } = useI18n();
@@ -109,7 +111,7 @@ function Sessions() {
               width: 35,
               cell: ({ agent, current }) => (
                 <>
-                  {agent || '–'}{' '}
+                  <span title={agent}>{programOf(agent) ?? (agent || '–')}</span>{' '}
                   {current && (
                     <Label color="green" isCompact>
                       {t('sessions.current')}
@@ -128,7 +130,7 @@ function Sessions() {
               cell: ({ id, agent, current }) =>
                 !current && (
                   <RowActions
-                    of={agent}
+                    of={programOf(agent) ?? agent}
                     actions={[{ name: t('sessions.end'), run: () => end.mutate(id), isDanger: true }]}
                   />
                 ),

@@ -9,31 +9,29 @@ import {
   Stack,
   StackItem,
 } from '@patternfly/react-core';
-import { useQuery, useQueryClient } from '@tanstack/react-query';
+import { useQueryClient } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useCallback, useState } from 'react';
-import { getRotationOptions, listRotationTargetsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
-import { confirmRotation, retryRotation, rollBackRotation, skipRotationTarget } from '../../api/generated/sdk.gen.js';
-import type { RotationTargetView, RotationView } from '../../api/generated/types.gen.js';
+import { getRotationOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { confirmRotation, retryRotation, rollBackRotation } from '../../api/generated/sdk.gen.js';
+import type { RotationView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
-import { useUrlState } from '../../app/url-state.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Busy } from '../../patterns/busy.js';
 import { Confirm } from '../../patterns/confirm.js';
-import { Command } from '../../patterns/copyable.js';
-import { DataTable } from '../../patterns/data-table.js';
 import { Facts } from '../../patterns/facts.js';
-import type { Values } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { LiveProgress } from '../../patterns/live-progress.js';
 import { Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { Failed } from '../../patterns/problem.js';
-import { RowActions } from '../../patterns/row-actions.js';
 import { useAction } from '../../patterns/use-action.js';
 import { useLive } from '../../patterns/use-live.js';
+import { Targets } from './rotation-targets.js';
 import { isUnderWay } from './rotations.page.js';
+import { SshKeyLink } from './ssh-key-link.js';
 
 const CHANGES = ['getRotation', 'listRotation', 'listSshKey', 'getSshKey'];
 const ACTS = { retry: retryRotation, rollback: rollBackRotation, confirm: confirmRotation };
@@ -142,7 +140,7 @@ function Actions({ rotation: { id, status } }: { rotation: RotationView }) {
       <ActionList>
         {usable.map((one) => (
           <ActionListItem key={one}>
-            <Button variant={one === 'rollback' ? 'danger' : 'secondary'} onClick={() => setAct(one)}>
+            <Button variant="secondary" isDanger={one === 'rollback'} onClick={() => setAct(one)}>
               {t(`rotation.${one}`)}
             </Button>
           </ActionListItem>
@@ -169,25 +167,13 @@ function Details({ rotation }: { rotation: RotationView }) {
       <CardBody>
         <Facts
           facts={[
-            [
-              t('rotations.key'),
-              <Go key="k" to={`/ssh-keys/${rotation.keyId}`}>
-                {rotation.keyId}
-              </Go>,
-            ],
-            [
-              t('rotations.next'),
-              rotation.nextKeyId && (
-                <Go key="n" to={`/ssh-keys/${rotation.nextKeyId}`}>
-                  {rotation.nextKeyId}
-                </Go>
-              ),
-            ],
+            [t('rotations.key'), <SshKeyLink key="k" id={rotation.keyId} />],
+            [t('rotations.next'), rotation.nextKeyId && <SshKeyLink key="n" id={rotation.nextKeyId} />],
             [
               t('approval'),
               rotation.approvalId && (
                 <Go key="a" to={`/approvals/${rotation.approvalId}`}>
-                  {rotation.approvalId}
+                  {t('rotations.approval')}
                 </Go>
               ),
             ],
@@ -198,76 +184,5 @@ function Details({ rotation }: { rotation: RotationView }) {
         />
       </CardBody>
     </Card>
-  );
-}
-
-/** Place by place: how far it is, what stands in the way, and line by line what is changed. */
-function Targets({ rotation }: { rotation: RotationView }) {
-  const { t, named } = useI18n();
-  const { may } = useSession();
-  const { one } = useUrlState();
-  const cursor = one('cursor');
-  const path = { id: rotation.id };
-  const query = useQuery(listRotationTargetsOptions({ path, query: cursor === undefined ? {} : { cursor } }));
-  const skip = useAction((targetId: string) => skipRotationTarget({ path: { ...path, targetId } }), {
-    changes: CHANGES,
-    done: t('saved'),
-  });
-  const diffs =
-    query.data?.items.flatMap(({ diffs: files, account }) => files.map((file) => ({ account, file }))) ?? [];
-  return (
-    <Stack hasGutter>
-      <StackItem>
-        <Card>
-          <CardTitle component="h2">{t('rotations.targets')}</CardTitle>
-          <CardBody>
-            <DataTable<RotationTargetView>
-              name={t('rotations.targets')}
-              query={query}
-              rowKey={({ id }) => id}
-              empty={<p className="sw-muted">{t('asset.nowhere')}</p>}
-              columns={[
-                { name: t('host'), cell: ({ hostId }) => <Go to={`/hosts/${hostId}`}>{hostId.slice(0, 13)}</Go> },
-                { name: t('sshKeys.account'), cell: ({ account }) => account },
-                { name: t('rotations.wave'), cell: ({ wave }) => wave },
-                { name: t('rotations.state'), cell: ({ state }) => named('target', state) },
-                { name: t('audit.outcome'), cell: ({ outcome }) => named('target', outcome) },
-                {
-                  name: t('imports.detail'),
-                  width: 30,
-                  cell: ({ failure, warnings }) => failure?.detail ?? (warnings.join(', ') || '–'),
-                },
-                {
-                  name: t('actions'),
-                  isAction: true,
-                  cell: ({ id, account, outcome }) =>
-                    may('keys:rotate') &&
-                    !rotation.dryRun &&
-                    ['OPEN', 'FAILED_PRECHECK', 'BLOCKED'].includes(outcome) && (
-                      <RowActions of={account} actions={[{ name: t('rotations.skip'), run: () => skip.mutate(id) }]} />
-                    ),
-                },
-              ]}
-            />
-          </CardBody>
-        </Card>
-      </StackItem>
-      {diffs.length > 0 && (
-        <StackItem>
-          <Card>
-            <CardTitle component="h2">{t('rotations.diff')}</CardTitle>
-            <CardBody>
-              <Stack hasGutter>
-                {diffs.map(({ account, file }, index) => (
-                  <StackItem key={`${account} ${index}`}>
-                    <Command name={`${account} ${file.path}`} text={file.result} />
-                  </StackItem>
-                ))}
-              </Stack>
-            </CardBody>
-          </Card>
-        </StackItem>
-      )}
-    </Stack>
   );
 }

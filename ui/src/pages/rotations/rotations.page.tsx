@@ -1,5 +1,6 @@
 import SyncAltIcon from '@patternfly/react-icons/dist/esm/icons/sync-alt-icon';
-import { listRotationsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { useQuery } from '@tanstack/react-query';
+import { listRotationsOptions, listSshKeysOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import type { RotationView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Go } from '../../patterns/go.js';
@@ -30,6 +31,11 @@ export const isUnderWay = ({ status }: RotationView): boolean => !ENDS.includes(
 
 export function RotationsPage() {
   const { t, named } = useI18n();
+  const keys = useQuery(listSshKeysOptions({ query: { limit: 200 } }));
+  const keyName = (id: string) => {
+    const key = keys.data?.items.find((one) => one.id === id);
+    return key?.comment ?? key?.fingerprint ?? id.slice(0, 13);
+  };
   return (
     <PageFrame title={t('nav.rotations')} lead={t('rotations.lead')}>
       <ResourceList<RotationView>
@@ -56,7 +62,7 @@ export function RotationsPage() {
             width: 25,
             cell: ({ id, keyId }) => (
               <Go to={`/rotations/${id}`} className="sw-row-link">
-                <span className="sw-mono">{keyId.slice(0, 13)}</span>
+                {keyName(keyId)}
               </Go>
             ),
           },

@@ -8,7 +8,8 @@ import type { ScanScopeView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Confirm } from '../../patterns/confirm.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { ResourceList } from '../../patterns/resource-list.js';
@@ -33,7 +34,6 @@ export function ScanScopesPage() {
         rowKey={({ id }) => id}
         icon={MapMarkedIcon}
         emptyTitle={t('scanScopes.none')}
-        emptyBody={t('scanScopes.lead')}
         emptyAction={add}
         columns={[
           { name: t('name'), width: 20, cell: ({ name }) => <strong>{name}</strong> },

@@ -14,7 +14,7 @@ import { useI18n } from '../../i18n/i18n.js';
 import { Busy } from '../../patterns/busy.js';
 import { Confirm } from '../../patterns/confirm.js';
 import { Facts } from '../../patterns/facts.js';
-import type { Values } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { LiveProgress } from '../../patterns/live-progress.js';
@@ -174,7 +174,6 @@ function Results({ scan }: { scan: ScanView }) {
       name={t('scans.results')}
       list={(query) => listScanResultsOptions({ path: { id: scan.id }, query })}
       rowKey={({ id }) => id}
-      icon={() => null}
       filters={[
         {
           kind: 'choice',

@@ -8,7 +8,8 @@ import { listScanScopesOptions, listScansOptions } from '../../api/generated/@ta
 import { createScan } from '../../api/generated/sdk.gen.js';
 import type { ScanListView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';

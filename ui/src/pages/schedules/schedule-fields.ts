@@ -3,7 +3,7 @@ import { listSensorsOptions } from '../../api/generated/@tanstack/react-query.ge
 import type { ScheduleView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
-import type { Field, Values } from '../../patterns/form-dialog.js';
+import type { Field, Values } from '../../patterns/form-fields.js';
 
 export const SENSOR_SCAN = 'sensor-scan';
 const NIGHTLY = '30 2 * * *';

@@ -15,7 +15,11 @@ import { useQuery } from '@tanstack/react-query';
 import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ifMatch } from '../../api/client.js';
-import { getScheduleOptions, listScheduleRunsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import {
+  getScheduleOptions,
+  getSensorOptions,
+  listScheduleRunsOptions,
+} from '../../api/generated/@tanstack/react-query.gen.js';
 import { changeSchedule, removeSchedule, runSchedule } from '../../api/generated/sdk.gen.js';
 import type { ScheduleRunView, ScheduleView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
@@ -26,9 +30,11 @@ import { Confirm } from '../../patterns/confirm.js';
 import { Command } from '../../patterns/copyable.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Facts } from '../../patterns/facts.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
+import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
-import { Moment } from '../../patterns/moment.js';
+import { duration, Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { Failed, Problem } from '../../patterns/problem.js';
 import { useAction } from '../../patterns/use-action.js';
@@ -37,6 +43,7 @@ import { useRhythm } from './schedules.page.js';
 
 const CHANGES = ['getSchedule', 'listSchedule'];
 const REFRESH = 5000;
+const MINUTE = 60_000;
 
 export function SchedulePage() {
   const { t } = useI18n();
@@ -87,7 +94,7 @@ function Actions({ schedule }: { schedule: ScheduleView }) {
   const failed = run.error ?? toggle.error;
   const button = (name: string, variant: 'primary' | 'secondary' | 'danger', act: () => void) => (
     <ActionListItem key={name}>
-      <Button variant={variant} onClick={act}>
+      <Button variant={variant === 'danger' ? 'secondary' : variant} isDanger={variant === 'danger'} onClick={act}>
         {name}
       </Button>
     </ActionListItem>
@@ -145,6 +152,7 @@ function Remove({ schedule: { id, name }, onClose }: DialogProps) {
 function Details({ schedule }: { schedule: ScheduleView }) {
   const { t, named, language } = useI18n();
   const rhythmOf = useRhythm();
+  const { sensor, ...rest } = schedule.settings as Readonly<Record<string, unknown>>;
   return (
     <Card>
       <CardTitle component="h2">{t('request.facts')}</CardTitle>
@@ -156,18 +164,28 @@ function Details({ schedule }: { schedule: ScheduleView }) {
                 [t('schedules.target'), named('scheduleTarget', schedule.target)],
                 [t('schedules.rhythm'), rhythmOf(schedule)],
                 [t('schedules.missed'), named('missed', schedule.missed)],
-                [t('schedules.timeout'), schedule.timeoutMinutes.toLocaleString(language)],
+                [t('schedules.failsAfter'), duration(schedule.timeoutMinutes * MINUTE, language)],
+                [t('sensor'), typeof sensor === 'string' && <SensorLink key="s" id={sensor} />],
                 [t('created'), <Moment key="c" at={schedule.createdAt} exact />],
               ]}
             />
           </StackItem>
-          <StackItem>
-            <Command name={t('schedules.settings')} text={JSON.stringify(schedule.settings, null, 2)} />
-          </StackItem>
+          {Object.keys(rest).length > 0 && (
+            <StackItem>
+              <Command name={t('schedules.settings')} text={JSON.stringify(rest, null, 2)} />
+            </StackItem>
+          )}
         </Stack>
       </CardBody>
     </Card>
   );
+}
+
+/** By its name, for those who see sensors. */
+function SensorLink({ id }: { id: string }) {
+  const { may } = useSession();
+  const { data } = useQuery({ ...getSensorOptions({ path: { id } }), enabled: may('sensors:read') });
+  return <Go to={`/sensors/${id}`}>{data?.name ?? id}</Go>;
 }
 
 /** The next five times, in the reader's own time zone. */

@@ -22,9 +22,10 @@ import { Busy } from '../../patterns/busy.js';
 import { Confirm } from '../../patterns/confirm.js';
 import { Command } from '../../patterns/copyable.js';
 import { Facts } from '../../patterns/facts.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { StatusLabel } from '../../patterns/labels.js';
-import { Moment } from '../../patterns/moment.js';
+import { duration, Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { Failed } from '../../patterns/problem.js';
 import { useAction } from '../../patterns/use-action.js';
@@ -32,6 +33,7 @@ import { inDays } from '../settings/api-keys.page.js';
 import { SensorKey } from './sensor-key.js';
 import { sensorState, useSensorFields, wasHeard } from './sensors.page.js';
 
+const SECOND = 1000;
 const CHANGES = ['getSensor', 'listSensors'];
 const REFRESH = 5000;
 
@@ -69,7 +71,7 @@ function Actions({ sensor }: { sensor: SensorView }) {
       <ActionList>
         {usable.map((one) => (
           <ActionListItem key={one}>
-            <Button variant={one === 'remove' ? 'danger' : 'secondary'} onClick={() => setAct(one)}>
+            <Button variant="secondary" isDanger={one === 'remove'} onClick={() => setAct(one)}>
               {t(one === 'edit' || one === 'remove' || one === 'disable' ? one : 'sensors.renew')}
             </Button>
           </ActionListItem>
@@ -176,7 +178,10 @@ function Details({ sensor }: { sensor: SensorView }) {
                 [t('kind'), named('sensorKind', sensor.kind)],
                 [t('sensors.heard'), <Moment key="h" at={wasHeard(sensor) ? sensor.lastHeartbeatAt : null} />],
                 [t('sensors.silentSince'), sensor.silentSince && <Moment key="s" at={sensor.silentSince} />],
-                [t('sensors.heartbeatSeconds'), sensor.heartbeatSeconds.toLocaleString(language)],
+                [
+                  t('sensors.heartbeat'),
+                  t('schedules.every', { time: duration(sensor.heartbeatSeconds * SECOND, language) }),
+                ],
                 [t('audit.source'), sensor.lastAddress],
                 [t('version'), sensor.softwareVersion],
                 [t('sensors.lastScan'), <Moment key="l" at={sensor.lastScanAt} />],
@@ -191,7 +196,11 @@ function Details({ sensor }: { sensor: SensorView }) {
         <Card>
           <CardTitle component="h2">{t('sensors.configuration')}</CardTitle>
           <CardBody>
-            <Command name={t('sensors.configuration')} text={JSON.stringify(sensor.configuration, null, 2)} />
+            {Object.keys(sensor.configuration).length === 0 ? (
+              <p className="sw-muted">{t('sensors.configuration.none')}</p>
+            ) : (
+              <Command name={t('sensors.configuration')} text={JSON.stringify(sensor.configuration, null, 2)} />
+            )}
           </CardBody>
         </Card>
       </StackItem>

@@ -8,7 +8,8 @@ import type { ApiKeyView, NewApiKeyView } from '../../api/generated/types.gen.js
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Confirm } from '../../patterns/confirm.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Day, Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
@@ -57,7 +58,6 @@ export function ApiKeysPage() {
         rowKey={({ id }) => id}
         icon={KeyIcon}
         emptyTitle={t('apiKeys.none')}
-        emptyBody={t('apiKeys.lead')}
         emptyAction={create}
         columns={[
           { name: t('name'), width: 20, cell: ({ name }) => <strong>{name}</strong> },

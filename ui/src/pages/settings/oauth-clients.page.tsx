@@ -8,7 +8,8 @@ import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Confirm } from '../../patterns/confirm.js';
 import { Copyable } from '../../patterns/copyable.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
@@ -41,7 +42,6 @@ export function OAuthClientsPage() {
         rowKey={({ client_id }) => client_id}
         icon={RobotIcon}
         emptyTitle={t('clients.none')}
-        emptyBody={t('clients.lead')}
         emptyAction={add}
         columns={[
           { name: t('name'), width: 20, cell: ({ name }) => <strong>{name}</strong> },

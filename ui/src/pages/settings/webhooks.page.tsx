@@ -14,7 +14,8 @@ import type { NewWebhookView, WebhookView } from '../../api/generated/types.gen.
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Confirm } from '../../patterns/confirm.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
@@ -55,7 +56,6 @@ export function WebhooksPage() {
         rowKey={({ id }) => id}
         icon={GlobeIcon}
         emptyTitle={t('webhooks.none')}
-        emptyBody={t('webhooks.lead')}
         emptyAction={add}
         columns={[
           {

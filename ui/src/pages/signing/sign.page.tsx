@@ -77,7 +77,7 @@ export function SignPage() {
     <PageFrame title={t('nav.sign')} lead={t('sign.lead')}>
       <Card>
         <CardBody>
-          <Form onSubmit={submit} aria-label={t('nav.sign')} isWidthLimited maxWidth="52rem">
+          <Form onSubmit={submit} aria-label={t('nav.sign')}>
             <FileDrop file={file} onFile={setFile} hashed={hashed} algorithm={choices.algorithm} />
             <Options choices={choices} onChange={(change) => setChoices({ ...choices, ...change })} />
             {sign.isError && <Problem error={sign.error} />}

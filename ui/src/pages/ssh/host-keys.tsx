@@ -8,7 +8,8 @@ import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Copyable } from '../../patterns/copyable.js';
 import { DataTable } from '../../patterns/data-table.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
 import { Problem } from '../../patterns/problem.js';
@@ -68,7 +69,7 @@ export function HostKeys({ host }: { host: HostView }) {
           ]}
         />
         {may('hosts:write') && (
-          <Button variant="link" onClick={() => setPinning(true)}>
+          <Button variant="link" isInline onClick={() => setPinning(true)}>
             {t('hosts.pin')}
           </Button>
         )}

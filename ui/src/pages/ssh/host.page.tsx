@@ -24,7 +24,8 @@ import { Busy } from '../../patterns/busy.js';
 import { Confirm } from '../../patterns/confirm.js';
 import { Copyable } from '../../patterns/copyable.js';
 import { Facts } from '../../patterns/facts.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
@@ -93,7 +94,7 @@ function Actions({ host }: { host: HostView }) {
           </Button>
         </ActionListItem>
         <ActionListItem>
-          <Button variant="danger" onClick={() => setDialog('remove')}>
+          <Button variant="secondary" isDanger onClick={() => setDialog('remove')}>
             {t('remove')}
           </Button>
         </ActionListItem>

@@ -7,7 +7,8 @@ import { createHost } from '../../api/generated/sdk.gen.js';
 import type { HostView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { type Field, FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Field, Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
@@ -78,7 +79,6 @@ export function HostsPage() {
           { kind: 'text', param: 'label', name: t('hosts.label') },
         ]}
         emptyTitle={t('hosts.none')}
-        emptyBody={t('hosts.lead')}
         emptyAction={add}
         columns={[
           {

@@ -8,7 +8,8 @@ import { rotateSshKey } from '../../api/generated/sdk.gen.js';
 import type { RotateSshKeyBody, SshKeyView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
 
 const CUSTODIES = ['service', 'hsm', 'human', 'host'] as const;

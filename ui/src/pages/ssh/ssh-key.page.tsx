@@ -17,7 +17,8 @@ import { Busy } from '../../patterns/busy.js';
 import { Command, Copyable } from '../../patterns/copyable.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Facts } from '../../patterns/facts.js';
-import { FormDialog, type Values } from '../../patterns/form-dialog.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
@@ -38,10 +39,10 @@ export function SshKeyPage() {
       beside={key && <StatusLabel status={key.state} />}
       actions={
         key && (
-          <span className="sw-labels">
+          <>
             <Rotate sshKey={key} />
             <Assign sshKey={key} />
-          </span>
+          </>
         )
       }
     >

@@ -12,8 +12,10 @@ import { PageFrame } from '../../patterns/page-frame.js';
 import { problemOf } from '../../api/problem.js';
 import { ResourceList } from '../../patterns/resource-list.js';
 
+const OUTCOMES = ['done', 'failed', 'refused'];
+
 export function AuditPage() {
-  const { t } = useI18n();
+  const { t, named } = useI18n();
   return (
     <PageFrame title={t('nav.audit')} lead={t('audit.lead')}>
       <Stack hasGutter>
@@ -26,25 +28,49 @@ export function AuditPage() {
             list={(query) => listAuditEntriesOptions({ query })}
             rowKey={({ id }) => id}
             icon={ClipboardListIcon}
-            filters={[{ kind: 'text', param: 'target', name: t('audit.target') }]}
+            filters={[
+              { kind: 'text', param: 'action', name: t('audit.action') },
+              {
+                kind: 'choice',
+                param: 'outcome',
+                name: t('audit.outcome'),
+                isSingle: true,
+                options: OUTCOMES.map((value) => ({ value, name: named('status', value) })),
+              },
+              { kind: 'text', param: 'target', name: t('audit.target') },
+            ]}
             emptyTitle={t('audit.none')}
             columns={[
               { name: t('audit.at'), cell: ({ at }) => <Moment at={at} exact /> },
               { name: t('audit.action'), cell: ({ action }) => <span className="sw-mono">{action}</span> },
               { name: t('audit.outcome'), cell: ({ outcome }) => <StatusLabel status={outcome} /> },
-              { name: t('audit.actor'), cell: ({ actor }) => actor.name },
+              {
+                name: t('audit.actor'),
+                cell: ({ actor, source }) => (
+                  <>
+                    {actor.name || '–'}
+                    {source && <div className="sw-muted">{source}</div>}
+                  </>
+                ),
+              },
               {
                 name: t('audit.target'),
                 cell: ({ target }) => (
-                  <span>
-                    {target.kind} <Copyable text={target.id} shown={target.id.slice(0, 13)} />
-                  </span>
+                  <>
+                    {target.kind}
+                    <div className="sw-nowrap">
+                      <Copyable text={target.id} shown={target.id.slice(0, 13)} />
+                    </div>
+                  </>
                 ),
               },
-              { name: t('audit.source'), cell: ({ source }) => source },
               {
                 name: t('problem.requestId'),
-                cell: ({ correlation }) => <Copyable text={correlation} shown={correlation.slice(0, 8)} />,
+                cell: ({ correlation }) => (
+                  <span className="sw-nowrap">
+                    <Copyable text={correlation} shown={correlation.slice(0, 8)} />
+                  </span>
+                ),
               },
             ]}
           />

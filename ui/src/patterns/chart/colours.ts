@@ -39,6 +39,14 @@ export function paletteOf(isDark: boolean): Palette {
 /** The colours of the levels are in sealwright.css, for light and dark; the order in a bar and the legend say it too. */
 export const levelColour = (css: Css, level: Level | 'UNJUDGED'): string => css(`sw-level-${level.toLowerCase()}`);
 
+/** Days along the bottom, as the language writes them. */
+export function daysAxis(css: Css, language: string) {
+  const format = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', year: '2-digit' });
+  const { axis } = chrome(css);
+  const axisLabel = { ...axis.axisLabel, formatter: (time: number) => format.format(time) };
+  return { ...axis, type: 'time' as const, splitNumber: 4, axisLabel };
+}
+
 /** What axes, lines and tooltips have in common. */
 export function chrome(css: Css) {
   const text = css('pf-t--global--text--color--subtle');

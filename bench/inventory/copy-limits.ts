@@ -1,0 +1,63 @@
+import { Readable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { Client } from 'pg';
+import { from as copyFrom, to as copyTo } from 'pg-copy-streams';
+
+export async function withClient<T>(url: string, work: (client: Client) => Promise<T>): Promise<T> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await work(client);
+  } finally {
+    await client.end();
+  }
+}
+
+export async function seconds(work: () => Promise<unknown>): Promise<number> {
+  const started = performance.now();
+  await work();
+  return (performance.now() - started) / 1000;
+}
+
+/**
+ * Rows of `asset` per second that this machine's plain COPY brings into a table without any index (L), and out of the table.
+ * L is a COPY of rows whose component is `jsonb`, as it was when the targets were set; the table itself has `json` by now.
+ */
+export function copyLimits(url: string): Promise<{ into: number; out: number }> {
+  return withClient(url, async (client) => {
+    const chunks: Buffer[] = [];
+    const outTime = await seconds(async () => {
+      for await (const chunk of client.query(copyTo('COPY asset TO STDOUT'))) chunks.push(chunk as Buffer);
+    });
+    const { rows } = await client.query<{ count: number }>('SELECT count(*)::int AS count FROM asset');
+    await client.query(
+      'DROP TABLE IF EXISTS bare; CREATE TABLE bare (LIKE asset); ALTER TABLE bare ALTER component TYPE jsonb USING NULL',
+    );
+    const inTime = await seconds(() => pipeline(Readable.from(chunks), client.query(copyFrom('COPY bare FROM STDIN'))));
+    await client.query('DROP TABLE bare');
+    const count = rows[0]?.count ?? 0;
+    return { into: count / inTime, out: count / outTime };
+  });
+}
+
+/** Every row but the algorithms again and again, under other ids, until there are so many. */
+export async function fill(url: string, total: number, there: number): Promise<void> {
+  const copies = Math.round(total / there) - 1;
+  const id = (of: string) => `md5(${of}::text || n)::uuid`;
+  await withClient(url, async (client) => {
+    const columns = `kind, name, family, bits, level, quantum, classical, rule, deadline, verdict_id, resolved_by, not_before, not_after, component, content`;
+    await client.query(
+      `INSERT INTO asset (id, ${columns}) SELECT ${id('id')}, ${columns} FROM asset, generate_series(1, ${copies}) n WHERE kind <> 'algorithm' ORDER BY 1`,
+    );
+    await client.query(
+      `INSERT INTO asset_occurrence (asset_id, source_id, id, location, line) SELECT ${id('asset_id')}, source_id, id, location, line
+       FROM asset_occurrence, generate_series(1, ${copies}) n WHERE location <> '' ORDER BY 1`,
+    );
+    await client.query(
+      `INSERT INTO asset_relationship (from_id, kind, to_id, source_id) SELECT ${id('from_id')}, kind, to_id, source_id
+       FROM asset_relationship, generate_series(1, ${copies}) n ORDER BY 1`,
+    );
+    await client.query(`UPDATE inventory_tally SET count = count * ${copies + 1}`);
+    await client.query('VACUUM ANALYZE asset, asset_occurrence, asset_relationship');
+  });
+}

@@ -1,0 +1,69 @@
+import { createHash } from 'node:crypto';
+
+const ALGORITHMS = [
+  'RSA-2048',
+  'RSA-4096',
+  'EC-secp256r1',
+  'Ed25519',
+  'AES-256-GCM',
+  'ML-KEM-768',
+  'ML-DSA-65',
+  '3DES',
+];
+
+export interface Contents {
+  readonly assets: number;
+  /** What the document is about. */
+  readonly name: string;
+  /** Documents of two editions differ in nothing else. */
+  readonly edition?: number;
+}
+
+/** Keys and certificates, each an asset of its own with one place and two edges; about 450 bytes each. Each name has its own assets. */
+export function documentOf({ assets, name, edition = 1 }: Contents): Buffer {
+  const algorithms = ALGORITHMS.map((algorithm) => ({
+    type: 'cryptographic-asset',
+    'bom-ref': algorithm,
+    name: algorithm,
+    cryptoProperties: { assetType: 'algorithm', algorithmProperties: {} },
+  }));
+  const components = Array.from({ length: assets - algorithms.length }, (_, i) => component(name, i));
+  const dependencies = components.map((one, i) => ({ ref: one['bom-ref'], dependsOn: [algorithmOf(i)] }));
+  const metadata = {
+    component: { type: 'application', name },
+    properties: [{ name: 'edition', value: `${edition}` }],
+  };
+  const head = { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, metadata };
+  return Buffer.from(JSON.stringify({ ...head, components: [...algorithms, ...components], dependencies }));
+}
+
+function algorithmOf(i: number): string {
+  return ALGORITHMS[i % ALGORITHMS.length] ?? '';
+}
+
+function component(name: string, i: number) {
+  const id = createHash('sha256').update(`${name} ${i}`).digest('hex');
+  const location = `host-${i % 5000}.example.com:443/etc/ssl/${id.slice(0, 8)}.pem`;
+  const common = {
+    type: 'cryptographic-asset',
+    'bom-ref': `a${i}`,
+    name: `asset ${id.slice(0, 12)}`,
+    evidence: { occurrences: [{ location, line: i % 100 }] },
+  };
+  if (i % 2 === 0) {
+    const facts = { type: 'public-key', id, state: 'active', algorithmRef: algorithmOf(i) };
+    return {
+      ...common,
+      cryptoProperties: { assetType: 'related-crypto-material', relatedCryptoMaterialProperties: facts },
+    };
+  }
+  const day = String((i % 28) + 1).padStart(2, '0');
+  const facts = {
+    subjectName: `CN=${id.slice(0, 12)}.example.com`,
+    issuerName: 'CN=Example CA',
+    notValidBefore: '2026-01-01T00:00:00Z',
+    notValidAfter: `20${27 + (i % 8)}-0${(i % 9) + 1}-${day}T00:00:00Z`,
+    signatureAlgorithmRef: algorithmOf(i),
+  };
+  return { ...common, cryptoProperties: { assetType: 'certificate', certificateProperties: facts } };
+}

@@ -1,0 +1,151 @@
+import { createHash, createPublicKey, type KeyObject, randomUUID } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { basename } from 'node:path';
+import {
+  faultsOfJsonSignature,
+  JSF_ALGORITHMS,
+  type JsonSignature,
+  signedTextOf,
+} from '../../verifier/json-signature.js';
+import type { ApiClient } from '../api-client.js';
+import { awaited, isFinal, type Request, secondsOf } from '../awaiting.js';
+import { type ClientCommand, type Invocation, text } from '../command.js';
+import { ClientError, EXIT, type ExitCode, usageError } from '../exit-codes.js';
+
+type Document = Record<string, unknown>;
+
+interface Key {
+  readonly id: string;
+  readonly name: string;
+  readonly type: string;
+  readonly publicKey?: string;
+}
+
+/** What a key signs by; RSA keys by PKCS #1 v1.5, which every verifier knows. */
+const ALGORITHM_OF: Readonly<Record<string, string>> = { 'ec-p256': 'ES256', 'ec-p384': 'ES384', 'ec-p521': 'ES512' };
+
+export const bom: ClientCommand = {
+  name: 'bom',
+  usage: 'sign FILE --key NAME [--out FILE] [--wait SECONDS] [--request ID] | verify FILE [--key NAME]',
+  meaning: 'puts a signature (JSF) into a CycloneDX document, or says whether the one in it holds',
+  options: {
+    key: { type: 'string', short: 'k' },
+    out: { type: 'string' },
+    wait: { type: 'string' },
+    request: { type: 'string' },
+  },
+  async run(invocation) {
+    const [what, file, ...more] = invocation.positionals;
+    if ((what !== 'sign' && what !== 'verify') || file === undefined || more.length > 0)
+      throw usageError('bom takes: sign FILE, or verify FILE.');
+    const document = await readDocument(file);
+    return what === 'sign' ? sign(invocation, file, document) : verify(invocation, document);
+  },
+};
+
+async function sign(invocation: Invocation, file: string, document: Document): Promise<ExitCode> {
+  const { options } = invocation;
+  const name = text(options, 'key');
+  if (name === undefined) throw usageError('bom sign needs --key.');
+  const seconds = secondsOf(text(options, 'wait'));
+  const api = await invocation.api();
+  const facts = factsOf(await findKey(api, name));
+  const request = await signed(api, { facts, document, file, seconds, id: text(options, 'request') });
+  const { requestId, status, failure, signature } = request;
+  if (status === 'FAILED') throw new ClientError(EXIT.failed, `${failure?.detail} [${failure?.code}]`);
+  if (signature === undefined) {
+    invocation.note(`Not signed yet (${status}). Later: the same again with --request ${requestId} --wait 60`);
+    invocation.print({ requestId, status }, [requestId]);
+    return EXIT.pending;
+  }
+  const value = Buffer.from(signature, 'base64').toString('base64url');
+  const complete = { ...document, signature: { ...facts, value } };
+  if (faultsOfJsonSignature(complete).length > 0)
+    throw new ClientError(EXIT.failed, 'The signature is of another document, or the key was rotated meanwhile.');
+  const out = text(options, 'out') ?? file;
+  await writeFile(out, JSON.stringify(complete));
+  invocation.print({ requestId, status, key: request.key, files: [out] }, [out]);
+  return EXIT.done;
+}
+
+interface Order {
+  readonly facts: Omit<JsonSignature, 'value'>;
+  readonly document: Document;
+  readonly file: string;
+  readonly seconds: number;
+  /** Of a request that was made before. */
+  readonly id: string | undefined;
+}
+
+/** The service is sent the digest of what is signed; constraints and approvals hold as for every signature. */
+async function signed(api: ApiClient, { facts, document, file, seconds, id }: Order): Promise<Request> {
+  if (id !== undefined) return awaited(api, id, seconds);
+  const algorithm = JSF_ALGORITHMS[facts.algorithm];
+  const hash = algorithm?.hash ?? 'sha256';
+  const body = {
+    digest: createHash(hash).update(signedTextOf(document, facts)).digest('base64'),
+    algorithm: hash,
+    key: facts.keyId,
+    scheme: algorithm?.curve === undefined ? 'rsa-pkcs1v15' : 'ecdsa-raw',
+    metadata: { filename: basename(file) },
+  };
+  const headers = { 'idempotency-key': randomUUID() };
+  const asked: Request = await api.call('POST', '/api/v1/sign/digest', { body, headers, repeatable: true });
+  return isFinal(asked) ? asked : awaited(api, asked.requestId, seconds);
+}
+
+async function verify({ options, api, print, note }: Invocation, document: Document): Promise<ExitCode> {
+  const name = text(options, 'key');
+  if (name === undefined) note('No --key: the key in the document is believed, so this shows only that it is whole.');
+  const trusted = name === undefined ? [undefined] : await versionsOf(await api(), name);
+  const results = trusted.map((key) => faultsOfJsonSignature(document, key));
+  const faults = results.find((found) => found.length === 0) ?? results.at(-1) ?? [`${name} has no key yet`];
+  const valid = faults.length === 0;
+  const { keyId, algorithm } = (document['signature'] ?? {}) as Partial<JsonSignature>;
+  print({ valid, keyId, algorithm, faults }, [
+    ...faults.map((fault) => `BAD ${fault}`),
+    valid ? `valid: ${algorithm} by ${keyId ?? 'a key without a name'}` : 'NOT VALID',
+  ]);
+  return valid ? EXIT.done : EXIT.failed;
+}
+
+/** What an older version signed is still good. */
+async function versionsOf(api: ApiClient, name: string): Promise<KeyObject[]> {
+  const { id } = await findKey(api, name);
+  const { items }: { items: Partial<Key>[] } = await api.call('GET', `/api/v1/signing-keys/${id}/versions`);
+  return items.flatMap(({ publicKey }) => (publicKey === undefined ? [] : [createPublicKey(publicKey)]));
+}
+
+function factsOf({ name, type, publicKey = '' }: Key): Omit<JsonSignature, 'value'> {
+  const algorithm = ALGORITHM_OF[type] ?? (type.startsWith('rsa-') ? 'RS256' : undefined);
+  if (algorithm === undefined) throw new ClientError(EXIT.failed, `JSF has no signatures by keys of type ${type}.`);
+  return { algorithm, keyId: name, publicKey: createPublicKey(publicKey).export({ format: 'jwk' }) };
+}
+
+async function findKey(api: ApiClient, name: string): Promise<Key> {
+  for (let cursor: string | null = ''; cursor !== null;) {
+    const after: string = cursor === '' ? '' : `&cursor=${encodeURIComponent(cursor)}`;
+    const page: { items: Key[]; nextCursor: string | null } = await api.call(
+      'GET',
+      `/api/v1/signing-keys?limit=200${after}`,
+    );
+    const found = page.items.find((key) => key.name === name && key.publicKey !== undefined);
+    if (found !== undefined) return found;
+    cursor = page.nextCursor;
+  }
+  throw new ClientError(EXIT.failed, `There is no signing key named ${name}.`);
+}
+
+async function readDocument(file: string): Promise<Document> {
+  let document: unknown;
+  try {
+    document = JSON.parse(await readFile(file, 'utf8'));
+  } catch (error) {
+    // What the parser says quotes the document.
+    const why = error instanceof SyntaxError ? 'it is no JSON' : (error as Error).message;
+    throw new ClientError(EXIT.failed, `${file} cannot be read: ${why}.`);
+  }
+  if ((document as Document | null)?.['bomFormat'] !== 'CycloneDX')
+    throw new ClientError(EXIT.failed, `${file} is no CycloneDX document.`);
+  return document as Document;
+}

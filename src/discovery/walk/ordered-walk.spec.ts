@@ -1,0 +1,49 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { OrderedWalk } from './ordered-walk.js';
+
+describe('a walk', () => {
+  it('visits every position once, and none further than what has been written down allows', async () => {
+    const walk = new OrderedWalk({ first: 5, total: 200, most: 10 });
+    const visited: number[] = [];
+    let kept = 5;
+    const running = walk.run(async (position) => {
+      expect(position).toBeLessThan(kept + 10);
+      visited.push(position);
+      if (position % 3 === 0) await nextTurn(); // some take longer than those behind them
+    });
+    while (!walk.isOver) {
+      await nextTurn();
+      kept = walk.low;
+      walk.keep(kept);
+    }
+    await running;
+    expect(visited.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 195 }, (_, i) => i + 5));
+    expect([walk.low, walk.isAllKept]).toEqual([200, true]);
+  });
+
+  it('does not go on while nothing is written down, and ends when it is told to', async () => {
+    const walk = new OrderedWalk({ first: 0, total: 100, most: 4 });
+    const visited: number[] = [];
+    const running = walk.run(async (position) => void visited.push(position));
+    await nextTurn();
+    expect([visited, walk.low, walk.isAllKept]).toEqual([[0, 1, 2, 3], 4, false]);
+    walk.stop();
+    await running;
+    expect([visited.length, walk.isOver]).toEqual([4, false]);
+  });
+
+  it('begins no more visits when one fails, and says so when all that were begun have ended', async () => {
+    const walk = new OrderedWalk({ first: 0, total: 100, most: 3 });
+    let underWay = 0;
+    const running = walk.run(async (position) => {
+      underWay += 1;
+      await nextTurn();
+      underWay -= 1;
+      if (position === 1) throw new Error('no sockets');
+    });
+    await expect(running).rejects.toThrow('no sockets');
+    expect([underWay, walk.isOver]).toEqual([0, false]);
+    expect(walk.low).toBeLessThanOrEqual(1);
+  });
+});

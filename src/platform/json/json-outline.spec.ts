@@ -1,0 +1,46 @@
+import { describe, expect, it } from 'vitest';
+import { outlineOf, withoutLists } from './json-outline.js';
+
+const bytes = (text: string) => Buffer.from(text);
+
+function membersOf(text: string): Record<string, string> | undefined {
+  const outline = outlineOf(bytes(text));
+  return outline && Object.fromEntries([...outline].map(([name, { start, end }]) => [name, cut(text, start, end)]));
+}
+
+function cut(text: string, start: number, end: number): string {
+  return bytes(text).subarray(start, end).toString().trimEnd();
+}
+
+describe('the outline of a JSON text', () => {
+  it.each([
+    { a: 1, b: 'x', c: [1, [2, { d: '}' }]], e: { f: null } },
+    { 'ä€😀': 'ä€😀', quotes: '"\\"', brackets: '[{"', backslash: '\\', list: ['\\"', '\\\\'] },
+    {},
+    { empty: [], object: {}, text: '', no: false },
+  ])('has the values of %j, however it is laid out', (value) => {
+    for (const indent of [0, 2, '\t']) {
+      const found = membersOf(JSON.stringify(value, null, indent)) ?? {};
+      const parsed = Object.entries(found).map(([name, text]) => [name, JSON.parse(text) as unknown]);
+      expect(Object.fromEntries(parsed)).toEqual(Object.keys(value).length === 0 ? {} : value);
+    }
+  });
+
+  it.each([
+    ['a list', '[1]'],
+    ['a name that comes twice', '{"a":1,"a":2}'],
+    ['a name with escapes', String.raw`{"\u0061":1}`],
+    ['a text that ends too soon', '{"a":[1,2'],
+    ['a string that never ends', '{"a":"b'],
+    ['nothing', ''],
+  ])('is not there for %s', (_, text) => {
+    expect(outlineOf(bytes(text))).toBeUndefined();
+  });
+
+  it('leaves lists out, and nothing else', () => {
+    const text = '{ "b" : [1, "]"] , "a":"[", "c":{"b":[2]}, "d":[3] }';
+    const outline = outlineOf(bytes(text)) ?? new Map();
+    const rest = withoutLists(bytes(text), outline, ['d', 'b', 'a', 'missing']).toString();
+    expect(JSON.parse(rest)).toEqual({ a: '[', b: [], c: { b: [2] }, d: [] });
+  });
+});

@@ -1,0 +1,77 @@
+import { constants, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
+import { canonicalJson } from '../platform/json/canonical-json.js';
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** A signature inside the JSON object that it signs (JSON Signature Format 0.82), by one signer. */
+export interface JsonSignature {
+  /** As RFC 7518 names it. */
+  readonly algorithm: string;
+  readonly keyId?: string;
+  readonly publicKey?: JsonWebKey;
+  /** base64url. */
+  readonly value: string;
+}
+
+interface Algorithm {
+  readonly hash: 'sha256' | 'sha384' | 'sha512';
+  /** undefined: RSA. */
+  readonly curve?: string;
+  readonly isPss?: boolean;
+}
+
+/** RFC 7518 section 3.1: each curve with one digest. */
+export const JSF_ALGORITHMS: Readonly<Record<string, Algorithm>> = {
+  ES256: { hash: 'sha256', curve: 'prime256v1' },
+  ES384: { hash: 'sha384', curve: 'secp384r1' },
+  ES512: { hash: 'sha512', curve: 'secp521r1' },
+  RS256: { hash: 'sha256' },
+  RS384: { hash: 'sha384' },
+  RS512: { hash: 'sha512' },
+  PS256: { hash: 'sha256', isPss: true },
+  PS384: { hash: 'sha384', isPss: true },
+  PS512: { hash: 'sha512', isPss: true },
+};
+
+/** What is signed: the canonical form (RFC 8785) of the object with its signature, apart from the value. */
+export function signedTextOf(document: Members, { value: _value, ...facts }: Partial<JsonSignature>): string {
+  return canonicalJson({ ...document, signature: facts });
+}
+
+/**
+ * What is wrong with the signature of the object; nothing when it holds.
+ *
+ * @param trusted the key that must have signed; without it the key beside the signature is believed.
+ */
+export function faultsOfJsonSignature(document: Members, trusted?: KeyObject): string[] {
+  const signature = document['signature'];
+  if (!isSignature(signature)) return ['there is no signature of one signer in the document'];
+  const known = Object.hasOwn(JSF_ALGORITHMS, signature.algorithm) ? JSF_ALGORITHMS[signature.algorithm] : undefined;
+  if (known === undefined) return [`signatures by ${signature.algorithm} are not read`];
+  const key = trusted ?? keyBeside(signature);
+  if (key === undefined) return ['there is no key beside the signature; name one'];
+  if (!fits(key, known)) return [`the key cannot sign by ${signature.algorithm}`];
+  const text = Buffer.from(signedTextOf(document, signature));
+  const padding = known.isPss === true ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING;
+  const how = known.curve === undefined ? { key, padding } : { key, dsaEncoding: 'ieee-p1363' as const };
+  const holds = verify(known.hash, text, how, Buffer.from(signature.value, 'base64url'));
+  return holds ? [] : ['the signature does not verify: the document or the key is another'];
+}
+
+function isSignature(value: unknown): value is JsonSignature {
+  const { algorithm, value: bytes } = (value ?? {}) as Partial<JsonSignature>;
+  return typeof algorithm === 'string' && typeof bytes === 'string';
+}
+
+function keyBeside({ publicKey }: JsonSignature): KeyObject | undefined {
+  try {
+    return publicKey === undefined ? undefined : createPublicKey({ key: publicKey, format: 'jwk' });
+  } catch {
+    return undefined;
+  }
+}
+
+function fits(key: KeyObject, { curve }: Algorithm): boolean {
+  if (curve === undefined) return key.asymmetricKeyType === 'rsa';
+  return key.asymmetricKeyDetails?.namedCurve === curve;
+}

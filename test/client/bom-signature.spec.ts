@@ -1,0 +1,122 @@
+import { webcrypto } from 'node:crypto';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { about, algorithm, bom } from '../inventory/documents.js';
+import { ask } from '../support/authority.js';
+import { officialCheck } from '../support/cyclonedx-schema.js';
+import { has } from '../support/peers.js';
+import type { Service } from '../support/service.js';
+import { publishedKey } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { type Ended, sealwright } from './program.js';
+
+/** What JSF 0.82 says is signed, by a program that shares nothing with ours: canonical JSON without the value. */
+const CANONICAL = `
+import base64, json, sys
+document = json.load(open(sys.argv[1], encoding='utf-8'))
+value = document['signature'].pop('value')
+open(sys.argv[2], 'wb').write(base64.urlsafe_b64decode(value + '=' * (-len(value) % 4)))
+open(sys.argv[3], 'w', encoding='utf-8').write(json.dumps(document, sort_keys=True, separators=(',', ':'), ensure_ascii=False))
+`;
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+let home: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start();
+  home = mkdtempSync(join(tmpdir(), 'sealwright-bom-'));
+  const document = bom([algorithm({ name: 'RSA-2048 “alt” \n\u007f', ref: 'a', at: 'häfen/ß' })], about('shop'));
+  await service.call('POST', '/api/ingest', { key: apiKey, body: document });
+});
+afterAll(async () => {
+  rmSync(home, { recursive: true, force: true });
+  await stage.close();
+});
+
+function run(...args: string[]): Promise<Ended> {
+  return sealwright(['bom', ...args], {
+    env: { HOME: home, SEALWRIGHT_URL: service.url, SEALWRIGHT_TOKEN: apiKey },
+  });
+}
+
+/** An export of the inventory, signed in itself. */
+async function signedExport(key: string): Promise<{ file: string; document: Record<string, unknown> }> {
+  const file = join(home, `${key}.json`);
+  const { body } = await service.call('GET', '/api/export/cyclonedx', { key: apiKey });
+  writeFileSync(file, JSON.stringify(body, null, 2));
+  expect(await run('sign', file, '--key', key)).toEqual({ code: 0, out: `${file}\n`, err: '' });
+  return { file, document: JSON.parse(readFileSync(file, 'utf8')) as Record<string, unknown> };
+}
+
+describe('a CycloneDX document that is signed in itself', () => {
+  it.skipIf(!has('python3'))('by an RSA key holds for openssl, over what another program says is signed', async () => {
+    const { file, document } = await signedExport('demo-rsa');
+    expect(document).toMatchObject({ signature: { algorithm: 'RS256', keyId: 'demo-rsa', publicKey: { kty: 'RSA' } } });
+    const check = officialCheck();
+    check(document);
+    expect(check.errors ?? []).toEqual([]);
+    const [value, text, key] = ['value', 'text', 'key.pem'].map((name) => join(home, name));
+    expect(ask('python3', ['-c', CANONICAL, file, `${value}`, `${text}`])).toMatchObject({ ok: true });
+    writeFileSync(`${key}`, (await publishedKey(service, apiKey, 'demo-rsa')).publicKey);
+    const verify = ['dgst', '-sha256', '-verify', `${key}`, '-signature', `${value}`, `${text}`];
+    expect(ask('openssl', verify)).toMatchObject({ ok: true });
+  });
+
+  it.skipIf(!has('python3'))('by an EC key holds for the WebCrypto of Node, with the key beside it', async () => {
+    const { file, document } = await signedExport('default');
+    const { algorithm: name, publicKey } = document['signature'] as {
+      algorithm: string;
+      publicKey: webcrypto.JsonWebKey;
+    };
+    expect(name).toBe('ES256');
+    const [value, text] = ['ec-value', 'ec-text'].map((part) => join(home, part));
+    expect(ask('python3', ['-c', CANONICAL, file, `${value}`, `${text}`])).toMatchObject({ ok: true });
+    const curve = { name: 'ECDSA', namedCurve: 'P-256' };
+    const key = await webcrypto.subtle.importKey('jwk', publicKey, curve, false, ['verify']);
+    const how = { name: 'ECDSA', hash: 'SHA-256' };
+    expect(await webcrypto.subtle.verify(how, key, readFileSync(`${value}`), readFileSync(`${text}`))).toBe(true);
+  });
+
+  it('is known by the command, with the key that it knows or the one beside it, and not when anything is changed', async () => {
+    const { file, document } = await signedExport('default');
+    expect(await run('verify', file, '--key', 'default')).toMatchObject({ code: 0, out: 'valid: ES256 by default\n' });
+    expect(await run('verify', file)).toMatchObject({ code: 0, err: expect.stringContaining('No --key') });
+    expect(await run('verify', file, '--key', 'demo-rsa')).toMatchObject({ code: 1 });
+    const { signature, ...unsigned } = document;
+    const changed = [
+      { ...document, version: 2 },
+      { ...document, signature: { ...(signature as object), keyId: 'release' } },
+      { ...document, signature: { ...(signature as object), algorithm: 'RS256' } },
+      { ...document, signature: { ...(signature as object), algorithm: 'none' } },
+      unsigned,
+    ];
+    for (const one of changed) {
+      writeFileSync(file, JSON.stringify(one));
+      expect(await run('verify', file)).toMatchObject({ code: 1, out: expect.stringMatching(/^BAD .*\nNOT VALID\n$/) });
+    }
+  });
+
+  it.each([
+    ['a key that is not there', ['--key', 'nobody'], 1, 'There is no signing key named nobody'],
+    ['no key', [], 2, 'needs --key'],
+  ])('is not made with %s', async (_, options, code, why) => {
+    const file = join(home, 'unsigned.json');
+    writeFileSync(file, JSON.stringify(bom([])));
+    expect(await run('sign', file, ...options)).toMatchObject({ code, err: expect.stringContaining(why) });
+    expect(JSON.parse(readFileSync(file, 'utf8'))).not.toHaveProperty('signature');
+  });
+
+  it('is not made of anything else', async () => {
+    const file = join(home, 'other.json');
+    for (const text of ['{"bomFormat":"SPDX"}', 'null', '[]', '{']) {
+      writeFileSync(file, text);
+      expect((await run('sign', file, '--key', 'default')).code).toBe(1);
+    }
+  });
+});

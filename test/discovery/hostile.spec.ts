@@ -1,0 +1,116 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer, type Server, type Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newClientKey } from '../support/sshd.js';
+import type { Answer, Service } from '../support/service.js';
+import { until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { acceptFirstSuite, answerTooShort, flood, floodPackets, lie } from './misbehaviour.js';
+
+const MIB = 1024 ** 2;
+
+/** Eight hosts at a time, each of which does something else to whoever comes; a scan ends with a clear word about each. */
+describe('a scan of hosts that mean no good', () => {
+  let stage: Stage;
+  let service: Service;
+  let apiKey: string;
+  const directory = mkdtempSync(join(tmpdir(), 'sealwright-hostile-'));
+  const servers: Server[] = [];
+  const floods: Promise<number>[] = [];
+
+  beforeAll(async () => {
+    stage = await openStage();
+    ({ apiKey } = await stage.seed());
+    service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes' } });
+  });
+  afterAll(async () => {
+    await stage.close();
+    for (const server of servers) server.close();
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  const ask = async (method: string, path: string, body?: unknown): Promise<Answer['body']> => {
+    const answer = await service.call(method, path, { key: apiKey, body });
+    expect(answer.status).toBeLessThan(300);
+    return answer.body;
+  };
+
+  /** The outcome of each address of a network, whose hosts do these things by the last number of their address. */
+  async function outcomes(kind: string, network: string, acts: readonly ((socket: Socket) => unknown)[]) {
+    const server = createServer((socket) => {
+      socket.on('error', () => undefined);
+      acts[Number(socket.localAddress?.split('.').at(-1))]?.(socket);
+    });
+    servers.push(server);
+    server.listen(0, '0.0.0.0');
+    await once(server, 'listening');
+    const { port } = server.address() as { port: number };
+    const scope = await ask('POST', '/v1/scan-scopes', { name: network, networks: [network], ports: [port] });
+    const { id } = await ask('POST', '/v1/scans', { kind, scopeId: scope.id });
+    const scan = await until('the end of the scan', 50, async () => {
+      const body = await ask('GET', `/v1/scans/${id}`);
+      return ['DONE', 'FAILED', 'CANCELLED'].includes(body.status) && body;
+    });
+    expect(scan).toMatchObject({ status: 'DONE', attempts: 1 });
+    const { items } = await ask('GET', `/v1/scans/${id}/results?limit=200`);
+    const found = items as { address: string; outcome: string; facts: Record<string, unknown> }[];
+    return found.toSorted((a, b) => Number(a.address.split('.')[3]) - Number(b.address.split('.')[3]));
+  }
+
+  it('by SSH', async () => {
+    const { publicKey } = newClientKey(directory, 'somebody');
+    const results = await outcomes('ssh-network', '127.33.0.0/29', [
+      () => undefined,
+      (socket) => floods.push(flood(socket, Buffer.alloc(MIB, 97))),
+      (socket) => socket.destroy(),
+      (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'),
+      (socket) => lie(socket, { key: Buffer.from(publicKey.split(' ')[1] ?? '', 'base64') }),
+      (socket) => floods.push(floodPackets(socket)),
+      (socket) => void setInterval(() => socket.write('S'), 500).unref(),
+      (socket) => socket.write('SSH-2.0-x\r\n\xff\xff\xff\xff\xff\xff'),
+    ]);
+    expect(results.map(({ outcome }) => outcome)).toEqual([
+      'TIMEOUT',
+      'FLOOD',
+      'THROTTLED',
+      'HUNG_UP',
+      'FOUND',
+      'FLOOD',
+      'TIMEOUT',
+      'NOT_THE_PROTOCOL',
+    ]);
+    expect(results[4]?.facts).toMatchObject({
+      hostKeys: [{ publicKey: publicKey.split(' ').slice(0, 2).join(' '), possession: 'claimed' }],
+    });
+    // What is in the buffers of both ends by then, and no gigabyte.
+    for (const sent of await Promise.all(floods)) expect(sent).toBeLessThan(16 * MIB);
+  });
+
+  it('by TLS', async () => {
+    const results = await outcomes('tls-network', '127.34.0.0/29', [
+      () => undefined,
+      (socket) => flood(socket, Buffer.alloc(MIB, 22)),
+      (socket) => socket.destroy(),
+      (socket) => socket.end('220 mail.example.com ESMTP\r\n'),
+      answerTooShort,
+      (socket) => void setInterval(() => socket.write('\x16'), 500).unref(),
+      (socket) => socket.once('data', (hello) => acceptFirstSuite(socket, hello)),
+      (socket) => socket.once('data', () => socket.end(Buffer.from([21, 3, 3, 0, 2, 2, 40]))),
+    ]);
+    expect(results.map(({ outcome }) => outcome)).toEqual([
+      'TIMEOUT',
+      'NOT_THE_PROTOCOL',
+      'NOT_THE_PROTOCOL',
+      'NOT_THE_PROTOCOL',
+      'NOT_THE_PROTOCOL',
+      'TIMEOUT',
+      'FOUND',
+      'NOT_THE_PROTOCOL',
+    ]);
+    // It took what was offered and finished no handshake.
+    expect(results[6]?.facts).toMatchObject({ chain: [], agreed: null });
+  });
+});

@@ -1,0 +1,30 @@
+import {
+  Button,
+  EmptyState,
+  EmptyStateActions,
+  EmptyStateBody,
+  EmptyStateFooter,
+  PageSection,
+} from '@patternfly/react-core';
+import ExclamationCircleIcon from '@patternfly/react-icons/dist/esm/icons/exclamation-circle-icon';
+import { useI18n } from '../i18n/i18n.js';
+
+/** In place of a page that failed while it was drawn, or whose file did not come: after an update the old ones are gone. */
+export function Crashed({ error }: { error: unknown }) {
+  const { t } = useI18n();
+  return (
+    <PageSection>
+      <EmptyState headingLevel="h1" titleText={t('crashed.title')} icon={ExclamationCircleIcon} status="danger">
+        <EmptyStateBody>
+          <p>{t('crashed.body')}</p>
+          <p className="sw-mono">{error instanceof Error ? error.message : ''}</p>
+        </EmptyStateBody>
+        <EmptyStateFooter>
+          <EmptyStateActions>
+            <Button onClick={() => location.reload()}>{t('crashed.reload')}</Button>
+          </EmptyStateActions>
+        </EmptyStateFooter>
+      </EmptyState>
+    </PageSection>
+  );
+}

@@ -1,0 +1,38 @@
+/** The dashboard. */
+export const overview = {
+  'dashboard.lead': 'What is signed here, what you run, and what has to change.',
+  'dashboard.recent': 'Latest signing requests',
+
+  'figure.assets': 'Cryptographic assets',
+  'figure.assets.hint': 'in the inventory',
+  'figure.expired': 'Expired',
+  'figure.expired.hint': 'certificates and keys past their end',
+  'figure.ready': 'Quantum ready',
+  'figure.ready.hint': 'of what a quantum computer matters to',
+  'figure.urgent': 'High or critical',
+  'figure.urgent.hint': 'assets to look at first',
+
+  'firstSteps.done': 'done',
+  'firstSteps.hide': 'Put the guide away',
+  'firstSteps.inventory': 'Bring in what you run',
+  'firstSteps.inventory.why': 'A CycloneDX document or a scan shows which cryptography you depend on.',
+  'firstSteps.key': 'Create a signing key',
+  'firstSteps.key.why': 'It is generated in the HSM and never leaves it.',
+  'firstSteps.open': 'to do',
+  'firstSteps.sign': 'Sign your first file',
+  'firstSteps.sign.why': 'It is hashed in this browser; only the digest is sent.',
+  'firstSteps.title': 'First steps',
+
+  'plot.deadlines': 'Deadlines: what is still to migrate',
+  'plot.deadlines.date': 'Last day',
+  'plot.deadlines.due': 'Due that day',
+  'plot.deadlines.left': 'Still before their deadline',
+  'plot.expiry': 'What expires in the next twelve months',
+  'plot.families': 'Algorithm families by risk',
+  'plot.latency': 'Signing latency, latest 200',
+  'plot.latency.share': '{percent} % within',
+  'plot.levels': 'Risk of all assets',
+  'plot.overTime': 'Risk over time',
+  'plot.overTime.day': 'Day',
+  'plot.sizes': 'Family by key size',
+} as const;

@@ -1,0 +1,44 @@
+import { Modal, ModalBody, ModalHeader } from '@patternfly/react-core';
+import type { RotationTargetView } from '../../api/generated/types.gen.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { DataTable } from '../../patterns/data-table.js';
+import { StatusLabel } from '../../patterns/labels.js';
+import { Moment } from '../../patterns/moment.js';
+
+type Step = RotationTargetView['steps'][number];
+
+/** What was done on one account, step by step, with what the host answered. */
+export function RotationSteps({ target, onClose }: { target: RotationTargetView; onClose: () => void }) {
+  const { t, named } = useI18n();
+  return (
+    <Modal isOpen variant="large" onClose={onClose} aria-labelledby="steps-title">
+      <ModalHeader title={t('rotations.steps', { account: target.account })} labelId="steps-title" />
+      <ModalBody>
+        <DataTable<Step>
+          name={t('rotations.steps', { account: target.account })}
+          query={{ data: { items: target.steps }, isError: false } as never}
+          rowKey={({ step, startedAt }) => `${step} ${startedAt}`}
+          empty={null}
+          columns={[
+            { name: t('rotations.state'), cell: ({ step }) => named('rotationStep', step) },
+            { name: t('status'), cell: ({ outcome }) => <StatusLabel status={outcome} /> },
+            { name: t('scans.startedAt'), cell: ({ startedAt }) => <Moment at={startedAt} exact /> },
+            {
+              name: t('imports.detail'),
+              width: 45,
+              cell: ({ detail }) => <span className="sw-mono">{told(detail)}</span>,
+            },
+          ]}
+        />
+      </ModalBody>
+    </Modal>
+  );
+}
+
+/** Names and values in a line, as the host's answers came. */
+function told(detail: Step['detail']): string {
+  const facts = Object.entries(detail).map(
+    ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
+  );
+  return facts.join(', ') || '–';
+}

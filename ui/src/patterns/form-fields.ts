@@ -1,0 +1,113 @@
+export interface Option {
+  readonly value: string;
+  readonly label: string;
+  readonly hint?: string;
+}
+
+interface Common {
+  readonly name: string;
+  readonly label: string;
+  readonly hint?: string;
+  readonly isRequired?: boolean;
+  /** Asked for only where this holds; left out otherwise. */
+  readonly when?: (values: Values) => boolean;
+}
+
+/** A cell of each row: text, a number, or one of several. */
+export interface RowColumn {
+  readonly name: string;
+  readonly label: string;
+  readonly kind?: 'text' | 'number';
+  readonly options?: readonly Option[];
+  readonly placeholder?: string;
+  readonly isOptional?: boolean;
+}
+
+/** What stands in the cells of a row, as it was typed. */
+export type Row = Readonly<Record<string, string>>;
+
+export type Field = Common &
+  (
+    | {
+        readonly kind?: 'text' | 'url' | 'email' | 'password' | 'area' | 'lines';
+        readonly value?: string;
+        readonly placeholder?: string;
+      }
+    | { readonly kind: 'json'; readonly value?: object }
+    | { readonly kind: 'number'; readonly value?: number; readonly min?: number; readonly max?: number }
+    | { readonly kind: 'day'; readonly value?: string }
+    | { readonly kind: 'choice'; readonly options: readonly Option[]; readonly value?: string }
+    | { readonly kind: 'choices'; readonly options: readonly Option[]; readonly value?: readonly string[] }
+    | {
+        readonly kind: 'rows';
+        readonly columns: readonly RowColumn[];
+        readonly add: string;
+        readonly value?: readonly Row[];
+      }
+    | { readonly kind: 'yes'; readonly value?: boolean }
+  );
+
+type RowsField = Extract<Field, { kind: 'rows' }>;
+
+export type FieldValue = string | number | boolean | readonly string[] | readonly Row[] | object | undefined;
+/** What was filled in; an optional field that was left empty is undefined. */
+export type Values = Readonly<Record<string, FieldValue>>;
+
+/** What was typed or chosen; empty for what is no text. */
+export const textOf = (value: FieldValue): string =>
+  typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
+
+/** A row to be filled in: what must be chosen is chosen. */
+export const newRow = ({ columns }: RowsField): Row =>
+  Object.fromEntries(
+    columns.map(({ name, kind, options }) => [name, options?.[0]?.value ?? (kind === 'number' ? '1' : '')]),
+  );
+
+/** What a field holds before anybody has touched it. */
+export function firstOf(field: Field): FieldValue {
+  if (field.kind === 'choices') return field.value ?? [];
+  if (field.kind === 'rows') return field.value ?? (field.isRequired ? [newRow(field)] : []);
+  if (field.kind === 'yes') return field.value ?? false;
+  if (field.kind === 'json') return JSON.stringify(field.value ?? {}, null, 2);
+  if (field.kind === 'choice') return field.value ?? (field.isRequired ? field.options[0]?.value : '');
+  return field.value ?? '';
+}
+
+/** What is sent of a field: empty texts are left out, lines become a list, a day becomes its last second. */
+export function sendable(field: Field, value: FieldValue): FieldValue {
+  // Its options came after the form was opened: the first one is shown.
+  if (field.kind === 'choice' && field.isRequired && !value) return field.options[0]?.value;
+  if (field.kind === 'lines' && typeof value === 'string') {
+    const lines = value
+      .split('\n')
+      .map((line) => line.trim())
+      .filter(Boolean);
+    return lines.length === 0 && !field.isRequired ? undefined : lines;
+  }
+  if (field.kind === 'rows') return rowsFrom(field, value as readonly Row[]);
+  if (value === '') return undefined;
+  if (field.kind === 'json') return readObject(value);
+  if (field.kind === 'number') return Number(value);
+  if (field.kind === 'day') return new Date(`${textOf(value)}T23:59:59`).toISOString();
+  return typeof value === 'string' ? value.trim() : value;
+}
+
+function rowsFrom({ columns }: RowsField, rows: readonly Row[]): object[] {
+  return rows.map((row) =>
+    Object.fromEntries(
+      columns
+        .map(({ name, kind }) => [name, (row[name] ?? '').trim(), kind] as const)
+        .filter(([, text]) => text !== '')
+        .map(([name, text, kind]) => [name, kind === 'number' ? Number(text) : text]),
+    ),
+  );
+}
+
+function readObject(text: FieldValue): object | undefined {
+  try {
+    const value: unknown = JSON.parse(textOf(text));
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

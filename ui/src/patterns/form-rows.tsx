@@ -1,0 +1,94 @@
+import { Button, FormSelect, FormSelectOption, TextInput } from '@patternfly/react-core';
+import PlusCircleIcon from '@patternfly/react-icons/dist/esm/icons/plus-circle-icon';
+import TimesIcon from '@patternfly/react-icons/dist/esm/icons/times-icon';
+import { useI18n } from '../i18n/i18n.js';
+import { type Field, newRow, type Row, type RowColumn } from './form-fields.js';
+
+interface FormRowsProps {
+  readonly id: string;
+  readonly field: Extract<Field, { kind: 'rows' }>;
+  readonly rows: readonly Row[];
+  readonly onChange: (rows: readonly Row[]) => void;
+}
+
+/** As many of the same as somebody wants: a row of cells for each, one more, one less. */
+export function FormRows({ id, field, rows, onChange }: FormRowsProps) {
+  const { t } = useI18n();
+  const change = (at: number, cell: string, text: string) =>
+    onChange(rows.map((row, index) => (index === at ? { ...row, [cell]: text } : row)));
+  return (
+    <div className="sw-rows">
+      {rows.map((row, index) => (
+        // Rows have nothing of their own to be told by but where they stand.
+        // oxlint-disable-next-line react/no-array-index-key
+        <div key={index} className="sw-row" role="group" aria-label={`${field.label} ${index + 1}`}>
+          {field.columns.map((column) => (
+            <Cell
+              key={column.name}
+              id={`${id}-${index}-${column.name}`}
+              column={column}
+              text={row[column.name] ?? ''}
+              onChange={(text) => change(index, column.name, text)}
+            />
+          ))}
+          {(rows.length > 1 || !field.isRequired) && (
+            <Button
+              variant="plain"
+              icon={<TimesIcon />}
+              aria-label={t('form.removeRow', { name: `${field.label} ${index + 1}` })}
+              onClick={() => onChange(rows.filter((_, at) => at !== index))}
+            />
+          )}
+        </div>
+      ))}
+      <Button
+        variant="link"
+        isInline
+
+        icon={<PlusCircleIcon />}
+        onClick={() => onChange([...rows, newRow(field)])}
+      >
+        {field.add}
+      </Button>
+    </div>
+  );
+}
+
+interface CellProps {
+  readonly id: string;
+  readonly column: RowColumn;
+  readonly text: string;
+  readonly onChange: (text: string) => void;
+}
+
+function Cell({
+  id,
+  column: { name, label, kind, options, placeholder, isOptional = false },
+  text,
+  onChange,
+}: CellProps) {
+  return (
+    <div className={kind === 'number' && options === undefined ? 'sw-cell sw-cell--number' : 'sw-cell'}>
+      {options === undefined ? (
+        <TextInput
+          id={id}
+          name={name}
+          aria-label={label}
+          type={kind ?? 'text'}
+          {...(kind === 'number' ? { min: 1 } : {})}
+          placeholder={placeholder ?? label}
+          isRequired={!isOptional}
+          autoComplete="off"
+          value={text}
+          onChange={(_event, written) => onChange(written)}
+        />
+      ) : (
+        <FormSelect id={id} name={name} aria-label={label} value={text} onChange={(_event, chosen) => onChange(chosen)}>
+          {options.map(({ value, label: option }) => (
+            <FormSelectOption key={value} value={value} label={option} />
+          ))}
+        </FormSelect>
+      )}
+    </div>
+  );
+}
