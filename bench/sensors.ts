@@ -136,9 +136,7 @@ stage = await openStage();
 try {
   ({ apiKey } = await stage.seed());
   service = await stage.start({ role: 'api' });
-  await measure().finally(() => {
-    if (process.env['BENCH_LOG'] !== undefined) console.log(service.log().split('\n').filter((line) => /warn|error/i.test(line)).slice(0, 40).join('\n')); // prettier-ignore
-  });
+  await measure();
 } finally {
   await stage.close();
 }
