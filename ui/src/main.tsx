@@ -1,4 +1,5 @@
 import '@patternfly/react-core/dist/styles/base.css';
+import './theme/colours.css';
 import './theme/kit.css';
 import './theme/sealwright.css';
 import { QueryClientProvider } from '@tanstack/react-query';

@@ -35,9 +35,9 @@ interface FormDialogProps {
 export function FormDialog({ title, lead, submit, fields, action, isDanger = false, onClose }: FormDialogProps) {
   const { t } = useI18n();
   const id = useId();
-  const [values, setValues] = useState<Values>(() =>
-    Object.fromEntries(fields.map((field) => [field.name, firstOf(field)])),
-  );
+  // What is there at first may come after the form was opened, such as the options of a choice.
+  const [touched, setTouched] = useState<Values>({});
+  const values: Values = { ...Object.fromEntries(fields.map((field) => [field.name, firstOf(field)])), ...touched };
   const [unreadable, setUnreadable] = useState<string>();
   const shown = fields.filter(({ when }) => when === undefined || when(values));
   const send = (event: SyntheticEvent) => {
@@ -66,7 +66,7 @@ export function FormDialog({ title, lead, submit, fields, action, isDanger = fal
               isFirst={index === 0}
               isUnreadable={unreadable === field.name}
               value={values[field.name]}
-              onChange={(value) => setValues((before) => ({ ...before, [field.name]: value }))}
+              onChange={(value) => setTouched((before) => ({ ...before, [field.name]: value }))}
             />
           ))}
         </Form>

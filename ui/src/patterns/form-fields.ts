@@ -75,8 +75,6 @@ export function firstOf(field: Field): FieldValue {
 
 /** What is sent of a field: empty texts are left out, lines become a list, a day becomes its last second. */
 export function sendable(field: Field, value: FieldValue): FieldValue {
-  // Its options came after the form was opened: the first one is shown.
-  if (field.kind === 'choice' && field.isRequired && !value) return field.options[0]?.value;
   if (field.kind === 'lines' && typeof value === 'string') {
     const lines = value
       .split('\n')

@@ -53,6 +53,7 @@ export const approvals: Record<keyof typeof english, string> = {
 
   'shown.action': 'Vorgang',
   'shown.algorithm': 'Hashverfahren',
+  'shown.caller': 'Aufrufer',
   'shown.callerId': 'Aufrufer',
   'shown.certificateId': 'Zertifikat',
   'shown.content': 'Inhalt',
@@ -63,8 +64,10 @@ export const approvals: Record<keyof typeof english, string> = {
   'shown.key': 'Schlüssel',
   'shown.metadata': 'Metadaten',
   'shown.name': 'Name',
+  'shown.person': 'Person',
   'shown.policies': 'Richtlinien',
   'shown.reference': 'Zeichen',
+  'shown.requestId': 'Anfrage-Id',
   'shown.requester': 'Beantragt von',
   'shown.scheme': 'Verfahren',
   'shown.signingTime': 'Signaturzeit',

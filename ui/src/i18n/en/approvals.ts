@@ -52,6 +52,7 @@ export const approvals = {
 
   'shown.action': 'Action',
   'shown.algorithm': 'Digest algorithm',
+  'shown.caller': 'Caller',
   'shown.callerId': 'Caller',
   'shown.certificateId': 'Certificate',
   'shown.content': 'Content',
@@ -62,8 +63,10 @@ export const approvals = {
   'shown.key': 'Key',
   'shown.metadata': 'Metadata',
   'shown.name': 'Name',
+  'shown.person': 'Person',
   'shown.policies': 'Policies',
   'shown.reference': 'Reference',
+  'shown.requestId': 'Request id',
   'shown.requester': 'Asked for by',
   'shown.scheme': 'Scheme',
   'shown.signingTime': 'Signing time',

@@ -106,7 +106,7 @@ export function AssetsPage() {
               </Go>
             ),
           },
-          { name: t('kind'), cell: ({ kind }) => named('kind', kind) },
+          { name: t('kind'), cell: ({ kind }) => <span className="sw-nowrap">{named('kind', kind)}</span> },
           { name: t('level'), sort: '-level', cell: ({ level }) => <LevelLabel level={level} /> },
           {
             name: t('family'),

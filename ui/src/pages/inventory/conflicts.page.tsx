@@ -7,16 +7,17 @@ import { useI18n } from '../../i18n/i18n.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Go } from '../../patterns/go.js';
 import { PageFrame } from '../../patterns/page-frame.js';
-import { Stance } from './stance.js';
+import { Stance, useOpinion } from './stance.js';
 
 /** What one country wants and another refuses, among what is in use here, and what would please all of them. */
 export function ConflictsPage() {
   const { t, named } = useI18n();
   const query = useQuery(listJurisdictionConflictsOptions());
+  const { look, dialog } = useOpinion();
   const said = (opinions: readonly OpinionView[]) => (
     <span className="sw-labels">
       {opinions.map((opinion) => (
-        <Stance key={opinion.jurisdiction} opinion={opinion} byName />
+        <Stance key={opinion.jurisdiction} opinion={opinion} byName look={look} />
       ))}
     </span>
   );
@@ -40,6 +41,7 @@ export function ConflictsPage() {
           { name: t('conflicts.wayOut'), cell: ({ satisfiesAll }) => satisfiesAll ?? t('conflicts.noWayOut') },
         ]}
       />
+      {dialog}
     </PageFrame>
   );
 }

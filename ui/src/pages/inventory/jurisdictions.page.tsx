@@ -9,7 +9,7 @@ import { type Column, DataTable } from '../../patterns/data-table.js';
 import { type Filter, FilterBar, useFilters } from '../../patterns/filter-bar.js';
 import { Go } from '../../patterns/go.js';
 import { PageFrame } from '../../patterns/page-frame.js';
-import { Stance } from './stance.js';
+import { Stance, useOpinion } from './stance.js';
 
 const PURPOSES = ['key-establishment', 'encryption', 'signature', 'unknown'];
 
@@ -22,6 +22,7 @@ export function JurisdictionsPage() {
     ...getJurisdictionMatrixOptions({ query: day === undefined ? {} : { asOf: `${day.slice(0, 10)}T00:00:00Z` } }),
     placeholderData: keepPreviousData,
   });
+  const { look, dialog } = useOpinion();
   const filters: Filter[] = [
     { kind: 'day', param: 'asOf', name: t('attestations.asOf') },
     {
@@ -44,7 +45,7 @@ export function JurisdictionsPage() {
   const shown = { ...query, data: query.data && { items: query.data.items.filter(isShown) } };
   const opinions = (query.data?.jurisdictions ?? []).map((name, index): Column<JurisdictionStandView> => ({
     name,
-    cell: ({ opinions: said }) => <Stance opinion={said[index]} />,
+    cell: ({ opinions: said }) => <Stance opinion={said[index]} look={look} />,
   }));
   return (
     <PageFrame title={t('nav.jurisdictions')} lead={t('jurisdictions.lead')}>
@@ -72,6 +73,7 @@ export function JurisdictionsPage() {
           ...opinions,
         ]}
       />
+      {dialog}
     </PageFrame>
   );
 }

@@ -1,6 +1,8 @@
-import { Label, type LabelProps, Popover } from '@patternfly/react-core';
+import { Label, type LabelProps, Modal, ModalBody, ModalHeader } from '@patternfly/react-core';
+import { type ReactNode, useState } from 'react';
 import type { OpinionView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
+import { Facts } from '../../patterns/facts.js';
 import { Day } from '../../patterns/moment.js';
 
 const COLOURS: Record<OpinionView['stance'], LabelProps['color']> = {
@@ -16,34 +18,45 @@ interface StanceProps {
   readonly opinion: OpinionView | undefined;
   /** Shows who says it; what is said is told by the column. */
   readonly byName?: boolean;
+  readonly look: (opinion: OpinionView) => void;
 }
 
-/** What one authority says about an algorithm, in a word; where it says so, on a click. */
-export function Stance({ opinion, byName = false }: StanceProps) {
+/** What one authority says about an algorithm, in a word; the whole of it on a click. */
+export function Stance({ opinion, byName = false, look }: StanceProps) {
   const { t, named } = useI18n();
   if (opinion === undefined || opinion.stance === 'SILENT') return <span className="sw-muted">–</span>;
-  const { jurisdiction, stance, reason, date, authority, binding, draft } = opinion;
+  const { jurisdiction, stance, date } = opinion;
   const word =
     stance === 'ACCEPTS_UNTIL' && date !== null ? t('stand.until', { year: date.slice(0, 4) }) : named('stand', stance);
-  const force = t(draft ? 'deadlines.draft' : binding ? 'deadlines.binding' : 'deadlines.advice');
   return (
-    <Popover
-      headerContent={`${jurisdiction} ${named('stance', stance)}`}
-      bodyContent={
-        <>
-          {reason !== null && <p>{reason}</p>}
-          {date !== null && (
-            <p>
-              {t('plot.deadlines.date')}: <Day at={date} />
-            </p>
-          )}
-        </>
-      }
-      footerContent={<span className="sw-muted">{[authority, force].filter(Boolean).join(' · ')}</span>}
-    >
-      <Label color={COLOURS[stance] ?? 'grey'} isCompact onClick={() => undefined}>
-        {byName ? jurisdiction : word}
-      </Label>
-    </Popover>
+    <Label color={COLOURS[stance] ?? 'grey'} isCompact onClick={() => look(opinion)}>
+      {byName ? jurisdiction : word}
+    </Label>
+  );
+}
+
+/** One dialog for all opinions of a page: a popover for each would be thousands. */
+export function useOpinion(): { readonly look: (opinion: OpinionView) => void; readonly dialog: ReactNode } {
+  const [opinion, look] = useState<OpinionView>();
+  return { look, dialog: opinion && <Opinion opinion={opinion} onClose={() => look(undefined)} /> };
+}
+
+function Opinion({ opinion, onClose }: { opinion: OpinionView; onClose: () => void }) {
+  const { t, named } = useI18n();
+  const { jurisdiction, stance, reason, date, authority, binding, draft } = opinion;
+  return (
+    <Modal isOpen variant="small" onClose={onClose} aria-labelledby="opinion-title">
+      <ModalHeader title={`${jurisdiction} ${named('stance', stance)}`} labelId="opinion-title" />
+      <ModalBody>
+        <Facts
+          facts={[
+            [t('rules.reason'), reason],
+            [t('plot.deadlines.date'), date && <Day key="d" at={date} />],
+            [t('finding.standards'), authority],
+            [t('deadlines.force'), t(draft ? 'deadlines.draft' : binding ? 'deadlines.binding' : 'deadlines.advice')],
+          ]}
+        />
+      </ModalBody>
+    </Modal>
   );
 }

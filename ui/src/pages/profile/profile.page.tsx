@@ -22,6 +22,10 @@ export function ProfilePage() {
   const { t } = useI18n();
   const { caller } = useSession();
   const [isChanging, setChanging] = useState(false);
+  const sessions = useQuery(listSessionsOptions());
+  // Who comes by an identity provider has none here.
+  const way = sessions.data?.items.find(({ current }) => current)?.way;
+  const hasPassword = way !== undefined && way !== 'oidc' && way !== 'saml';
   const change = useAction((values: Values) => changePassword({ body: values as never }), {
     changes: ['listSessions'],
     done: t('profile.passwordChanged'),
@@ -31,9 +35,11 @@ export function ProfilePage() {
       title={t('nav.profile')}
       lead={caller?.name}
       actions={
-        <Button variant="secondary" onClick={() => setChanging(true)}>
-          {t('profile.password')}
-        </Button>
+        hasPassword && (
+          <Button variant="secondary" onClick={() => setChanging(true)}>
+            {t('profile.password')}
+          </Button>
+        )
       }
     >
       <Stack hasGutter>

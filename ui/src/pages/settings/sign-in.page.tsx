@@ -58,9 +58,10 @@ export function SignInSettingsPage() {
     </Button>
   );
   const buttons = canWrite && (
-    <span className="sw-labels">
-      {add('oidc')} {add('saml')}
-    </span>
+    <>
+      {add('oidc')}
+      {add('saml')}
+    </>
   );
   return (
     <PageFrame title={t('nav.sso')} lead={t('sso.lead')} actions={buttons}>
