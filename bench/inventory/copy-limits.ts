@@ -40,11 +40,11 @@ export function copyLimits(url: string): Promise<{ into: number; out: number }> 
   });
 }
 
-/** Every row but the algorithms again and again, under other ids, until there are so many. */
-export async function fill(url: string, total: number, there: number): Promise<void> {
+/** Every row but the algorithms again and again, under other ids, until there are about so many. Answers how many there are. */
+export async function fill(url: string, total: number, there: number): Promise<number> {
   const copies = Math.round(total / there) - 1;
   const id = (of: string) => `md5(${of}::text || n)::uuid`;
-  await withClient(url, async (client) => {
+  return withClient(url, async (client) => {
     const columns = `kind, name, family, bits, level, quantum, classical, rule, deadline, verdict_id, resolved_by, not_before, not_after, component, content`;
     await client.query(
       `INSERT INTO asset (id, ${columns}) SELECT ${id('id')}, ${columns} FROM asset, generate_series(1, ${copies}) n WHERE kind <> 'algorithm' ORDER BY 1`,
@@ -59,5 +59,7 @@ export async function fill(url: string, total: number, there: number): Promise<v
     );
     await client.query(`UPDATE inventory_tally SET count = count * ${copies + 1}`);
     await client.query('VACUUM ANALYZE asset, asset_occurrence, asset_relationship');
+    const { rows } = await client.query<{ count: number }>('SELECT count(*)::int AS count FROM asset');
+    return rows[0]?.count ?? 0;
   });
 }
