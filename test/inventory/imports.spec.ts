@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
@@ -6,6 +6,8 @@ import { eventsOf } from '../support/server-sent-events.js';
 import type { Answer, Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { about, algorithm, bom, material } from './documents.js';
+
+const MANY = 20_000;
 
 let stage: Stage;
 let service: Service;
@@ -50,8 +52,9 @@ describe('a document that is taken in later', () => {
   });
 
   it('is told of as it comes along', async () => {
-    const assets = Array.from({ length: 3000 }, (_, i) =>
-      material(`told ${i}`, { type: 'public-key', id: `told-${i}`, size: 2048 }),
+    // So many that the first of them are told of before the last are there.
+    const assets = Array.from({ length: MANY }, (_, i) =>
+      material(`told ${i}`, { type: 'public-key', id: randomUUID(), size: 2048 }),
     );
     const { headers } = await send(bom(assets, about('told')));
     const path = `${headers.get('location')}/events`;
@@ -59,7 +62,7 @@ describe('a document that is taken in later', () => {
     expect(events.every(({ name }) => name === 'status')).toBe(true);
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
     expect(events.length).toBeGreaterThan(1);
-    expect(events.at(-1)?.data).toMatchObject({ status: 'DONE', done: 3000, outcome: { created: 3000 } });
+    expect(events.at(-1)?.data).toMatchObject({ status: 'DONE', done: MANY, outcome: { created: MANY } });
     const { key: reader } = await newApiKey(service, apiKey, ['inventory:read']);
     expect((await follow(path, reader)).status).toBe(403);
   });
