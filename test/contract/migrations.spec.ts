@@ -14,8 +14,10 @@ beforeAll(async () => {
 afterAll(() => stage.close());
 
 /** The command line of TypeORM on the entities and migrations of the build. */
-async function typeorm(...args: string[]): Promise<{ code: number; output: string }> {
-  const command = [join(ROOT, 'node_modules/typeorm/cli.js'), ...args, '-d', join(ROOT, 'ormconfig.ts')];
+const typeorm = (...args: string[]) =>
+  node(join(ROOT, 'node_modules/typeorm/cli.js'), ...args, '-d', join(ROOT, 'ormconfig.ts'));
+
+async function node(...command: string[]): Promise<{ code: number; output: string }> {
   const env = { ...process.env, ...stage.settings };
   try {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, command, { cwd: ROOT, env });
@@ -55,9 +57,12 @@ it('every migration can be taken back and made again', async () => {
     'SELECT count(*)::int AS count FROM migrations',
   );
   expect(count).toBeGreaterThan(0);
-  for (let i = 0; i < count; i += 1) expect((await typeorm('migration:revert')).code).toBe(0);
+  // One process for all of them: the command line would be one each.
+  const { code, output } = await node(join(ROOT, 'test/support/revert-migrations.mjs'), String(count));
+  expect(output).toBe('');
+  expect(code).toBe(0);
   expect(await tables()).toEqual(['migrations']);
   expect((await typeorm('migration:run')).code).toBe(0);
   expect(await tables()).toEqual(before);
   expect((await check()).code).toBe(0);
-}, 240_000);
+});
