@@ -59,7 +59,7 @@ describe('a document that is taken in later', () => {
     expect(events.every(({ name }) => name === 'status')).toBe(true);
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
     expect(events.length).toBeGreaterThan(1);
-    expect(events.at(-1)?.data).toMatchObject({ status: 'DONE', done: 3000, outcome: { created: 3000 } });
+    expect(events.at(-1)?.data).toMatchObject({ status: 'DONE', outcome: { received: 3000 } });
     const { key: reader } = await newApiKey(service, apiKey, ['inventory:read']);
     expect((await follow(path, reader)).status).toBe(403);
   });
