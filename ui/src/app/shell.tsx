@@ -120,7 +120,7 @@ function showEntry(): void {
   const entry = sidebar?.querySelector('[aria-current=page]')?.getBoundingClientRect();
   if (!sidebar || !entry) return;
   const hidden = entry.bottom - sidebar.getBoundingClientRect().bottom;
-  if (hidden > 0) sidebar.scrollTop += hidden;
+  if (hidden > 0) sidebar.scrollTop += hidden + sidebar.clientHeight / 3;
 }
 
 /** A new page is announced: the focus goes to its heading, as after a full load. Not for a change of filters. */
