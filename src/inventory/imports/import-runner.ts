@@ -102,13 +102,16 @@ export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationSh
     const over = !('again' in end) || attempts >= MOST_ATTEMPTS;
     const status = 'outcome' in end ? 'DONE' : 'problem' in end ? 'REFUSED' : over ? 'FAILED' : 'WAITING';
     const outcome = 'outcome' in end ? JSON.stringify(end.outcome) : null;
+    // A quick one ends before its first beat.
+    const received = 'outcome' in end ? end.outcome.received : null;
     const problem = 'problem' in end ? JSON.stringify(plain(end.problem)) : null;
     await this.db.transaction(async (tx) => {
       const [, changed] = (await tx.query(
-        `UPDATE inventory_import SET status = $3, outcome = $4, problem = $5, done = total,
+        `UPDATE inventory_import SET status = $3, outcome = $4, problem = $5,
+           total = coalesce($7, total), done = coalesce($7, total),
            ended_at = CASE WHEN $6 THEN now() END, lease_until = now() + make_interval(secs => $2 * 5)
          WHERE id = $1 AND attempts = $2 AND ended_at IS NULL`,
-        [id, attempts, status, outcome, problem, over],
+        [id, attempts, status, outcome, problem, over, received],
       )) as [unknown[], number];
       if (changed > 0 && over) await this.bodies.forget(tx, id);
     });

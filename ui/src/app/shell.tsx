@@ -28,7 +28,7 @@ import { ColorSchemeMenu, PersonMenu } from './person-menu.js';
 import { useSession } from './session.js';
 
 const MAIN = 'main';
-const NAVIGATION = 'navigation';
+const SIDEBAR = '.pf-v6-c-page__sidebar';
 
 export function Shell({ children }: { children: ReactNode }) {
   const { t } = useI18n();
@@ -92,13 +92,10 @@ function Navigation() {
   const { t } = useI18n();
   const { may } = useSession();
   const { pathname } = useLocation();
-  // The entry of the page may be further down than the window reaches.
-  useEffect(() => {
-    document.querySelector(`#${NAVIGATION} [aria-current=page]`)?.scrollIntoView({ block: 'nearest' });
-  }, [pathname]);
+  useEffect(showEntry, [pathname]);
   const visible = ({ scope }: Destination) => scope === undefined || may(scope);
   return (
-    <Nav id={NAVIGATION} aria-label={t('shell.navigation')}>
+    <Nav aria-label={t('shell.navigation')}>
       {AREAS.filter(({ destinations }) => destinations.some(visible)).map(({ name, destinations }) => (
         <NavGroup key={name} title={t(name)}>
           {destinations.filter(visible).map(({ path, name: label }) => {
@@ -115,6 +112,15 @@ function Navigation() {
       ))}
     </Nav>
   );
+}
+
+/** The entry of the page may be further down than the window reaches. Not by `scrollIntoView`: Tab would go on from there. */
+function showEntry(): void {
+  const sidebar = document.querySelector(SIDEBAR);
+  const entry = sidebar?.querySelector('[aria-current=page]')?.getBoundingClientRect();
+  if (!sidebar || !entry) return;
+  const hidden = entry.bottom - sidebar.getBoundingClientRect().bottom;
+  if (hidden > 0) sidebar.scrollTop += hidden + sidebar.clientHeight / 3;
 }
 
 /** A new page is announced: the focus goes to its heading, as after a full load. Not for a change of filters. */

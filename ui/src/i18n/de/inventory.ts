@@ -192,10 +192,10 @@ export const inventory: Record<keyof typeof english, string> = {
   'stance.REJECTS': 'lehnt es ab',
   'stance.SILENT': 'sagt nichts',
 
-  'stand.ACCEPTS': 'akzeptiert',
+  'stand.ACCEPTS': 'erlaubt',
   'stand.ACCEPTS_UNTIL': 'vorerst',
   'stand.DISCOURAGES': 'rät ab',
-  'stand.FAVOURS': 'befürwortet',
+  'stand.FAVOURS': 'rät zu',
   'stand.REJECTS': 'lehnt ab',
   'stand.until': 'bis {year}',
 

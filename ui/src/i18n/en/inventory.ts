@@ -191,7 +191,7 @@ export const inventory = {
 
   'stand.ACCEPTS': 'accepts',
   'stand.ACCEPTS_UNTIL': 'for now',
-  'stand.DISCOURAGES': 'discourages',
+  'stand.DISCOURAGES': 'avoid',
   'stand.FAVOURS': 'favours',
   'stand.REJECTS': 'refuses',
   'stand.until': 'until {year}',

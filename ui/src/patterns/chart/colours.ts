@@ -39,11 +39,15 @@ export function paletteOf(isDark: boolean): Palette {
 /** The colours of the levels are in sealwright.css, for light and dark; the order in a bar and the legend say it too. */
 export const levelColour = (css: Css, level: Level | 'UNJUDGED'): string => css(`sw-level-${level.toLowerCase()}`);
 
-/** Days along the bottom, as the language writes them. */
+/** Days along the bottom, as the language writes them; a new year by its number. */
 export function daysAxis(css: Css, language: string) {
-  const format = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short', year: '2-digit' });
+  const format = new Intl.DateTimeFormat(language, { day: 'numeric', month: 'short' });
+  const shown = (time: number) => {
+    const day = new Date(time);
+    return day.getMonth() === 0 && day.getDate() === 1 ? String(day.getFullYear()) : format.format(day);
+  };
   const { axis } = chrome(css);
-  const axisLabel = { ...axis.axisLabel, formatter: (time: number) => format.format(time) };
+  const axisLabel = { ...axis.axisLabel, formatter: shown };
   return { ...axis, type: 'time' as const, splitNumber: 4, axisLabel };
 }
 
