@@ -38,8 +38,8 @@ describe('a scan of hosts that mean no good', () => {
     return answer.body;
   };
 
-  /** The outcome of each address of a network, whose hosts do these things by the last number of their address. */
-  async function outcomes(kind: string, network: string, acts: readonly ((socket: Socket) => unknown)[]) {
+  /** A server at every loopback address, which does one of these things by the last number of the address. Answers its port. */
+  async function everywhere(acts: readonly ((socket: Socket) => unknown)[]): Promise<number> {
     const server = createServer((socket) => {
       socket.on('error', () => undefined);
       acts[Number(socket.localAddress?.split('.').at(-1))]?.(socket);
@@ -47,7 +47,12 @@ describe('a scan of hosts that mean no good', () => {
     servers.push(server);
     server.listen(0, '0.0.0.0');
     await once(server, 'listening');
-    const { port } = server.address() as { port: number };
+    return (server.address() as { port: number }).port;
+  }
+
+  /** The outcome of each address of a network. */
+  async function outcomes(kind: string, network: string, acts: readonly ((socket: Socket) => unknown)[]) {
+    const port = await everywhere(acts);
     const scope = await ask('POST', '/v1/scan-scopes', { name: network, networks: [network], ports: [port] });
     const { id } = await ask('POST', '/v1/scans', { kind, scopeId: scope.id });
     const scan = await until('the end of the scan', 50, async () => {
@@ -112,5 +117,27 @@ describe('a scan of hosts that mean no good', () => {
     ]);
     // It took what was offered and finished no handshake.
     expect(results[6]?.facts).toMatchObject({ chain: [], agreed: null });
+  });
+
+  it('by a login: each has a clear answer, and none is logged in to', async () => {
+    const { publicKey, privateKey } = newClientKey(directory, 'login');
+    const port = await everywhere([
+      () => undefined,
+      (socket) => floods.push(flood(socket, Buffer.alloc(MIB, 97))),
+      (socket) => socket.destroy(),
+      (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'),
+      (socket) => lie(socket, { key: Buffer.from(publicKey.split(' ')[1] ?? '', 'base64') }),
+    ]);
+    const tested = [0, 1, 2, 3, 4].map(async (i) => {
+      const place = { name: `hostile-${i}`, address: `127.35.0.${i}`, port };
+      const { id } = await ask('POST', '/v1/hosts', { ...place, credential: { user: 'root', privateKey } });
+      await ask('POST', `/v1/hosts/${id}/host-keys`, { publicKey });
+      const { ok, code } = await ask('POST', `/v1/hosts/${id}/test-connection`);
+      const { items } = await ask('GET', `/v1/hosts/${id}/host-keys`);
+      return { ok, code, possession: items[0].possession };
+    });
+    const code = expect.stringMatching(/^host\.(timeout|not-ssh|throttled|lost)$/);
+    for (const result of await Promise.all(tested)) expect(result).toEqual({ ok: false, code, possession: 'claimed' });
+    for (const sent of await Promise.all(floods)) expect(sent).toBeLessThan(16 * MIB);
   });
 });

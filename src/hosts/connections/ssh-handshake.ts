@@ -64,24 +64,28 @@ export function shakeHands({ stream, login, timeoutMs, keyTypes, judge, proven }
     client.once('error', (error) => fail(refusal ?? faultBeforeLogin(error, bytes)));
     client.once('close', () => fail(refusal ?? (bytes === 0 ? throttled() : lost())));
     stream.on('data', count);
-    client.connect({
-      sock: stream,
-      username: login.user,
-      readyTimeout: timeoutMs,
-      keepaliveInterval: 10_000,
-      keepaliveCountMax: 3,
-      authHandler: [
-        methodOf(login, (problem) => {
-          refusal = problem;
-        }),
-      ],
-      algorithms: { serverHostKey: orderedAlgorithms(keyTypes) as ssh2.ServerHostKeyAlgorithm[] },
-      hostVerifier: (key: Buffer) => {
-        hostKey = key;
-        refusal = judge(key);
-        return refusal === undefined;
-      },
-    });
+    try {
+      client.connect({
+        sock: stream,
+        username: login.user,
+        readyTimeout: timeoutMs,
+        keepaliveInterval: 10_000,
+        keepaliveCountMax: 3,
+        authHandler: [
+          methodOf(login, (problem) => {
+            refusal = problem;
+          }),
+        ],
+        algorithms: { serverHostKey: orderedAlgorithms(keyTypes) as ssh2.ServerHostKeyAlgorithm[] },
+        hostVerifier: (key: Buffer) => {
+          hostKey = key;
+          refusal = judge(key);
+          return refusal === undefined;
+        },
+      });
+    } catch (error) {
+      fail(error as Problem); // a credential that cannot be used, before anything was sent
+    }
   });
 }
 
