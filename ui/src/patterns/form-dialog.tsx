@@ -18,6 +18,7 @@ import { useI18n } from '../i18n/i18n.js';
 import { Control, type ControlProps } from './form-controls.js';
 import { type Field, firstOf, sendable, type Values } from './form-fields.js';
 import { Problem } from './problem.js';
+import { useStepUp } from './step-up.js';
 
 const WIDE = ['choices', 'rows'];
 
@@ -34,6 +35,7 @@ interface FormDialogProps {
 /** A small form over the page: fields, what went wrong, and the keyboard's Enter and Escape. */
 export function FormDialog({ title, lead, submit, fields, action, isDanger = false, onClose }: FormDialogProps) {
   const { t } = useI18n();
+  const { isAsking } = useStepUp();
   const id = useId();
   // What is there at first may come after the form was opened, such as the options of a choice.
   const [touched, setTouched] = useState<Values>({});
@@ -49,7 +51,7 @@ export function FormDialog({ title, lead, submit, fields, action, isDanger = fal
   };
   return (
     <Modal
-      isOpen
+      isOpen={!isAsking}
       variant={fields.some(({ kind = 'text' }) => WIDE.includes(kind)) ? 'medium' : 'small'}
       onClose={onClose}
       aria-labelledby={`${id}-title`}

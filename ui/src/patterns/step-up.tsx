@@ -7,7 +7,13 @@ import { useToast } from './toasts.js';
 
 type Guarded = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
-const Context = createContext<Guarded | undefined>(undefined);
+interface Asking {
+  readonly guarded: Guarded;
+  /** A person is being asked: what they were at steps back, so that there is one dialog at a time. */
+  readonly isAsking: boolean;
+}
+
+const Context = createContext<Asking | undefined>(undefined);
 
 /**
  * What matters wants a person who has shown who they are within five minutes. When the service says so, this has them do that and
@@ -30,7 +36,8 @@ export function StepUp({ children }: { children: ReactNode }) {
       return work();
     }
   }, []);
-  const value = useMemo(() => guarded, [guarded]);
+  const isAsking = error !== undefined;
+  const value = useMemo<Asking>(() => ({ guarded, isAsking }), [guarded, isAsking]);
   return (
     <Context value={value}>
       {children}
@@ -62,8 +69,8 @@ function useWordFromProvider(): void {
   }, [say, t]);
 }
 
-export function useGuarded(): Guarded {
-  const guarded = use(Context);
-  if (guarded === undefined) throw new Error('outside of StepUp');
-  return guarded;
+export function useStepUp(): Asking {
+  const asking = use(Context);
+  if (asking === undefined) throw new Error('outside of StepUp');
+  return asking;
 }

@@ -1,6 +1,6 @@
 import { useMutation, type UseMutationResult, useQueryClient } from '@tanstack/react-query';
 import type { ApiProblem } from '../api/problem.js';
-import { useGuarded } from './step-up.js';
+import { useStepUp } from './step-up.js';
 import { useToast } from './toasts.js';
 
 interface ActionOptions<Result> {
@@ -16,7 +16,7 @@ export function useAction<Input, Result>(
   work: (input: Input) => Promise<{ data: Result }>,
   { changes, done, onDone }: ActionOptions<Result>,
 ): UseMutationResult<Result, ApiProblem, Input> {
-  const guarded = useGuarded();
+  const { guarded } = useStepUp();
   const queries = useQueryClient();
   const say = useToast();
   return useMutation<Result, ApiProblem, Input>({
