@@ -37,7 +37,7 @@ interface RequestView {
 }
 
 /**
- * An honest client: each intent has its Idempotency-Key, and a call that met a network error, a time-out, 429 or 5xx is sent
+ * An honest client: each intent has its Idempotency-Key, and a call that met a network error, a time-out, 408, 429 or 5xx is sent
  * again with the same key and body, to whichever api answers, until there is an answer.
  */
 export class Load {
@@ -128,7 +128,8 @@ export class Load {
       const response = await fetch(`${this.world.random.pick(urls)}${path}`, { ...request, headers, signal });
       const text = await response.text();
       this.world.inspect(text, `${request.method ?? 'GET'} ${path}`);
-      if (response.status === 429 || response.status >= 500) return `${response.status} ${read(text, path).code ?? ''}`;
+      const passing = response.status === 408 || response.status === 429 || response.status >= 500;
+      if (passing) return `${response.status} ${read(text, path).code ?? ''}`;
       return { status: response.status, text };
     } catch (error) {
       return (error as Error).name === 'TimeoutError' ? 'no answer in time' : 'connection lost or refused';

@@ -3,6 +3,8 @@ import { type ClientEnvironment } from './environment.js';
 import { type Credentials, readCredentials, writeCredentials } from './credentials.js';
 import { ClientError, EXIT, type ExitCode } from './exit-codes.js';
 
+/** Answers that a repeatable call is sent again after: of the service, and of whatever stands before it (RFC 9110 section 15). */
+const PASSING = new Set([408, 429, 502, 503, 504]);
 const ATTEMPTS = 5;
 const LONGEST_PAUSE_S = 30;
 const CALL_MS = 60_000;
@@ -65,7 +67,7 @@ export class ApiClient {
     const { repeatable = method === 'GET' } = options;
     for (let attempt = 1; ; attempt += 1) {
       const response = await this.send(method, path, options).catch((error: unknown) => error as Error);
-      const passing = response instanceof Error || response.status === 429 || response.status === 503;
+      const passing = response instanceof Error || PASSING.has(response.status);
       if (!passing || !repeatable || attempt === ATTEMPTS) {
         if (response instanceof Error) throw unreachable(this.credentials.url, response);
         return response;

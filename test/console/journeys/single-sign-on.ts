@@ -37,10 +37,15 @@ async function put({ service, apiKey }: ConsolePlace, path: string, change: obje
 }
 
 async function atOpenId(page: Page): Promise<void> {
+  await shownAtOpenId(page);
+  await page.getByRole('button', { name: 'Continue' }).click();
+}
+
+/** Who they are alone: what they agreed to once is not asked again. */
+async function shownAtOpenId(page: Page): Promise<void> {
   await page.getByPlaceholder('Enter any login').fill('ada');
   await page.getByPlaceholder('and password').fill('any');
   await page.getByRole('button', { name: 'Sign-in' }).click();
-  await page.getByRole('button', { name: 'Continue' }).click();
 }
 
 /** An hour later, for what matters: the provider asks once more, and leads back to where it was asked for. */
@@ -57,7 +62,7 @@ async function confirmed({ stage, url }: ConsolePlace, page: Page): Promise<void
   };
   await add();
   await page.getByRole('button', { name: 'To the identity provider' }).click();
-  await atOpenId(page);
+  await shownAtOpenId(page);
   await page.waitForURL(`${url}/profile`);
   await page.getByText('It is you.').waitFor();
   await add();
