@@ -88,3 +88,16 @@ export async function picture(page: Page, name: string): Promise<void> {
   mkdirSync(PICTURES, { recursive: true });
   await page.screenshot({ path: join(PICTURES, `${name}.png`) });
 }
+
+/** Takes a picture in light and in dark, for the page follows the system's colours as they change. Answers what axe-core finds in either. */
+export async function lookedAt(page: Page, name: string): Promise<string[]> {
+  const faults: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    await page.locator(colorScheme === 'dark' ? 'html.pf-v6-theme-dark' : 'html:not(.pf-v6-theme-dark)').waitFor();
+    await settled(page);
+    await picture(page, `${name}-${colorScheme}`);
+    for (const fault of await accessibilityFaults(page)) faults.push(`${name} ${colorScheme} ${fault}`);
+  }
+  return faults;
+}

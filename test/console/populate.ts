@@ -6,6 +6,7 @@ import { register } from '../auth/people.js';
 import { bom, algorithm, about } from '../inventory/documents.js';
 import { inDays } from '../support/access.js';
 import type { Answer, Service } from '../support/service.js';
+import { until } from '../support/signing.js';
 
 /** One thing of each kind, so that every page has something to show. Answers their ids by the names that pages.ts has. */
 export async function populate(service: Service, key: string): Promise<Readonly<Record<string, string>>> {
@@ -65,6 +66,8 @@ export async function populate(service: Service, key: string): Promise<Readonly<
     settings: { sensor },
   });
   await call('POST', '/api/alert-rules', { name: 'new assets', condition: 'asset-new' });
+  const webhook = await call('POST', '/api/webhooks', { name: 'chat', url: 'http://127.0.0.1:9/hook' });
+  const alert = await until('an alert', 30, async () => (await call('GET', '/api/alerts')).items[0]);
   await call('POST', '/v1/rotation-policies', { name: 'Once a year', maxAgeDays: 365, window: { from: 22, to: 4 } });
   return {
     host: host.id,
@@ -78,6 +81,8 @@ export async function populate(service: Service, key: string): Promise<Readonly<
     import: taken.id,
     attestation: attested.id,
     policyPack: attested.pack.id,
+    alert: alert.id,
+    webhook: webhook.id,
     sensor,
   };
 }

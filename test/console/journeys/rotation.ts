@@ -4,6 +4,7 @@ import { unique } from '../../approvals/approvers.js';
 import { Field } from '../../support/rotations.js';
 import { canRunSshd } from '../../support/sshd.js';
 import { emitFound, foundKey } from '../../support/ssh-key-sightings.js';
+import { lookedAt } from '../console.js';
 import type { ConsolePlace } from '../place.js';
 
 export function rotationJourneys(at: () => ConsolePlace): void {
@@ -37,6 +38,7 @@ export function rotationJourneys(at: () => ConsolePlace): void {
     expect(text).toContain(`-${key.publicKey}`);
     expect(text).toMatch(/\+ecdsa-sha2-nistp256 <new key> sealwright:/);
     expect(host.sshd.authorizedKeys('deploy')).toBe(before);
+    expect(await lookedAt(page, 'rotations-rotation')).toEqual([]);
     assertClean();
     await context.close();
     await field.close();
