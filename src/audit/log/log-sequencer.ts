@@ -38,7 +38,7 @@ export class LogSequencer {
     if (!(await held(tx))) return 0;
     const rows: EntryRow[] = await tx.query(
       `WITH taken AS (
-         DELETE FROM log_waiting WHERE entry_id IN (SELECT entry_id FROM log_waiting ORDER BY entry_id LIMIT ${MOST}) RETURNING entry_id)
+         DELETE FROM log_waiting WHERE entry_id = ANY(ARRAY(SELECT entry_id FROM log_waiting ORDER BY entry_id LIMIT ${MOST})) RETURNING entry_id)
        SELECT ${ENTRY_COLUMNS}, taken.entry_id AS id, e.id IS NOT NULL AS there
        FROM taken LEFT JOIN audit_entry e ON e.id = taken.entry_id ORDER BY taken.entry_id`,
     );

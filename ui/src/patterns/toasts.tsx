@@ -22,6 +22,8 @@ export function Toasts({ children }: { children: ReactNode }) {
         {toasts.map(({ id, title, variant }) => (
           <Alert
             key={id}
+            // It stands outside of the page's headings.
+            component="p"
             variant={variant}
             title={title}
             timeout={SHOWN_MS}

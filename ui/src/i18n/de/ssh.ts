@@ -124,7 +124,7 @@ export const ssh: Record<keyof typeof english, string> = {
   'rotations.progress': 'Fortschritt',
   'rotations.real': 'Rotation',
   'rotations.skip': 'Diesen auslassen',
-  'rotations.started': 'Die Rotation wurde begonnen',
+  'rotations.started': 'Begonnen: Diese Seite zeigt, wie es vorangeht',
   'rotations.state': 'Schritt',
   'rotations.steps': 'Schritte auf {account}',
   'rotations.targets': 'Konten',

@@ -124,7 +124,7 @@ export const ssh = {
   'rotations.progress': 'Progress',
   'rotations.real': 'Rotation',
   'rotations.skip': 'Leave this one out',
-  'rotations.started': 'The rotation was started',
+  'rotations.started': 'Started: this page follows along',
   'rotations.state': 'Step',
   'rotations.steps': 'Steps on {account}',
   'rotations.targets': 'Accounts',
