@@ -14,6 +14,7 @@ const PEERS = {
   softhsm: 'everything that needs an HSM: generating keys, signing, verifying',
   openssl: 'that openssl verifies our signatures',
   php: 'SAML sign-in with SimpleSAMLphp',
+  aiosmtpd: 'that a mail server of another maker takes our mails',
   chromium: 'that pages, single sign-on and passkeys work in a browser',
   oathtool: 'that codes of an authenticator app (oathtool) let people in, and only once',
   opensc: 'that pkcs11-tool sees keys that cannot leave the token',

@@ -24,12 +24,16 @@ export const NEEDS = {
   faketime: command('faketime', 'faketime', 'libfaketime'),
   sshd: { ...command('sshd', 'openssh-server openssh-client', 'openssh'), present: () => hasSshd() },
   jdk: command('jarsigner', 'default-jdk-headless', 'openjdk'),
+  aiosmtpd: { ...command('aiosmtpd', 'python3-aiosmtpd', 'aiosmtpd'), present: () => hasAiosmtpd() },
   chromium: { ...command('chromium'), present: () => hasChromium() },
 };
 
 const hasRedis = () => commandPath('redis-server') !== undefined || commandPath('valkey-server') !== undefined;
 const hasSshd = () => existsSync('/usr/sbin/sshd') && commandPath('ssh-keygen') !== undefined;
 const hasPhp = () => /^dom$/m.test(spawnSync('php', ['-m'], { encoding: 'utf8' }).stdout ?? '');
+/** Debian's package belongs to Debian's Python, which need not be the first on the path. */
+const hasAiosmtpd = () =>
+  ['/usr/bin/python3', 'python3'].some((python) => spawnSync(python, ['-c', 'import aiosmtpd']).status === 0);
 const hasChromium = () => ['chromium', 'chromium-browser', 'google-chrome'].some(commandPath);
 const hasSoftHsm = () => commandPath('softhsm2-util') !== undefined && softhsmLibrary() !== undefined;
 

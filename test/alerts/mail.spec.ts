@@ -1,8 +1,8 @@
-import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { mailCertificate } from '../fakes/mail-certificate.js';
 import { type SecureSmtp, SmtpPeer } from '../fakes/smtp.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
@@ -20,11 +20,7 @@ let key: string;
 let hurry: NodeJS.Timeout;
 
 beforeAll(async () => {
-  const [keyFile, certFile] = [join(directory, 'key.pem'), join(directory, 'cert.pem')];
-  execFileSync('openssl', [
-    'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes', '-keyout', keyFile, '-out', certFile,
-    '-days', '2', '-subj', '/CN=mail', '-addext', 'subjectAltName=IP:127.0.0.1',
-  ]); // prettier-ignore
+  const { keyFile, certFile } = mailCertificate(directory);
   secure = {
     key: readFileSync(keyFile, 'utf8'),
     cert: readFileSync(certFile, 'utf8'),
