@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
+import { until } from '../support/signing.js';
 import { canRunSshd, fingerprintOfLine, newClientKey, type Sshd, startSshd } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
 
@@ -219,9 +220,7 @@ it('that is killed half-way goes on where it was, in another process, with at mo
     const [row] = await stage.sql<{ cursor: number }>('SELECT cursor FROM scan WHERE id = $1', [body.id]);
     return row?.cursor ?? 0;
   };
-  const passes = async (position: number): Promise<void> => {
-    for (let i = 0; i < 500 && (await cursor()) < position; i += 1) await sleep(10);
-  };
+  const passes = (position: number) => until(`probes up to ${position}`, 45, async () => (await cursor()) >= position);
   const first = await stage.start({ role: 'worker', settings: SETTINGS });
   await passes(1000);
   await first.kill('SIGKILL');
