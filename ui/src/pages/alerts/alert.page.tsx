@@ -110,7 +110,8 @@ function Details({ alert }: { alert: AlertView }) {
                 [t('alerts.last'), <Moment key="l" at={alert.lastAt} exact />],
                 [t('alerts.muted'), alert.mutedUntil && <Moment key="m" at={alert.mutedUntil} exact />],
                 ...Object.entries(alert.facts).map(
-                  ([name, value]) => [name, typeof value === 'string' ? value : JSON.stringify(value)] as const,
+                  ([name, value]) =>
+                    [named('alertFact', name), typeof value === 'string' ? value : JSON.stringify(value)] as const,
                 ),
               ]}
             />
