@@ -1,14 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Max, Min, ValidateNested } from 'class-validator';
+import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import type { Page } from '../../platform/http/page.js';
-import { WindowBody } from '../rotation/rotations.dto.js';
+import { RotationTermsBody, type WindowBody } from '../rotation/rotations.dto.js';
 import type { NewRotationPolicy } from './rotation-policies.service.js';
 import type { RotationPolicy } from './rotation-policy.entity.js';
 
 const DAY = 24 * 3600;
 
-export class RotationPolicyBody {
+export class RotationPolicyBody extends RotationTermsBody {
   /** @example "Once a year" */
   @IsString()
   @Length(1, 100)
@@ -32,30 +31,6 @@ export class RotationPolicyBody {
   @Min(1)
   @Max(100)
   mostPerHour?: number;
-
-  /** How long both keys work after the new one was handed over, in seconds; a day by default. @example 86400 */
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(90 * DAY)
-  overlapSeconds?: number;
-
-  /** A host that cannot be rotated stops everything, or keeps the old key. */
-  @ApiProperty({ enum: ['halt', 'skip'], required: false, example: 'halt' })
-  @IsOptional()
-  @IsIn(['halt', 'skip'])
-  onFailure?: 'halt' | 'skip';
-
-  /** Changes files too of which a configuration management system says that they are its own. @example false */
-  @IsOptional()
-  @IsBoolean()
-  ignoreManagers?: boolean;
-
-  /** Hours in which hosts may be changed. */
-  @IsOptional()
-  @ValidateNested()
-  @Type(() => WindowBody)
-  window?: WindowBody;
 
   static orderOf(body: RotationPolicyBody): NewRotationPolicy {
     const { name, maxAgeDays, keyOwner = null, mostPerHour = 5, window } = body;

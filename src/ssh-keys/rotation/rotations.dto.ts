@@ -56,7 +56,34 @@ export class WindowBody {
   to: number;
 }
 
-export class RotateSshKeyBody {
+/** What a rotation that somebody asks for and one that a policy orders have in common. */
+export class RotationTermsBody {
+  /** How long both keys work after the new one was handed over, in seconds; a day by default. @example 86400 */
+  @IsOptional()
+  @IsInt()
+  @Min(1)
+  @Max(90 * DAY)
+  overlapSeconds?: number;
+
+  /** A host that cannot be rotated stops everything, or keeps the old key. */
+  @ApiProperty({ enum: ['halt', 'skip'], required: false, example: 'halt' })
+  @IsOptional()
+  @IsIn(['halt', 'skip'])
+  onFailure?: 'halt' | 'skip';
+
+  /** Changes files too of which a configuration management system says that they are its own. @example false */
+  @IsOptional()
+  @IsBoolean()
+  ignoreManagers?: boolean;
+
+  /** Hours in which hosts may be changed. */
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => WindowBody)
+  window?: WindowBody;
+}
+
+export class RotateSshKeyBody extends RotationTermsBody {
   /**
    * Who holds the private half of the new key. `service`: made and sealed here, handed out by POST /v1/keys/{id}/private-key; `hsm`: made in the HSM and never
    * out of it; `human`: you send the public half; `host`: made on the host that uses it, and never off it.
@@ -103,30 +130,6 @@ export class RotateSshKeyBody {
   @Min(10)
   @Max(DAY)
   verifySeconds?: number;
-
-  /** How long both keys work after the new one was handed over, in seconds; a day by default. @example 86400 */
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(90 * DAY)
-  overlapSeconds?: number;
-
-  /** A host that cannot be rotated stops everything, or keeps the old key. */
-  @ApiProperty({ enum: ['halt', 'skip'], required: false, example: 'halt' })
-  @IsOptional()
-  @IsIn(['halt', 'skip'])
-  onFailure?: 'halt' | 'skip';
-
-  /** Changes files too of which a configuration management system says that they are its own. @example false */
-  @IsOptional()
-  @IsBoolean()
-  ignoreManagers?: boolean;
-
-  /** Hours in which hosts may be changed. */
-  @IsOptional()
-  @ValidateNested()
-  @Type(() => WindowBody)
-  window?: WindowBody;
 
   static settingsOf(body: RotateSshKeyBody): RotationSettings {
     const { verifySeconds = 3600, overlapSeconds = DAY, onFailure = 'halt', leaveOthers = false } = body;
