@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer, type Server, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, onTestFailed } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
@@ -229,22 +229,24 @@ it('that is killed half-way goes on where it was, in another process, with at mo
   };
   const passes = (position: number) => until(`probes up to ${position}`, 45, async () => (await cursor()) >= position);
   const first = await stage.start({ role: 'worker', settings: SETTINGS });
-  await passes(1000);
+  onTestFailed(() => first.kill('SIGKILL'));
+  await passes(2000);
   await first.kill('SIGKILL');
-  const [half, swept] = [await cursor(), called.length];
-  expect(half).toBeGreaterThanOrEqual(1000);
-  expect(swept).toBeLessThan(16_384);
+  const half = await cursor();
+  expect(half).toBeLessThan(14_000);
   // A dead worker's lease takes half a minute to end; the test need not wait for it.
   await stage.sql('UPDATE scan SET sweep_at = now() WHERE id = $1', [body.id]);
-  await stage.start({ role: 'worker', settings: SETTINGS });
+  const second = await stage.start({ role: 'worker', settings: SETTINGS });
+  onTestFailed(() => second.kill('SIGKILL'));
   await passes(half + 1000);
   await call('POST', `/v1/scans/${body.id}/cancel`);
   assertProblem(await call('POST', `/v1/scans/${body.id}/cancel`), { status: 409, code: 'scan.over' });
   expect(await scanned(body.id)).toMatchObject({ status: 'CANCELLED', attempts: 2 });
   expect(await cursor()).toBeGreaterThanOrEqual(half + 1000);
-  // Whoever was found is asked what they are meanwhile: that is not the walk.
+  // Whoever was found is asked what they are meanwhile: that is not the walk, but a question that the kill cut off before its first word
+  // looks like a knock. From the beginning again would be 2,000 and more.
   const again = called.length - told.size - new Set(called).size;
-  expect(again).toBeLessThanOrEqual(600);
+  expect(again).toBeLessThanOrEqual(600 + 200);
 });
 
 it('waits its turn when a worker has four in hand', async () => {
