@@ -1,7 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsDate, IsIn, IsOptional, IsString, IsUUID, MaxLength, ValidateIf } from 'class-validator';
-import { type Page, PageQuery } from '../platform/http/page.js';
+import type { Page } from '../platform/http/cursors.js';
+import { PageQuery } from '../platform/http/page.js';
 import { ALERT_STATUSES, type AlertStatus } from './alert-status.js';
 import type { Alert } from './alert.entity.js';
 import type { AlertChange } from './alerts.service.js';

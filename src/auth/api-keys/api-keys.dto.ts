@@ -12,7 +12,7 @@ import {
   Max,
   Min,
 } from 'class-validator';
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import { SCOPE_NAMES, type Scope } from '../scopes.js';
 import { IsAddressBlocks } from './address-list.js';
 import type { ApiKey } from './api-key.entity.js';

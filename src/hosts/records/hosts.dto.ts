@@ -15,7 +15,8 @@ import {
   ValidateIf,
   ValidateNested,
 } from 'class-validator';
-import { PageQuery, type Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
+import { PageQuery } from '../../platform/http/page.js';
 import { CREDENTIAL_KINDS, type CredentialKind } from '../credentials/credential-kind.js';
 import {
   type Host,

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, Matches } from 'class-validator';
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import { CountView } from './analytics.dto.js';
 import type { SourceCount } from './analytics.reader.js';
 import type { InventorySnapshot, InventorySummary } from './inventory-snapshot.entity.js';

@@ -3,7 +3,7 @@ import { Type } from 'class-transformer';
 import { IsDate, IsIn, IsInt, IsOptional, Matches, Max, Min, ValidateNested } from 'class-validator';
 import { createPublicKey } from 'node:crypto';
 import { isMlDsa, KEY_TYPES, type KeyEvidence, type KeyType } from '../../hsm/key-vault.js';
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import type { KeyConstraints } from './key-constraints.js';
 import { KeyConstraintsBody } from './key-constraints.dto.js';
 import { KEY_PURPOSES, type KeyPurpose } from './signing-key-purpose.js';
