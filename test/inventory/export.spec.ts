@@ -135,7 +135,7 @@ describe('the export', () => {
     const document = JSON.parse(String(whole[0])) as { components: unknown[]; dependencies: unknown[] };
     expect(document.components.length).toBeGreaterThan(keys.length);
     expect(document.dependencies).toHaveLength(document.components.length);
-    expect(whole.every((bytes) => bytes.equals(whole[0] as Buffer))).toBe(true);
+    expect(whole.every((one) => one.equals(whole[0] as Buffer))).toBe(true);
     await until('a place to be free', 10, async () => (await raw()).status === 200);
   });
 });
