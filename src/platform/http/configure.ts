@@ -11,7 +11,7 @@ import { Closing } from './closing.js';
 import { Doorman } from './doorman.js';
 import { mostValuesOf, readJsonLimits } from './json-limits.js';
 import { parseJsonBody } from './json-body.js';
-import { refuseNulInAddress } from './nul-in-address.js';
+import { refuseNulInQuery } from './nul-in-query.js';
 import { ProblemFilter } from './problem.filter.js';
 import { admitLargeBodies, rawBodyOf, readRawBodies } from './raw-body.js';
 import { refuseAddress, refuseConnection } from './unreadable-requests.js';
@@ -52,7 +52,7 @@ export function configureHttp(app: NestFastifyApplication): void {
   const server = app.getHttpAdapter().getInstance();
   secure(server, config);
   observe(server, app.get(Metrics));
-  refuseNulInAddress(server);
+  refuseNulInQuery(server);
   readBodies(server);
   admitLargeBodies(server, app.get(Doorman), app.get(BodyRoom));
   hangUpWhenClosing(server, app.get(Closing));
