@@ -143,6 +143,58 @@ export interface GoodValues {
 }
 
 const FORM = 'application/x-www-form-urlencoded';
+/** Headers that mean something to every operation. */
+const HEADERS = [
+  'accept',
+  'authorization',
+  'content-type',
+  'cookie',
+  'if-match',
+  'origin',
+  'range',
+  'user-agent',
+  'x-api-key',
+  'x-forwarded-for',
+  'x-request-id',
+];
+/** Values that mean something in one of them. */
+const HOSTILE_HEADERS = [
+  'Bearer',
+  'Bearer sw_',
+  'Bearer sw_a_b',
+  'Bearer eyJhbGciOiJub25lIn0.e30.',
+  'Bearer a.b.c',
+  'Basic Og==',
+  'Basic ====',
+  'sealwright-session=01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11.x',
+  'sealwright-session=.; sealwright-session=',
+  'application/json; charset=utf-16',
+  'application/json;',
+  'multipart/form-data; boundary=x',
+  'text/plain',
+  '*/*;q=x',
+  'W/"1", *',
+  'bytes=0-0,-1,99999999999999999999-',
+  'null',
+];
+/** Texts that are no JSON, or not what they seem. */
+const HOSTILE_BODIES = [
+  '',
+  ' ',
+  '{',
+  '{"a":1',
+  '{"a":1,}',
+  "{'a':1}",
+  '\ufeff{}',
+  '{}{}',
+  'undefined',
+  '"\\u0000"',
+  `${'['.repeat(5000)}${']'.repeat(5000)}`,
+  `{"a":${'9'.repeat(5000)}}`,
+  `{"a":1${',"a":1'.repeat(100)}}`,
+];
+
+const PRINTABLE = HOSTILE_TEXTS.filter((value) => /^[\x20-\x7e]*$/.test(value));
 
 /** Every call that has one hostile thing in it, be it in the path, the query, a header, or anywhere in the body. */
 export function hostileCallsOf(operation: Operation, good: GoodValues): HostileCall[] {
@@ -176,13 +228,14 @@ export function hostileCallsOf(operation: Operation, good: GoodValues): HostileC
         name,
       ].map((query) => ({ path: `${address()}?${query}`, headers: json, body: text })),
     ),
-    ...names('header').flatMap((name) =>
-      HOSTILE_TEXTS.filter((value) => /^[\x20-\x7e]*$/.test(value)).map((value) => ({
+    ...[...HEADERS, ...names('header')].flatMap((name) =>
+      [...HOSTILE_HEADERS, ...PRINTABLE].map((value) => ({
         path: address(),
         headers: { ...json, [name.toLowerCase()]: value },
         body: text,
       })),
     ),
+    ...HOSTILE_BODIES.map((value) => ({ path: address(), headers: json, body: value })),
     ...hostileBodies(body).map((value) => ({ path: address(), headers: json, body: jsonText(value) })),
     ...(types.includes(FORM) ? hostileForms(body) : []).map((form) => ({
       path: address(),
