@@ -14,6 +14,7 @@ import { parseJsonBody } from './json-body.js';
 import { refuseNulInQuery } from './nul-in-query.js';
 import { ProblemFilter } from './problem.filter.js';
 import { admitLargeBodies, rawBodyOf, readRawBodies } from './raw-body.js';
+import { ReadmissionInterceptor } from './readmission.js';
 import { refuseAddress, refuseConnection } from './unreadable-requests.js';
 import { UnknownQueryGuard } from './unknown-query.guard.js';
 import { validationPipe } from './validation.js';
@@ -58,7 +59,7 @@ export function configureHttp(app: NestFastifyApplication): void {
   hangUpWhenClosing(server, app.get(Closing));
   app.useGlobalGuards(new UnknownQueryGuard());
   app.useGlobalPipes(validationPipe());
-  app.useGlobalInterceptors(new NextLinkInterceptor());
+  app.useGlobalInterceptors(new NextLinkInterceptor(), new ReadmissionInterceptor());
   app.useGlobalFilters(app.get(ProblemFilter));
   if (!config.isProd) app.enableCors({ origin: config.corsOrigins, exposedHeaders: EXPOSED });
 }
