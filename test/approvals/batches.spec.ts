@@ -175,7 +175,7 @@ describe('what happened between the votes and the signatures', () => {
 
   it.each(['before', 'after'])('the key was rotated %s the last vote: all are asked for anew', async (when) => {
     const asked = rotated[when] as Asked;
-    const id = await until('another approval', 10, async () => {
+    const id = await until('another approval', 30, async () => {
       const { body } = await read(place.service, place.apiKey, asked.items[0]?.requestId ?? '', 0);
       return body.approvalId !== asked.approvalId && (body.approvalId as string);
     });

@@ -130,7 +130,7 @@ describe('what was changed in the database after its approval', () => {
 
   it('nor by a key that was rotated: approval is asked for anew, and then it is signed', async () => {
     const { requestId, approvalId } = overtaken;
-    const renewed = await until('another approval', 10, async () => {
+    const renewed = await until('another approval', 30, async () => {
       const { body: view } = await read(place.service, place.apiKey, requestId, 0);
       return view.approvalId !== approvalId && view;
     });
@@ -149,7 +149,7 @@ describe('when the key is rotated meanwhile', () => {
     await vote(place.service, approvalId, ada);
     const rotated = await rotate(rotating.id);
     expect(rotated.version).toBe(2);
-    const renewed = await until('another approval', 10, async () => {
+    const renewed = await until('another approval', 30, async () => {
       const { body } = await read(place.service, place.apiKey, requestId, 0);
       return body.approvalId !== approvalId && body;
     });

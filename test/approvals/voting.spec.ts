@@ -161,7 +161,7 @@ it('every vote and every move is in the audit log', async () => {
   const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
   const { requestId, approvalId } = await held(place, order(key.name));
   await vote(place.service, approvalId, ada, { body: { comment: 'fine' } });
-  await until('the signature', 10, async () => (await read(place.service, place.apiKey, requestId)).body.signature);
+  await until('the signature', 30, async () => (await read(place.service, place.apiKey, requestId)).body.signature);
   const actions = async (id: string) =>
     (
       await place.stage.sql<{ action: string }>(`SELECT action FROM audit_entry WHERE target_id = $1 ORDER BY at, id`, [

@@ -107,9 +107,9 @@ describe('before a key ends', () => {
     );
     const count = () =>
       smtp.received.filter(({ to, subject }) => to === adminEmail && subject.includes('nearly over')).length;
-    await until('the first mail', 25, async () => count() === 1);
+    await until('the first mail', 30, async () => count() === 1);
     await stage.sql(`UPDATE api_key SET expiry = now() + interval '2 days' WHERE id = $1`, [made.body.id]);
-    await until('the second mail', 25, async () => count() === 2);
+    await until('the second mail', 30, async () => count() === 2);
   }, 60_000);
 });
 

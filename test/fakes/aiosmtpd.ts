@@ -57,7 +57,7 @@ export class Aiosmtpd {
   }
 
   about(subject: string): Promise<TakenMail> {
-    return until(`a mail about "${subject}"`, 20, async () =>
+    return until(`a mail about "${subject}"`, 30, async () =>
       this.mails.find((mail) => mail.subject.includes(subject)),
     );
   }

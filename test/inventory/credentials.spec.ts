@@ -2,9 +2,9 @@ import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer, Service } from '../support/service.js';
+import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { makeCredentials, runIn } from './credentials.js';
 import { corpusFile, corpusFiles, hasCorpus } from './corpus.js';
@@ -183,10 +183,8 @@ describe('what other modules hand over', () => {
     await stage.sql(`INSERT INTO handover (id, topic, body) VALUES (gen_random_uuid(), 'inventory.assets-found', $1)`, [
       body,
     ]);
-    for (let round = 0; round < 100 && (await assetsOf('host db1')).length === 0; round += 1) await sleep(100);
+    await until('the end of the hand-over', 30, async () => (await stage.sql('SELECT id FROM handover')).length === 0);
     expect((await assetsOf('host db1')).map(({ name }) => name).sort()).toEqual(['Ed25519', 'alice@laptop']);
-    await sleep(100);
-    expect(await stage.sql('SELECT id FROM handover')).toEqual([]);
   });
 });
 

@@ -42,7 +42,7 @@ async function submit(): Promise<Accepted> {
     body: { digest: digestOf(message), key, async: true },
     headers: { 'idempotency-key': message },
   };
-  return until(`accepting ${message}`, 20, async () => {
+  return until(`accepting ${message}`, 30, async () => {
     const service = apis[Math.floor(Math.random() * 2)] as Service;
     const answer = await sign(service, order).catch(() => undefined);
     if (answer === undefined || answer.status >= 500) return undefined;
@@ -138,7 +138,7 @@ it('1,000 jobs while key process, worker, Redis and api are killed in turn: all 
 it('the key process is back within a second', async () => {
   const service = apis[0] as Service;
   const pidWhenUp = () =>
-    until('a key process', 5, async () => {
+    until('a key process', 30, async () => {
       const { body } = await service.call('GET', '/actuator/health', { key: apiKey });
       const { status, details } = body.components.hsm;
       return status === 'UP' && (details.pid as number);
@@ -149,7 +149,7 @@ it('the key process is back within a second', async () => {
     const before = await pidWhenUp();
     const started = performance.now();
     process.kill(before, 'SIGKILL');
-    await until('another key process', 5, async () => (await pidWhenUp()) !== before);
+    await until('another key process', 30, async () => (await pidWhenUp()) !== before);
     times.push(performance.now() - started);
     expect((await sign(service, { key: apiKey, body: { digest: digestOf('after') } })).status).toBe(200);
   }
@@ -186,7 +186,7 @@ describe('Redis', () => {
     expect(queued).toBe(200);
     await until(
       'every bell has gone to Redis',
-      10,
+      30,
       async () => (await stage.sql('SELECT id FROM outbox_message')).length === 0,
     );
     await stage.flushRedis();
@@ -196,7 +196,7 @@ describe('Redis', () => {
 
   it('is stopped altogether: new requests are signed by polling, and health says so', async () => {
     await stage.redis.stop();
-    await until('a degraded health', 5, async () => {
+    await until('a degraded health', 30, async () => {
       const { status, body } = await (apis[0] as Service).call('GET', '/actuator/health');
       return status === 200 && body.status === 'DEGRADED';
     });
@@ -209,7 +209,7 @@ describe('Redis', () => {
 });
 
 it('after all that no doorbell, no lease and no half state is left', async () => {
-  await until('an empty outbox', 10, async () => (await stage.sql('SELECT id FROM outbox_message')).length === 0);
+  await until('an empty outbox', 30, async () => (await stage.sql('SELECT id FROM outbox_message')).length === 0);
   const left = await stage.sql(`SELECT status, count(*) FROM signing_request WHERE finished_at IS NULL GROUP BY 1`);
   expect(left).toEqual([]);
 });

@@ -263,7 +263,7 @@ async function runSshd({ directory, address, port, timeZone }: Place): Promise<C
   const listens = `Server listening on ${address} port ${port}`;
   const log = join(directory, 'log');
   const before = existsSync(log) ? readFileSync(log, 'utf8').length : 0;
-  for (let tries = 0; tries < 500 && child.exitCode === null; tries += 1) {
+  for (let tries = 0; tries < 3000 && child.exitCode === null; tries += 1) {
     if (existsSync(log) && readFileSync(log, 'utf8').slice(before).includes(listens)) return child;
     await sleep(10);
   }
