@@ -23,7 +23,7 @@ export class DiscoveryProcessor implements BeforeApplicationShutdown {
 
   @Process()
   async answer(): Promise<void> {
-    await this.runner.fill().catch((error: unknown) => this.logger.warn(`a bell was not answered: ${String(error)}`));
+    await this.runner.fill();
   }
 
   @OnQueueError()
