@@ -17,7 +17,8 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { PageQuery } from '../../platform/http/page.js';
-import type { AttestOrder, EvaluateOrder } from './attestations.service.js';
+import type { AttestOrder } from './attestations.service.js';
+import type { EvaluateOrder } from './policy-packs.service.js';
 import type { PolicyCheck, PolicyPack } from './policy-pack.js';
 
 const MOST = 100;
