@@ -31,9 +31,8 @@ export class ScanScopesService {
     if (networks.length + names.length === 0)
       throw new Problem('malformed', 'scan-scope.empty', 'A scope needs a network or a name.');
     const insert = async (tx: EntityManager) => {
-      const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
-      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-      if (resource !== id) return await tx.findOneByOrFail(ScanScope, { id: resource });
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return await tx.findOneByOrFail(ScanScope, { id: earlier });
       await tx.insert(ScanScope, { ...order, id, networks, names, createdBy: caller.name });
       await this.audit.append(tx, [entry('scan-scope.created', caller, id, { ...order, networks, names })]);
       return await tx.findOneByOrFail(ScanScope, { id });

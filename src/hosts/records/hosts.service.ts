@@ -54,9 +54,8 @@ export class HostsService {
     const kept = await this.keep(id, credential);
     const row = { ...defined(order), address: canonical(order.address), id, ...kept };
     return await this.written(order.name, async (tx) => {
-      const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
-      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-      if (resource !== id) return resource;
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
       await this.insert(tx, caller, row, told(order, credential));
       return id;
     });

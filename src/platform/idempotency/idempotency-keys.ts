@@ -69,6 +69,17 @@ export class IdempotencyKeys {
     return uses.map((use) => held.get(placeOf(use))?.resource ?? use.resource);
   }
 
+  /**
+   * Claims the key of one call. Answers the id of the resource that an earlier call with this key made; undefined for the first call, and
+   * for one without a key. Refuses a key that was used with another body.
+   */
+  async earlier(tx: EntityManager, use: IdempotentUse | undefined): Promise<string | undefined> {
+    if (use === undefined) return undefined;
+    const [resource] = await this.claim(tx, [use]);
+    await this.assertSameBody(use, tx);
+    return resource === use.resource ? undefined : resource;
+  }
+
   /** Refuses a key that was used with another body. */
   async assertSameBody(use: IdempotentUse, tx: EntityManager = this.db.manager): Promise<void> {
     const rows: { fingerprint: Buffer }[] = await tx.query(

@@ -68,9 +68,8 @@ export class CertificatesService {
     const row = { ...rowOf(path, caller, key), id: use?.resource ?? newId() };
     try {
       return await this.db.transaction(async (tx) => {
-        const [id = row.id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
-        if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-        if (id !== row.id) return tx.findOneByOrFail(Certificate, { id });
+        const earlier = await this.idempotency.earlier(tx, use);
+        if (earlier !== undefined) return tx.findOneByOrFail(Certificate, { id: earlier });
         await tx.insert(Certificate, row);
         if (key !== undefined) await this.activateNext(tx, key);
         await this.record(tx, caller, row);

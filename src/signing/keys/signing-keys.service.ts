@@ -88,9 +88,8 @@ export class SigningKeysService {
     assertSuits(type, purpose);
     try {
       return await this.db.transaction(async (tx) => {
-        const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
-        if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-        if (resource !== id) return resource;
+        const earlier = await this.idempotency.earlier(tx, use);
+        if (earlier !== undefined) return earlier;
         const life = { purpose, notBefore, notAfter, constraints, ownerId: caller.ownerId };
         await tx.insert(SigningKey, { id, name, type, state: 'GENERATING', version: 1, ...life });
         await tx.insert(SigningKeyVersion, { keyId: id, version: 1, ckaId });

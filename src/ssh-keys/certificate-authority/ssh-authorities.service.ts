@@ -47,9 +47,8 @@ export class SshAuthoritiesService {
     });
     try {
       return await this.db.transaction(async (tx) => {
-        const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
-        if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-        if (resource !== id) return resource;
+        const earlier = await this.idempotency.earlier(tx, use);
+        if (earlier !== undefined) return earlier;
         await tx.insert(SshAuthority, { id, name, kind, ckaId, publicKey });
         await this.audit.append(tx, [entry('ssh-ca.created', caller, id, { name, kind, ...evidence })]);
         return id;

@@ -34,9 +34,8 @@ export class RotationOrders {
     const judged = order.dryRun ? undefined : await this.demands.judge(caller, old, places, custody);
     const next = order.dryRun && custody !== 'human' ? undefined : await this.make(custody, order, id, old);
     const result = await this.written(async (tx) => {
-      const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
-      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-      if (resource !== id) return resource;
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
       const nextKeyId = next === undefined ? null : await this.custody.keep(tx, next);
       if (judged !== undefined) await this.demands.assertCurrent(tx, judged);
       await this.entry.insert(tx, caller, { id, nextKeyId, custody, order, places, demand: judged?.demand });
