@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { HostAuthority } from './host-authority.entity.js';
 import { readPublicKeyLine } from './public-key-blob.js';
@@ -30,15 +30,12 @@ export class HostAuthorities {
     }
     const { type, fingerprint, blob } = key;
     const row = { id: newId(), name, type, fingerprint, blob, createdBy: caller.name };
-    try {
-      await this.db.transaction(async (tx) => {
-        await tx.insert(HostAuthority, row);
-        await this.audit.append(tx, [entry('host-authority.added', caller, row.id, { name, fingerprint })]);
-      });
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      throw new Problem('conflict', 'host-authority.known', 'The authority is trusted already.');
-    }
+    const insert = async (tx: EntityManager) => {
+      await tx.insert(HostAuthority, row);
+      await this.audit.append(tx, [entry('host-authority.added', caller, row.id, { name, fingerprint })]);
+    };
+    const known = () => new Problem('conflict', 'host-authority.known', 'The authority is trusted already.');
+    await writeUnique(this.db, insert, known);
     return await this.db.manager.findOneByOrFail(HostAuthority, { id: row.id });
   }
 

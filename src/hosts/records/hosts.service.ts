@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type NewEntry } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -99,7 +99,7 @@ export class HostsService {
 
   /** Removes the host with its keys, if it is still at `version`. */
   async remove(caller: Caller, id: string, version: number): Promise<void> {
-    await this.written(undefined, async (tx) => {
+    await this.db.transaction(async (tx) => {
       const host = await tx.findOne(Host, { where: { id }, lock: { mode: 'pessimistic_write' } });
       if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
       if (host.version !== version) throw staleProblem(`/v1/hosts/${id}`);
@@ -130,15 +130,9 @@ export class HostsService {
     name: string | undefined,
     write: (tx: EntityManager) => Promise<Result>,
   ): Promise<Result> {
-    try {
-      return await this.db.transaction(write);
-    } catch (error) {
-      if (isUniqueViolation(error)) {
-        const errors = [{ pointer: '/name', detail: 'is taken' }];
-        throw new Problem('conflict', 'host.name-taken', `There is a host named "${name}" already.`, { errors });
-      }
-      throw error;
-    }
+    const detail = `There is a host named "${name}" already.`;
+    const errors = [{ pointer: '/name', detail: 'is taken' }];
+    return writeUnique(this.db, write, () => new Problem('conflict', 'host.name-taken', detail, { errors }));
   }
 }
 

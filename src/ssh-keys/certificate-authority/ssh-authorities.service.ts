@@ -4,8 +4,8 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type NewEntry } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { KeyVault } from '../../hsm/key-vault.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { fingerprintOf, readPublicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
@@ -45,20 +45,16 @@ export class SshAuthoritiesService {
       label: `sealwright ssh ca ${id}`,
       type: 'ec-p256',
     });
-    try {
-      return await this.db.transaction(async (tx) => {
-        const earlier = await this.idempotency.earlier(tx, use);
-        if (earlier !== undefined) return earlier;
-        await tx.insert(SshAuthority, { id, name, kind, ckaId, publicKey });
-        await this.audit.append(tx, [entry('ssh-ca.created', caller, id, { name, kind, ...evidence })]);
-        return id;
-      });
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      throw new Problem('conflict', 'ssh-ca.name-taken', `There is an authority named "${name}" already.`, {
-        errors: [{ pointer: '/name', detail: 'is taken' }],
-      });
-    }
+    const insert = async (tx: EntityManager) => {
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
+      await tx.insert(SshAuthority, { id, name, kind, ckaId, publicKey });
+      await this.audit.append(tx, [entry('ssh-ca.created', caller, id, { name, kind, ...evidence })]);
+      return id;
+    };
+    const detail = `There is an authority named "${name}" already.`;
+    const errors = [{ pointer: '/name', detail: 'is taken' }];
+    return writeUnique(this.db, insert, () => new Problem('conflict', 'ssh-ca.name-taken', detail, { errors }));
   }
 
   /** `RETIRING`: issues nothing more; hosts go on trusting it, so that another one can take over without a gap. */
