@@ -4,7 +4,7 @@ import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { digestOf, type PublishedKey, read, until, verifies } from '../support/signing.js';
 import { openStage } from '../support/stage.js';
-import { approval, type Approver, held, newApprovers, newGuardedKey, type Place, vote } from './approvers.js';
+import { approval, type Approver, held, newTeam, newGuardedKey, type Place, vote } from './approvers.js';
 
 let place: Place;
 let ada: Approver;
@@ -17,7 +17,7 @@ beforeAll(async () => {
   const { apiKey } = await stage.seed();
   place = { stage, apiKey, service: await stage.start({ role: 'api' }) };
   worker = await stage.start({ role: 'worker' });
-  [ada, ben] = (await newApprovers(place, 2)) as [Approver, Approver];
+  ({ ada, ben } = await newTeam(place, 'ada', 'ben'));
   ({ key } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 1 }]));
 });
 afterAll(() => place.stage.close());

@@ -7,7 +7,7 @@ import { WebReceiver } from '../fakes/web-receiver.js';
 import { accessToken } from '../support/access.js';
 import { digestOf, sign, until } from '../support/signing.js';
 import { openStage } from '../support/stage.js';
-import { type Approver, held, newApprover, newApprovers, newGuardedKey, type Place, vote } from './approvers.js';
+import { type Approver, held, newApprover, newTeam, newGuardedKey, type Place, vote } from './approvers.js';
 
 const smtp = new SmtpPeer();
 const receiver = new WebReceiver();
@@ -29,7 +29,7 @@ beforeAll(async () => {
   const body = { name: 'desk', url: `http://127.0.0.1:${receiver.port}/desk`, events: ['approval.*'] };
   const made = await place.service.call('POST', '/api/webhooks', { key: place.apiKey, body });
   ({ secret } = made.body);
-  [ada, ben] = (await newApprovers(place, 2)) as [Approver, Approver];
+  ({ ada, ben } = await newTeam(place, 'ada', 'ben'));
 });
 afterAll(async () => {
   await place.stage.close();

@@ -1,35 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import { digestOf, read, sign, until, verifies } from '../support/signing.js';
-import { openStage } from '../support/stage.js';
-import {
-  approval,
-  type Approver,
-  held,
-  newApprover,
-  newApprovers,
-  newGuardedKey,
-  type Place,
-  unique,
-  vote,
-} from './approvers.js';
+import { approval, held, newApprover, newGuardedKey, newTeam, openPlace, unique, vote } from './approvers.js';
 
-let place: Place;
-let ada: Approver;
-let ben: Approver;
-let cleo: Approver;
-/** In no group. */
-let olga: Approver;
-
-beforeAll(async () => {
-  const stage = await openStage();
-  const { apiKey } = await stage.seed();
-  place = { stage, apiKey, service: await stage.start() };
-  [ada, ben, cleo, olga] = (await newApprovers(place, 4)) as [Approver, Approver, Approver, Approver];
-});
+const place = await openPlace();
 afterAll(() => place.stage.close());
+// Olga is in no group.
+const { ada, ben, cleo, olga } = await newTeam(place, 'ada', 'ben', 'cleo', 'olga');
 
 const order = (key: string, extra: object = {}) => ({ digest: digestOf(randomUUID()), key, ...extra });
 

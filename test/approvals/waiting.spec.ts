@@ -1,31 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { assertProblem } from '../support/refused-calls.js';
 import { type EventStream, listenTo } from '../support/server-sent-events.js';
-import type { Service } from '../support/service.js';
 import { digestOf, read, until } from '../support/signing.js';
-import { openStage } from '../support/stage.js';
-import { type Approver, held, newApprovers, newGuardedKey, type Place, vote } from './approvers.js';
+import { held, newGuardedKey, newTeam, openPlace, vote } from './approvers.js';
 
-let place: Place;
-/** Another process than the one that is voted at. */
-let other: Service;
-let ada: Approver;
-let ben: Approver;
-let key: string;
-
-beforeAll(async () => {
-  const stage = await openStage();
-  const { apiKey } = await stage.seed();
-  place = { stage, apiKey, service: await stage.start() };
-  other = await stage.start({ role: 'api' });
-  [ada, ben] = (await newApprovers(place, 2)) as [Approver, Approver];
-  key = (await newGuardedKey(place, [{ members: [ada, ben], threshold: 2 }])).key.name;
-});
+const place = await openPlace();
 afterAll(() => place.stage.close());
+// Another process than the one that is voted at.
+const other = await place.stage.start({ role: 'api' });
+const { ada, ben } = await newTeam(place, 'ada', 'ben');
+const { key } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 2 }]);
 
-const ask = () => held(place, { digest: digestOf(randomUUID()), key });
+const ask = () => held(place, { digest: digestOf(randomUUID()), key: key.name });
 
 /** How long after the last vote the slowest of those hears of it who wait for request or approval in both processes. */
 async function slowestToHear(): Promise<number> {
