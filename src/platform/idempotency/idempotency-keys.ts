@@ -4,6 +4,13 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../database/columns.js';
 import { Problem } from '../http/problem.js';
 
+/** How the header is described to callers. */
+export const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  required: false,
+  description: 'Makes the call safe to repeat for 24 hours',
+};
+
 /** One use of an Idempotency-Key (draft-ietf-httpapi-idempotency-key-header). */
 export interface IdempotentUse {
   readonly principal: string;
