@@ -81,7 +81,7 @@ describe('one approval for a batch of 1,000', () => {
     const answers = await Promise.all(calls.map((person) => vote(place.service, asked.approvalId, person)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
     signed = await done(asked);
-  }, 60_000);
+  });
 
   it('shows every item, and one hash over them all', async () => {
     const { body } = await approval(place, asked.approvalId);
@@ -150,7 +150,7 @@ describe('what happened between the votes and the signatures', () => {
     ]);
     for (const { key: id } of Object.values(rotated)) await rotate(id);
     worker = await place.stage.start({ role: 'worker' });
-  }, 60_000);
+  });
 
   it('an item that was changed in the database fails by itself; the others are signed', async () => {
     const ended = await Promise.all(

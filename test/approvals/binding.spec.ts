@@ -108,7 +108,7 @@ describe('what was changed in the database after its approval', () => {
     overtaken = await approved(order({ key: rotating.name, format: 'jws' }));
     expect((await rotate(rotating.id)).version).toBe(2);
     worker = await place.stage.start({ role: 'worker' });
-  }, 90_000);
+  });
 
   async function withOtherBytes(): Promise<Changed> {
     const { requestId } = await approved(order({ format: 'jws' }));
@@ -126,7 +126,7 @@ describe('what was changed in the database after its approval', () => {
       await assertNothingSigned(requestId, [digest, flipped(digest)]);
     expect((await read(place.service, place.apiKey, good.requestId)).body.status).toBe('SIGNED');
     expect(place.stage.operationsOn(good.digest)).toBe(1);
-  }, 60_000);
+  });
 
   it('nor by a key that was rotated: approval is asked for anew, and then it is signed', async () => {
     const { requestId, approvalId } = overtaken;

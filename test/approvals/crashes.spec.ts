@@ -83,7 +83,7 @@ describe('100 parallel last approvals', () => {
     const votes = { 'approval.approved': 3, 'approval.decided': 1 };
     expect(await entriesOf(asked.approvalId)).toEqual({ 'approval.requested': 1, ...votes });
     expect(place.stage.operationsOn(asked.digest)).toBe(1);
-  }, 60_000);
+  });
 });
 
 /** A session of PostgreSQL that can be made to stand in the way. */
@@ -143,7 +143,7 @@ describe('kill -9', () => {
     expect(again.body.status).toBe('APPROVED');
     await assertSignedOnce(asked, key);
     expect(place.stage.operationsOn(asked.digest)).toBe(1);
-  }, 60_000);
+  });
 
   it('between the commit of the vote and its answer: it counts once, and the repeated call hears so', async () => {
     const { key } = await newGuardedKey(place, [{ members: people, threshold: 1 }]);
@@ -173,7 +173,7 @@ describe('kill -9', () => {
     await assertSignedOnce(asked, key);
     expect(await entriesOf(asked.approvalId)).toMatchObject({ 'approval.approved': 1, 'approval.decided': 1 });
     expect(place.stage.operationsOn(asked.digest)).toBe(1);
-  }, 60_000);
+  });
 
   it('between the vote and the queue: the request is signed all the same', async () => {
     const { key } = await newGuardedKey(place, [{ members: people, threshold: 1 }]);
@@ -190,7 +190,7 @@ describe('kill -9', () => {
     worker = await startWorker();
     await assertSignedOnce(asked, key);
     expect(place.stage.operationsOn(asked.digest)).toBe(1);
-  }, 60_000);
+  });
 
   it('between the signature and its commit: another attempt, one recorded signature, and the log says so', async () => {
     const { key } = await newGuardedKey(place, [{ members: people, threshold: 1 }]);
@@ -211,5 +211,5 @@ describe('kill -9', () => {
     const entries = await assertSignedOnce(asked, key);
     expect(entries).toMatchObject({ 'signing.claimed': 2, 'signing.outcome-unknown': 1 });
     expect(place.stage.operationsOn(asked.digest)).toBe(2);
-  }, 60_000);
+  });
 });

@@ -102,7 +102,7 @@ it('who has not voted is reminded when half the time is over, once; then it expi
   for (const email of [ada.email, ben.email, adminEmail]) await smtp.mailTo(email, 'Approval expired: Sign slow.bin');
   await told(approvalId, 'approval.expired');
   expect(mailsTo(ben.email, 'still needed')).toHaveLength(1);
-}, 90_000);
+});
 
 it('a dead SMTP server and a dead receiver lose nothing: what was to be told is told later', async () => {
   const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
@@ -122,7 +122,7 @@ it('a dead SMTP server and a dead receiver lose nothing: what was to be told is 
   await smtp.mailTo(ada.email, 'Approval needed: Sign later.bin');
   await smtp.mailTo(ada.email, 'Approved: Sign later.bin');
   await told(approvalId, 'approval.requested');
-}, 90_000);
+});
 
 it('a person who asks, and is a member, hears of the outcome and is not asked', async () => {
   const boss = await newApprover(place, ['admin']);

@@ -90,4 +90,4 @@ it('a caller whose outcome cannot be written down does not hear of the signature
     [row?.id],
   );
   expect(actions.map(({ action }) => action)).toContain('signing.outcome-unknown');
-}, 60_000);
+});

@@ -46,7 +46,7 @@ describe.runIf(canRunSshd())('a scan that logs in', () => {
     const before = listing();
     result = await scanned();
     expect(listing()).toBe(before);
-  }, 120_000);
+  });
   afterAll(async () => {
     await field.close();
     await stage.close();

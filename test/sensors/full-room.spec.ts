@@ -109,5 +109,5 @@ describe('the room for large bodies', () => {
       `SELECT o.line FROM asset_occurrence o JOIN asset a ON a.id = o.asset_id WHERE a.name = 'MD5'`,
     );
     expect(places).toEqual([{ line: 2 }]);
-  }, 60_000);
+  });
 });

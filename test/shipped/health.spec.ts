@@ -78,7 +78,7 @@ it('the token is away: DOWN and 503; nothing fails for good, and it comes back b
     const { body: ended } = await service.call('GET', `${path}?wait=20`, { key: apiKey });
     expect(ended.status).toBe('SIGNED');
   }
-}, 120_000);
+});
 
 it('the database is away: DOWN and 503, calls are refused with 503, and it comes back by itself', async () => {
   await stage.postgres?.kill('immediate');
@@ -91,7 +91,7 @@ it('the database is away: DOWN and 503, calls are refused with 503, and it comes
   await stage.restartPostgres();
   await becomes('UP');
   expect((await sign(service, { key: apiKey, body: { digest: digestOf('database') } })).status).toBe(200);
-}, 120_000);
+});
 
 it('a service that is started before Redis works at once', async () => {
   await stage.redis.stop();
@@ -101,7 +101,7 @@ it('a service that is started before Redis works at once', async () => {
   await stage.restartRedis();
   await until('it finds Redis', 30, async () => (await early.call('GET', '/actuator/health')).body.status === 'UP');
   await early.kill();
-}, 60_000);
+});
 
 it('a service that is started before its database waits for it', async () => {
   await stage.postgres?.kill('fast');
@@ -111,4 +111,4 @@ it('a service that is started before its database waits for it', async () => {
   const late = await starting;
   expect((await sign(late, { key: apiKey, body: { digest: digestOf('late') } })).status).toBe(200);
   expect(late.log()).toContain('Unable to connect to the database');
-}, 60_000);
+});

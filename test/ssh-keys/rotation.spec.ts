@@ -57,7 +57,7 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
     expect(await rotateUnderHammer({ stage, apiKey, config: [], say: () => {} }, { rotations: 4, hosts: 2 })).toEqual(
       [],
     );
-  }, 180_000);
+  });
 
   it('a host that never takes the new key has its file back, byte for byte, and the old key works on', async () => {
     const at = await field.addHost({
