@@ -15,7 +15,7 @@ let other: Service;
 
 beforeAll(async () => {
   stage = await openStage();
-  service = await stage.start({ role: 'api', settings: atKnownAddress() });
+  service = await stage.start({ role: 'api', settings: await atKnownAddress() });
   other = await stage.start({ role: 'api' });
 });
 afterAll(() => stage.close());

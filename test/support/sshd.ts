@@ -11,10 +11,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../scripts/lib/ports.mjs';
 
 const SSHD = '/usr/sbin/sshd';
 const FIRST_UID = 21_000;
@@ -269,15 +269,4 @@ async function runSshd({ directory, address, port, timeZone }: Place): Promise<C
   }
   child.kill('SIGKILL');
   throw new Error(`sshd did not start: ${existsSync(log) ? readFileSync(log, 'utf8') : 'no log'}`);
-}
-
-async function freePort(address: string): Promise<number> {
-  const server = createServer();
-  server.listen(0, address);
-  await once(server, 'listening');
-  const bound = server.address();
-  server.close();
-  await once(server, 'close');
-  if (bound === null || typeof bound === 'string') throw new Error('no port');
-  return bound.port;
 }
