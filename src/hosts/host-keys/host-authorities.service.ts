@@ -32,7 +32,7 @@ export class HostAuthorities {
     const row = { id: newId(), name, type, fingerprint, blob, createdBy: caller.name };
     const insert = async (tx: EntityManager) => {
       await tx.insert(HostAuthority, row);
-      await this.audit.append(tx, [entry('host-authority.added', caller, row.id, { name, fingerprint })]);
+      await this.audit.appendBy(tx, caller, entry('host-authority.added', row.id, { name, fingerprint }));
     };
     const known = () => new Problem('conflict', 'host-authority.known', 'The authority is trusted already.');
     await writeUnique(this.db, insert, known);
@@ -46,19 +46,11 @@ export class HostAuthorities {
       if (row === null) throw new Problem('missing', 'host-authority.missing', 'There is no authority with this id.');
       await tx.delete(HostAuthority, { id });
       const { name, fingerprint } = row;
-      await this.audit.append(tx, [entry('host-authority.removed', caller, id, { name, fingerprint })]);
+      await this.audit.appendBy(tx, caller, entry('host-authority.removed', id, { name, fingerprint }));
     });
   }
 }
 
-function entry(action: string, caller: Caller, id: string, detail: Record<string, unknown>) {
-  const { requestId, address } = caller.origin;
-  return {
-    action,
-    actor: caller,
-    target: { kind: 'host-authority', id },
-    correlation: requestId,
-    source: address,
-    detail,
-  };
+function entry(action: string, id: string, detail: Record<string, unknown>) {
+  return { action, target: { kind: 'host-authority', id }, detail };
 }

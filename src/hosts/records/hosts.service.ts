@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService, type NewEntry } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
@@ -77,7 +77,7 @@ export class HostsService {
   ): Promise<void> {
     if (row.jumpHostId) await assertJumpHost(tx, row.id, row.jumpHostId);
     await tx.insert(Host, row);
-    await this.audit.append(tx, [entry('host.created', caller, row.id, detail)]);
+    await this.audit.appendBy(tx, caller, entry('host.created', row.id, detail));
   }
 
   /** Changes what is given, if the host is still at `version`. Throws Problem `request.stale` when it is not. */
@@ -93,7 +93,7 @@ export class HostsService {
       if (before.version !== version) throw staleProblem(`/v1/hosts/${id}`);
       await tx.update(Host, { id }, { ...row, version: version + 1, updatedAt: () => 'now()' });
       if (isElsewhere(before, row)) await this.doubtKeys(tx, id);
-      await this.audit.append(tx, [entry('host.changed', caller, id, told(change, credential))]);
+      await this.audit.appendBy(tx, caller, entry('host.changed', id, told(change, credential)));
     });
   }
 
@@ -107,7 +107,7 @@ export class HostsService {
         throw new Problem('conflict', 'host.in-use', 'Other hosts are reached through this one; change them first.');
       await tx.delete(HostKey, { hostId: id });
       await tx.delete(Host, { id });
-      await this.audit.append(tx, [entry('host.removed', caller, id, { name: host.name, address: host.address })]);
+      await this.audit.appendBy(tx, caller, entry('host.removed', id, { name: host.name, address: host.address }));
     });
   }
 
@@ -157,7 +157,6 @@ function told(change: Partial<Fields>, credential: NewCredential | null | undefi
   return { ...change, credential: credential === null ? null : { user: credential.user } };
 }
 
-function entry(action: string, caller: Caller, id: string, detail: Record<string, unknown>): NewEntry {
-  const { requestId, address } = caller.origin;
-  return { action, actor: caller, target: { kind: 'host', id }, correlation: requestId, source: address, detail };
+function entry(action: string, id: string, detail: Record<string, unknown>) {
+  return { action, target: { kind: 'host', id }, detail };
 }

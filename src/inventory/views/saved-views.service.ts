@@ -83,17 +83,7 @@ export class SavedViewsService {
   }
 
   private record(tx: EntityManager, caller: Caller, action: string, id: string, detail: Record<string, unknown>) {
-    const { kind, id: actorId, name, origin } = caller;
-    return this.audit.append(tx, [
-      {
-        action,
-        actor: { kind, id: actorId, name },
-        target: { kind: 'inventory-view', id },
-        correlation: origin.requestId,
-        source: origin.address,
-        detail,
-      },
-    ]);
+    return this.audit.appendBy(tx, caller, { action, target: { kind: 'inventory-view', id }, detail });
   }
 }
 

@@ -24,7 +24,7 @@ export class RotationPoliciesService {
     const { kind, id: callerId, name, ownerId } = caller;
     const insert = async (tx: EntityManager) => {
       await tx.insert(RotationPolicy, { ...order, id, madeBy: { kind, id: callerId, name }, ownerId });
-      await this.audit.append(tx, [entry('ssh-rotation-policy.created', caller, id, { ...order })]);
+      await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.created', id, { ...order }));
     };
     const detail = `There is a policy named "${order.name}" already.`;
     const errors = [{ pointer: '/name', detail: 'is taken' }];
@@ -54,12 +54,11 @@ export class RotationPoliciesService {
     const { name } = await this.get(id);
     await this.db.transaction(async (tx) => {
       await tx.delete(RotationPolicy, { id });
-      await this.audit.append(tx, [entry('ssh-rotation-policy.removed', caller, id, { name })]);
+      await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.removed', id, { name }));
     });
   }
 }
 
-function entry(action: string, caller: Caller, id: string, detail: Record<string, unknown>) {
-  const { requestId: correlation, address: source } = caller.origin;
-  return { action, actor: caller, target: { kind: 'ssh-rotation-policy', id }, correlation, source, detail };
+function entry(action: string, id: string, detail: Record<string, unknown>) {
+  return { action, target: { kind: 'ssh-rotation-policy', id }, detail };
 }
