@@ -13,6 +13,7 @@ import { AssetAnnotationsService } from './assets/asset-annotations.service.js';
 import { Attestation, PolicyPackRow } from './attestations/attestation.entity.js';
 import { AttestationsController } from './attestations/attestations.controller.js';
 import { AttestationsService } from './attestations/attestations.service.js';
+import { PolicyPacksService } from './attestations/policy-packs.service.js';
 import { PolicyCheckTarget } from './attestations/policy-check.target.js';
 import { PolicyEvaluator } from './attestations/policy-evaluator.js';
 import { AssetCsv } from './exports/asset-csv.js';
@@ -101,6 +102,7 @@ import { SavedViewsService } from './views/saved-views.service.js';
     AssetCsv,
     AssetsReader,
     AttestationsService,
+    PolicyPacksService,
     PolicyCheckTarget,
     PolicyEvaluator,
     SavedViewsService,
