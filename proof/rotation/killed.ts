@@ -73,7 +73,7 @@ class KilledRun {
   ) {}
 
   async run(lanes: number, custodies: readonly Custody[]): Promise<Killed> {
-    const { stage, apiKey, config, say } = this.ground;
+    const { stage, apiKey, say } = this.ground;
     const api = await stage.start({ role: 'api', settings: SETTINGS });
     this.worker = await this.startWorker();
     this.field = new Field(() => api, apiKey, 'killed');

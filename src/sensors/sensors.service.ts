@@ -120,11 +120,10 @@ export class SensorsService {
   }
 
   private async assertNew(tx: EntityManager, use: IdempotentUse): Promise<void> {
-    const [resource] = await this.idempotency.claim(tx, [use]);
-    await this.idempotency.assertSameBody(use, tx);
-    if (resource === use.resource) return;
+    const earlier = await this.idempotency.earlier(tx, use);
+    if (earlier === undefined) return;
     const detail = 'This call registered a sensor already, and its key is shown only once; renew the key.';
-    throw new Problem('conflict', 'idempotency.secret-shown', detail, { instance: `/api/sensors/${resource}` });
+    throw new Problem('conflict', 'idempotency.secret-shown', detail, { instance: `/api/sensors/${earlier}` });
   }
 
   private write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type SamlAccount, SamlPeer, SIMPLESAMLPHP } from '../fakes/simplesamlphp.js';
 import type { Service } from '../support/service.js';
@@ -44,11 +44,11 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
   beforeAll(async () => {
     stage = await openStage();
     ({ apiKey } = await stage.seed());
-    const settings = atKnownAddress();
+    const settings = await atKnownAddress();
     service = await stage.start({ role: 'api', settings });
     const { SVC_PUBLIC_URL } = settings;
     other = await stage.start({ role: 'api', settings: { SVC_PUBLIC_URL: SVC_PUBLIC_URL ?? '' } });
-    idp = new SamlPeer(randomInt(20_000, 32_000));
+    idp = new SamlPeer();
     const [entityId, acsUrl] = ['metadata', 'callback'].map((name) => `${service.url}/api/auth/saml/${name}`);
     await idp.start({ entityId: entityId ?? '', acsUrl: acsUrl ?? '' }, ACCOUNTS);
     expect((await put()).status).toBe(200);
@@ -143,9 +143,11 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
 
   it('refuses the right response of another provider than the one that is set up', async () => {
     const response = await responseFor(new Browser(), 'ada');
-    await put({ entityId: 'https://elsewhere.example/idp' });
+    const isCalled = (entityId: string) =>
+      stage.sql(`UPDATE identity_provider SET settings = settings || $1`, [{ entityId }]);
+    await isCalled('https://elsewhere.example/idp');
     await assertRefused(await post(response));
-    await put();
+    await isCalled(idp.entityId);
     expect((await post(response)).status).toBe(303);
   });
 

@@ -1,10 +1,9 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, OmitType, PartialType } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayUnique,
   IsBoolean,
-  IsDate,
   IsEmail,
   IsIn,
   IsInt,
@@ -14,9 +13,10 @@ import {
   Length,
   Max,
   Min,
-  ValidateIf,
   ValidateNested,
 } from 'class-validator';
+import { Nullable } from '../../platform/http/body-shape.js';
+import { IsDateTime } from '../../platform/http/date-time.js';
 import { ALERT_CONDITIONS, type AlertConditionName, RISK_LEVELS, type RiskLevel } from '../alert-condition.js';
 import type { Sent } from '../notices/alert-channels.js';
 import type { NotificationChannel } from '../notices/alert-notification.entity.js';
@@ -113,50 +113,8 @@ export class CreateAlertRuleBody {
   }
 }
 
-export class ChangeAlertRuleBody {
-  /** @example 'certificates of the web team' */
-  @IsOptional()
-  @IsString()
-  @Length(1, 100)
-  name?: string;
-
-  @ApiProperty({ type: RuleParametersBody, required: false, example: { days: 14 } })
-  @IsOptional()
-  @ValidateNested()
-  @Type(() => RuleParametersBody)
-  parameters?: RuleParametersBody;
-
-  @ApiProperty({ enum: SEVERITIES, example: 'critical', required: false })
-  @IsOptional()
-  @IsIn(SEVERITIES)
-  severity?: Severity;
-
-  @ApiProperty({ enum: GROUPINGS, example: 'rule', required: false })
-  @IsOptional()
-  @IsIn(GROUPINGS)
-  grouping?: Grouping;
-
-  /** @example 240 */
-  @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(10_080)
-  coolDownMinutes?: number;
-
-  @ApiProperty(EMAILS)
-  @IsOptional()
-  @IsEmail({}, { each: true })
-  @ArrayMaxSize(20)
-  @ArrayUnique()
-  emails?: string[];
-
-  @ApiProperty(WEBHOOKS)
-  @IsOptional()
-  @IsUUID('all', { each: true })
-  @ArrayMaxSize(20)
-  @ArrayUnique()
-  webhooks?: string[];
-
+/** What is left out stays as it is. */
+export class ChangeAlertRuleBody extends PartialType(OmitType(CreateAlertRuleBody, ['condition', 'toOrder'])) {
   /** @example true */
   @IsOptional()
   @IsBoolean()
@@ -165,9 +123,8 @@ export class ChangeAlertRuleBody {
   /** Until then nobody is told; null ends it. */
   @ApiProperty({ type: String, format: 'date-time', nullable: true, required: false, example: '2026-12-01T08:00:00Z' })
   @IsOptional()
-  @ValidateIf((body: ChangeAlertRuleBody) => body.mutedUntil !== null)
-  @Type(() => Date)
-  @IsDate()
+  @Nullable()
+  @IsDateTime()
   mutedUntil?: Date | null;
 
   toChange(): AlertRuleChange {

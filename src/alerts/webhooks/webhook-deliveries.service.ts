@@ -58,9 +58,8 @@ export class WebhookDeliveriesService {
       );
       if (affected !== 1) throw delivery.status === 'PENDING' ? pending() : disabled();
       const target = { kind: 'webhook', id: delivery.endpointId };
-      const { requestId: correlation, address: source } = caller.origin;
-      const entry = { action: 'webhook.redelivered', actor: caller, target, correlation, source };
-      await this.audit.append(tx, [{ ...entry, detail: { delivery: id, type: delivery.type } }]);
+      const detail = { delivery: id, type: delivery.type };
+      await this.audit.appendBy(tx, caller, { action: 'webhook.redelivered', target, detail });
       return tx.findOneByOrFail(WebhookDelivery, { id });
     });
   }

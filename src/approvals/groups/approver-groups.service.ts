@@ -32,9 +32,8 @@ export class ApproverGroupsService {
   async create(caller: Caller, order: GroupOrder, use?: IdempotentUse): Promise<GroupWithMembers> {
     const id = use?.resource ?? newId();
     return this.write(order.name, async (tx) => {
-      const [earlier = id] = use === undefined ? [] : await this.idempotency.claim(tx, [use]);
-      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-      if (earlier !== id) return this.read(earlier, tx);
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return this.read(earlier, tx);
       await tx.insert(ApproverGroup, { id, name: order.name });
       await this.members.set(tx, caller, id, order);
       await this.record(tx, caller, id, 'approver-group.created', order);

@@ -182,15 +182,14 @@ export class ApiKeysService implements OnApplicationShutdown {
   }
 
   private async assertNew(tx: EntityManager, use: IdempotentUse): Promise<void> {
-    const [resource] = await this.idempotency.claim(tx, [use]);
-    await this.idempotency.assertSameBody(use, tx);
-    if (resource !== use.resource) {
+    const earlier = await this.idempotency.earlier(tx, use);
+    if (earlier !== undefined) {
       throw new Problem(
         'conflict',
         'idempotency.secret-shown',
         'This call made an API key already, and a key is shown only once. Revoke it and make another.',
         {
-          instance: `/api/settings/api-keys/${resource}`,
+          instance: `/api/settings/api-keys/${earlier}`,
         },
       );
     }

@@ -29,7 +29,7 @@ export class HostRemoval {
       await this.uses.assertNone(tx, id);
       await tx.delete(HostKey, { hostId: id });
       await tx.delete(Host, { id });
-      await this.audit.append(tx, [hostEntry('host.removed', caller, id, { name: host.name, address: host.address })]);
+      await this.audit.appendBy(tx, caller, hostEntry('host.removed', id, { name: host.name, address: host.address }));
     });
   }
 }

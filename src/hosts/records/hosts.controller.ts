@@ -17,7 +17,7 @@ import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ConnectionTestView } from '../connections/connection-test.dto.js';
 import { ConnectionTester } from '../connections/connection-tester.js';
 import { CreateHostBody, HostPage, HostQuery, HostView, UpdateHostBody } from './hosts.dto.js';
@@ -42,7 +42,7 @@ export class HostsController {
   /** Adds a host. Its credential is sealed and never shown again. */
   @Post()
   @Needs('hosts:write')
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async createHost(
     @TheCaller() caller: Caller,
     @Body() body: CreateHostBody,

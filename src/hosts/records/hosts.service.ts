@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService, type NewEntry } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -54,9 +54,8 @@ export class HostsService {
     const kept = await this.keep(id, credential);
     const row = { ...defined(order), address: canonical(order.address), id, ...kept };
     return await this.written(order.name, async (tx) => {
-      const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
-      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-      if (resource !== id) return resource;
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
       await this.insert(tx, caller, row, told(order, credential));
       return id;
     });
@@ -78,7 +77,7 @@ export class HostsService {
   ): Promise<void> {
     if (row.jumpHostId) await assertJumpHost(tx, row.id, row.jumpHostId);
     await tx.insert(Host, row);
-    await this.audit.append(tx, [hostEntry('host.created', caller, row.id, detail)]);
+    await this.audit.appendBy(tx, caller, hostEntry('host.created', row.id, detail));
   }
 
   /** Changes what is given, if the host is still at `version`. Throws Problem `request.stale` when it is not. */
@@ -94,7 +93,7 @@ export class HostsService {
       if (before.version !== version) throw staleProblem(`/v1/hosts/${id}`);
       await tx.update(Host, { id }, { ...row, version: version + 1, updatedAt: () => 'now()' });
       if (isElsewhere(before, row)) await this.doubtKeys(tx, id);
-      await this.audit.append(tx, [hostEntry('host.changed', caller, id, told(change, credential))]);
+      await this.audit.appendBy(tx, caller, hostEntry('host.changed', id, told(change, credential)));
     });
   }
 
@@ -117,15 +116,9 @@ export class HostsService {
     name: string | undefined,
     write: (tx: EntityManager) => Promise<Result>,
   ): Promise<Result> {
-    try {
-      return await this.db.transaction(write);
-    } catch (error) {
-      if (isUniqueViolation(error)) {
-        const errors = [{ pointer: '/name', detail: 'is taken' }];
-        throw new Problem('conflict', 'host.name-taken', `There is a host named "${name}" already.`, { errors });
-      }
-      throw error;
-    }
+    const detail = `There is a host named "${name}" already.`;
+    const errors = [{ pointer: '/name', detail: 'is taken' }];
+    return writeUnique(this.db, write, () => new Problem('conflict', 'host.name-taken', detail, { errors }));
   }
 }
 
@@ -151,7 +144,6 @@ function told(change: Partial<Fields>, credential: NewCredential | null | undefi
 }
 
 /** Of the audit log. */
-export function hostEntry(action: string, caller: Caller, id: string, detail: Record<string, unknown>): NewEntry {
-  const { requestId, address } = caller.origin;
-  return { action, actor: caller, target: { kind: 'host', id }, correlation: requestId, source: address, detail };
+export function hostEntry(action: string, id: string, detail: Record<string, unknown>) {
+  return { action, target: { kind: 'host', id }, detail };
 }

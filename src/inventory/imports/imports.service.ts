@@ -52,11 +52,8 @@ export class ImportsService implements BeforeApplicationShutdown {
     const digest = idempotencyKey === undefined ? '' : await digestOf(body.bytes);
     const use = this.keys.use(idempotencyKey, callerId, OPERATION, digest, id);
     const made = await this.db.transaction(async (tx) => {
-      if (use !== undefined) {
-        const [resource] = await this.keys.claim(tx, [use]);
-        await this.keys.assertSameBody(use, tx);
-        if (resource !== undefined && resource !== id) return resource;
-      }
+      const earlier = await this.keys.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
       await this.assertRoom();
       const order = {
         kind: bodyKindOf(body),

@@ -37,11 +37,8 @@ export class SchedulesService {
     await this.assertGood(caller, order, new Date());
     return this.write(order.name, async (tx) => {
       const id = use?.resource ?? newId();
-      if (use !== undefined) {
-        const [resource = id] = await this.idempotency.claim(tx, [use]);
-        await this.idempotency.assertSameBody(use, tx);
-        if (resource !== id) return find(tx, resource);
-      }
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return find(tx, earlier);
       await tx.insert(Schedule, { id, ...order, settings: order.settings as never, madeBy: caller.id });
       await renew(tx, id);
       await this.record(tx, caller, 'schedule.created', id, { ...order });
