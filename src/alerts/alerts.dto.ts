@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import { IsDate, IsIn, IsOptional, IsString, IsUUID, MaxLength, ValidateIf } from 'class-validator';
+import { IsIn, IsOptional, IsString, IsUUID, MaxLength } from 'class-validator';
+import { Nullable } from '../platform/http/body-shape.js';
+import { IsDateTime } from '../platform/http/date-time.js';
 import { type Page, PageQuery } from '../platform/http/page.js';
 import { ALERT_STATUSES, type AlertStatus } from './alert-status.js';
 import type { Alert } from './alert.entity.js';
@@ -41,16 +42,15 @@ export class ChangeAlertBody {
   /** The person who looks after it; null for nobody. */
   @ApiProperty({ type: String, nullable: true, required: false, example: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11' })
   @IsOptional()
-  @ValidateIf((body: ChangeAlertBody) => body.ownerId !== null)
+  @Nullable()
   @IsUUID()
   ownerId?: string | null;
 
   /** Until then nobody is told; null ends it. */
   @ApiProperty({ type: String, format: 'date-time', nullable: true, required: false, example: '2026-12-01T08:00:00Z' })
   @IsOptional()
-  @ValidateIf((body: ChangeAlertBody) => body.mutedUntil !== null)
-  @Type(() => Date)
-  @IsDate()
+  @Nullable()
+  @IsDateTime()
   mutedUntil?: Date | null;
 
   toChange(): AlertChange {

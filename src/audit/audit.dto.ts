@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
-import { IsDate, IsIn, IsOptional, IsString, Length, Matches } from 'class-validator';
+import { IsIn, IsOptional, IsString, Length, Matches } from 'class-validator';
+import { IsDateTime } from '../platform/http/date-time.js';
 import { type Page, PageQuery } from '../platform/http/page.js';
 import { AUDIT_OUTCOMES, type AuditEntry, type AuditOutcome } from './audit-entry.entity.js';
 
@@ -36,14 +36,12 @@ export class AuditQuery extends PageQuery {
 
   /** Only entries of this time or later. */
   @IsOptional()
-  @Type(() => Date)
-  @IsDate()
+  @IsDateTime()
   from?: Date;
 
   /** Only entries before this time. */
   @IsOptional()
-  @Type(() => Date)
-  @IsDate()
+  @IsDateTime()
   to?: Date;
 }
 

@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext, SetMetadata, applyDecorators } from '@nestjs/common';
 import { ApiBearerAuth, ApiExtension } from '@nestjs/swagger';
-import type { FastifyRequest } from 'fastify';
+import type { AdmittedRequest } from '../platform/http/readmission.js';
 import type { Caller } from './caller.js';
 import type { Scope } from './scopes.js';
 
@@ -45,7 +45,7 @@ export const Fresh = (): MethodDecorator => applyDecorators(SetMetadata(FRESH, t
 /** Everyone, without a credential. */
 export const Public = (): MethodDecorator => SetMetadata(ACCESS, { kind: 'public' } satisfies Access);
 
-export interface CalledRequest extends FastifyRequest {
+export interface CalledRequest extends AdmittedRequest {
   caller?: Caller;
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientEnvironment } from './environment.js';
-import { type Credentials, readCredentials, writeCredentials } from './credentials.js';
+import { alone, type Credentials, readCredentials, writeCredentials } from './credentials.js';
 import { ClientError, EXIT, type ExitCode } from './exit-codes.js';
 
 /** Answers that a repeatable call is sent again after: of the service, and of whatever stands before it (RFC 9110 section 15). */
@@ -8,6 +8,7 @@ const PASSING = new Set([408, 429, 502, 503, 504]);
 const ATTEMPTS = 5;
 const LONGEST_PAUSE_S = 30;
 const CALL_MS = 60_000;
+const RENEWAL_MS = 10_000;
 const LONGEST_STREAM_MS = 6 * 3_600_000;
 
 export interface CallOptions {
@@ -94,12 +95,24 @@ export class ApiClient {
     });
   }
 
-  /** Exchanges the refresh token, once, and keeps the new pair. */
+  /** A refresh token works once, and using it twice ends the login: of several processes one renews, the others take what it got. */
   private async renewed(): Promise<boolean> {
-    const { url, refreshToken, clientId } = this.credentials;
+    const { refreshToken, clientId } = this.credentials;
     if (refreshToken === undefined || clientId === undefined) return false;
+    return alone(this.environment.credentialsFile, async () => {
+      const { url, token } = this.credentials;
+      const kept = await readCredentials(this.environment.credentialsFile);
+      if (kept?.url !== url || kept.token === token) return this.exchanged(url, refreshToken, clientId);
+      this.credentials = kept;
+      return true;
+    });
+  }
+
+  /** Exchanges the refresh token, and keeps the new pair. */
+  private async exchanged(url: string, refreshToken: string, clientId: string): Promise<boolean> {
     const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId });
-    const response = await fetch(`${url}/oauth/token`, { method: 'POST', body, redirect: 'error' });
+    const signal = AbortSignal.timeout(RENEWAL_MS);
+    const response = await fetch(`${url}/oauth/token`, { method: 'POST', body, redirect: 'error', signal });
     if (!response.ok) return false;
     const answer = (await response.json()) as { access_token: string; refresh_token?: string };
     this.credentials = {

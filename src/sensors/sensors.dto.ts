@@ -2,7 +2,6 @@ import { ApiProperty, ApiPropertyOptional, OmitType, PartialType } from '@nestjs
 import { Type } from 'class-transformer';
 import {
   IsBoolean,
-  IsDate,
   IsIn,
   IsInt,
   IsObject,
@@ -15,6 +14,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
+import { IsDateTime } from '../platform/http/date-time.js';
 import { JsonAtMost } from '../platform/http/json-at-most.js';
 import type { Page } from '../platform/http/page.js';
 import type { Orders } from './heartbeats.service.js';
@@ -54,8 +54,7 @@ export class RegisterSensorBody {
 
   /** When its key ends; at most 366 days away. */
   @ApiProperty(EXPIRY)
-  @Type(() => Date)
-  @IsDate()
+  @IsDateTime()
   expiry: Date;
 
   toOrder(): SensorOrder {
@@ -74,8 +73,7 @@ export class ChangeSensorBody extends PartialType(OmitType(RegisterSensorBody, [
 export class RenewSensorKeyBody {
   /** When the new key ends; at most 366 days away. */
   @ApiProperty(EXPIRY)
-  @Type(() => Date)
-  @IsDate()
+  @IsDateTime()
   expiry: Date;
 
   /** How long the old key goes on. @example 24 */

@@ -1,3 +1,4 @@
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebReceiver } from '../fakes/web-receiver.js';
 import { assertProblem } from '../support/refused-calls.js';
@@ -7,6 +8,7 @@ import { openStage, type Stage } from '../support/stage.js';
 import { CAUSES, MAY_CALL } from './causes.js';
 import { failedScan, hurryAlerts, tell } from './happenings.js';
 
+const SKEW = join(import.meta.dirname, '../fakes/skewed-clock.mjs');
 const receiver = new WebReceiver();
 let stage: Stage;
 let service: Service;
@@ -147,6 +149,19 @@ describe('an alert', () => {
     await until('nothing left', 30, async () => (await stage.sql(`SELECT 1 FROM happening`)).length === 0);
     expect(await alertOf(rule.id)).toMatchObject({ status: 'RESOLVED', count: 2 });
     expect(told('/lasting').map(({ type }) => type)).toEqual(['alert.opened', 'alert.resolved', 'alert.reopened']);
+  });
+
+  it('that was resolved where the clock is ahead is opened again by what happens next', async () => {
+    const hour = { NODE_OPTIONS: `--import ${SKEW}`, SKEW_MS: '3600000' };
+    const ahead = await stage.start({ role: 'api', settings: hour });
+    const { body: rule } = await createRule({ condition: 'scan-failed', coolDownMinutes: 0 });
+    await tell(stage, failedScan('ahead'));
+    const { id } = await alertOf(rule.id, 'ahead');
+    expect((await ahead.call('POST', `/api/alerts/${id}/resolve`, { key, body: {} })).status).toBe(200);
+    await tell(stage, failedScan('ahead'));
+    const status = async () => (await alertOf(rule.id, 'ahead')).status === 'REOPENED';
+    await until('the alert to be open again', 15, status);
+    await ahead.kill();
   });
 
   it('is muted, and told when the muting ends', async () => {

@@ -265,6 +265,30 @@ describe('settings of providers', () => {
     expect(service.log()).not.toContain(CLIENT.secret);
   });
 
+  it('keep the issuer that people are known by: neither they nor the secret go over to another one', async () => {
+    assertProblem(await put('one', two), { status: 409, code: 'identity-provider.issuer' });
+    const kept = await put('one', one, { clientSecret: undefined });
+    expect(kept.body.settings.issuer).toBe(one.issuer);
+  });
+
+  it('are changed and removed one after the other', async () => {
+    const name = 'busy';
+    expect((await put(name, one)).status).toBe(200);
+    const removed = service.call('DELETE', `/api/settings/identity-providers/${name}`, { key: apiKey });
+    const answers = await Promise.all([
+      removed,
+      ...Array.from({ length: 20 }, (_, i) => put(name, one, { label: `${i}` })),
+    ]);
+    expect(answers.filter(({ status }) => ![200, 204, 409].includes(status))).toEqual([]);
+    await service.call('DELETE', `/api/settings/identity-providers/${name}`, { key: apiKey });
+  });
+
+  it('refuse rules that are lists of lists, and stay readable', async () => {
+    const refused = { status: 400, code: 'request.invalid', pointer: '/rules/0' };
+    assertProblem(await put('one', one, { rules: [[]] }), refused);
+    expect((await service.call('GET', '/api/settings/identity-providers', { key: apiKey })).status).toBe(200);
+  });
+
   it('cannot give roles that who writes them does not hold', async () => {
     const { key } = await newApiKey(service, apiKey, ['settings:write']);
     const answer = await service.call('PUT', '/api/settings/identity-providers/oidc/three', {

@@ -143,9 +143,11 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
 
   it('refuses the right response of another provider than the one that is set up', async () => {
     const response = await responseFor(new Browser(), 'ada');
-    await put({ entityId: 'https://elsewhere.example/idp' });
+    const isCalled = (entityId: string) =>
+      stage.sql(`UPDATE identity_provider SET settings = settings || $1`, [{ entityId }]);
+    await isCalled('https://elsewhere.example/idp');
     await assertRefused(await post(response));
-    await put();
+    await isCalled(idp.entityId);
     expect((await post(response)).status).toBe(303);
   });
 

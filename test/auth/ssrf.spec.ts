@@ -120,8 +120,8 @@ describe('the test of a provider', () => {
       'sign-out',
       'signing keys',
     ]);
-    await put(open, 'peer', `${peer.issuer}/another`);
-    expect((await test(open, 'peer')).body.ok).toBe(false);
+    await put(open, 'astray', `${peer.issuer}/another`);
+    expect((await test(open, 'astray')).body.ok).toBe(false);
     await peer.stop();
     expect((await test(open, 'peer')).body.findings[0].detail).toMatch(/ECONNREFUSED/);
   });

@@ -144,6 +144,15 @@ describe('sealwright login', () => {
     expect(kept.refreshToken).toEqual(expect.any(String));
     expect((await sealwright(['keys'], { token: '' })).code).toBe(0);
   });
+
+  it('a token that has run out is renewed by one of the programs that find it so', async () => {
+    const place = join(home, CREDENTIALS);
+    const kept = JSON.parse(readFileSync(place, 'utf8'));
+    writeFileSync(place, JSON.stringify({ ...kept, token: 'run.out.long-ago' }), { mode: 0o600 });
+    const together = await Promise.all(Array.from({ length: 6 }, () => sealwright(['keys'], { token: '' })));
+    expect(together.map(({ code, err }) => [code, err])).toEqual(together.map(() => [0, '']));
+    expect((await sealwright(['keys'], { token: '' })).code).toBe(0);
+  });
 });
 
 describe('sealwright tells scripts what happened', () => {

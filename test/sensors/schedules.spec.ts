@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
@@ -162,6 +163,21 @@ it('schedules come due while workers with other clocks are killed: each due time
   const places = (list: { id: string; at: Date }[]) => list.map(({ id, at }) => `${id} ${at.toISOString()}`).toSorted();
   expect(places(rows)).toEqual(places(expected));
   expect(rows.every(({ commands }) => commands === 1)).toBe(true);
+});
+
+it('a start that the database cuts off is made again, and has not failed', async () => {
+  const { body } = await create({ intervalSeconds: 3600 });
+  const holder = new Client({ connectionString: stage.databaseUrl });
+  await holder.connect();
+  await holder.query('BEGIN; LOCK TABLE sensor_command');
+  await due(body.id);
+  const cut = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'INSERT INTO "sensor_command"%'`;
+  await until('a start that waits', 15, async () => (await stage.sql(cut)).length > 0);
+  await holder.query('ROLLBACK');
+  await holder.end();
+  await run(body.id, 'RUNNING');
+  expect(await runs(body.id)).toHaveLength(1);
 });
 
 it('a log check tells what it found', async () => {

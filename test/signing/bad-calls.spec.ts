@@ -33,6 +33,7 @@ describe('a query is refused', () => {
     ['two limits', '?limit=1&limit=2', 'limit'],
     ['two cursors', '?cursor=a&cursor=b', 'cursor'],
     ['an object', '?status[$ne]=SIGNED', 'status[$ne]'],
+    ['a NUL character', '?cursor=a%00', 'cursor'],
   ])('%s', async (_, query, name) => {
     await calls.get({ status: 400, code: 'request.invalid', pointer: `/${name}` }, `${LIST}${query}`);
   });

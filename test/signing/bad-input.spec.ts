@@ -81,6 +81,9 @@ describe('an order is refused', () => {
     ['__proto__', withMember('"__proto__":{"isAdmin":true}'), '/__proto__'],
     ['__proto__ further down', withMember('"metadata":{"a":[{"__proto__":1}]}'), '/metadata/a/0/__proto__'],
     ['constructor', withMember('"constructor":{"prototype":{}}'), '/constructor'],
+    ['a number that is none', withMember('"metadata":{"a":1e400}'), '/metadata/a'],
+    ['two digests', withMember(`"digest":"${digestOf('other')}"`), ''],
+    ['a member twice further down', withMember('"metadata":{"a":[{"b":1,"b":1}]}'), ''],
     ['a depth bomb in the metadata', withMember(`"metadata":${nested(40)}`), ''],
     ['a depth bomb of 10,000 levels', withMember(`"metadata":${nested(10_000)}`), ''],
   ])('%s', async (_, body, pointer) => {

@@ -4,7 +4,6 @@ import {
   ArrayMaxSize,
   ArrayUnique,
   IsBoolean,
-  IsDate,
   IsEmail,
   IsIn,
   IsInt,
@@ -14,9 +13,10 @@ import {
   Length,
   Max,
   Min,
-  ValidateIf,
   ValidateNested,
 } from 'class-validator';
+import { Nullable } from '../../platform/http/body-shape.js';
+import { IsDateTime } from '../../platform/http/date-time.js';
 import { ALERT_CONDITIONS, type AlertConditionName, RISK_LEVELS, type RiskLevel } from '../alert-condition.js';
 import type { Sent } from '../notices/alert-channels.js';
 import type { NotificationChannel } from '../notices/alert-notification.entity.js';
@@ -123,9 +123,8 @@ export class ChangeAlertRuleBody extends PartialType(OmitType(CreateAlertRuleBod
   /** Until then nobody is told; null ends it. */
   @ApiProperty({ type: String, format: 'date-time', nullable: true, required: false, example: '2026-12-01T08:00:00Z' })
   @IsOptional()
-  @ValidateIf((body: ChangeAlertRuleBody) => body.mutedUntil !== null)
-  @Type(() => Date)
-  @IsDate()
+  @Nullable()
+  @IsDateTime()
   mutedUntil?: Date | null;
 
   toChange(): AlertRuleChange {

@@ -1,9 +1,7 @@
-import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayMinSize,
   ArrayUnique,
-  IsDate,
   IsIn,
   IsInt,
   IsOptional,
@@ -12,6 +10,7 @@ import {
   Max,
   Min,
 } from 'class-validator';
+import { IsDateTime } from '../../platform/http/date-time.js';
 import type { Page } from '../../platform/http/page.js';
 import { SCOPE_NAMES, type Scope } from '../scopes.js';
 import { IsAddressBlocks } from './address-list.js';
@@ -35,8 +34,7 @@ export class CreateApiKeyBody {
 
   /** When the key stops working; at most 366 days away. */
   @ApiProperty({ format: 'date-time', example: '2027-01-31T00:00:00Z' })
-  @Type(() => Date)
-  @IsDate()
+  @IsDateTime()
   expiry: Date;
 
   /** Addresses and blocks that the key may be used from; leave it out for anywhere. */
@@ -56,8 +54,7 @@ export class CreateApiKeyBody {
 export class RotateApiKeyBody {
   /** When the new key stops working; at most 366 days away. */
   @ApiProperty({ format: 'date-time', example: '2027-01-31T00:00:00Z' })
-  @Type(() => Date)
-  @IsDate()
+  @IsDateTime()
   expiry: Date;
 
   /** How long the old key goes on. @example 24 */

@@ -44,7 +44,7 @@ export class IdentityProvidersService {
     private readonly outbound: OutboundClient,
   ) {}
 
-  /** Creates or replaces the provider of this name. Nobody makes rules that give what they do not hold. */
+  /** Creates the provider of this name, or changes what is not its identity. Nobody makes rules that give what they do not hold. */
   async put(caller: Caller, order: IdentityProviderOrder): Promise<IdentityProvider> {
     assertMayGrant(caller, [...order.rules.flatMap(({ roles }) => roles), ...(order.defaultRoles ?? [])]);
     if (order.kind === 'oidc') await this.assertCallable((order.settings as OidcSettings).issuer);
@@ -60,7 +60,7 @@ export class IdentityProvidersService {
 
   async remove(caller: Caller, name: string): Promise<void> {
     await this.db.transaction(async (tx) => {
-      const found = await tx.findOneBy(IdentityProvider, { name });
+      const found = await locked(tx, name);
       if (found === null) throw missing();
       await tx.delete(IdentityProvider, { id: found.id });
       await this.record(tx, caller, 'identity-provider.removed', found);
@@ -125,9 +125,14 @@ export class IdentityProvidersService {
     order: IdentityProviderOrder,
     key: SamlKey | undefined,
   ): Promise<IdentityProvider> {
-    const known = await tx.findOneBy(IdentityProvider, { name: order.name });
+    const known = await locked(tx, order.name);
     if (known !== null && known.kind !== order.kind) {
       throw new Problem('conflict', 'identity-provider.kind', 'A provider keeps its kind; remove it first.');
+    }
+    // Its names of people are its own, and so is the secret: at another one they would let strangers in, and be told to strangers.
+    if (known !== null && issuerOf(known.settings) !== issuerOf(order.settings)) {
+      const detail = 'A provider keeps its issuer or entity id, by which its people are known; remove it first.';
+      throw new Problem('conflict', 'identity-provider.issuer', detail);
     }
     const id = known?.id ?? newId();
     const { name, kind, label, enabled, rules, defaultRoles } = order;
@@ -166,8 +171,17 @@ export class IdentityProvidersService {
   }
 }
 
+/** Held until the end of the transaction: what is kept of it, such as its secret, is not changed or removed meanwhile. */
+function locked(tx: EntityManager, name: string): Promise<IdentityProvider | null> {
+  return tx.findOne(IdentityProvider, { where: { name }, lock: { mode: 'pessimistic_write' } });
+}
+
 function missing(): Problem {
   return new Problem('missing', 'identity-provider.missing', 'There is no such identity provider.');
+}
+
+function issuerOf(settings: OidcSettings | SamlSettings): string {
+  return 'issuer' in settings ? settings.issuer : settings.entityId;
 }
 
 function settingsOf(order: IdentityProviderOrder, key: SamlKey | undefined, known: IdentityProvider | null) {

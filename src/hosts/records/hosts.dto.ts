@@ -15,6 +15,7 @@ import {
   ValidateIf,
   ValidateNested,
 } from 'class-validator';
+import { Nullable } from '../../platform/http/body-shape.js';
 import { PageQuery, type Page } from '../../platform/http/page.js';
 import { CREDENTIAL_KINDS, type CredentialKind } from '../credentials/credential-kind.js';
 import {
@@ -78,18 +79,21 @@ export class HostFieldsBody {
 
   /** Who answers for it. @example "Platform team" */
   @IsOptional()
+  @Nullable()
   @IsString()
   @MaxLength(200)
   owner?: string | null;
 
   /** @example production */
   @IsOptional()
+  @Nullable()
   @IsString()
   @MaxLength(64)
   environment?: string | null;
 
   /** The host that connections go through. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   @IsOptional()
+  @Nullable()
   @IsUUID()
   jumpHostId?: string | null;
 
@@ -119,6 +123,7 @@ export class HostFieldsBody {
     example: { user: 'deploy', privateKey: '-----BEGIN OPENSSH PRIVATE KEY-----' },
   })
   @IsOptional()
+  @Nullable()
   @ValidateNested()
   @Type(() => CredentialBody)
   credential?: CredentialBody | null;

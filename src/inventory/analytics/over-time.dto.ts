@@ -1,28 +1,27 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { IsOptional, Matches } from 'class-validator';
+import { IsOptional } from 'class-validator';
+import { IsDay } from '../../platform/http/date-time.js';
 import type { Page } from '../../platform/http/page.js';
 import { CountView } from './analytics.dto.js';
 import type { SourceCount } from './analytics.reader.js';
 import type { InventorySnapshot, InventorySummary } from './inventory-snapshot.entity.js';
 import { LevelCountsView } from './level-counts.dto.js';
 
-const DAY = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
-
 export class OverTimeQuery {
   /** The first day (UTC); two years before `to` otherwise. @example 2026-01-01 */
   @IsOptional()
-  @Matches(DAY, { message: '$property must be a day, YYYY-MM-DD' })
+  @IsDay()
   from?: string;
 
   /** The last day; today otherwise. @example 2026-12-31 */
   @IsOptional()
-  @Matches(DAY, { message: '$property must be a day, YYYY-MM-DD' })
+  @IsDay()
   to?: string;
 }
 
 export class DayParam {
   /** @example 2026-06-30 */
-  @Matches(DAY, { message: '$property must be a day, YYYY-MM-DD' })
+  @IsDay()
   day: string;
 }
 

@@ -1,17 +1,17 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Transform, Type } from 'class-transformer';
+import { Transform } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayUnique,
   IsArray,
   IsBoolean,
-  IsDate,
   IsIn,
   IsOptional,
   IsString,
   Length,
   ValidateIf,
 } from 'class-validator';
+import { IsDateTime } from '../../platform/http/date-time.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { type Level, LEVELS } from '../risk/risk-verdict.js';
 import { ASSET_KINDS, ASSET_STATES, type AssetKind, type AssetState } from './asset-kind.js';
@@ -96,32 +96,27 @@ export class AssetFilterQuery extends PageQuery {
 
   /** First seen after this time. */
   @IsOptional()
-  @Type(() => Date)
-  @IsDate()
+  @IsDateTime()
   firstSeenAfter?: Date;
 
   /** Seen by some source since this time. */
   @IsOptional()
-  @Type(() => Date)
-  @IsDate()
+  @IsDateTime()
   lastSeenAfter?: Date;
 
   /** Seen by no source since this time. */
   @IsOptional()
-  @Type(() => Date)
-  @IsDate()
+  @IsDateTime()
   lastSeenBefore?: Date;
 
   /** Certificates and keys that end at this time or later. */
   @IsOptional()
-  @Type(() => Date)
-  @IsDate()
+  @IsDateTime()
   expiresAfter?: Date;
 
   /** Certificates and keys that end before this time. */
   @IsOptional()
-  @Type(() => Date)
-  @IsDate()
+  @IsDateTime()
   expiresBefore?: Date;
 
   /** A query: comparisons with and, or, not and brackets; `*` stands for anything. @example 'level>=HIGH and family=RSA and bits<3072 and host=db*' */
@@ -166,7 +161,6 @@ export class AnnotateAssetBody {
 export class AsOfQuery {
   /** Judge deadlines and validity as of this time; now when absent. */
   @IsOptional()
-  @Type(() => Date)
-  @IsDate()
+  @IsDateTime()
   asOf?: Date;
 }

@@ -3,7 +3,6 @@ import {
   ArrayMaxSize,
   ArrayMinSize,
   IsArray,
-  IsDate,
   IsInt,
   IsNumber,
   IsOptional,
@@ -16,13 +15,13 @@ import {
   ValidateIf,
   ValidateNested,
 } from 'class-validator';
+import { IsDateTime, IsDay } from '../../platform/http/date-time.js';
 import { PageQuery } from '../../platform/http/page.js';
 import type { AttestOrder } from './attestations.service.js';
 import type { EvaluateOrder } from './policy-packs.service.js';
 import type { PolicyCheck, PolicyPack } from './policy-pack.js';
 
 const MOST = 100;
-const DAY = /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])$/;
 
 export class ReviewBody {
   /** Of a requirement that a person judges. @example 12.3.3-STRATEGY */
@@ -69,7 +68,7 @@ export class EvaluateBody {
 
   /** The day whose deadlines count; today otherwise. @example 2031-01-01 */
   @IsOptional()
-  @Matches(DAY, { message: '$property must be a day, YYYY-MM-DD' })
+  @IsDay()
   asOf?: string;
 
   /** What a person says of the requirements that no query can check. */
@@ -107,8 +106,7 @@ export class AttestBody extends EvaluateBody {
 
   /** As long as the pack lets it be good otherwise. */
   @IsOptional()
-  @Type(() => Date)
-  @IsDate()
+  @IsDateTime()
   expiresAt?: Date;
 
   toAttest(): AttestOrder {

@@ -11,8 +11,10 @@ import { Closing } from './closing.js';
 import { Doorman } from './doorman.js';
 import { mostValuesOf, readJsonLimits } from './json-limits.js';
 import { parseJsonBody } from './json-body.js';
+import { refuseNulInQuery } from './nul-in-query.js';
 import { ProblemFilter } from './problem.filter.js';
 import { admitLargeBodies, rawBodyOf, readRawBodies } from './raw-body.js';
+import { ReadmissionInterceptor } from './readmission.js';
 import { refuseAddress, refuseConnection } from './unreadable-requests.js';
 import { UnknownQueryGuard } from './unknown-query.guard.js';
 import { validationPipe } from './validation.js';
@@ -51,12 +53,13 @@ export function configureHttp(app: NestFastifyApplication): void {
   const server = app.getHttpAdapter().getInstance();
   secure(server, config);
   observe(server, app.get(Metrics));
+  refuseNulInQuery(server);
   readBodies(server);
   admitLargeBodies(server, app.get(Doorman), app.get(BodyRoom));
   hangUpWhenClosing(server, app.get(Closing));
   app.useGlobalGuards(new UnknownQueryGuard());
   app.useGlobalPipes(validationPipe());
-  app.useGlobalInterceptors(new NextLinkInterceptor());
+  app.useGlobalInterceptors(new NextLinkInterceptor(), new ReadmissionInterceptor());
   app.useGlobalFilters(app.get(ProblemFilter));
   if (!config.isProd) app.enableCors({ origin: config.corsOrigins, exposedHeaders: EXPOSED });
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import type { RowWatch } from '../database/row-watch.js';
+import { isStillAdmitted } from './readmission.js';
 
 /** Then the client comes again, with credentials that are looked at anew; EventSource does so by itself. */
 const LONGEST_MS = 60_000;
@@ -17,7 +18,8 @@ export interface Followed<View> {
 
 /**
  * Answers server-sent events (HTML Living Standard, section 9.2): the row as it is, then again after each change, until it is final. An
- * event has the name `status`, the mark as its id and the view as JSON, which has no line breaks of its own.
+ * event has the name `status`, the mark as its id and the view as JSON, which has no line breaks of its own. Before each, the caller's
+ * right to it is looked at anew; without it the stream ends.
  */
 export async function answerEvents<View>(
   reply: FastifyReply,
@@ -29,13 +31,13 @@ export async function answerEvents<View>(
     .header('content-type', 'text/event-stream; charset=utf-8')
     .header('cache-control', 'no-store')
     .header('x-accel-buffering', 'no');
-  await reply.send(Readable.from(eventsOf(first, watch, read)));
+  await reply.send(Readable.from(eventsOf(first, watch, () => readmitted(reply, read))));
 }
 
 async function* eventsOf<View>(
   first: Followed<View>,
   watch: RowWatch,
-  read: () => Promise<Followed<View>>,
+  read: () => Promise<Followed<View> | undefined>,
 ): AsyncGenerator<string> {
   const end = performance.now() + LONGEST_MS;
   let shown = first;
@@ -43,9 +45,14 @@ async function* eventsOf<View>(
   while (!shown.final && !watch.isStopped && performance.now() < end) {
     await watch.wait(shown, Math.min(SILENCE_MS, end - performance.now()));
     const now = await read();
+    if (now === undefined) return;
     yield now.mark === shown.mark ? ': still here\n\n' : eventOf(now);
     shown = now;
   }
+}
+
+async function readmitted<Found>(reply: FastifyReply, read: () => Promise<Found>): Promise<Found | undefined> {
+  return (await isStillAdmitted(reply.request)) ? read() : undefined;
 }
 
 function eventOf<View>({ mark, view }: Followed<View>): string {

@@ -1,3 +1,4 @@
+import { repeatedMember } from '../json/repeated-member.js';
 import { Problem } from './problem.js';
 
 const MOST_DEPTH = 32;
@@ -7,7 +8,8 @@ const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
 /**
  * Parses a JSON body and refuses what no service should have to think of: deep nesting, floods of members,
- * prototype names, NUL characters and lone surrogates (PostgreSQL stores neither).
+ * prototype names, NUL characters and lone surrogates (PostgreSQL stores neither), numbers that are none any
+ * more, and members that come twice.
  */
 export function parseJsonBody(body: Buffer, mostValues = MOST_VALUES): unknown {
   const text = body.toString('utf8');
@@ -22,6 +24,8 @@ export function parseJsonBody(body: Buffer, mostValues = MOST_VALUES): unknown {
   if (text.includes('\uFFFD') && !isUtf8(body))
     throw new Problem('malformed', 'request.malformed', 'The body is not valid UTF-8.');
   inspect(value, mostValues);
+  const twice = repeatedMember(text);
+  if (twice !== undefined) throw refusal('', `it has the member "${twice.slice(0, 64)}" twice`);
   return value;
 }
 
@@ -43,6 +47,8 @@ function inspect(root: unknown, mostValues: number): void {
     if (++seen > mostValues) throw refusal('', `more than ${mostValues} values`);
     const { value, pointer, depth } = place;
     if (typeof value === 'string') assertStorable(value, pointer);
+    // 1e400: it would be stored as null.
+    if (typeof value === 'number' && !Number.isFinite(value)) throw refusal(pointer, 'is a number beyond all measure');
     if (typeof value !== 'object' || value === null) continue;
     if (depth === MOST_DEPTH) throw refusal('', `nested deeper than ${MOST_DEPTH} levels`);
     for (const [name, member] of Object.entries(value)) {

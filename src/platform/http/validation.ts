@@ -1,13 +1,26 @@
 import { ValidationPipe } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
-import { validate, type ValidationError } from 'class-validator';
+import { validate, type ValidationError, type ValidatorOptions } from 'class-validator';
+import { shapeErrors } from './body-shape.js';
 import { type Fault, Problem } from './problem.js';
 
 const RULES = { whitelist: true, forbidNonWhitelisted: true, stopAtFirstError: true };
 
+/** What the rules of its class say of a body and, when they have nothing to say, what its shape does. */
+async function errorsOf(body: object, rules: ValidatorOptions): Promise<ValidationError[]> {
+  const errors = await validate(body, rules);
+  return errors.length > 0 ? errors : shapeErrors(body);
+}
+
+class BodyPipe extends ValidationPipe {
+  protected override validate(body: object, rules: ValidatorOptions): Promise<ValidationError[]> {
+    return errorsOf(body, rules);
+  }
+}
+
 /** Bodies, queries and parameters are what their class says, or the call is refused with a pointer to each fault. */
 export function validationPipe(): ValidationPipe {
-  return new ValidationPipe({
+  return new BodyPipe({
     transform: true,
     whitelist: true,
     forbidNonWhitelisted: true,
@@ -25,14 +38,14 @@ export async function checkedBody<Body extends object>(
   at: string,
 ): Promise<Body> {
   const body = plainToInstance(type, given);
-  const errors = await validate(body, RULES);
+  const errors = await errorsOf(body, RULES);
   if (errors.length > 0) throw problemOf(errors, at);
   return body;
 }
 
 /** What is wrong with it, where nothing is thrown because other parts may be right. */
 export async function faultsOfBody(type: new () => object, given: unknown, at: string): Promise<Fault[]> {
-  return (await validate(plainToInstance(type, given), RULES)).flatMap((error) => faultsOf(error, at));
+  return (await errorsOf(plainToInstance(type, given), RULES)).flatMap((error) => faultsOf(error, at));
 }
 
 function problemOf(errors: readonly ValidationError[], at: string): Problem {

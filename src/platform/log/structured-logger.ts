@@ -39,12 +39,27 @@ export class StructuredLogger extends ConsoleLogger {
     else super.log(message, ...rest);
   }
 
+  /** For people, line by line: what others wrote (a mail server, an identity provider) must not look like a line of ours. */
   protected override formatMessage(...args: Parameters<ConsoleLogger['formatMessage']>): string {
-    return withoutSecrets(super.formatMessage(...args));
+    const [level, message, ...rest] = args;
+    return withoutSecrets(
+      super.formatMessage(level, typeof message === 'string' ? onOneLine(message) : message, ...rest),
+    );
   }
 
-  protected override printAsJson(message: unknown, options: Parameters<ConsoleLogger['printAsJson']>[1]): void {
-    const clean: unknown = typeof message === 'string' ? withoutSecrets(message) : message;
-    super.printAsJson(clean, options);
+  /** The lines of a stack stand in, those of the message that it begins with as well. */
+  protected override printStackTrace(stack: string): void {
+    if (stack) super.printStackTrace(withoutSecrets(stack.split('\n').map(onOneLine).join('\n    ')));
   }
+
+  /** Every text of a JSON line, however deep. */
+  protected override stringifyReplacer(key: string, value: unknown): unknown {
+    const shown = super.stringifyReplacer(key, value);
+    return typeof shown === 'string' ? withoutSecrets(shown) : shown;
+  }
+}
+
+/** Control characters and line separators are shown as their code points. */
+function onOneLine(text: string): string {
+  return text.replaceAll(/[\p{Cc}\p{Zl}\p{Zp}]/gu, (character) => `\\u{${character.codePointAt(0)?.toString(16)}}`);
 }

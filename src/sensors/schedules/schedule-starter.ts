@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import { isDatabaseTrouble } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/http/problem.js';
 import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
 import { ScheduleTargets, type StartingRun } from '../../platform/schedules/schedule-targets.js';
@@ -27,7 +28,8 @@ export class ScheduleStarter {
       });
     } catch (error) {
       const failed = started;
-      if (failed === undefined) throw error;
+      // Whether the start was committed is not known then: the run is started at the next look, or is under way.
+      if (failed === undefined || isDatabaseTrouble(error)) throw error;
       const detail =
         error instanceof Problem ? error.message : 'It could not be started; the log of the worker says why.';
       await this.db.transaction((tx) => this.runs.end(tx, failed.runId, { ok: false, detail }));

@@ -1,5 +1,5 @@
 import { Type } from 'class-transformer';
-import { IsInt, IsOptional, IsString, Length, Matches, MaxLength, Min, ValidateNested } from 'class-validator';
+import { IsInt, IsOptional, IsString, Length, Matches, Max, MaxLength, Min, ValidateNested } from 'class-validator';
 import type { Page } from '../../platform/http/page.js';
 import type { Certificate } from './certificate.entity.js';
 import { pem } from './certificate-writer.js';
@@ -59,6 +59,7 @@ export class CertificationRequestBody {
   @IsOptional()
   @IsInt()
   @Min(1)
+  @Max(100_000)
   version?: number;
 }
 

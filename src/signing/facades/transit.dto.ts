@@ -1,6 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
 import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Matches, Max, Min } from 'class-validator';
+import { WholeNumber } from '../../platform/http/whole-number.js';
 import type { TransitKey, TransitOrder } from './transit.service.js';
 
 export class TransitKeyParam {
@@ -47,7 +47,7 @@ export class TransitSignBody {
 
   /** The version that is to sign, which only the newest does; 0 is whichever that is. cosign and jsign send the number as a text. @example 0 */
   @IsOptional()
-  @Type(() => Number)
+  @WholeNumber()
   @IsInt()
   @Min(0)
   @Max(100_000)

@@ -1,8 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
-import { IsDate, IsIn, IsInt, IsOptional, Matches, Max, Min, ValidateNested } from 'class-validator';
+import { IsIn, IsInt, IsOptional, Matches, Max, Min, ValidateNested } from 'class-validator';
 import { createPublicKey } from 'node:crypto';
 import { isMlDsa, KEY_TYPES, type KeyEvidence, type KeyType } from '../../hsm/key-vault.js';
+import { Nullable } from '../../platform/http/body-shape.js';
+import { IsDateTime } from '../../platform/http/date-time.js';
 import type { Page } from '../../platform/http/page.js';
 import type { KeyConstraints } from './key-constraints.js';
 import { KeyConstraintsBody } from './key-constraints.dto.js';
@@ -32,14 +34,12 @@ export class CreateSigningKeyBody {
 
   /** The key signs from then on. @example 2027-01-01T00:00:00Z */
   @IsOptional()
-  @Type(() => Date)
-  @IsDate()
+  @IsDateTime()
   notBefore?: Date;
 
   /** The key signs until then. @example 2029-01-01T00:00:00Z */
   @IsOptional()
-  @Type(() => Date)
-  @IsDate()
+  @IsDateTime()
   notAfter?: Date;
 
   @IsOptional()
@@ -52,15 +52,15 @@ export class ChangeSigningKeyBody {
   /** null takes the date away. @example 2027-01-01T00:00:00Z */
   @ApiProperty({ type: Date, nullable: true, required: false })
   @IsOptional()
-  @Type(() => Date)
-  @IsDate()
+  @Nullable()
+  @IsDateTime()
   notBefore?: Date | null;
 
   /** null takes the date away. @example 2029-01-01T00:00:00Z */
   @ApiProperty({ type: Date, nullable: true, required: false })
   @IsOptional()
-  @Type(() => Date)
-  @IsDate()
+  @Nullable()
+  @IsDateTime()
   notAfter?: Date | null;
 
   /** Replaces all constraints; {} takes them away. */

@@ -1,17 +1,17 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayMinSize,
   IsArray,
-  IsDate,
   IsIn,
   IsOptional,
   IsString,
   IsUUID,
   Matches,
   MaxLength,
+  MinDate,
 } from 'class-validator';
+import { IsDateTime } from '../../platform/http/date-time.js';
 import type { Page } from '../../platform/http/page.js';
 import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
 import { AUTHORITY_STATES, type AuthorityState, type SshAuthority } from './ssh-authority.entity.js';
@@ -104,13 +104,13 @@ export class IssueSshCertificateBody {
   principals: string[];
 
   /** @example 2027-01-01T00:00:00Z */
-  @Type(() => Date)
-  @IsDate()
+  @IsDateTime()
+  @MinDate(new Date(0))
   validAfter: Date;
 
   /** @example 2027-01-02T00:00:00Z */
-  @Type(() => Date)
-  @IsDate()
+  @IsDateTime()
+  @MinDate(new Date(0))
   validBefore: Date;
 
   /** Users: addresses that it is good from. @example 192.0.2.0/24 */

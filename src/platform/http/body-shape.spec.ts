@@ -1,0 +1,61 @@
+import 'reflect-metadata';
+import { Type } from 'class-transformer';
+import { IsInt, IsOptional, ValidateIf, ValidateNested } from 'class-validator';
+import { describe, expect, it } from 'vitest';
+import { Nullable } from './body-shape.js';
+import { faultsOfBody } from './validation.js';
+
+class Part {
+  @IsInt()
+  size: number;
+
+  @IsOptional()
+  @IsInt()
+  weight?: number;
+}
+
+class Whole {
+  @ValidateNested()
+  @Type(() => Part)
+  must: Part;
+
+  @ValidateIf((body: Whole) => body.may !== undefined)
+  @ValidateNested()
+  @Type(() => Part)
+  may?: Part;
+
+  @IsOptional()
+  @ValidateNested({ each: true })
+  @Type(() => Part)
+  many?: Part[];
+
+  @IsOptional()
+  @Nullable()
+  @IsInt()
+  until?: number | null;
+}
+
+const must = { size: 1 };
+
+describe('a body', () => {
+  it.each([
+    ['all that there is', { must, may: must, many: [must, { size: 2, weight: 3 }], until: 5 }],
+    ['what must be there', { must }],
+    ['nothing in a list', { must, many: [] }],
+    ['null where it takes away', { must, until: null }],
+  ])('with %s is good', async (_, body) => {
+    expect(await faultsOfBody(Whole, body, '')).toEqual([]);
+  });
+
+  it.each([
+    ['without an object that must be there', {}, '/must', 'must be given'],
+    ['with null in its place', { must: null }, '/must', 'must be either object or array'],
+    ['with a list in its place', { must: [must] }, '/must', 'must be an object'],
+    ['with an empty list in its place', { must: [] }, '/must', 'must be an object'],
+    ['with null for a list', { must, many: null }, '/many', 'must not be null; leave it out'],
+    ['with a list of lists', { must, many: [[]] }, '/many/0', 'must be an object'],
+    ['with null deeper down', { must, many: [{ size: 1, weight: null }] }, '/many/0/weight', 'must not be null'],
+  ])('%s is refused', async (_, body, pointer, detail) => {
+    expect(await faultsOfBody(Whole, body, '')).toEqual([{ pointer, detail: expect.stringContaining(detail) }]);
+  });
+});

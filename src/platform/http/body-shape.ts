@@ -1,0 +1,80 @@
+import { getMetadataStorage, IS_OPTIONAL, ValidationError, ValidationTypes } from 'class-validator';
+
+const NULLABLE = Symbol('nullable');
+
+/** null is a value of this member, by which a caller takes away what was set. No other member may be null. */
+export function Nullable(): PropertyDecorator {
+  return (target, name) => Reflect.defineMetadata(NULLABLE, true, target, name);
+}
+
+interface Member {
+  readonly name: string;
+  readonly isOptional: boolean;
+  readonly isNullable: boolean;
+  /** Whether there are rules for when it is looked at at all. */
+  readonly isConditional: boolean;
+  /** What it holds has a class of its own: one object, or a list of them. */
+  readonly nested: 'one' | 'many' | undefined;
+}
+
+/**
+ * What the rules of class-validator let pass and no service expects: null where something may be left out, nothing where an object must
+ * be, a list in place of an object, and a list of lists.
+ */
+export function shapeErrors(body: object): ValidationError[] {
+  return membersOf(body).flatMap((member) => errorsOf(member, (body as Record<string, unknown>)[member.name]));
+}
+
+function errorsOf(member: Member, value: unknown): ValidationError[] {
+  if (value === undefined || value === null) {
+    const fault = faultOfNothing(member, value);
+    return fault === undefined ? [] : [errorAt(member.name, fault)];
+  }
+  if (member.nested === 'one') return errorsWithin(member.name, value);
+  if (member.nested === 'many' && Array.isArray(value)) {
+    const children = value.flatMap((item: unknown, i) => errorsWithin(String(i), item));
+    return children.length === 0 ? [] : [errorAt(member.name, undefined, children)];
+  }
+  return [];
+}
+
+function faultOfNothing({ isOptional, isNullable, isConditional, nested }: Member, value: unknown): string | undefined {
+  if (value === null && isOptional && !isNullable) return 'must not be null; leave it out';
+  return value === undefined && nested !== undefined && !isConditional ? 'must be given' : undefined;
+}
+
+function errorsWithin(name: string, value: unknown): ValidationError[] {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return [errorAt(name, 'must be an object')];
+  const children = shapeErrors(value);
+  return children.length === 0 ? [] : [errorAt(name, undefined, children)];
+}
+
+function errorAt(property: string, fault: string | undefined, children: ValidationError[] = []): ValidationError {
+  const constraints = fault === undefined ? {} : { shape: fault };
+  return Object.assign(new ValidationError(), { property, constraints, children });
+}
+
+const known = new Map<unknown, Member[]>();
+
+/** By class; rules do not change once it is defined. */
+function membersOf(body: object): Member[] {
+  const type = body.constructor;
+  const members = known.get(type) ?? readMembers(type);
+  known.set(type, members);
+  return members;
+}
+
+function readMembers(type: object & { prototype?: object }): Member[] {
+  const storage = getMetadataStorage();
+  const rules = storage.groupByPropertyName(storage.getTargetValidationMetadatas(type as never, '', false, false));
+  return Object.entries(rules).map(([name, own]) => {
+    const nested = own.find(({ type: rule }) => rule === ValidationTypes.NESTED_VALIDATION);
+    return {
+      name,
+      isOptional: own.some((rule) => rule.name === IS_OPTIONAL),
+      isNullable: Reflect.getMetadata(NULLABLE, type.prototype ?? {}, name) === true,
+      isConditional: own.some(({ type: rule }) => rule === ValidationTypes.CONDITIONAL_VALIDATION),
+      nested: nested === undefined ? undefined : nested.each ? 'many' : 'one',
+    };
+  });
+}

@@ -1,0 +1,40 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newApiKey } from '../support/access.js';
+import { assertProblem } from '../support/refused-calls.js';
+import { listenTo } from '../support/server-sent-events.js';
+import type { Service } from '../support/service.js';
+import { digestOf, sign, until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+});
+afterAll(() => stage.close());
+
+it('who waits for a signature and loses the key meanwhile does not hear of it', async () => {
+  const gone = await newApiKey(service, apiKey, ['sign:digest', 'sign:read']);
+  const stays = await newApiKey(service, apiKey, ['sign:digest', 'sign:read']);
+  // Nobody signs in the background before the worker is there.
+  const { body } = await sign(service, { key: gone.key, body: { digest: digestOf('x'), async: true } });
+  const path = `/api/v1/sign/requests/${body.requestId}`;
+  const wait = (key: string) => service.call('GET', `${path}?wait=30`, { key });
+  const [refused, answered] = [wait(gone.key), wait(stays.key)];
+  const listen = (key: string) => listenTo(service, `${path}/events`, key);
+  const [cut, whole] = [listen(gone.key), listen(stays.key)];
+  await until('both to be told', 10, async () => cut.heard.length > 0 && whole.heard.length > 0);
+  expect((await service.call('DELETE', `/api/settings/api-keys/${gone.id}`, { key: apiKey })).status).toBe(204);
+  const statuses = (events: readonly { data: { status: string } }[]) => events.map(({ data }) => data.status);
+  await sleep(2000); // what is found at once is told without a second look
+  await stage.start({ role: 'worker' });
+  assertProblem(await refused, { status: 401, code: 'auth.revoked-key' });
+  expect((await answered).body.status).toBe('SIGNED');
+  expect(statuses(await cut.ended)).toEqual(['QUEUED']);
+  expect(statuses(await whole.ended).at(-1)).toBe('SIGNED');
+});

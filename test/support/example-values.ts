@@ -1,0 +1,27 @@
+import { type Operation, shippedDocument } from './api-document.js';
+
+// oxlint-disable-next-line typescript/no-explicit-any -- the document is looked into freely
+type Schema = any;
+
+const SCHEMAS = shippedDocument().components.schemas;
+
+/** What stands for a value that the description gives no example of, by its type. */
+const PLAIN: Record<string, unknown> = { object: {}, boolean: false, number: 1, integer: 1, string: 'x' };
+
+/** A value of this schema, made of its examples; every member is there, also those that may be left out. */
+function exampleOf(schema: Schema = {}): unknown {
+  if (schema.$ref !== undefined) return exampleOf(SCHEMAS[schema.$ref.split('/').at(-1)]);
+  const given = schema.example ?? schema.default ?? schema.enum?.[0];
+  if (given !== undefined) return given;
+  if (schema.allOf !== undefined) return exampleOf(schema.allOf[0]);
+  if (schema.type === 'array') return [exampleOf(schema.items)];
+  if (schema.properties === undefined) return PLAIN[schema.type];
+  const members = Object.entries<Schema>(schema.properties);
+  return Object.fromEntries(members.map(([name, member]) => [name, exampleOf(member)]));
+}
+
+/** A body that the operation takes; undefined when it takes none. */
+export function exampleBodyOf({ raw }: Operation): unknown {
+  const [content] = Object.values<{ schema: Schema }>(raw.requestBody?.content ?? {});
+  return content === undefined ? undefined : exampleOf(content.schema);
+}
