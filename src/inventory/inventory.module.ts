@@ -111,7 +111,6 @@ import { SavedViewsService } from './views/saved-views.service.js';
     OwnComponents,
     BomLinksReader,
     DemoService,
-    FoundAssetsIntake,
     ImportBodies,
     ImportRunner,
     ImportsService,
@@ -127,10 +126,10 @@ import { SavedViewsService } from './views/saved-views.service.js';
     SnapshotTaker,
     SnapshotTarget,
   ],
-  exports: [DemoService, IngestService, SnapshotTaker],
+  exports: [DemoService, IngestService, IngestThreads, SnapshotTaker],
 })
 export class InventoryModule {}
 
 /** What keeps the inventory in the background. */
-@Module({ imports: [InventoryModule], providers: [SnapshotSchedule, SourceCounter] })
+@Module({ imports: [InventoryModule], providers: [FoundAssetsIntake, SnapshotSchedule, SourceCounter] })
 export class InventoryWorkerModule {}

@@ -24,7 +24,7 @@ beforeAll(async () => {
   makeCredentials(folder);
   stage = await openStage();
   ({ apiKey } = await stage.seed());
-  service = await stage.start({ role: 'api', settings: { SVC_LOG_LEVEL: 'debug' } });
+  service = await stage.start({ settings: { SVC_LOG_LEVEL: 'debug' } });
 });
 afterAll(async () => {
   await stage.close();

@@ -21,6 +21,7 @@ import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/ide
 import { ConnectionTestView } from '../connections/connection-test.dto.js';
 import { ConnectionTester } from '../connections/connection-tester.js';
 import { CreateHostBody, HostPage, HostQuery, HostView, UpdateHostBody } from './hosts.dto.js';
+import { HostRemoval } from './host-removal.service.js';
 import { HostsReader } from './hosts.reader.js';
 import { HostsService } from './hosts.service.js';
 
@@ -33,6 +34,7 @@ export class HostsController {
   constructor(
     private readonly hosts: HostsService,
     private readonly reader: HostsReader,
+    private readonly removal: HostRemoval,
     private readonly tester: ConnectionTester,
     private readonly idempotency: IdempotencyKeys,
   ) {}
@@ -88,7 +90,7 @@ export class HostsController {
     @Param() { id }: IdParam,
     @Headers('if-match') match?: string,
   ): Promise<void> {
-    await this.hosts.remove(caller, id, expectedVersion(match));
+    await this.removal.remove(caller, id, expectedVersion(match));
   }
 
   /** Logs in to the host once and tells how far it got: address, host key, login, way to root. */

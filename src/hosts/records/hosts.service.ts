@@ -36,7 +36,7 @@ type Fields = Pick<
 export type HostChange = Partial<Fields> & { readonly credential?: NewCredential | null };
 export type NewHost = HostChange & Pick<Host, 'name' | 'address'>;
 
-/** Adds, changes and removes hosts. */
+/** Adds and changes hosts. */
 @Injectable()
 export class HostsService {
   constructor(
@@ -77,7 +77,7 @@ export class HostsService {
   ): Promise<void> {
     if (row.jumpHostId) await assertJumpHost(tx, row.id, row.jumpHostId);
     await tx.insert(Host, row);
-    await this.audit.appendBy(tx, caller, entry('host.created', row.id, detail));
+    await this.audit.appendBy(tx, caller, hostEntry('host.created', row.id, detail));
   }
 
   /** Changes what is given, if the host is still at `version`. Throws Problem `request.stale` when it is not. */
@@ -93,21 +93,7 @@ export class HostsService {
       if (before.version !== version) throw staleProblem(`/v1/hosts/${id}`);
       await tx.update(Host, { id }, { ...row, version: version + 1, updatedAt: () => 'now()' });
       if (isElsewhere(before, row)) await this.doubtKeys(tx, id);
-      await this.audit.appendBy(tx, caller, entry('host.changed', id, told(change, credential)));
-    });
-  }
-
-  /** Removes the host with its keys, if it is still at `version`. */
-  async remove(caller: Caller, id: string, version: number): Promise<void> {
-    await this.db.transaction(async (tx) => {
-      const host = await tx.findOne(Host, { where: { id }, lock: { mode: 'pessimistic_write' } });
-      if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
-      if (host.version !== version) throw staleProblem(`/v1/hosts/${id}`);
-      if (await tx.existsBy(Host, { jumpHostId: id }))
-        throw new Problem('conflict', 'host.in-use', 'Other hosts are reached through this one; change them first.');
-      await tx.delete(HostKey, { hostId: id });
-      await tx.delete(Host, { id });
-      await this.audit.appendBy(tx, caller, entry('host.removed', id, { name: host.name, address: host.address }));
+      await this.audit.appendBy(tx, caller, hostEntry('host.changed', id, told(change, credential)));
     });
   }
 
@@ -157,6 +143,7 @@ function told(change: Partial<Fields>, credential: NewCredential | null | undefi
   return { ...change, credential: credential === null ? null : { user: credential.user } };
 }
 
-function entry(action: string, id: string, detail: Record<string, unknown>) {
+/** Of the audit log. */
+export function hostEntry(action: string, id: string, detail: Record<string, unknown>) {
   return { action, target: { kind: 'host', id }, detail };
 }

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import type { Attestation, AttestationEvidence, RequirementResult } from './attestation.entity.js';
 import type { Evaluated } from './policy-packs.service.js';
 import type { PolicyPack, PolicyRequirement } from './policy-pack.js';

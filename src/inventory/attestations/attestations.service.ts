@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Happenings } from '../../platform/events/happenings.js';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/page.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/http/problem.js';
 import { Attestation, type AttestationEvidence } from './attestation.entity.js';
 import { policyHappenings } from './policy-happenings.js';

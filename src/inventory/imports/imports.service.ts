@@ -7,7 +7,7 @@ import { mayDo } from '../../auth/scopes.js';
 import { newId } from '../../platform/database/new-id.js';
 import { RowWatch } from '../../platform/database/row-watch.js';
 import type { Followed } from '../../platform/http/event-stream.js';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/page.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { RawBody } from '../../platform/http/raw-body.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
