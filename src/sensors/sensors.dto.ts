@@ -1,4 +1,4 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, OmitType, PartialType } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
   IsBoolean,
@@ -63,31 +63,8 @@ export class RegisterSensorBody {
   }
 }
 
-export class ChangeSensorBody {
-  /** @example 'data centre east' */
-  @IsOptional()
-  @IsString()
-  @Length(1, 80)
-  name?: string;
-
-  @ApiProperty({ enum: SENSOR_KINDS, example: 'host', required: false })
-  @IsOptional()
-  @IsIn(SENSOR_KINDS)
-  kind?: SensorKind;
-
-  @ApiPropertyOptional(CONFIGURATION)
-  @IsOptional()
-  @IsObject()
-  @JsonAtMost(16_384)
-  configuration?: Record<string, unknown>;
-
-  /** @example 300 */
-  @IsOptional()
-  @IsInt()
-  @Min(10)
-  @Max(86_400)
-  heartbeatSeconds?: number;
-
+/** What is left out stays as it is. */
+export class ChangeSensorBody extends PartialType(OmitType(RegisterSensorBody, ['expiry', 'toOrder'])) {
   toChange(): SensorChange {
     return Object.fromEntries(Object.entries(this).filter(([, value]) => value !== undefined));
   }

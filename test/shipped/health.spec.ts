@@ -104,6 +104,7 @@ it('a service that is started before Redis works at once', async () => {
 });
 
 it('a service that is started before its database waits for it', async () => {
+  await service.kill();
   await stage.postgres?.kill('fast');
   const starting = stage.start();
   await someoneCalls(Number(new URL(stage.databaseUrl).port));

@@ -37,9 +37,9 @@ const signOnce = (service: Service, background = false, key: string = randomUUID
 
 it(`${MANY} callers wait for their signature when the api is told to stop: each gets it`, async () => {
   const service = await stage.start({ role: 'api' });
-  stage.shim?.fault('slow 1000');
+  stage.shim?.fault('slow 300');
   const calls = Array.from({ length: MANY }, () => signOnce(service));
-  await until('all have arrived', 30, async () => (await inState('PROCESSING')) + (await inState('SIGNED')) === MANY);
+  await until('all have arrived', 60, async () => (await inState('PROCESSING')) + (await inState('SIGNED')) === MANY);
   expect(await inState('PROCESSING')).toBeGreaterThan(0);
   const stopped = service.kill('SIGTERM');
   stage.shim?.fault('slow 20');

@@ -76,7 +76,7 @@ export async function runToEnd(args: string[], settings: Record<string, string>)
 }
 
 async function started(child: ChildProcess, log: () => string): Promise<string> {
-  const deadline = Date.now() + 60_000;
+  const deadline = Date.now() + 120_000;
   while (Date.now() < deadline) {
     const found = STARTED.exec(log());
     if (found !== null) return found[1] ?? '';

@@ -1,7 +1,6 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, OmitType, PartialType } from '@nestjs/swagger';
 import {
   ArrayMaxSize,
-  ArrayMinSize,
   ArrayUnique,
   IsBoolean,
   IsIn,
@@ -57,27 +56,8 @@ export class CreateWebhookBody {
   }
 }
 
-export class ChangeWebhookBody {
-  /** @example 'incident desk' */
-  @IsOptional()
-  @IsString()
-  @Length(1, 100)
-  name?: string;
-
-  /** @example https://desk.example/hooks/sealwright */
-  @IsOptional()
-  @IsString()
-  @MaxLength(2000)
-  url?: string;
-
-  @ApiProperty({ ...EVENTS, required: false })
-  @IsOptional()
-  @Matches(EVENT, { each: true })
-  @ArrayMinSize(0)
-  @ArrayMaxSize(50)
-  @ArrayUnique()
-  events?: string[];
-
+/** What is left out stays as it is. */
+export class ChangeWebhookBody extends PartialType(OmitType(CreateWebhookBody, ['format', 'toOrder'])) {
   /** Disabling gives up what waits. @example true */
   @IsOptional()
   @IsBoolean()
