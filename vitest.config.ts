@@ -11,8 +11,8 @@ export default defineConfig({
           include: ['test/**/*.spec.ts'],
           exclude: ['test/shipped/**'],
           // Limits for a machine that is busy with other things; a test that takes longer hangs.
-          testTimeout: 60_000,
-          hookTimeout: 120_000,
+          testTimeout: 180_000,
+          hookTimeout: 240_000,
           // A machine that stalls for a second must not look like a fault; what fails twice is one.
           retry: 1,
           // More than the cores of a small machine: much of their time tests wait for processes to start, and for clocks.
@@ -23,8 +23,8 @@ export default defineConfig({
         test: {
           name: 'shipped',
           include: ['test/shipped/**/*.spec.ts'],
-          testTimeout: 120_000,
-          hookTimeout: 120_000,
+          testTimeout: 180_000,
+          hookTimeout: 240_000,
           maxWorkers: 1,
         },
       },

@@ -1,3 +1,3 @@
-import { start, startApi, startWorker } from './start.js';
+import { start, startApi } from './start.js';
 
-await start((config) => (config.answers ? startApi(config) : startWorker(config)));
+await start((config) => (config.answers ? startApi(config) : import('./worker.js')));

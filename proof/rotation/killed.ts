@@ -1,9 +1,10 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Field, KeyHolder, logIn, type ManagedHost } from '../../test/support/rotations.js';
+import { Field, logIn, type ManagedHost } from '../../test/support/rotations.js';
 import type { Service } from '../../test/support/service.js';
 import { type Ground, SETTINGS } from './ground.js';
+import { type Custody, type FirstKey, type Holder, HostHolder, ServiceHolder } from './holders.js';
 import { type Step, STEPS, StepWatch } from './step-watch.js';
 
 const OVERLAP_SECONDS = 1;
@@ -23,27 +24,41 @@ export interface Killed {
   readonly cut: ReadonlyMap<Step, number>;
 }
 
+export interface Kills {
+  /** Of each step. */
+  readonly kills: number;
+  /** Hosts, each with a key of its own. */
+  readonly lanes: number;
+  /** Who holds the keys: the lanes take turns. */
+  readonly custodies: readonly Custody[];
+}
+
 /**
  * Rotates on several hosts at once, and rolls some rotations back, while the one worker is killed again and again: until each step was
  * cut off so often. A kill cuts off whatever the worker has in hand on all hosts. While nobody works, every account is logged in to.
  */
-export async function rotateUnderKills(
-  ground: Ground,
-  { kills, lanes }: { kills: number; lanes: number },
-): Promise<Killed> {
+export async function rotateUnderKills(ground: Ground, { kills, lanes, custodies }: Kills): Promise<Killed> {
   if (kills === 0) return { faults: [], cut: new Map() };
   const watch = await StepWatch.open(ground.stage.databaseUrl);
   try {
-    return await new KilledRun(ground, watch, kills).run(lanes);
+    return await new KilledRun(ground, watch, kills).run(lanes, custodies);
   } finally {
     await watch.close();
   }
 }
 
+interface Lane {
+  readonly at: ManagedHost;
+  /** The key that was there before every rotation. */
+  readonly first: FirstKey;
+  readonly holder: Holder;
+}
+
 class KilledRun {
   private readonly faults: string[] = [];
   private readonly ends = new Map<string, number>();
-  private readonly holders: KeyHolder[] = [];
+  private readonly lanes: Lane[] = [];
+  private kept: ManagedHost | undefined;
   private field!: Field;
   private worker!: Service;
   private cut: ReadonlyMap<Step, number> = new Map();
@@ -57,14 +72,16 @@ class KilledRun {
     private readonly kills: number,
   ) {}
 
-  async run(lanes: number): Promise<Killed> {
-    const { stage, apiKey, config, say } = this.ground;
+  async run(lanes: number, custodies: readonly Custody[]): Promise<Killed> {
+    const { stage, apiKey, say } = this.ground;
     const api = await stage.start({ role: 'api', settings: SETTINGS });
     this.worker = await this.startWorker();
     this.field = new Field(() => api, apiKey, 'killed');
     try {
-      for (let i = 0; i < lanes; i += 1) await this.field.addHost({ config });
-      const running = this.field.hosts.map((at) => this.lane(at).catch((error: unknown) => this.stopFor(at, error)));
+      for (let i = 0; i < lanes; i += 1) await this.addLane(custodies[i % custodies.length] ?? 'service');
+      const running = this.lanes.map((lane) =>
+        this.drive(lane).catch((error: unknown) => this.stopFor(lane.at, error)),
+      );
       await this.killUntilEnough();
       this.over = true;
       await Promise.all(running);
@@ -82,26 +99,41 @@ class KilledRun {
     return { faults: this.faults, cut: this.cut };
   }
 
-  /** One host: rotation after rotation, each looked at when it is over. */
-  private async lane(at: ManagedHost): Promise<void> {
+  private async addLane(custody: Custody): Promise<void> {
     const { field } = this;
+    const at = await field.addHost({ config: this.ground.config });
     const first = await field.newKey();
     at.sshd.authorize('deploy', `no-agent-forwarding ${first.publicKey}`);
-    this.holders.push(new KeyHolder(field, at, first));
+    const isService = custody === 'service';
+    const holder = isService ? new ServiceHolder(field, at, first) : new HostHolder(await this.keeper(), at, first);
+    this.lanes.push({ at, first, holder });
+  }
+
+  /** The host whose account holds keys. */
+  private async keeper(): Promise<ManagedHost> {
+    if (this.kept === undefined) {
+      this.kept = await this.field.addHost({ config: this.ground.config });
+      this.kept.sshd.authorize('deploy', '# nobody'); // and with it there is a directory for keys
+    }
+    return this.kept;
+  }
+
+  /** One host: rotation after rotation, each looked at when it is over. */
+  private async drive({ at, first, holder }: Lane): Promise<void> {
+    const { field } = this;
     let before: { id: string; file: string } = first;
     while (!this.over) {
       const file = at.sshd.authorizedKeys('deploy');
-      const id = await field.rotate(before.id, [at], { overlapSeconds: OVERLAP_SECONDS });
+      const id = await field.rotate(before.id, [at], { overlapSeconds: OVERLAP_SECONDS, ...holder.order });
       if (this.missing('roll-back') > 0 && Math.random() < ROLLED_BACK) void this.rollBack(id);
-      const { status } = await field.ended(id, 240);
-      const next = await field.released(first.id);
-      const nextFile = field.keep(`next-${id}`, next?.privateKey ?? '');
+      const { status, nextKeyId } = await field.ended(id, 240);
+      const nextFile = field.keep(`next-${id}`, await holder.privateKey());
       if (status === 'DONE') {
         await this.lookAtDone(at, id, [before.file, nextFile]);
-        before = { id: next?.id ?? '', file: nextFile };
+        before = { id: nextKeyId, file: nextFile };
       } else if (status === 'ROLLED_BACK') await this.lookAtRolledBack(at, id, { file, key: before.file });
       else this.faults.push(`rotation ${id} ended as ${status}`);
-      const files = readdirSync(join(at.sshd.home('deploy'), '.ssh')).join(' ');
+      const files = [...readdirSync(join(at.sshd.home('deploy'), '.ssh')), ...holder.leftBy(id)].join(' ');
       if (files !== 'authorized_keys') this.faults.push(`rotation ${id} left ${files}`);
       this.ends.set(status, (this.ends.get(status) ?? 0) + 1);
     }
@@ -159,10 +191,10 @@ class KilledRun {
 
   /** What the dead worker left behind on the hosts must let the holder of the key in. */
   private async logInEverywhere(): Promise<void> {
-    for (const holder of this.holders) {
+    for (const { at, holder } of this.lanes) {
       const result = await holder.logIn();
       this.logins += 1;
-      if (result !== 'accepted') this.faults.push(`after a kill a login at ${holder.host.sshd.address} was ${result}`);
+      if (result !== 'accepted') this.faults.push(`after a kill a login at ${at.sshd.address} was ${result}`);
     }
   }
 

@@ -16,10 +16,18 @@ export function isFree(port, host = '127.0.0.1') {
 }
 
 /**
- * A port for a private server: `wanted` or none; else the one remembered in `file` when it is free; else any free one.
- * They lie below the ephemeral range, so that no outgoing connection holds the port while the server restarts, and no client
- * that dials it meanwhile connects to itself.
+ * A port where a server may be started. Such ports lie below the ephemeral range, so that no outgoing connection holds the port while the
+ * server restarts, and no client that dials it meanwhile connects to itself.
  */
+export async function freePort(host) {
+  for (let attempt = 0; attempt < 50; attempt += 1) {
+    const port = randomInt(20_000, 32_000);
+    if (await isFree(port, host)) return port;
+  }
+  throw new Failure('No free port was found from 20000 to 32000', 'Free some of them and start again.');
+}
+
+/** A port for a private server: `wanted` or none; else the one remembered in `file` when it is free; else any free one. */
 export async function portFor(file, wanted) {
   if (wanted !== undefined) {
     if (await isFree(wanted)) return wanted;
@@ -28,14 +36,9 @@ export async function portFor(file, wanted) {
   const before = remembered(file);
   // A server that was just killed holds its port for another moment; clients look for it where it was.
   if (before !== undefined) await until(() => isFree(before), MOMENT);
-  const candidates = [before, ...Array.from({ length: 50 }, () => randomInt(20_000, 32_000))];
-  for (const port of candidates) {
-    if (port !== undefined && (await isFree(port))) {
-      writeFileSync(file, `${port}\n`);
-      return port;
-    }
-  }
-  throw new Failure('No free port was found from 20000 to 32000 on 127.0.0.1', 'Free some of them and start again.');
+  const port = before !== undefined && (await isFree(before)) ? before : await freePort();
+  writeFileSync(file, `${port}\n`);
+  return port;
 }
 
 function remembered(file) {

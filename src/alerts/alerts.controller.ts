@@ -3,7 +3,7 @@ import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../auth/access.js';
 import type { Caller } from '../auth/caller.js';
 import { IdParam } from '../platform/http/id-param.js';
-import { expectedVersion, VersionInterceptor } from '../platform/http/versions.js';
+import { expectedVersion, IF_MATCH, VersionInterceptor } from '../platform/http/versions.js';
 import {
   AlertCommentBody,
   AlertPage,
@@ -49,7 +49,7 @@ export class AlertsController {
   /** Gives an alert an owner, or mutes it. */
   @Patch(':id')
   @Needs('alerts:write')
-  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that you read' })
+  @ApiHeader(IF_MATCH)
   async changeAlert(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

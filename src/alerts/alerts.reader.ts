@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../platform/http/page.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../platform/http/cursors.js';
+import type { PageQuery } from '../platform/http/page.js';
 import { Problem } from '../platform/http/problem.js';
 import type { AlertStatus } from './alert-status.js';
 import { Alert } from './alert.entity.js';

@@ -1,7 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString, Length, Matches } from 'class-validator';
 import { IsDateTime } from '../platform/http/date-time.js';
-import { type Page, PageQuery } from '../platform/http/page.js';
+import type { Page } from '../platform/http/cursors.js';
+import { PageQuery } from '../platform/http/page.js';
 import { AUDIT_OUTCOMES, type AuditEntry, type AuditOutcome } from './audit-entry.entity.js';
 
 /** Ids are of every kind, but all can be printed. */

@@ -4,7 +4,8 @@ import { columns } from '../platform/database/columns.js';
 import { newId } from '../platform/database/new-id.js';
 import { prepared } from '../platform/database/prepared.js';
 import type { Origin } from '../platform/http/origin.js';
-import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../platform/http/page.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../platform/http/cursors.js';
+import type { PageQuery } from '../platform/http/page.js';
 import { Problem } from '../platform/http/problem.js';
 import { AuditEntry, type AuditOutcome } from './audit-entry.entity.js';
 

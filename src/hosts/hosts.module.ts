@@ -17,6 +17,8 @@ import { HostImport } from './import/host-import.service.js';
 import { HostImportsController } from './import/host-imports.controller.js';
 import { AddressGuard } from './network/address-guard.service.js';
 import { Host } from './records/host.entity.js';
+import { HostRemoval } from './records/host-removal.service.js';
+import { HostUses } from './records/host-uses.service.js';
 import { HostSightings } from './records/host-sightings.service.js';
 import { HostsController } from './records/hosts.controller.js';
 import { HostsReader } from './records/hosts.reader.js';
@@ -35,12 +37,14 @@ import { HostsService } from './records/hosts.service.js';
     HostFiles,
     HostImport,
     HostKeysService,
+    HostRemoval,
     HostSightings,
     HostsReader,
     HostsService,
+    HostUses,
     OwnHostKeys,
     SshConnections,
   ],
-  exports: [AddressGuard, HostFiles, HostKeysService, HostSightings, HostsService, SshConnections],
+  exports: [AddressGuard, HostFiles, HostKeysService, HostSightings, HostsService, HostUses, SshConnections],
 })
 export class HostsModule {}

@@ -13,9 +13,10 @@ import { AssetAnnotationsService } from './assets/asset-annotations.service.js';
 import { Attestation, PolicyPackRow } from './attestations/attestation.entity.js';
 import { AttestationsController } from './attestations/attestations.controller.js';
 import { AttestationsService } from './attestations/attestations.service.js';
+import { PolicyPacksService } from './attestations/policy-packs.service.js';
 import { PolicyCheckTarget } from './attestations/policy-check.target.js';
 import { PolicyEvaluator } from './attestations/policy-evaluator.js';
-import { AssetCsv } from './assets/asset-csv.js';
+import { AssetCsv } from './exports/asset-csv.js';
 import { AssetOccurrence } from './assets/asset-occurrence.entity.js';
 import { Asset } from './assets/asset.entity.js';
 import { AssetsController } from './assets/assets.controller.js';
@@ -23,9 +24,10 @@ import { AssetsReader } from './assets/assets.reader.js';
 import { BomLinkController } from './bom-link/bom-link.controller.js';
 import { BomLinkExport, BomLinkRefs } from './bom-link/bom-link.entity.js';
 import { BomLinksReader } from './bom-link/bom-links.reader.js';
-import { BomExporter } from './cyclonedx/bom-export.js';
-import { OwnComponents } from './cyclonedx/own-components.js';
-import { ExportController } from './cyclonedx/export.controller.js';
+import { BomExporter } from './exports/bom-export.js';
+import { OwnComponents } from './exports/own-components.js';
+import { ExportController } from './exports/export.controller.js';
+import { Exports } from './exports/exports.js';
 import { DemoController } from './demo/demo.controller.js';
 import { DemoService } from './demo/demo.service.js';
 import { ImportBodies } from './imports/import-bodies.js';
@@ -100,14 +102,15 @@ import { SavedViewsService } from './views/saved-views.service.js';
     AssetCsv,
     AssetsReader,
     AttestationsService,
+    PolicyPacksService,
     PolicyCheckTarget,
     PolicyEvaluator,
     SavedViewsService,
     BomExporter,
+    Exports,
     OwnComponents,
     BomLinksReader,
     DemoService,
-    FoundAssetsIntake,
     ImportBodies,
     ImportRunner,
     ImportsService,
@@ -123,10 +126,10 @@ import { SavedViewsService } from './views/saved-views.service.js';
     SnapshotTaker,
     SnapshotTarget,
   ],
-  exports: [DemoService, IngestService, SnapshotTaker],
+  exports: [DemoService, IngestService, IngestThreads, SnapshotTaker],
 })
 export class InventoryModule {}
 
 /** What keeps the inventory in the background. */
-@Module({ imports: [InventoryModule], providers: [SnapshotSchedule, SourceCounter] })
+@Module({ imports: [InventoryModule], providers: [FoundAssetsIntake, SnapshotSchedule, SourceCounter] })
 export class InventoryWorkerModule {}

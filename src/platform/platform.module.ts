@@ -7,11 +7,12 @@ import { EventBus } from './events/events.js';
 import { HappeningRow } from './events/happening.entity.js';
 import { Happenings } from './events/happenings.js';
 import { Handover } from './handover/handover.entity.js';
+import { HandoverLoop } from './handover/handover-loop.js';
 import { Handovers } from './handover/handovers.js';
 import { HealthIndicators } from './health/health-indicators.js';
 import { BodyRoom } from './http/body-room.js';
 import { Closing } from './http/closing.js';
-import { Cursors } from './http/page.js';
+import { Cursors } from './http/cursors.js';
 import { RateLimits } from './http/rate-limits.js';
 import { IdempotencyKey } from './idempotency/idempotency-key.entity.js';
 import { IdempotencyKeys } from './idempotency/idempotency-keys.js';
@@ -57,6 +58,7 @@ const ENTITIES = [
     Cursors,
     EventBus,
     Happenings,
+    HandoverLoop,
     Handovers,
     HealthIndicators,
     IdempotencyKeys,
@@ -82,6 +84,7 @@ const ENTITIES = [
     Cursors,
     EventBus,
     Happenings,
+    HandoverLoop,
     Handovers,
     HealthIndicators,
     IdempotencyKeys,

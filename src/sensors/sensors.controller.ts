@@ -18,8 +18,8 @@ import type { Caller } from '../auth/caller.js';
 import { newId } from '../platform/database/new-id.js';
 import { IdParam } from '../platform/http/id-param.js';
 import { PageQuery } from '../platform/http/page.js';
-import { expectedVersion, VersionInterceptor } from '../platform/http/versions.js';
-import { IdempotencyKeys } from '../platform/idempotency/idempotency-keys.js';
+import { expectedVersion, IF_MATCH, VersionInterceptor } from '../platform/http/versions.js';
+import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../platform/idempotency/idempotency-keys.js';
 import { Heartbeats } from './heartbeats.service.js';
 import {
   ChangeSensorBody,
@@ -48,7 +48,7 @@ export class SensorsController {
   @Needs('sensors:write')
   @Fresh()
   @Header('cache-control', 'no-store')
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async registerSensor(
     @TheCaller() caller: Caller,
     @Body() body: RegisterSensorBody,
@@ -85,7 +85,7 @@ export class SensorsController {
   /** Changes a sensor, its configuration above all. */
   @Patch(':id')
   @Needs('sensors:write')
-  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that you read' })
+  @ApiHeader(IF_MATCH)
   async changeSensor(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

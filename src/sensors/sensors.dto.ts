@@ -16,7 +16,7 @@ import {
 } from 'class-validator';
 import { IsDateTime } from '../platform/http/date-time.js';
 import { JsonAtMost } from '../platform/http/json-at-most.js';
-import type { Page } from '../platform/http/page.js';
+import type { Page } from '../platform/http/cursors.js';
 import type { Orders } from './heartbeats.service.js';
 import { type Sensor, SENSOR_KINDS, type SensorKind } from './sensor.entity.js';
 import type { SensorChange, SensorOrder } from './sensors.service.js';

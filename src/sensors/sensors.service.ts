@@ -3,7 +3,8 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../audit/audit.service.js';
 import type { Caller } from '../auth/caller.js';
 import { writeUnique } from '../platform/database/unique-write.js';
-import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../platform/http/page.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../platform/http/cursors.js';
+import type { PageQuery } from '../platform/http/page.js';
 import { Problem } from '../platform/http/problem.js';
 import { staleProblem } from '../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../platform/idempotency/idempotency-keys.js';
@@ -119,11 +120,10 @@ export class SensorsService {
   }
 
   private async assertNew(tx: EntityManager, use: IdempotentUse): Promise<void> {
-    const [resource] = await this.idempotency.claim(tx, [use]);
-    await this.idempotency.assertSameBody(use, tx);
-    if (resource === use.resource) return;
+    const earlier = await this.idempotency.earlier(tx, use);
+    if (earlier === undefined) return;
     const detail = 'This call registered a sensor already, and its key is shown only once; renew the key.';
-    throw new Problem('conflict', 'idempotency.secret-shown', detail, { instance: `/api/sensors/${resource}` });
+    throw new Problem('conflict', 'idempotency.secret-shown', detail, { instance: `/api/sensors/${earlier}` });
   }
 
   private write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {

@@ -12,7 +12,7 @@ import { SshCaController } from './certificate-authority/ssh-ca.controller.js';
 import { SshCertificate } from './certificate-authority/ssh-certificate.entity.js';
 import { SshRevocation } from './certificate-authority/ssh-revocation.entity.js';
 import { SshRevocationsService } from './certificate-authority/ssh-revocations.service.js';
-import { FoundKeysListener } from './keys/found-keys.listener.js';
+import { FoundKeysIntake } from './keys/found-keys-intake.js';
 import { SshKeyFinding } from './keys/ssh-key-finding.entity.js';
 import { SshKeyFindings } from './keys/ssh-key-findings.js';
 import { SshKeyLocation } from './keys/ssh-key-location.entity.js';
@@ -44,6 +44,7 @@ import { RotationDesk } from './rotation/rotation-desk.js';
 import { RotationDrift } from './rotation/rotation-drift.js';
 import { RotationEntry } from './rotation/rotation-entry.js';
 import { RotationEventsController } from './rotation/rotation-events.controller.js';
+import { RotationHosts } from './rotation/rotation-hosts.js';
 import { RotationLedger } from './rotation/rotation-ledger.js';
 import { RotationNotices } from './rotation/rotation-notices.js';
 import { RotationOrders } from './rotation/rotation-orders.js';
@@ -91,15 +92,14 @@ import { RotationsReader } from './rotation/rotations.reader.js';
     SshKeysController,
   ],
   providers: [
-    FoundKeysListener,
     KeyCustody,
     KeyRelease,
     RotationActions,
     RotationApproval,
     RotationConductor,
     RotationDemands,
-    RotationDrift,
     RotationEntry,
+    RotationHosts,
     RotationNotices,
     RotationOrders,
     RotationPoliciesService,
@@ -109,27 +109,37 @@ import { RotationsReader } from './rotation/rotations.reader.js';
     SshAuthoritiesReader,
     SshAuthoritiesService,
     SshKeyFindings,
-    SshKeySightings,
     SshKeysReader,
     SshKeysService,
     SshRevocationsService,
   ],
-  exports: [BullModule, HostsModule, HsmModule, KeyCustody, RotationApproval, RotationConductor, RotationOrders],
+  exports: [
+    BullModule,
+    HostsModule,
+    HsmModule,
+    KeyCustody,
+    RotationApproval,
+    RotationConductor,
+    RotationOrders,
+    SshKeyFindings,
+  ],
 })
 export class SshKeysModule {}
 
-/** The background half: takes rotations from host to host. */
+/** The background half: takes in what scans found, and rotations from host to host. */
 @Module({
   imports: [SshKeysModule],
   providers: [
     AccountFiles,
     AccountSurvey,
     AgedKeys,
+    FoundKeysIntake,
     HostResidentKey,
     KeyTrial,
     NewKey,
     RotationClaims,
     RotationDesk,
+    RotationDrift,
     RotationLedger,
     RotationPoliciesSchedule,
     RotationPrecheck,
@@ -137,6 +147,7 @@ export class SshKeysModule {}
     RotationRunner,
     RotationSchedule,
     RotationSteps,
+    SshKeySightings,
   ],
 })
 export class SshKeysWorkerModule {}

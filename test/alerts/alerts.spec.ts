@@ -37,7 +37,7 @@ const alerts = async (query: string) => {
   return body.items;
 };
 const alertOf = (rule: string, id?: string) =>
-  until(`an alert of ${rule}`, 15, async () =>
+  until(`an alert of ${rule}`, 30, async () =>
     (await alerts(`rule=${rule}`)).find(
       (item: { subject: { id: string } }) => id === undefined || item.subject.id === id,
     ),
@@ -114,7 +114,7 @@ describe('an alert', () => {
     );
     // Whoever looks after it is not told again; it counts all the same.
     await tell(stage, failedScan('life'), 3);
-    await until('four', 10, async () => (await alertOf(rule.id, 'life')).count === 4);
+    await until('four', 30, async () => (await alertOf(rule.id, 'life')).count === 4);
     expect((await move(id, 'resolve')).body).toMatchObject({
       status: 'RESOLVED',
       resolvedBy: expect.stringMatching(/\w/),
@@ -146,7 +146,7 @@ describe('an alert', () => {
     await receiver.calls('/lasting', 3);
     await move(id, 'resolve');
     await tell(stage, silent);
-    await until('nothing left', 10, async () => (await stage.sql(`SELECT 1 FROM happening`)).length === 0);
+    await until('nothing left', 30, async () => (await stage.sql(`SELECT 1 FROM happening`)).length === 0);
     expect(await alertOf(rule.id)).toMatchObject({ status: 'RESOLVED', count: 2 });
     expect(told('/lasting').map(({ type }) => type)).toEqual(['alert.opened', 'alert.resolved', 'alert.reopened']);
   });
@@ -182,7 +182,7 @@ describe('an alert', () => {
     await service.call('PATCH', path, { key, headers: { 'if-match': '"1"' }, body: { mutedUntil: until1h } });
     await tell(stage, failedScan('muted'));
     const { id } = await alertOf(rule.id, 'muted');
-    await until('a notification that waits', 15, async () => {
+    await until('a notification that waits', 30, async () => {
       const [row] = await stage.sql<{ late: boolean }>(
         `SELECT notify_at > now() + interval '50 minutes' AS late FROM alert WHERE id = $1`,
         [id],
@@ -222,8 +222,8 @@ describe('from its cause to a webhook', () => {
       const path = `/causes/${condition}`;
       const body = { condition, parameters, severity: 'critical', webhooks: [await endpoint(path)] };
       const rule = (await createRule(body)).body;
-      await cause({ stage, service, key, heard: (count) => receiver.calls(path, count, 30) });
-      await receiver.calls(path, types.length, 30);
+      await cause({ stage, service, key, heard: (count) => receiver.calls(path, count) });
+      await receiver.calls(path, types.length);
       const first = told(path).slice(0, types.length);
       expect(first.map(({ type }) => type)).toEqual(types);
       expect(first[0]).toMatchObject({ data: { rule: { id: rule.id, condition }, severity: 'critical' } });
@@ -241,6 +241,6 @@ describe('from its cause to a webhook', () => {
     await until('an alert', 30, async () => (await alerts(`rule=${rule}`))[0]);
     await blind.kill();
     await stage.start({ role: 'worker', settings: MAY_CALL });
-    await until('its end', 20, async () => (await alerts(`rule=${rule}`))[0].status === 'RESOLVED');
+    await until('its end', 30, async () => (await alerts(`rule=${rule}`))[0].status === 'RESOLVED');
   });
 });

@@ -44,7 +44,7 @@ describe.skipIf(!hasAiosmtpd)('a mail server of another maker', () => {
   it('refuses another password, and who looks at the alert reads why', async () => {
     const service = await stage.start({ settings: { ...settings, SVC_SMTP_PASSWORD: 'n0t-the-Pass' } });
     await tell(stage, failedScan('south'));
-    const failure = await until('a refusal', 20, async () => {
+    const failure = await until('a refusal', 30, async () => {
       const { body } = await service.call('GET', '/api/alerts?limit=200', { key });
       const alert = body.items.find((item: { subject: { id: string } }) => item.subject.id === 'south');
       if (alert === undefined) return undefined;

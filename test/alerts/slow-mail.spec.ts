@@ -29,9 +29,9 @@ it('a mail server that takes longer than the lease gets every mail once', async 
   const subjects = ['one', 'two'];
   for (const subject of subjects) await tell(stage, failedScan(subject));
   const waiting = () => stage.sql(`SELECT id FROM mail_message WHERE sent_at IS NULL`);
-  await until('two mails', 20, async () => (await stage.sql(`SELECT 1 FROM mail_message`)).length === 2);
+  await until('two mails', 30, async () => (await stage.sql(`SELECT 1 FROM mail_message`)).length === 2);
   await until('all are sent', 60, async () => (await waiting()).length === 0);
   const got = smtp.received.map(({ subject }) => subject.split(' ').at(-1));
   expect([got.length, new Set(got)]).toEqual([subjects.length, new Set(subjects)]);
   expect(await stage.sql(`SELECT DISTINCT attempts FROM mail_message`)).toEqual([{ attempts: 1 }]);
-}, 90_000);
+});

@@ -35,8 +35,8 @@ const create = (path: string, more: object = {}, headers = {}) => {
 const test = (id: string, where = service) => where.call('POST', `/api/webhooks/${id}/test`, { key });
 const deliveries = async (id: string, where = service) =>
   (await where.call('GET', `/api/webhooks/${id}/deliveries`, { key })).body.items;
-const delivery = (id: string, status: string, seconds = 20) =>
-  until(`a delivery that is ${status}`, seconds, async () => {
+const delivery = (id: string, status: string) =>
+  until(`a delivery that is ${status}`, 30, async () => {
     const [newest] = await deliveries(id);
     return newest?.status === status && newest;
   });
@@ -119,7 +119,7 @@ describe.concurrent('a message', () => {
     const [row] = await deliveries(body.id);
     expect(row.log[0]).toMatchObject({ attempt: 1, status: 503, failure: 'the receiver answered 503' });
     // The third attempt is due after five minutes; nobody waits for that here.
-    await until('the second outcome', 5, async () => (await deliveries(body.id))[0].log.length === 2);
+    await until('the second outcome', 30, async () => (await deliveries(body.id))[0].log.length === 2);
     await stage.sql(`UPDATE webhook_delivery SET next_try_at = now() WHERE id = $1`, [row.id]);
     expect(await delivery(body.id, 'DELIVERED')).toMatchObject({ attempts: 3 });
   });
@@ -129,7 +129,7 @@ describe.concurrent('a message', () => {
     const { body } = await create('/redirecting');
     await test(body.id);
     await receiver.calls('/redirecting');
-    await until('the outcome', 5, async () => (await deliveries(body.id))[0].log[0]?.status === 302);
+    await until('the outcome', 30, async () => (await deliveries(body.id))[0].log[0]?.status === 302);
     expect(receiver.received.some(({ path }) => path === '/elsewhere')).toBe(false);
   });
 
@@ -138,7 +138,7 @@ describe.concurrent('a message', () => {
     const { body } = await create('/gone');
     await test(body.id);
     await delivery(body.id, 'GIVEN_UP');
-    const shown = await until('the end of the endpoint', 5, async () => {
+    const shown = await until('the end of the endpoint', 30, async () => {
       const answer = await service.call('GET', `/api/webhooks/${body.id}`, { key });
       return !answer.body.enabled && answer;
     });
@@ -162,7 +162,7 @@ describe.concurrent('a message', () => {
     await Promise.all(Array.from({ length: 30 }, () => test(silent.id)));
     await receiver.calls('/silent', 8);
     await test(lively.id);
-    await receiver.calls('/lively', 1, 3);
+    await receiver.calls('/lively', 1, 10);
     await service.call('DELETE', `/api/webhooks/${silent.id}`, { key });
   });
 });
@@ -216,7 +216,7 @@ describe('a message', () => {
     const strict = await stage.start();
     const { connections } = receiver;
     await test(body.id, strict);
-    const [row] = await until('the outcome', 10, async () => {
+    const [row] = await until('the outcome', 30, async () => {
       const rows = await deliveries(body.id, strict);
       return rows[0]?.log.length > 0 && rows;
     });

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Answer, Service } from '../support/service.js';
 import { createKey, type PublishedKey } from '../support/signing.js';
-import type { Stage } from '../support/stage.js';
+import { openStage, type Stage } from '../support/stage.js';
 import { idOf, type Person, register } from '../auth/people.js';
 
 export interface Approver extends Person {
@@ -16,6 +16,13 @@ export interface Place {
   readonly apiKey: string;
 }
 
+/** A service on a stage of its own. */
+export async function openPlace(): Promise<Place> {
+  const stage = await openStage();
+  const { apiKey } = await stage.seed();
+  return { stage, apiKey, service: await stage.start() };
+}
+
 /** Somebody new who may vote, once a group has them. */
 export async function newApprover({ stage, service, apiKey }: Place, roles = ['approver']): Promise<Approver> {
   const person = await register(service, 'approver');
@@ -23,6 +30,12 @@ export async function newApprover({ stage, service, apiKey }: Place, roles = ['a
   const { status, body } = await service.call('PATCH', `/api/settings/users/${id}`, { key: apiKey, body: { roles } });
   if (status !== 200) throw new Error(JSON.stringify(body));
   return { ...person, id };
+}
+
+/** Several of them, by the names that a test gives them. */
+export async function newTeam<Name extends string>(place: Place, ...names: Name[]): Promise<Record<Name, Approver>> {
+  const people = await newApprovers(place, names.length);
+  return Object.fromEntries(names.map((name, i) => [name, people[i]])) as Record<Name, Approver>;
 }
 
 export function newApprovers(place: Place, count: number): Promise<Approver[]> {

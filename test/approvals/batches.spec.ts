@@ -81,7 +81,7 @@ describe('one approval for a batch of 1,000', () => {
     const answers = await Promise.all(calls.map((person) => vote(place.service, asked.approvalId, person)));
     expect(answers.filter(({ status }) => status === 200)).toHaveLength(2);
     signed = await done(asked);
-  }, 60_000);
+  });
 
   it('shows every item, and one hash over them all', async () => {
     const { body } = await approval(place, asked.approvalId);
@@ -150,7 +150,7 @@ describe('what happened between the votes and the signatures', () => {
     ]);
     for (const { key: id } of Object.values(rotated)) await rotate(id);
     worker = await place.stage.start({ role: 'worker' });
-  }, 60_000);
+  });
 
   it('an item that was changed in the database fails by itself; the others are signed', async () => {
     const ended = await Promise.all(
@@ -175,7 +175,7 @@ describe('what happened between the votes and the signatures', () => {
 
   it.each(['before', 'after'])('the key was rotated %s the last vote: all are asked for anew', async (when) => {
     const asked = rotated[when] as Asked;
-    const id = await until('another approval', 10, async () => {
+    const id = await until('another approval', 30, async () => {
       const { body } = await read(place.service, place.apiKey, asked.items[0]?.requestId ?? '', 0);
       return body.approvalId !== asked.approvalId && (body.approvalId as string);
     });

@@ -52,7 +52,7 @@ async function entriesOf(id: string): Promise<Record<string, number>> {
 }
 
 async function assertSignedOnce({ requestId, message }: Asked, key: PublishedKey): Promise<Record<string, number>> {
-  const { body } = await until('the signature', 20, async () => {
+  const { body } = await until('the signature', 30, async () => {
     const answer = await read(place.service, place.apiKey, requestId, 5);
     return ['SIGNED', 'FAILED'].includes(answer.body.status) && answer;
   });
@@ -83,7 +83,7 @@ describe('100 parallel last approvals', () => {
     const votes = { 'approval.approved': 3, 'approval.decided': 1 };
     expect(await entriesOf(asked.approvalId)).toEqual({ 'approval.requested': 1, ...votes });
     expect(place.stage.operationsOn(asked.digest)).toBe(1);
-  }, 60_000);
+  });
 });
 
 /** A session of PostgreSQL that can be made to stand in the way. */
@@ -100,7 +100,7 @@ async function inTheWay<T>(work: (session: Client) => Promise<T>): Promise<T> {
 
 /** Waits until somebody waits for a lock on this table. */
 async function assertSomebodyWaits(table: string): Promise<void> {
-  await until(`somebody who waits for ${table}`, 10, async () => {
+  await until(`somebody who waits for ${table}`, 30, async () => {
     const waiting = await place.stage.sql(
       `SELECT 1 FROM pg_locks WHERE NOT granted AND relation = $1::regclass AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
       [table],
@@ -112,7 +112,7 @@ async function assertSomebodyWaits(table: string): Promise<void> {
 async function killApi(): Promise<void> {
   await api.kill('SIGKILL');
   // What the database still did for the dead process is over when its connections are.
-  await until('the end of its sessions', 10, async () => {
+  await until('the end of its sessions', 30, async () => {
     const busy = await place.stage.sql(
       `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state IN ('active', 'idle in transaction')
          AND wait_event_type = 'Lock'`,
@@ -143,7 +143,7 @@ describe('kill -9', () => {
     expect(again.body.status).toBe('APPROVED');
     await assertSignedOnce(asked, key);
     expect(place.stage.operationsOn(asked.digest)).toBe(1);
-  }, 60_000);
+  });
 
   it('between the commit of the vote and its answer: it counts once, and the repeated call hears so', async () => {
     const { key } = await newGuardedKey(place, [{ members: people, threshold: 1 }]);
@@ -173,7 +173,7 @@ describe('kill -9', () => {
     await assertSignedOnce(asked, key);
     expect(await entriesOf(asked.approvalId)).toMatchObject({ 'approval.approved': 1, 'approval.decided': 1 });
     expect(place.stage.operationsOn(asked.digest)).toBe(1);
-  }, 60_000);
+  });
 
   it('between the vote and the queue: the request is signed all the same', async () => {
     const { key } = await newGuardedKey(place, [{ members: people, threshold: 1 }]);
@@ -190,7 +190,7 @@ describe('kill -9', () => {
     worker = await startWorker();
     await assertSignedOnce(asked, key);
     expect(place.stage.operationsOn(asked.digest)).toBe(1);
-  }, 60_000);
+  });
 
   it('between the signature and its commit: another attempt, one recorded signature, and the log says so', async () => {
     const { key } = await newGuardedKey(place, [{ members: people, threshold: 1 }]);
@@ -198,10 +198,10 @@ describe('kill -9', () => {
     place.stage.shim?.fault('slow 500');
     await vote(place.service, asked.approvalId, people[0] as Approver);
     await inTheWay(async (session) => {
-      await until('the claim', 10, async () => (await entriesOf(asked.requestId))['signing.claimed'] === 1);
+      await until('the claim', 30, async () => (await entriesOf(asked.requestId))['signing.claimed'] === 1);
       await session.query('SELECT 1 FROM signing_request WHERE id = $1 FOR UPDATE', [asked.requestId]);
       const hex = Buffer.from(asked.digest, 'base64').toString('hex');
-      await until('the signature of the HSM', 10, async () =>
+      await until('the signature of the HSM', 30, async () =>
         place.stage.shim?.journal().some((entry) => entry.kind === 'sign' && entry.hex.endsWith(hex)),
       );
       await worker.kill('SIGKILL');
@@ -211,5 +211,5 @@ describe('kill -9', () => {
     const entries = await assertSignedOnce(asked, key);
     expect(entries).toMatchObject({ 'signing.claimed': 2, 'signing.outcome-unknown': 1 });
     expect(place.stage.operationsOn(asked.digest)).toBe(2);
-  }, 60_000);
+  });
 });

@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Client } from 'pg';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { SmtpPeer } from '../fakes/smtp.js';
@@ -8,11 +7,12 @@ import { WebReceiver } from '../fakes/web-receiver.js';
 import { accessToken } from '../support/access.js';
 import { digestOf, sign, until } from '../support/signing.js';
 import { openStage } from '../support/stage.js';
-import { type Approver, held, newApprover, newApprovers, newGuardedKey, type Place, vote } from './approvers.js';
+import { type Approver, held, newApprover, newTeam, newGuardedKey, type Place, vote } from './approvers.js';
 
 const smtp = new SmtpPeer();
 const receiver = new WebReceiver();
 let place: Place;
+let settings: Record<string, string>;
 let secret: string;
 let adminEmail: string;
 let ada: Approver;
@@ -24,12 +24,12 @@ beforeAll(async () => {
   const stage = await openStage();
   const seeded = await stage.seed();
   ({ adminEmail } = seeded);
-  const settings = { ...smtp.settings, SVC_OUTBOUND_ALLOW: '127.0.0.1/32', SVC_PUBLIC_URL: 'https://sign.example.org' };
+  settings = { ...smtp.settings, SVC_OUTBOUND_ALLOW: '127.0.0.1/32', SVC_PUBLIC_URL: 'https://sign.example.org' };
   place = { stage, apiKey: seeded.apiKey, service: await stage.start({ settings }) };
   const body = { name: 'desk', url: `http://127.0.0.1:${receiver.port}/desk`, events: ['approval.*'] };
   const made = await place.service.call('POST', '/api/webhooks', { key: place.apiKey, body });
   ({ secret } = made.body);
-  [ada, ben] = (await newApprovers(place, 2)) as [Approver, Approver];
+  ({ ada, ben } = await newTeam(place, 'ada', 'ben'));
 });
 afterAll(async () => {
   await place.stage.close();
@@ -44,7 +44,7 @@ interface Message {
 
 /** What the endpoint was told of an approval, each message checked by the published library. */
 async function told(approvalId: string, type: string): Promise<Message> {
-  return until(`the message ${type}`, 15, async () =>
+  return until(`the message ${type}`, 30, async () =>
     receiver.received
       .map(({ body, headers }) => new Webhook(secret).verify(body, headers as Record<string, string>) as Message)
       .find((message) => message.type === type && message.data['approvalId'] === approvalId),
@@ -99,18 +99,17 @@ it('who has not voted is reminded when half the time is over, once; then it expi
   await told(approvalId, 'approval.reminder');
   expect(mailsTo(ada.email, 'still needed')).toEqual([]);
   await place.stage.sql(`UPDATE approval SET expires_at = now() WHERE id = $1`, [approvalId]);
-  for (const email of [ada.email, ben.email, adminEmail])
-    await smtp.mailTo(email, 'Approval expired: Sign slow.bin', 15);
+  for (const email of [ada.email, ben.email, adminEmail]) await smtp.mailTo(email, 'Approval expired: Sign slow.bin');
   await told(approvalId, 'approval.expired');
   expect(mailsTo(ben.email, 'still needed')).toHaveLength(1);
-}, 40_000);
+});
 
 it('a dead SMTP server and a dead receiver lose nothing: what was to be told is told later', async () => {
   const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
   await smtp.stop();
   receiver.answers(503, 200);
   const { approvalId } = await ask(key.name, 'later.bin');
-  await until('a failed attempt', 15, async () => {
+  await until('a failed attempt', 30, async () => {
     const rows = await place.stage.sql(
       `SELECT 1 FROM mail_message WHERE recipient = $1 AND attempts > 0 AND failure IS NOT NULL AND sent_at IS NULL`,
       [ada.email],
@@ -120,10 +119,10 @@ it('a dead SMTP server and a dead receiver lose nothing: what was to be told is 
   await vote(place.service, approvalId, ada);
   await sleep(1000);
   await smtp.start();
-  await smtp.mailTo(ada.email, 'Approval needed: Sign later.bin', 30);
-  await smtp.mailTo(ada.email, 'Approved: Sign later.bin', 30);
+  await smtp.mailTo(ada.email, 'Approval needed: Sign later.bin');
+  await smtp.mailTo(ada.email, 'Approved: Sign later.bin');
   await told(approvalId, 'approval.requested');
-}, 90_000);
+});
 
 it('a person who asks, and is a member, hears of the outcome and is not asked', async () => {
   const boss = await newApprover(place, ['admin']);
@@ -138,31 +137,18 @@ it('a person who asks, and is a member, hears of the outcome and is not asked', 
   await told(approvalId, 'approval.withdrawn');
 });
 
-it('much at once is one mail: approvers of a hundred requests are not written to a hundred times', async () => {
+it('much at once is one mail: an approver of a hundred requests is not written to a hundred times', async () => {
   const quiet = await newApprover(place);
   const { key } = await newGuardedKey(place, [{ members: [quiet], threshold: 1 }]);
-  // Nobody tells anything while this is locked, so that all of them are there at once.
-  const session = new Client({ connectionString: place.stage.databaseUrl });
-  await session.connect();
-  await session.query('BEGIN');
-  await session.query('LOCK TABLE mail_message IN EXCLUSIVE MODE');
-  const first = await ask(key.name, 'one-of-many.bin');
-  await until('a notice that is being told', 10, async () => {
-    const waiting = await place.stage.sql(
-      `SELECT 1 FROM pg_locks WHERE NOT granted AND relation = 'mail_message'::regclass`,
-    );
-    return waiting.length > 0;
-  });
-  const others = await Promise.all(Array.from({ length: 11 }, (_, i) => ask(key.name, `many-${i}.bin`)));
-  await session.query('ROLLBACK');
-  await session.end();
-  const mails = await until('mails about all of them', 30, async () => {
-    const got = mailsTo(quiet.email, 'Approval needed');
-    const texts = got.map(({ text }) => text).join();
-    return others.every(({ approvalId }) => texts.includes(`/approvals/${approvalId}`)) && got;
-  });
-  // The one that was being told, unless the database gave up waiting, and one for all the others.
-  expect(mails.length).toBeLessThanOrEqual(2);
-  expect(mails.at(-1)?.subject).toMatch(/^Approval needed: 1[12] requests$/);
-  for (const { approvalId } of [first, ...others]) await told(approvalId, 'approval.requested');
-}, 60_000);
+  await place.service.kill();
+  // Nobody tells anything while only an api runs, so that all of them are there at once.
+  place = { ...place, service: await place.stage.start({ role: 'api', settings }) };
+  const asked: Awaited<ReturnType<typeof ask>>[] = [];
+  while (asked.length < 100) asked.push(await ask(key.name, `many-${asked.length}.bin`));
+  await place.stage.start({ role: 'worker', settings });
+  const { subject, text } = await smtp.mailTo(quiet.email, 'Approval needed');
+  expect(subject).toBe('Approval needed: 100 requests');
+  for (const { approvalId } of asked) expect(text).toContain(`/approvals/${approvalId}`);
+  for (const { approvalId } of asked) await told(approvalId, 'approval.requested');
+  expect(mailsTo(quiet.email, 'Approval needed')).toHaveLength(1);
+});

@@ -1,25 +1,15 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
-import type { Answer, Service } from '../support/service.js';
+import type { Answer } from '../support/service.js';
 import { createKey, digestOf, sign } from '../support/signing.js';
-import { openStage } from '../support/stage.js';
-import { type Approver, newApprovers, newGroup, newGuardedKey, type Place, unique, vote } from './approvers.js';
+import { newGroup, newGuardedKey, newTeam, openPlace, unique, vote } from './approvers.js';
 
-let place: Place;
-let other: Service;
-let ada: Approver;
-let ben: Approver;
-
-beforeAll(async () => {
-  const stage = await openStage();
-  const { apiKey } = await stage.seed();
-  place = { stage, apiKey, service: await stage.start() };
-  other = await stage.start({ role: 'api' });
-  [ada, ben] = (await newApprovers(place, 2)) as [Approver, Approver];
-});
+const place = await openPlace();
 afterAll(() => place.stage.close());
+const other = await place.stage.start({ role: 'api' });
+const { ada, ben } = await newTeam(place, 'ada', 'ben');
 
 const POLICIES = '/api/v1/approval-policies';
 const GROUPS = '/api/v1/approver-groups';

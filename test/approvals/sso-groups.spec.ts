@@ -18,7 +18,7 @@ let key: string;
 beforeAll(async () => {
   const stage = await openStage();
   const { apiKey } = await stage.seed();
-  place = { stage, apiKey, service: await stage.start({ settings: { ...atKnownAddress(), ...PEERS_HERE } }) };
+  place = { stage, apiKey, service: await stage.start({ settings: { ...(await atKnownAddress()), ...PEERS_HERE } }) };
   for (const name of PROVIDERS) {
     await peers[name].start(`${place.service.url}/api/auth/oidc/callback`);
     const roles = { rules: [], defaultRoles: ['approver'] };

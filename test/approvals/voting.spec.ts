@@ -1,35 +1,14 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import { digestOf, read, sign, until, verifies } from '../support/signing.js';
-import { openStage } from '../support/stage.js';
-import {
-  approval,
-  type Approver,
-  held,
-  newApprover,
-  newApprovers,
-  newGuardedKey,
-  type Place,
-  unique,
-  vote,
-} from './approvers.js';
+import { approval, held, newApprover, newGuardedKey, newTeam, openPlace, unique, vote } from './approvers.js';
 
-let place: Place;
-let ada: Approver;
-let ben: Approver;
-let cleo: Approver;
-/** In no group. */
-let olga: Approver;
-
-beforeAll(async () => {
-  const stage = await openStage();
-  const { apiKey } = await stage.seed();
-  place = { stage, apiKey, service: await stage.start() };
-  [ada, ben, cleo, olga] = (await newApprovers(place, 4)) as [Approver, Approver, Approver, Approver];
-});
+const place = await openPlace();
 afterAll(() => place.stage.close());
+// Olga is in no group.
+const { ada, ben, cleo, olga } = await newTeam(place, 'ada', 'ben', 'cleo', 'olga');
 
 const order = (key: string, extra: object = {}) => ({ digest: digestOf(randomUUID()), key, ...extra });
 
@@ -161,7 +140,7 @@ it('every vote and every move is in the audit log', async () => {
   const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
   const { requestId, approvalId } = await held(place, order(key.name));
   await vote(place.service, approvalId, ada, { body: { comment: 'fine' } });
-  await until('the signature', 10, async () => (await read(place.service, place.apiKey, requestId)).body.signature);
+  await until('the signature', 30, async () => (await read(place.service, place.apiKey, requestId)).body.signature);
   const actions = async (id: string) =>
     (
       await place.stage.sql<{ action: string }>(`SELECT action FROM audit_entry WHERE target_id = $1 ORDER BY at, id`, [

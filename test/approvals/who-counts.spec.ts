@@ -4,23 +4,12 @@ import { accessToken, newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer } from '../support/service.js';
 import { digestOf, read, sign } from '../support/signing.js';
-import { openStage } from '../support/stage.js';
-import { type Approver, held, newApprover, newApprovers, newGuardedKey, type Place, vote } from './approvers.js';
+import { held, newApprover, newGuardedKey, newTeam, openPlace, vote } from './approvers.js';
 
-let place: Place;
-let ada: Approver;
-let ben: Approver;
-let cleo: Approver;
-/** In no group. */
-let olga: Approver;
-
-beforeAll(async () => {
-  const stage = await openStage();
-  const { apiKey } = await stage.seed();
-  place = { stage, apiKey, service: await stage.start() };
-  [ada, ben, cleo, olga] = (await newApprovers(place, 4)) as [Approver, Approver, Approver, Approver];
-});
+const place = await openPlace();
 afterAll(() => place.stage.close());
+// Olga is in no group.
+const { ada, ben, cleo, olga } = await newTeam(place, 'ada', 'ben', 'cleo', 'olga');
 
 const order = (key: string) => ({ digest: digestOf(randomUUID()), key });
 

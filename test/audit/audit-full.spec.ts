@@ -67,7 +67,7 @@ it('a caller whose outcome cannot be written down does not hear of the signature
   const digest = freshDigest();
   stage.shim?.fault('slow 1500 1');
   const calling = sign(service, { key: apiKey, body: { digest } });
-  await until('the intent is committed', 5, async () => {
+  await until('the intent is committed', 30, async () => {
     const rows = await stage.sql(`SELECT id FROM signing_request WHERE digest = decode($1, 'base64')`, [digest]);
     return rows.length === 1;
   });
@@ -80,7 +80,7 @@ it('a caller whose outcome cannot be written down does not hear of the signature
     digest,
   ]);
   // Its lease runs out, and another attempt is recorded together with what is not known of the first.
-  const later = await until('another attempt', 20, async () => {
+  const later = await until('another attempt', 30, async () => {
     const { body } = await read(service, apiKey, row?.id ?? '', 5);
     return body.status === 'SIGNED' && body;
   });
@@ -90,4 +90,4 @@ it('a caller whose outcome cannot be written down does not hear of the signature
     [row?.id],
   );
   expect(actions.map(({ action }) => action)).toContain('signing.outcome-unknown');
-}, 60_000);
+});

@@ -2,7 +2,6 @@ import { createPublicKey } from 'node:crypto';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { isConsistent, rootOfInclusion } from '../../src/verifier/merkle-proof.js';
 import { openNote } from '../../src/verifier/signed-note.js';
@@ -26,14 +25,12 @@ const countOf = async (table: string) =>
 
 /** Waits until every entry is under a signed checkpoint. */
 async function settled(): Promise<void> {
-  for (let tries = 0; tries < 100; tries++) {
+  await until('a checkpoint over all', 45, async () => {
     const [row] = await stage.sql<{ open: boolean }>(
       `SELECT EXISTS (SELECT 1 FROM log_waiting) OR (SELECT size FROM log_head) <> coalesce((SELECT max(size) FROM log_checkpoint), 0) AS open`,
     );
-    if (row?.open === false) return;
-    await sleep(100);
-  }
-  throw new Error('entries wait for ten seconds');
+    return row?.open === false;
+  });
 }
 
 interface Verdict {
@@ -249,7 +246,7 @@ describe('what is changed behind its back in SQL is named by its index', () => {
     const { body: last } = await get('checkpoint');
     await stage.sql(`UPDATE log_head SET size = size - 1`);
     await stage.sql(`DELETE FROM log_leaf WHERE index = (SELECT max(index) FROM log_leaf)`);
-    await until('a refusal to sign', 10, async () => service.log().includes('it was rolled back'));
+    await until('a refusal to sign', 30, async () => service.log().includes('it was rolled back'));
     expect((await get('checkpoint')).body.size).toBe(last.size);
   });
 

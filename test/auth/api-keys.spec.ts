@@ -71,7 +71,7 @@ describe('an API key', () => {
     const { id, key } = await newApiKey(service, apiKey, ['sign:read']);
     const before = new Date().toISOString();
     await me(service, key);
-    const used = await until('its last use is stored', 15, async () => {
+    const used = await until('its last use is stored', 30, async () => {
       const { body } = await service.call('GET', PATH, { key: apiKey });
       const item = body.items.find((candidate: { id: string }) => candidate.id === id);
       return item.lastUsedAt !== null && item;

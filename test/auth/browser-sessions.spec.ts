@@ -15,7 +15,7 @@ let other: Service;
 
 beforeAll(async () => {
   stage = await openStage();
-  service = await stage.start({ role: 'api', settings: atKnownAddress() });
+  service = await stage.start({ role: 'api', settings: await atKnownAddress() });
   other = await stage.start({ role: 'api' });
 });
 afterAll(() => stage.close());
@@ -116,7 +116,7 @@ describe('a session in a cookie', () => {
     await usedBefore(29);
     expect((await meWith(idle, other)).status).toBe(200);
     // Both processes still have to store that they saw it.
-    await until('it is over', 25, async () => {
+    await until('it is over', 30, async () => {
       await usedBefore(31);
       return (await meWith(idle, other)).status === 401;
     });
@@ -216,7 +216,7 @@ describe.skipIf(CHROMIUM === undefined)('in Chromium', () => {
     // What the service prints comes through a pipe, a moment after the answer.
     return until(
       'the line of the call',
-      10,
+      30,
       async () => /POST \/api\/auth\/logout (\d+)/.exec(service.log().slice(before))?.[1],
     );
   }

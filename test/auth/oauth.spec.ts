@@ -17,7 +17,7 @@ beforeAll(async () => {
   stage = await openStage();
   const seeded = await stage.seed();
   apiKey = seeded.apiKey;
-  service = await stage.start({ role: 'api', settings: atKnownAddress() });
+  service = await stage.start({ role: 'api', settings: await atKnownAddress() });
   other = await stage.start({ role: 'api' });
   adminToken = await accessToken(service, seeded.adminEmail, seeded.adminPassword);
 });

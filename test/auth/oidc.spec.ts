@@ -23,7 +23,7 @@ const RULES = [
 beforeAll(async () => {
   stage = await openStage();
   ({ apiKey } = await stage.seed());
-  service = await stage.start({ role: 'api', settings: { ...atKnownAddress(), ...PEERS_HERE } });
+  service = await stage.start({ role: 'api', settings: { ...(await atKnownAddress()), ...PEERS_HERE } });
   const callback = `${service.url}/api/auth/oidc/callback`;
   for (const [name, peer] of [
     ['one', one],

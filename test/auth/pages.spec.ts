@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CLIENT, OpenIdPeer } from '../fakes/openid-provider.js';
@@ -23,7 +22,7 @@ let browser: Browser;
 beforeAll(async () => {
   stage = await openStage();
   ({ apiKey } = await stage.seed());
-  service = await stage.start({ role: 'api', settings: { ...atKnownAddress(), ...PEERS_HERE } });
+  service = await stage.start({ role: 'api', settings: { ...(await atKnownAddress()), ...PEERS_HERE } });
   if (CHROMIUM !== undefined) browser = await startChromium();
 });
 afterAll(async () => {
@@ -118,7 +117,7 @@ describe.skipIf(CHROMIUM === undefined || SIMPLESAMLPHP === undefined)('SimpleSA
   let idp: SamlPeer;
 
   beforeAll(async () => {
-    idp = new SamlPeer(randomInt(20_000, 32_000));
+    idp = new SamlPeer();
     const [entityId = '', acsUrl = ''] = ['metadata', 'callback'].map((name) => `${service.url}/api/auth/saml/${name}`);
     await idp.start({ entityId, acsUrl }, ACCOUNTS);
     const { entityId: issuer, entryPoint, certificate } = idp;

@@ -1,8 +1,8 @@
-import { randomInt } from 'node:crypto';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { freePort } from '../../scripts/lib/ports.mjs';
 import { CHROMIUM, openPage, startChromium } from '../support/browser.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
@@ -10,7 +10,7 @@ import { openStage, type Stage } from '../support/stage.js';
 import { idOf, login, type Person, register } from './people.js';
 
 /** Passkeys belong to a domain name; an address is none. */
-const PORT = randomInt(20_000, 32_000);
+const PORT = await freePort();
 const SITE = `http://localhost:${PORT}`;
 
 let stage: Stage;

@@ -1,4 +1,5 @@
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
+import { freePort } from '../../scripts/lib/ports.mjs';
 import type { Answer, Service } from '../support/service.js';
 import type { Stage } from '../support/stage.js';
 
@@ -10,8 +11,8 @@ export interface Person {
 }
 
 /** Settings that let a service know its own address: a fixed port, and the public URL that names it. */
-export function atKnownAddress(): Record<string, string> {
-  const port = randomInt(20_000, 32_000);
+export async function atKnownAddress(): Promise<Record<string, string>> {
+  const port = await freePort();
   return { SVC_PORT: String(port), SVC_PUBLIC_URL: `http://127.0.0.1:${port}` };
 }
 

@@ -1,4 +1,4 @@
-import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, randomInt, sign } from 'node:crypto';
+import { createPrivateKey, generateKeyPairSync, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { SamlPeer, SIMPLESAMLPHP } from '../fakes/simplesamlphp.js';
@@ -94,8 +94,8 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('signing out with SimpleSAMLphp', (
   beforeAll(async () => {
     stage = await openStage();
     ({ apiKey } = await stage.seed());
-    service = await stage.start({ role: 'api', settings: atKnownAddress() });
-    idp = new SamlPeer(randomInt(20_000, 32_000));
+    service = await stage.start({ role: 'api', settings: await atKnownAddress() });
+    idp = new SamlPeer();
     await idp.start({ entityId: here('metadata'), acsUrl: here('callback') }, [ADA]);
     expect((await put()).status).toBe(200);
     await describeService();

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { randomBytes, randomInt } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { type SamlAccount, SamlPeer, SIMPLESAMLPHP } from '../fakes/simplesamlphp.js';
 import type { Service } from '../support/service.js';
@@ -44,11 +44,11 @@ describe.skipIf(SIMPLESAMLPHP === undefined)('SAML with SimpleSAMLphp on another
   beforeAll(async () => {
     stage = await openStage();
     ({ apiKey } = await stage.seed());
-    const settings = atKnownAddress();
+    const settings = await atKnownAddress();
     service = await stage.start({ role: 'api', settings });
     const { SVC_PUBLIC_URL } = settings;
     other = await stage.start({ role: 'api', settings: { SVC_PUBLIC_URL: SVC_PUBLIC_URL ?? '' } });
-    idp = new SamlPeer(randomInt(20_000, 32_000));
+    idp = new SamlPeer();
     const [entityId, acsUrl] = ['metadata', 'callback'].map((name) => `${service.url}/api/auth/saml/${name}`);
     await idp.start({ entityId: entityId ?? '', acsUrl: acsUrl ?? '' }, ACCOUNTS);
     expect((await put()).status).toBe(200);

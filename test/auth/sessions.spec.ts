@@ -201,8 +201,8 @@ describe('guessing', () => {
         assertProblem(answer, { status: 401, code: 'auth.wrong-credentials' });
       }
     }
-    const median = (list: number[]) => list.sort((a, b) => a - b)[Math.floor(list.length / 2)] ?? 0;
-    const ratio = median(times.known) / median(times.unknown);
+    // The least of nine: what else this machine does only adds to them.
+    const ratio = Math.min(...times.known) / Math.min(...times.unknown);
     expect(ratio).toBeGreaterThan(0.6);
     expect(ratio).toBeLessThan(1.6);
   });

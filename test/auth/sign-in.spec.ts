@@ -61,16 +61,16 @@ describe('signing in', () => {
   });
 
   it('takes about as long for an unknown address', async () => {
-    const median = async (address: string) => {
+    const least = async (address: string) => {
       const times: number[] = [];
       for (let i = 0; i < 5; i += 1) {
         const start = performance.now();
         await login({ email: address, password: 'wrong-password' });
         times.push(performance.now() - start);
       }
-      return times.sort((a, b) => a - b)[2] ?? 0;
+      return Math.min(...times);
     };
-    const [known, unknown] = [await median(email), await median('nobody@example.com')];
+    const [known, unknown] = [await least(email), await least('nobody@example.com')];
     // Without a password hash to compare, the answer would come at least ten times as fast.
     expect(unknown).toBeGreaterThan(known / 3);
   });

@@ -19,7 +19,7 @@ let apiKey: string;
 beforeAll(async () => {
   stage = await openStage();
   ({ apiKey } = await stage.seed());
-  service = await stage.start({ role: 'api', settings: { ...atKnownAddress(), ...PEERS_HERE } });
+  service = await stage.start({ role: 'api', settings: { ...(await atKnownAddress()), ...PEERS_HERE } });
   other = await stage.start({ role: 'api' });
   await idp.start(`${service.url}/api/auth/oidc/callback`);
   const rules = [{ claim: 'groups', op: 'equals', value: 'release', roles: ['operator'] }];

@@ -1,4 +1,3 @@
-import { randomInt } from 'node:crypto';
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { CLIENT, OpenIdPeer } from '../fakes/openid-provider.js';
@@ -15,14 +14,14 @@ type Way = (browser: Browser, account: string, begin: string) => Promise<string>
 
 const OWN = { 'content-type': 'application/json', 'x-csrf-protection': '1', 'sec-fetch-site': 'same-origin' };
 const oidc = new OpenIdPeer();
-const saml = new SamlPeer(randomInt(20_000, 32_000));
+const saml = new SamlPeer();
 let stage: Stage;
 let service: Service;
 
 beforeAll(async () => {
   stage = await openStage();
   const { apiKey } = await stage.seed();
-  service = await stage.start({ role: 'api', settings: { ...atKnownAddress(), ...PEERS_HERE } });
+  service = await stage.start({ role: 'api', settings: { ...(await atKnownAddress()), ...PEERS_HERE } });
   await oidc.start(`${service.url}/api/auth/oidc/callback`);
   const rules = [{ claim: 'groups', op: 'equals', value: 'release', roles: ['operator'] }];
   const client = { issuer: oidc.issuer, clientId: CLIENT.id, clientSecret: CLIENT.secret };

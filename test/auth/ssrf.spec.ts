@@ -41,8 +41,8 @@ let apiKey: string;
 beforeAll(async () => {
   stage = await openStage();
   ({ apiKey } = await stage.seed());
-  closed = await stage.start({ role: 'api', settings: atKnownAddress() });
-  open = await stage.start({ role: 'api', settings: { ...atKnownAddress(), ...PEERS_HERE } });
+  closed = await stage.start({ role: 'api', settings: await atKnownAddress() });
+  open = await stage.start({ role: 'api', settings: { ...(await atKnownAddress()), ...PEERS_HERE } });
 });
 afterAll(() => stage.close());
 

@@ -43,7 +43,7 @@ describe('an invitation', () => {
     const body = { email: 'Invited@Example.org', roles: ['operator'] };
     const made = await prod.call('POST', '/api/settings/invitations', { key: token, body });
     expect(made.status).toBe(201);
-    const { text, from } = await smtp.mailTo('invited@example.org', 'invitation', 20);
+    const { text, from } = await smtp.mailTo('invited@example.org', 'invitation');
     expect(from).toBe('no-reply@sealwright.example');
     expect(made.body.link).toContain(tokenIn(text, 'invitation'));
     const newcomer = { email: 'invited@example.org', password: newPassword(), invitation: tokenIn(text, 'invitation') };
@@ -126,7 +126,7 @@ describe('mails', () => {
     await smtp.stop();
     const addresses = Array.from({ length: 12 }, (_, i) => `late-${i}@example.org`);
     for (const address of addresses) expect((await invite(address, ['viewer'])).status).toBe(201);
-    await until('a failure is noted', 15, async () => {
+    await until('a failure is noted', 30, async () => {
       const [row] = await stage.sql<{ failed: string }>(
         `SELECT count(*) AS failed FROM mail_message WHERE failure IS NOT NULL AND sent_at IS NULL`,
       );
@@ -136,7 +136,7 @@ describe('mails', () => {
     await smtp.start();
     service = await stage.start({ settings: settings() });
     await stage.sql(`UPDATE mail_message SET next_try_at = now() WHERE sent_at IS NULL`);
-    for (const address of addresses) await smtp.mailTo(address, 'invitation', 20);
+    for (const address of addresses) await smtp.mailTo(address, 'invitation');
     const left = await stage.sql(`SELECT id FROM mail_message WHERE recipient LIKE 'late-%' AND body IS NOT NULL`);
     expect(left).toEqual([]);
   });
@@ -161,7 +161,7 @@ describe('mails', () => {
     await service.kill('SIGKILL');
     service = await stage.start({ settings: { ...settings(), SVC_SMTP_TLS: 'required' } });
     await service.call('POST', '/api/auth/password/forgot', { body: { email: admin.email } });
-    await until('the refusal is noted', 15, async () => {
+    await until('the refusal is noted', 30, async () => {
       const rows = await stage.sql<{ failure: string | null }>(
         `SELECT failure FROM mail_message WHERE recipient = $1 AND subject LIKE '%new password%' AND failure IS NOT NULL`,
         [admin.email],
@@ -186,7 +186,7 @@ describe('administrators', () => {
     await keeper.query('BEGIN');
     await keeper.query(`SELECT id FROM user_account WHERE id = ANY($1) FOR UPDATE`, [[first, second]]);
     const calls = Promise.all([first, second].map((id) => patch(id, { disabled: true }, apiKey)));
-    await until('both wait', 10, async () => {
+    await until('both wait', 30, async () => {
       const [row] = await stage.sql<{ n: number }>(
         `SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
       );

@@ -133,7 +133,7 @@ describe('sealwright login', () => {
       token: '',
       hear: (err) => (code = / type ([A-Z]{4}-[A-Z]{4})/.exec(err)?.[1]),
     });
-    const typed = await until('a code', 10, async () => code);
+    const typed = await until('a code', 30, async () => code);
     const approve = `/api/auth/device/${typed}/approve`;
     expect((await certified.service.call('POST', approve, { key: person.accessToken })).status).toBe(204);
     expect((await going).code).toBe(0);
@@ -184,6 +184,6 @@ describe('sealwright tells scripts what happened', () => {
       key: certified.apiKey,
       body: { digest: digestOf('x'), key: 'ec-p256', async: true },
     });
-    await until('the end', 10, async () => (await sealwright(['request', body.requestId])).code === 0);
+    await until('the end', 30, async () => (await sealwright(['request', body.requestId])).code === 0);
   });
 });

@@ -35,7 +35,7 @@ export async function visit(browser: Browser, url: string, options: VisitOptions
     reducedMotion: 'reduce',
     ...(signedIn === undefined ? {} : { storageState: signedIn }),
   });
-  context.setDefaultTimeout(20_000);
+  context.setDefaultTimeout(30_000);
   const faults: string[] = [];
   context.on('weberror', (error) => faults.push(String(error.error())));
   context.on('console', (message) => {

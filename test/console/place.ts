@@ -1,8 +1,8 @@
 import { mkdtempSync, rmSync } from 'node:fs';
-import { randomInt } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Browser, Page } from 'playwright-core';
+import { freePort } from '../../scripts/lib/ports.mjs';
 import { PEERS_HERE } from '../auth/people.js';
 import { SmtpPeer } from '../fakes/smtp.js';
 import { CHROMIUM, startChromium } from '../support/browser.js';
@@ -31,7 +31,7 @@ export async function openPlace(): Promise<ConsolePlace> {
   const { apiKey, adminEmail, adminPassword } = await stage.seed();
   const mail = new SmtpPeer();
   await mail.start();
-  const port = randomInt(20_000, 32_000);
+  const port = await freePort();
   const url = `http://localhost:${port}`;
   const service = await stage.start({
     settings: {

@@ -46,7 +46,7 @@ describe.runIf(canRunSshd())('a scan that logs in', () => {
     const before = listing();
     result = await scanned();
     expect(listing()).toBe(before);
-  }, 120_000);
+  });
   afterAll(async () => {
     await field.close();
     await stage.close();
@@ -138,7 +138,7 @@ describe.runIf(canRunSshd())('a scan that logs in', () => {
   it('finds every line of every account with its options, and nothing on the host is changed', async () => {
     expect(result).toMatchObject({ outcome: 'FOUND', hostId: at.id, facts: { confidence: 'high', readAs: 'root' } });
     expect(result.facts.sshd).toMatchObject({ permitrootlogin: 'without-password', loglevel: 'VERBOSE' });
-    const known = await until('the keys', 10, async () => {
+    const known = await until('the keys', 30, async () => {
       const places = (await locations()).filter((place) => place.kind === 'authorized-key' && place.account !== 'root');
       return places.length >= expected.length && places;
     });
@@ -201,7 +201,7 @@ describe.runIf(canRunSshd())('a scan that logs in', () => {
   });
 
   it('hands certificates, key stores and keys to the inventory, and what depends on what', async () => {
-    const assets = await until('the assets', 20, async () => {
+    const assets = await until('the assets', 30, async () => {
       const { items } = await field.ask('GET', '/api/assets?limit=200');
       return items.some((asset: Answer['body']) => asset.name === 'deep.example') && (items as Answer['body'][]);
     });

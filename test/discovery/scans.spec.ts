@@ -229,7 +229,7 @@ it('that is killed half-way goes on where it was, in another process, with at mo
   };
   const passes = (position: number) => until(`probes up to ${position}`, 45, async () => (await cursor()) >= position);
   const first = await stage.start({ role: 'worker', settings: SETTINGS });
-  onTestFailed(() => first.kill('SIGKILL'));
+  onTestFailed(async () => void (await first.kill('SIGKILL')));
   await passes(2000);
   await first.kill('SIGKILL');
   const half = await cursor();
@@ -237,7 +237,7 @@ it('that is killed half-way goes on where it was, in another process, with at mo
   // A dead worker's lease takes half a minute to end; the test need not wait for it.
   await stage.sql('UPDATE scan SET sweep_at = now() WHERE id = $1', [body.id]);
   const second = await stage.start({ role: 'worker', settings: SETTINGS });
-  onTestFailed(() => second.kill('SIGKILL'));
+  onTestFailed(async () => void (await second.kill('SIGKILL')));
   await passes(half + 1000);
   await call('POST', `/v1/scans/${body.id}/cancel`);
   assertProblem(await call('POST', `/v1/scans/${body.id}/cancel`), { status: 409, code: 'scan.over' });

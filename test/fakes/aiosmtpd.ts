@@ -1,8 +1,8 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
+import { freePort } from '../../scripts/lib/ports.mjs';
 import { until } from '../support/signing.js';
 import { mailCertificate } from './mail-certificate.js';
 
@@ -57,7 +57,7 @@ export class Aiosmtpd {
   }
 
   about(subject: string): Promise<TakenMail> {
-    return until(`a mail about "${subject}"`, 20, async () =>
+    return until(`a mail about "${subject}"`, 30, async () =>
       this.mails.find((mail) => mail.subject.includes(subject)),
     );
   }
@@ -68,13 +68,4 @@ export class Aiosmtpd {
     this.child.stdin?.end();
     await ended;
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

@@ -1,8 +1,19 @@
 import { execFileSync, type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync, readFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+  readFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { freePort } from '../../scripts/lib/ports.mjs';
 import { until } from '../support/signing.js';
 
 /** Where the package lies once it was fetched; what is here is Debian's own file, unpacked. */
@@ -12,13 +23,20 @@ const CACHE = join(tmpdir(), 'sealwright-simplesamlphp');
 function unpacked(): string | undefined {
   const root = join(CACHE, 'usr/share/simplesamlphp');
   if (existsSync(join(root, 'www'))) return root;
-  mkdirSync(CACHE, { recursive: true });
-  const found = () => readdirSync(CACHE).find((name) => /^simplesamlphp_.*\.deb$/.test(name));
-  if (found() === undefined) spawnSync('apt-get', ['download', 'simplesamlphp'], { cwd: CACHE });
-  const file = found();
-  if (file === undefined) return undefined;
-  execFileSync('dpkg-deb', ['-x', join(CACHE, file), CACHE]);
-  return root;
+  // Tests of other files may be at it as well: each makes its own, and the first that is complete takes the place.
+  const own = mkdtempSync(`${CACHE}-`);
+  spawnSync('apt-get', ['download', 'simplesamlphp'], { cwd: own });
+  const file = readdirSync(own).find((name) => /^simplesamlphp_.*\.deb$/.test(name));
+  if (file !== undefined) {
+    execFileSync('dpkg-deb', ['-x', join(own, file), own]);
+    try {
+      renameSync(own, CACHE);
+    } catch {
+      // Somebody else was first.
+    }
+  }
+  rmSync(own, { recursive: true, force: true });
+  return existsSync(root) ? root : undefined;
 }
 
 const hasPhp = () => /^(dom|xml)$/m.test(spawnSync('php', ['-m'], { encoding: 'utf8' }).stdout ?? '');
@@ -45,13 +63,14 @@ interface ServiceProvider {
 export class SamlPeer {
   private readonly directory = mkdtempSync(join(tmpdir(), 'sealwright-idp-'));
   private php: ChildProcess | undefined;
-  readonly url: string;
+  private port = 0;
   certificate = '';
   /** PEM: for messages that are wrong in one way only. */
   privateKey = '';
 
-  constructor(private readonly port: number) {
-    this.url = `http://localhost:${port}`;
+  /** Known when it has started. */
+  get url(): string {
+    return `http://localhost:${this.port}`;
   }
 
   get entityId(): string {
@@ -72,6 +91,7 @@ export class SamlPeer {
   }
 
   async start(sp: ServiceProvider, accounts: readonly SamlAccount[]): Promise<void> {
+    this.port = await freePort();
     this.configure(sp, accounts);
     const www = join(this.directory, 'app/www');
     this.php = spawn('php', ['-d', 'opcache.enable=0', '-S', `localhost:${this.port}`, '-t', www], {
@@ -86,7 +106,6 @@ export class SamlPeer {
   }
 
   stop(): void {
-    // It has ended by itself when its port was taken.
     if (this.php?.pid !== undefined && this.php.exitCode === null) process.kill(-this.php.pid, 'SIGKILL');
     rmSync(this.directory, { recursive: true, force: true });
   }

@@ -81,8 +81,8 @@ export class SmtpPeer {
   }
 
   /** The mail to this address with this in its subject, as soon as it is there. */
-  mailTo(address: string, subject: string, seconds = 10): Promise<ReceivedMail> {
-    return until(`a mail to ${address} about "${subject}"`, seconds, async () =>
+  mailTo(address: string, subject: string): Promise<ReceivedMail> {
+    return until(`a mail to ${address} about "${subject}"`, 45, async () =>
       this.received.find((mail) => mail.to === address && mail.subject.includes(subject)),
     );
   }

@@ -59,7 +59,7 @@ export class WebReceiver {
   }
 
   /** The calls to this path, as soon as there are so many. */
-  calls(path: string, count = 1, seconds = 15): Promise<ReceivedCall[]> {
+  calls(path: string, count = 1, seconds = 30): Promise<ReceivedCall[]> {
     return until(`${count} calls to ${path}`, seconds, async () => {
       const found = this.received.filter((call) => call.path === path);
       return found.length >= count ? found : undefined;

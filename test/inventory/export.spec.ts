@@ -1,6 +1,10 @@
+import { once } from 'node:events';
+import { get, type IncomingMessage } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { officialCheck } from '../support/cyclonedx-schema.js';
 import type { Answer, Service } from '../support/service.js';
+import { assertProblem } from '../support/refused-calls.js';
+import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { corpusFile, corpusFiles, hasCorpus } from './corpus.js';
 import { about, algorithm, bom, material } from './documents.js';
@@ -107,5 +111,31 @@ describe('the export', () => {
     } finally {
       await other.close();
     }
+  });
+
+  it('ends for readers who are slow too, holds nobody else up, and is not begun when six are under way', async () => {
+    const keys = Array.from({ length: 20_000 }, (_, i) =>
+      material(`key-${i}`, { type: 'public-key', id: `a key with a long id ${i}` }, `src/${'x'.repeat(400)}/${i}.ts`),
+    );
+    await ingest(bom(keys, about('many keys')));
+    const url = `${service.url}/api/export/cyclonedx`;
+    const begin = async (): Promise<IncomingMessage> => {
+      const [answer] = await once(get(url, { headers: { authorization: `Bearer ${apiKey}` } }), 'response');
+      return answer as IncomingMessage;
+    };
+    const slow = await Promise.all(Array.from({ length: 6 }, begin));
+    expect(slow.map(({ statusCode }) => statusCode)).toEqual(Array.from({ length: 6 }, () => 200));
+    const refused = await service.call('GET', '/api/export/cyclonedx', { key: apiKey });
+    assertProblem(refused, { status: 429, code: 'export.busy' });
+    expect(refused.headers.get('retry-after')).toBe('10');
+    expect((await service.call('GET', '/api/assets', { key: apiKey })).status).toBe(200);
+    const [gone, ...others] = slow;
+    gone?.destroy();
+    const whole = await Promise.all(others.map(async (answer) => Buffer.concat(await answer.toArray())));
+    const document = JSON.parse(String(whole[0])) as { components: unknown[]; dependencies: unknown[] };
+    expect(document.components.length).toBeGreaterThan(keys.length);
+    expect(document.dependencies).toHaveLength(document.components.length);
+    expect(whole.every((one) => one.equals(whole[0] as Buffer))).toBe(true);
+    await until('a place to be free', 10, async () => (await raw()).status === 200);
   });
 });

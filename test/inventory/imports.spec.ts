@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
-import { eventsOf } from '../support/server-sent-events.js';
+import { listenTo } from '../support/server-sent-events.js';
 import type { Answer, Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { about, algorithm, bom, material } from './documents.js';
@@ -58,7 +58,7 @@ describe('a document that is taken in later', () => {
     );
     const { headers } = await send(bom(assets, about('told')));
     const path = `${headers.get('location')}/events`;
-    const events = await eventsOf(service, path, apiKey);
+    const events = await listenTo(service, path, apiKey).ended;
     expect(events.every(({ name }) => name === 'status')).toBe(true);
     expect(new Set(events.map(({ id }) => id)).size).toBe(events.length);
     expect(events.length).toBeGreaterThan(1);

@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer, Service } from '../support/service.js';
+import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { about, algorithm, bom, material } from './documents.js';
 
@@ -32,18 +32,13 @@ beforeAll(async () => {
 });
 afterAll(() => stage.close());
 
-async function eventually<Value>(look: () => Promise<Value | undefined>): Promise<Value> {
-  for (let round = 0; round < 150; round += 1) {
-    const value = await look();
-    if (value !== undefined) return value;
-    await sleep(100);
-  }
-  throw new Error('it does not come');
-}
-
 describe('risk over time', () => {
   it('keeps how the inventory stood, whatever is learned later', async () => {
-    const before = await eventually(async () => (await get('/api/analytics/risk-over-time')).body.items[0]);
+    const before = await until(
+      'a snapshot',
+      30,
+      async () => (await get('/api/analytics/risk-over-time')).body.items[0],
+    );
     expect(before).toMatchObject({ day: YESTERDAY, total: 4, demo: false, levels: { MEDIUM: 1 } });
     expect(before.due).toEqual({ '2030-12-31': 2, '2031-12-31': 2, '2035-12-31': 2 });
     await ingest([algorithm({ name: 'DES' }), algorithm({ name: 'RC4' })], about('late'));
@@ -73,7 +68,7 @@ describe('risk over time', () => {
 
 describe('counts', () => {
   it('by source, shared assets counted at each, those of the most assets first', async () => {
-    const items = await eventually(async () => {
+    const items = await until('the items', 30, async () => {
       const { body } = await get('/api/analytics/sources');
       return body.items.length === 3 ? body.items : undefined;
     });
@@ -89,7 +84,7 @@ describe('counts', () => {
 
   it('by source follow what another source changes', async () => {
     await ingest([], about('shop'));
-    const shop = await eventually(async () => {
+    const shop = await until('the source', 30, async () => {
       const { body } = await get('/api/analytics/sources');
       return body.items.find(({ name, total }: { name: string; total: number }) => name === 'shop' && total === 0);
     });

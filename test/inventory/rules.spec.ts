@@ -1,7 +1,7 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import type { Answer, Service } from '../support/service.js';
+import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { about, algorithm, bom } from './documents.js';
 
@@ -30,14 +30,11 @@ async function ruleNow(): Promise<{ version: number; rule: Record<string, unknow
 async function levelOf(name: string): Promise<string> {
   return (await call('GET', `/api/assets?name=${name}`)).body.items[0].level;
 }
-async function judged(version: number): Promise<Answer['body']> {
-  for (let round = 0; round < 200; round += 1) {
+const judged = (version: number): Promise<Answer['body']> =>
+  until('the end of judging anew', 45, async () => {
     const { body } = await call('GET', `/api/quantum-risk/reclassifications/${version}`);
-    if (body.status === 'DONE') return body;
-    await sleep(100);
-  }
-  throw new Error('judging anew does not end');
-}
+    return body.status === 'DONE' && body;
+  });
 const tally = () =>
   stage.sql(
     `SELECT dimension, value, level, sum(count)::int AS count FROM inventory_tally GROUP BY 1, 2, 3 HAVING sum(count) <> 0 ORDER BY 1, 2, 3`,

@@ -135,7 +135,7 @@ describe('an answer', () => {
     const began = performance.now();
     const call = client.send({ method: 'POST', url: `http://${GOOD}:${good.port}/`, timeoutMs: 300 });
     await expect(call).rejects.toThrow('did not answer in time');
-    expect(performance.now() - began).toBeLessThan(2000);
+    expect(performance.now() - began).toBeLessThan(5000);
   });
 
   it('with headers without end is refused', async () => {

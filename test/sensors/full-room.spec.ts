@@ -48,7 +48,7 @@ async function announce(bytes: number | undefined, by?: string): Promise<Early |
   const call = request(`${service.url}/api/ingest`, { method: 'POST', headers });
   open.push(call.on('error', () => undefined));
   call.flushHeaders();
-  const early = await Promise.race([once(call, 'response'), sleep(1500, undefined)]);
+  const early = await Promise.race([once(call, 'response'), sleep(3000, undefined)]);
   if (early === undefined) return undefined;
   const [response] = early;
   const { code } = JSON.parse(await text(response)) as { code: string };
@@ -86,7 +86,7 @@ describe('the room for large bodies', () => {
     expect(await announce(200 * MB, key)).toMatchObject({ status: 429 });
     expect(await announce(undefined, key)).toMatchObject({ status: 429 });
     leave();
-    await until('room', 5, async () => (await announce(2 * MB, key)) === undefined);
+    await until('room', 30, async () => (await announce(2 * MB, key)) === undefined);
     leave();
   });
 
@@ -101,7 +101,7 @@ describe('the room for large bodies', () => {
     const child = spawn(process.execPath, args, { env, stdio: 'ignore' });
     const refusals = () =>
       stage.sql(`SELECT 1 FROM audit_entry WHERE detail ->> 'code' = 'request.busy' AND actor_name LIKE 'sensor %'`);
-    await until('a refusal of the sensor', 15, async () => (await refusals()).length > 0);
+    await until('a refusal of the sensor', 30, async () => (await refusals()).length > 0);
     leave();
     if (child.exitCode === null) await once(child, 'close');
     expect(child.exitCode).toBe(0);
@@ -109,5 +109,5 @@ describe('the room for large bodies', () => {
       `SELECT o.line FROM asset_occurrence o JOIN asset a ON a.id = o.asset_id WHERE a.name = 'MD5'`,
     );
     expect(places).toEqual([{ line: 2 }]);
-  }, 60_000);
+  });
 });

@@ -165,7 +165,7 @@ it('that loses its line or is killed in the middle delivers everything once', as
   const fates = ['lose', 'mute', 'pass', 'hang'] as const;
   proxy.fate = ({ path }, earlier) => (path === '/api/ingest' ? (fates[earlier] ?? 'hang') : 'pass');
   const victim = begin([big]);
-  await until('a push that hangs', 20, async () => pushes().length >= 4);
+  await until('a push that hangs', 30, async () => pushes().length >= 4);
   victim.kill('SIGKILL');
   await once(victim, 'close');
   proxy.fate = () => 'pass';
@@ -200,10 +200,10 @@ it('scans when the service asks for it, by what the service says', async () => {
   });
   await service.call('POST', `/api/schedules/${schedule.body.id}/run`, { key });
   const worker = await stage.start({ role: 'worker' });
-  await until('a command', 15, async () => (await stage.sql(`SELECT 1 FROM sensor_command`)).length > 0);
+  await until('a command', 30, async () => (await stage.sql(`SELECT 1 FROM sensor_command`)).length > 0);
   await worker.kill();
   const staying = begin(['--stay']);
-  const ended = await until('the end of the run', 20, async () => {
+  const ended = await until('the end of the run', 30, async () => {
     const { body } = await service.call('GET', `/api/schedules/${schedule.body.id}/runs`, { key });
     return body.items.find(({ status }: { status: string }) => status !== 'DUE' && status !== 'RUNNING');
   });

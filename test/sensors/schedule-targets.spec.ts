@@ -28,7 +28,7 @@ const runs = async (id: string) => (await service.call('GET', `/api/schedules/${
 const ended = async (target: string, settings: object = {}) => {
   const { body } = await create(target, settings);
   expect((await start(body.id)).status).toBe(202);
-  return until('the end of a run', 20, async () =>
+  return until('the end of a run', 30, async () =>
     (await runs(body.id)).find((run: { endedAt: string }) => run.endedAt),
   );
 };

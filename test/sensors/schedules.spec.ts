@@ -37,8 +37,8 @@ const create = (body: object, headers = {}) => {
   return api.call('POST', '/api/schedules', { key, headers, body: { name, target: 'sensor-scan', settings, ...body } });
 };
 const runs = async (id: string) => (await api.call('GET', `/api/schedules/${id}/runs`, { key })).body.items;
-const run = (id: string, status: string, seconds = 15) =>
-  until(`a run that is ${status}`, seconds, async () =>
+const run = (id: string, status: string) =>
+  until(`a run that is ${status}`, 30, async () =>
     (await runs(id)).find((item: { status: string }) => item.status === status),
   );
 /** Its time comes: so many seconds ago. */
@@ -112,8 +112,8 @@ describe.concurrent('a schedule', () => {
     await due(body.id);
     const { id } = await run(body.id, 'RUNNING');
     await stage.sql(`UPDATE schedule_run SET created_at = now() - interval '2 minutes' WHERE id = $1`, [id]);
-    await run(body.id, 'FAILED', 20);
-    await until('an alert', 10, async () => {
+    await run(body.id, 'FAILED');
+    await until('an alert', 30, async () => {
       const { body: alerts } = await api.call('GET', '/api/alerts', { key });
       return alerts.items.some(({ subject }: { subject: { id: string } }) => subject.id === body.id);
     });
@@ -130,7 +130,7 @@ describe.concurrent('what was due while nobody was there', () => {
     expect(await run(skip.body.id, 'RUNNING')).toMatchObject({ missed: 10 });
     const daily = await create({ cron: '0 0 * * *', missed: 'skip' });
     await due(daily.body.id, 30 * 3600);
-    const lost = await until('a decision', 10, async () => (await runs(daily.body.id))[0]);
+    const lost = await until('a decision', 30, async () => (await runs(daily.body.id))[0]);
     const sinceMidnight = Date.now() % 86_400_000;
     expect(lost.status).toBe(sinceMidnight > 60_000 ? 'SKIPPED' : 'RUNNING');
   });

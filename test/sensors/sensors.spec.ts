@@ -86,10 +86,10 @@ describe.concurrent('a sensor', () => {
     await until('silence', 11, async () => (await get(id)).silentSince !== null);
     expect(Date.now() - began).toBeGreaterThan(14_000);
     expect(Date.now() - began).toBeLessThan(20_500);
-    const alert = await until('an alert', 5, () => alertOf(id));
+    const alert = await until('an alert', 30, () => alertOf(id));
     expect(alert).toMatchObject({ status: 'OPEN', facts: { why: expect.stringContaining('every 10 seconds') } });
     await beat(service, own);
-    await until('its end', 5, async () => (await alertOf(id)).status === 'RESOLVED');
+    await until('its end', 30, async () => (await alertOf(id)).status === 'RESOLVED');
     expect((await get(id)).silentSince).toBeNull();
   });
 });

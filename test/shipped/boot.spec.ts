@@ -30,7 +30,7 @@ describe('what was built starts and stops', () => {
     const keyProcess = body.components.hsm.details.pid as number;
     expect(isRunning(keyProcess)).toBe(true);
     await service.kill('SIGTERM');
-    await until('the key process has ended', 5, async () => !isRunning(keyProcess));
+    await until('the key process has ended', 30, async () => !isRunning(keyProcess));
   });
 });
 

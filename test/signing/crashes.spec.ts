@@ -42,7 +42,7 @@ async function submit(): Promise<Accepted> {
     body: { digest: digestOf(message), key, async: true },
     headers: { 'idempotency-key': message },
   };
-  return until(`accepting ${message}`, 20, async () => {
+  return until(`accepting ${message}`, 30, async () => {
     const service = apis[Math.floor(Math.random() * 2)] as Service;
     const answer = await sign(service, order).catch(() => undefined);
     if (answer === undefined || answer.status >= 500) return undefined;
@@ -133,12 +133,12 @@ it('1,000 jobs while key process, worker, Redis and api are killed in turn: all 
   const rows = await assertAllEnded(accepted, 40);
   expect(countOf(rows, 'SIGNED')).toBe(rows.length);
   expect(kills.length).toBeGreaterThanOrEqual(7);
-}, 120_000);
+});
 
 it('the key process is back within a second', async () => {
   const service = apis[0] as Service;
   const pidWhenUp = () =>
-    until('a key process', 5, async () => {
+    until('a key process', 30, async () => {
       const { body } = await service.call('GET', '/actuator/health', { key: apiKey });
       const { status, details } = body.components.hsm;
       return status === 'UP' && (details.pid as number);
@@ -149,7 +149,7 @@ it('the key process is back within a second', async () => {
     const before = await pidWhenUp();
     const started = performance.now();
     process.kill(before, 'SIGKILL');
-    await until('another key process', 5, async () => (await pidWhenUp()) !== before);
+    await until('another key process', 30, async () => (await pidWhenUp()) !== before);
     times.push(performance.now() - started);
     expect((await sign(service, { key: apiKey, body: { digest: digestOf('after') } })).status).toBe(200);
   }
@@ -174,7 +174,7 @@ it('two api and two worker processes share the work', async () => {
   const background = await signersOf(jobs.map(({ requestId }) => requestId));
   expect(background).toHaveLength(2);
   expect(new Set([...(first ?? []), ...(second ?? []), ...background]).size).toBe(4);
-}, 60_000);
+});
 
 describe('Redis', () => {
   it('is flushed while 200 requests are queued: all end', async () => {
@@ -186,17 +186,17 @@ describe('Redis', () => {
     expect(queued).toBe(200);
     await until(
       'every bell has gone to Redis',
-      10,
+      30,
       async () => (await stage.sql('SELECT id FROM outbox_message')).length === 0,
     );
     await stage.flushRedis();
     workers = await Promise.all([stage.start({ role: 'worker' }), stage.start({ role: 'worker' })]);
     expect(countOf(await assertAllEnded(jobs, 20), 'SIGNED')).toBe(200);
-  }, 60_000);
+  });
 
   it('is stopped altogether: new requests are signed by polling, and health says so', async () => {
     await stage.redis.stop();
-    await until('a degraded health', 5, async () => {
+    await until('a degraded health', 30, async () => {
       const { status, body } = await (apis[0] as Service).call('GET', '/actuator/health');
       return status === 200 && body.status === 'DEGRADED';
     });
@@ -205,11 +205,11 @@ describe('Redis', () => {
     await stage.restartRedis();
     const after = await assertAllEnded(await submitMany(20), 20);
     expect(countOf(after, 'SIGNED')).toBe(20);
-  }, 60_000);
+  });
 });
 
 it('after all that no doorbell, no lease and no half state is left', async () => {
-  await until('an empty outbox', 10, async () => (await stage.sql('SELECT id FROM outbox_message')).length === 0);
+  await until('an empty outbox', 30, async () => (await stage.sql('SELECT id FROM outbox_message')).length === 0);
   const left = await stage.sql(`SELECT status, count(*) FROM signing_request WHERE finished_at IS NULL GROUP BY 1`);
   expect(left).toEqual([]);
 });

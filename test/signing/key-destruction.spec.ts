@@ -163,7 +163,7 @@ it('is carried out once, though its worker is killed on the way; what it signed 
   expect(versions.items[1]).toMatchObject({ publicKey: key.publicKey, certificateId: expect.any(String) });
   const verify = { digest: digestOf('content'), signature: before.signature, key: key.name };
   expect((await service.call('POST', '/api/v1/verify', { key: apiKey, body: verify })).body.valid).toBe(true);
-}, 120_000);
+});
 
 // Two workers are there from here on.
 it('an ML-DSA key, which the database holds sealed, is erased there', async () => {
@@ -204,4 +204,4 @@ it('no other key of the token is reached: not that of the log, though a row says
   const size = await sizeOf();
   await signed(await createKey(service, apiKey, { name: fresh('after'), type: 'ec-p256' }));
   await until('another checkpoint, signed with it', 30, async () => (await sizeOf()) !== size);
-}, 120_000);
+});

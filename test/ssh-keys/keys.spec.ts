@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import type { Answer, Service } from '../support/service.js';
-import { emitFound, foundKey } from '../support/ssh-key-sightings.js';
+import { foundKey, handOverKeys } from '../support/ssh-key-sightings.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 interface MadeKey {
@@ -22,7 +22,7 @@ let apiKey: string;
 beforeAll(async () => {
   stage = await openStage();
   ({ apiKey } = await stage.seed());
-  service = await stage.start({ role: 'api' });
+  service = await stage.start();
 });
 afterAll(async () => {
   rmSync(directory, { recursive: true });
@@ -91,7 +91,7 @@ describe('keys that a scan finds', () => {
   const found = (hostId: string, at: string, list: ReturnType<typeof foundKey>[]) => ({
     hostId,
     scanId: randomUUID(),
-    seenAt: new Date(at),
+    seenAt: new Date(at).toISOString(),
     readPaths: read,
     keys: list,
     uses: [],
@@ -108,7 +108,7 @@ describe('keys that a scan finds', () => {
   const root = { account: 'root', uid: 0, path: '/root/.ssh/authorized_keys' };
 
   beforeAll(async () => {
-    await emitFound(stage, {
+    await handOverKeys(stage, {
       ...found(hosts.web, '2026-11-20T10:00:00Z', [
         foundKey({ fingerprint: keys.deploy.fingerprint, publicKey: keys.deploy.line, ...root, options: 'restrict' }),
         foundKey({
@@ -123,7 +123,7 @@ describe('keys that a scan finds', () => {
           type: 'ssh-rsa',
           bits: 1024,
           ...root,
-          modifiedAt: new Date('2019-01-01T00:00:00Z'),
+          modifiedAt: '2019-01-01T00:00:00Z',
         }),
         foundKey({ fingerprint: keys.lone.fingerprint, account: 'ann', line: 5, options: 'command="true"' }),
       ]),
@@ -131,20 +131,20 @@ describe('keys that a scan finds', () => {
         {
           fingerprint: keys.deploy.fingerprint,
           account: 'root',
-          at: new Date('2026-11-19T08:00:00Z'),
+          at: '2026-11-19T08:00:00Z',
           source: '192.0.2.8',
           evidence: 'the later line',
         },
         {
           fingerprint: keys.deploy.fingerprint,
           account: 'root',
-          at: new Date('2026-11-18T08:00:00Z'),
+          at: '2026-11-18T08:00:00Z',
           source: '192.0.2.7',
           evidence: 'the earlier line',
         },
       ],
     });
-    await emitFound(
+    await handOverKeys(
       stage,
       found(hosts.build, '2026-11-20T10:00:00Z', [privateKey('ci', false), privateKey('bob', true)]),
     );
@@ -184,7 +184,7 @@ describe('keys that a scan finds', () => {
   });
 
   it('are gone once their file is read without them, and not when another file is read', async () => {
-    await emitFound(stage, {
+    await handOverKeys(stage, {
       ...found(hosts.web, '2026-11-20T11:00:00Z', [
         foundKey({ fingerprint: keys.ann.fingerprint, account: 'ann', line: 2, options: 'from="10.0.0.0/8"' }),
       ]),

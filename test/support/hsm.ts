@@ -68,20 +68,22 @@ export async function openVault(token: TestToken, settings: Record<string, strin
   return vault;
 }
 
-/** Generates a key and gives what signing needs of it. */
+/** Generates a key, as soon as the vault is up, and gives what signing needs of it. */
 export async function newKey(vault: KeyVault, type: KeyType): Promise<VaultKey> {
-  const ckaId = randomBytes(16);
-  const { publicKey } = await vault.generate({ ckaId, label: `test ${type}`, type });
-  return { ckaId, type, publicKey };
+  return answered(async () => {
+    const ckaId = randomBytes(16);
+    const { publicKey } = await vault.generate({ ckaId, label: `test ${type}`, type });
+    return { ckaId, type, publicKey };
+  });
 }
 
-/** As callers do: while the key process is being replaced it is asked again, for ten seconds. Any other error is passed on. */
+/** As callers do: while the key process is being replaced it is asked again, for half a minute. Any other error is passed on. */
 export async function answered<T>(ask: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await ask();
     } catch (error) {
-      if (!(error instanceof Problem) || error.code !== 'hsm.unavailable' || attempt === 100) throw error;
+      if (!(error instanceof Problem) || error.code !== 'hsm.unavailable' || attempt === 300) throw error;
       await sleep(100);
     }
   }

@@ -8,18 +8,37 @@ export interface ServerSentEvent {
   readonly data: any;
 }
 
-/** Reads a stream to its end, as the HTML Living Standard says. */
-export async function eventsOf(service: Service, path: string, by: string): Promise<ServerSentEvent[]> {
-  const response = await fetch(`${service.url}${path}`, { headers: { authorization: `Bearer ${by}` } });
+/** A stream that is being read. */
+export interface EventStream {
+  /** What it has told so far. */
+  readonly heard: readonly ServerSentEvent[];
+  /** All that it told. */
+  readonly ended: Promise<readonly ServerSentEvent[]>;
+}
+
+/** Reads a stream, as the HTML Living Standard says. */
+export function listenTo(service: Service, path: string, by: string): EventStream {
+  const heard: ServerSentEvent[] = [];
+  return { heard, ended: readInto(heard, `${service.url}${path}`, by) };
+}
+
+async function readInto(heard: ServerSentEvent[], url: string, by: string): Promise<readonly ServerSentEvent[]> {
+  const response = await fetch(url, { headers: { authorization: `Bearer ${by}` } });
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
-  const blocks = (await response.text()).split('\n\n').map((block) => block.split('\n'));
-  const field = (lines: string[], name: string) =>
-    lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
-  return blocks.flatMap((lines) => {
-    const data = field(lines, 'data');
-    return data === undefined
-      ? []
-      : [{ name: field(lines, 'event') ?? '', id: field(lines, 'id') ?? '', data: JSON.parse(data) }];
-  });
+  let rest = '';
+  for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+    const blocks = (rest + text).split('\n\n');
+    rest = blocks.pop() ?? '';
+    heard.push(...blocks.flatMap(eventOf));
+  }
+  return heard;
+}
+
+/** None for a comment. */
+function eventOf(block: string): ServerSentEvent[] {
+  const lines = block.split('\n');
+  const field = (name: string) => lines.find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+  const data = field('data');
+  return data === undefined ? [] : [{ name: field('event') ?? '', id: field('id') ?? '', data: JSON.parse(data) }];
 }

@@ -1,18 +1,17 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { join } from 'node:path';
-import type { FoundSshKey, SshKeysFound } from '../../src/platform/events/ssh-key-events.js';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FoundSshKey, SshKeysFound } from '../../src/platform/handover/ssh-keys-found.js';
 import type { Stage } from './stage.js';
 
-/** Lets the service hear of keys as a scan tells it. */
-export async function emitFound(stage: Stage, found: SshKeysFound): Promise<void> {
-  const child = spawn(process.execPath, [join(import.meta.dirname, 'emit-event.mjs'), 'discovery.ssh-keys-found'], {
-    env: { ...process.env, ...stage.settings, SVC_ROLE: 'api' },
-    stdio: ['pipe', 'inherit', 'inherit'],
-  });
-  child.stdin.end(JSON.stringify(found));
-  const [code] = (await once(child, 'exit')) as [number | null];
-  if (code !== 0) throw new Error(`the event was not emitted: ${code}`);
+const PATIENCE_MS = 20_000;
+
+/** Hands keys over as a scan does, and waits until a worker has taken them. */
+export async function handOverKeys(stage: Stage, found: SshKeysFound): Promise<void> {
+  const id = randomUUID();
+  await stage.sql(`INSERT INTO handover (id, topic, body) VALUES ($1, 'ssh-keys.found', $2)`, [id, found]);
+  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(50))
+    if ((await stage.sql('SELECT id FROM handover WHERE id = $1', [id])).length === 0) return;
+  throw new Error('nobody took the keys');
 }
 
 /** A found key; what a test does not care about is filled in. */

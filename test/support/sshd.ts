@@ -11,10 +11,10 @@ import {
   rmSync,
   writeFileSync,
 } from 'node:fs';
-import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { freePort } from '../../scripts/lib/ports.mjs';
 
 const SSHD = '/usr/sbin/sshd';
 const FIRST_UID = 21_000;
@@ -263,21 +263,10 @@ async function runSshd({ directory, address, port, timeZone }: Place): Promise<C
   const listens = `Server listening on ${address} port ${port}`;
   const log = join(directory, 'log');
   const before = existsSync(log) ? readFileSync(log, 'utf8').length : 0;
-  for (let tries = 0; tries < 500 && child.exitCode === null; tries += 1) {
+  for (let tries = 0; tries < 3000 && child.exitCode === null; tries += 1) {
     if (existsSync(log) && readFileSync(log, 'utf8').slice(before).includes(listens)) return child;
     await sleep(10);
   }
   child.kill('SIGKILL');
   throw new Error(`sshd did not start: ${existsSync(log) ? readFileSync(log, 'utf8') : 'no log'}`);
-}
-
-async function freePort(address: string): Promise<number> {
-  const server = createServer();
-  server.listen(0, address);
-  await once(server, 'listening');
-  const bound = server.address();
-  server.close();
-  await once(server, 'close');
-  if (bound === null || typeof bound === 'string') throw new Error('no port');
-  return bound.port;
 }

@@ -4,8 +4,8 @@ import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
-import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { AlertRuleList, AlertRuleView, ChangeAlertRuleBody, CreateAlertRuleBody, SentList } from './alert-rules.dto.js';
 import { AlertRulesService } from './alert-rules.service.js';
 
@@ -21,7 +21,7 @@ export class AlertRulesController {
   /** Creates an alert rule. */
   @Post()
   @Needs('alerts:write')
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async createAlertRule(
     @TheCaller() caller: Caller,
     @Body() body: CreateAlertRuleBody,
@@ -48,7 +48,7 @@ export class AlertRulesController {
   /** Changes, mutes or disables an alert rule. */
   @Patch(':id')
   @Needs('alerts:write')
-  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that you read' })
+  @ApiHeader(IF_MATCH)
   async changeAlertRule(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

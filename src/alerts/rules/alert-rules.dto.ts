@@ -1,4 +1,4 @@
-import { ApiProperty } from '@nestjs/swagger';
+import { ApiProperty, OmitType, PartialType } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
   ArrayMaxSize,
@@ -113,50 +113,8 @@ export class CreateAlertRuleBody {
   }
 }
 
-export class ChangeAlertRuleBody {
-  /** @example 'certificates of the web team' */
-  @IsOptional()
-  @IsString()
-  @Length(1, 100)
-  name?: string;
-
-  @ApiProperty({ type: RuleParametersBody, required: false, example: { days: 14 } })
-  @IsOptional()
-  @ValidateNested()
-  @Type(() => RuleParametersBody)
-  parameters?: RuleParametersBody;
-
-  @ApiProperty({ enum: SEVERITIES, example: 'critical', required: false })
-  @IsOptional()
-  @IsIn(SEVERITIES)
-  severity?: Severity;
-
-  @ApiProperty({ enum: GROUPINGS, example: 'rule', required: false })
-  @IsOptional()
-  @IsIn(GROUPINGS)
-  grouping?: Grouping;
-
-  /** @example 240 */
-  @IsOptional()
-  @IsInt()
-  @Min(0)
-  @Max(10_080)
-  coolDownMinutes?: number;
-
-  @ApiProperty(EMAILS)
-  @IsOptional()
-  @IsEmail({}, { each: true })
-  @ArrayMaxSize(20)
-  @ArrayUnique()
-  emails?: string[];
-
-  @ApiProperty(WEBHOOKS)
-  @IsOptional()
-  @IsUUID('all', { each: true })
-  @ArrayMaxSize(20)
-  @ArrayUnique()
-  webhooks?: string[];
-
+/** What is left out stays as it is. */
+export class ChangeAlertRuleBody extends PartialType(OmitType(CreateAlertRuleBody, ['condition', 'toOrder'])) {
   /** @example true */
   @IsOptional()
   @IsBoolean()

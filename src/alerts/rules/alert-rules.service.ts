@@ -34,11 +34,8 @@ export class AlertRulesService {
     assertParameters(order);
     return this.write(order.name, async (tx) => {
       const id = use?.resource ?? newId();
-      if (use !== undefined) {
-        const [resource = id] = await this.idempotency.claim(tx, [use]);
-        await this.idempotency.assertSameBody(use, tx);
-        if (resource !== id) return find(tx, resource);
-      }
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return find(tx, earlier);
       await assertWebhooks(tx, order.webhooks);
       await tx.insert(AlertRule, { id, ...order });
       await this.record(tx, caller, 'alert-rule.created', id, { ...order });

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { WebhookDelivery } from '../../platform/outbound/webhook-delivery.entity.js';
 import { Webhooks } from '../../platform/outbound/webhooks.js';
@@ -57,9 +58,8 @@ export class WebhookDeliveriesService {
       );
       if (affected !== 1) throw delivery.status === 'PENDING' ? pending() : disabled();
       const target = { kind: 'webhook', id: delivery.endpointId };
-      const { requestId: correlation, address: source } = caller.origin;
-      const entry = { action: 'webhook.redelivered', actor: caller, target, correlation, source };
-      await this.audit.append(tx, [{ ...entry, detail: { delivery: id, type: delivery.type } }]);
+      const detail = { delivery: id, type: delivery.type };
+      await this.audit.appendBy(tx, caller, { action: 'webhook.redelivered', target, detail });
       return tx.findOneByOrFail(WebhookDelivery, { id });
     });
   }

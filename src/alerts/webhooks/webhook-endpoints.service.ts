@@ -134,11 +134,10 @@ export class WebhookEndpointsService {
   }
 
   private async assertNew(tx: EntityManager, use: IdempotentUse): Promise<void> {
-    const [resource] = await this.idempotency.claim(tx, [use]);
-    await this.idempotency.assertSameBody(use, tx);
-    if (resource === use.resource) return;
+    const earlier = await this.idempotency.earlier(tx, use);
+    if (earlier === undefined) return;
     const detail = 'This call made a webhook endpoint already, and its secret is shown only once; rotate the secret.';
-    throw new Problem('conflict', 'idempotency.secret-shown', detail, { instance: `/api/webhooks/${resource}` });
+    throw new Problem('conflict', 'idempotency.secret-shown', detail, { instance: `/api/webhooks/${earlier}` });
   }
 
   private write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {

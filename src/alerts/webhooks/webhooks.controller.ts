@@ -18,8 +18,8 @@ import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { WebhookDeliveriesService } from './webhook-deliveries.service.js';
 import { WebhookEndpointsService } from './webhook-endpoints.service.js';
 import {
@@ -48,7 +48,7 @@ export class WebhooksController {
   @Needs('webhooks:write')
   @Fresh()
   @Header('cache-control', 'no-store')
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async createWebhook(
     @TheCaller() caller: Caller,
     @Body() body: CreateWebhookBody,
@@ -77,7 +77,7 @@ export class WebhooksController {
   /** Changes a webhook endpoint. */
   @Patch(':id')
   @Needs('webhooks:write')
-  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that you read' })
+  @ApiHeader(IF_MATCH)
   async changeWebhook(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

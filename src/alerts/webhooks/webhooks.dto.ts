@@ -14,7 +14,7 @@ import {
   MaxLength,
   Min,
 } from 'class-validator';
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import type { WebhookDelivery, WebhookDeliveryStatus } from '../../platform/outbound/webhook-delivery.entity.js';
 import {
   WEBHOOK_FORMATS,

@@ -5,17 +5,12 @@ import { Needs, SignedIn, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { answerEvents } from '../../platform/http/event-stream.js';
 import { IdParam } from '../../platform/http/id-param.js';
+import { IDEMPOTENCY_KEY } from '../../platform/idempotency/idempotency-keys.js';
 import { ApprovalWatch } from './approval-watch.js';
 import { ApprovalEndings } from './approval-endings.js';
 import { ApprovalPage, ApprovalsQuery, ApprovalView, VoteBody, WaitQuery } from './approvals.dto.js';
 import { ApprovalsReader } from './approvals.reader.js';
 import { VotingService } from './voting.service.js';
-
-const REPEATABLE = {
-  name: 'Idempotency-Key',
-  required: false,
-  description: 'Makes the call safe to repeat for 24 hours',
-};
 
 const EVENT_EXAMPLE = 'event: status\nid: APPROVED 0 2\ndata: {"status":"APPROVED"}\n\n';
 
@@ -68,7 +63,7 @@ export class ApprovalsController {
   @Post(':id/approve')
   @HttpCode(200)
   @Needs('approvals:approve')
-  @ApiHeader(REPEATABLE)
+  @ApiHeader(IDEMPOTENCY_KEY)
   async approve(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
@@ -83,7 +78,7 @@ export class ApprovalsController {
   @Post(':id/reject')
   @HttpCode(200)
   @Needs('approvals:approve')
-  @ApiHeader(REPEATABLE)
+  @ApiHeader(IDEMPOTENCY_KEY)
   async reject(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

@@ -1,7 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Length, Matches, Max, Min } from 'class-validator';
-import { type Page, PageQuery } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
+import { PageQuery } from '../../platform/http/page.js';
 import { WholeNumber } from '../../platform/http/whole-number.js';
 import { APPROVAL_KINDS, type ApprovalKind } from '../approval-subject.port.js';
 import { APPROVAL_STATUSES, type ApprovalStatus } from './approval-status.js';

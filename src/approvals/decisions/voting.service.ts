@@ -56,11 +56,8 @@ export class VotingService {
     use: IdempotentUse | undefined,
   ): Promise<Approval | undefined> {
     const approval = await lock(tx, id);
-    if (use !== undefined) {
-      const [resource] = await this.idempotency.claim(tx, [use]);
-      await this.idempotency.assertSameBody(use, tx);
-      if (resource !== use.resource) return undefined;
-    }
+    const earlier = await this.idempotency.earlier(tx, use);
+    if (earlier !== undefined) return undefined;
     assertMayVote(caller, approval);
     assertOpen(approval, await standingOf(tx, approval, caller.id));
     assertBallot(approval, ballot);

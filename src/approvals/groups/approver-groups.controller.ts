@@ -19,8 +19,8 @@ import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ApproverGroupBody, ApproverGroupPage, ApproverGroupView } from './approver-groups.dto.js';
 import { ApproverGroupsService } from './approver-groups.service.js';
 
@@ -37,7 +37,7 @@ export class ApproverGroupsController {
   @Post()
   @Needs('approvals:write')
   @Fresh()
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async createApproverGroup(
     @TheCaller() caller: Caller,
     @Body() body: ApproverGroupBody,
@@ -69,7 +69,7 @@ export class ApproverGroupsController {
   @Put(':id')
   @Needs('approvals:write')
   @Fresh()
-  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that was read' })
+  @ApiHeader(IF_MATCH)
   async changeApproverGroup(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

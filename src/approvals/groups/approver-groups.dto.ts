@@ -11,7 +11,7 @@ import {
   Matches,
   ValidateNested,
 } from 'class-validator';
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import type { GroupOrder, GroupWithMembers } from './approver-groups.service.js';
 
 const MOST_MEMBERS = 500;

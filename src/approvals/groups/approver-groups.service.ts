@@ -4,7 +4,8 @@ import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -31,9 +32,8 @@ export class ApproverGroupsService {
   async create(caller: Caller, order: GroupOrder, use?: IdempotentUse): Promise<GroupWithMembers> {
     const id = use?.resource ?? newId();
     return this.write(order.name, async (tx) => {
-      const [earlier = id] = use === undefined ? [] : await this.idempotency.claim(tx, [use]);
-      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-      if (earlier !== id) return this.read(earlier, tx);
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return this.read(earlier, tx);
       await tx.insert(ApproverGroup, { id, name: order.name });
       await this.members.set(tx, caller, id, order);
       await this.record(tx, caller, id, 'approver-group.created', order);

@@ -19,8 +19,8 @@ import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ApprovalPolicyBody, ApprovalPolicyPage, ApprovalPolicyView } from './approval-policies.dto.js';
 import { ApprovalPoliciesService } from './approval-policies.service.js';
 
@@ -37,7 +37,7 @@ export class ApprovalPoliciesController {
   @Post()
   @Needs('approvals:write')
   @Fresh()
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async createApprovalPolicy(
     @TheCaller() caller: Caller,
     @Body() body: ApprovalPolicyBody,
@@ -69,7 +69,7 @@ export class ApprovalPoliciesController {
   @Put(':id')
   @Needs('approvals:write')
   @Fresh()
-  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that was read' })
+  @ApiHeader(IF_MATCH)
   async changeApprovalPolicy(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

@@ -16,7 +16,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import { POLICY_SUBJECTS, type PolicySubject } from '../approval-subject.port.js';
 import { PLAIN_NAME } from '../groups/approver-groups.dto.js';
 import type { PolicyOrder } from './approval-policies.service.js';

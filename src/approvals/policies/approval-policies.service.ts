@@ -4,7 +4,8 @@ import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { isId, newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -33,9 +34,8 @@ export class ApprovalPoliciesService {
   async create(caller: Caller, order: PolicyOrder, use?: IdempotentUse): Promise<ApprovalPolicy> {
     const id = use?.resource ?? newId();
     return this.write(order.name, async (tx) => {
-      const [earlier = id] = use === undefined ? [] : await this.idempotency.claim(tx, [use]);
-      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-      if (earlier !== id) return this.read(earlier, tx);
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return this.read(earlier, tx);
       await tx.insert(ApprovalPolicy, { id, ...order, stages: await stagesOf(tx, order) });
       await this.record(tx, caller, id, 'approval-policy.created', order);
       return this.read(id, tx);

@@ -3,7 +3,7 @@ import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Fresh, Needs, TheCaller } from '../access.js';
 import type { Caller } from '../caller.js';
 import { ApiKeyPage, CreateApiKeyBody, NewApiKeyView, RotateApiKeyBody } from './api-keys.dto.js';
@@ -24,7 +24,7 @@ export class ApiKeysController {
   @Needs('settings:write')
   @Fresh()
   @Header('cache-control', 'no-store')
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async createApiKey(
     @TheCaller() caller: Caller,
     @Body() body: CreateApiKeyBody,

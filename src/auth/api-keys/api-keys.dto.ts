@@ -11,7 +11,7 @@ import {
   Min,
 } from 'class-validator';
 import { IsDateTime } from '../../platform/http/date-time.js';
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import { SCOPE_NAMES, type Scope } from '../scopes.js';
 import { IsAddressBlocks } from './address-list.js';
 import type { ApiKey } from './api-key.entity.js';

@@ -3,7 +3,8 @@ import { timingSafeEqual } from 'node:crypto';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import type { PageQuery } from '../../platform/http/page.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -181,15 +182,14 @@ export class ApiKeysService implements OnApplicationShutdown {
   }
 
   private async assertNew(tx: EntityManager, use: IdempotentUse): Promise<void> {
-    const [resource] = await this.idempotency.claim(tx, [use]);
-    await this.idempotency.assertSameBody(use, tx);
-    if (resource !== use.resource) {
+    const earlier = await this.idempotency.earlier(tx, use);
+    if (earlier !== undefined) {
       throw new Problem(
         'conflict',
         'idempotency.secret-shown',
         'This call made an API key already, and a key is shown only once. Revoke it and make another.',
         {
-          instance: `/api/settings/api-keys/${resource}`,
+          instance: `/api/settings/api-keys/${earlier}`,
         },
       );
     }

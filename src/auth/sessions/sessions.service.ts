@@ -104,7 +104,6 @@ export class SessionsService {
 
   /** Notes that the person has shown again who they are. */
   async renewed(by: Actor & { origin: Origin }, { id, methods, at }: Renewal): Promise<void> {
-    const { kind, id: actorId, name, origin } = by;
     await this.db.transaction(async (tx) => {
       const { affected } = await tx.update(
         Session,
@@ -113,10 +112,7 @@ export class SessionsService {
       );
       if (affected !== 1) throw new Problem('missing', 'session.missing', 'There is no such session.');
       const target = { kind: 'session', id };
-      const actor = { kind, id: actorId, name };
-      const { requestId: correlation, address: source } = origin;
-      const detail = { methods };
-      await this.audit.append(tx, [{ action: 'auth.stepped-up', actor, target, correlation, source, detail }]);
+      await this.audit.appendBy(tx, by, { action: 'auth.stepped-up', target, detail: { methods } });
     });
     this.callers.forget(id);
   }

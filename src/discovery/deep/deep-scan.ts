@@ -4,7 +4,7 @@ import { SshConnections } from '../../hosts/connections/ssh-connections.service.
 import type { ExecResult, SshSession } from '../../hosts/connections/ssh-session.port.js';
 import { Host } from '../../hosts/records/host.entity.js';
 import { HostSightings } from '../../hosts/records/host-sightings.service.js';
-import type { SshKeysFound } from '../../platform/events/ssh-key-events.js';
+import type { SshKeysFound } from '../../platform/handover/ssh-keys-found.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { Learnt } from '../scans/scan-ledger.js';
 import type { ScanResult } from '../scans/scan-result.entity.js';
@@ -65,7 +65,7 @@ export class DeepScan {
   }
 
   private async look(session: SshSession, host: Host, scanId: string): Promise<Learnt> {
-    const seenAt = new Date();
+    const seenAt = new Date().toISOString();
     const start = performance.now();
     const { as, told } = await firstLook(session);
     const survey = readSurvey(told);

@@ -1,4 +1,4 @@
-import type { FoundSshKey } from '../../platform/events/ssh-key-events.js';
+import type { FoundSshKey } from '../../platform/handover/ssh-keys-found.js';
 import { readLines } from '../../platform/ssh/authorized-keys-file.js';
 import { bitsOf, fingerprintOf, publicKeyLine, readPublicKeyLine } from '../../platform/ssh/public-key.js';
 import type { HostSurvey } from './host-survey.js';
@@ -40,6 +40,7 @@ export interface HostReading {
 }
 
 const MOST_CERTIFICATES = 20;
+const LAST_SECOND = 253_402_300_799;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const SSH_HOST_KEY = /\/ssh_host_[^/]*key$/;
 
@@ -159,6 +160,9 @@ function keyStoreOf(one: Told): FoundKeyStore {
   return { path: textOf(one, 0), format: textOf(one, 2) as FoundKeyStore['format'], bytes: Number(bytes) };
 }
 
-function timeOf(seconds: string): Date | null {
-  return /^\d+$/.test(seconds) ? new Date(Number(seconds) * 1000) : null;
+/** A host may claim any time; beyond the year 9999 there is no way to write it that everybody reads. */
+function timeOf(seconds: string): string | null {
+  return /^\d+$/.test(seconds) && Number(seconds) <= LAST_SECOND
+    ? new Date(Number(seconds) * 1000).toISOString()
+    : null;
 }

@@ -1,4 +1,4 @@
-import type { SshKeyUse } from '../../platform/events/ssh-key-events.js';
+import type { SshKeyUse } from '../../platform/handover/ssh-keys-found.js';
 import { shown } from './told.js';
 
 const ACCEPTED = /Accepted publickey for (\S+) from (\S+) port \d+ ssh2: \S+ (SHA256:[A-Za-z0-9+/]{43})/;
@@ -19,7 +19,7 @@ export function readKeyUses(log: string, host: HostClock): SshKeyUse[] {
     const [, account, source, fingerprint] = ACCEPTED.exec(line) ?? [];
     const at = timeOf(line, host);
     if (account === undefined || source === undefined || fingerprint === undefined || at === undefined) return [];
-    return [{ fingerprint, account, at, source, evidence: shown(line, 500) }];
+    return [{ fingerprint, account, at: at.toISOString(), source, evidence: shown(line, 500) }];
   });
 }
 

@@ -1,14 +1,14 @@
 import { InjectQueue, OnQueueError, Process, Processor } from '@nestjs/bull';
-import { type BeforeApplicationShutdown, Logger } from '@nestjs/common';
+import type { BeforeApplicationShutdown } from '@nestjs/common';
 import type { Queue } from 'bull';
+import { QueueTrouble } from '../../platform/queue/queue-trouble.js';
 import { type DiscoveryBell, DISCOVERY_QUEUE } from './discovery.queue.js';
 import { ScanRunner } from './scan-runner.js';
 
 /** Hears the doorbell. Which scans are due is read from the rows. */
 @Processor(DISCOVERY_QUEUE)
 export class DiscoveryProcessor implements BeforeApplicationShutdown {
-  private readonly logger = new Logger(DiscoveryProcessor.name);
-  private lastComplaint = '';
+  private readonly trouble = new QueueTrouble(DiscoveryProcessor.name);
 
   constructor(
     private readonly runner: ScanRunner,
@@ -23,13 +23,11 @@ export class DiscoveryProcessor implements BeforeApplicationShutdown {
 
   @Process()
   async answer(): Promise<void> {
-    await this.runner.fill().catch((error: unknown) => this.logger.warn(`a bell was not answered: ${String(error)}`));
+    await this.runner.fill();
   }
 
   @OnQueueError()
   complain(error: Error): void {
-    if (error.message === this.lastComplaint) return;
-    this.lastComplaint = error.message;
-    this.logger.warn(`the queue has trouble: ${error.message}`);
+    this.trouble.hear(error);
   }
 }

@@ -1,16 +1,14 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { ScanRunner } from './scan-runner.js';
 
 /** Finds scans whose bell never rang and scans of dead workers. */
 @Injectable()
 export class DiscoverySchedule {
-  private readonly logger = new Logger(DiscoverySchedule.name);
-
   constructor(private readonly runner: ScanRunner) {}
 
   @Interval(2000)
   async sweep(): Promise<void> {
-    await this.runner.fill().catch((error: unknown) => this.logger.warn(`scans wait: ${String(error)}`));
+    await this.runner.fill();
   }
 }

@@ -3,8 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import { columns } from '../../platform/database/columns.js';
 import { newId } from '../../platform/database/new-id.js';
-import { EventBus } from '../../platform/events/events.js';
-import type { SshKeysFound } from '../../platform/events/ssh-key-events.js';
+import type { SshKeysFound } from '../../platform/handover/ssh-keys-found.js';
 import type { AssetsFound } from '../../platform/handover/handed-over.js';
 import { Handovers } from '../../platform/handover/handovers.js';
 import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
@@ -41,7 +40,6 @@ export class ScanLedger {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly handovers: Handovers,
-    private readonly events: EventBus,
     private readonly runs: ScheduledRuns,
   ) {}
 
@@ -93,7 +91,7 @@ export class ScanLedger {
     });
   }
 
-  /** Keeps what was learnt, once: the row, and what the inventory hears, in one transaction. */
+  /** Keeps what was learnt, once: the row, and what other modules hear, in one transaction. */
   async settle(row: ScanResult, learnt: Learnt): Promise<boolean> {
     const { outcome, facts = null, hostId = null, reused = false, found, keys } = learnt;
     const settled = await this.db.transaction(async (tx) => {
@@ -103,10 +101,11 @@ export class ScanLedger {
       );
       if (moved === 0) return false;
       if (found !== undefined && found.assets.length > 0) await this.handovers.add(tx, 'inventory.assets-found', found);
+      if (keys !== undefined) await this.handovers.add(tx, 'ssh-keys.found', keys);
       return true;
     });
     if (settled && found !== undefined) this.handovers.committed('inventory.assets-found');
-    if (settled && keys !== undefined) this.events.emit('discovery.ssh-keys-found', keys);
+    if (settled && keys !== undefined) this.handovers.committed('ssh-keys.found');
     return settled;
   }
 

@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
+import { WorkPool } from '../../platform/queue/work-pool.js';
 import { ScanScope } from '../scopes/scan-scope.entity.js';
 import { ScanLedger } from './scan-ledger.js';
 import { ScanQuestions } from './scan-questions.js';
@@ -25,9 +26,14 @@ const MOST_ATTEMPTS = 20;
 @Injectable()
 export class ScanRunner {
   private readonly logger = new Logger(ScanRunner.name);
-  private readonly running = new Set<Promise<void>>();
-  private filling: Promise<void> | undefined;
-  private stopping = false;
+  private readonly scans = new WorkPool<Scan>({
+    most: MOST_SCANS,
+    claim: (room) => this.ledger.claim(room),
+    run: (scan) => this.run(scan),
+    // The lease ends, and another attempt goes on from the cursor.
+    failed: (error, scan) =>
+      this.logger.warn(`${scan === undefined ? 'scans wait' : `scan ${scan.id} stopped`}: ${String(error)}`),
+  });
 
   constructor(
     private readonly db: DataSource,
@@ -38,42 +44,22 @@ export class ScanRunner {
 
   /** Takes on what is due, as much as one process may have in hand. */
   fill(): Promise<void> {
-    this.filling ??= this.take().finally(() => {
-      this.filling = undefined;
-    });
-    return this.filling;
+    return this.scans.fill();
   }
 
-  async stop(): Promise<void> {
-    this.stopping = true;
-    await Promise.all(this.running);
-  }
-
-  private async take(): Promise<void> {
-    const room = MOST_SCANS - this.running.size;
-    if (this.stopping || room <= 0) return;
-    for (const scan of await this.ledger.claim(room)) {
-      const run = this.run(scan).finally(() => {
-        this.running.delete(run);
-        void this.fill().catch((error: unknown) => this.logger.warn(`scans wait: ${String(error)}`));
-      });
-      this.running.add(run);
-    }
+  /** Puts down what runs where it is. */
+  stop(): Promise<void> {
+    return this.scans.stop();
   }
 
   private async run(scan: Scan): Promise<void> {
-    try {
-      if (scan.attempt > MOST_ATTEMPTS) {
-        await this.ledger.finish(scan, 'FAILED');
-        return;
-      }
-      const isOver = scan.kind === 'ssh-deep' ? await this.onHosts(scan) : await this.onNetwork(scan);
-      if (this.stopping) await this.ledger.release(scan);
-      else if (isOver) await this.ledger.finish(scan, 'DONE');
-    } catch (error) {
-      // The lease ends, and another attempt goes on from the cursor.
-      this.logger.warn(`scan ${scan.id} stopped: ${String(error)}`);
+    if (scan.attempt > MOST_ATTEMPTS) {
+      await this.ledger.finish(scan, 'FAILED');
+      return;
     }
+    const isOver = scan.kind === 'ssh-deep' ? await this.onHosts(scan) : await this.onNetwork(scan);
+    if (this.scans.isStopping) await this.ledger.release(scan);
+    else if (isOver) await this.ledger.finish(scan, 'DONE');
   }
 
   private async onHosts(scan: Scan): Promise<boolean> {
@@ -90,7 +76,7 @@ export class ScanRunner {
       throw error;
     };
     const sweeping = this.sweep
-      .network(scan, scope, () => this.stopping || walk.failed)
+      .network(scan, scope, () => this.scans.isStopping || walk.failed)
       .finally(() => {
         walk.isOver = true;
       });
@@ -114,11 +100,11 @@ export class ScanRunner {
         let settled = 0;
         const queue = [...rows];
         const work = async (): Promise<void> => {
-          for (let row = queue.shift(); row !== undefined && now.ours && !this.stopping; row = queue.shift())
+          for (let row = queue.shift(); row !== undefined && now.ours && !this.scans.isStopping; row = queue.shift())
             if (await this.ask(row, scope, settled === 0 && Date.now() > patience)) settled += 1;
         };
         await Promise.all(Array.from({ length: scope === undefined ? LOGINS : PROBES }, work));
-        if (!now.ours || this.stopping) return false;
+        if (!now.ours || this.scans.isStopping) return false;
         if (settled > 0 || rows.length === 0) patience = Date.now() + PATIENCE_MS;
         if (settled === 0) await sleep(IDLE_MS);
       }

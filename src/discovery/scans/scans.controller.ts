@@ -5,7 +5,7 @@ import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { CreateScanBody, ScanPage, ScanQuery, ScanResultPage, ScanResultQuery, ScanView } from './scans.dto.js';
 import { ScansReader } from './scans.reader.js';
 import { ScansService } from './scans.service.js';
@@ -23,7 +23,7 @@ export class ScansController {
   @Post()
   @HttpCode(202)
   @Needs('discovery:run')
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async createScan(
     @TheCaller() caller: Caller,
     @Body() body: CreateScanBody,

@@ -13,7 +13,8 @@ import {
   Max,
   Min,
 } from 'class-validator';
-import { type Page, PageQuery } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
+import { PageQuery } from '../../platform/http/page.js';
 import { SCAN_OUTCOMES, type ScanOutcome, type ScanResult } from './scan-result.entity.js';
 import { type Scan, SCAN_KINDS, type ScanKind } from './scan.entity.js';
 import { SCAN_STATUSES, type ScanStatus } from './scan-status.js';

@@ -26,9 +26,8 @@ export class ScansService {
     const id = use?.resource ?? newId();
     const planned = await this.orders.plan(order);
     const made = await this.db.transaction(async (tx) => {
-      const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
-      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-      if (resource !== id) return resource;
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
       const { requestId: correlation, address: source } = caller.origin;
       await this.orders.put(tx, id, planned, { actor: caller, correlation, source });
       return id;

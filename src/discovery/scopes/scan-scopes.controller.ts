@@ -5,7 +5,7 @@ import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { CreateScanScopeBody, ScanScopePage, ScanScopeView } from './scan-scopes.dto.js';
 import { ScanScopesService } from './scan-scopes.service.js';
 
@@ -20,7 +20,7 @@ export class ScanScopesController {
   /** Says what may be scanned. Loopback, metadata and the like stay closed whatever a scope says. */
   @Post()
   @Needs('admin:*')
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async createScanScope(
     @TheCaller() caller: Caller,
     @Body() body: CreateScanScopeBody,

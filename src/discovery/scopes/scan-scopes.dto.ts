@@ -12,7 +12,7 @@ import {
   MaxLength,
   Min,
 } from 'class-validator';
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import type { ScanScope } from './scan-scope.entity.js';
 
 export class CreateScanScopeBody {

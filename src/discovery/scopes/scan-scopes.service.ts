@@ -4,7 +4,8 @@ import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { statusesBefore } from '../scans/scan-status.js';
@@ -31,11 +32,10 @@ export class ScanScopesService {
     if (networks.length + names.length === 0)
       throw new Problem('malformed', 'scan-scope.empty', 'A scope needs a network or a name.');
     const insert = async (tx: EntityManager) => {
-      const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
-      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-      if (resource !== id) return await tx.findOneByOrFail(ScanScope, { id: resource });
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return await tx.findOneByOrFail(ScanScope, { id: earlier });
       await tx.insert(ScanScope, { ...order, id, networks, names, createdBy: caller.name });
-      await this.audit.append(tx, [entry('scan-scope.created', caller, id, { ...order, networks, names })]);
+      await this.audit.appendBy(tx, caller, entry('scan-scope.created', id, { ...order, networks, names }));
       return await tx.findOneByOrFail(ScanScope, { id });
     };
     const errors = [{ pointer: '/name', detail: 'is taken' }];
@@ -69,12 +69,11 @@ export class ScanScopesService {
         `UPDATE scan SET status = 'CANCELLED', worker = NULL, finished_at = now() WHERE scope_id = $1 AND status = ANY($2)`,
         [id, statusesBefore('CANCELLED')],
       );
-      await this.audit.append(tx, [entry('scan-scope.removed', caller, id, {})]);
+      await this.audit.appendBy(tx, caller, entry('scan-scope.removed', id, {}));
     });
   }
 }
 
-function entry(action: string, caller: Caller, id: string, detail: Record<string, unknown>) {
-  const { requestId, address } = caller.origin;
-  return { action, actor: caller, target: { kind: 'scan-scope', id }, correlation: requestId, source: address, detail };
+function entry(action: string, id: string, detail: Record<string, unknown>) {
+  return { action, target: { kind: 'scan-scope', id }, detail };
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { HostAuthority } from './host-authority.entity.js';
 import { readPublicKeyLine } from './public-key-blob.js';
@@ -30,15 +30,12 @@ export class HostAuthorities {
     }
     const { type, fingerprint, blob } = key;
     const row = { id: newId(), name, type, fingerprint, blob, createdBy: caller.name };
-    try {
-      await this.db.transaction(async (tx) => {
-        await tx.insert(HostAuthority, row);
-        await this.audit.append(tx, [entry('host-authority.added', caller, row.id, { name, fingerprint })]);
-      });
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      throw new Problem('conflict', 'host-authority.known', 'The authority is trusted already.');
-    }
+    const insert = async (tx: EntityManager) => {
+      await tx.insert(HostAuthority, row);
+      await this.audit.appendBy(tx, caller, entry('host-authority.added', row.id, { name, fingerprint }));
+    };
+    const known = () => new Problem('conflict', 'host-authority.known', 'The authority is trusted already.');
+    await writeUnique(this.db, insert, known);
     return await this.db.manager.findOneByOrFail(HostAuthority, { id: row.id });
   }
 
@@ -49,19 +46,11 @@ export class HostAuthorities {
       if (row === null) throw new Problem('missing', 'host-authority.missing', 'There is no authority with this id.');
       await tx.delete(HostAuthority, { id });
       const { name, fingerprint } = row;
-      await this.audit.append(tx, [entry('host-authority.removed', caller, id, { name, fingerprint })]);
+      await this.audit.appendBy(tx, caller, entry('host-authority.removed', id, { name, fingerprint }));
     });
   }
 }
 
-function entry(action: string, caller: Caller, id: string, detail: Record<string, unknown>) {
-  const { requestId, address } = caller.origin;
-  return {
-    action,
-    actor: caller,
-    target: { kind: 'host-authority', id },
-    correlation: requestId,
-    source: address,
-    detail,
-  };
+function entry(action: string, id: string, detail: Record<string, unknown>) {
+  return { action, target: { kind: 'host-authority', id }, detail };
 }

@@ -95,7 +95,6 @@ export class HostKeysService {
    * private key is not the host any more.
    */
   async decide(caller: Caller, hostId: string, keyId: string, state: 'pinned' | 'rejected'): Promise<HostKey> {
-    const { origin } = caller;
     await this.db.transaction(async (tx) => {
       const key = await tx.findOneBy(HostKey, { id: keyId, hostId });
       if (key === null) throw new Problem('missing', 'host-key.missing', 'The host has no such key.');
@@ -106,9 +105,7 @@ export class HostKeysService {
       const action = state === 'pinned' ? 'host-key.accepted' : 'host-key.rejected';
       const detail = { fingerprint: key.fingerprint, type: key.type, was: key.state };
       const target = { kind: 'host', id: hostId };
-      await this.audit.append(tx, [
-        { action, actor: caller, target, correlation: origin.requestId, source: origin.address, detail },
-      ]);
+      await this.audit.appendBy(tx, caller, { action, target, detail });
     });
     return await this.db.manager.findOneByOrFail(HostKey, { id: keyId });
   }

@@ -17,10 +17,11 @@ import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ConnectionTestView } from '../connections/connection-test.dto.js';
 import { ConnectionTester } from '../connections/connection-tester.js';
 import { CreateHostBody, HostPage, HostQuery, HostView, UpdateHostBody } from './hosts.dto.js';
+import { HostRemoval } from './host-removal.service.js';
 import { HostsReader } from './hosts.reader.js';
 import { HostsService } from './hosts.service.js';
 
@@ -33,6 +34,7 @@ export class HostsController {
   constructor(
     private readonly hosts: HostsService,
     private readonly reader: HostsReader,
+    private readonly removal: HostRemoval,
     private readonly tester: ConnectionTester,
     private readonly idempotency: IdempotencyKeys,
   ) {}
@@ -40,7 +42,7 @@ export class HostsController {
   /** Adds a host. Its credential is sealed and never shown again. */
   @Post()
   @Needs('hosts:write')
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async createHost(
     @TheCaller() caller: Caller,
     @Body() body: CreateHostBody,
@@ -88,7 +90,7 @@ export class HostsController {
     @Param() { id }: IdParam,
     @Headers('if-match') match?: string,
   ): Promise<void> {
-    await this.hosts.remove(caller, id, expectedVersion(match));
+    await this.removal.remove(caller, id, expectedVersion(match));
   }
 
   /** Logs in to the host once and tells how far it got: address, host key, login, way to root. */

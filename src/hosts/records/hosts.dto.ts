@@ -16,7 +16,8 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { Nullable } from '../../platform/http/body-shape.js';
-import { PageQuery, type Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
+import { PageQuery } from '../../platform/http/page.js';
 import { CREDENTIAL_KINDS, type CredentialKind } from '../credentials/credential-kind.js';
 import {
   type Host,

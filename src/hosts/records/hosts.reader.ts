@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { Host, type Reachability } from './host.entity.js';
 import { readSelector } from './labels.js';

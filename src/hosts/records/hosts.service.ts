@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService, type NewEntry } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -36,7 +36,7 @@ type Fields = Pick<
 export type HostChange = Partial<Fields> & { readonly credential?: NewCredential | null };
 export type NewHost = HostChange & Pick<Host, 'name' | 'address'>;
 
-/** Adds, changes and removes hosts. */
+/** Adds and changes hosts. */
 @Injectable()
 export class HostsService {
   constructor(
@@ -54,9 +54,8 @@ export class HostsService {
     const kept = await this.keep(id, credential);
     const row = { ...defined(order), address: canonical(order.address), id, ...kept };
     return await this.written(order.name, async (tx) => {
-      const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
-      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-      if (resource !== id) return resource;
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
       await this.insert(tx, caller, row, told(order, credential));
       return id;
     });
@@ -78,7 +77,7 @@ export class HostsService {
   ): Promise<void> {
     if (row.jumpHostId) await assertJumpHost(tx, row.id, row.jumpHostId);
     await tx.insert(Host, row);
-    await this.audit.append(tx, [entry('host.created', caller, row.id, detail)]);
+    await this.audit.appendBy(tx, caller, hostEntry('host.created', row.id, detail));
   }
 
   /** Changes what is given, if the host is still at `version`. Throws Problem `request.stale` when it is not. */
@@ -94,21 +93,7 @@ export class HostsService {
       if (before.version !== version) throw staleProblem(`/v1/hosts/${id}`);
       await tx.update(Host, { id }, { ...row, version: version + 1, updatedAt: () => 'now()' });
       if (isElsewhere(before, row)) await this.doubtKeys(tx, id);
-      await this.audit.append(tx, [entry('host.changed', caller, id, told(change, credential))]);
-    });
-  }
-
-  /** Removes the host with its keys, if it is still at `version`. */
-  async remove(caller: Caller, id: string, version: number): Promise<void> {
-    await this.written(undefined, async (tx) => {
-      const host = await tx.findOne(Host, { where: { id }, lock: { mode: 'pessimistic_write' } });
-      if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
-      if (host.version !== version) throw staleProblem(`/v1/hosts/${id}`);
-      if (await tx.existsBy(Host, { jumpHostId: id }))
-        throw new Problem('conflict', 'host.in-use', 'Other hosts are reached through this one; change them first.');
-      await tx.delete(HostKey, { hostId: id });
-      await tx.delete(Host, { id });
-      await this.audit.append(tx, [entry('host.removed', caller, id, { name: host.name, address: host.address })]);
+      await this.audit.appendBy(tx, caller, hostEntry('host.changed', id, told(change, credential)));
     });
   }
 
@@ -131,15 +116,9 @@ export class HostsService {
     name: string | undefined,
     write: (tx: EntityManager) => Promise<Result>,
   ): Promise<Result> {
-    try {
-      return await this.db.transaction(write);
-    } catch (error) {
-      if (isUniqueViolation(error)) {
-        const errors = [{ pointer: '/name', detail: 'is taken' }];
-        throw new Problem('conflict', 'host.name-taken', `There is a host named "${name}" already.`, { errors });
-      }
-      throw error;
-    }
+    const detail = `There is a host named "${name}" already.`;
+    const errors = [{ pointer: '/name', detail: 'is taken' }];
+    return writeUnique(this.db, write, () => new Problem('conflict', 'host.name-taken', detail, { errors }));
   }
 }
 
@@ -164,7 +143,7 @@ function told(change: Partial<Fields>, credential: NewCredential | null | undefi
   return { ...change, credential: credential === null ? null : { user: credential.user } };
 }
 
-function entry(action: string, caller: Caller, id: string, detail: Record<string, unknown>): NewEntry {
-  const { requestId, address } = caller.origin;
-  return { action, actor: caller, target: { kind: 'host', id }, correlation: requestId, source: address, detail };
+/** Of the audit log. */
+export function hostEntry(action: string, id: string, detail: Record<string, unknown>) {
+  return { action, target: { kind: 'host', id }, detail };
 }

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional } from 'class-validator';
 import { IsDay } from '../../platform/http/date-time.js';
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import { CountView } from './analytics.dto.js';
 import type { SourceCount } from './analytics.reader.js';
 import type { InventorySnapshot, InventorySummary } from './inventory-snapshot.entity.js';

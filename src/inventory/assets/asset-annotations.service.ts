@@ -33,16 +33,11 @@ export class AssetAnnotationsService {
       const after = { owner: owner === undefined ? before.owner : owner, labels: [...(labels ?? before.labels)] };
       await tx.update(Asset, { id }, { ...after, version: version + 1 });
       await recount(tx, before, after.owner);
-      await this.audit.append(tx, [
-        {
-          action: 'inventory.asset-annotated',
-          actor: { kind: caller.kind, id: caller.id, name: caller.name },
-          target: { kind: 'asset', id },
-          correlation: caller.origin.requestId,
-          source: caller.origin.address,
-          detail: { before: { owner: before.owner, labels: before.labels }, after },
-        },
-      ]);
+      await this.audit.appendBy(tx, caller, {
+        action: 'inventory.asset-annotated',
+        target: { kind: 'asset', id },
+        detail: { before: { owner: before.owner, labels: before.labels }, after },
+      });
     });
   }
 }

@@ -4,7 +4,7 @@ import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
+import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
 import { Clock } from '../../platform/time/clock.js';
 import { RuleBook } from '../risk/rule-book.js';
 import type { RuleSet } from '../risk/rule-set.js';
@@ -42,7 +42,7 @@ export class AssetsController {
   /** Says who answers for an asset, and gives it labels. */
   @Patch(':id')
   @Needs('inventory:write')
-  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that you read' })
+  @ApiHeader(IF_MATCH)
   async annotateAsset(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

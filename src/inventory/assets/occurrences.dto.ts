@@ -1,4 +1,4 @@
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import type { AssetOccurrence } from './asset-occurrence.entity.js';
 
 export class OccurrenceView {

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import type { Attestation, AttestationEvidence, RequirementResult } from './attestation.entity.js';
-import type { Evaluated } from './attestations.service.js';
+import type { Evaluated } from './policy-packs.service.js';
 import type { PolicyPack, PolicyRequirement } from './policy-pack.js';
 
 const CHECKS = ['stance', 'query', 'review'];
@@ -81,7 +81,7 @@ export class EvaluationView {
   /** Mean over what was judged, from 0 to 1. @example 0.98 */
   score: number;
 
-  static of({ pack, asOf, results, score }: Evaluated): EvaluationView {
+  static of({ pack, asOf, results, score }: Omit<Evaluated, 'at'>): EvaluationView {
     return { pack: PolicyPackView.of(pack), asOf, results: results.map((one) => RequirementResultView.of(one)), score };
   }
 }

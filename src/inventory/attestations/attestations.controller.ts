@@ -14,11 +14,13 @@ import {
 import { AttestationsQuery, AttestBody, EvaluateBody, PolicyPackBody } from './attestations.dto.js';
 import { AttestationsService } from './attestations.service.js';
 import { declarationsOf } from './declarations.js';
+import { PolicyPacksService } from './policy-packs.service.js';
 
 @ApiTags('Inventory')
 @Controller('api/attestations')
 export class AttestationsController {
   constructor(
+    private readonly packs: PolicyPacksService,
     private readonly attestations: AttestationsService,
     private readonly clock: Clock,
   ) {}
@@ -27,14 +29,14 @@ export class AttestationsController {
   @Get('packs')
   @Needs('inventory:read')
   async listPolicyPacks(): Promise<PolicyPackList> {
-    return PolicyPackList.of(await this.attestations.packs());
+    return PolicyPackList.of(await this.packs.list());
   }
 
   /** Adds a policy pack of one's own: requirements that a query checks or a person judges. */
   @Post('packs')
   @Needs('inventory:write')
   async addPolicyPack(@TheCaller() caller: Caller, @Body() body: PolicyPackBody): Promise<PolicyPackView> {
-    return PolicyPackView.of(await this.attestations.addPack(caller, body.toPack()));
+    return PolicyPackView.of(await this.packs.add(caller, body.toPack()));
   }
 
   /** Tells how the inventory stands against a policy pack on a day, and keeps nothing. */
@@ -42,7 +44,7 @@ export class AttestationsController {
   @HttpCode(HttpStatus.OK)
   @Needs('inventory:read')
   async evaluatePolicy(@Body() body: EvaluateBody): Promise<EvaluationView> {
-    return EvaluationView.of(await this.attestations.evaluate(body.toOrder()));
+    return EvaluationView.of(await this.packs.evaluate(body.toOrder()));
   }
 
   /** Attests how the inventory stands against a policy pack: who looked, what proves it, how long it is good. */

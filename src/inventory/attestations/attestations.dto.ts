@@ -17,7 +17,8 @@ import {
 } from 'class-validator';
 import { IsDateTime, IsDay } from '../../platform/http/date-time.js';
 import { PageQuery } from '../../platform/http/page.js';
-import type { AttestOrder, EvaluateOrder } from './attestations.service.js';
+import type { AttestOrder } from './attestations.service.js';
+import type { EvaluateOrder } from './policy-packs.service.js';
 import type { PolicyCheck, PolicyPack } from './policy-pack.js';
 
 const MOST = 100;

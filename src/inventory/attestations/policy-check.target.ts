@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { IsOptional, IsString, Length } from 'class-validator';
 import type { Scope } from '../../auth/scopes.js';
+import { Happenings } from '../../platform/events/happenings.js';
 import { checkedBody } from '../../platform/http/validation.js';
 import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
-import { AttestationsService, type Evaluated } from './attestations.service.js';
-import { tellOfPolicy } from './policy-happenings.js';
+import { policyHappenings } from './policy-happenings.js';
+import { type Evaluated, PolicyPacksService } from './policy-packs.service.js';
 
 class PolicyCheckSettings {
   /** Id of a policy pack. */
@@ -25,7 +26,8 @@ export class PolicyCheckTarget implements ScheduleTarget {
   readonly scope = 'inventory:read' satisfies Scope;
 
   constructor(
-    private readonly attestations: AttestationsService,
+    private readonly packs: PolicyPacksService,
+    private readonly happenings: Happenings,
     targets: ScheduleTargets,
   ) {
     targets.serve('policy-check', this);
@@ -42,12 +44,12 @@ export class PolicyCheckTarget implements ScheduleTarget {
     return {
       ok: true,
       detail: `${violated} of ${evaluated.results.length} requirements of ${evaluated.pack.name} are violated`,
-      commit: (tx) => tellOfPolicy(tx, { ...evaluated, scope }),
+      commit: (tx) => this.happenings.tell(tx, policyHappenings({ ...evaluated, scope })),
     };
   }
 
   private async evaluate(settings: Record<string, unknown>): Promise<Evaluated & { readonly scope?: string }> {
     const { pack, scope } = await checkedBody(PolicyCheckSettings, settings, '/settings');
-    return { ...(await this.attestations.evaluate({ pack, scope, reviews: [] })), scope };
+    return { ...(await this.packs.evaluate({ pack, scope, reviews: [] })), scope };
   }
 }

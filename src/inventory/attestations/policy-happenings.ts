@@ -1,5 +1,4 @@
-import type { EntityManager } from 'typeorm';
-import { type Happening, Happenings } from '../../platform/events/happenings.js';
+import type { Happening } from '../../platform/events/happenings.js';
 import { hashId } from '../ingest/asset-identity.js';
 import type { RequirementResult } from './attestation.entity.js';
 import type { PolicyPack } from './policy-pack.js';
@@ -11,15 +10,13 @@ export interface JudgedPolicy {
   readonly results: readonly RequirementResult[];
 }
 
-const happenings = new Happenings();
-
 /**
- * Tells of every requirement whether it is violated or not any more; of those that a person has yet to judge, nothing. While it lasts a
+ * What there is to tell of a judged policy: of every requirement whether it is violated or not any more; of those that a person has yet to judge, nothing. While it lasts a
  * violation is one thing, however often it is told, so nobody has to know what was told before.
  */
-export async function tellOfPolicy(tx: EntityManager, { pack, scope, results }: JudgedPolicy): Promise<void> {
+export function policyHappenings({ pack, scope, results }: JudgedPolicy): Happening[] {
   const texts = new Map(pack.requirements.map(({ identifier, text }) => [identifier, text]));
-  const told = results.flatMap(({ identifier, score, violations, rationale }): Happening[] => {
+  return results.flatMap(({ identifier, score, violations, rationale }): Happening[] => {
     if (score === null) return [];
     const name = `${pack.name}, ${identifier}`;
     const id = hashId('policy', pack.id, identifier, scope ?? null);
@@ -30,5 +27,4 @@ export async function tellOfPolicy(tx: EntityManager, { pack, scope, results }: 
     };
     return [{ type: 'policy.violated', subject: { kind: 'policy', id, name }, facts, over: score === 1 }];
   });
-  await happenings.tell(tx, told);
 }

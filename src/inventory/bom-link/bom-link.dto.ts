@@ -1,6 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length, Matches } from 'class-validator';
-import { type Page, PageQuery } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
+import { PageQuery } from '../../platform/http/page.js';
 import { ASSET_KINDS, ASSET_STATES } from '../assets/asset-kind.js';
 import { LEVELS, type Level } from '../risk/risk-verdict.js';
 import { bomLinkOf } from './bom-link.js';

@@ -59,17 +59,11 @@ export class DemoService {
       ];
       const [, days] = (await tx.query('DELETE FROM inventory_snapshot WHERE demo')) as [unknown[], number];
       const removed = { sources, assets, days };
-      const { kind, id, name, origin } = caller;
-      await this.audit.append(tx, [
-        {
-          action: 'inventory.demo-removed',
-          actor: { kind, id, name },
-          target: { kind: 'inventory', id: 'demo' },
-          correlation: origin.requestId,
-          source: origin.address,
-          detail: { ...removed },
-        },
-      ]);
+      await this.audit.appendBy(tx, caller, {
+        action: 'inventory.demo-removed',
+        target: { kind: 'inventory', id: 'demo' },
+        detail: { ...removed },
+      });
       return removed;
     });
   }

@@ -1,5 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { DataSource } from 'typeorm';
+import { WorkPool } from '../../platform/queue/work-pool.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { IngestProgress } from '../ingest/ingest-order.js';
 import type { IngestOutcome } from '../ingest/ingest-outcome.js';
@@ -25,8 +26,12 @@ type End = { outcome: IngestOutcome } | { problem: Problem } | { again: true };
 export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationShutdown {
   private readonly logger = new Logger(ImportRunner.name);
   private timer: NodeJS.Timeout | undefined;
-  private running: Promise<void> | undefined;
-  private stopped = false;
+  private readonly imports = new WorkPool<Claimed>({
+    most: 1,
+    claim: () => this.claim(),
+    run: async (claimed) => this.finish(claimed, await this.run(claimed)),
+    failed: (error) => this.logger.warn(`imports wait: ${error instanceof Error ? error.name : 'unknown'}`),
+  });
 
   constructor(
     private readonly db: DataSource,
@@ -39,25 +44,16 @@ export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationSh
   }
 
   beforeApplicationShutdown(): void {
-    this.stopped = true;
     clearInterval(this.timer);
+    // What runs is left to its lease.
+    void this.imports.stop();
   }
 
   wake(): void {
-    if (this.stopped) return;
-    this.running ??= this.runAll()
-      .catch((error: unknown) => this.logger.warn(`imports wait: ${error instanceof Error ? error.name : 'unknown'}`))
-      .finally(() => {
-        this.running = undefined;
-      });
+    void this.imports.fill();
   }
 
-  private async runAll(): Promise<void> {
-    for (let claimed = await this.claim(); claimed !== undefined && !this.stopped; claimed = await this.claim())
-      await this.finish(claimed, await this.run(claimed));
-  }
-
-  private async claim(): Promise<Claimed | undefined> {
+  private async claim(): Promise<Claimed[]> {
     const [rows] = (await this.db.query(
       `UPDATE inventory_import SET status = 'RUNNING', attempts = attempts + 1, phase = 'READING', done = 0, total = 0,
          started_at = coalesce(started_at, now()), lease_until = now() + interval '${LEASE_SECONDS} seconds'
@@ -65,7 +61,7 @@ export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationSh
                    ORDER BY id LIMIT 1 FOR UPDATE SKIP LOCKED)
        RETURNING ${CLAIMED}`,
     )) as [Claimed[], number];
-    return rows[0];
+    return rows;
   }
 
   private async run(claimed: Claimed): Promise<End> {

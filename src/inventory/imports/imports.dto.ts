@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import { WholeNumber } from '../../platform/http/whole-number.js';
 import { INGEST_PHASES, type IngestPhase } from '../ingest/ingest-order.js';
 import { IngestView } from '../ingest/ingest.dto.js';

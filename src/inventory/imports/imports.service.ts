@@ -7,7 +7,7 @@ import { mayDo } from '../../auth/scopes.js';
 import { newId } from '../../platform/database/new-id.js';
 import { RowWatch } from '../../platform/database/row-watch.js';
 import type { Followed } from '../../platform/http/event-stream.js';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/page.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { RawBody } from '../../platform/http/raw-body.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -52,11 +52,8 @@ export class ImportsService implements BeforeApplicationShutdown {
     const digest = idempotencyKey === undefined ? '' : await digestOf(body.bytes);
     const use = this.keys.use(idempotencyKey, callerId, OPERATION, digest, id);
     const made = await this.db.transaction(async (tx) => {
-      if (use !== undefined) {
-        const [resource] = await this.keys.claim(tx, [use]);
-        await this.keys.assertSameBody(use, tx);
-        if (resource !== undefined && resource !== id) return resource;
-      }
+      const earlier = await this.keys.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
       await this.assertRoom();
       const order = {
         kind: bodyKindOf(body),

@@ -6,7 +6,7 @@ import { AuditService } from '../../audit/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { dataSourceOptions } from '../../platform/database/data-source-options.js';
 import { isDatabaseTrouble } from '../../platform/database/database-error.js';
-import { Cursors } from '../../platform/http/page.js';
+import { Cursors } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/http/problem.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { RuleBook } from '../risk/rule-book.js';

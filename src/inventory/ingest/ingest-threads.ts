@@ -5,8 +5,11 @@ import type { IngestOrder, IngestProgress, IngestReply } from './ingest-order.js
 import type { IngestOutcome } from './ingest-outcome.js';
 
 const STOP_MS = 10_000;
+/** Then it ends: a heap with all that reads documents is memory that others can use. */
+const IDLE_MS = 30_000;
 
 interface Job {
+  readonly thread: Worker;
   progress(now: IngestProgress): void;
   resolve(outcome: IngestOutcome): void;
   reject(error: Error): void;
@@ -21,16 +24,18 @@ export class IngestThreads implements OnApplicationShutdown {
   private readonly logger = new Logger(IngestThreads.name);
   private readonly jobs = new Map<number, Job>();
   private worker: Worker | undefined;
+  private idle: NodeJS.Timeout | undefined;
   private next = 0;
 
   /** How much may wait is decided where bodies come in. @throws Problem what the document was refused for. */
   take(order: IngestOrder, progress: (now: IngestProgress) => void = () => undefined): Promise<IngestOutcome> {
     this.worker ??= this.start();
-    const worker = this.worker;
+    const thread = this.worker;
+    clearTimeout(this.idle);
     const job = (this.next += 1);
     return new Promise<IngestOutcome>((resolve, reject) => {
-      this.jobs.set(job, { progress, resolve, reject });
-      worker.postMessage({ job, order }, [order.bytes]);
+      this.jobs.set(job, { thread, progress, resolve, reject });
+      thread.postMessage({ job, order }, [order.bytes]);
     });
   }
 
@@ -39,8 +44,7 @@ export class IngestThreads implements OnApplicationShutdown {
     const { worker } = this;
     if (worker === undefined) return;
     const ended = new Promise((resolve) => worker.once('exit', resolve));
-    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
-    worker.postMessage('stop');
+    this.retire();
     const timer = setTimeout(() => void worker.terminate(), STOP_MS);
     await ended;
     clearTimeout(timer);
@@ -56,10 +60,19 @@ export class IngestThreads implements OnApplicationShutdown {
     worker.on('error', (error) => this.logger.error(`the thread that takes documents in ended: ${error.name}`));
     worker.on('exit', () => {
       if (this.worker === worker) this.worker = undefined;
-      for (const job of Array.from(this.jobs.keys())) this.settle({ job, failure: 'the thread ended' });
+      for (const [job, { thread }] of this.jobs)
+        if (thread === worker) this.settle({ job, failure: 'the thread ended' });
     });
     worker.unref();
     return worker;
+  }
+
+  /** Lets the thread end when it has done what it has; whatever comes next gets another one. */
+  private retire(): void {
+    const { worker } = this;
+    this.worker = undefined;
+    // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+    worker?.postMessage('stop');
   }
 
   private settle({ job: number, progress, outcome, problem, failure }: IngestReply): void {
@@ -67,6 +80,7 @@ export class IngestThreads implements OnApplicationShutdown {
     if (job === undefined) return;
     if (progress !== undefined) return job.progress(progress);
     this.jobs.delete(number);
+    if (this.jobs.size === 0) this.idle = setTimeout(() => this.retire(), IDLE_MS).unref();
     if (outcome !== undefined) job.resolve(outcome);
     else if (problem !== undefined) {
       const { kind, code, message, errors } = problem;

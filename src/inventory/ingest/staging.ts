@@ -2,7 +2,7 @@ import type { PoolClient } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
-import { stopQueryTimer } from '../cyclonedx/copy-stream.js';
+import { stopQueryTimer } from '../../platform/database/copy-timer.js';
 import type { GraphEdge } from '../risk/asset-graph.js';
 import type { AssetRow, DocumentRows } from './asset-rows.js';
 import { copyText } from './copy-text.js';

@@ -1,7 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsUUID, Max, Min } from 'class-validator';
-import { type Page, PageQuery } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
+import { PageQuery } from '../../platform/http/page.js';
 import { ASSET_KINDS } from '../assets/asset-kind.js';
 import { LEVELS, type Level } from '../risk/risk-verdict.js';
 import { RELATIONSHIP_KINDS, type RelationshipKind } from './asset-relationship.entity.js';

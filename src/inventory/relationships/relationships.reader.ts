@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/page.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/http/problem.js';
 import { RELATIONSHIP_KINDS, type RelationshipKind } from './asset-relationship.entity.js';
 

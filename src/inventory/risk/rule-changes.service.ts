@@ -83,15 +83,7 @@ export class RuleChangesService {
     caller: Caller,
     { id, ...detail }: { id: string; version: number; before: Rule | null; after: Rule | null },
   ): Promise<void> {
-    const { kind, id: actorId, name, origin } = caller;
-    const entry = {
-      action: detail.after === null ? 'inventory.rule-removed' : 'inventory.rule-changed',
-      actor: { kind, id: actorId, name },
-      target: { kind: 'risk-rule', id },
-      correlation: origin.requestId,
-      source: origin.address,
-      detail,
-    };
-    return this.audit.append(tx, [entry]);
+    const action = detail.after === null ? 'inventory.rule-removed' : 'inventory.rule-changed';
+    return this.audit.appendBy(tx, caller, { action, target: { kind: 'risk-rule', id }, detail });
   }
 }

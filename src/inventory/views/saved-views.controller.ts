@@ -16,8 +16,8 @@ import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
-import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { SavedViewBody, SavedViewList, SavedViewView } from './saved-views.dto.js';
 import { SavedViewsService } from './saved-views.service.js';
 
@@ -47,7 +47,7 @@ export class SavedViewsController {
   /** Keeps a query under a name, for everybody. */
   @Post()
   @Needs('inventory:write')
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async createAssetView(
     @TheCaller() caller: Caller,
     @Body() body: SavedViewBody,
@@ -61,7 +61,7 @@ export class SavedViewsController {
   /** Changes a kept query. */
   @Put(':id')
   @Needs('inventory:write')
-  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that you read' })
+  @ApiHeader(IF_MATCH)
   async changeAssetView(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

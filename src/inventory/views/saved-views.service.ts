@@ -42,11 +42,8 @@ export class SavedViewsService {
   async create(caller: Caller, id: string, order: ViewOrder, use?: IdempotentUse): Promise<SavedView> {
     this.assertQuery(order.query);
     const made = await this.write(order.name, async (tx) => {
-      if (use !== undefined) {
-        const [resource] = await this.idempotency.claim(tx, [use]);
-        await this.idempotency.assertSameBody(use, tx);
-        if (resource !== undefined && resource !== id) return resource;
-      }
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
       if ((await tx.count(SavedView)) >= MOST_VIEWS)
         throw new Problem('conflict', 'view.limit', `There are ${MOST_VIEWS} views already; remove one first.`);
       await tx.insert(SavedView, { id, name: order.name, query: { ...order.query }, createdBy: caller.id });
@@ -86,17 +83,7 @@ export class SavedViewsService {
   }
 
   private record(tx: EntityManager, caller: Caller, action: string, id: string, detail: Record<string, unknown>) {
-    const { kind, id: actorId, name, origin } = caller;
-    return this.audit.append(tx, [
-      {
-        action,
-        actor: { kind, id: actorId, name },
-        target: { kind: 'inventory-view', id },
-        correlation: origin.requestId,
-        source: origin.address,
-        detail,
-      },
-    ]);
+    return this.audit.appendBy(tx, caller, { action, target: { kind: 'inventory-view', id }, detail });
   }
 }
 

@@ -48,7 +48,10 @@ export const SETTINGS = {
     'Addresses and blocks, comma-separated, that webhooks and OpenID Connect providers may have although they are not of the internet, and over plain HTTP',
   ),
   SVC_DATABASE_URL: setting('postgresql://sealwright@127.0.0.1:5432/sealwright', 'PostgreSQL 15 or later'),
-  SVC_DATABASE_POOL: setting('12', 'Connections to PostgreSQL per process'),
+  SVC_DATABASE_POOL: setting(
+    '12',
+    'Connections to PostgreSQL per process; an api process opens up to 12 more for exports, and one for documents that come in',
+  ),
   SVC_REDIS_URL: setting('redis://127.0.0.1:6379', 'Redis 6.2 or later with maxmemory-policy noeviction'),
   SVC_REDIS_PREFIX: setting('sealwright', 'First part of every Redis key'),
   SVC_PKCS11_LIBRARY: setting('/usr/lib/softhsm/libsofthsm2.so', 'The PKCS#11 module of the HSM'),

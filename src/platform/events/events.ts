@@ -1,6 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { EventEmitter } from 'node:events';
-import type { SshKeysFound } from './ssh-key-events.js';
 
 /**
  * What happened, by name: how modules hear of each other without importing each other.
@@ -16,8 +15,6 @@ export interface Events {
   'signing.moved': { requestId: string };
   /** An approval got a vote or was decided in this process. */
   'approval.changed': { approvalId: string };
-  /** A scan read SSH keys on a host. */
-  'discovery.ssh-keys-found': SshKeysFound;
 }
 
 @Injectable()

@@ -1,3 +1,5 @@
+import type { SshKeysFound } from './ssh-keys-found.js';
+
 /**
  * Cryptographic assets that somebody found, for the inventory. `assets` are items as sensors send them:
  * `{component | certificate | publicKey, occurrence?, dependsOn?, provides?}`, up to some thousand at once.
@@ -12,8 +14,9 @@ export interface AssetsFound {
   readonly assets: readonly Record<string, unknown>[];
 }
 
-/** What modules hand to each other for good, by topic. */
+/** What modules hand to each other for good, by topic; JSON. */
 export interface HandedOver {
   'inventory.assets-found': AssetsFound;
+  'ssh-keys.found': SshKeysFound;
 }
 export type HandoverTopic = keyof HandedOver;

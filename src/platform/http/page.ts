@@ -1,8 +1,4 @@
-import { Injectable } from '@nestjs/common';
 import { IsInt, IsOptional, IsString, Max, MaxLength, Min } from 'class-validator';
-import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import { Config } from '../config/config.js';
-import { Problem } from './problem.js';
 import { WholeNumber } from './whole-number.js';
 
 /** Query of every list. */
@@ -20,60 +16,4 @@ export class PageQuery {
   @IsString()
   @MaxLength(1024)
   cursor?: string;
-}
-
-export interface Page<Item> {
-  readonly items: Item[];
-  /** null on the last page. */
-  readonly nextCursor: string | null;
-}
-
-export const DEFAULT_LIMIT = 50;
-
-/**
- * Cursors are signed, so that a page can only be asked for as it was offered: keyset position and list name are inside.
- * A cursor is base64url(JSON) "." base64url(HMAC-SHA-256, first 16 bytes).
- */
-@Injectable()
-export class Cursors {
-  private readonly key: Buffer;
-
-  constructor(config: Config) {
-    this.key = Buffer.from(hkdfSync('sha256', config.jwtSecret, '', 'sealwright cursor', 32));
-  }
-
-  /** `list` names the list and its filters: a cursor of another list is refused. */
-  write(list: string, position: readonly string[]): string {
-    const body = Buffer.from(JSON.stringify([list, ...position])).toString('base64url');
-    return `${body}.${this.seal(body)}`;
-  }
-
-  /** The position that the page starts after, or undefined for the first page. */
-  read(list: string, cursor: string | undefined): string[] | undefined {
-    if (cursor === undefined) return undefined;
-    const [body = '', seal = ''] = cursor.split('.');
-    const [name, ...position] = this.isOurs(body, seal)
-      ? (JSON.parse(Buffer.from(body, 'base64url').toString()) as string[])
-      : [];
-    if (name !== list)
-      throw new Problem('malformed', 'request.cursor', 'The cursor is not one of this list; start again without it.');
-    return position;
-  }
-
-  /** Cuts `limit` items out of `limit + 1` fetched rows and tells whether more follow. */
-  page<Row>(list: string, rows: Row[], limit: number, positionOf: (row: Row) => string[]): Page<Row> {
-    const items = rows.slice(0, limit);
-    const last = items.at(-1);
-    return { items, nextCursor: rows.length > limit && last !== undefined ? this.write(list, positionOf(last)) : null };
-  }
-
-  private isOurs(body: string, seal: string): boolean {
-    const expected = Buffer.from(this.seal(body));
-    const given = Buffer.from(seal);
-    return expected.length === given.length && timingSafeEqual(expected, given);
-  }
-
-  private seal(body: string): string {
-    return createHmac('sha256', this.key).update(body).digest().subarray(0, 16).toString('base64url');
-  }
 }

@@ -5,6 +5,9 @@ import { Problem } from './problem.js';
 
 const TAG = /^(?:W\/)?"(\d{1,9})"$/;
 
+/** How the header is described to callers. */
+export const IF_MATCH = { name: 'If-Match', required: true, description: 'The ETag that you read' };
+
 /**
  * Reads If-Match (RFC 9110 section 13.1.1): the version that a change is meant for. The `ETag` of a resource is its version number in
  * quotation marks.

@@ -4,6 +4,13 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../database/columns.js';
 import { Problem } from '../http/problem.js';
 
+/** How the header is described to callers. */
+export const IDEMPOTENCY_KEY = {
+  name: 'Idempotency-Key',
+  required: false,
+  description: 'Makes the call safe to repeat for 24 hours',
+};
+
 /** One use of an Idempotency-Key (draft-ietf-httpapi-idempotency-key-header). */
 export interface IdempotentUse {
   readonly principal: string;
@@ -67,6 +74,17 @@ export class IdempotencyKeys {
     );
     const held = new Map(rows.map((row) => [placeOf(row), row]));
     return uses.map((use) => held.get(placeOf(use))?.resource ?? use.resource);
+  }
+
+  /**
+   * Claims the key of one call. Answers the id of the resource that an earlier call with this key made; undefined for the first call, and
+   * for one without a key. Refuses a key that was used with another body.
+   */
+  async earlier(tx: EntityManager, use: IdempotentUse | undefined): Promise<string | undefined> {
+    if (use === undefined) return undefined;
+    const [resource] = await this.claim(tx, [use]);
+    await this.assertSameBody(use, tx);
+    return resource === use.resource ? undefined : resource;
   }
 
   /** Refuses a key that was used with another body. */

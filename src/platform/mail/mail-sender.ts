@@ -3,6 +3,7 @@ import { Interval } from '@nestjs/schedule';
 import type { Transporter } from 'nodemailer';
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
+import { WorkPool } from '../queue/work-pool.js';
 import { Seal } from '../sealing/seal.js';
 import { newMailTransport } from './mail-transport.js';
 import { MAIL_SEAL } from './mailbox.js';
@@ -29,7 +30,13 @@ const BEAT_MS = 10_000;
 export class MailSender implements BeforeApplicationShutdown {
   private readonly logger = new Logger(MailSender.name);
   private readonly transport: Transporter;
-  private sending: Promise<void> | undefined;
+  /** One at a time: the others wait for whoever is free. */
+  private readonly mails = new WorkPool<Claimed>({
+    most: 1,
+    claim: () => this.claim(),
+    run: (mail) => this.send(mail),
+    failed: (error) => this.logger.warn(`mails wait: ${String(error)}`),
+  });
 
   constructor(
     private readonly config: Config,
@@ -42,36 +49,26 @@ export class MailSender implements BeforeApplicationShutdown {
   @Interval(1000)
   async look(): Promise<void> {
     if (!this.config.sendsMail) return;
-    this.sending ??= this.sendAll()
-      .catch((error: unknown) => this.logger.warn(`mails wait: ${String(error)}`))
-      .finally(() => {
-        this.sending = undefined;
-      });
-    await this.sending;
+    await this.mails.fill();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
-    await this.sending;
+    await this.mails.stop();
     this.transport.close();
   }
 
-  private async sendAll(): Promise<void> {
+  private async claim(): Promise<Claimed[]> {
     await this.db.query(
       `UPDATE mail_message SET given_up_at = now(), body = NULL, html = NULL
        WHERE sent_at IS NULL AND given_up_at IS NULL AND next_try_at <= now() AND expires_at <= now()`,
     );
-    for (let mail = await this.claim(); mail !== undefined; mail = await this.claim()) await this.send(mail);
-  }
-
-  /** One at a time: the others wait for whoever is free. */
-  private async claim(): Promise<Claimed | undefined> {
     const [claimed]: [Claimed[], number] = await this.db.query(
       `UPDATE mail_message m SET attempts = m.attempts + 1, next_try_at = now() + interval '${LEASE_SECONDS} seconds'
        FROM (SELECT id FROM mail_message WHERE sent_at IS NULL AND given_up_at IS NULL AND next_try_at <= now() AND expires_at > now()
          ORDER BY next_try_at LIMIT 1 FOR UPDATE SKIP LOCKED) due
        WHERE m.id = due.id RETURNING m.id, m.attempts, m.recipient, m.subject, m.body, m.html`,
     );
-    return claimed[0];
+    return claimed;
   }
 
   private async renew({ id, attempts }: Claimed): Promise<void> {

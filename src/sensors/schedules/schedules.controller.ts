@@ -17,8 +17,8 @@ import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import {
   ChangeScheduleBody,
   CreateScheduleBody,
@@ -41,7 +41,7 @@ export class SchedulesController {
   /** Creates a schedule. Needs the scope of what it starts as well. */
   @Post()
   @Needs('schedules:write')
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async createSchedule(
     @TheCaller() caller: Caller,
     @Body() body: CreateScheduleBody,
@@ -68,7 +68,7 @@ export class SchedulesController {
   /** Changes, pauses or resumes a schedule. Needs the scope of what it starts as well. */
   @Patch(':id')
   @Needs('schedules:write')
-  @ApiHeader({ name: 'If-Match', required: true, description: 'The ETag that you read' })
+  @ApiHeader(IF_MATCH)
   async changeSchedule(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

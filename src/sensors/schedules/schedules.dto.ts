@@ -1,7 +1,7 @@
-import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import { ApiProperty, ApiPropertyOptional, OmitType, PartialType } from '@nestjs/swagger';
 import { IsBoolean, IsIn, IsInt, IsObject, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import { JsonAtMost } from '../../platform/http/json-at-most.js';
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import {
   RUN_STATUSES,
   type RunStatus,
@@ -76,50 +76,8 @@ export class CreateScheduleBody {
   }
 }
 
-export class ChangeScheduleBody {
-  /** @example 'nightly scan of the data centre' */
-  @IsOptional()
-  @IsString()
-  @Length(1, 100)
-  name?: string;
-
-  /** @example '0 3 * * *' */
-  @IsOptional()
-  @IsString()
-  @Length(9, 100)
-  cron?: string;
-
-  /** @example 7200 */
-  @IsOptional()
-  @IsInt()
-  @Min(60)
-  @Max(31_536_000)
-  intervalSeconds?: number;
-
-  /** @example Europe/Berlin */
-  @IsOptional()
-  @IsString()
-  @Length(1, 64)
-  timeZone?: string;
-
-  @ApiPropertyOptional(SETTINGS)
-  @IsOptional()
-  @IsObject()
-  @JsonAtMost(16_384)
-  settings?: Record<string, unknown>;
-
-  @ApiProperty({ enum: MISSED_RULES, example: 'skip', required: false })
-  @IsOptional()
-  @IsIn(MISSED_RULES)
-  missed?: MissedRule;
-
-  /** @example 60 */
-  @IsOptional()
-  @IsInt()
-  @Min(1)
-  @Max(10_080)
-  timeoutMinutes?: number;
-
+/** What is left out stays as it is. */
+export class ChangeScheduleBody extends PartialType(OmitType(CreateScheduleBody, ['target', 'toOrder'])) {
   /** false pauses it. @example false */
   @IsOptional()
   @IsBoolean()

@@ -5,7 +5,8 @@ import type { Caller } from '../../auth/caller.js';
 import { assertScope, type Scope } from '../../auth/scopes.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -36,11 +37,8 @@ export class SchedulesService {
     await this.assertGood(caller, order, new Date());
     return this.write(order.name, async (tx) => {
       const id = use?.resource ?? newId();
-      if (use !== undefined) {
-        const [resource = id] = await this.idempotency.claim(tx, [use]);
-        await this.idempotency.assertSameBody(use, tx);
-        if (resource !== id) return find(tx, resource);
-      }
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return find(tx, earlier);
       await tx.insert(Schedule, { id, ...order, settings: order.settings as never, madeBy: caller.id });
       await renew(tx, id);
       await this.record(tx, caller, 'schedule.created', id, { ...order });

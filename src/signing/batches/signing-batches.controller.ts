@@ -5,6 +5,7 @@ import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { TakesJson } from '../../platform/http/json-limits.js';
+import { IDEMPOTENCY_KEY } from '../../platform/idempotency/idempotency-keys.js';
 import { WaitQuery } from '../requests/signing-requests.dto.js';
 import { DualSignaturesService } from './dual-signatures.service.js';
 import { MOST_ITEMS, SignBatchBody, SignDualBody, SigningBatchView } from './signing-batches.dto.js';
@@ -27,7 +28,7 @@ export class SigningBatchesController {
   @Post('batch')
   @Needs('sign:digest')
   @TakesJson(LIMITS)
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   @ApiOkResponse({ type: SigningBatchView, description: 'Every item has its final result' })
   @ApiAcceptedResponse({ type: SigningBatchView, description: 'Accepted; poll the Location' })
   async signBatch(
@@ -45,7 +46,7 @@ export class SigningBatchesController {
   /** Signs one digest with two keys, RSA or EC and ML-DSA: what either family is worth later, one signature holds. */
   @Post('dual')
   @Needs('sign:digest')
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   @ApiOkResponse({ type: SigningBatchView, description: 'Both signed, or final' })
   @ApiAcceptedResponse({ type: SigningBatchView, description: 'Accepted; poll the Location' })
   async signDual(

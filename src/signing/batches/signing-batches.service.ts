@@ -52,11 +52,10 @@ export class SigningBatchesService {
     const id = newId();
     const use = this.idempotency.use(idempotencyKey, caller.id, 'signBatch', { orders, background }, id);
     return this.db.transaction(async (tx) => {
-      const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
-      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-      if (resource === id)
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier === undefined)
         await tx.insert(SigningBatch, { id, size: orders.length, ownerId: caller.ownerId, requestedBy: caller.id });
-      return tx.findOneByOrFail(SigningBatch, { id: resource });
+      return tx.findOneByOrFail(SigningBatch, { id: earlier ?? id });
     });
   }
 

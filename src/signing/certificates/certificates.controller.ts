@@ -5,7 +5,7 @@ import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import {
   CertificatePage,
   CertificateView,
@@ -16,12 +16,6 @@ import {
 import { CertificatesReader } from './certificates.reader.js';
 import { CertificatesService } from './certificates.service.js';
 import { CertificationRequestsService } from './certification-requests.service.js';
-
-const REPEATABLE = {
-  name: 'Idempotency-Key',
-  required: false,
-  description: 'Makes the call safe to repeat for 24 hours',
-};
 
 @ApiTags('Certificates')
 @Controller('api/v1')
@@ -36,7 +30,7 @@ export class CertificatesController {
   /** Makes a PKCS #10 certification request, signed in the HSM, for a certificate authority of your choice. */
   @Post('signing-keys/:id/csr')
   @Needs('signing-keys:write')
-  @ApiHeader(REPEATABLE)
+  @ApiHeader(IDEMPOTENCY_KEY)
   async createCertificationRequest(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
@@ -50,7 +44,7 @@ export class CertificatesController {
   /** Imports the certificate of a signing key, with those above it. */
   @Post('signing-keys/:id/certificate')
   @Needs('signing-keys:write')
-  @ApiHeader(REPEATABLE)
+  @ApiHeader(IDEMPOTENCY_KEY)
   async importCertificate(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
@@ -64,7 +58,7 @@ export class CertificatesController {
   /** Onboards a certificate that is not of one of our keys, to keep an eye on its dates. */
   @Post('certificates')
   @Needs('signing-keys:write')
-  @ApiHeader(REPEATABLE)
+  @ApiHeader(IDEMPOTENCY_KEY)
   async onboardCertificate(
     @TheCaller() caller: Caller,
     @Body() { chain }: ChainBody,

@@ -3,8 +3,8 @@ import { createHash, type X509Certificate } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Clock } from '../../platform/time/clock.js';
@@ -66,20 +66,16 @@ export class CertificatesService {
     { path, key, use }: { path: X509Certificate[]; key?: ActiveKey; use?: IdempotentUse },
   ): Promise<Certificate> {
     const row = { ...rowOf(path, caller, key), id: use?.resource ?? newId() };
-    try {
-      return await this.db.transaction(async (tx) => {
-        const [id = row.id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
-        if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-        if (id !== row.id) return tx.findOneByOrFail(Certificate, { id });
-        await tx.insert(Certificate, row);
-        if (key !== undefined) await this.activateNext(tx, key);
-        await this.record(tx, caller, row);
-        return tx.findOneByOrFail(Certificate, { id: row.id });
-      });
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      throw new Problem('conflict', 'certificate.known', 'This certificate is here already.');
-    }
+    const insert = async (tx: EntityManager) => {
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return tx.findOneByOrFail(Certificate, { id: earlier });
+      await tx.insert(Certificate, row);
+      if (key !== undefined) await this.activateNext(tx, key);
+      await this.record(tx, caller, row);
+      return tx.findOneByOrFail(Certificate, { id: row.id });
+    };
+    const known = () => new Problem('conflict', 'certificate.known', 'This certificate is here already.');
+    return writeUnique(this.db, insert, known);
   }
 
   private async activateNext(tx: EntityManager, key: ActiveKey): Promise<void> {

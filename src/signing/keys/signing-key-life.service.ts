@@ -89,12 +89,11 @@ export class SigningKeyLifeService {
 
   /** False when the pair that the Idempotency-Key stands for is there; Problem when it is not there yet, or never will be. */
   private async isFirst(tx: EntityManager, use: IdempotentUse): Promise<boolean> {
-    const [resource = use.resource] = await this.idempotency.claim(tx, [use]);
-    await this.idempotency.assertSameBody(use, tx);
-    if (resource === use.resource) return true;
-    const [earlier] = await tx.findBy(SigningKeyVersion, { ckaId: ckaIdOf(resource) });
-    if (earlier?.publicKey) return false;
-    if (earlier?.failedAt === null)
+    const earlier = await this.idempotency.earlier(tx, use);
+    if (earlier === undefined) return true;
+    const [pair] = await tx.findBy(SigningKeyVersion, { ckaId: ckaIdOf(earlier) });
+    if (pair?.publicKey) return false;
+    if (pair?.failedAt === null)
       throw new Problem('conflict', 'signing-key.rotating', 'A new version of this key is on its way already.');
     throw new Problem(
       'conflict',

@@ -7,7 +7,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { expectedVersion } from '../../platform/http/versions.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { SigningKeyReader } from './signing-key.reader.js';
 import {
   ChangeSigningKeyBody,
@@ -36,7 +36,7 @@ export class SigningKeysController {
   /** Generates a key pair in the HSM. The private key cannot leave it. */
   @Post()
   @Needs('signing-keys:write')
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async createSigningKey(
     @TheCaller() caller: Caller,
     @Body() body: CreateSigningKeyBody,
@@ -91,7 +91,7 @@ export class SigningKeysController {
   /** Generates a new version. The old one keeps its public key and certificate: what it signed still verifies. */
   @Post(':id/rotate')
   @Needs('signing-keys:write')
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async rotateSigningKey(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

@@ -5,7 +5,7 @@ import { createPublicKey } from 'node:crypto';
 import { isMlDsa, KEY_TYPES, type KeyEvidence, type KeyType } from '../../hsm/key-vault.js';
 import { Nullable } from '../../platform/http/body-shape.js';
 import { IsDateTime } from '../../platform/http/date-time.js';
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import type { KeyConstraints } from './key-constraints.js';
 import { KeyConstraintsBody } from './key-constraints.dto.js';
 import { KEY_PURPOSES, type KeyPurpose } from './signing-key-purpose.js';

@@ -4,8 +4,8 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { type Actor, AuditService, type NewEntry } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { type GeneratedKey, isMlDsa, type KeyType, KeyVault } from '../../hsm/key-vault.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { KeyConstraints } from './key-constraints.js';
@@ -86,33 +86,20 @@ export class SigningKeysService {
     assertSpan(notBefore, notAfter);
     assertConstrainable(purpose, constraints);
     assertSuits(type, purpose);
-    try {
-      return await this.db.transaction(async (tx) => {
-        const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
-        if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-        if (resource !== id) return resource;
-        const life = { purpose, notBefore, notAfter, constraints, ownerId: caller.ownerId };
-        await tx.insert(SigningKey, { id, name, type, state: 'GENERATING', version: 1, ...life });
-        await tx.insert(SigningKeyVersion, { keyId: id, version: 1, ckaId });
-        await this.audit.append(tx, [
-          entry('signing-key.requested', caller, caller.origin.requestId, id, {
-            name,
-            type,
-            purpose,
-            notBefore,
-            notAfter,
-            constraints,
-          }),
-        ]);
-        return id;
-      });
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      const errors = [{ pointer: '/name', detail: 'is taken' }];
-      throw new Problem('conflict', 'signing-key.name-taken', `There is a signing key named "${name}" already.`, {
-        errors,
-      });
-    }
+    const life = { purpose, notBefore, notAfter, constraints };
+    const insert = async (tx: EntityManager) => {
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
+      const { ownerId } = caller;
+      await tx.insert(SigningKey, { id, name, type, state: 'GENERATING', version: 1, ...life, ownerId });
+      await tx.insert(SigningKeyVersion, { keyId: id, version: 1, ckaId });
+      const said = { name, type, ...life };
+      await this.audit.append(tx, [entry('signing-key.requested', caller, caller.origin.requestId, id, said)]);
+      return id;
+    };
+    const detail = `There is a signing key named "${name}" already.`;
+    const errors = [{ pointer: '/name', detail: 'is taken' }];
+    return writeUnique(this.db, insert, () => new Problem('conflict', 'signing-key.name-taken', detail, { errors }));
   }
 
   private async activate(

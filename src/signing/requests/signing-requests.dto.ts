@@ -13,7 +13,8 @@ import {
   ValidateIf,
 } from 'class-validator';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
-import { type Page, PageQuery } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
+import { PageQuery } from '../../platform/http/page.js';
 import { JsonAtMost } from '../../platform/http/json-at-most.js';
 import { WholeNumber } from '../../platform/http/whole-number.js';
 import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';

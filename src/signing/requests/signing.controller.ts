@@ -5,6 +5,7 @@ import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { answerEvents } from '../../platform/http/event-stream.js';
 import { IdParam } from '../../platform/http/id-param.js';
+import { IDEMPOTENCY_KEY } from '../../platform/idempotency/idempotency-keys.js';
 import {
   SignDigestBody,
   SigningRequestPage,
@@ -30,7 +31,7 @@ export class SigningController {
   /** Signs a digest: 200 with the signature, or 202 with a request to poll. */
   @Post('digest')
   @Needs('sign:digest')
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   @ApiOkResponse({ type: SigningRequestView, description: 'Signed' })
   @ApiAcceptedResponse({ type: SigningRequestView, description: 'Accepted; poll the Location' })
   async signDigest(

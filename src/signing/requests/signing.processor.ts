@@ -2,6 +2,7 @@ import { InjectQueue, OnQueueError, Process, Processor } from '@nestjs/bull';
 import { type BeforeApplicationShutdown, Logger } from '@nestjs/common';
 import type { Job, Queue } from 'bull';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { QueueTrouble } from '../../platform/queue/queue-trouble.js';
 import { SigningExecutor } from './signing-executor.js';
 import { type SigningBell, SIGNING_QUEUE } from './signing.queue.js';
 
@@ -12,7 +13,7 @@ const DRAIN_MS = 10_000;
 @Processor(SIGNING_QUEUE)
 export class SigningProcessor implements BeforeApplicationShutdown {
   private readonly logger = new Logger(SigningProcessor.name);
-  private lastComplaint = '';
+  private readonly trouble = new QueueTrouble(SigningProcessor.name);
 
   constructor(
     private readonly executor: SigningExecutor,
@@ -33,11 +34,8 @@ export class SigningProcessor implements BeforeApplicationShutdown {
       .catch((error: unknown) => this.logger.warn(`a bell was not answered: ${String(error)}`));
   }
 
-  /** Redis away: one line, not one per attempt to reconnect. */
   @OnQueueError()
   complain(error: Error): void {
-    if (error.message === this.lastComplaint) return;
-    this.lastComplaint = error.message;
-    this.logger.warn(`the queue has trouble: ${error.message}`);
+    this.trouble.hear(error);
   }
 }

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { createHash, randomBytes } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService, type NewEntry } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { KeyVault } from '../../hsm/key-vault.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { fingerprintOf, readPublicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
@@ -45,21 +45,16 @@ export class SshAuthoritiesService {
       label: `sealwright ssh ca ${id}`,
       type: 'ec-p256',
     });
-    try {
-      return await this.db.transaction(async (tx) => {
-        const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
-        if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-        if (resource !== id) return resource;
-        await tx.insert(SshAuthority, { id, name, kind, ckaId, publicKey });
-        await this.audit.append(tx, [entry('ssh-ca.created', caller, id, { name, kind, ...evidence })]);
-        return id;
-      });
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      throw new Problem('conflict', 'ssh-ca.name-taken', `There is an authority named "${name}" already.`, {
-        errors: [{ pointer: '/name', detail: 'is taken' }],
-      });
-    }
+    const insert = async (tx: EntityManager) => {
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
+      await tx.insert(SshAuthority, { id, name, kind, ckaId, publicKey });
+      await this.audit.appendBy(tx, caller, entry('ssh-ca.created', id, { name, kind, ...evidence }));
+      return id;
+    };
+    const detail = `There is an authority named "${name}" already.`;
+    const errors = [{ pointer: '/name', detail: 'is taken' }];
+    return writeUnique(this.db, insert, () => new Problem('conflict', 'ssh-ca.name-taken', detail, { errors }));
   }
 
   /** `RETIRING`: issues nothing more; hosts go on trusting it, so that another one can take over without a gap. */
@@ -70,7 +65,7 @@ export class SshAuthoritiesService {
         [id, state, state === 'RETIRING' ? 'ACTIVE' : 'RETIRING'],
       );
       if (moved !== 1) throw inactive();
-      await this.audit.append(tx, [entry(`ssh-ca.${state.toLowerCase()}`, caller, id, {})]);
+      await this.audit.appendBy(tx, caller, entry(`ssh-ca.${state.toLowerCase()}`, id, {}));
     });
   }
 
@@ -90,9 +85,11 @@ export class SshAuthoritiesService {
       const facts = { keyId, fingerprint, principals: [...principals], validAfter, validBefore };
       await tx.insert(SshCertificate, { id, authorityId, serial: taken.serial, ...facts });
       const detail = { certificateId: id, serial: taken.serial, ...facts, validAfter: validAfter.toISOString() };
-      await this.audit.append(tx, [
-        entry('ssh-ca.certified', caller, authorityId, { ...detail, validBefore: validBefore.toISOString() }),
-      ]);
+      await this.audit.appendBy(
+        tx,
+        caller,
+        entry('ssh-ca.certified', authorityId, { ...detail, validBefore: validBefore.toISOString() }),
+      );
       return taken;
     });
     const content = { ...order, kind: authority.kind, key, serial: BigInt(serial) };
@@ -125,9 +122,8 @@ export class SshAuthoritiesService {
   }
 }
 
-export function entry(action: string, caller: Caller, id: string, detail: Record<string, unknown>): NewEntry {
-  const { requestId, address } = caller.origin;
-  return { action, actor: caller, target: { kind: 'ssh-ca', id }, correlation: requestId, source: address, detail };
+export function entry(action: string, id: string, detail: Record<string, unknown>) {
+  return { action, target: { kind: 'ssh-ca', id }, detail };
 }
 
 function inactive(): Problem {

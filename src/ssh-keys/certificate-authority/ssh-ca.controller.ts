@@ -6,7 +6,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { SshAuthoritiesReader } from './ssh-authorities.reader.js';
 import { SshAuthoritiesService } from './ssh-authorities.service.js';
 import {
@@ -35,7 +35,7 @@ export class SshCaController {
   /** Makes an authority whose key is made in the HSM and cannot leave it. */
   @Post()
   @Needs('ssh-ca:write')
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async createSshAuthority(
     @TheCaller() caller: Caller,
     @Body() body: CreateSshAuthorityBody,

@@ -12,7 +12,7 @@ import {
   MinDate,
 } from 'class-validator';
 import { IsDateTime } from '../../platform/http/date-time.js';
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
 import { AUTHORITY_STATES, type AuthorityState, type SshAuthority } from './ssh-authority.entity.js';
 import type { SshCertificate } from './ssh-certificate.entity.js';

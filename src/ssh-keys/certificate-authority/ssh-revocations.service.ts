@@ -59,7 +59,7 @@ export class SshRevocationsService {
         `INSERT INTO ssh_revocation (id, authority_id, kind, value, reason) VALUES ($1, $2, $3, $4, $5) ON CONFLICT DO NOTHING`,
         [newId(), authorityId, kind, canonical, reason ?? null],
       );
-      await this.audit.append(tx, [entry('ssh-ca.revoked', caller, authorityId, { kind, value: canonical, reason })]);
+      await this.audit.appendBy(tx, caller, entry('ssh-ca.revoked', authorityId, { kind, value: canonical, reason }));
     });
   }
 
@@ -94,7 +94,7 @@ export class SshRevocationsService {
     };
     await Promise.all(Array.from({ length: AT_ONCE }, lane));
     await this.db.transaction((tx) =>
-      this.audit.append(tx, [entry('ssh-ca.list-pushed', caller, authorityId, { path, hosts: pushed })]),
+      this.audit.appendBy(tx, caller, entry('ssh-ca.list-pushed', authorityId, { path, hosts: pushed })),
     );
     return pushed;
   }

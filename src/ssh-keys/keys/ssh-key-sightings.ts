@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/columns.js';
 import { newId } from '../../platform/database/new-id.js';
-import type { FoundSshKey, SshKeysFound } from '../../platform/events/ssh-key-events.js';
+import type { FoundSshKey, SshKeysFound } from '../../platform/handover/ssh-keys-found.js';
 import { readPublicKeyLine } from '../../platform/ssh/public-key.js';
 import { SshKeyFindings } from './ssh-key-findings.js';
 
@@ -31,7 +31,7 @@ export class SshKeySightings {
   }
 
   /** Answers the id of each fingerprint. */
-  private async keep(tx: EntityManager, keys: readonly Known[], seenAt: Date): Promise<Map<string, string>> {
+  private async keep(tx: EntityManager, keys: readonly Known[], seenAt: string): Promise<Map<string, string>> {
     const rows = [...Map.groupBy(keys, ({ fingerprint }) => fingerprint).values()].map((same) => keyRow(same, seenAt));
     const { from, values } = columns(
       rows.sort((a, b) => (a.fingerprint < b.fingerprint ? -1 : 1)),
@@ -131,7 +131,7 @@ export class SshKeySightings {
   }
 }
 
-function keyRow(same: readonly Known[], seenAt: Date) {
+function keyRow(same: readonly Known[], seenAt: string) {
   const [first] = same as readonly [Known];
   const publicKey = same.find((key) => key.publicKey !== null)?.publicKey ?? '';
   const dates = [seenAt, ...same.flatMap(({ modifiedAt }) => (modifiedAt === null ? [] : [modifiedAt]))];

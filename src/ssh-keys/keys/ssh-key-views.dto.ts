@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import { FINDING_RULES, type FindingRule, SEVERITIES, type Severity } from './finding-rules.js';
 import type { SshKeyFinding } from './ssh-key-finding.entity.js';
 import { LOCATION_KINDS, type LocationKind, type SshKeyLocation } from './ssh-key-location.entity.js';

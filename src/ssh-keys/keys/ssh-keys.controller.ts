@@ -6,7 +6,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { SshKeyAccessView, SshKeyLocationPage, SshKeyPage, SshKeyView } from './ssh-key-views.dto.js';
 import { AssignSshKeyBody, EnterSshKeyBody, SshKeysQuery } from './ssh-keys.dto.js';
 import { SshKeysReader } from './ssh-keys.reader.js';
@@ -32,7 +32,7 @@ export class SshKeysController {
   /** Enters a key by its public half. A key that was found before keeps its id. */
   @Post()
   @Needs('hosts:write')
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async enterSshKey(
     @TheCaller() caller: Caller,
     @Body() body: EnterSshKeyBody,

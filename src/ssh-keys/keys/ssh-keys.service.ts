@@ -51,16 +51,11 @@ export class SshKeysService {
       );
       const { id } = row as { id: string };
       await this.findings.refresh(tx, [id]);
-      await this.audit.append(tx, [
-        {
-          action: 'ssh-key.entered',
-          actor: caller,
-          target: { kind: 'ssh-key', id },
-          correlation: caller.origin.requestId,
-          source: caller.origin.address,
-          detail: { fingerprint, owner, custody },
-        },
-      ]);
+      await this.audit.appendBy(tx, caller, {
+        action: 'ssh-key.entered',
+        target: { kind: 'ssh-key', id },
+        detail: { fingerprint, owner, custody },
+      });
       return id;
     });
   }
@@ -76,16 +71,11 @@ export class SshKeysService {
         .execute();
       if (affected !== 1) throw await this.absence(id);
       await this.findings.refresh(tx, [id]);
-      await this.audit.append(tx, [
-        {
-          action: 'ssh-key.assigned',
-          actor: caller,
-          target: { kind: 'ssh-key', id },
-          correlation: caller.origin.requestId,
-          source: caller.origin.address,
-          detail: { owner },
-        },
-      ]);
+      await this.audit.appendBy(tx, caller, {
+        action: 'ssh-key.assigned',
+        target: { kind: 'ssh-key', id },
+        detail: { owner },
+      });
     });
   }
 

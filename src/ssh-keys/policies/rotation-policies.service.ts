@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Cursors, DEFAULT_LIMIT, type Page, type PageQuery } from '../../platform/http/page.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { RotationPolicy } from './rotation-policy.entity.js';
 
@@ -22,18 +23,13 @@ export class RotationPoliciesService {
   async create(caller: Caller, order: NewRotationPolicy): Promise<RotationPolicy> {
     const id = newId();
     const { kind, id: callerId, name, ownerId } = caller;
-    try {
-      await this.db.transaction(async (tx) => {
-        await tx.insert(RotationPolicy, { ...order, id, madeBy: { kind, id: callerId, name }, ownerId });
-        await this.audit.append(tx, [entry('ssh-rotation-policy.created', caller, id, { ...order })]);
-      });
-    } catch (error) {
-      if (!isUniqueViolation(error)) throw error;
-      const errors = [{ pointer: '/name', detail: 'is taken' }];
-      throw new Problem('conflict', 'rotation-policy.name-taken', `There is a policy named "${order.name}" already.`, {
-        errors,
-      });
-    }
+    const insert = async (tx: EntityManager) => {
+      await tx.insert(RotationPolicy, { ...order, id, madeBy: { kind, id: callerId, name }, ownerId });
+      await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.created', id, { ...order }));
+    };
+    const detail = `There is a policy named "${order.name}" already.`;
+    const errors = [{ pointer: '/name', detail: 'is taken' }];
+    await writeUnique(this.db, insert, () => new Problem('conflict', 'rotation-policy.name-taken', detail, { errors }));
     return await this.get(id);
   }
 
@@ -59,12 +55,11 @@ export class RotationPoliciesService {
     const { name } = await this.get(id);
     await this.db.transaction(async (tx) => {
       await tx.delete(RotationPolicy, { id });
-      await this.audit.append(tx, [entry('ssh-rotation-policy.removed', caller, id, { name })]);
+      await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.removed', id, { name }));
     });
   }
 }
 
-function entry(action: string, caller: Caller, id: string, detail: Record<string, unknown>) {
-  const { requestId: correlation, address: source } = caller.origin;
-  return { action, actor: caller, target: { kind: 'ssh-rotation-policy', id }, correlation, source, detail };
+function entry(action: string, id: string, detail: Record<string, unknown>) {
+  return { action, target: { kind: 'ssh-rotation-policy', id }, detail };
 }

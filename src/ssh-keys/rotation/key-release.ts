@@ -29,16 +29,11 @@ export class KeyRelease {
     const key = await this.inForce(id);
     const privateKey = await this.custody.open(key.id);
     await this.db.transaction((tx) =>
-      this.audit.append(tx, [
-        {
-          action: 'ssh-key.released',
-          actor: caller,
-          target: { kind: 'ssh-key', id: key.id },
-          correlation: caller.origin.requestId,
-          source: caller.origin.address,
-          detail: { asked: id, fingerprint: key.fingerprint },
-        },
-      ]),
+      this.audit.appendBy(tx, caller, {
+        action: 'ssh-key.released',
+        target: { kind: 'ssh-key', id: key.id },
+        detail: { asked: id, fingerprint: key.fingerprint },
+      }),
     );
     return { key, privateKey: privateKey.toString() };
   }

@@ -79,15 +79,7 @@ export class RotationActions {
       const found: unknown[] = await tx.query(`SELECT 1 FROM ssh_rotation WHERE id = $1 FOR UPDATE`, [id]);
       if (found.length === 0) throw new Problem('missing', 'rotation.missing', 'There is no rotation with this id.');
       await change(tx);
-      await this.audit.append(tx, [
-        {
-          action: `ssh-rotation.${action}`,
-          actor: caller,
-          target: { kind: 'ssh-rotation', id },
-          correlation: caller.origin.requestId,
-          source: caller.origin.address,
-        },
-      ]);
+      await this.audit.appendBy(tx, caller, { action: `ssh-rotation.${action}`, target: { kind: 'ssh-rotation', id } });
     });
     await this.conductor.look(id);
     this.outbox.committed(ROTATION_QUEUE);

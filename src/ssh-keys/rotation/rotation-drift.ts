@@ -25,7 +25,7 @@ export class RotationDrift {
   ) {}
 
   /** Compares what a scan saw on a host with what was proven there. Each return is told once. */
-  async look(hostId: string, seenAt: Date): Promise<void> {
+  async look(hostId: string, seenAt: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       await tx.query(
         `UPDATE ssh_rotation_target t SET drifted_at = NULL FROM ssh_rotation r
@@ -51,11 +51,11 @@ export class RotationDrift {
           actor: ROTATOR,
           target: { kind: 'ssh-rotation', id: rotationId },
           correlation: rotationId,
-          detail: { ...detail, seenAt: seenAt.toISOString() },
+          detail: { ...detail, seenAt },
         })),
       );
       const hosts = await hostName(tx, hostId);
-      await this.happenings.tell(tx, found.map((drift) => happeningOf(drift, hosts, seenAt))); // prettier-ignore
+      await this.happenings.tell(tx, found.map((drift) => happeningOf(drift, hosts, new Date(seenAt)))); // prettier-ignore
     });
   }
 }

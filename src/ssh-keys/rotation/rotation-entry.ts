@@ -5,6 +5,7 @@ import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
+import { RotationHosts } from './rotation-hosts.js';
 import { waveOf } from './rotation-limits.js';
 import type { Place } from './rotation-places.js';
 import { RotationTarget } from './rotation-target.entity.js';
@@ -37,12 +38,14 @@ export class RotationEntry {
   constructor(
     private readonly audit: AuditService,
     private readonly outbox: Outbox,
+    private readonly hosts: RotationHosts,
   ) {}
 
   async insert(tx: EntityManager, caller: Caller, entered: EnteredRotation): Promise<void> {
     const { id, nextKeyId, custody, order, places, demand } = entered;
     const { kind, id: callerId, name, ownerId, origin } = caller;
     const { keyId, dryRun, settings } = order;
+    await this.hosts.hold(tx, places, settings);
     await tx.insert(Rotation, {
       id,
       keyId,

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Caller } from '../../auth/caller.js';
-import { isUniqueViolation } from '../../platform/database/database-error.js';
 import { newId } from '../../platform/database/new-id.js';
+import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { readPublicKeyLine } from '../../platform/ssh/public-key.js';
@@ -33,15 +33,15 @@ export class RotationOrders {
     const places = await this.places(order);
     const judged = order.dryRun ? undefined : await this.demands.judge(caller, old, places, custody);
     const next = order.dryRun && custody !== 'human' ? undefined : await this.make(custody, order, id, old);
-    const result = await this.written(async (tx) => {
-      const [resource = id] = await this.idempotency.claim(tx, use === undefined ? [] : [use]);
-      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
-      if (resource !== id) return resource;
+    const insert = async (tx: EntityManager) => {
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
       const nextKeyId = next === undefined ? null : await this.custody.keep(tx, next);
       if (judged !== undefined) await this.demands.assertCurrent(tx, judged);
       await this.entry.insert(tx, caller, { id, nextKeyId, custody, order, places, demand: judged?.demand });
       return id;
-    });
+    };
+    const result = await writeUnique(this.db, insert, underWay);
     this.entry.committed();
     return result;
   }
@@ -97,16 +97,10 @@ export class RotationOrders {
     if (key.state === 'ACTIVE' && key.blob !== null) return key;
     throw new Problem('conflict', 'ssh-key.retired', 'The key was replaced already, or its public half is not known.');
   }
+}
 
-  private async written(write: (tx: EntityManager) => Promise<string>): Promise<string> {
-    try {
-      return await this.db.transaction(write);
-    } catch (error) {
-      if (isUniqueViolation(error))
-        throw new Problem('conflict', 'rotation.under-way', 'A rotation of this key is under way already.');
-      throw error;
-    }
-  }
+function underWay(): Problem {
+  return new Problem('conflict', 'rotation.under-way', 'A rotation of this key is under way already.');
 }
 
 function custodyOf({ publicKey, settings }: RotationOrder): NewCustody {

@@ -1,9 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
+import { WorkPool } from '../../platform/queue/work-pool.js';
 import { RotationClaims } from './rotation-claims.js';
 import { RotationConductor } from './rotation-conductor.js';
 import { RotationDesk } from './rotation-desk.js';
-import { FencedOff, RotationLedger } from './rotation-ledger.js';
+import { RotationLedger } from './rotation-ledger.js';
 import { nextStep } from './rotation-state.js';
 import { secondsUntilAllowed } from './rotation-window.js';
 import type { Work } from './rotation-work.js';
@@ -14,9 +15,7 @@ const RENEWALS_PER_LEASE = 3;
 @Injectable()
 export class RotationRunner {
   private readonly logger = new Logger(RotationRunner.name);
-  private readonly running = new Set<Promise<void>>();
-  private filling: Promise<void> | undefined;
-  private stopping = false;
+  private readonly targets: WorkPool<Work>;
 
   constructor(
     private readonly claims: RotationClaims,
@@ -24,34 +23,26 @@ export class RotationRunner {
     private readonly desk: RotationDesk,
     private readonly conductor: RotationConductor,
     private readonly config: Config,
-  ) {}
+  ) {
+    this.targets = new WorkPool({
+      most: config.sshRotationConcurrency,
+      claim: async () => [await this.claims.claim()].filter((work) => work !== undefined),
+      run: (work) => this.run(work),
+      failed: (error, work) =>
+        this.logger.warn(
+          `${work === undefined ? 'targets wait' : `target ${work.target.id} is left to its lease`}: ${String(error)}`,
+        ),
+    });
+  }
 
   /** Takes on what is due, as much as this process may have in hand. */
   fill(): Promise<void> {
-    this.filling ??= this.take().finally(() => {
-      this.filling = undefined;
-    });
-    return this.filling;
+    return this.targets.fill();
   }
 
   /** Takes nothing on any more, and finishes the step that each target is at. */
-  async stop(): Promise<void> {
-    this.stopping = true;
-    await Promise.all(this.running);
-  }
-
-  private async take(): Promise<void> {
-    while (!this.stopping && this.running.size < this.config.sshRotationConcurrency) {
-      const work = await this.claims.claim();
-      if (work === undefined) return;
-      const run = this.run(work)
-        .catch((error: unknown) => this.complain(work, error))
-        .finally(() => {
-          this.running.delete(run);
-          if (!this.stopping) void this.fill().catch(() => undefined);
-        });
-      this.running.add(run);
-    }
+  stop(): Promise<void> {
+    return this.targets.stop();
   }
 
   private async run(work: Work): Promise<void> {
@@ -72,17 +63,12 @@ export class RotationRunner {
       if (work.target.fence !== claimed.target.fence) return;
       const step = nextStep(work.target.state, work.rotation.status === 'ROLLING_BACK');
       const isOnlyLooking = work.rotation.status === 'SURVEYING' && step !== 'precheck';
-      if (step === undefined || isOnlyLooking || this.stopping) return this.claims.release(work);
+      if (step === undefined || isOnlyLooking || this.targets.isStopping) return this.claims.release(work);
       const wait = secondsUntilAllowed(step, work.rotation.settings, new Date());
       if (wait > 0) return this.claims.postpone(work, wait);
       const started = await this.ledger.begin(work, step);
       const result = await this.desk.perform(step, work);
       if (!(await this.ledger.settle(work, started, result))) return;
     }
-  }
-
-  private complain({ target }: Work, error: unknown): void {
-    if (error instanceof FencedOff) this.logger.warn(`target ${target.id} was taken over by another worker`);
-    else this.logger.warn(`target ${target.id} is left to its lease: ${String(error)}`);
   }
 }

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { Page } from '../../platform/http/page.js';
+import type { Page } from '../../platform/http/cursors.js';
 import type { ReleasedKey } from './key-release.js';
 import { NEW_CUSTODIES, type NewCustody } from './rotation.entity.js';
 import {

@@ -1,7 +1,8 @@
 import { InjectQueue, OnQueueError, Process, Processor } from '@nestjs/bull';
-import { type BeforeApplicationShutdown, Logger } from '@nestjs/common';
+import type { BeforeApplicationShutdown } from '@nestjs/common';
 import type { Queue } from 'bull';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { QueueTrouble } from '../../platform/queue/queue-trouble.js';
 import { RotationRunner } from './rotation-runner.js';
 import { type RotationBell, ROTATION_QUEUE } from './rotation.queue.js';
 
@@ -11,8 +12,7 @@ const DRAIN_MS = 15_000;
 /** Hears the doorbell. Which targets are due is read from the rows. */
 @Processor(ROTATION_QUEUE)
 export class RotationProcessor implements BeforeApplicationShutdown {
-  private readonly logger = new Logger(RotationProcessor.name);
-  private lastComplaint = '';
+  private readonly trouble = new QueueTrouble(RotationProcessor.name);
 
   constructor(
     private readonly runner: RotationRunner,
@@ -29,13 +29,11 @@ export class RotationProcessor implements BeforeApplicationShutdown {
 
   @Process()
   async answer(): Promise<void> {
-    await this.runner.fill().catch((error: unknown) => this.logger.warn(`a bell was not answered: ${String(error)}`));
+    await this.runner.fill();
   }
 
   @OnQueueError()
   complain(error: Error): void {
-    if (error.message === this.lastComplaint) return;
-    this.lastComplaint = error.message;
-    this.logger.warn(`the queue has trouble: ${error.message}`);
+    this.trouble.hear(error);
   }
 }

@@ -16,7 +16,7 @@ export class RotationSchedule {
 
   @Interval(1000)
   async sweep(): Promise<void> {
-    await this.runner.fill().catch((error: unknown) => this.logger.warn(`nothing could be claimed: ${String(error)}`));
+    await this.runner.fill();
   }
 
   @Interval(2000)

@@ -6,7 +6,7 @@ import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { assertId, IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { KeyRelease } from './key-release.js';
 import { RotationActions } from './rotation-actions.js';
 import { RotationOrders } from './rotation-orders.js';
@@ -29,7 +29,7 @@ export class RotationsController {
   @Post('keys/:id/rotate')
   @HttpCode(202)
   @Needs('keys:rotate')
-  @ApiHeader({ name: 'Idempotency-Key', required: false, description: 'Makes the call safe to repeat for 24 hours' })
+  @ApiHeader(IDEMPOTENCY_KEY)
   async rotateSshKey(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,

@@ -2,6 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { extname, join } from 'node:path';
+import { Config } from '../../platform/config/config.js';
 
 /** What the browser may be sent, by `Accept-Encoding`. */
 export type Coding = 'br' | 'gzip' | 'identity';
@@ -22,12 +23,13 @@ const TYPES: Record<string, string> = {
   '.woff2': 'font/woff2',
 };
 
-/** The built console, read once: a few megabytes, compressed when it was built and not again for each caller. */
+/** The built console, read once where browsers are answered: a few megabytes, compressed when it was built and not again for each caller. */
 @Injectable()
 export class ConsoleFiles {
   private readonly files = new Map<string, ConsoleFile>();
 
-  constructor() {
+  constructor({ answers }: Config) {
+    if (!answers) return;
     // dist/system/console beside dist/ui.
     const folder = join(import.meta.dirname, '../../ui');
     if (existsSync(join(folder, 'index.html'))) this.read(folder);

@@ -6,7 +6,7 @@ import type { ConsolePlace } from '../place.js';
 import { sign, signature } from './signing.js';
 
 export function approvalJourneys(at: () => ConsolePlace): void {
-  it('two of three approve in browsers of their own; the requester only watches', { timeout: 90_000 }, async () => {
+  it('two of three approve in browsers of their own; the requester only watches', async () => {
     const { browser, url, asAdmin } = at();
     const approvers = await newApprovers(at(), 3);
     const { key } = await newGuardedKey(at(), [{ members: approvers, threshold: 2 }]);

@@ -5,7 +5,7 @@ import { unique } from '../../approvals/approvers.js';
 import { canRunSshd, startSshd } from '../../support/sshd.js';
 import type { ConsolePlace } from '../place.js';
 
-const SLOW_MS = 1500;
+const SLOW_MS = 4000;
 
 /** At every loopback address: takes the connection, says nothing for a while and hangs up. */
 async function startSlowServer() {
@@ -40,7 +40,7 @@ export function discoveryJourneys(at: () => ConsolePlace): void {
     await page.getByText('Running', { exact: true }).waitFor();
     const bar = page.getByRole('progressbar', { name: 'Progress of the scan' });
     const percent = async () => Number(await bar.getAttribute('aria-valuenow'));
-    await expect.poll(percent).toBeGreaterThan(0);
+    await expect.poll(percent, { timeout: 30_000 }).toBeGreaterThan(0);
     expect(await percent()).toBeLessThan(100);
     await page.reload();
     await bar.waitFor();

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { unique } from '../../approvals/approvers.js';
 import { Field } from '../../support/rotations.js';
 import { canRunSshd } from '../../support/sshd.js';
-import { emitFound, foundKey } from '../../support/ssh-key-sightings.js';
+import { foundKey, handOverKeys } from '../../support/ssh-key-sightings.js';
 import { lookedAt } from '../console.js';
 import type { ConsolePlace } from '../place.js';
 
@@ -15,10 +15,10 @@ export function rotationJourneys(at: () => ConsolePlace): void {
     const key = await field.newKey();
     host.sshd.authorize('deploy', key.publicKey);
     const before = host.sshd.authorizedKeys('deploy');
-    await emitFound(stage, {
+    await handOverKeys(stage, {
       hostId: host.id,
       scanId: randomUUID(),
-      seenAt: new Date(),
+      seenAt: new Date().toISOString(),
       readPaths: ['/home/deploy/.ssh/authorized_keys'],
       keys: [foundKey({ fingerprint: key.fingerprint, account: 'deploy', publicKey: key.publicKey })],
       uses: [],

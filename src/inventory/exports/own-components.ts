@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import type { QueryRunner } from 'typeorm';
 import { OwnAssets } from '../../platform/own-assets/own-assets.js';
 import { DocumentRows } from '../ingest/asset-rows.js';
 import { readSensorScan } from '../ingest/sensor-scan-reader.js';
 import { RuleBook } from '../risk/rule-book.js';
 import type { Shown } from './bom-queries.js';
+import type { Snapshot } from './snapshot.js';
 
 /** Lines of an export, as its queries write them: a comma and a JSON text. */
 export interface OwnLines {
@@ -23,14 +23,15 @@ export class OwnComponents {
   ) {}
 
   /** Those that the export does not show anyway. */
-  async lines(runner: QueryRunner, { where, values }: Pick<Shown, 'where' | 'values'>): Promise<OwnLines> {
+  async lines(snapshot: Snapshot, { where, values }: Pick<Shown, 'where' | 'values'>): Promise<OwnLines> {
     const assets = await this.own.all();
     const { engine } = await this.book.engineNow();
     const rows = new DocumentRows(readSensorScan({ assets }), 'Sealwright', engine);
     const conditions = [...where, `a.id = ANY($${values.length + 1}::uuid[])`].join(' AND ');
-    const known = (await runner.query(`SELECT a.id FROM asset a WHERE ${conditions}`, [...values, rows.ids])) as {
-      id: string;
-    }[];
+    const known = await snapshot.query<{ id: string }>(`SELECT a.id FROM asset a WHERE ${conditions}`, [
+      ...values,
+      rows.ids,
+    ]);
     const shown = new Set(known.map(({ id }) => id));
     const ids = rows.ids.filter((id) => !shown.has(id));
     const components = [...rows.assets(ids)].map(({ id, component }) => {

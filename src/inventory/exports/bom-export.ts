@@ -1,19 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { Readable } from 'node:stream';
-import { DataSource, type QueryRunner } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
 import { Clock } from '../../platform/time/clock.js';
 import { type AssetFilter, conditionsOf } from '../assets/asset-filter.js';
 import { hashId } from '../ingest/asset-identity.js';
-import { componentsQuery, dependenciesQuery, type Shown } from './bom-queries.js';
+import {
+  allComponentsQueries,
+  allDependenciesQueries,
+  componentsQuery,
+  dependenciesQuery,
+  type Shown,
+} from './bom-queries.js';
+import { Exports } from './exports.js';
 import { NOTHING_OWN, OwnComponents, type OwnLines } from './own-components.js';
-import { type CopyQuery, Snapshot } from './snapshot.js';
+import type { Snapshot } from './snapshot.js';
 
 /** How many of the newest documents tell one snapshot from another: those in flight commit in any order. */
 const RECENT = 1000;
-/** Raw lines: JSON text holds neither of these characters, so nothing is ever quoted. */
-const RAW = `(FORMAT csv, DELIMITER e'\\x02', QUOTE e'\\x01')`;
 
 export interface BomExport {
   /** Names the snapshot and the filter: the same tag means the same bytes. */
@@ -40,6 +45,7 @@ interface Edition {
 export class BomExporter {
   constructor(
     private readonly db: DataSource,
+    private readonly exports: Exports,
     private readonly clock: Clock,
     private readonly own: OwnComponents,
   ) {}
@@ -48,16 +54,15 @@ export class BomExporter {
   async open(given: AssetFilter, { knows, own = false }: Reader): Promise<BomExport> {
     const filter = Object.assign({}, given, { state: given.state ?? 'active' });
     const { where, values } = conditionsOf(filter, 'a', this.clock.now());
-    const snapshot = await Snapshot.open(this.db);
+    const snapshot = await this.exports.open();
     let body: Readable | undefined;
     try {
-      const lines = own ? await this.own.lines(snapshot.runner, { where, values }) : NOTHING_OWN;
-      const edition = await editionOf(snapshot.runner, filter, lines);
+      const lines = own ? await this.own.lines(snapshot, { where, values }) : NOTHING_OWN;
+      const edition = await editionOf(snapshot, filter, lines);
       if (!knows(edition.tag)) {
         await this.note(edition);
-        const shown = { where, values, isEverything: isEverything(filter) };
-        if (shown.isEverything) await snapshot.readInOrder();
-        body = Readable.from(documentOf(snapshot, shown, { edition, lines }), { objectMode: false });
+        const texts = isEverything(filter) ? await allTexts(snapshot) : textsOf(snapshot, { where, values });
+        body = Readable.from(documentOf(snapshot, texts, { edition, lines }), { objectMode: false });
       }
       return { tag: edition.tag, body };
     } finally {
@@ -82,31 +87,54 @@ function isEverything({ state, ...rest }: AssetFilter): boolean {
   return state === 'active' && Object.values(rest).every((condition) => condition === undefined);
 }
 
+/** Lines of the document: a comma and a JSON text each. */
+interface Texts {
+  readonly components: AsyncIterable<Buffer>;
+  readonly dependencies: AsyncIterable<Buffer>;
+}
+
+function textsOf(snapshot: Snapshot, shown: Shown): Texts {
+  return {
+    components: snapshot.texts(componentsQuery(shown)),
+    dependencies: snapshot.texts(dependenciesQuery(shown)),
+  };
+}
+
+async function allTexts(snapshot: Snapshot): Promise<Texts> {
+  await snapshot.readInParts();
+  const [row] = await snapshot.query<{ count: number }>('SELECT count(*)::int AS count FROM asset');
+  const { count = 0 } = row ?? {};
+  return {
+    components: snapshot.textsInTurn(allComponentsQueries(count)),
+    dependencies: snapshot.textsInTurn(allDependenciesQueries(count)),
+  };
+}
+
 async function* documentOf(
   snapshot: Snapshot,
-  shown: Shown,
+  { components, dependencies }: Texts,
   { edition, lines }: { edition: Edition; lines: OwnLines },
 ) {
   const { tag, time } = edition;
   try {
     yield head(tag, time);
-    yield* rows(snapshot, componentsQuery(shown), lines.components);
+    yield* listed(components, lines.components);
     yield '],\n"dependencies":[';
-    yield* rows(snapshot, dependenciesQuery(shown), lines.dependencies);
+    yield* listed(dependencies, lines.dependencies);
     yield ']}\n';
   } finally {
     await snapshot.end();
   }
 }
 
-async function editionOf(runner: QueryRunner, filter: AssetFilter, { components }: OwnLines): Promise<Edition> {
-  const [row] = (await runner.query(
+async function editionOf(snapshot: Snapshot, filter: AssetFilter, { components }: OwnLines): Promise<Edition> {
+  const [row] = await snapshot.query<{ documents: string; time: Date | null }>(
     `SELECT md5(coalesce(string_agg(id || ' ' || received_at, ',' ORDER BY id), '')) AS documents, max(received_at) AS time
      FROM (SELECT id, received_at FROM inventory_document ORDER BY received_at DESC, id LIMIT ${RECENT}) newest`,
-  )) as { documents: string; time: Date | null }[];
-  const [judged] = (await runner.query(
+  );
+  const [judged] = await snapshot.query(
     'SELECT version, changed_assets FROM risk_rule_set ORDER BY version DESC LIMIT 1',
-  )) as unknown[];
+  );
   const tag = createHash('sha256')
     .update(`${row?.documents} ${JSON.stringify([judged ?? 0, filter])} ${passing(filter)}${components.join('')}`)
     .digest('hex')
@@ -134,16 +162,12 @@ function head(tag: string, time: string): string {
   return `${JSON.stringify(document).slice(0, -1)},\n"components":[`;
 }
 
-/** The rows of a query, each a JSON text after a comma, and further lines of that kind: the first comma goes. */
-async function* rows(
-  snapshot: Snapshot,
-  query: CopyQuery,
-  further: readonly string[],
-): AsyncGenerator<string | Buffer> {
+/** Lines of the database and further lines: the first comma goes. */
+async function* listed(texts: AsyncIterable<Buffer>, further: readonly string[]): AsyncGenerator<string | Buffer> {
   yield '\n';
   let begun = false;
-  for await (const chunk of snapshot.copy(query, RAW)) {
-    yield begun ? chunk : chunk.subarray(1);
+  for await (const text of texts) {
+    yield begun ? text : text.subarray(1);
     begun = true;
   }
   if (further.length > 0) yield further.join('\n').slice(begun ? 0 : 1);

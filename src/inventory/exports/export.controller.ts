@@ -4,7 +4,7 @@ import type { FastifyReply } from 'fastify';
 import { pipeline } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
 import { Needs } from '../../auth/access.js';
-import { AssetCsv } from '../assets/asset-csv.js';
+import { AssetCsv } from './asset-csv.js';
 import { BomExporter } from './bom-export.js';
 import { BomExportQuery, ExportQuery } from './export.dto.js';
 

@@ -21,15 +21,16 @@ export interface FoundSshKey {
   readonly options: string | null;
   /** Whether a passphrase protects the private key; null when not known. */
   readonly passphrase: boolean | null;
-  /** When the file was last written: the latest that the key can have been put there. */
-  readonly modifiedAt: Date | null;
+  /** When the file was last written (ISO 8601, UTC): the latest that the key can have been put there. */
+  readonly modifiedAt: string | null;
 }
 
 /** A login with a key, as the host's own log tells it. */
 export interface SshKeyUse {
   readonly fingerprint: string;
   readonly account: string;
-  readonly at: Date;
+  /** ISO 8601, UTC. */
+  readonly at: string;
   /** Address that the login came from. */
   readonly source: string;
   /** The line of the log. */
@@ -40,7 +41,8 @@ export interface SshKeyUse {
 export interface SshKeysFound {
   readonly hostId: string;
   readonly scanId: string;
-  readonly seenAt: Date;
+  /** ISO 8601, UTC. */
+  readonly seenAt: string;
   /** Files that were read to their end, in this message: what was known there and is not in `keys` is gone. */
   readonly readPaths: readonly string[];
   /** Directories that were searched for private keys to their end: what was known below them and is not in `keys` is gone. */

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { Readable } from 'node:stream';
-import { DataSource } from 'typeorm';
 import { Clock } from '../../platform/time/clock.js';
-import { Snapshot } from '../cyclonedx/snapshot.js';
-import { type AssetFilter, conditionsOf } from './asset-filter.js';
+import { type AssetFilter, conditionsOf } from '../assets/asset-filter.js';
+import { Exports } from './exports.js';
+import type { CopyQuery, Snapshot } from './snapshot.js';
 
 /** A spreadsheet takes a cell that starts so for a formula (OWASP, CSV injection): an apostrophe makes it a text. */
 const text = (column: string, name = column) =>
@@ -31,7 +31,7 @@ const COLUMNS = [
 @Injectable()
 export class AssetCsv {
   constructor(
-    private readonly db: DataSource,
+    private readonly exports: Exports,
     private readonly clock: Clock,
   ) {}
 
@@ -39,12 +39,12 @@ export class AssetCsv {
     const { where, values } = conditionsOf(filter, 'a', this.clock.now());
     const conditions = where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`;
     const query = { text: `SELECT ${COLUMNS.join(', ')} FROM asset a ${conditions} ORDER BY a.id`, values };
-    const snapshot = await Snapshot.open(this.db);
+    const snapshot = await this.exports.open();
     return Readable.from(rows(snapshot, query), { objectMode: false });
   }
 }
 
-async function* rows(snapshot: Snapshot, query: { text: string; values: unknown[] }): AsyncGenerator<Buffer> {
+async function* rows(snapshot: Snapshot, query: CopyQuery): AsyncGenerator<Buffer> {
   try {
     yield* snapshot.copy(query, '(FORMAT csv, HEADER)');
   } finally {

@@ -1,0 +1,120 @@
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { assertProblem } from '../support/refused-calls.js';
+import { Field, type ManagedHost } from '../support/rotations.js';
+import { until } from '../support/signing.js';
+import { canRunSshd } from '../support/sshd.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+describe.runIf(canRunSshd())('a host that a rotation needs', () => {
+  let stage: Stage;
+  let field: Field;
+
+  beforeAll(async () => {
+    stage = await openStage();
+    const { apiKey } = await stage.seed();
+    const service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes' } });
+    field = new Field(() => service, apiKey);
+  });
+  afterAll(async () => {
+    await field.close();
+    await stage.close();
+  });
+
+  /** A host with a key of `deploy` on it. */
+  async function hostWithKey() {
+    const at = await field.addHost({ users: ['deploy'] });
+    const key = await field.newKey();
+    at.sshd.authorize('deploy', key.publicKey);
+    return { at, key };
+  }
+
+  const remove = async ({ id }: ManagedHost) => {
+    const { headers } = await field.call('GET', `/v1/hosts/${id}`);
+    return field.call('DELETE', `/v1/hosts/${id}`, undefined, { 'if-match': headers.get('etag') ?? '' });
+  };
+  const assertKept = async (at: ManagedHost, rotation: string) => {
+    const answer = await remove(at);
+    assertProblem(answer, { status: 409, code: 'host.rotating' });
+    expect(answer.body.instance).toBe(`/v1/rotations/${rotation}`);
+  };
+
+  /** Writers of the table wait until the answered function is called. */
+  async function hold(table: string): Promise<() => Promise<void>> {
+    const client = new Client({ connectionString: stage.databaseUrl });
+    await client.connect();
+    await client.query(`BEGIN; LOCK TABLE ${table} IN SHARE MODE`);
+    return () => client.end();
+  }
+  const someoneWaits = () =>
+    until('somebody to wait', 10, async () => {
+      const waiting = await stage.sql(
+        `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+      );
+      return waiting.length;
+    });
+
+  it('stays until the rotation has ended, and can be removed then', async () => {
+    const { at, key } = await hostWithKey();
+    const id = await field.rotate(key.id, [at], { overlapSeconds: 3600 });
+    await until('the overlap', 60, async () => (await field.targets(id))[0]?.state === 'OVERLAP');
+    await assertKept(at, id);
+    await stage.sql(`UPDATE ssh_rotation_target SET due_at = now(), old_ends_at = now() WHERE rotation_id = $1`, [id]);
+    expect(await field.ended(id)).toMatchObject({ status: 'DONE' });
+    expect(await remove(at)).toMatchObject({ status: 204 });
+  });
+
+  it('stays while the private key is to be made there', async () => {
+    const { at, key } = await hostWithKey();
+    const holder = await field.addHost({ users: ['deploy'] });
+    await at.sshd.stop();
+    const id = await field.rotate(key.id, [at], {
+      custody: 'host',
+      holder: { hostId: holder.id, account: 'deploy', path: '/home/deploy/.ssh/id_ed25519' },
+    });
+    await assertKept(holder, id);
+    await at.sshd.start();
+    await field.call('POST', `/v1/rotations/${id}/roll-back`);
+    await field.ended(id);
+  });
+
+  it('may go once it was left out', async () => {
+    const { at, key } = await hostWithKey();
+    const { at: other } = await hostWithKey();
+    await at.sshd.stop();
+    const id = await field.rotate(key.id, [at, other]);
+    await field.ended(id, 60, ['HALTED']);
+    await assertKept(at, id);
+    const target = (await field.targets(id)).find(({ hostId }) => hostId === at.id);
+    await field.ask('POST', `/v1/rotations/${id}/targets/${target?.id}/skip`);
+    expect(await remove(at)).toMatchObject({ status: 204 });
+  });
+
+  it('is not removed by who came a moment after the order', async () => {
+    const { at, key } = await hostWithKey();
+    const letGo = await hold('outbox_message');
+    const ordered = field.rotate(key.id, [at]);
+    await someoneWaits();
+    const removed = remove(at);
+    expect(await Promise.race([removed, new Promise((resolve) => setTimeout(resolve, 500, 'waits'))])).toBe('waits');
+    await letGo();
+    const id = await ordered;
+    assertProblem(await removed, { status: 409, code: 'host.rotating' });
+    expect(await field.ended(id)).toMatchObject({ status: 'DONE' });
+  });
+
+  it('that went a moment before the order is changed by nobody, and the rotation says why', async () => {
+    const { at, key } = await hostWithKey();
+    const before = at.sshd.authorizedKeys('deploy');
+    const letGo = await hold('audit_entry');
+    const removed = remove(at);
+    await someoneWaits();
+    const ordered = field.rotate(key.id, [at]);
+    await letGo();
+    expect(await removed).toMatchObject({ status: 204 });
+    const id = await ordered;
+    expect(await field.ended(id)).toMatchObject({ status: 'HALTED' });
+    expect(await field.targets(id)).toMatchObject([{ outcome: 'FAILED_PRECHECK', failure: { code: 'host.missing' } }]);
+    expect(at.sshd.authorizedKeys('deploy')).toBe(before);
+  });
+});
