@@ -164,6 +164,17 @@ describe('an alert', () => {
     await ahead.kill();
   });
 
+  it('is told whatever a sensor puts into it, and so are those behind it', async () => {
+    const hook = await endpoint('/long');
+    const rule = await createRule({ condition: 'scan-failed', webhooks: [hook], coolDownMinutes: 0 });
+    const loud = Object.fromEntries(['where', 'why', 'a', 'b', 'c'].map((name) => [name, '\u0001'.repeat(1000)]));
+    await tell(stage, failedScan('loud', loud));
+    await alertOf(rule.body.id, 'loud');
+    await tell(stage, failedScan('quiet'));
+    const subjects = () => told('/long').map(({ data }) => (data as { subject: { id: string } }).subject.id);
+    await until('both to be told', 20, async () => new Set(subjects()).size === 2);
+  });
+
   it('is muted, and told when the muting ends', async () => {
     const rule = (await createRule({ condition: 'scan-failed', webhooks: [await endpoint('/muted')] })).body;
     const until1h = new Date(Date.now() + 3_600_000).toISOString();

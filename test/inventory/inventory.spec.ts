@@ -127,6 +127,23 @@ describe('a judged inventory', () => {
     expect(cut.body).toMatchObject({ items: [{}], truncated: true });
   });
 
+  it('counts who uses an algorithm in two ways once, however few are asked for', async () => {
+    const refs = Array.from({ length: 30 }, (_, i) => `tape ${i}`);
+    const keys = refs.map((ref) => material(ref, { type: 'secret-key', algorithmRef: 'camellia' }, `${ref}.key`));
+    const components = [algorithm({ name: 'Camellia-256', ref: 'camellia' }), ...keys];
+    const dependencies = refs.map((ref) => ({ ref, dependsOn: ['camellia'] }));
+    await ingest(bom(components, { ...about('tapes'), dependencies }));
+    const { id } = await named('Camellia-256');
+    const radius = async (limit: number) => {
+      const { body } = await get(`/api/relationships/${id}/blast-radius?limit=${limit}`);
+      return [new Set(body.items.map((item: { id: string }) => item.id)).size, body.items.length, body.truncated];
+    };
+    expect(await radius(20)).toEqual([20, 20, true]);
+    expect(await radius(29)).toEqual([29, 29, true]);
+    expect(await radius(30)).toEqual([30, 30, false]);
+    expect(await radius(45)).toEqual([30, 30, false]);
+  });
+
   it('shows neighbours, and the shortest way between two', async () => {
     const [shop, rsa] = [await named('shop'), await named('RSA-2048')];
     const { body } = await get(`/api/relationships/${shop.id}/neighbours`);

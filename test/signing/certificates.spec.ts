@@ -200,6 +200,22 @@ it('a certificate that is not ours is onboarded, on its own or with its path', a
   expect((await post('/api/v1/certificates', { chain: both })).body).toMatchObject({ subject: 'CN=Test Issuing' });
 });
 
+it('a certificate without a name of its own is known by what is named beside', async () => {
+  const file = join(authority.directory, 'nameless.pem');
+  const names = ['-subj', '/', '-addext', 'subjectAltName=DNS:nameless.example.com'];
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', `${file}.key`];
+  execFileSync('openssl', ['req', '-x509', '-days', '30', ...key, ...names, '-out', file], { stdio: 'pipe' });
+  const { status, body } = await post('/api/v1/certificates', { chain: readFileSync(file, 'utf8') });
+  expect({ status, body }).toMatchObject({ status: 201, body: { subject: 'DNS:nameless.example.com', issuer: '' } });
+});
+
+it('a request for a certificate without a subject is refused', async () => {
+  const { id } = await createKey(service, apiKey, { name: 'subjectless', type: 'ec-p256' });
+  const refusal = { status: 400, code: 'request.invalid', pointer: '/subject' };
+  for (const body of [{}, { subject: [] }, { subject: null }])
+    assertProblem(await post(`${KEYS}/${id}/csr`, body), refusal);
+});
+
 describe('a key that is rotated', () => {
   const signedBy = async (name: string) => {
     const { body } = await sign(service, { key: apiKey, body: { digest: digestOf('content'), key: name } });

@@ -110,17 +110,22 @@ export class RelationshipsReader {
     return true;
   }
 
-  /**
-   * The next level, with what is shown of each asset, so that it need not be asked for again. Of each asset only so many edges are
-   * read, in the order of the index, that more assets than are wanted are among them: half the inventory may use one algorithm.
-   */
-  private step(ids: readonly string[], direction: Direction, most: number): Promise<Omit<Reached, 'depth'>[]> {
+  /** The next level, with what is shown of each asset, so that it need not be asked for again. */
+  private async step(ids: readonly string[], direction: Direction, most: number): Promise<Step[]> {
+    const some = await this.edges(ids, direction, most, most);
+    const kinds = RELATIONSHIP_KINDS.length;
+    // Several edges may lead to the same asset, one of each kind. Fewer assets than their share of the edges say that none was left out.
+    return some.length >= most || some.length < most / kinds ? some : this.edges(ids, direction, most, most * kinds);
+  }
+
+  /** Of each asset only so many edges are read, in the order of the index: half the inventory may use one algorithm. */
+  private edges(ids: readonly string[], direction: Direction, most: number, mostEach: number): Promise<Step[]> {
     const [near, far] = direction === 'in' ? ['to_id', 'from_id'] : ['from_id', 'to_id'];
     return this.db.query(
       `SELECT a.id, a.kind, a.name, a.level, e.via AS "viaId", e.kind AS "viaKind" FROM (
          SELECT DISTINCT ON (r.id) r.id, n.id AS via, r.kind FROM unnest($1::uuid[]) n(id) CROSS JOIN LATERAL (
            SELECT DISTINCT kind, ${far} AS id FROM asset_relationship
-           WHERE ${near} = n.id AND kind <> 'provides' ORDER BY kind, ${far} LIMIT ${most * RELATIONSHIP_KINDS.length}) r
+           WHERE ${near} = n.id AND kind <> 'provides' ORDER BY kind, ${far} LIMIT ${mostEach}) r
          ORDER BY r.id, n.id, r.kind LIMIT ${most}) e
        JOIN asset a ON a.id = e.id`,
       [ids],
@@ -134,6 +139,8 @@ export class RelationshipsReader {
 }
 
 const MOST_WALKED = 100_000;
+
+type Step = Omit<Reached, 'depth'>;
 
 interface Walk {
   readonly depth: number;

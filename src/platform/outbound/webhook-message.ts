@@ -18,11 +18,31 @@ export interface WebhookMessage {
 const MOST_BYTES = 20_000;
 const MOST_FACT = 1000;
 
-/** The body of a message in the format of its receiver. Throws when it is longer than Standard Webhooks allows. */
+/** Longest text in a message, in characters: the first of these with which it is short enough. No identifier is as long as the last. */
+const LENGTHS = [4000, 1000, 300, 100] as const;
+
+/**
+ * The body of a message in the format of its receiver. Facts come from outside, and one message that is too long for Standard Webhooks
+ * must not hold up all others, so its texts are cut.
+ */
 export function webhookBody(message: WebhookMessage, format: WebhookFormat): string {
-  const body = JSON.stringify(BODIES[format](message));
-  if (Buffer.byteLength(body) > MOST_BYTES) throw new Error(`a message of the type ${message.type} is too long`);
-  return body;
+  for (const length of LENGTHS) {
+    const { title, facts, data } = message;
+    const body = JSON.stringify(BODIES[format]({ ...message, ...cutTo(length, { title, facts, data }) }));
+    if (Buffer.byteLength(body) <= MOST_BYTES) return body;
+  }
+  throw new Error(`a message of the type ${message.type} has too many parts`);
+}
+
+/** The value with every text in it cut to so many characters. */
+function cutTo<Value>(length: number, value: Value): Value {
+  if (typeof value === 'string')
+    return (value.length > length ? `${value.slice(0, length - 1).toWellFormed()}…` : value) as Value;
+  if (typeof value !== 'object' || value === null || value instanceof Date) return value;
+  if (Array.isArray(value)) return value.map((item: unknown) => cutTo(length, item)) as Value;
+  return Object.fromEntries(
+    Object.entries(value).map(([name, member]) => [name, cutTo(length, member as unknown)]),
+  ) as Value;
 }
 
 const BODIES: Record<WebhookFormat, (message: WebhookMessage) => object> = { standard, slack, teams };

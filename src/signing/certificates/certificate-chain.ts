@@ -1,6 +1,7 @@
-import { X509Certificate } from 'node:crypto';
+import type { X509Certificate } from 'node:crypto';
 import { Problem } from '../../platform/http/problem.js';
 import { factsOf } from './certificate-facts.js';
+import { wholeCertificate } from './whole-certificate.js';
 
 const MOST_CERTIFICATES = 8;
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
@@ -14,9 +15,7 @@ export function readCertificates(pem: string): X509Certificate[] {
     throw refusedCertificate('certificate.unreadable', `it holds more than ${MOST_CERTIFICATES}`);
   return blocks.map((block, index) => {
     try {
-      const certificate = new X509Certificate(block);
-      factsOf(certificate);
-      return certificate;
+      return wholeCertificate(block);
     } catch (cause) {
       throw refusedCertificate('certificate.unreadable', `number ${index + 1} is not a certificate (RFC 5280)`, cause);
     }
@@ -69,9 +68,9 @@ export function isSelfSigned(certificate: X509Certificate): boolean {
   return isIssuedBy(certificate, certificate);
 }
 
-/** A distinguished name on one line. */
-export function nameOf(name: string): string {
-  return name.split('\n').reverse().join(', ');
+/** A distinguished name on one line; it may be empty, which Node tells by undefined. */
+export function nameOf(name: string | undefined): string {
+  return (name ?? '').split('\n').reverse().join(', ');
 }
 
 function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): boolean {

@@ -101,7 +101,8 @@ function rowOf(path: X509Certificate[], caller: Caller, key: ActiveKey | undefin
   return {
     keyId: key?.keyId ?? null,
     keyVersion: key?.version ?? null,
-    subject: nameOf(leaf.subject),
+    // A certificate without a name of its own is for what is named beside (RFC 5280 section 4.1.2.6).
+    subject: nameOf(leaf.subject) || (leaf.subjectAltName ?? ''),
     issuer: nameOf(leaf.issuer),
     serialNumber: leaf.serialNumber.toLowerCase(),
     fingerprint: createHash('sha256').update(leaf.raw).digest(),

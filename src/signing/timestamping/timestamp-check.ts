@@ -1,8 +1,9 @@
 import { AsnConvert } from '@peculiar/asn1-schema';
 import { ContentInfo, type SignerInfo, SignedData } from '@peculiar/asn1-cms';
 import { PKIStatus, TimeStampResp, TSTInfo } from '@peculiar/asn1-tsp';
-import { createHash, verify, X509Certificate } from 'node:crypto';
+import { createHash, verify, type X509Certificate } from 'node:crypto';
 import { factsOf } from '../certificates/certificate-facts.js';
+import { wholeCertificate } from '../certificates/whole-certificate.js';
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from '../formats/algorithm-identifiers.js';
 import { oid, setOf } from '../../platform/asn1/der.js';
 
@@ -33,6 +34,10 @@ export class BadTimestamp extends Error {}
  * purpose of the certificate and its path to a trusted one (RFC 3161 section 2.4.2). Throws BadTimestamp with the reason.
  */
 export function checkedToken(response: Buffer, expected: Expected): Buffer {
+  return believed(() => tokenIn(response, expected));
+}
+
+function tokenIn(response: Buffer, expected: Expected): Buffer {
   const { status, timeStampToken } = parse(response, TimeStampResp, 'the answer is no TimeStampResp');
   if (timeStampToken === undefined || !GRANTED.includes(status.status))
     throw new BadTimestamp(`it was rejected with status ${status.status}`);
@@ -49,10 +54,22 @@ export function checkedToken(response: Buffer, expected: Expected): Buffer {
  * in their dates then. Throws BadTimestamp with the reason.
  */
 export function timeOfToken(token: Buffer, expected: Pick<Expected, 'digest' | 'algorithm' | 'roots'>): Date {
-  const { info, own, certificates } = readToken(parse(token, ContentInfo, 'the token is no ContentInfo'));
-  assertImprint(info, expected);
-  assertTrusted(own, certificates, { roots: expected.roots, now: info.genTime });
-  return info.genTime;
+  return believed(() => {
+    const { info, own, certificates } = readToken(parse(token, ContentInfo, 'the token is no ContentInfo'));
+    assertImprint(info, expected);
+    assertTrusted(own, certificates, { roots: expected.roots, now: info.genTime });
+    return info.genTime;
+  });
+}
+
+/** Whatever cannot be read, where it is looked at first: certificates, keys, numbers. */
+function believed<Result>(check: () => Result): Result {
+  try {
+    return check();
+  } catch (error) {
+    if (error instanceof BadTimestamp) throw error;
+    throw new BadTimestamp(error instanceof Error ? `it cannot be read: ${error.message}` : 'it cannot be read');
+  }
 }
 
 interface ReadToken {
@@ -96,7 +113,7 @@ function assertAsked(info: TSTInfo, { nonce, now }: Expected): void {
 function certificatesOf({ certificates }: SignedData): X509Certificate[] {
   return [...(certificates ?? [])].slice(0, MOST_CERTIFICATES).flatMap(({ certificate }) => {
     if (certificate === undefined) return [];
-    return [new X509Certificate(Buffer.from(AsnConvert.serialize(certificate)))];
+    return [wholeCertificate(Buffer.from(AsnConvert.serialize(certificate)))];
   });
 }
 

@@ -1,4 +1,4 @@
-import { createHash, X509Certificate } from 'node:crypto';
+import { createHash, type X509Certificate } from 'node:crypto';
 import { ML_DSA_TYPES, type SignatureScheme } from '../../hsm/key-vault.js';
 import {
   cmsSignatureIdentifier,
@@ -7,6 +7,7 @@ import {
   type FormatDigest,
 } from '../formats/algorithm-identifiers.js';
 import { RFC3161_TIMESTAMP, readExtractedData } from '../formats/authenticode.format.js';
+import { wholeCertificate } from '../certificates/whole-certificate.js';
 import { oid, sequence } from '../../platform/asn1/der.js';
 import { type Element, elementsIn } from '../../platform/asn1/der-reader.js';
 import { issuerAndSerialNumber, TIMESTAMP_TOKEN } from '../formats/signed-data.js';
@@ -91,7 +92,7 @@ function inOrder(certificates: Element[], issuerAndSerial: Element): X509Certifi
   };
   const own = certificates.find(names);
   if (own === undefined) throw new BadSignature('the certificate of its signer is missing');
-  return [own, ...certificates.filter((one) => one !== own)].map(({ raw }) => new X509Certificate(raw));
+  return [own, ...certificates.filter((one) => one !== own)].map(({ raw }) => wholeCertificate(raw));
 }
 
 function digestNamed(identifier: Element): FormatDigest {

@@ -18,13 +18,15 @@ printf '%s\\n' "$public"
 
 /**
  * $3 user, $4 address, $5 port; known_hosts lines on standard input. Logs in with the new key, wherever it is by now, without running
- * anything there. Prints accepted, denied, or unclear and why.
+ * anything there. Prints accepted, denied, or unclear and why. When nobody listens any more, the shell would die of SIGPIPE without its EXIT trap.
  */
 export const TRY_KEY = `
 set -u; umask 077
 key="$1.$2.next"; [ -f "$key" ] || key=$1
 base="$(dirname -- "$1")/.sealwright.$2.$$"
-trap 'rm -f -- "$base.hosts" "$base.log"' EXIT HUP INT TERM
+ssh=
+trap 'kill $ssh 2>/dev/null; rm -f -- "$base.hosts" "$base.log"' EXIT
+trap 'exit 1' HUP INT PIPE TERM
 cat > "$base.hosts"; : > "$base.log"
 ssh -F none -v -N -T -i "$key" -p "$5" -l "$3" -o IdentitiesOnly=yes -o IdentityAgent=none -o CertificateFile=none -o BatchMode=yes \\
   -o PreferredAuthentications=publickey -o StrictHostKeyChecking=yes -o UserKnownHostsFile="$base.hosts" -o GlobalKnownHostsFile=/dev/null \\
@@ -36,7 +38,7 @@ while [ $tries -lt 150 ]; do
   kill -0 $ssh 2>/dev/null || break
   tries=$((tries + 1)); sleep 0.1
 done
-kill $ssh 2>/dev/null; wait $ssh 2>/dev/null
+kill $ssh 2>/dev/null; wait $ssh 2>/dev/null; ssh=
 [ $said = accepted ] || ! grep -q 'Permission denied (' "$base.log" || said=denied
 echo $said
 [ $said = unclear ] && tail -n 1 "$base.log"
@@ -60,12 +62,12 @@ fi
 sync "$(dirname -- "$1")" 2>/dev/null || sync
 `;
 
-/** The old private key is not needed any more. */
+/** The old private key is not needed any more, nor what a trial left that was cut off. */
 export const FORGET_OLD = `
-rm -f -- "$1.$2.prev"
+rm -f -- "$1.$2.prev" "$(dirname -- "$1")/.sealwright.$2."*
 `;
 
-/** The new key is not wanted any more. */
+/** The new key is not wanted any more, nor what a trial left that was cut off. */
 export const FORGET_NEW = `
-rm -f -- "$1.$2.next" "$1.$2.next.pub"
+rm -f -- "$1.$2.next" "$1.$2.next.pub" "$(dirname -- "$1")/.sealwright.$2."*
 `;

@@ -1,0 +1,130 @@
+import { createHash } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { certifiedKey } from '../support/certified-keys.js';
+import { type CertifiedStage, extractedData, makeProgram, openCertifiedStage } from '../support/certified-stage.js';
+import { randomOf } from '../support/hostile-values.js';
+import { has } from '../support/peers.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Answer } from '../support/service.js';
+import { digestOf, sign } from '../support/signing.js';
+import { TIMESTAMP_QUERY, TimestampClient } from '../support/timestamps.js';
+
+/** Another seed mangles otherwise: `SW_TEST_SEED=7 npm test -- test/signing/mangled-documents.spec.ts`. */
+const SEED = Number(process.env['SW_TEST_SEED'] ?? 1);
+const MANGLED = Number(process.env['SW_TEST_CALLS'] ?? 300);
+const AT_ONCE = 8;
+const DIGEST = digestOf('a file that was released');
+const KEY = { rsa: 'rsa-2048', ec: 'ec-p256' };
+const random = randomOf(SEED);
+
+let certified: CertifiedStage;
+
+beforeAll(async () => {
+  certified = await openCertifiedStage(Object.values(KEY));
+  const { service, apiKey, authority } = certified;
+  await certifiedKey(service, apiKey, authority, { name: 'tsa', type: 'ec-p256', purpose: 'timestamping' });
+});
+afterAll(() => certified.close());
+
+const below = (limit: number) => Math.floor(random() * limit);
+/** Octets at which lengths, tags and signs change their meaning. */
+const EDGES = [0x00, 0x01, 0x02, 0x03, 0x04, 0x1f, 0x30, 0x31, 0x7f, 0x80, 0x81, 0x84, 0x88, 0xa0, 0xff];
+
+/** One to three faults: octets changed, left out, doubled, cut off. */
+function mangled(document: Buffer): Buffer {
+  let bytes = Buffer.from(document);
+  for (let fault = 0; fault <= below(3); fault += 1) {
+    const at = below(bytes.length);
+    const end = Math.min(bytes.length, at + 1 + below(8));
+    const [before, part, after] = [bytes.subarray(0, at), bytes.subarray(at, end), bytes.subarray(end)];
+    const edge = Buffer.of(EDGES[below(EDGES.length)] ?? 0);
+    const flipped = Buffer.of((bytes[at] ?? 0) ^ (1 << below(8)));
+    const instead = [edge, flipped, Buffer.alloc(0), Buffer.concat([part, part])][below(4)] ?? edge;
+    const rest = bytes.subarray(at + 1);
+    bytes = instead.length === 1 ? Buffer.concat([before, instead, rest]) : Buffer.concat([before, instead, after]);
+    if (below(12) === 0) bytes = bytes.subarray(0, at + 1);
+  }
+  return bytes;
+}
+
+type Send = (bytes: Buffer) => Promise<Answer>;
+
+/** What was answered otherwise than by a result or a problem, with the document that did it. */
+async function faultsOf(document: Buffer, send: Send): Promise<string[]> {
+  const faults: string[] = [];
+  const documents = Array.from({ length: MANGLED }, () => mangled(document))[Symbol.iterator]();
+  const work = async () => {
+    for (const bytes of documents) {
+      const answer = await send(bytes);
+      try {
+        if (answer.status >= 400) assertProblem(answer, { status: answer.status, code: answer.body.code });
+        if (answer.status >= 500) throw new Error(answer.body.code);
+      } catch (error) {
+        faults.push(`${answer.status} ${String(error)}: ${bytes.toString('base64')}`);
+      }
+    }
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return faults;
+}
+
+const call = (path: string, body: unknown, headers = {}): Promise<Answer> =>
+  certified.service.call('POST', path, { key: certified.apiKey, body, headers });
+
+async function signed(body: Record<string, unknown>): Promise<Answer['body']> {
+  const answer = await sign(certified.service, { key: certified.apiKey, body: { digest: DIGEST, ...body } });
+  expect(answer.status).toBe(200);
+  return answer.body;
+}
+
+it.each([
+  ['cms', KEY.rsa],
+  ['cms', KEY.ec],
+  ['jws', KEY.ec],
+  ['sigstore-bundle', KEY.ec],
+  ['raw', KEY.ec],
+])(`a mangled signature of the format %s by %s is looked at and found bad (seed ${SEED})`, async (format, key) => {
+  const { signature } = await signed({ format, key, timestamp: format === 'cms' });
+  const send: Send = (bytes) =>
+    call('/api/v1/verify', { digest: DIGEST, key, format, signature: bytes.toString('base64') });
+  expect(await faultsOf(Buffer.from(signature, 'base64'), send)).toEqual([]);
+});
+
+it('a mangled timestamp is looked at and found bad', async () => {
+  const { signature, timestamp } = await signed({ key: KEY.ec, timestamp: true });
+  const send: Send = (bytes) =>
+    call('/api/v1/verify', { digest: DIGEST, key: KEY.ec, signature, timestamp: bytes.toString('base64') });
+  expect(await faultsOf(Buffer.from(timestamp, 'base64'), send)).toEqual([]);
+});
+
+it('a mangled query for a timestamp is answered in the words of RFC 3161', async () => {
+  const { service, apiKey, authority } = certified;
+  const query = new TimestampClient(service, apiKey, authority).query(authority.keep('released.bin', 'A file.'));
+  const send: Send = (bytes) => call('/tsa', bytes, { 'content-type': TIMESTAMP_QUERY });
+  expect(await faultsOf(query, send)).toEqual([]);
+});
+
+it('a mangled certificate is refused, or taken for another one', async () => {
+  const { certificateChain } = await signed({ key: KEY.ec, format: 'cms' });
+  const pem = (bytes: Buffer) =>
+    `-----BEGIN CERTIFICATE-----\n${bytes.toString('base64').replaceAll(/.{64}/g, '$&\n')}\n-----END CERTIFICATE-----\n`;
+  const send: Send = (bytes) => call('/api/v1/certificates', { chain: pem(bytes) });
+  expect(await faultsOf(Buffer.from(certificateChain[0], 'base64'), send)).toEqual([]);
+  expect((await certified.service.call('GET', '/api/v1/certificates', { key: certified.apiKey })).status).toBe(200);
+});
+
+it.skipIf(!has('osslsigncode'))('what is to be signed for Authenticode is refused when it is mangled', async () => {
+  const program = certified.at('program.exe');
+  makeProgram('exe', program, 'a program');
+  const content = Buffer.from(extractedData(program, 'sha256'), 'base64');
+  const send: Send = (bytes) => {
+    const digest = createHash('sha256').update(bytes).digest('base64');
+    return call('/api/v1/sign/digest', {
+      digest,
+      key: KEY.rsa,
+      format: 'authenticode',
+      content: bytes.toString('base64'),
+    });
+  };
+  expect(await faultsOf(content, send)).toEqual([]);
+});
