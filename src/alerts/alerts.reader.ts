@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../platform/http/cursors.js';
+import { Cursors, type Page } from '../platform/http/cursors.js';
 import type { PageQuery } from '../platform/http/page.js';
 import { Problem } from '../platform/http/problem.js';
 import type { AlertStatus } from './alert-status.js';
@@ -38,18 +38,13 @@ export class AlertsReader {
   ) {}
 
   /** Newest first. */
-  async list({ limit = DEFAULT_LIMIT, cursor, status, rule, owner }: AlertFilter): Promise<Page<Alert>> {
+  async list({ limit, cursor, status, rule, owner }: AlertFilter): Promise<Page<Alert>> {
     const list = `alerts ${status ?? ''} ${rule ?? ''} ${owner ?? ''}`;
-    const [before] = this.cursors.read(list, cursor) ?? [];
-    const select = this.db
-      .createQueryBuilder(Alert, 'alert')
-      .orderBy('alert.id', 'DESC')
-      .take(limit + 1);
+    const select = this.db.createQueryBuilder(Alert, 'alert');
     if (status !== undefined) select.andWhere('alert.status = :status', { status });
     if (rule !== undefined) select.andWhere('alert.ruleId = :rule', { rule });
     if (owner !== undefined) select.andWhere('alert.ownerId = :owner', { owner });
-    if (before !== undefined) select.andWhere('alert.id < :before', { before });
-    return this.cursors.page(list, await select.getMany(), limit, ({ id }) => [id]);
+    return this.cursors.newest(list, select, { limit, cursor });
   }
 
   async get(id: string): Promise<Alert> {

@@ -3,7 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../audit/audit.service.js';
 import type { Caller } from '../auth/caller.js';
 import { writeUnique } from '../platform/database/unique-write.js';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../platform/http/cursors.js';
+import { Cursors, type Page } from '../platform/http/cursors.js';
 import type { PageQuery } from '../platform/http/page.js';
 import { Problem } from '../platform/http/problem.js';
 import { staleProblem } from '../platform/http/versions.js';
@@ -49,11 +49,8 @@ export class SensorsService {
     return { row: await this.get(id), key: key.key };
   }
 
-  async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<Sensor>> {
-    const [before] = this.cursors.read('sensors', cursor) ?? [];
-    const select = this.db.createQueryBuilder(Sensor, 'sensor').orderBy('sensor.id', 'DESC').take(limit + 1); // prettier-ignore
-    if (before !== undefined) select.where('sensor.id < :before', { before });
-    return this.cursors.page('sensors', await select.getMany(), limit, ({ id }) => [id]);
+  async list(page: PageQuery): Promise<Page<Sensor>> {
+    return this.cursors.newest('sensors', this.db.createQueryBuilder(Sensor, 'sensor'), page);
   }
 
   async get(id: string): Promise<Sensor> {

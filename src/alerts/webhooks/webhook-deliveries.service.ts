@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { WebhookDelivery } from '../../platform/outbound/webhook-delivery.entity.js';
@@ -19,16 +19,12 @@ export class WebhookDeliveriesService {
   ) {}
 
   /** Newest first. */
-  async list(endpoint: string, { limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<WebhookDelivery>> {
+  async list(endpoint: string, page: PageQuery): Promise<Page<WebhookDelivery>> {
     const list = `webhook-deliveries ${endpoint}`;
-    const [before] = this.cursors.read(list, cursor) ?? [];
     const select = this.db
       .createQueryBuilder(WebhookDelivery, 'delivery')
-      .where('delivery.endpointId = :endpoint', { endpoint })
-      .orderBy('delivery.id', 'DESC')
-      .take(limit + 1);
-    if (before !== undefined) select.andWhere('delivery.id < :before', { before });
-    return this.cursors.page(list, await select.getMany(), limit, ({ id }) => [id]);
+      .where('delivery.endpointId = :endpoint', { endpoint });
+    return this.cursors.newest(list, select, page);
   }
 
   /** A message that says who had it sent. */

@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
@@ -84,11 +84,9 @@ export class ApproverGroupsService {
   }
 
   /** Newest first. */
-  async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<GroupWithMembers>> {
-    const [before] = this.cursors.read('approver-groups', cursor) ?? [];
-    const select = this.db.createQueryBuilder(ApproverGroup, 'g').orderBy('g.id', 'DESC');
-    if (before !== undefined) select.where('g.id < :before', { before });
-    const page = this.cursors.page('approver-groups', await select.take(limit + 1).getMany(), limit, ({ id }) => [id]);
+  async list(query: PageQuery): Promise<Page<GroupWithMembers>> {
+    const select = this.db.createQueryBuilder(ApproverGroup, 'g');
+    const page = await this.cursors.newest('approver-groups', select, query);
     const members = await this.members.of(
       this.db.manager,
       page.items.map(({ id }) => id),

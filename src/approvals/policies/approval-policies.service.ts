@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { isId, newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
@@ -73,11 +73,8 @@ export class ApprovalPoliciesService {
   }
 
   /** Newest first. */
-  async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<ApprovalPolicy>> {
-    const [before] = this.cursors.read('approval-policies', cursor) ?? [];
-    const select = this.db.createQueryBuilder(ApprovalPolicy, 'policy').orderBy('policy.id', 'DESC');
-    if (before !== undefined) select.where('policy.id < :before', { before });
-    return this.cursors.page('approval-policies', await select.take(limit + 1).getMany(), limit, ({ id }) => [id]);
+  async list(page: PageQuery): Promise<Page<ApprovalPolicy>> {
+    return this.cursors.newest('approval-policies', this.db.createQueryBuilder(ApprovalPolicy, 'policy'), page);
   }
 
   /** All changes stand in one line: the row that counts them is locked first. */

@@ -3,7 +3,7 @@ import { timingSafeEqual } from 'node:crypto';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/http/problem.js';
@@ -86,14 +86,7 @@ export class ApiKeysService implements OnApplicationShutdown {
   }
 
   async list(query: PageQuery): Promise<Page<ApiKey>> {
-    const { limit = DEFAULT_LIMIT, cursor } = query;
-    const [before] = this.cursors.read('api-keys', cursor) ?? [];
-    const select = this.db
-      .createQueryBuilder(ApiKey, 'key')
-      .orderBy('key.id', 'DESC')
-      .take(limit + 1);
-    if (before !== undefined) select.where('key.id < :before', { before });
-    return this.cursors.page('api-keys', await select.getMany(), limit, ({ id }) => [id]);
+    return this.cursors.newest('api-keys', this.db.createQueryBuilder(ApiKey, 'key'), query);
   }
 
   /** Ends a key. Every process refuses it within five seconds; repeating the call changes nothing. */

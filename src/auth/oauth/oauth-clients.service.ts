@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import { isId, newId } from '../../platform/database/new-id.js';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { Caller } from '../caller.js';
@@ -43,14 +43,7 @@ export class OAuthClientsService {
   }
 
   async list(query: PageQuery): Promise<Page<OAuthClient>> {
-    const { limit = DEFAULT_LIMIT, cursor } = query;
-    const [before] = this.cursors.read('oauth-clients', cursor) ?? [];
-    const select = this.db
-      .createQueryBuilder(OAuthClient, 'client')
-      .orderBy('client.id', 'DESC')
-      .take(limit + 1);
-    if (before !== undefined) select.where('client.id < :before', { before });
-    return this.cursors.page('oauth-clients', await select.getMany(), limit, ({ id }) => [id]);
+    return this.cursors.newest('oauth-clients', this.db.createQueryBuilder(OAuthClient, 'client'), query);
   }
 
   /** Gives a confidential client another secret; the old one is of no use from now on. Whoever sees it can do what the client may. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { Caller } from '../caller.js';
@@ -26,14 +26,7 @@ export class UserAdministrationService {
   ) {}
 
   async list(query: PageQuery): Promise<Page<User>> {
-    const { limit = DEFAULT_LIMIT, cursor } = query;
-    const [before] = this.cursors.read('users', cursor) ?? [];
-    const select = this.db
-      .createQueryBuilder(User, 'user')
-      .orderBy('user.id', 'DESC')
-      .take(limit + 1);
-    if (before !== undefined) select.where('user.id < :before', { before });
-    return this.cursors.page('users', await select.getMany(), limit, ({ id }) => [id]);
+    return this.cursors.newest('users', this.db.createQueryBuilder(User, 'user'), query);
   }
 
   async read(id: string): Promise<User> {

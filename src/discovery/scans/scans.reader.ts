@@ -43,16 +43,11 @@ export class ScansReader {
   }
 
   /** Newest first. */
-  async list({ limit = DEFAULT_LIMIT, cursor, status }: PageQuery & { status?: ScanStatus }): Promise<Page<Scan>> {
+  async list({ limit, cursor, status }: PageQuery & { status?: ScanStatus }): Promise<Page<Scan>> {
     const list = `scans ${status ?? ''}`;
-    const [before] = this.cursors.read(list, cursor) ?? [];
-    const query = this.db
-      .createQueryBuilder(Scan, 'scan')
-      .orderBy('scan.id', 'DESC')
-      .take(limit + 1);
+    const query = this.db.createQueryBuilder(Scan, 'scan');
     if (status !== undefined) query.andWhere('scan.status = :status', { status });
-    if (before !== undefined) query.andWhere('scan.id < :before', { before });
-    return this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
+    return this.cursors.newest(list, query, { limit, cursor });
   }
 
   /** In the order in which they were found. */

@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -50,14 +50,8 @@ export class ScanScopesService {
   }
 
   /** Newest first. */
-  async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<ScanScope>> {
-    const [before] = this.cursors.read('scan-scopes', cursor) ?? [];
-    const query = this.db
-      .createQueryBuilder(ScanScope, 'scope')
-      .orderBy('scope.id', 'DESC')
-      .take(limit + 1);
-    if (before !== undefined) query.andWhere('scope.id < :before', { before });
-    return this.cursors.page('scan-scopes', await query.getMany(), limit, ({ id }) => [id]);
+  async list(page: PageQuery): Promise<Page<ScanScope>> {
+    return this.cursors.newest('scan-scopes', this.db.createQueryBuilder(ScanScope, 'scope'), page);
   }
 
   /** Its scans that wait or run are cancelled. */

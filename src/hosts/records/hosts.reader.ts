@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { Host, type Reachability } from './host.entity.js';
@@ -28,21 +28,16 @@ export class HostsReader {
   }
 
   /** Newest first. */
-  async list({ limit = DEFAULT_LIMIT, cursor, ...filter }: HostFilter): Promise<Page<Host>> {
+  async list({ limit, cursor, ...filter }: HostFilter): Promise<Page<Host>> {
     const { label, q, environment, reachability } = filter;
     const list = `hosts ${JSON.stringify([label, q, environment, reachability])}`;
-    const [before] = this.cursors.read(list, cursor) ?? [];
     const { equal, present } = readSelector(label);
-    const query = this.db
-      .createQueryBuilder(Host, 'host')
-      .orderBy('host.id', 'DESC')
-      .take(limit + 1);
+    const query = this.db.createQueryBuilder(Host, 'host');
     if (Object.keys(equal).length > 0) query.andWhere('host.labels @> :equal', { equal: JSON.stringify(equal) });
     if (present.length > 0) query.andWhere('jsonb_exists_all(host.labels, ARRAY[:...present])', { present });
     if (q !== undefined) query.andWhere('strpos(lower(host.name || chr(32) || host.address), lower(:q)) > 0', { q });
     if (environment !== undefined) query.andWhere('host.environment = :environment', { environment });
     if (reachability !== undefined) query.andWhere('host.reachability = :reachability', { reachability });
-    if (before !== undefined) query.andWhere('host.id < :before', { before });
-    return this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
+    return this.cursors.newest(list, query, { limit, cursor });
   }
 }

@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Happenings } from '../../platform/events/happenings.js';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/http/problem.js';
 import { Attestation, type AttestationEvidence } from './attestation.entity.js';
 import { policyHappenings } from './policy-happenings.js';
@@ -69,15 +69,10 @@ export class AttestationsService {
   }
 
   /** Newest first. */
-  async list(pack: string | undefined, limit = DEFAULT_LIMIT, cursor?: string): Promise<Page<Attestation>> {
+  async list(pack: string | undefined, limit?: number, cursor?: string): Promise<Page<Attestation>> {
     const list = `attestations ${pack ?? ''}`;
-    const [before] = this.cursors.read(list, cursor) ?? [];
-    const query = this.db
-      .createQueryBuilder(Attestation, 'a')
-      .orderBy('a.id', 'DESC')
-      .take(limit + 1);
+    const query = this.db.createQueryBuilder(Attestation, 'a');
     if (pack !== undefined) query.andWhere('a.packId = :pack', { pack });
-    if (before !== undefined) query.andWhere('a.id < :before', { before });
-    return this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
+    return this.cursors.newest(list, query, { limit, cursor });
   }
 }

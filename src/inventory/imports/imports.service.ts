@@ -7,7 +7,7 @@ import { mayDo } from '../../auth/scopes.js';
 import { newId } from '../../platform/database/new-id.js';
 import { RowWatch } from '../../platform/database/row-watch.js';
 import type { Followed } from '../../platform/http/event-stream.js';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { RawBody } from '../../platform/http/raw-body.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
@@ -93,16 +93,11 @@ export class ImportsService implements BeforeApplicationShutdown {
   }
 
   /** The caller's imports, newest first; those who read the audit log see everybody's. */
-  async list(caller: Caller, limit = DEFAULT_LIMIT, cursor?: string): Promise<Page<InventoryImport>> {
+  async list(caller: Caller, limit?: number, cursor?: string): Promise<Page<InventoryImport>> {
     const list = 'inventory imports';
-    const [before] = this.cursors.read(list, cursor) ?? [];
-    const query = this.db
-      .createQueryBuilder(InventoryImport, 'import')
-      .orderBy('import.id', 'DESC')
-      .take(limit + 1);
+    const query = this.db.createQueryBuilder(InventoryImport, 'import');
     if (!seesAll(caller)) query.andWhere('import.ownerId = :owner', { owner: caller.ownerId });
-    if (before !== undefined) query.andWhere('import.id < :before', { before });
-    return this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
+    return this.cursors.newest(list, query, { limit, cursor });
   }
 
   private async get(caller: Caller, id: string): Promise<InventoryImport> {

@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
+import type { SelectQueryBuilder } from 'typeorm';
 import { Config } from '../config/config.js';
 import { Problem } from './problem.js';
 
@@ -46,6 +47,22 @@ export class Cursors {
     const items = rows.slice(0, limit);
     const last = items.at(-1);
     return { items, nextCursor: rows.length > limit && last !== undefined ? this.write(list, positionOf(last)) : null };
+  }
+
+  /** The page of a query whose rows have ids that rise with time, newest first. */
+  async newest<Row extends { readonly id: string }>(
+    list: string,
+    query: SelectQueryBuilder<Row>,
+    { limit = DEFAULT_LIMIT, cursor }: { limit?: number | undefined; cursor?: string | undefined },
+  ): Promise<Page<Row>> {
+    const id = `${query.alias}.id`;
+    const [before] = this.read(list, cursor) ?? [];
+    if (before !== undefined) query.andWhere(`${id} < :before`, { before });
+    const rows = await query
+      .orderBy(id, 'DESC')
+      .take(limit + 1)
+      .getMany();
+    return this.page(list, rows, limit, (row) => [row.id]);
   }
 
   private isOurs(body: string, seal: string): boolean {

@@ -46,11 +46,8 @@ export class SchedulesService {
     });
   }
 
-  async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<Schedule>> {
-    const [before] = this.cursors.read('schedules', cursor) ?? [];
-    const select = this.db.createQueryBuilder(Schedule, 'schedule').orderBy('schedule.id', 'DESC').take(limit + 1); // prettier-ignore
-    if (before !== undefined) select.where('schedule.id < :before', { before });
-    return this.cursors.page('schedules', await select.getMany(), limit, ({ id }) => [id]);
+  async list(page: PageQuery): Promise<Page<Schedule>> {
+    return this.cursors.newest('schedules', this.db.createQueryBuilder(Schedule, 'schedule'), page);
   }
 
   get(id: string): Promise<Schedule> {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Remembered } from '../../platform/database/remembered.js';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { Certificate } from './certificate.entity.js';
@@ -28,13 +28,7 @@ export class CertificatesReader {
   }
 
   /** Newest first. */
-  async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<Certificate>> {
-    const [before] = this.cursors.read('certificates', cursor) ?? [];
-    const query = this.db
-      .createQueryBuilder(Certificate, 'certificate')
-      .orderBy('certificate.id', 'DESC')
-      .take(limit + 1);
-    if (before !== undefined) query.andWhere('certificate.id < :before', { before });
-    return this.cursors.page('certificates', await query.getMany(), limit, ({ id }) => [id]);
+  async list(page: PageQuery): Promise<Page<Certificate>> {
+    return this.cursors.newest('certificates', this.db.createQueryBuilder(Certificate, 'certificate'), page);
   }
 }

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import type { Caller } from '../../auth/caller.js';
 import { mayDo } from '../../auth/scopes.js';
 import type { Followed } from '../../platform/http/event-stream.js';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
@@ -59,17 +59,12 @@ export class SigningRequestsReader {
 
   /** The caller's requests, newest first; those who read the audit log see everybody's. */
   async list(caller: Caller, filter: PageQuery & { status?: SigningStatus }): Promise<Page<SigningRequest>> {
-    const { limit = DEFAULT_LIMIT, cursor, status } = filter;
+    const { limit, cursor, status } = filter;
     const list = `signing-requests ${status ?? ''}`;
-    const [before] = this.cursors.read(list, cursor) ?? [];
-    const query = this.db
-      .createQueryBuilder(SigningRequest, 'request')
-      .orderBy('request.id', 'DESC')
-      .take(limit + 1);
+    const query = this.db.createQueryBuilder(SigningRequest, 'request');
     if (!seesAll(caller)) query.andWhere('request.ownerId = :owner', { owner: caller.ownerId });
     if (status !== undefined) query.andWhere('request.status = :status', { status });
-    if (before !== undefined) query.andWhere('request.id < :before', { before });
-    return this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
+    return this.cursors.newest(list, query, { limit, cursor });
   }
 
   private async read(caller: Caller, id: string): Promise<SigningRequest> {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, Not } from 'typeorm';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { publicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
@@ -21,14 +21,8 @@ export class SshAuthoritiesReader {
   }
 
   /** Newest first. */
-  async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<SshAuthority>> {
-    const [before] = this.cursors.read('ssh-authorities', cursor) ?? [];
-    const query = this.db
-      .createQueryBuilder(SshAuthority, 'authority')
-      .orderBy('authority.id', 'DESC')
-      .take(limit + 1);
-    if (before !== undefined) query.andWhere('authority.id < :before', { before });
-    return this.cursors.page('ssh-authorities', await query.getMany(), limit, ({ id }) => [id]);
+  async list(page: PageQuery): Promise<Page<SshAuthority>> {
+    return this.cursors.newest('ssh-authorities', this.db.createQueryBuilder(SshAuthority, 'authority'), page);
   }
 
   /** Every key that hosts or users are to trust: a file for TrustedUserCAKeys, or lines for known_hosts. */

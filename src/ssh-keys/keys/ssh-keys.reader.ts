@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { FindingRule } from './finding-rules.js';
@@ -47,14 +47,9 @@ export class SshKeysReader {
   ) {}
 
   async list(filter: SshKeyFilter): Promise<Page<ShownSshKey>> {
-    const { limit = DEFAULT_LIMIT, cursor, fingerprint, finding, hostId, owner, state } = filter;
+    const { limit, cursor, fingerprint, finding, hostId, owner, state } = filter;
     const list = `ssh-keys ${JSON.stringify([fingerprint, finding, hostId, owner, state])}`;
-    const [before] = this.cursors.read(list, cursor) ?? [];
-    const query = this.db
-      .createQueryBuilder(SshKey, 'key')
-      .orderBy('key.id', 'DESC')
-      .take(limit + 1);
-    if (before !== undefined) query.andWhere('key.id < :before', { before });
+    const query = this.db.createQueryBuilder(SshKey, 'key');
     if (fingerprint !== undefined) query.andWhere('key.fingerprint = :fingerprint', { fingerprint });
     if (owner !== undefined) query.andWhere('key.owner = :owner', { owner });
     if (state !== undefined) query.andWhere('key.state = :state', { state });
@@ -64,7 +59,7 @@ export class SshKeysReader {
       query.andWhere('key.id IN (SELECT key_id FROM ssh_key_location WHERE host_id = :hostId AND gone_at IS NULL)', {
         hostId,
       });
-    const page = this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
+    const page = await this.cursors.newest(list, query, { limit, cursor });
     return { ...page, items: await this.shown(page.items) };
   }
 
@@ -76,17 +71,10 @@ export class SshKeysReader {
 
   /** Where the key is, and was: newest sighting first. */
   async locations(id: string, filter: PageQuery): Promise<Page<SshKeyLocation>> {
-    const { limit = DEFAULT_LIMIT, cursor } = filter;
     await this.key(id);
     const list = `ssh-key-locations ${id}`;
-    const [before] = this.cursors.read(list, cursor) ?? [];
-    const query = this.db
-      .createQueryBuilder(SshKeyLocation, 'location')
-      .where('location.keyId = :id', { id })
-      .orderBy('location.id', 'DESC')
-      .take(limit + 1);
-    if (before !== undefined) query.andWhere('location.id < :before', { before });
-    return this.cursors.page(list, await query.getMany(), limit, (row) => [row.id]);
+    const query = this.db.createQueryBuilder(SshKeyLocation, 'location').where('location.keyId = :id', { id });
+    return this.cursors.newest(list, query, filter);
   }
 
   async access(id: string): Promise<SshKeyAccess> {

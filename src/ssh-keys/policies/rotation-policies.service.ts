@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { RotationPolicy } from './rotation-policy.entity.js';
@@ -40,14 +40,8 @@ export class RotationPoliciesService {
   }
 
   /** Newest first. */
-  async list({ limit = DEFAULT_LIMIT, cursor }: PageQuery): Promise<Page<RotationPolicy>> {
-    const [before] = this.cursors.read('ssh-rotation-policies', cursor) ?? [];
-    const query = this.db
-      .createQueryBuilder(RotationPolicy, 'policy')
-      .orderBy('policy.id', 'DESC')
-      .take(limit + 1);
-    if (before !== undefined) query.andWhere('policy.id < :before', { before });
-    return this.cursors.page('ssh-rotation-policies', await query.getMany(), limit, ({ id }) => [id]);
+  async list(page: PageQuery): Promise<Page<RotationPolicy>> {
+    return this.cursors.newest('ssh-rotation-policies', this.db.createQueryBuilder(RotationPolicy, 'policy'), page);
   }
 
   /** What it has ordered goes on. */

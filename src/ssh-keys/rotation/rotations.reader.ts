@@ -40,17 +40,12 @@ export class RotationsReader {
 
   /** Newest first. */
   async list(filter: PageQuery & { keyId?: string; status?: RotationStatus }): Promise<Page<ShownRotation>> {
-    const { limit = DEFAULT_LIMIT, cursor, keyId, status } = filter;
+    const { limit, cursor, keyId, status } = filter;
     const list = `ssh-rotations ${keyId ?? ''} ${status ?? ''}`;
-    const [before] = this.cursors.read(list, cursor) ?? [];
-    const query = this.db
-      .createQueryBuilder(Rotation, 'rotation')
-      .orderBy('rotation.id', 'DESC')
-      .take(limit + 1);
+    const query = this.db.createQueryBuilder(Rotation, 'rotation');
     if (keyId !== undefined) query.andWhere('rotation.keyId = :keyId', { keyId });
     if (status !== undefined) query.andWhere('rotation.status = :status', { status });
-    if (before !== undefined) query.andWhere('rotation.id < :before', { before });
-    const page = this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
+    const page = await this.cursors.newest(list, query, { limit, cursor });
     return { ...page, items: await this.shown(page.items) };
   }
 
