@@ -1,3 +1,4 @@
+import { setSourceMapsSupport } from 'node:module';
 import { setFlagsFromString } from 'node:v8';
 
 /**
@@ -7,6 +8,8 @@ import { setFlagsFromString } from 'node:v8';
  */
 setFlagsFromString('--semi-space-growth-factor=1');
 setFlagsFromString('--heap-growing-percent=30');
+// Errors tell lines of the sources; the maps of packages would take another 30 MB, whether they are asked for on the command line or not.
+setSourceMapsSupport(true, { nodeModules: false });
 
 const { start, startWorker } = await import('./start.js');
 await start(startWorker);
