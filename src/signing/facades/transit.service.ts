@@ -115,7 +115,7 @@ export function needsApproval(requestId: string): Problem {
   return new Problem(
     'forbidden',
     'approval.needed',
-    `The key signs only after approval. The request waits: ${instance}`,
+    `The key signs only after approval, for which ${instance} waits.`,
     {
       instance,
     },
