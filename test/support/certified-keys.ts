@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Authority } from './authority.js';
 import type { Service } from './service.js';
 import type { PublishedKey } from './signing.js';
@@ -16,7 +17,13 @@ export async function certifiedKey(
   order: KeyOrder,
 ): Promise<PublishedKey> {
   const post = async (path: string, body: unknown) => {
-    const answer = await service.call('POST', `/api/v1/signing-keys${path}`, { key: apiKey, body });
+    const call = () => service.call('POST', `/api/v1/signing-keys${path}`, { key: apiKey, body });
+    let answer = await call();
+    // Several keys are generated at once, on a machine that others use: an HSM that was too busy is asked again, as the answer says.
+    for (let i = 0; i < 5 && answer.status === 503; i += 1) {
+      await sleep(1000);
+      answer = await call();
+    }
     if (answer.status !== 201) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
     return answer.body;
   };
