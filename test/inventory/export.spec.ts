@@ -138,4 +138,17 @@ describe('the export', () => {
     expect(whole.every((one) => one.equals(whole[0] as Buffer))).toBe(true);
     await until('a place to be free', 10, async () => (await raw()).status === 200);
   });
+
+  it('gives its connections back when its reader goes away', async () => {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    for (let i = 0; i < 13; i += 1) {
+      const [answer] = await once(get(`${service.url}/api/export/csv`, { headers }), 'response');
+      (answer as IncomingMessage).destroy();
+    }
+    await until('all of them to be free', 30, async () => {
+      const six = await Promise.all(Array.from({ length: 6 }, () => raw()));
+      await Promise.all(six.map(bytes));
+      return six.every(({ status }) => status === 200);
+    });
+  });
 });

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { DataSource, QueryRunner } from 'typeorm';
-import { stopQueryTimer, type TimedQuery } from '../../platform/database/copy-timer.js';
+import { stopQueryTimer } from '../../platform/database/copy-timer.js';
 import { textsOf } from './copied-texts.js';
 
 export interface CopyQuery {
@@ -105,19 +105,23 @@ async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
   return list;
 }
 
+/** Each of them, whatever becomes of the others: a reader that went away leaves a connection that answers no more. */
 async function end(lanes: readonly Lane[]): Promise<void> {
-  for (const { runner } of lanes)
-    try {
-      if (runner.isTransactionActive) await runner.rollbackTransaction();
-    } finally {
-      await runner.release();
-    }
+  const ends = await Promise.allSettled(lanes.map(({ runner }) => endOf(runner)));
+  for (const one of ends) if (one.status === 'rejected') throw one.reason;
+}
+
+async function endOf(runner: QueryRunner): Promise<void> {
+  try {
+    if (runner.isTransactionActive) await runner.rollbackTransaction();
+  } finally {
+    await runner.release();
+  }
 }
 
 async function* copyOf(lane: Lane, query: CopyQuery, format: string): AsyncGenerator<Buffer> {
   const text = await bound(lane.runner, query);
-  const stream = lane.client.query(copyTo(`COPY (${text}) TO STDOUT ${format}`)) as ReturnType<typeof copyTo> &
-    TimedQuery;
+  const stream = lane.client.query(copyTo(`COPY (${text}) TO STDOUT ${format}`));
   let complete = false;
   try {
     yield* stream as AsyncIterable<Buffer>;
