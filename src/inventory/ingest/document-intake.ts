@@ -159,10 +159,8 @@ export class DocumentIntake {
   ): Promise<IngestOutcome | undefined> {
     const { idempotencyKey, caller } = order;
     const use = this.keys.use(idempotencyKey, caller.id, OPERATION, digest.toString('hex'), documentId);
-    if (use === undefined) return undefined;
-    const [resource] = await this.keys.claim(tx, [use]);
-    if (resource === documentId) return undefined;
-    await this.keys.assertSameBody(use, tx);
+    const resource = await this.keys.earlier(tx, use);
+    if (resource === undefined) return undefined;
     const [row] = (await tx.query('SELECT outcome FROM inventory_document WHERE id = $1', [resource])) as {
       outcome: IngestOutcome;
     }[];
