@@ -56,7 +56,15 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
     const entries = this.anonymous.turn().map(([source, more]): NewEntry => {
       const target = { kind: 'operation', id: '*' };
       const detail = { more };
-      return { action: 'request.refused', outcome: 'refused', actor: ANONYMOUS, target, correlation: newId(), source, detail }; // prettier-ignore
+      return {
+        action: 'request.refused',
+        outcome: 'refused',
+        actor: ANONYMOUS,
+        target,
+        correlation: newId(),
+        source,
+        detail,
+      };
     });
     await Promise.all(entries.map((entry) => this.group.add(entry))).catch((error: unknown) =>
       this.logger.error(`refused calls were not written down: ${String(error)}`),

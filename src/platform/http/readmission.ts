@@ -25,5 +25,10 @@ export class ReadmissionInterceptor implements NestInterceptor {
 
 /** For streams: whether the caller would still be let in. */
 export function isStillAdmitted({ readmit }: AdmittedRequest): Promise<boolean> {
-  return readmit === undefined ? Promise.resolve(true) : readmit().then(() => true, () => false); // prettier-ignore
+  return readmit === undefined
+    ? Promise.resolve(true)
+    : readmit().then(
+        () => true,
+        () => false,
+      );
 }
