@@ -61,7 +61,7 @@ async function take(contents: Contents): Promise<{ time: number; bytes: number; 
     const response = await fetch(`${service.url}/api/ingest`, {
       method: 'POST',
       headers: { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json' },
-      body: new Uint8Array(body),
+      body,
     });
     const answer = (await response.json()) as { created: number };
     if (response.status !== 200) throw new Error(JSON.stringify(answer));

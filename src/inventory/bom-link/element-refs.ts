@@ -6,10 +6,10 @@ const compressed = promisify<Buffer, Buffer>(deflateRaw);
 const expanded = promisify<Buffer, Buffer>(inflateRaw);
 
 /** Keeps what the bom-refs of a document stand for; documents that say the same share it. */
-export async function keepRefs(tx: EntityManager, said: Buffer, refs: ReadonlyMap<string, string>): Promise<void> {
+export async function keepRefs(tx: EntityManager, said: Buffer, refs: [ref: string, id: string][]): Promise<void> {
   const known = (await tx.query('SELECT 1 FROM bom_link_refs WHERE said = $1', [said])) as unknown[];
   if (known.length > 0) return;
-  const text = JSON.stringify([...refs]);
+  const text = JSON.stringify(refs);
   await tx.query('INSERT INTO bom_link_refs (said, refs) VALUES ($1, $2) ON CONFLICT DO NOTHING', [
     said,
     await compressed(Buffer.from(text)),

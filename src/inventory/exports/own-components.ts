@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { OwnAssets } from '../../platform/own-assets/own-assets.js';
 import { DocumentRows } from '../ingest/asset-rows.js';
+import { type IdentifiedAsset, occurrenceRows } from '../ingest/identify.js';
 import { readSensorScan } from '../ingest/sensor-scan-reader.js';
 import { RuleBook } from '../risk/rule-book.js';
 import type { Shown } from './bom-queries.js';
@@ -30,24 +31,23 @@ export class OwnComponents {
     const conditions = [...where, `a.id = ANY($${values.length + 1}::uuid[])`].join(' AND ');
     const known = await snapshot.query<{ id: string }>(`SELECT a.id FROM asset a WHERE ${conditions}`, [
       ...values,
-      rows.ids,
+      rows.assets.map(({ id }) => id),
     ]);
     const shown = new Set(known.map(({ id }) => id));
-    const ids = rows.ids.filter((id) => !shown.has(id));
-    const components = [...rows.assets(ids)].map(({ id, component }) => {
-      const places = [...rows.occurrences([id])].filter(({ location }) => location !== '');
-      const occurrences = places.map(({ location, symbol }) => ({
-        location,
-        ...(symbol === null ? {} : { symbol }),
-      }));
-      const evidence = occurrences.length === 0 ? '' : `"evidence":${JSON.stringify({ occurrences })},`;
-      return `,{"bom-ref":"${id}",${evidence}${component.slice(1)}`;
-    });
-    const dependencies = ids.map((ref) => {
-      const uses = rows.relationships.filter(({ fromId, kind }) => fromId === ref && kind === 'dependsOn');
-      const dependsOn = uses.map(({ toId }) => toId);
+    const missing = rows.assets.filter(({ id }) => !shown.has(id));
+    const texts = [...rows.rowsOf(missing)].map(({ component }) => component.slice(1));
+    const components = missing.map((asset, index) => `,{"bom-ref":"${asset.id}",${evidenceOf(asset)}${texts[index]}`);
+    const dependencies = missing.map(({ id: ref, edges }) => {
+      const dependsOn = edges.filter(({ kind }) => kind === 'dependsOn').map(({ to }) => to.id);
       return `,${JSON.stringify({ ref, ...(dependsOn.length === 0 ? {} : { dependsOn }) })}`;
     });
     return { components, dependencies };
   }
+}
+
+function evidenceOf(asset: IdentifiedAsset): string {
+  const occurrences = occurrenceRows(asset)
+    .filter(({ location }) => location !== '')
+    .map(({ location, symbol }) => ({ location, ...(symbol === null ? {} : { symbol }) }));
+  return occurrences.length === 0 ? '' : `"evidence":${JSON.stringify({ occurrences })},`;
 }

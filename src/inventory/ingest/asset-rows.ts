@@ -1,27 +1,22 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { isDateTime } from '../cyclonedx/formats.js';
-import { AssetGraph, type GraphEdge } from '../risk/asset-graph.js';
+import { AssetGraph } from '../risk/asset-graph.js';
+import type { RelationshipKind } from '../relationships/asset-relationship.entity.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
 import type { RiskSubject } from '../risk/risk-subject.js';
 import { type RiskVerdict, levelNumber } from '../risk/risk-verdict.js';
 import { SubjectReader } from '../risk/subject-reader.js';
 import { hashId, hashIdOfText } from './asset-identity.js';
 import type { CdxComponent, Draft } from './draft.js';
-import { type Identified, type IdentifiedAsset, identify, type OccurrenceRow, occurrenceRows } from './identify.js';
+import { type IdentifiedAsset, identify, type OccurrenceRow, occurrenceRows } from './identify.js';
 
-/** A row of `asset`, apart from what the database adds. */
+/** A row of `asset`, apart from what the database adds and what a verdict says of all its assets. */
 export interface AssetRow {
   readonly id: string;
   readonly kind: string;
   readonly name: string;
-  readonly family: string | null;
-  readonly bits: number | null;
-  readonly level: number | null;
-  readonly quantum: string | null;
-  readonly classical: string | null;
-  readonly rule: string | null;
-  readonly deadline: string | null;
-  readonly verdictId: string | null;
+  /** Undefined for a plain component. */
+  readonly judged: VerdictRow | undefined;
   /** JSON. */
   readonly resolvedBy: string | null;
   readonly notBefore: string | null;
@@ -35,6 +30,14 @@ export interface VerdictRow {
   readonly id: string;
   readonly subject: RiskSubject;
   readonly verdict: RiskVerdict;
+  readonly columns: VerdictColumns;
+}
+
+/** A row of `asset_relationship`, apart from the source. */
+export interface EdgeRow {
+  readonly fromId: string;
+  readonly kind: RelationshipKind;
+  readonly toId: string;
 }
 
 /**
@@ -42,11 +45,8 @@ export interface VerdictRow {
  * All come in the order of the ids: one order for all writers, so that two that meet cannot deadlock, and that of the indexes.
  */
 export class DocumentRows {
-  readonly ids: readonly string[];
-  readonly relationships: readonly GraphEdge[];
-  /** What each bom-ref stands for. */
-  readonly refs: ReadonlyMap<string, string>;
-  private readonly assetsById: Identified['assets'];
+  readonly assets: readonly IdentifiedAsset[];
+  private readonly byRef: ReadonlyMap<string, IdentifiedAsset>;
   private readonly reader: SubjectReader;
   private readonly judged = new Map<string, VerdictRow>();
 
@@ -55,26 +55,28 @@ export class DocumentRows {
     scope: string,
     private readonly engine: RiskEngine,
   ) {
-    const { assets, sorted, relationships, refs } = identify(draft, scope);
-    this.ids = sorted;
-    this.relationships = relationships;
-    this.refs = refs;
-    this.assetsById = assets;
-    this.reader = new SubjectReader(new AssetGraph(assets, relationships));
+    const { assets, byRef } = identify(draft, scope);
+    this.assets = assets;
+    this.byRef = byRef;
+    this.reader = new SubjectReader(new AssetGraph(assets));
   }
 
-  *assets(ids = this.ids): Generator<AssetRow> {
-    for (const id of ids) {
-      const asset = this.assetsById.get(id);
-      if (asset !== undefined) yield this.assetRow(asset);
-    }
+  /** What each bom-ref stands for. */
+  refs(): [ref: string, id: string][] {
+    return [...this.byRef].map(([ref, { id }]) => [ref, id]);
   }
 
-  *occurrences(ids = this.ids): Generator<OccurrenceRow> {
-    for (const id of ids) {
-      const asset = this.assetsById.get(id);
-      if (asset !== undefined) yield* occurrenceRows(asset);
-    }
+  *rowsOf(assets: Iterable<IdentifiedAsset>): Generator<AssetRow> {
+    for (const asset of assets) yield this.rowOf(asset);
+  }
+
+  *occurrences(): Generator<OccurrenceRow> {
+    for (const asset of this.assets) yield* occurrenceRows(asset);
+  }
+
+  *relationships(): Generator<EdgeRow> {
+    for (const { id: fromId, edges } of this.assets)
+      for (const { kind, to } of edges) yield { fromId, kind, toId: to.id };
   }
 
   /** Of the assets that were asked for. */
@@ -82,11 +84,11 @@ export class DocumentRows {
     return [...this.judged.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  private assetRow(asset: IdentifiedAsset): AssetRow {
+  private rowOf(asset: IdentifiedAsset): AssetRow {
     const { id, kind, component } = asset;
     const { subject, resolvedBy } = this.reader.read(asset);
     const plain = kind === 'component' && subject.notApplicable === true;
-    const row = plain ? undefined : this.judge(subject);
+    const judged = plain ? undefined : this.judge(subject);
     const resolved = plain || resolvedBy === null ? null : JSON.stringify(resolvedBy);
     const { name, ...rest } = component;
     const facts = canonicalJson(rest);
@@ -96,12 +98,11 @@ export class DocumentRows {
       id,
       kind,
       name: name.slice(0, 500),
-      ...columnsOf(row?.verdict),
-      verdictId: row?.id ?? null,
+      judged,
       resolvedBy: resolved,
       ...validityOf(component),
       component: `{"name":${JSON.stringify(name)},${facts.slice(1)}`,
-      content: hashIdOfText(`${said} ${row?.id} ${resolved}`),
+      content: hashIdOfText(`${said} ${judged?.id} ${resolved}`),
     };
   }
 
@@ -109,16 +110,25 @@ export class DocumentRows {
     const key = JSON.stringify(subject);
     const known = this.judged.get(key);
     if (known !== undefined) return known;
-    const row = { id: hashId('verdict', subject), subject, verdict: this.engine.judge(subject) };
+    const verdict = this.engine.judge(subject);
+    const row = { id: hashId('verdict', subject), subject, verdict, columns: columnsOf(verdict) };
     this.judged.set(key, row);
     return row;
   }
 }
 
 /** What lists filter and sort by. */
-export function columnsOf(verdict: RiskVerdict | undefined) {
-  if (verdict === undefined)
-    return { family: null, bits: null, level: null, quantum: null, classical: null, rule: null, deadline: null };
+export interface VerdictColumns {
+  readonly family: string | null;
+  readonly bits: number | null;
+  readonly level: number;
+  readonly quantum: string;
+  readonly classical: string;
+  readonly rule: string | null;
+  readonly deadline: string | null;
+}
+
+export function columnsOf(verdict: RiskVerdict): VerdictColumns {
   const { family, bits, level, quantum, classical, rule, deadline } = verdict;
   return {
     family,

@@ -141,7 +141,7 @@ export class DocumentIntake {
       if (merged.created + merged.updated > 0) await tellOfAssets(tx, source, created);
     }
     const { said, serialNumber } = intake.document;
-    if (said !== undefined && serialNumber !== null) await keepRefs(tx, said, intake.rows.refs);
+    if (said !== undefined && serialNumber !== null) await keepRefs(tx, said, intake.rows.refs());
     const outcome = outcomeOf(intake, merged);
     await this.record(tx, intake, outcome);
     return outcome;

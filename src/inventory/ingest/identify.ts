@@ -1,5 +1,5 @@
 import { withReferences } from '../cyclonedx/component-reader.js';
-import { type GraphAsset, type GraphEdge, grouped } from '../risk/asset-graph.js';
+import type { GraphAsset, GraphEdge } from '../risk/asset-graph.js';
 import {
   anonymousIdentity,
   hashId,
@@ -19,94 +19,102 @@ export interface OccurrenceRow extends DraftOccurrence {
 /** An asset of a document, with ids in place of refs. */
 export interface IdentifiedAsset extends GraphAsset {
   /** As the document has them, some more than once. */
-  readonly places: DraftOccurrence[];
+  readonly places: readonly DraftOccurrence[];
 }
 
 /** What a document says, in the terms of the inventory. */
 export interface Identified {
-  readonly assets: ReadonlyMap<string, IdentifiedAsset>;
-  /** Of the assets, in order. */
-  readonly sorted: readonly string[];
-  /** Each once, in the order of the table's key. */
-  readonly relationships: GraphEdge[];
-  /** Ids by ref. */
-  readonly refs: ReadonlyMap<string, string>;
+  /** In the order of their ids. */
+  readonly assets: readonly IdentifiedAsset[];
+  readonly byRef: ReadonlyMap<string, IdentifiedAsset>;
+}
+
+/** While it is put together. */
+interface Found extends IdentifiedAsset {
+  component: CdxComponent;
+  edges: GraphEdge[];
+  places: DraftOccurrence[];
 }
 
 /** Gives every asset its identity, and merges what is the same. */
 export function identify({ assets, links }: Draft, scope: string): Identified {
-  const ids = new Map<string, string>();
+  const found = new Finds();
+  const anonymous: DraftAsset[] = [];
   for (const asset of assets) {
     const identity = ownIdentity(asset);
-    if (identity !== undefined) ids.set(asset.ref, hashId('asset', ...identity));
+    if (identity === undefined) anonymous.push(asset);
+    else found.add(asset, hashId('asset', ...identity));
   }
-  const scoped = identifyAnonymous(assets, links, ids, scope);
-  const found = new Map<string, IdentifiedAsset>();
-  for (const asset of assets) {
-    const id = ids.get(asset.ref) ?? '';
-    const known = found.get(id);
-    if (known !== undefined) for (const place of asset.occurrences) known.places.push(place);
-    else {
-      const component = withReferences(scoped.get(asset.ref) ?? asset.component, (ref) => ids.get(ref));
-      found.set(id, { id, kind: asset.kind, component, places: [...asset.occurrences] });
-    }
-  }
-  const sorted = [...found.keys()].sort();
-  return { assets: found, sorted, relationships: edgesOf(links, sorted, ids), refs: ids };
+  if (anonymous.length > 0) identifyAnonymous(anonymous, links, found, scope);
+  const sorted = found.sorted();
+  for (const asset of sorted) asset.component = withReferences(asset.component, (ref) => found.byRef.get(ref)?.id);
+  connect(links, found.byRef);
+  for (const asset of sorted) if (asset.edges.length > 1) asset.edges = eachOnce(asset.edges);
+  return { assets: sorted, byRef: found.byRef };
 }
 
-/** Each edge once, in the order of the table's key. */
-function edgesOf(links: Draft['links'], sorted: readonly string[], ids: ReadonlyMap<string, string>) {
-  const found: GraphEdge[] = [];
+class Finds {
+  readonly byRef = new Map<string, Found>();
+  private readonly byId = new Map<string, Found>();
+
+  /** Of equal ones, the first says what it is, and all where it is. */
+  add({ ref, kind, component, occurrences }: DraftAsset, id: string): void {
+    const known = this.byId.get(id);
+    const found = known ?? { id, kind, component, places: [], edges: [] };
+    for (const place of occurrences) found.places.push(place);
+    if (known === undefined) this.byId.set(id, found);
+    this.byRef.set(ref, found);
+  }
+
+  sorted(): Found[] {
+    return [...this.byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+}
+
+function connect(links: Draft['links'], byRef: ReadonlyMap<string, Found>): void {
   for (const { from, to, kind } of links) {
-    const [fromId, toId] = [ids.get(from), ids.get(to)];
-    if (fromId !== undefined && toId !== undefined && fromId !== toId) found.push({ fromId, kind, toId });
+    const [start, end] = [byRef.get(from), byRef.get(to)];
+    if (start !== undefined && end !== undefined && start !== end) start.edges.push({ kind, to: end });
   }
-  const byStart = grouped(found, ({ fromId }) => fromId);
-  const edges: GraphEdge[] = [];
-  for (const id of sorted) {
-    let before: GraphEdge | undefined;
-    for (const edge of (byStart.get(id) ?? []).sort((a, b) => order(a.kind, b.kind) || order(a.toId, b.toId))) {
-      if (edge.toId !== before?.toId || edge.kind !== before.kind) edges.push(edge);
-      before = edge;
-    }
-  }
-  return edges;
+}
+
+/** In the order of kind and id. */
+function eachOnce(edges: GraphEdge[]): GraphEdge[] {
+  edges.sort((a, b) => order(a.kind, b.kind) || order(a.to.id, b.to.id));
+  return edges.filter(({ kind, to }, index) => kind !== edges[index - 1]?.kind || to !== edges[index - 1]?.to);
 }
 
 /**
  * Anonymous assets that nothing tells apart are numbered in the order of their lines. What makes them themselves travels as
  * properties, so that an exported document gives them the same identity wherever it is read.
  */
-function identifyAnonymous(
-  assets: readonly DraftAsset[],
-  links: Draft['links'],
-  ids: Map<string, string>,
-  scope: string,
-): Map<string, CdxComponent> {
-  const algorithms = new Map<string, string[]>();
-  for (const { from, to } of links) {
-    const id = ids.get(to);
-    if (ids.has(from) || id === undefined) continue;
-    const list = algorithms.get(from);
-    if (list === undefined) algorithms.set(from, [id]);
-    else list.push(id);
-  }
-  const changed = new Map<string, CdxComponent>();
+function identifyAnonymous(anonymous: readonly DraftAsset[], links: Draft['links'], found: Finds, scope: string): void {
+  const algorithms = algorithmsOf(anonymous, links, found.byRef);
   const counts = new Map<string, number>();
-  const anonymous = assets.filter(({ ref }) => !ids.has(ref)).sort((a, b) => firstLine(a) - firstLine(b));
-  for (const asset of anonymous) {
+  for (const asset of anonymous.toSorted((a, b) => firstLine(a) - firstLine(b))) {
     const within = propertyOf(asset.component, SCOPE_PROPERTY) ?? scope;
-    const linked = [...new Set(algorithms.get(asset.ref) ?? [])];
-    const identity = anonymousIdentity(asset, within, linked);
+    const identity = anonymousIdentity(asset, within, [...(algorithms.get(asset.ref) ?? [])]);
     const key = hashId(...identity);
     const given = propertyOf(asset.component, ORDINAL_PROPERTY);
     const ordinal = given === undefined ? (counts.get(key) ?? 0) : Number(given);
     counts.set(key, ordinal + 1);
-    ids.set(asset.ref, hashId('asset', ...identity, ordinal));
-    if (given === undefined) changed.set(asset.ref, withScope(asset.component, within, ordinal));
+    const component = given === undefined ? withScope(asset.component, within, ordinal) : asset.component;
+    found.add({ ...asset, component }, hashId('asset', ...identity, ordinal));
   }
-  return changed;
+}
+
+/** Ids of what each of them uses, as far as that has an identity of its own. */
+function algorithmsOf(
+  anonymous: readonly DraftAsset[],
+  links: Draft['links'],
+  byRef: ReadonlyMap<string, Found>,
+): ReadonlyMap<string, Set<string>> {
+  const algorithms = new Map(anonymous.map(({ ref }) => [ref, new Set<string>()]));
+  for (const { from, to } of links) {
+    const used = byRef.get(to);
+    if (used !== undefined) algorithms.get(from)?.add(used.id);
+  }
+  return algorithms;
 }
 
 function firstLine({ occurrences }: DraftAsset): number {

@@ -18,8 +18,8 @@ export class NewAssets {
 
   add(row: AssetRow): void {
     this.total += 1;
-    const { kind, family, bits, level, quantum, deadline, notAfter } = row;
-    const key = `${kind} ${family} ${bits} ${level} ${quantum} ${deadline} ${notAfter?.slice(0, 10)}`;
+    const { kind, judged, notAfter } = row;
+    const key = `${kind} ${judged?.id} ${notAfter?.slice(0, 10)}`;
     const known = this.kinds.get(key);
     if (known === undefined) this.kinds.set(key, { row, count: 1 });
     else known.count += 1;
@@ -32,7 +32,7 @@ export class NewAssets {
     for (const { row, count } of this.kinds.values())
       for (const [dimension, value] of facts(row)) {
         if (value === null) continue;
-        const level = row.level ?? -1;
+        const level = row.judged?.columns.level ?? -1;
         const key = `${dimension} ${level} ${value}`;
         const known = counts.get(key);
         if (known === undefined) counts.set(key, { dimension, value, level, count });
@@ -45,21 +45,26 @@ export class NewAssets {
   levels(): { level: number; count: number; names: string[] }[] {
     const counts = new Map<number, number>();
     for (const { row, count } of this.kinds.values()) {
-      const level = row.level ?? 0;
+      const level = levelOf(row);
       if (row.kind !== 'component') counts.set(level, (counts.get(level) ?? 0) + count);
     }
     return [...counts].map(([level, count]) => ({ level, count, names: this.named.get(level) ?? [] }));
   }
 
-  private remember({ level, name }: AssetRow): void {
-    const names = this.named.get(level ?? 0);
-    if (names === undefined) this.named.set(level ?? 0, [name]);
-    else if (names.length < MOST_NAMES) names.push(name);
+  private remember(row: AssetRow): void {
+    const names = this.named.get(levelOf(row));
+    if (names === undefined) this.named.set(levelOf(row), [row.name]);
+    else if (names.length < MOST_NAMES) names.push(row.name);
   }
 }
 
+function levelOf({ judged }: AssetRow): number {
+  return judged?.columns.level ?? 0;
+}
+
 /** As merge.ts counts what has changed. */
-function facts({ kind, quantum, family, bits, deadline, notAfter }: AssetRow): [string, string | null][] {
+function facts({ kind, judged, notAfter }: AssetRow): [string, string | null][] {
+  const { quantum = null, family = null, bits = null, deadline = null } = judged?.columns ?? {};
   return [
     ['kind', kind],
     ['state', 'active'],

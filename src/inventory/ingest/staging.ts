@@ -3,16 +3,28 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import { stopQueryTimer } from '../../platform/database/copy-timer.js';
-import type { GraphEdge } from '../risk/asset-graph.js';
-import type { AssetRow, DocumentRows } from './asset-rows.js';
-import { copyText } from './copy-text.js';
+import type { AssetRow, DocumentRows, EdgeRow, VerdictRow } from './asset-rows.js';
+import { CopyRows } from './copy-rows.js';
 import type { OccurrenceRow } from './identify.js';
 import type { IngestProgress } from './ingest-order.js';
 import { NewAssets } from './new-assets.js';
 
 const CHUNK = 256 * 1024;
+/** For the row that fills a chunk: most are no longer. */
+const ROOM = 16 * 1024;
 const MANY = 200;
 const TOLD_EVERY = 5000;
+/** Bytes of some fields. */
+const FEW = 512;
+const NOTHING_JUDGED = {
+  family: null,
+  bits: null,
+  level: null,
+  quantum: null,
+  classical: null,
+  rule: null,
+  deadline: null,
+};
 
 /** Temporary tables of the connection that takes documents in; emptied by every commit. Their rows are joined as sets: no indexes. */
 export const STAGING = `
@@ -29,6 +41,10 @@ export const STAGING = `
   ) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_touched (id uuid PRIMARY KEY) ON COMMIT DELETE ROWS;`;
 
+/** In the order of `Staging.writeAsset`. */
+const ASSET_COLUMNS =
+  'id, kind, name, not_before, not_after, component, content, resolved_by, family, bits, level, quantum, classical, rule, deadline, verdict_id';
+
 /**
  * Brings rows to the database by COPY, the fastest way in that PostgreSQL has. What was never heard of goes where it belongs at once;
  * of what is there already and says the same, only the key travels.
@@ -36,6 +52,8 @@ export const STAGING = `
  * An asset that somebody else brings in at the same time makes the COPY fail with a unique violation: the document is then tried again.
  */
 export class Staging {
+  private readonly judgements = new Map<VerdictRow | undefined, Buffer>();
+
   constructor(
     private readonly client: PoolClient,
     private readonly rows: DocumentRows,
@@ -46,24 +64,28 @@ export class Staging {
   /** The source reports for the first time: no place and no edge of it can be there, and nothing be missing. */
   async ofNewSource(): Promise<NewAssets> {
     const { rows } = this;
-    const known = new Set(
-      await this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [`{${rows.ids.join(',')}}`]),
-    );
-    const created = await this.copyNew(rows.assets(rows.ids.filter((id) => !known.has(id))));
-    await this.copy('stage_asset', rows.assets(rows.ids.filter((id) => known.has(id))), assetLine);
+    const ids = rows.assets.map(({ id }) => id);
+    const known = new Set(await this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [`{${ids.join(',')}}`]));
+    const created = await this.copyNew(rows.rowsOf(rows.assets.filter(({ id }) => !known.has(id))));
+    await this.copyDiffering(rows.rowsOf(rows.assets.filter(({ id }) => known.has(id))));
     await this.copyVerdicts();
     await this.copyPlaces(rows.occurrences());
-    const { sourceId } = this;
-    await this.copy('asset_relationship (from_id, kind, to_id, source_id)', rows.relationships, (edge) =>
-      edgeLine(edge, `\t${sourceId}`),
-    );
+    await this.copy('asset_relationship (from_id, kind, to_id, source_id)', rows.relationships(), (to, edge) => {
+      to.row(4);
+      writeEdge(to, edge);
+      to.uuid(this.sourceId);
+    });
     return created;
   }
 
   async ofKnownSource(): Promise<NewAssets> {
     const { rows } = this;
-    const assets = [...rows.assets()];
-    await this.copy('stage_key', assets, ({ id, content }) => `${id}\t${content}\n`);
+    const assets = [...rows.rowsOf(rows.assets)];
+    await this.copy('stage_key', assets, (to, { id, content }) => {
+      to.row(2);
+      to.uuid(id);
+      to.uuid(content);
+    });
     const unknown = new Set(
       await this.ids('SELECT s.id FROM stage_key s WHERE NOT EXISTS (SELECT FROM asset a WHERE a.id = s.id)'),
     );
@@ -73,14 +95,14 @@ export class Staging {
       ),
     );
     const created = await this.copyNew(assets.filter(({ id }) => unknown.has(id)));
-    await this.copy(
-      'stage_asset',
-      assets.filter(({ id }) => differing.has(id)),
-      assetLine,
-    );
+    await this.copyDiffering(assets.filter(({ id }) => differing.has(id)));
     if (unknown.size + differing.size > 0) await this.copyVerdicts();
     const places = [...rows.occurrences()];
-    await this.copy('stage_place', places, ({ assetId, id }) => `${assetId}\t${id}\n`);
+    await this.copy('stage_place', places, (to, { assetId, id }) => {
+      to.row(2);
+      to.uuid(assetId);
+      to.uuid(id);
+    });
     const fresh = new Set(
       await this.ids(
         `SELECT s.asset_id || ' ' || s.id FROM stage_place s
@@ -89,7 +111,10 @@ export class Staging {
       ),
     );
     await this.copyPlaces(places.filter(({ assetId, id }) => fresh.has(`${assetId} ${id}`)));
-    await this.copy('stage_relationship', rows.relationships, (edge) => edgeLine(edge, ''));
+    await this.copy('stage_relationship', rows.relationships(), (to, edge) => {
+      to.row(3);
+      writeEdge(to, edge);
+    });
     return created;
   }
 
@@ -101,72 +126,108 @@ export class Staging {
   /** Into the table itself. */
   private async copyNew(assets: Iterable<AssetRow>): Promise<NewAssets> {
     const created = new NewAssets();
-    await this.copy(`asset (${ASSET_COLUMNS})`, assets, (row) => {
+    await this.copy(`asset (${ASSET_COLUMNS})`, assets, (to, row) => {
       created.add(row);
       if (created.total % TOLD_EVERY === 0)
-        this.tell({ phase: 'WRITING', done: created.total, total: this.rows.ids.length });
-      return assetLine(row);
+        this.tell({ phase: 'WRITING', done: created.total, total: this.rows.assets.length });
+      this.writeAsset(to, row);
     });
     return created;
   }
 
+  private copyDiffering(assets: Iterable<AssetRow>): Promise<void> {
+    return this.copy(`stage_asset (${ASSET_COLUMNS})`, assets, (to, row) => this.writeAsset(to, row));
+  }
+
   private copyVerdicts(): Promise<void> {
-    return this.copy(
-      'stage_verdict',
-      this.rows.verdicts(),
-      ({ id, subject, verdict }) =>
-        `${id}\t${copyText(JSON.stringify(subject))}\t${copyText(JSON.stringify(verdict))}\n`,
-    );
+    return this.copy('stage_verdict', this.rows.verdicts(), (to, { id, subject, verdict }) => {
+      to.row(3);
+      to.uuid(id);
+      to.jsonb(JSON.stringify(subject));
+      to.jsonb(JSON.stringify(verdict));
+    });
   }
 
   /** Into the table itself: one document of a source at a time is written, and these places are not there. */
   private copyPlaces(occurrences: Iterable<OccurrenceRow>): Promise<void> {
-    const { sourceId } = this;
-    return this.copy(
-      'asset_occurrence (asset_id, source_id, id, location, line, position, symbol, context)',
-      occurrences,
-      ({ assetId, id, location, line, position, symbol, context }) =>
-        `${assetId}\t${sourceId}\t${id}\t${copyText(location)}\t${line ?? NULL}\t${position ?? NULL}\t${copyText(symbol)}\t${copyText(context)}\n`,
-    );
+    const columns = 'asset_id, source_id, id, location, line, position, symbol, context';
+    return this.copy(`asset_occurrence (${columns})`, occurrences, (to, row) => {
+      to.row(8);
+      to.uuid(row.assetId);
+      to.uuid(this.sourceId);
+      to.uuid(row.id);
+      to.text(row.location);
+      to.int4(row.line);
+      to.int4(row.position);
+      to.text(row.symbol);
+      to.text(row.context);
+    });
+  }
+
+  private writeAsset(to: CopyRows, row: AssetRow): void {
+    to.row(16);
+    to.uuid(row.id);
+    to.text(row.kind);
+    to.text(row.name);
+    to.timestamptz(row.notBefore);
+    to.timestamptz(row.notAfter);
+    to.text(row.component);
+    to.uuid(row.content);
+    to.jsonb(row.resolvedBy);
+    to.fields(this.judgementOf(row));
+  }
+
+  /** Many assets share a verdict: what it says of each of them is written once. */
+  private judgementOf({ judged }: AssetRow): Buffer {
+    let fields = this.judgements.get(judged);
+    if (fields === undefined) {
+      fields = judgementFields(judged);
+      this.judgements.set(judged, fields);
+    }
+    return fields;
   }
 
   /** The database works on what it has while the next rows are made. */
-  private async copy<Row>(table: string, rows: Iterable<Row>, lineOf: (row: Row) => string): Promise<void> {
+  private async copy<Row>(table: string, rows: Iterable<Row>, write: (to: CopyRows, row: Row) => void): Promise<void> {
     const all = rows[Symbol.iterator]();
     let next = all.next();
     if (next.done === true) return;
-    const stream = this.client.query(copyFrom(`COPY ${table} FROM STDIN`));
+    const stream = this.client.query(copyFrom(`COPY ${table} FROM STDIN (FORMAT binary)`));
     const done = finished(stream);
     // A failure is heard by the await below; until then it must not count as unhandled.
     done.catch(() => undefined);
-    let lines = '';
+    const to = CopyRows.begin(CHUNK + ROOM);
     let count = 0;
     for (; next.done !== true; next = all.next()) {
-      lines += lineOf(next.value);
+      write(to, next.value);
       count += 1;
-      if (lines.length < CHUNK) continue;
-      if (!stream.write(lines)) await Promise.race([once(stream, 'drain'), done]);
-      lines = '';
+      if (to.length < CHUNK) continue;
+      if (!stream.write(to.take())) await Promise.race([once(stream, 'drain'), done]);
     }
-    stream.end(lines);
+    stream.end(to.last());
     await done;
     stopQueryTimer(stream);
     // Of a temporary table that was not analyzed the planner assumes that it is small.
-    if (count > MANY && table.startsWith('stage_')) await this.client.query(`ANALYZE ${table}`);
+    if (count > MANY && table.startsWith('stage_')) await this.client.query(`ANALYZE ${table.split(' ', 1)[0]}`);
   }
 }
 
-const NULL = String.raw`\N`;
-
-function edgeLine({ fromId, kind, toId }: GraphEdge, more: string): string {
-  return `${fromId}\t${kind}\t${toId}${more}\n`;
+function judgementFields(judged: VerdictRow | undefined): Buffer {
+  const { family, bits, level, quantum, classical, rule, deadline } = judged?.columns ?? NOTHING_JUDGED;
+  const to = new CopyRows(FEW);
+  to.text(family);
+  to.int4(bits);
+  to.int2(level);
+  to.text(quantum);
+  to.text(classical);
+  to.text(rule);
+  to.date(deadline);
+  to.uuid(judged?.id ?? null);
+  return to.take();
 }
 
-/** In the order of `assetLine`. */
-const ASSET_COLUMNS =
-  'id, kind, name, family, bits, level, quantum, classical, rule, deadline, verdict_id, resolved_by, not_before, not_after, component, content';
-
-function assetLine(row: AssetRow): string {
-  const { id, kind, name, family, bits, level, quantum, classical, rule, deadline, verdictId, content } = row;
-  return `${id}\t${kind}\t${copyText(name)}\t${copyText(family)}\t${bits ?? NULL}\t${level ?? NULL}\t${quantum ?? NULL}\t${classical ?? NULL}\t${copyText(rule)}\t${deadline ?? NULL}\t${verdictId ?? NULL}\t${row.resolvedBy ?? NULL}\t${row.notBefore ?? NULL}\t${row.notAfter ?? NULL}\t${copyText(row.component)}\t${content}\n`;
+function writeEdge(to: CopyRows, { fromId, kind, toId }: EdgeRow): void {
+  to.uuid(fromId);
+  to.text(kind);
+  to.uuid(toId);
 }

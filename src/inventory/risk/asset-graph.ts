@@ -6,59 +6,48 @@ export interface GraphAsset {
   readonly id: string;
   readonly kind: AssetKind;
   readonly component: CdxComponent;
+  /** In the order of kind and id, each once. */
+  readonly edges: readonly GraphEdge[];
 }
 
+/** One that leaves an asset. */
 export interface GraphEdge {
-  readonly fromId: string;
   readonly kind: RelationshipKind;
-  readonly toId: string;
+  readonly to: GraphAsset;
 }
 
-/** Assets and how they hang together, as far as a verdict looks: within one document, or around one stored asset. */
+/** Assets and how they hang together, as far as a verdict looks: within one document. */
 export class AssetGraph {
-  private readonly outgoing: ReadonlyMap<string, GraphEdge[]>;
-  private incoming: ReadonlyMap<string, GraphEdge[]> | undefined;
+  private incoming: ReadonlyMap<GraphAsset, GraphEdge[]> | undefined;
 
-  constructor(
-    private readonly assets: ReadonlyMap<string, GraphAsset>,
-    private readonly edges: readonly GraphEdge[] = [],
-  ) {
-    this.outgoing = grouped(edges, ({ fromId }) => fromId);
-  }
+  constructor(private readonly assets: readonly GraphAsset[]) {}
 
   /** What the asset points at by these kinds of relationship. */
-  targets(id: string, ...kinds: RelationshipKind[]): GraphAsset[] {
-    return this.resolve(this.outgoing.get(id), kinds, ({ toId }) => toId);
+  targets({ edges }: GraphAsset, ...kinds: RelationshipKind[]): GraphAsset[] {
+    return ends(edges, kinds);
   }
 
   /** What points at the asset. Seldom asked for. */
-  users(id: string, ...kinds: RelationshipKind[]): GraphAsset[] {
-    this.incoming ??= grouped(this.edges, ({ toId }) => toId);
-    return this.resolve(this.incoming.get(id), kinds, ({ fromId }) => fromId);
-  }
-
-  private resolve(
-    edges: readonly GraphEdge[] | undefined,
-    kinds: readonly RelationshipKind[],
-    endOf: (edge: GraphEdge) => string,
-  ): GraphAsset[] {
-    const found: GraphAsset[] = [];
-    for (const edge of edges ?? []) {
-      const asset = kinds.includes(edge.kind) ? this.assets.get(endOf(edge)) : undefined;
-      if (asset !== undefined) found.push(asset);
-    }
-    return found;
+  users(asset: GraphAsset, ...kinds: RelationshipKind[]): GraphAsset[] {
+    this.incoming ??= turned(this.assets);
+    return ends(this.incoming.get(asset) ?? [], kinds);
   }
 }
 
-/** Edges by one of their ends, in the order in which they come. */
-export function grouped<Edge>(edges: Iterable<Edge>, endOf: (edge: Edge) => string): Map<string, Edge[]> {
-  const groups = new Map<string, Edge[]>();
-  for (const edge of edges) {
-    const end = endOf(edge);
-    const group = groups.get(end);
-    if (group === undefined) groups.set(end, [edge]);
-    else group.push(edge);
-  }
-  return groups;
+function ends(edges: readonly GraphEdge[], kinds: readonly RelationshipKind[]): GraphAsset[] {
+  const found: GraphAsset[] = [];
+  for (const { kind, to } of edges) if (kinds.includes(kind)) found.push(to);
+  return found;
+}
+
+/** Each edge by its end, leading back to where it starts. */
+function turned(assets: readonly GraphAsset[]): Map<GraphAsset, GraphEdge[]> {
+  const found = new Map<GraphAsset, GraphEdge[]>();
+  for (const asset of assets)
+    for (const { kind, to } of asset.edges) {
+      const known = found.get(to);
+      if (known === undefined) found.set(to, [{ kind, to: asset }]);
+      else known.push({ kind, to: asset });
+    }
+  return found;
 }

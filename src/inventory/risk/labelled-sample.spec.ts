@@ -30,8 +30,9 @@ function labelOf(name: string): string {
     id: 'a',
     kind: 'algorithm' as const,
     component: { type: 'cryptographic-asset', name, cryptoProperties } as CdxComponent,
+    edges: [],
   };
-  const graph = new AssetGraph(new Map([[asset.id, asset]]));
+  const graph = new AssetGraph([asset]);
   const { quantum, classical } = engine.judge(new SubjectReader(graph).read(asset).subject);
   const shor = quantum.status === 'unknown' ? 'unknown' : quantum.status === 'quantum-vulnerable' ? 'shor' : 'safe';
   return `${shor}, ${WEAK.has(classical.status) ? 'weak' : 'fine'}`;

@@ -10,8 +10,8 @@ const engine = new RiskEngine(DEFAULT_RULES);
 
 function judge(kind: 'algorithm' | 'protocol' | 'certificate', cryptoProperties: object, name: string) {
   const component = { type: 'cryptographic-asset', name, cryptoProperties } as CdxComponent;
-  const asset = { id: 'a', kind, component };
-  const graph = new AssetGraph(new Map([[asset.id, asset]]));
+  const asset = { id: 'a', kind, component, edges: [] };
+  const graph = new AssetGraph([asset]);
   return engine.judge(new SubjectReader(graph).read(asset).subject);
 }
 

@@ -79,13 +79,15 @@ export class SubjectReader {
   }
 
   private certificate(asset: GraphAsset): ReadSubject {
-    const { id, component } = asset;
-    const signature = this.graph.targets(id, 'signatureAlgorithm').flatMap((target) => this.near(target).ingredients);
-    const key = this.graph.targets(id, 'subjectPublicKey').flatMap((target) => this.near(target).ingredients);
+    const { component } = asset;
+    const signature = this.graph
+      .targets(asset, 'signatureAlgorithm')
+      .flatMap((target) => this.near(target).ingredients);
+    const key = this.graph.targets(asset, 'subjectPublicKey').flatMap((target) => this.near(target).ingredients);
     let resolved: Resolved = {
       ingredients: distinct([...signature.map(asSignature), ...key.map(asCertificateKey)]),
       resolvedBy: this.graph
-        .targets(id, 'subjectPublicKey', 'signatureAlgorithm')
+        .targets(asset, 'subjectPublicKey', 'signatureAlgorithm')
         .map((target) => ({ via: 'reference', assetId: target.id })),
     };
     if (resolved.ingredients.length === 0) {
@@ -103,7 +105,7 @@ export class SubjectReader {
 
   private protocol(asset: GraphAsset): ReadSubject {
     const targets = this.graph
-      .targets(asset.id, 'cipherSuite', 'cryptoRef', 'dependsOn')
+      .targets(asset, 'cipherSuite', 'cryptoRef', 'dependsOn')
       .filter(({ kind }) => kind === 'algorithm' || kind === 'related-crypto-material')
       .slice(0, MOST_INHERITED);
     const ingredients = distinct(targets.flatMap((target) => this.near(target).ingredients));
@@ -120,7 +122,7 @@ export class SubjectReader {
   /** A library or application answers for what it uses, not for what it provides to others. */
   private component(asset: GraphAsset): ReadSubject {
     const used = this.graph
-      .targets(asset.id, 'dependsOn')
+      .targets(asset, 'dependsOn')
       .filter(({ kind }) => kind !== 'component')
       .slice(0, MOST_INHERITED);
     const ingredients = distinct(used.flatMap((target) => this.near(target).ingredients));
@@ -135,13 +137,13 @@ export class SubjectReader {
   /** algorithmRef, then dependsOn, then either once more, then who uses it, then its own name. */
   private inherited(asset: GraphAsset): Resolved {
     const steps: [ResolvedBy['via'], GraphAsset[]][] = [
-      ['reference', this.graph.targets(asset.id, 'algorithm', 'subjectPublicKey', 'signatureAlgorithm')],
-      ['dependsOn', this.graph.targets(asset.id, 'dependsOn')],
+      ['reference', this.graph.targets(asset, 'algorithm', 'subjectPublicKey', 'signatureAlgorithm')],
+      ['dependsOn', this.graph.targets(asset, 'dependsOn')],
       [
         'usedBy',
         asset.kind === 'algorithm'
           ? []
-          : this.graph.users(asset.id, 'dependsOn', 'cryptoRef').filter(({ kind }) => kind === 'algorithm'),
+          : this.graph.users(asset, 'dependsOn', 'cryptoRef').filter(({ kind }) => kind === 'algorithm'),
       ],
     ];
     for (const [via, targets] of steps) {
@@ -159,7 +161,7 @@ export class SubjectReader {
 
   private secondHop(targets: readonly GraphAsset[], via: ResolvedBy['via']): Resolved | undefined {
     for (const target of targets) {
-      for (const next of this.graph.targets(target.id, 'algorithm', 'dependsOn')) {
+      for (const next of this.graph.targets(target, 'algorithm', 'dependsOn')) {
         const ingredients = this.own(next.component);
         if (ingredients.length === 0) continue;
         const resolvedBy: ResolvedBy[] = [
