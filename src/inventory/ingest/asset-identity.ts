@@ -9,8 +9,16 @@ export const WITHHELD_PROPERTY = 'sealwright:withheld';
 export const PUBLIC_KEY_PROPERTY = 'sealwright:public-key-sha256';
 export const CERTIFICATE_PROPERTY = 'sealwright:certificate-sha256';
 
+const HYPHEN = 0x2d;
 const GENERATED = /[@_-]?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 const TELLING_ID = /^.{16,}$/;
+
+/** One for all: a text that is made of many pieces costs more than its hash. */
+const UUID = Buffer.from('00000000-0000-0000-0000-000000000000', 'latin1');
+/** Where the digits of a UUID are. */
+const UUID_DIGITS = Uint8Array.from([...UUID.keys()].filter((index) => UUID[index] !== HYPHEN));
+const VERSION_8 = 0x38;
+const VARIANTS = '89ab';
 
 /** UUIDv8 (RFC 9562 section 5.8) of the SHA-256 of these facts. */
 export function hashId(...facts: unknown[]): string {
@@ -19,8 +27,10 @@ export function hashId(...facts: unknown[]): string {
 
 export function hashIdOfText(text: string): string {
   const hex = hash('sha256', text);
-  const variant = '89ab'[Number.parseInt(hex.charAt(16), 16) & 3];
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-8${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
+  for (let index = 0; index < UUID_DIGITS.length; index += 1) UUID[UUID_DIGITS[index] ?? 0] = hex.charCodeAt(index);
+  UUID[14] = VERSION_8;
+  UUID[19] = VARIANTS.charCodeAt(Number.parseInt(hex.charAt(16), 16) & 3);
+  return UUID.toString('latin1');
 }
 
 export function propertyOf(component: CdxComponent, name: string): string | undefined {

@@ -1,14 +1,22 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
+import { withReferences } from '../cyclonedx/component-reader.js';
 import { isDateTime } from '../cyclonedx/formats.js';
 import { AssetGraph } from '../risk/asset-graph.js';
 import type { RelationshipKind } from '../relationships/asset-relationship.entity.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
 import type { RiskSubject } from '../risk/risk-subject.js';
 import { type RiskVerdict, levelNumber } from '../risk/risk-verdict.js';
-import { SubjectReader } from '../risk/subject-reader.js';
+import { type ReadSubject, SubjectReader } from '../risk/subject-reader.js';
 import { hashId, hashIdOfText } from './asset-identity.js';
 import type { CdxComponent, Draft } from './draft.js';
-import { type IdentifiedAsset, identify, type OccurrenceRow, occurrenceRows } from './identify.js';
+import {
+  connect,
+  type Identified,
+  type IdentifiedAsset,
+  identify,
+  type OccurrenceRow,
+  occurrenceRows,
+} from './identify.js';
 
 /** A row of `asset`, apart from what the database adds and what a verdict says of all its assets. */
 export interface AssetRow {
@@ -45,29 +53,30 @@ export interface EdgeRow {
  * All come in the order of the ids: one order for all writers, so that two that meet cannot deadlock, and that of the indexes.
  */
 export class DocumentRows {
-  readonly assets: readonly IdentifiedAsset[];
-  private readonly byRef: ReadonlyMap<string, IdentifiedAsset>;
-  private readonly reader: SubjectReader;
+  private readonly identified: Identified;
   private readonly judged = new Map<string, VerdictRow>();
+  private graph: AssetGraph | undefined;
 
   constructor(
-    draft: Draft,
+    private readonly draft: Draft,
     scope: string,
     private readonly engine: RiskEngine,
   ) {
-    const { assets, byRef } = identify(draft, scope);
-    this.assets = assets;
-    this.byRef = byRef;
-    this.reader = new SubjectReader(new AssetGraph(assets));
+    this.identified = identify(draft, scope);
+  }
+
+  get assets(): readonly IdentifiedAsset[] {
+    return this.identified.assets;
   }
 
   /** What each bom-ref stands for. */
   refs(): [ref: string, id: string][] {
-    return [...this.byRef].map(([ref, { id }]) => [ref, id]);
+    return [...this.identified.byRef].map(([ref, { id }]) => [ref, id]);
   }
 
   *rowsOf(assets: Iterable<IdentifiedAsset>): Generator<AssetRow> {
-    for (const asset of assets) yield this.rowOf(asset);
+    const reader = new SubjectReader(this.connected());
+    for (const asset of assets) yield this.rowOf(asset, reader.read(asset));
   }
 
   *occurrences(): Generator<OccurrenceRow> {
@@ -75,6 +84,7 @@ export class DocumentRows {
   }
 
   *relationships(): Generator<EdgeRow> {
+    this.connected();
     for (const { id: fromId, edges } of this.assets)
       for (const { kind, to } of edges) yield { fromId, kind, toId: to.id };
   }
@@ -84,9 +94,18 @@ export class DocumentRows {
     return [...this.judged.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  private rowOf(asset: IdentifiedAsset): AssetRow {
-    const { id, kind, component } = asset;
-    const { subject, resolvedBy } = this.reader.read(asset);
+  /** The database has the ids, and the places, before it is asked for. */
+  private connected(): AssetGraph {
+    if (this.graph === undefined) {
+      connect(this.identified, this.draft.links);
+      this.graph = new AssetGraph(this.assets);
+    }
+    return this.graph;
+  }
+
+  private rowOf(asset: IdentifiedAsset, { subject, resolvedBy }: ReadSubject): AssetRow {
+    const { id, kind } = asset;
+    const component = withReferences(asset.component, (ref) => this.identified.byRef.get(ref)?.id);
     const plain = kind === 'component' && subject.notApplicable === true;
     const judged = plain ? undefined : this.judge(subject);
     const resolved = plain || resolvedBy === null ? null : JSON.stringify(resolvedBy);

@@ -59,13 +59,12 @@ export class CopyRows {
     if (text === null) return this.nothing();
     this.room(FIXED);
     const { buffer } = this;
-    let at = buffer.writeInt32BE(16, this.end);
-    for (let index = 0; index < 36; index += 2) {
-      if (text.charCodeAt(index) === HYPHEN) index += 1;
-      buffer[at] = (digit(text.charCodeAt(index)) << 4) | digit(text.charCodeAt(index + 1));
-      at += 1;
+    const at = buffer.writeInt32BE(16, this.end);
+    for (let index = 0; index < 16; index += 1) {
+      const place = BYTES_OF_UUID[index] ?? 0;
+      buffer[at + index] = ((DIGITS[text.charCodeAt(place)] ?? 0) << 4) | (DIGITS[text.charCodeAt(place + 1)] ?? 0);
     }
-    this.end = at;
+    this.end = at + 16;
   }
 
   text(text: string | null): void {
@@ -129,8 +128,8 @@ export class CopyRows {
   }
 }
 
-const HYPHEN = 0x2d;
-
-function digit(code: number): number {
-  return code < 0x3a ? code - 0x30 : code - 0x57;
-}
+/** Where the digits of each byte are. */
+const BYTES_OF_UUID = Uint8Array.of(0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34);
+/** What a digit stands for, by its code. */
+const DIGITS = new Uint8Array(128);
+for (const digit of '0123456789abcdef') DIGITS[digit.charCodeAt(0)] = Number.parseInt(digit, 16);

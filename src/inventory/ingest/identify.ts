@@ -1,4 +1,3 @@
-import { withReferences } from '../cyclonedx/component-reader.js';
 import type { GraphAsset, GraphEdge } from '../risk/asset-graph.js';
 import {
   anonymousIdentity,
@@ -16,10 +15,12 @@ export interface OccurrenceRow extends DraftOccurrence {
   readonly id: string;
 }
 
-/** An asset of a document, with ids in place of refs. */
+/** An asset of a document. Its component names others as the document does. */
 export interface IdentifiedAsset extends GraphAsset {
+  /** None before `connect`. */
+  edges: GraphEdge[];
   /** As the document has them, some more than once. */
-  readonly places: readonly DraftOccurrence[];
+  readonly places: DraftOccurrence[];
 }
 
 /** What a document says, in the terms of the inventory. */
@@ -27,13 +28,6 @@ export interface Identified {
   /** In the order of their ids. */
   readonly assets: readonly IdentifiedAsset[];
   readonly byRef: ReadonlyMap<string, IdentifiedAsset>;
-}
-
-/** While it is put together. */
-interface Found extends IdentifiedAsset {
-  component: CdxComponent;
-  edges: GraphEdge[];
-  places: DraftOccurrence[];
 }
 
 /** Gives every asset its identity, and merges what is the same. */
@@ -46,16 +40,21 @@ export function identify({ assets, links }: Draft, scope: string): Identified {
     else found.add(asset, hashId('asset', ...identity));
   }
   if (anonymous.length > 0) identifyAnonymous(anonymous, links, found, scope);
-  const sorted = found.sorted();
-  for (const asset of sorted) asset.component = withReferences(asset.component, (ref) => found.byRef.get(ref)?.id);
-  connect(links, found.byRef);
-  for (const asset of sorted) if (asset.edges.length > 1) asset.edges = eachOnce(asset.edges);
-  return { assets: sorted, byRef: found.byRef };
+  return { assets: found.sorted(), byRef: found.byRef };
+}
+
+/** Gives the assets their edges. */
+export function connect({ assets, byRef }: Identified, links: Draft['links']): void {
+  for (const { from, to, kind } of links) {
+    const [start, end] = [byRef.get(from), byRef.get(to)];
+    if (start !== undefined && end !== undefined && start !== end) start.edges.push({ kind, to: end });
+  }
+  for (const asset of assets) if (asset.edges.length > 1) asset.edges = eachOnce(asset.edges);
 }
 
 class Finds {
-  readonly byRef = new Map<string, Found>();
-  private readonly byId = new Map<string, Found>();
+  readonly byRef = new Map<string, IdentifiedAsset>();
+  private readonly byId = new Map<string, IdentifiedAsset>();
 
   /** Of equal ones, the first says what it is, and all where it is. */
   add({ ref, kind, component, occurrences }: DraftAsset, id: string): void {
@@ -66,15 +65,8 @@ class Finds {
     this.byRef.set(ref, found);
   }
 
-  sorted(): Found[] {
+  sorted(): IdentifiedAsset[] {
     return [...this.byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-  }
-}
-
-function connect(links: Draft['links'], byRef: ReadonlyMap<string, Found>): void {
-  for (const { from, to, kind } of links) {
-    const [start, end] = [byRef.get(from), byRef.get(to)];
-    if (start !== undefined && end !== undefined && start !== end) start.edges.push({ kind, to: end });
   }
 }
 
@@ -107,7 +99,7 @@ function identifyAnonymous(anonymous: readonly DraftAsset[], links: Draft['links
 function algorithmsOf(
   anonymous: readonly DraftAsset[],
   links: Draft['links'],
-  byRef: ReadonlyMap<string, Found>,
+  byRef: ReadonlyMap<string, IdentifiedAsset>,
 ): ReadonlyMap<string, Set<string>> {
   const algorithms = new Map(anonymous.map(({ ref }) => [ref, new Set<string>()]));
   for (const { from, to } of links) {

@@ -2,6 +2,7 @@ import type { PoolClient } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
+import { setImmediate as turn } from 'node:timers/promises';
 import { stopQueryTimer } from '../../platform/database/copy-timer.js';
 import type { AssetRow, DocumentRows, EdgeRow, VerdictRow } from './asset-rows.js';
 import { CopyRows } from './copy-rows.js';
@@ -10,6 +11,8 @@ import type { IngestProgress } from './ingest-order.js';
 import { NewAssets } from './new-assets.js';
 
 const CHUNK = 256 * 1024;
+/** Bytes that are made while the database works on others. */
+const AHEAD = 4 * 1024 * 1024;
 /** For the row that fills a chunk: most are no longer. */
 const ROOM = 16 * 1024;
 const MANY = 200;
@@ -47,7 +50,7 @@ const ASSET_COLUMNS =
 
 /**
  * Brings rows to the database by COPY, the fastest way in that PostgreSQL has. What was never heard of goes where it belongs at once;
- * of what is there already and says the same, only the key travels.
+ * of what is there already and says the same, only the key travels. The database works on what it has while the next rows are made.
  *
  * An asset that somebody else brings in at the same time makes the COPY fail with a unique violation: the document is then tried again.
  */
@@ -65,16 +68,30 @@ export class Staging {
   async ofNewSource(): Promise<NewAssets> {
     const { rows } = this;
     const ids = rows.assets.map(({ id }) => id);
-    const known = new Set(await this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [`{${ids.join(',')}}`]));
+    const known = this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [`{${ids.join(',')}}`]);
+    const told = this.copyPlaces(rows.occurrences());
+    const connected = this.copy(
+      'asset_relationship (from_id, kind, to_id, source_id)',
+      rows.relationships(),
+      (to, edge) => {
+        to.row(4);
+        writeEdge(to, edge);
+        to.uuid(this.sourceId);
+      },
+    );
+    const created = this.ofNewPlaces(known);
+    // None is left behind under way: what comes next on the connection is the end of the transaction.
+    const failed = (await Promise.allSettled([told, connected, created])).find(({ status }) => status === 'rejected');
+    if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+    return created;
+  }
+
+  private async ofNewPlaces(found: Promise<string[]>): Promise<NewAssets> {
+    const { rows } = this;
+    const known = new Set(await found);
     const created = await this.copyNew(rows.rowsOf(rows.assets.filter(({ id }) => !known.has(id))));
     await this.copyDiffering(rows.rowsOf(rows.assets.filter(({ id }) => known.has(id))));
     await this.copyVerdicts();
-    await this.copyPlaces(rows.occurrences());
-    await this.copy('asset_relationship (from_id, kind, to_id, source_id)', rows.relationships(), (to, edge) => {
-      to.row(4);
-      writeEdge(to, edge);
-      to.uuid(this.sourceId);
-    });
     return created;
   }
 
@@ -187,24 +204,28 @@ export class Staging {
     return fields;
   }
 
-  /** The database works on what it has while the next rows are made. */
   private async copy<Row>(table: string, rows: Iterable<Row>, write: (to: CopyRows, row: Row) => void): Promise<void> {
     const all = rows[Symbol.iterator]();
     let next = all.next();
     if (next.done === true) return;
-    const stream = this.client.query(copyFrom(`COPY ${table} FROM STDIN (FORMAT binary)`));
+    const stream = this.client.query(copyFrom(`COPY ${table} FROM STDIN (FORMAT binary)`, { highWaterMark: AHEAD }));
     const done = finished(stream);
     // A failure is heard by the await below; until then it must not count as unhandled.
     done.catch(() => undefined);
     const to = CopyRows.begin(CHUNK + ROOM);
     let count = 0;
-    for (; next.done !== true; next = all.next()) {
-      write(to, next.value);
-      count += 1;
-      if (to.length < CHUNK) continue;
-      if (!stream.write(to.take())) await Promise.race([once(stream, 'drain'), done]);
+    try {
+      for (; next.done !== true; next = all.next()) {
+        write(to, next.value);
+        count += 1;
+        if (to.length < CHUNK) continue;
+        const room = stream.write(to.take());
+        await (room ? turn() : Promise.race([once(stream, 'drain'), done]));
+      }
+      stream.end(to.last());
+    } catch (error) {
+      stream.destroy(error as Error);
     }
-    stream.end(to.last());
     await done;
     stopQueryTimer(stream);
     // Of a temporary table that was not analyzed the planner assumes that it is small.

@@ -136,27 +136,27 @@ export class SubjectReader {
 
   /** algorithmRef, then dependsOn, then either once more, then who uses it, then its own name. */
   private inherited(asset: GraphAsset): Resolved {
-    const steps: [ResolvedBy['via'], GraphAsset[]][] = [
-      ['reference', this.graph.targets(asset, 'algorithm', 'subjectPublicKey', 'signatureAlgorithm')],
-      ['dependsOn', this.graph.targets(asset, 'dependsOn')],
-      [
-        'usedBy',
-        asset.kind === 'algorithm'
-          ? []
-          : this.graph.users(asset, 'dependsOn', 'cryptoRef').filter(({ kind }) => kind === 'algorithm'),
-      ],
-    ];
-    for (const [via, targets] of steps) {
-      for (const target of targets) {
-        const ingredients = this.own(target.component);
-        if (ingredients.length > 0)
-          return { ingredients: keyParts(ingredients), resolvedBy: [{ via, assetId: target.id }] };
-      }
-      const further = this.secondHop(targets, via);
-      if (further !== undefined) return further;
+    const { graph } = this;
+    const reference = graph.targets(asset, 'algorithm', 'subjectPublicKey', 'signatureAlgorithm');
+    const found =
+      this.resolved('reference', reference) ?? this.resolved('dependsOn', graph.targets(asset, 'dependsOn'));
+    if (found !== undefined) return found;
+    if (asset.kind !== 'algorithm') {
+      const users = graph.users(asset, 'dependsOn', 'cryptoRef').filter(({ kind }) => kind === 'algorithm');
+      const used = this.resolved('usedBy', users);
+      if (used !== undefined) return used;
     }
     const ingredients = keyParts(this.own(asset.component));
     return { ingredients, resolvedBy: ingredients.length > 0 ? [{ via: 'name' }] : null };
+  }
+
+  private resolved(via: ResolvedBy['via'], targets: readonly GraphAsset[]): Resolved | undefined {
+    for (const target of targets) {
+      const ingredients = this.own(target.component);
+      if (ingredients.length > 0)
+        return { ingredients: keyParts(ingredients), resolvedBy: [{ via, assetId: target.id }] };
+    }
+    return this.secondHop(targets, via);
   }
 
   private secondHop(targets: readonly GraphAsset[], via: ResolvedBy['via']): Resolved | undefined {
