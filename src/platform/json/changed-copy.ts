@@ -13,9 +13,8 @@ export function withChanged<Value extends object>(
     if (next !== members[name]) changed.push([name, next]);
   }
   if (changed.length === 0) return value;
-  const copy = Array.isArray(value) ? [...(value as unknown[])] : { ...value };
-  // Not by assignment: a member may be called __proto__.
-  for (const [name, next] of changed)
-    Object.defineProperty(copy, name, { value: next, writable: true, enumerable: true, configurable: true });
+  const copy = (Array.isArray(value) ? [...(value as unknown[])] : { ...value }) as Record<string, unknown>;
+  // The copy has all these members: even one that is called __proto__ is its own.
+  for (const [name, next] of changed) copy[name] = next;
   return copy as Value;
 }
