@@ -10,7 +10,13 @@ export interface Bom {
   version?: number;
   metadata?: { timestamp?: string; component?: CdxComponent; properties?: { name: string; value?: string }[] };
   components?: CdxComponent[];
-  dependencies?: { ref: string; dependsOn?: string[]; provides?: string[] }[];
+  dependencies?: Dependency[];
+}
+
+interface Dependency {
+  readonly ref: string;
+  readonly dependsOn?: readonly string[];
+  readonly provides?: readonly string[];
 }
 
 interface Connected {
@@ -24,22 +30,27 @@ interface Connected {
  * those of the assets, so a document is asked once.
  */
 export function connected(bom: Bom, warnings: Remark[]): Connected {
+  const { specVersion, dependencies = [] } = bom;
   const components = componentsOf(bom);
   /** Of each component whether it is cryptographic, by its ref. */
   const known = new Map<string, boolean>();
   const refs = components.map((component, index) => addRef(component, index, known, warnings));
-  const links = dependenciesOf(bom);
-  const leading = leadingToCryptography(known, links);
+  const leading = leadingToCryptography(known, dependencies);
+  const links = new AssetLinks(known, leading);
+  for (const dependency of dependencies) links.addDependency(dependency);
   const assets: DraftAsset[] = [];
-  const isNew = !OLD_VERSIONS.has(bom.specVersion);
-  for (const [index, component] of components.entries()) {
+  const own: DraftLink[] = [];
+  const isNew = !OLD_VERSIONS.has(specVersion);
+  components.forEach((component, index) => {
     const ref = refs[index] ?? '';
-    if (!known.get(ref) && !leading.has(ref)) continue;
+    if (!isCryptographic(component) && !leading.has(ref)) return;
     const asset = assetOf(isNew ? asVersion16(component) : component, ref);
     assets.push(asset);
-    addLinks(asset, links);
-  }
-  return { assets, links: goodLinks(links, known, leading, warnings), ignored: components.length - assets.length };
+    addLinks(asset, own);
+  });
+  for (const link of own) links.add(link, true);
+  warnOfDangling(links.dangling, warnings);
+  return { assets, links: links.good, ignored: components.length - assets.length };
 }
 
 /** What 1.6 can say as it stands. */
@@ -79,13 +90,54 @@ function isCryptographic(component: CdxComponent): boolean {
   return component.type === 'cryptographic-asset' || component.cryptoProperties !== undefined;
 }
 
-function dependenciesOf({ dependencies = [] }: Bom): DraftLink[] {
-  const links: DraftLink[] = [];
-  for (const { ref: from, dependsOn, provides } of dependencies) {
-    for (const to of distinct(dependsOn)) links.push({ from, to, kind: 'dependsOn' });
-    for (const to of distinct(provides)) links.push({ from, to, kind: 'provides' });
+/** Refs that are not cryptographic themselves; they need not be of components. */
+function leadingToCryptography(
+  known: ReadonlyMap<string, boolean>,
+  dependencies: readonly Dependency[],
+): ReadonlySet<string> {
+  const users = new Map<string, string[]>();
+  for (const { ref, dependsOn = [], provides = [] } of dependencies) {
+    if (known.get(ref)) continue;
+    for (const to of [...dependsOn, ...provides]) {
+      const before = users.get(to);
+      if (before === undefined) users.set(to, [ref]);
+      else before.push(ref);
+    }
   }
-  return links;
+  const leading = new Set<string>();
+  const stack = [...users.keys()].filter((ref) => known.get(ref));
+  for (let ref = stack.pop(); ref !== undefined; ref = stack.pop())
+    for (const user of users.get(ref) ?? []) {
+      if (leading.has(user)) continue;
+      leading.add(user);
+      stack.push(user);
+    }
+  return leading;
+}
+
+/** The links between assets. */
+class AssetLinks {
+  readonly good: DraftLink[] = [];
+  /** How many lead to nothing in the document. */
+  dangling = 0;
+
+  constructor(
+    private readonly known: ReadonlyMap<string, boolean>,
+    private readonly leading: ReadonlySet<string>,
+  ) {}
+
+  addDependency({ ref: from, dependsOn, provides }: Dependency): void {
+    const start = this.known.get(from);
+    for (const to of distinct(dependsOn)) this.add({ from, to, kind: 'dependsOn' }, start);
+    for (const to of distinct(provides)) this.add({ from, to, kind: 'provides' }, start);
+  }
+
+  /** @param start what is known of the component at its start. */
+  add(link: DraftLink, start: boolean | undefined): void {
+    const end = this.known.get(link.to);
+    if (start === undefined || end === undefined) this.dangling += 1;
+    if ((start || this.leading.has(link.from)) && (end || this.leading.has(link.to))) this.good.push(link);
+  }
 }
 
 /** Most have one target or none. */
@@ -93,44 +145,11 @@ function distinct(refs: readonly string[] = []): Iterable<string> {
   return refs.length < 2 ? refs : new Set(refs);
 }
 
-/** Refs that are not cryptographic themselves; they need not be of components. */
-function leadingToCryptography(known: ReadonlyMap<string, boolean>, links: readonly DraftLink[]): Set<string> {
-  const users = new Map<string, string[]>();
-  for (const { from, to } of links) {
-    if (known.get(from)) continue;
-    const before = users.get(to);
-    if (before === undefined) users.set(to, [from]);
-    else before.push(from);
-  }
-  const leading = new Set<string>();
-  const stack = [...users.keys()].filter((ref) => known.get(ref));
-  for (let ref = stack.pop(); ref !== undefined; ref = stack.pop())
-    for (const user of users.get(ref) ?? [])
-      if (!leading.has(user)) {
-        leading.add(user);
-        stack.push(user);
-      }
-  return leading;
-}
-
-/** Those between assets. */
-function goodLinks(
-  links: readonly DraftLink[],
-  known: ReadonlyMap<string, boolean>,
-  leading: ReadonlySet<string>,
-  warnings: Remark[],
-): DraftLink[] {
-  let dangling = 0;
-  const good = links.filter(({ from, to }) => {
-    const [start, end] = [known.get(from), known.get(to)];
-    if (start === undefined || end === undefined) dangling += 1;
-    return (start || leading.has(from)) && (end || leading.has(to));
-  });
+function warnOfDangling(dangling: number, warnings: Remark[]): void {
   if (dangling > 0)
     warnings.push({
       pointer: '',
       code: 'reference.dangling',
       detail: `${dangling} references lead to nothing in the document`,
     });
-  return good;
 }
