@@ -186,7 +186,7 @@ function everyMember(
   found: SchemaFaults,
 ): boolean {
   let good = true;
-  for (const name of Object.keys(value)) {
+  for (const name in value) {
     const check = members.get(name) ?? other;
     if (check === undefined) continue;
     found.path.push(name);

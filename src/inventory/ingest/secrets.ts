@@ -84,7 +84,7 @@ function blankMembers(members: Record<string, unknown>): number {
   let blanked = 0;
   // Asked first: what the name is may be blanked with the rest.
   const isNamedSecret = typeof members['value'] === 'string' && isSecretName(members['name']);
-  for (const name of Object.keys(members)) {
+  for (const name in members) {
     const member = members[name];
     if (typeof member === 'string') {
       const isSecret = (isNamedSecret && name === 'value') || isPrivateOfJwk(members, name);
