@@ -40,7 +40,7 @@ export function connected(bom: Bom, warnings: Remark[]): Connected {
   for (const dependency of dependencies) links.addDependency(dependency);
   const assets: DraftAsset[] = [];
   const own: DraftLink[] = [];
-  const isNew = !OLD_VERSIONS.has(specVersion);
+  const isNew = !WITHIN_16.has(specVersion);
   components.forEach((component, index) => {
     const ref = refs[index] ?? '';
     if (!isCryptographic(component) && !leading.has(ref)) return;
@@ -54,7 +54,7 @@ export function connected(bom: Bom, warnings: Remark[]): Connected {
 }
 
 /** What 1.6 can say as it stands. */
-const OLD_VERSIONS = new Set(['1.4', '1.5', '1.6']);
+const WITHIN_16 = new Set(['1.4', '1.5', '1.6']);
 
 /** Every component at every depth, the described one first. Without recursion: depth is the sender's choice. */
 function componentsOf({ metadata, components = [] }: Bom): CdxComponent[] {
