@@ -12,30 +12,23 @@ const FOLDER = join(
   dirname(createRequire(import.meta.url).resolve('@cyclonedx/cyclonedx-library/package.json')),
   'res/schema',
 );
-const BESIDE = ['jsf-0.82', 'spdx', 'cryptography-defs'];
 
-let compiler: SchemaCompiler | undefined;
+const compiler = new SchemaCompiler(read);
 const checks = new Map<SpecVersion, Check>();
 
 /** The check of one version of the specification; compiled when it is first asked for. */
 export function bomCheck(version: SpecVersion): Check {
   const known = checks.get(version);
   if (known !== undefined) return known;
-  compiler ??= new SchemaCompiler(new Map([...BESIDE, ...SPEC_VERSIONS.map((v) => `bom-${v}`)].map(read)));
-  const check = compiler.compile(idOf(`bom-${version}`));
+  const check = compiler.compile(`${BASE}bom-${version}.schema.json`);
   checks.set(version, check);
   return check;
 }
 
 /** Versions before 1.6 call themselves by other hosts and file names; here all go by one. */
-function idOf(name: string): string {
-  return `http://cyclonedx.org/schema/${name}.schema.json`;
-}
+const BASE = 'http://cyclonedx.org/schema/';
 
-function read(name: string): [string, Schema] {
-  const text = readFileSync(join(FOLDER, `${name}.SNAPSHOT.schema.json`), 'utf8').replaceAll(
-    '.SNAPSHOT.schema',
-    '.schema',
-  );
-  return [idOf(name), JSON.parse(text) as Schema];
+function read(id: string): Schema {
+  const file = join(FOLDER, id.slice(BASE.length).replace('.schema', '.SNAPSHOT.schema'));
+  return JSON.parse(readFileSync(file, 'utf8').replaceAll('.SNAPSHOT.schema', '.schema')) as Schema;
 }

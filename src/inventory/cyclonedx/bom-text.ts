@@ -5,7 +5,7 @@ import type { Members } from './json-values.js';
 /** What makes a document long. */
 const LISTS = ['components', 'dependencies'];
 /** To be raised when the same document comes to be read differently. */
-const READING = 2;
+const READING = 3;
 
 /** A CycloneDX document as it came. */
 export class BomText {

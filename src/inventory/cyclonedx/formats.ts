@@ -7,11 +7,12 @@ const NO_IRI = /[\s<>"{}|\\^`]/;
 
 /** RFC 3339 section 5.6. */
 export function isDateTime(text: string): boolean {
-  return DATE_TIME.test(text) && isDate(text.slice(0, 10));
+  return DATE_TIME.test(text) && startsWithDay(text);
 }
 
-function isDate(text: string): boolean {
-  return DATE.test(text) && isDay(Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8)));
+/** Of a text that starts with YYYY-MM-DD. */
+function startsWithDay(text: string): boolean {
+  return isDay(Number(text.slice(0, 4)), Number(text.slice(5, 7)), Number(text.slice(8, 10)));
 }
 
 function isDay(year: number, month: number, day: number): boolean {
@@ -26,7 +27,7 @@ export function matchesFormat(format: string, text: string): boolean {
     case 'date-time':
       return isDateTime(text);
     case 'date':
-      return isDate(text);
+      return DATE.test(text) && startsWithDay(text);
     case 'email':
     case 'idn-email':
       return EMAIL.test(text);

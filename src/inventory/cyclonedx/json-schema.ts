@@ -15,14 +15,13 @@ const MOST_DEPTH = 200;
  */
 export class SchemaCompiler {
   private readonly compiled = new Map<unknown, Check>();
+  private readonly documents = new Map<string, Schema>();
 
-  /** `documents`: schemas by `$id`. */
-  constructor(private readonly documents: ReadonlyMap<string, Schema>) {}
+  /** `read` gives the schema of an `$id`. */
+  constructor(private readonly read: (id: string) => Schema) {}
 
   compile(id: string): Check {
-    const root = this.documents.get(id);
-    if (root === undefined) throw new Error(`there is no schema ${id}`);
-    return this.check(root, id);
+    return this.check(this.document(id), id);
   }
 
   private check(schema: Schema, base: string): Check {
@@ -30,10 +29,7 @@ export class SchemaCompiler {
     if (schema === false) return (_value, found) => found.add('is not allowed here');
     const known = this.compiled.get(schema);
     if (known !== undefined) return known;
-    let built: Check | undefined;
-    // A schema may refer to itself: until it is built, calls go through this.
-    this.compiled.set(schema, (value, found) => built?.(value, found) ?? true);
-    built = this.build(schema, base);
+    const built = this.build(schema, base);
     this.compiled.set(schema, built);
     return built;
   }
@@ -47,6 +43,7 @@ export class SchemaCompiler {
       ...this.combined(schema, base),
     ];
     const ofType = typeCheck(schema['type']);
+    if (checks.length === 0) return ofType;
     return (value, found) => {
       if (found.path.length > MOST_DEPTH) return found.add(`is nested deeper than ${MOST_DEPTH} levels`);
       if (!ofType(value, found)) return false;
@@ -56,16 +53,28 @@ export class SchemaCompiler {
     };
   }
 
+  /** Followed when first asked: most of a schema is of things that few documents have, and some of it refers to itself. */
   private reference(ref: string, base: string): Check {
+    let check: Check | undefined;
+    return (value, found) => (check ??= this.target(ref, base))(value, found);
+  }
+
+  private target(ref: string, base: string): Check {
     const url = new URL(ref, base);
     const id = url.href.split('#')[0] ?? base;
-    const document = this.documents.get(id);
-    if (document === undefined) throw new Error(`${base} refers to ${ref}, which is not there`);
     const target = decodeURIComponent(url.hash.slice(1))
       .split('/')
       .slice(1)
-      .reduce<unknown>((at, part) => (at as Members)[part], document);
+      .reduce<unknown>((at, part) => (at as Members)[part], this.document(id));
     return this.check(target as Schema, id);
+  }
+
+  private document(id: string): Schema {
+    const known = this.documents.get(id);
+    if (known !== undefined) return known;
+    const document = this.read(id);
+    this.documents.set(id, document);
+    return document;
   }
 
   private arrayChecks(schema: Members, base: string): Check[] {
@@ -177,7 +186,7 @@ function everyMember(
   found: SchemaFaults,
 ): boolean {
   let good = true;
-  for (const name of Object.keys(value)) {
+  for (const name in value) {
     const check = members.get(name) ?? other;
     if (check === undefined) continue;
     found.path.push(name);

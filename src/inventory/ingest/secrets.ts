@@ -1,5 +1,4 @@
 import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
-import { withChanged } from '../../platform/json/changed-copy.js';
 
 /** Takes the place of a secret. */
 export const WITHHELD = '[withheld]';
@@ -38,14 +37,10 @@ const PATTERNS: [RegExp, string][] = [
   [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, WITHHELD],
 ];
 const JWK_SECRETS = /"(d|p|q|dp|dq|qi|k)"\s*:\s*"[\w-]{16,}"/g;
+/** RFC 7518 sections 6.2.2, 6.3.2 and 6.4.1. */
+const PRIVATE_OF_JWK = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']);
 const SECRET_NAME = /pass(?:word|wd|phrase)|secret|token|private.?key|credential|api.?key/i;
 const BASE64_BLOB = /[A-Za-z0-9+/]{40,}={0,2}/g;
-
-export interface Cleaned<Value> {
-  readonly value: Value;
-  /** How many places were blanked. */
-  readonly withheld: number;
-}
 
 /** A text without the secrets that can be recognized in it. */
 export function withoutSecrets(text: string): string {
@@ -63,31 +58,52 @@ const HARMLESS = new Set<string>();
 const MOST_HARMLESS = 4096;
 const SHORT = 40;
 
-/** A JSON value without secrets: in texts, in properties that are named like one, and in private JWK members. */
-export function cleanSecrets<Value>(value: Value): Cleaned<Value> {
-  let withheld = 0;
-  const walk = (at: unknown): unknown => {
-    if (typeof at === 'string') {
-      const clean = withoutSecrets(at);
-      if (clean !== at) withheld += 1;
-      return clean;
-    }
-    if (typeof at !== 'object' || at === null) return at;
-    const members = at as Record<string, unknown>;
-    const named = typeof members['name'] === 'string' && SECRET_NAME.test(members['name']);
-    const jwk = typeof members['kty'] === 'string';
-    return withChanged(at, (member, name) => {
-      const secret =
-        typeof member === 'string' &&
-        ((named && name === 'value') || (jwk && /^(?:d|p|q|dp|dq|qi|k)$/.test(name))) &&
-        member !== WITHHELD;
-      if (!secret) return walk(member);
-      withheld += 1;
-      return WITHHELD;
-    });
-  };
-  const clean = walk(value) as Value;
-  return { value: clean, withheld };
+/**
+ * Blanks the secrets of a JSON value where they stand: in texts, in properties that are named like one, and in private JWK members.
+ * Answers in how many places.
+ */
+export function blankSecrets(value: object): number {
+  return Array.isArray(value) ? blankItems(value as unknown[]) : blankMembers(value as Record<string, unknown>);
+}
+
+function blankItems(list: unknown[]): number {
+  let blanked = 0;
+  for (let index = 0; index < list.length; index += 1) {
+    const item = list[index];
+    if (typeof item === 'string') {
+      const clean = withoutSecrets(item);
+      if (clean === item) continue;
+      list[index] = clean;
+      blanked += 1;
+    } else if (typeof item === 'object' && item !== null) blanked += blankSecrets(item);
+  }
+  return blanked;
+}
+
+function blankMembers(members: Record<string, unknown>): number {
+  let blanked = 0;
+  // Asked first: what the name is may be blanked with the rest.
+  const isNamedSecret = typeof members['value'] === 'string' && isSecretName(members['name']);
+  for (const name in members) {
+    const member = members[name];
+    if (typeof member === 'string') {
+      const isSecret = (isNamedSecret && name === 'value') || isPrivateOfJwk(members, name);
+      const clean = isSecret ? WITHHELD : withoutSecrets(member);
+      if (clean === member) continue;
+      // Even a member that is called __proto__ is its own: this changes no prototype.
+      members[name] = clean;
+      blanked += 1;
+    } else if (typeof member === 'object' && member !== null) blanked += blankSecrets(member);
+  }
+  return blanked;
+}
+
+function isSecretName(name: unknown): boolean {
+  return typeof name === 'string' && SECRET_NAME.test(name);
+}
+
+function isPrivateOfJwk(members: Record<string, unknown>, name: string): boolean {
+  return name.length <= 2 && PRIVATE_OF_JWK.has(name) && typeof members['kty'] === 'string';
 }
 
 /** True when the value of a material of this type may be stored. */

@@ -6,16 +6,14 @@ export function withChanged<Value extends object>(
   value: Value,
   change: (member: unknown, name: string) => unknown,
 ): Value {
-  const changed: [string, unknown][] = [];
   const members = value as Record<string, unknown>;
+  let copy: Record<string, unknown> | undefined;
   for (const name of Object.keys(members)) {
     const next = change(members[name], name);
-    if (next !== members[name]) changed.push([name, next]);
+    if (next === members[name]) continue;
+    copy ??= (Array.isArray(value) ? [...(value as unknown[])] : { ...value }) as Record<string, unknown>;
+    // The copy has this member: even one that is called __proto__ is its own.
+    copy[name] = next;
   }
-  if (changed.length === 0) return value;
-  const copy = Array.isArray(value) ? [...(value as unknown[])] : { ...value };
-  // Not by assignment: a member may be called __proto__.
-  for (const [name, next] of changed)
-    Object.defineProperty(copy, name, { value: next, writable: true, enumerable: true, configurable: true });
-  return copy as Value;
+  return (copy ?? value) as Value;
 }
