@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { OwnAssets } from '../../platform/own-assets/own-assets.js';
 import { DocumentRows } from '../ingest/asset-rows.js';
 import { readSensorScan } from '../ingest/sensor-scan-reader.js';
+import { bitOf } from '../relationships/relationship-mask.js';
 import { RuleBook } from '../risk/rule-book.js';
 import type { Shown } from './bom-queries.js';
 import type { Snapshot } from './snapshot.js';
@@ -44,7 +45,9 @@ export class OwnComponents {
       return `,{"bom-ref":"${id}",${evidence}${component.slice(1)}`;
     });
     const dependencies = ids.map((ref) => {
-      const uses = rows.relationships.filter(({ fromId, kind }) => fromId === ref && kind === 'dependsOn');
+      const uses = rows.relationships.filter(
+        ({ fromId, kinds }) => fromId === ref && (kinds & bitOf('dependsOn')) !== 0,
+      );
       const dependsOn = uses.map(({ toId }) => toId);
       return `,${JSON.stringify({ ref, ...(dependsOn.length === 0 ? {} : { dependsOn }) })}`;
     });

@@ -1,13 +1,21 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { isDateTime } from '../cyclonedx/formats.js';
-import { AssetGraph, type GraphEdge } from '../risk/asset-graph.js';
+import { AssetGraph } from '../risk/asset-graph.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
 import type { RiskSubject } from '../risk/risk-subject.js';
 import { type RiskVerdict, levelNumber } from '../risk/risk-verdict.js';
 import { SubjectReader } from '../risk/subject-reader.js';
 import { hashId, hashIdOfText } from './asset-identity.js';
 import type { CdxComponent, Draft } from './draft.js';
-import { type Identified, type IdentifiedAsset, identify, type OccurrenceRow, occurrenceRows } from './identify.js';
+import {
+  edgeRows,
+  type EdgeRow,
+  type Identified,
+  type IdentifiedAsset,
+  identify,
+  type OccurrenceRow,
+  occurrenceRows,
+} from './identify.js';
 
 /** A row of `asset`, apart from what the database adds. */
 export interface AssetRow {
@@ -43,7 +51,7 @@ export interface VerdictRow {
  */
 export class DocumentRows {
   readonly ids: readonly string[];
-  readonly relationships: readonly GraphEdge[];
+  readonly relationships: readonly EdgeRow[];
   /** What each bom-ref stands for. */
   readonly refs: ReadonlyMap<string, string>;
   private readonly assetsById: Identified['assets'];
@@ -57,7 +65,7 @@ export class DocumentRows {
   ) {
     const { assets, sorted, relationships, refs } = identify(draft, scope);
     this.ids = sorted;
-    this.relationships = relationships;
+    this.relationships = edgeRows(relationships);
     this.refs = refs;
     this.assetsById = assets;
     this.reader = new SubjectReader(new AssetGraph(assets, relationships));

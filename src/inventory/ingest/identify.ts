@@ -1,4 +1,5 @@
 import { withReferences } from '../cyclonedx/component-reader.js';
+import { bitOf } from '../relationships/relationship-mask.js';
 import { type GraphAsset, type GraphEdge, grouped } from '../risk/asset-graph.js';
 import {
   anonymousIdentity,
@@ -10,6 +11,13 @@ import {
   SCOPE_PROPERTY,
 } from './asset-identity.js';
 import type { CdxComponent, Draft, DraftAsset, DraftOccurrence } from './draft.js';
+
+export interface EdgeRow {
+  readonly fromId: string;
+  readonly toId: string;
+  /** As relationship-mask.ts says. */
+  readonly kinds: number;
+}
 
 export interface OccurrenceRow extends DraftOccurrence {
   readonly assetId: string;
@@ -27,7 +35,7 @@ export interface Identified {
   readonly assets: ReadonlyMap<string, IdentifiedAsset>;
   /** Of the assets, in order. */
   readonly sorted: readonly string[];
-  /** Each once, in the order of the table's key. */
+  /** Each once, in the order of start, kind and end. */
   readonly relationships: GraphEdge[];
   /** Ids by ref. */
   readonly refs: ReadonlyMap<string, string>;
@@ -55,7 +63,7 @@ export function identify({ assets, links }: Draft, scope: string): Identified {
   return { assets: found, sorted, relationships: edgesOf(links, sorted, ids), refs: ids };
 }
 
-/** Each edge once, in the order of the table's key. */
+/** Each edge once, in the order of start, kind and end, in which verdicts look at them. */
 function edgesOf(links: Draft['links'], sorted: readonly string[], ids: ReadonlyMap<string, string>) {
   const found: GraphEdge[] = [];
   for (const { from, to, kind } of links) {
@@ -136,4 +144,15 @@ export function occurrenceRows({ id: assetId, places }: IdentifiedAsset): Occurr
     return { assetId, id, location, line, position, symbol, context };
   });
   return rows.length === 1 ? rows : [...new Map(rows.map((row) => [row.id, row])).values()];
+}
+
+/** One row for all kinds of an edge, in the order of the table's key. */
+export function edgeRows(edges: readonly GraphEdge[]): EdgeRow[] {
+  const rows: { fromId: string; toId: string; kinds: number }[] = [];
+  for (const { fromId, toId, kind } of edges.toSorted((a, b) => order(a.fromId, b.fromId) || order(a.toId, b.toId))) {
+    const last = rows.at(-1);
+    if (last?.fromId === fromId && last.toId === toId) last.kinds |= bitOf(kind);
+    else rows.push({ fromId, toId, kinds: bitOf(kind) });
+  }
+  return rows;
 }

@@ -3,10 +3,9 @@ import { from as copyFrom } from 'pg-copy-streams';
 import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import { stopQueryTimer } from '../../platform/database/copy-timer.js';
-import type { GraphEdge } from '../risk/asset-graph.js';
 import type { AssetRow, DocumentRows } from './asset-rows.js';
 import { copyText } from './copy-text.js';
-import type { OccurrenceRow } from './identify.js';
+import type { EdgeRow, OccurrenceRow } from './identify.js';
 import type { IngestProgress } from './ingest-order.js';
 import { NewAssets } from './new-assets.js';
 
@@ -22,7 +21,7 @@ export const STAGING = `
     deadline date, verdict_id uuid, resolved_by jsonb, not_before timestamptz, not_after timestamptz, component json, content uuid
   ) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_place (asset_id uuid, id uuid) ON COMMIT DELETE ROWS;
-  CREATE TEMP TABLE IF NOT EXISTS stage_relationship (from_id uuid, kind text, to_id uuid) ON COMMIT DELETE ROWS;
+  CREATE TEMP TABLE IF NOT EXISTS stage_relationship (from_id uuid, to_id uuid, kinds smallint) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_verdict (id uuid, subject jsonb, verdict jsonb) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_changed (
     id uuid PRIMARY KEY, kind text, quantum text, family text, bits int, level smallint, state text, owner text, deadline date, not_after timestamptz
@@ -54,7 +53,7 @@ export class Staging {
     await this.copyVerdicts();
     await this.copyPlaces(rows.occurrences());
     const { sourceId } = this;
-    await this.copy('asset_relationship (from_id, kind, to_id, source_id)', rows.relationships, (edge) =>
+    await this.copy('asset_relationship (from_id, to_id, kinds, source_id)', rows.relationships, (edge) =>
       edgeLine(edge, `\t${sourceId}`),
     );
     return created;
@@ -158,8 +157,8 @@ export class Staging {
 
 const NULL = String.raw`\N`;
 
-function edgeLine({ fromId, kind, toId }: GraphEdge, more: string): string {
-  return `${fromId}\t${kind}\t${toId}${more}\n`;
+function edgeLine({ fromId, toId, kinds }: EdgeRow, more: string): string {
+  return `${fromId}\t${toId}\t${kinds}${more}\n`;
 }
 
 /** In the order of `assetLine`. */
