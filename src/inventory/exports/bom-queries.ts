@@ -90,8 +90,9 @@ function uuidOf(first32: number, digit: string): string {
   return first32.toString(16).padStart(8, '0').padEnd(32, digit);
 }
 
+/** By FILTER instead of CASE, PostgreSQL would sort the targets of each asset again. */
 function targetsOf(bit: number): string {
-  return `string_agg(r.to_id::text, '","' ORDER BY r.to_id) FILTER (WHERE ${anyOf('r.kinds', bit)})`;
+  return `string_agg(CASE WHEN ${anyOf('r.kinds', bit)} THEN r.to_id::text END, '","' ORDER BY r.to_id)`;
 }
 
 function clause(where: readonly string[]): string {
