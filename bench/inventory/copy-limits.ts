@@ -54,7 +54,7 @@ export async function fill(url: string, total: number, there: number): Promise<n
        FROM asset_occurrence, generate_series(1, ${copies}) n WHERE location <> '' ORDER BY 1`,
     );
     await client.query(
-      `INSERT INTO asset_relationship (from_id, kind, to_id, source_id) SELECT ${id('from_id')}, kind, to_id, source_id
+      `INSERT INTO asset_relationship (from_id, to_id, source_id, kinds) SELECT ${id('from_id')}, to_id, source_id, kinds
        FROM asset_relationship, generate_series(1, ${copies}) n ORDER BY 1`,
     );
     await client.query(`UPDATE inventory_tally SET count = count * ${copies + 1}`);

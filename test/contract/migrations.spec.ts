@@ -2,6 +2,8 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { RELATIONSHIP_KINDS } from '../../src/inventory/relationships/asset-relationship.entity.js';
+import { bitOf } from '../../src/inventory/relationships/relationship-mask.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 const ROOT = join(import.meta.dirname, '../..');
@@ -65,4 +67,30 @@ it('every migration can be taken back and made again', async () => {
   expect((await typeorm('migration:run')).code).toBe(0);
   expect(await tables()).toEqual(before);
   expect((await check()).code).toBe(0);
+});
+
+it('edges keep their kinds when they become one row, and when that is taken back', async () => {
+  const [{ count } = { count: 0 }] = await stage.sql<{ count: number }>(
+    `SELECT count(*)::int AS count FROM migrations WHERE id >= (SELECT id FROM migrations WHERE name = 'OneRowPerEdge1796600000001')`,
+  );
+  const revert = () => node(join(ROOT, 'test/support/revert-migrations.mjs'), String(count));
+  const before = () => stage.sql('SELECT from_id, kind, to_id, source_id FROM asset_relationship ORDER BY 1, 2, 3, 4');
+  const kinds = async () =>
+    (await stage.sql<{ kinds: number }>('SELECT kinds FROM asset_relationship ORDER BY 1')).map((row) => row.kinds);
+  expect(await revert()).toEqual({ code: 0, output: '' });
+  await stage.sql(
+    `INSERT INTO asset_relationship (from_id, kind, to_id, source_id) SELECT f.id, k.kind, t.id, s.id
+     FROM unnest($1::text[]) k (kind), (VALUES (gen_random_uuid())) f (id), (VALUES (gen_random_uuid())) t (id), (VALUES (gen_random_uuid())) s (id)
+     UNION ALL SELECT gen_random_uuid(), kind, gen_random_uuid(), gen_random_uuid() FROM unnest($1::text[]) k (kind)`,
+    [[...RELATIONSHIP_KINDS]],
+  );
+  const rows = await before();
+  expect(rows).toHaveLength(2 * RELATIONSHIP_KINDS.length);
+  expect((await typeorm('migration:run')).code).toBe(0);
+  const bits = RELATIONSHIP_KINDS.map(bitOf);
+  const all = bits.reduce((mask, bit) => mask | bit, 0);
+  expect((await kinds()).toSorted((a, b) => a - b)).toEqual([...bits, all]);
+  expect(await revert()).toEqual({ code: 0, output: '' });
+  expect(await before()).toEqual(rows);
+  expect((await typeorm('migration:run')).code).toBe(0);
 });

@@ -1,3 +1,4 @@
+import { anyOf, bitOf } from '../relationships/relationship-mask.js';
 import type { CopyQuery } from './snapshot.js';
 
 /** Which assets are shown: conditions on the table `a`, and their values. */
@@ -18,14 +19,15 @@ const PLACES = (condition: string) => `SELECT o.asset_id, string_agg(o.place, ',
     SELECT DISTINCT ON (o.asset_id, o.id) o.asset_id, o.id, ${PLACE} AS place FROM asset_occurrence o
     WHERE ${condition} AND o.missed = 0 AND o.location <> '' ORDER BY o.asset_id, o.id) o GROUP BY o.asset_id`;
 
-const DEPENDENCY = `',{"ref":"' || a.id || '"' || coalesce(',"dependsOn":["' || d.list || '"]', '')
-  || coalesce(',"provides":["' || p.list || '"]', '') || '}'`;
+const DEPENDENCY = `',{"ref":"' || a.id || '"' || coalesce(',"dependsOn":["' || t.uses || '"]', '')
+  || coalesce(',"provides":["' || t.offers || '"]', '') || '}'`;
+const [USE, OFFER] = [bitOf('dependsOn'), bitOf('provides')];
 /** Each edge once, however many sources tell of it. */
 const TARGETS = (
-  kind: string,
   condition: string,
-) => `SELECT r.from_id, string_agg(r.to_id::text, '","' ORDER BY r.to_id) AS list FROM (
-    SELECT DISTINCT r.from_id, r.to_id FROM asset_relationship r WHERE r.kind = '${kind}' AND ${condition} ORDER BY 1, 2) r GROUP BY r.from_id`;
+) => `SELECT r.from_id, ${targetsOf(USE)} AS uses, ${targetsOf(OFFER)} AS offers FROM (
+    SELECT r.from_id, r.to_id, bit_or(r.kinds) AS kinds FROM asset_relationship r
+    WHERE ${anyOf('r.kinds', USE | OFFER)} AND ${condition} GROUP BY r.from_id, r.to_id) r GROUP BY r.from_id`;
 
 /**
  * One component a line, with a comma before it, in the order of the ids. The stored text of a component is sent as it stands, but for
@@ -39,10 +41,9 @@ export function componentsQuery({ where, values }: Shown): CopyQuery {
 
 /** One entry per asset, also for those that use nothing (CycloneDX 1.6, dependencies); a target that is not shown is left out. */
 export function dependenciesQuery({ where, values }: Shown): CopyQuery {
-  const targets = (kind: string) => TARGETS(kind, 'r.from_id = a.id AND r.to_id IN (SELECT id FROM shown)');
+  const targets = TARGETS('r.from_id = a.id AND r.to_id IN (SELECT id FROM shown)');
   const text = `WITH shown AS MATERIALIZED (SELECT a.id FROM asset a ${clause(where)})
-    SELECT ${DEPENDENCY} FROM shown a LEFT JOIN LATERAL (${targets('dependsOn')}) d ON true
-    LEFT JOIN LATERAL (${targets('provides')}) p ON true ORDER BY a.id`;
+    SELECT ${DEPENDENCY} FROM shown a LEFT JOIN LATERAL (${targets}) t ON true ORDER BY a.id`;
   return { text, values };
 }
 
@@ -57,13 +58,12 @@ export function allComponentsQueries(count: number): CopyQuery[] {
 }
 
 export function allDependenciesQueries(count: number): CopyQuery[] {
-  // Those that are gone are few, and have an index of their own.
-  const isShown = `NOT EXISTS (SELECT FROM asset g WHERE g.id = r.to_id AND g.state <> 'active')`;
-  const targets = (kind: string) => TARGETS(kind, `r.from_id BETWEEN b.low AND b.high AND ${isShown}`);
+  // Those that are gone have an index of their own, asked for each target (OFFSET 0): of how many they are the planner may know nothing yet.
+  const isShown = `NOT EXISTS (SELECT FROM asset g WHERE g.id = r.to_id AND g.state <> 'active' OFFSET 0)`;
+  const targets = TARGETS(`r.from_id BETWEEN b.low AND b.high AND ${isShown}`);
   return inStretches(
     count,
-    `SELECT string_agg(${DEPENDENCY}, e'\\n' ORDER BY a.id) FROM asset a
-     LEFT JOIN (${targets('dependsOn')}) d ON d.from_id = a.id LEFT JOIN (${targets('provides')}) p ON p.from_id = a.id
+    `SELECT string_agg(${DEPENDENCY}, e'\\n' ORDER BY a.id) FROM asset a LEFT JOIN (${targets}) t ON t.from_id = a.id
      WHERE a.id BETWEEN b.low AND b.high AND a.state = 'active'`,
   );
 }
@@ -88,6 +88,11 @@ function startOf(index: number, stretches: number): number {
 /** One that begins so, with the same digit from there on. */
 function uuidOf(first32: number, digit: string): string {
   return first32.toString(16).padStart(8, '0').padEnd(32, digit);
+}
+
+/** By FILTER instead of CASE, PostgreSQL would sort the targets of each asset again. */
+function targetsOf(bit: number): string {
+  return `string_agg(CASE WHEN ${anyOf('r.kinds', bit)} THEN r.to_id::text END, '","' ORDER BY r.to_id)`;
 }
 
 function clause(where: readonly string[]): string {

@@ -2,7 +2,7 @@ import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { withReferences } from '../cyclonedx/component-reader.js';
 import { isDateTime } from '../cyclonedx/formats.js';
 import { AssetGraph } from '../risk/asset-graph.js';
-import type { RelationshipKind } from '../relationships/asset-relationship.entity.js';
+import { bitOf } from '../relationships/relationship-mask.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
 import type { RiskSubject } from '../risk/risk-subject.js';
 import { type RiskVerdict, levelNumber } from '../risk/risk-verdict.js';
@@ -44,8 +44,9 @@ export interface VerdictRow {
 /** A row of `asset_relationship`, apart from the source. */
 export interface EdgeRow {
   readonly fromId: string;
-  readonly kind: RelationshipKind;
   readonly toId: string;
+  /** As relationship-mask.ts says. */
+  readonly kinds: number;
 }
 
 /**
@@ -85,8 +86,7 @@ export class DocumentRows {
 
   *relationships(): Generator<EdgeRow> {
     this.connected();
-    for (const { id: fromId, edges } of this.assets)
-      for (const { kind, to } of edges) yield { fromId, kind, toId: to.id };
+    for (const asset of this.assets) if (asset.edges.length > 0) yield* edgeRows(asset);
   }
 
   /** Of the assets that were asked for. */
@@ -134,6 +134,14 @@ export class DocumentRows {
     this.judged.set(key, row);
     return row;
   }
+}
+
+/** One row for all kinds of an edge, in the order of the table's key. */
+function edgeRows({ id: fromId, edges }: IdentifiedAsset): EdgeRow[] {
+  const kinds = new Map<string, number>();
+  for (const { kind, to } of edges) kinds.set(to.id, (kinds.get(to.id) ?? 0) | bitOf(kind));
+  const rows = [...kinds].map(([toId, mask]) => ({ fromId, toId, kinds: mask }));
+  return rows.length === 1 ? rows : rows.sort((a, b) => (a.toId < b.toId ? -1 : 1));
 }
 
 /** What lists filter and sort by. */

@@ -92,21 +92,22 @@ async function mergeOccurrences(tx: EntityManager, sourceId: string, whole: bool
   );
 }
 
-/** Whoever tells of an edge tells of the asset that it leaves, so that its place is known. */
+/** Whoever tells of an edge tells of the asset that it leaves, so that its place is known. A part of a scan takes no kind of an edge back. */
 async function mergeRelationships(tx: EntityManager, sourceId: string, whole: boolean): Promise<void> {
+  const kinds = (told: string) => (whole ? `${told}.kinds` : `r.kinds | ${told}.kinds`);
   await tx.query(
-    `INSERT INTO asset_relationship (from_id, kind, to_id, source_id)
-     SELECT s.from_id, s.kind, s.to_id, $1 FROM stage_relationship s
+    `INSERT INTO asset_relationship AS r (from_id, to_id, source_id, kinds)
+     SELECT s.from_id, s.to_id, $1, s.kinds FROM stage_relationship s
      WHERE NOT EXISTS (SELECT FROM asset_relationship r
-                       WHERE r.from_id = s.from_id AND r.kind = s.kind AND r.to_id = s.to_id AND r.source_id = $1)
-     ON CONFLICT DO NOTHING`,
+                       WHERE r.from_id = s.from_id AND r.to_id = s.to_id AND r.source_id = $1 AND r.kinds = ${kinds('s')})
+     ON CONFLICT (from_id, to_id, source_id) DO UPDATE SET kinds = ${kinds('excluded')}`,
     [sourceId],
   );
   if (!whole) return;
   await tx.query(
     `DELETE FROM asset_relationship r USING (SELECT DISTINCT asset_id FROM asset_occurrence WHERE source_id = $1) o
      WHERE r.from_id = o.asset_id AND r.source_id = $1
-       AND NOT EXISTS (SELECT FROM stage_relationship s WHERE s.from_id = r.from_id AND s.kind = r.kind AND s.to_id = r.to_id)`,
+       AND NOT EXISTS (SELECT FROM stage_relationship s WHERE s.from_id = r.from_id AND s.to_id = r.to_id)`,
     [sourceId],
   );
 }

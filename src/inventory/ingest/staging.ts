@@ -37,7 +37,7 @@ export const STAGING = `
     deadline date, verdict_id uuid, resolved_by jsonb, not_before timestamptz, not_after timestamptz, component json, content uuid
   ) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_place (asset_id uuid, id uuid) ON COMMIT DELETE ROWS;
-  CREATE TEMP TABLE IF NOT EXISTS stage_relationship (from_id uuid, kind text, to_id uuid) ON COMMIT DELETE ROWS;
+  CREATE TEMP TABLE IF NOT EXISTS stage_relationship (from_id uuid, to_id uuid, kinds smallint) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_verdict (id uuid, subject jsonb, verdict jsonb) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_changed (
     id uuid PRIMARY KEY, kind text, quantum text, family text, bits int, level smallint, state text, owner text, deadline date, not_after timestamptz
@@ -71,7 +71,7 @@ export class Staging {
     const known = this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [`{${ids.join(',')}}`]);
     const told = this.copyPlaces(rows.occurrences());
     const connected = this.copy(
-      'asset_relationship (from_id, kind, to_id, source_id)',
+      'asset_relationship (from_id, to_id, kinds, source_id)',
       rows.relationships(),
       (to, edge) => {
         to.row(4);
@@ -247,8 +247,8 @@ function judgementFields(judged: VerdictRow | undefined): Buffer {
   return to.take();
 }
 
-function writeEdge(to: CopyRows, { fromId, kind, toId }: EdgeRow): void {
+function writeEdge(to: CopyRows, { fromId, toId, kinds }: EdgeRow): void {
   to.uuid(fromId);
-  to.text(kind);
   to.uuid(toId);
+  to.int2(kinds);
 }

@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/http/problem.js';
-import { RELATIONSHIP_KINDS, type RelationshipKind } from './asset-relationship.entity.js';
+import type { RelationshipKind } from './asset-relationship.entity.js';
+import { anyOf, KINDS, tellingUse, USES } from './relationship-mask.js';
 
 export type Direction = 'out' | 'in';
 
@@ -49,21 +50,22 @@ export class RelationshipsReader {
 
   /** Edges, however many sources tell of them. With `assetId`, those that leave it (`out`) or lead to it (`in`). */
   async list({ assetId, direction = 'out', kind, limit = DEFAULT_LIMIT, cursor }: EdgeQuery): Promise<Page<Edge>> {
-    const list = `relationships ${assetId ?? ''} ${direction} ${kind ?? ''}`;
+    const list = `edges ${assetId ?? ''} ${direction} ${kind ?? ''}`;
     const position = this.cursors.read(list, cursor) ?? [null, null, null];
-    const key = direction === 'out' ? 'r.from_id, r.kind, r.to_id' : 'r.to_id, r.kind, r.from_id';
-    const end = direction === 'out' ? 'r.from_id' : 'r.to_id';
+    const [near, far] = ENDS[direction];
+    // The first comparison is one that the index knows.
+    const isAfter = `(r.${near}, r.${far}) >= ($3, $4::uuid) AND (r.${near}, r.${far}, k.kind) > ($3, $4, $5)`;
     const rows: Edge[] = await this.db.query(
       `SELECT r.from_id AS "fromId", r.kind, r.to_id AS "toId", f.name AS "fromName", t.name AS "toName" FROM (
-         SELECT DISTINCT r.from_id, r.kind, r.to_id FROM asset_relationship r
-         WHERE ($1::uuid IS NULL OR ${end} = $1) AND ($2::text IS NULL OR r.kind = $2)
-           AND ($3::uuid IS NULL OR (${key}) > ($3, $4, $5::uuid))
-         ORDER BY ${key} LIMIT ${limit + 1}) r
-       JOIN asset f ON f.id = r.from_id JOIN asset t ON t.id = r.to_id ORDER BY ${key}`,
+         SELECT DISTINCT r.from_id, r.to_id, k.kind FROM asset_relationship r JOIN ${KINDS} ON ${anyOf('r.kinds', 'k.bit')}
+         WHERE ($1::uuid IS NULL OR r.${near} = $1) AND ($2::text IS NULL OR k.kind = $2)
+           AND ($3::uuid IS NULL OR ${isAfter})
+         ORDER BY r.${near}, r.${far}, k.kind LIMIT ${limit + 1}) r
+       JOIN asset f ON f.id = r.from_id JOIN asset t ON t.id = r.to_id ORDER BY r.${near}, r.${far}, r.kind`,
       [assetId ?? null, kind ?? null, ...position],
     );
-    return this.cursors.page(list, rows, limit, ({ fromId, kind: edge, toId }) =>
-      direction === 'out' ? [fromId, edge, toId] : [toId, edge, fromId],
+    return this.cursors.page(list, rows, limit, ({ fromId, toId, kind: edge }) =>
+      direction === 'out' ? [fromId, toId, edge] : [toId, fromId, edge],
     );
   }
 
@@ -97,37 +99,33 @@ export class RelationshipsReader {
     let level = [start];
     for (let distance = 1; distance <= depth && level.length > 0; distance += 1) {
       // Those that are known already and the start itself may come again.
-      const edges = await this.step(level, direction, most + 2);
+      const steps = await this.step(level, direction, most + 2);
       level = [];
-      for (const edge of edges) {
-        if (edge.id === start || reached.has(edge.id)) continue;
+      for (const { kinds, ...asset } of steps) {
+        if (asset.id === start || reached.has(asset.id)) continue;
         if (reached.size === most) return false;
-        reached.set(edge.id, { ...edge, depth: distance });
-        level.push(edge.id);
+        reached.set(asset.id, { ...asset, depth: distance, viaKind: tellingUse(kinds) });
+        level.push(asset.id);
       }
       if (until !== undefined && reached.has(until)) return true;
     }
     return true;
   }
 
-  /** The next level, with what is shown of each asset, so that it need not be asked for again. */
-  private async step(ids: readonly string[], direction: Direction, most: number): Promise<Step[]> {
-    const some = await this.edges(ids, direction, most, most);
-    const kinds = RELATIONSHIP_KINDS.length;
-    // Several edges may lead to the same asset, one of each kind. Fewer assets than their share of the edges say that none was left out.
-    return some.length >= most || some.length < most / kinds ? some : this.edges(ids, direction, most, most * kinds);
-  }
-
-  /** Of each asset only so many edges are read, in the order of the index: half the inventory may use one algorithm. */
-  private edges(ids: readonly string[], direction: Direction, most: number, mostEach: number): Promise<Step[]> {
-    const [near, far] = direction === 'in' ? ['to_id', 'from_id'] : ['from_id', 'to_id'];
+  /**
+   * The next level, with what is shown of each asset, so that it need not be asked for again. Of each asset only so many edges are read,
+   * in the order of the index: half the inventory may use one algorithm. What they lead to is looked up one by one (OFFSET 0): the planner
+   * would rather read all assets than ten thousand of them.
+   */
+  private step(ids: readonly string[], direction: Direction, most: number): Promise<Step[]> {
+    const [near, far] = ENDS[direction];
     return this.db.query(
-      `SELECT a.id, a.kind, a.name, a.level, e.via AS "viaId", e.kind AS "viaKind" FROM (
-         SELECT DISTINCT ON (r.id) r.id, n.id AS via, r.kind FROM unnest($1::uuid[]) n(id) CROSS JOIN LATERAL (
-           SELECT DISTINCT kind, ${far} AS id FROM asset_relationship
-           WHERE ${near} = n.id AND kind <> 'provides' ORDER BY kind, ${far} LIMIT ${mostEach}) r
-         ORDER BY r.id, n.id, r.kind LIMIT ${most}) e
-       JOIN asset a ON a.id = e.id`,
+      `SELECT e.id, a.kind, a.name, a.level, e.via AS "viaId", e.kinds FROM (
+         SELECT DISTINCT ON (r.id) r.id, n.id AS via, r.kinds FROM unnest($1::uuid[]) n(id) CROSS JOIN LATERAL (
+           SELECT ${far} AS id, bit_or(kinds) AS kinds FROM asset_relationship
+           WHERE ${near} = n.id AND ${anyOf('kinds', USES)} GROUP BY ${far} ORDER BY ${far} LIMIT ${most}) r
+         ORDER BY r.id, n.id LIMIT ${most}) e
+       CROSS JOIN LATERAL (SELECT kind, name, level FROM asset WHERE id = e.id OFFSET 0) a ORDER BY e.id`,
       [ids],
     );
   }
@@ -140,7 +138,12 @@ export class RelationshipsReader {
 
 const MOST_WALKED = 100_000;
 
-type Step = Omit<Reached, 'depth'>;
+/** Where a step begins and where it leads. */
+const ENDS = { out: ['from_id', 'to_id'], in: ['to_id', 'from_id'] } as const;
+
+interface Step extends Omit<Reached, 'depth' | 'viaKind'> {
+  readonly kinds: number;
+}
 
 interface Walk {
   readonly depth: number;

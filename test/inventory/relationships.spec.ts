@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answer, Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { about, algorithm, bom, material } from './documents.js';
+
+interface Edge {
+  readonly fromName: string;
+  readonly kind: string;
+  readonly toName: string;
+}
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+});
+afterAll(() => stage.close());
+
+const get = (path: string): Promise<Answer> => service.call('GET', path, { key: apiKey });
+async function ingest(body: object): Promise<void> {
+  const { status } = await service.call('POST', '/api/ingest', { key: apiKey, body });
+  expect(status).toBe(200);
+}
+async function idOf(name: string): Promise<string> {
+  const [row] = await stage.sql<{ id: string }>('SELECT id FROM asset WHERE name = $1', [name]);
+  return row?.id ?? '';
+}
+const named = (items: Edge[]) => items.map(({ fromName, kind, toName }) => `${fromName} ${kind} ${toName}`).sort();
+const neighbours = async (name: string, more = ''): Promise<string[]> =>
+  named((await get(`/api/relationships/${await idOf(name)}/neighbours?${more}`)).body.items);
+const radius = async (name: string): Promise<string[]> => {
+  const { body } = await get(`/api/relationships/${await idOf(name)}/blast-radius`);
+  return body.items.map((item: { viaKind: string; name: string }) => `${item.viaKind} ${item.name}`).sort();
+};
+/** Rows of edges, and in which version: a row that is written has another `xmin`. */
+const stored = () => stage.sql('SELECT r.*, r.xmin FROM asset_relationship r ORDER BY from_id, to_id, source_id');
+
+const CAMELLIA = algorithm({ name: 'Camellia-256', ref: 'camellia' });
+const KEY = material('tape', { type: 'secret-key', id: 'key-of-the-tape', algorithmRef: 'camellia' });
+const tapes = (dependency: object, timestamp: string) =>
+  bom([CAMELLIA, KEY], { ...about('tapes', timestamp), dependencies: [{ ref: 'tape', ...dependency }] });
+
+describe('an edge of several kinds', () => {
+  beforeAll(() => ingest(tapes({ dependsOn: ['camellia'], provides: ['camellia'] }, '2026-01-01T00:00:00Z')));
+
+  const KINDS = ['algorithm', 'dependsOn', 'provides'];
+  const TOLD = KINDS.map((kind) => `tape ${kind} Camellia-256`);
+
+  it('is one row, and told once for each kind', async () => {
+    expect(await stored()).toHaveLength(1);
+    expect(await neighbours('tape')).toEqual(TOLD);
+    expect(await neighbours('Camellia-256', 'direction=in')).toEqual(TOLD);
+    expect(await neighbours('Camellia-256')).toEqual([]);
+  });
+
+  it.each(KINDS)('is found by %s', async (kind) => {
+    const told = [`tape ${kind} Camellia-256`];
+    expect(await neighbours('tape', `kind=${kind}`)).toEqual(told);
+    expect(named((await get(`/api/relationships?kind=${kind}`)).body.items)).toEqual(told);
+  });
+
+  it('is not found by a kind that it has not', async () => {
+    expect(await neighbours('tape', 'kind=cipherSuite')).toEqual([]);
+  });
+
+  it('is one step, by the kind that says most', async () => {
+    expect(await radius('Camellia-256')).toEqual(['algorithm tape']);
+  });
+});
+
+describe('a newer document', () => {
+  it('that says the same writes no row of an edge', async () => {
+    const before = await stored();
+    await ingest(tapes({ dependsOn: ['camellia'], provides: ['camellia'] }, '2026-01-02T00:00:00Z'));
+    expect(await stored()).toEqual(before);
+  });
+
+  it('takes back a kind that it does not name', async () => {
+    await ingest(tapes({ provides: ['camellia'] }, '2026-01-03T00:00:00Z'));
+    expect(await neighbours('tape')).toEqual(['tape algorithm Camellia-256', 'tape provides Camellia-256']);
+  });
+
+  it('takes back an edge that it does not name', async () => {
+    const unbound = material('tape', { type: 'secret-key', id: 'key-of-the-tape' });
+    await ingest(bom([CAMELLIA, unbound], about('tapes', '2026-01-04T00:00:00Z')));
+    expect(await neighbours('tape')).toEqual([]);
+  });
+});
+
+describe('a part of a scan', () => {
+  const part = (uses: object) => ({
+    source: 'probe',
+    assets: [
+      { component: { type: 'application', name: 'disk' }, ...uses },
+      { component: algorithm({ name: 'ARIA-256', ref: 'aria' }) },
+    ],
+  });
+
+  it('that only offers makes no use of it', async () => {
+    await ingest(part({ provides: ['aria'] }));
+    expect(await neighbours('disk')).toEqual(['disk provides ARIA-256']);
+    expect(await radius('ARIA-256')).toEqual([]);
+  });
+
+  it('adds a kind to what the parts before it said', async () => {
+    await ingest(part({ dependsOn: ['aria'] }));
+    expect(await neighbours('disk')).toEqual(['disk dependsOn ARIA-256', 'disk provides ARIA-256']);
+    expect(await radius('ARIA-256')).toEqual(['dependsOn disk']);
+  });
+
+  it('that says less writes no row of an edge', async () => {
+    const before = await stored();
+    await ingest(part({ provides: ['aria'] }));
+    expect(await stored()).toEqual(before);
+  });
+});
+
+it('two sources may say different things of an edge, and both are told, each once', async () => {
+  const scan = (source: string, uses: object) => ({
+    source,
+    complete: true,
+    assets: [
+      { component: { type: 'application', name: 'mail' }, ...uses },
+      { component: algorithm({ name: 'SEED-128', ref: 'seed' }) },
+    ],
+  });
+  await ingest(scan('one', { provides: ['seed'] }));
+  await ingest(scan('two', { dependsOn: ['seed'], provides: ['seed'] }));
+  expect(await neighbours('mail')).toEqual(['mail dependsOn SEED-128', 'mail provides SEED-128']);
+  expect(await radius('SEED-128')).toEqual(['dependsOn mail']);
+  const { body } = await get('/api/export/cyclonedx');
+  const seed = [await idOf('SEED-128')];
+  const entry = body.dependencies.filter(({ provides }: { provides?: string[] }) => provides?.[0] === seed[0]);
+  expect(entry).toEqual([{ ref: await idOf('mail'), dependsOn: seed, provides: seed }]);
+  await ingest(scan('two', {}));
+  expect(await neighbours('mail')).toEqual(['mail provides SEED-128']);
+});
+
+it.each(['?', 'ID/neighbours?direction=in&'])('edges are walked page by page (%s)', async (path) => {
+  const refs = Array.from({ length: 9 }, (_, i) => `user ${i}`);
+  const users = refs.map((ref) => ({ type: 'application', 'bom-ref': ref, name: ref }));
+  const dependencies = refs.map((ref) => ({ ref, dependsOn: ['idea'], provides: ['idea'] }));
+  await ingest(bom([algorithm({ name: 'IDEA', ref: 'idea' }), ...users], { ...about('users'), dependencies }));
+  const address = `/api/relationships${path.replace('ID', `/${await idOf('IDEA')}`)}`;
+  const { body: whole } = await get(address);
+  const seen: Edge[] = [];
+  let next = '';
+  do {
+    const { body } = await get(`${address}limit=4${next}`);
+    seen.push(...body.items);
+    next = body.nextCursor === null ? '' : `&cursor=${body.nextCursor}`;
+  } while (next !== '');
+  expect(seen.length).toBeGreaterThanOrEqual(18);
+  expect(seen).toEqual(whole.items);
+});
