@@ -140,6 +140,17 @@ it('two sources may say different things of an edge, and both are told, each onc
   expect(await neighbours('mail')).toEqual(['mail provides SEED-128']);
 });
 
+it('an export does not tell of an edge to what is gone', async () => {
+  const [mail, seed] = [await idOf('mail'), await idOf('SEED-128')];
+  const entries = async () => {
+    const { body } = await get('/api/export/cyclonedx');
+    return body.dependencies.filter(({ ref }: { ref: string }) => ref === mail || ref === seed);
+  };
+  expect(await entries()).toContainEqual({ ref: mail, provides: [seed] });
+  await stage.sql(`UPDATE asset SET state = 'stale' WHERE id = $1`, [seed]);
+  expect(await entries()).toEqual([{ ref: mail }]);
+});
+
 it.each(['?', 'ID/neighbours?direction=in&'])('edges are walked page by page (%s)', async (path) => {
   const refs = Array.from({ length: 9 }, (_, i) => `user ${i}`);
   const users = refs.map((ref) => ({ type: 'application', 'bom-ref': ref, name: ref }));
