@@ -34,9 +34,11 @@ export class OwnComponents {
       rows.assets.map(({ id }) => id),
     ]);
     const shown = new Set(known.map(({ id }) => id));
-    const missing = rows.assets.filter(({ id }) => !shown.has(id));
-    const texts = [...rows.rowsOf(missing)].map(({ component }) => component.slice(1));
-    const components = missing.map((asset, index) => `,{"bom-ref":"${asset.id}",${evidenceOf(asset)}${texts[index]}`);
+    const missing = rows.connected().filter(({ id }) => !shown.has(id));
+    const components = missing.map((asset) => {
+      const { component } = rows.rowOf(asset);
+      return `,{"bom-ref":"${asset.id}",${evidenceOf(asset)}${component.slice(1)}`;
+    });
     const dependencies = missing.map(({ id: ref, edges }) => {
       const dependsOn = edges.filter(({ kind }) => kind === 'dependsOn').map(({ to }) => to.id);
       return `,${JSON.stringify({ ref, ...(dependsOn.length === 0 ? {} : { dependsOn }) })}`;

@@ -6,17 +6,10 @@ import { bitOf } from '../relationships/relationship-mask.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
 import type { RiskSubject } from '../risk/risk-subject.js';
 import { type RiskVerdict, levelNumber } from '../risk/risk-verdict.js';
-import { type ReadSubject, SubjectReader } from '../risk/subject-reader.js';
+import { SubjectReader } from '../risk/subject-reader.js';
 import { hashId, hashIdOfText } from './asset-identity.js';
 import type { CdxComponent, Draft } from './draft.js';
-import {
-  connect,
-  type Identified,
-  type IdentifiedAsset,
-  identify,
-  type OccurrenceRow,
-  occurrenceRows,
-} from './identify.js';
+import { connect, type Identified, type IdentifiedAsset, identify } from './identify.js';
 
 /** A row of `asset`, apart from what the database adds and what a verdict says of all its assets. */
 export interface AssetRow {
@@ -51,12 +44,12 @@ export interface EdgeRow {
 
 /**
  * A draft as rows. They are made when they are asked for, so that the database works on the first while the last are still being made.
- * All come in the order of the ids: one order for all writers, so that two that meet cannot deadlock, and that of the indexes.
+ * All assets come in the order of the ids: one order for all writers, so that two that meet cannot deadlock, and that of the indexes.
  */
 export class DocumentRows {
   private readonly identified: Identified;
   private readonly judged = new Map<string, VerdictRow>();
-  private graph: AssetGraph | undefined;
+  private reader: SubjectReader | undefined;
 
   constructor(
     private readonly draft: Draft,
@@ -75,37 +68,17 @@ export class DocumentRows {
     return [...this.identified.byRef].map(([ref, { id }]) => [ref, id]);
   }
 
-  *rowsOf(assets: Iterable<IdentifiedAsset>): Generator<AssetRow> {
-    const reader = new SubjectReader(this.connected());
-    for (const asset of assets) yield this.rowOf(asset, reader.read(asset));
+  /** The assets, with their edges: made after all else that needs none, so that the database has work meanwhile. */
+  connected(): readonly IdentifiedAsset[] {
+    this.reader ??= this.connect();
+    return this.assets;
   }
 
-  *occurrences(): Generator<OccurrenceRow> {
-    for (const asset of this.assets) yield* occurrenceRows(asset);
-  }
-
-  *relationships(): Generator<EdgeRow> {
-    this.connected();
-    for (const asset of this.assets) if (asset.edges.length > 0) yield* edgeRows(asset);
-  }
-
-  /** Of the assets that were asked for. */
-  verdicts(): VerdictRow[] {
-    return [...this.judged.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
-  }
-
-  /** The database has the ids, and the places, before it is asked for. */
-  private connected(): AssetGraph {
-    if (this.graph === undefined) {
-      connect(this.identified, this.draft.links);
-      this.graph = new AssetGraph(this.assets);
-    }
-    return this.graph;
-  }
-
-  private rowOf(asset: IdentifiedAsset, { subject, resolvedBy }: ReadSubject): AssetRow {
+  rowOf(asset: IdentifiedAsset): AssetRow {
+    this.reader ??= this.connect();
     const { id, kind } = asset;
-    const component = withReferences(asset.component, (ref) => this.identified.byRef.get(ref)?.id);
+    const { subject, resolvedBy } = this.reader.read(asset);
+    const component = withReferences(asset.component, this.idOf);
     const plain = kind === 'component' && subject.notApplicable === true;
     const judged = plain ? undefined : this.judge(subject);
     const resolved = plain || resolvedBy === null ? null : JSON.stringify(resolvedBy);
@@ -125,6 +98,18 @@ export class DocumentRows {
     };
   }
 
+  /** Of the assets that were asked for. */
+  verdicts(): VerdictRow[] {
+    return [...this.judged.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  private connect(): SubjectReader {
+    connect(this.identified, this.draft.links);
+    return new SubjectReader(new AssetGraph(this.assets));
+  }
+
+  private readonly idOf = (ref: string): string | undefined => this.identified.byRef.get(ref)?.id;
+
   private judge(subject: RiskSubject): VerdictRow {
     const key = JSON.stringify(subject);
     const known = this.judged.get(key);
@@ -137,11 +122,11 @@ export class DocumentRows {
 }
 
 /** One row for all kinds of an edge, in the order of the table's key. */
-function edgeRows({ id: fromId, edges }: IdentifiedAsset): EdgeRow[] {
+export function edgeRows({ id: fromId, edges }: IdentifiedAsset): EdgeRow[] {
   const kinds = new Map<string, number>();
   for (const { kind, to } of edges) kinds.set(to.id, (kinds.get(to.id) ?? 0) | bitOf(kind));
   const rows = [...kinds].map(([toId, mask]) => ({ fromId, toId, kinds: mask }));
-  return rows.length === 1 ? rows : rows.sort((a, b) => (a.toId < b.toId ? -1 : 1));
+  return rows.length < 2 ? rows : rows.sort((a, b) => (a.toId < b.toId ? -1 : 1));
 }
 
 /** What lists filter and sort by. */
@@ -176,13 +161,14 @@ function validityOf({ cryptoProperties }: CdxComponent) {
   };
 }
 
-/** UTC to the second, of a year that every program knows. */
-const PLAIN = /^(?:19|20)\d\d-.{14}[0-5]\dZ$/;
+/** UTC to the second, of a year that every program knows and a day that every month has. */
+const PLAIN = /^(?:19|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
 
 /** A time that PostgreSQL takes as well, or null. */
 export function instant(value: unknown): string | null {
-  if (typeof value !== 'string' || !isDateTime(value)) return null;
+  if (typeof value !== 'string') return null;
   if (PLAIN.test(value)) return value;
+  if (!isDateTime(value)) return null;
   const time = new Date(value);
   const year = time.getUTCFullYear();
   return Number.isNaN(time.getTime()) || year < 1 || year > 9999 ? null : time.toISOString();

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import { setImmediate as turn } from 'node:timers/promises';
 import { stopQueryTimer } from '../../platform/database/copy-timer.js';
-import type { AssetRow, DocumentRows, EdgeRow, VerdictRow } from './asset-rows.js';
+import { type AssetRow, type DocumentRows, type EdgeRow, edgeRows, type VerdictRow } from './asset-rows.js';
 import { CopyRows } from './copy-rows.js';
-import type { OccurrenceRow } from './identify.js';
+import { type IdentifiedAsset, type OccurrenceRow, occurrenceRows } from './identify.js';
 import type { IngestProgress } from './ingest-order.js';
 import { NewAssets } from './new-assets.js';
 
@@ -48,6 +48,9 @@ export const STAGING = `
 const ASSET_COLUMNS =
   'id, kind, name, not_before, not_after, component, content, resolved_by, family, bits, level, quantum, classical, rule, deadline, verdict_id';
 
+const PLACE_COLUMNS = 'asset_id, source_id, id, location, line, position, symbol, context';
+const EDGE_COLUMNS = 'from_id, to_id, kinds';
+
 /**
  * Brings rows to the database by COPY, the fastest way in that PostgreSQL has. What was never heard of goes where it belongs at once;
  * of what is there already and says the same, only the key travels. The database works on what it has while the next rows are made.
@@ -56,48 +59,55 @@ const ASSET_COLUMNS =
  */
 export class Staging {
   private readonly judgements = new Map<VerdictRow | undefined, Buffer>();
+  /** As a field. */
+  private readonly source: Buffer;
 
   constructor(
     private readonly client: PoolClient,
     private readonly rows: DocumentRows,
     private readonly sourceId: string,
     private readonly tell: (progress: IngestProgress) => void,
-  ) {}
+  ) {
+    const source = new CopyRows(FEW);
+    source.uuid(sourceId);
+    this.source = source.take();
+  }
 
   /** The source reports for the first time: no place and no edge of it can be there, and nothing be missing. */
   async ofNewSource(): Promise<NewAssets> {
     const { rows } = this;
     const ids = rows.assets.map(({ id }) => id);
     const known = this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [`{${ids.join(',')}}`]);
-    const told = this.copyPlaces(rows.occurrences());
-    const connected = this.copy(
-      'asset_relationship (from_id, to_id, kinds, source_id)',
-      rows.relationships(),
-      (to, edge) => {
+    const placed = this.copyPlaces(rows.assets, occurrenceRows);
+    const connected = this.copy(`asset_relationship (${EDGE_COLUMNS}, source_id)`, rows.connected(), (to, asset) => {
+      for (const edge of edgeRows(asset)) {
         to.row(4);
         writeEdge(to, edge);
-        to.uuid(this.sourceId);
-      },
-    );
-    const created = this.ofNewPlaces(known);
+        to.fields(this.source);
+      }
+    });
+    const created = known.then((found) => this.copyAssets(new Set(found)));
     // None is left behind under way: what comes next on the connection is the end of the transaction.
-    const failed = (await Promise.allSettled([told, connected, created])).find(({ status }) => status === 'rejected');
-    if (failed !== undefined) throw (failed as PromiseRejectedResult).reason;
+    await Promise.allSettled([placed, connected, created]);
+    await Promise.all([placed, connected]);
     return created;
   }
 
-  private async ofNewPlaces(found: Promise<string[]>): Promise<NewAssets> {
+  private async copyAssets(known: ReadonlySet<string>): Promise<NewAssets> {
     const { rows } = this;
-    const known = new Set(await found);
-    const created = await this.copyNew(rows.rowsOf(rows.assets.filter(({ id }) => !known.has(id))));
-    await this.copyDiffering(rows.rowsOf(rows.assets.filter(({ id }) => known.has(id))));
+    const rowOf = (asset: IdentifiedAsset) => rows.rowOf(asset);
+    const created = await this.copyNew(
+      rows.assets.filter(({ id }) => !known.has(id)),
+      rowOf,
+    );
+    await this.copyDiffering(rows.assets.filter(({ id }) => known.has(id)).map(rowOf));
     await this.copyVerdicts();
     return created;
   }
 
   async ofKnownSource(): Promise<NewAssets> {
     const { rows } = this;
-    const assets = [...rows.rowsOf(rows.assets)];
+    const assets = rows.assets.map((asset) => rows.rowOf(asset));
     await this.copy('stage_key', assets, (to, { id, content }) => {
       to.row(2);
       to.uuid(id);
@@ -111,10 +121,24 @@ export class Staging {
         `SELECT s.id FROM stage_key s JOIN asset a ON a.id = s.id WHERE a.content <> s.content OR a.state <> 'active'`,
       ),
     );
-    const created = await this.copyNew(assets.filter(({ id }) => unknown.has(id)));
+    const created = await this.copyNew(
+      assets.filter(({ id }) => unknown.has(id)),
+      (row) => row,
+    );
     await this.copyDiffering(assets.filter(({ id }) => differing.has(id)));
     if (unknown.size + differing.size > 0) await this.copyVerdicts();
-    const places = [...rows.occurrences()];
+    await this.copyFreshPlaces();
+    await this.copy(`stage_relationship (${EDGE_COLUMNS})`, rows.connected(), (to, asset) => {
+      for (const edge of edgeRows(asset)) {
+        to.row(3);
+        writeEdge(to, edge);
+      }
+    });
+    return created;
+  }
+
+  private async copyFreshPlaces(): Promise<void> {
+    const places = this.rows.assets.flatMap(occurrenceRows);
     await this.copy('stage_place', places, (to, { assetId, id }) => {
       to.row(2);
       to.uuid(assetId);
@@ -127,12 +151,8 @@ export class Staging {
         [this.sourceId],
       ),
     );
-    await this.copyPlaces(places.filter(({ assetId, id }) => fresh.has(`${assetId} ${id}`)));
-    await this.copy('stage_relationship', rows.relationships(), (to, edge) => {
-      to.row(3);
-      writeEdge(to, edge);
-    });
-    return created;
+    const missing = places.filter(({ assetId, id }) => fresh.has(`${assetId} ${id}`));
+    await this.copyPlaces(missing, (place) => [place]);
   }
 
   private async ids(text: string, values: unknown[] = []): Promise<string[]> {
@@ -141,9 +161,10 @@ export class Staging {
   }
 
   /** Into the table itself. */
-  private async copyNew(assets: Iterable<AssetRow>): Promise<NewAssets> {
+  private async copyNew<Item>(items: readonly Item[], rowOf: (item: Item) => AssetRow): Promise<NewAssets> {
     const created = new NewAssets();
-    await this.copy(`asset (${ASSET_COLUMNS})`, assets, (to, row) => {
+    await this.copy(`asset (${ASSET_COLUMNS})`, items, (to, item) => {
+      const row = rowOf(item);
       created.add(row);
       if (created.total % TOLD_EVERY === 0)
         this.tell({ phase: 'WRITING', done: created.total, total: this.rows.assets.length });
@@ -152,7 +173,7 @@ export class Staging {
     return created;
   }
 
-  private copyDiffering(assets: Iterable<AssetRow>): Promise<void> {
+  private copyDiffering(assets: readonly AssetRow[]): Promise<void> {
     return this.copy(`stage_asset (${ASSET_COLUMNS})`, assets, (to, row) => this.writeAsset(to, row));
   }
 
@@ -166,18 +187,19 @@ export class Staging {
   }
 
   /** Into the table itself: one document of a source at a time is written, and these places are not there. */
-  private copyPlaces(occurrences: Iterable<OccurrenceRow>): Promise<void> {
-    const columns = 'asset_id, source_id, id, location, line, position, symbol, context';
-    return this.copy(`asset_occurrence (${columns})`, occurrences, (to, row) => {
-      to.row(8);
-      to.uuid(row.assetId);
-      to.uuid(this.sourceId);
-      to.uuid(row.id);
-      to.text(row.location);
-      to.int4(row.line);
-      to.int4(row.position);
-      to.text(row.symbol);
-      to.text(row.context);
+  private copyPlaces<Item>(items: readonly Item[], placesOf: (item: Item) => OccurrenceRow[]): Promise<void> {
+    return this.copy(`asset_occurrence (${PLACE_COLUMNS})`, items, (to, item) => {
+      for (const place of placesOf(item)) {
+        to.row(8);
+        to.uuid(place.assetId);
+        to.fields(this.source);
+        to.uuid(place.id);
+        to.text(place.location);
+        to.int4(place.line);
+        to.int4(place.position);
+        to.text(place.symbol);
+        to.text(place.context);
+      }
     });
   }
 
@@ -204,20 +226,20 @@ export class Staging {
     return fields;
   }
 
-  private async copy<Row>(table: string, rows: Iterable<Row>, write: (to: CopyRows, row: Row) => void): Promise<void> {
-    const all = rows[Symbol.iterator]();
-    let next = all.next();
-    if (next.done === true) return;
+  private async copy<Item>(
+    table: string,
+    items: readonly Item[],
+    write: (to: CopyRows, item: Item) => void,
+  ): Promise<void> {
+    if (items.length === 0) return;
     const stream = this.client.query(copyFrom(`COPY ${table} FROM STDIN (FORMAT binary)`, { highWaterMark: AHEAD }));
     const done = finished(stream);
     // A failure is heard by the await below; until then it must not count as unhandled.
     done.catch(() => undefined);
-    const to = CopyRows.begin(CHUNK + ROOM);
-    let count = 0;
     try {
-      for (; next.done !== true; next = all.next()) {
-        write(to, next.value);
-        count += 1;
+      const to = CopyRows.begin(CHUNK + ROOM);
+      for (const item of items) {
+        write(to, item);
         if (to.length < CHUNK) continue;
         const room = stream.write(to.take());
         await (room ? turn() : Promise.race([once(stream, 'drain'), done]));
@@ -229,7 +251,7 @@ export class Staging {
     await done;
     stopQueryTimer(stream);
     // Of a temporary table that was not analyzed the planner assumes that it is small.
-    if (count > MANY && table.startsWith('stage_')) await this.client.query(`ANALYZE ${table.split(' ', 1)[0]}`);
+    if (items.length > MANY && table.startsWith('stage_')) await this.client.query(`ANALYZE ${table.split(' ', 1)[0]}`);
   }
 }
 
