@@ -32,8 +32,7 @@ export function readBom(text: BomText, mode: Mode): CheckedDocument {
   const draft = () => {
     const warnings: Remark[] = [];
     const all = outer === undefined ? bom : checked(text.whole(), mode, repairs);
-    const { assets, links, ignored } = connected(all, warnings);
-    return { ...head, assets, links, received: assets.length, ignored, rejected: [], repairs, warnings };
+    return { ...head, ...connected(all, warnings), rejected: [], repairs, warnings };
   };
   return { ...head, said: text.said(bom), repairs: outer === undefined ? repairs : undefined, draft };
 }

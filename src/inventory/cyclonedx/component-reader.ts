@@ -105,8 +105,9 @@ interface Refs {
   };
 }
 
-/** Adds the references inside `cryptoProperties`. */
-export function addLinks({ ref: from, component }: DraftAsset, links: DraftLink[]): void {
+/** The references inside `cryptoProperties`. */
+export function linksOf({ ref: from, component }: DraftAsset): DraftLink[] {
+  const links: DraftLink[] = [];
   const {
     certificateProperties,
     relatedCryptoMaterialProperties: material,
@@ -121,6 +122,7 @@ export function addLinks({ ref: from, component }: DraftAsset, links: DraftLink[
     addLink(links, from, material.securedBy?.algorithmRef, 'securedBy');
   }
   if (protocol !== undefined) for (const { to, kind } of protocolLinks(protocol)) addLink(links, from, to, kind);
+  return links;
 }
 
 const NO_REFS: Refs = {};

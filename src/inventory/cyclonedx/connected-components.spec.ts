@@ -8,8 +8,9 @@ const algorithm = (ref?: string) => ({ type: 'cryptographic-asset', name: 'AES',
 function read(bom: Omit<Bom, 'specVersion'>) {
   const warnings: Remark[] = [];
   const { assets, links, ignored } = connected({ specVersion: '1.6', ...bom }, warnings);
+  const refs = Array.from(assets, ({ ref }) => ref);
   const edges = links.map(({ from, to, kind }) => `${from} ${kind} ${to}`);
-  return { refs: assets.map(({ ref }) => ref), edges, ignored, warnings: warnings.map(({ detail }) => detail) };
+  return { refs, edges, ignored, warnings: warnings.map(({ detail }) => detail) };
 }
 
 describe('what of a document becomes an asset', () => {

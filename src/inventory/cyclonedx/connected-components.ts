@@ -1,6 +1,6 @@
 import type { CdxComponent, DraftAsset, DraftLink } from '../ingest/draft.js';
 import type { Remark } from '../ingest/ingest-outcome.js';
-import { addLinks, assetOf } from './component-reader.js';
+import { assetOf, linksOf } from './component-reader.js';
 import { asVersion16 } from './downgrade.js';
 
 /** A document that its schema has judged, as far as an inventory reads it. */
@@ -20,14 +20,17 @@ interface Dependency {
 }
 
 interface Connected {
-  readonly assets: DraftAsset[];
-  readonly links: DraftLink[];
+  /** Each is made when it is asked for: they can be gone through once. */
+  readonly assets: Iterable<DraftAsset>;
+  /** Whole when the assets were gone through. */
+  readonly links: readonly DraftLink[];
+  readonly received: number;
   readonly ignored: number;
 }
 
 /**
  * The cryptographic components and whatever leads to one: a library that uses nothing of the kind is only counted. The components become
- * those of the assets, so a document is asked once.
+ * those of the assets, so a document is asked once. What is wrong with the links is told when the last asset was made.
  */
 export function connected(bom: Bom, warnings: Remark[]): Connected {
   const { specVersion, dependencies = [] } = bom;
@@ -38,19 +41,21 @@ export function connected(bom: Bom, warnings: Remark[]): Connected {
   const leading = leadingToCryptography(known, dependencies);
   const links = new AssetLinks(known, leading);
   for (const dependency of dependencies) links.addDependency(dependency);
-  const assets: DraftAsset[] = [];
-  const own: DraftLink[] = [];
+  const wanted = [...components.keys()].filter(
+    (index) => isCryptographic(components[index]) || leading.has(refs[index] ?? ''),
+  );
   const isNew = !WITHIN_16.has(specVersion);
-  components.forEach((component, index) => {
-    const ref = refs[index] ?? '';
-    if (!isCryptographic(component) && !leading.has(ref)) return;
-    const asset = assetOf(isNew ? asVersion16(component) : component, ref);
-    assets.push(asset);
-    addLinks(asset, own);
-  });
-  for (const link of own) links.add(link, true);
-  warnOfDangling(links.dangling, warnings);
-  return { assets, links: links.good, ignored: components.length - assets.length };
+  function* assets(): Generator<DraftAsset> {
+    for (const index of wanted) {
+      const component = components[index] as CdxComponent;
+      const asset = assetOf(isNew ? asVersion16(component) : component, refs[index] ?? '');
+      for (const link of linksOf(asset)) links.add(link, true);
+      yield asset;
+    }
+    warnOfDangling(links.dangling, warnings);
+  }
+  const received = wanted.length;
+  return { assets: assets(), links: links.good, received, ignored: components.length - received };
 }
 
 /** What 1.6 can say as it stands. */
@@ -86,8 +91,8 @@ function addRef(component: CdxComponent, index: number, known: Map<string, boole
   return ref;
 }
 
-function isCryptographic(component: CdxComponent): boolean {
-  return component.type === 'cryptographic-asset' || component.cryptoProperties !== undefined;
+function isCryptographic(component: CdxComponent | undefined): boolean {
+  return component?.type === 'cryptographic-asset' || component?.cryptoProperties !== undefined;
 }
 
 /** Refs that are not cryptographic themselves; they need not be of components. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { OwnAssets } from '../../platform/own-assets/own-assets.js';
-import { DocumentRows } from '../ingest/asset-rows.js';
-import { type IdentifiedAsset, occurrenceRows } from '../ingest/identify.js';
+import { AssetRows } from '../ingest/asset-rows.js';
+import { DocumentAssets, type IdentifiedAsset, occurrenceRows } from '../ingest/document-assets.js';
 import { readSensorScan } from '../ingest/sensor-scan-reader.js';
 import { RuleBook } from '../risk/rule-book.js';
 import type { Shown } from './bom-queries.js';
@@ -27,14 +27,15 @@ export class OwnComponents {
   async lines(snapshot: Snapshot, { where, values }: Pick<Shown, 'where' | 'values'>): Promise<OwnLines> {
     const assets = await this.own.all();
     const { engine } = await this.book.engineNow();
-    const rows = new DocumentRows(readSensorScan({ assets }), 'Sealwright', engine);
+    const found = new DocumentAssets(readSensorScan({ assets }), 'Sealwright');
+    const rows = new AssetRows(found, engine);
     const conditions = [...where, `a.id = ANY($${values.length + 1}::uuid[])`].join(' AND ');
     const known = await snapshot.query<{ id: string }>(`SELECT a.id FROM asset a WHERE ${conditions}`, [
       ...values,
-      rows.assets.map(({ id }) => id),
+      found.all().map(({ id }) => id),
     ]);
     const shown = new Set(known.map(({ id }) => id));
-    const missing = rows.connected().filter(({ id }) => !shown.has(id));
+    const missing = found.connected().filter(({ id }) => !shown.has(id));
     const components = missing.map((asset) => {
       const { component } = rows.rowOf(asset);
       return `,{"bom-ref":"${asset.id}",${evidenceOf(asset)}${component.slice(1)}`;

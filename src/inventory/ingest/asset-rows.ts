@@ -8,8 +8,8 @@ import type { RiskSubject } from '../risk/risk-subject.js';
 import { type RiskVerdict, levelNumber } from '../risk/risk-verdict.js';
 import { SubjectReader } from '../risk/subject-reader.js';
 import { hashId, hashIdOfText } from './asset-identity.js';
-import type { CdxComponent, Draft } from './draft.js';
-import { connect, type Identified, type IdentifiedAsset, identify } from './identify.js';
+import type { CdxComponent } from './draft.js';
+import type { DocumentAssets, IdentifiedAsset } from './document-assets.js';
 
 /** A row of `asset`, apart from what the database adds and what a verdict says of all its assets. */
 export interface AssetRow {
@@ -42,43 +42,21 @@ export interface EdgeRow {
   readonly kinds: number;
 }
 
-/**
- * A draft as rows. They are made when they are asked for, so that the database works on the first while the last are still being made.
- * All assets come in the order of the ids: one order for all writers, so that two that meet cannot deadlock, and that of the indexes.
- */
-export class DocumentRows {
-  private readonly identified: Identified;
+/** The rows of what a document says, made when they are asked for. */
+export class AssetRows {
   private readonly judged = new Map<string, VerdictRow>();
   private reader: SubjectReader | undefined;
 
   constructor(
-    private readonly draft: Draft,
-    scope: string,
+    private readonly assets: DocumentAssets,
     private readonly engine: RiskEngine,
-  ) {
-    this.identified = identify(draft, scope);
-  }
-
-  get assets(): readonly IdentifiedAsset[] {
-    return this.identified.assets;
-  }
-
-  /** What each bom-ref stands for. */
-  refs(): [ref: string, id: string][] {
-    return [...this.identified.byRef].map(([ref, { id }]) => [ref, id]);
-  }
-
-  /** The assets, with their edges: made after all else that needs none, so that the database has work meanwhile. */
-  connected(): readonly IdentifiedAsset[] {
-    this.reader ??= this.connect();
-    return this.assets;
-  }
+  ) {}
 
   rowOf(asset: IdentifiedAsset): AssetRow {
-    this.reader ??= this.connect();
+    this.reader ??= new SubjectReader(new AssetGraph(this.assets.connected()));
     const { id, kind } = asset;
     const { subject, resolvedBy } = this.reader.read(asset);
-    const component = withReferences(asset.component, this.idOf);
+    const component = withReferences(asset.component, this.assets.idOf);
     const plain = kind === 'component' && subject.notApplicable === true;
     const judged = plain ? undefined : this.judge(subject);
     const resolved = plain || resolvedBy === null ? null : JSON.stringify(resolvedBy);
@@ -102,13 +80,6 @@ export class DocumentRows {
   verdicts(): VerdictRow[] {
     return [...this.judged.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
-
-  private connect(): SubjectReader {
-    connect(this.identified, this.draft.links);
-    return new SubjectReader(new AssetGraph(this.assets));
-  }
-
-  private readonly idOf = (ref: string): string | undefined => this.identified.byRef.get(ref)?.id;
 
   private judge(subject: RiskSubject): VerdictRow {
     const key = JSON.stringify(subject);

@@ -10,8 +10,9 @@ import type { RuleBook } from '../risk/rule-book.js';
 import { keepRefs } from '../bom-link/element-refs.js';
 import { tellOfAssets } from './asset-happenings.js';
 import { hashId } from './asset-identity.js';
-import { DocumentRows } from './asset-rows.js';
+import { AssetRows } from './asset-rows.js';
 import { readBody } from './body-reader.js';
+import { DocumentAssets } from './document-assets.js';
 import type { CheckedDocument, Draft } from './draft.js';
 import type { IngestOrder, IngestProgress } from './ingest-order.js';
 import type { IngestOutcome, Remark } from './ingest-outcome.js';
@@ -34,7 +35,8 @@ const OPERATION = 'inventory.ingest';
 
 interface Intake extends Arrival {
   readonly draft: Draft;
-  readonly rows: DocumentRows;
+  readonly assets: DocumentAssets;
+  readonly rows: AssetRows;
   readonly tell: (progress: IngestProgress) => void;
   /** By which the rows were judged. */
   readonly rules: { readonly version: number; readonly edition: string };
@@ -62,13 +64,14 @@ export class DocumentIntake {
     const known = document.said === undefined ? undefined : await this.write((tx) => this.takeKnown(tx, arrival));
     if (known !== undefined) return known;
     const draft = document.draft();
+    const assets = new DocumentAssets(draft, name);
     for (let attempt = 1; ; attempt += 1) {
       const { version, engine } = await this.book.engineNow();
-      const rows = new DocumentRows(draft, name, engine);
+      const rows = new AssetRows(assets, engine);
       const rules = { version, edition: editionOf(engine.ruleSet.edition, version) };
       try {
         const outcome = await this.write((tx, client) =>
-          this.takeNew(tx, client, { ...arrival, draft, rows, rules, tell }),
+          this.takeNew(tx, client, { ...arrival, draft, assets, rows, rules, tell }),
         );
         if (outcome !== undefined) return outcome;
       } catch (error) {
@@ -131,7 +134,7 @@ export class DocumentIntake {
     } else {
       const since = await oldestStart(tx);
       const isKnown = await recordSource(tx, intake);
-      const staging = new Staging(client, intake.rows, source.id, intake.tell);
+      const staging = new Staging(client, intake.assets, intake.rows, source.id, intake.tell);
       const created = await (isKnown ? staging.ofKnownSource() : staging.ofNewSource());
       const { whole, received } = draft;
       intake.tell({ phase: 'MERGING', done: received, total: received });
@@ -141,7 +144,7 @@ export class DocumentIntake {
       if (merged.created + merged.updated > 0) await tellOfAssets(tx, source, created);
     }
     const { said, serialNumber } = intake.document;
-    if (said !== undefined && serialNumber !== null) await keepRefs(tx, said, intake.rows.refs());
+    if (said !== undefined && serialNumber !== null) await keepRefs(tx, said, intake.assets.refs());
     const outcome = outcomeOf(intake, merged);
     await this.record(tx, intake, outcome);
     return outcome;
@@ -179,7 +182,9 @@ const SUPERSEDED: Remark = {
   detail: 'a newer document of this source is known; this one is kept on record and changes nothing',
 };
 
-function outcomeOf({ draft, source, documentId }: Intake, { created, updated }: Merged): IngestOutcome {
+function outcomeOf({ draft, assets, source, documentId }: Intake, { created, updated }: Merged): IngestOutcome {
+  // What is wrong with the last of them is told as well.
+  assets.all();
   const { received, ignored, rejected, repairs, warnings, format } = draft;
   const unchanged = received - rejected.length - created - updated;
   return {

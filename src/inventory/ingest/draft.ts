@@ -72,8 +72,9 @@ export interface DraftHead {
 
 /** What a document says. */
 export interface Draft extends DraftHead {
-  readonly assets: DraftAsset[];
-  readonly links: DraftLink[];
+  /** Some are made when they are asked for: gone through once. Links and warnings are whole afterwards. */
+  readonly assets: Iterable<DraftAsset>;
+  readonly links: readonly DraftLink[];
   readonly received: number;
   readonly ignored: number;
   readonly rejected: Rejection[];

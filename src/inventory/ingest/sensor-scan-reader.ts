@@ -1,5 +1,5 @@
 import { bomCheck } from '../cyclonedx/bom-schemas.js';
-import { addLinks, assetOf, occurrencesOf } from '../cyclonedx/component-reader.js';
+import { linksOf, assetOf, occurrencesOf } from '../cyclonedx/component-reader.js';
 import { isMembers, type Members } from '../cyclonedx/json-values.js';
 import { SchemaFaults } from '../cyclonedx/schema-faults.js';
 import { Problem } from '../../platform/http/problem.js';
@@ -44,7 +44,7 @@ export function readSensorScan(document: Members): Draft {
   links.push(...credentials.found.links);
   const refs = new Set(assets.map(({ ref }) => ref));
   const resolved = credentials.resolved(links);
-  for (const asset of assets) addLinks(asset, resolved);
+  for (const asset of assets) for (const link of linksOf(asset)) resolved.push(link);
   return {
     format: 'sensor scan',
     serialNumber: null,

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { finished } from 'node:stream/promises';
 import { setImmediate as turn } from 'node:timers/promises';
 import { stopQueryTimer } from '../../platform/database/copy-timer.js';
-import { type AssetRow, type DocumentRows, type EdgeRow, edgeRows, type VerdictRow } from './asset-rows.js';
+import { type AssetRow, type AssetRows, type EdgeRow, edgeRows, type VerdictRow } from './asset-rows.js';
 import { CopyRows } from './copy-rows.js';
-import { type IdentifiedAsset, type OccurrenceRow, occurrenceRows } from './identify.js';
+import type { DocumentAssets, OccurrenceRow } from './document-assets.js';
 import type { IngestProgress } from './ingest-order.js';
 import { NewAssets } from './new-assets.js';
 
@@ -64,7 +64,8 @@ export class Staging {
 
   constructor(
     private readonly client: PoolClient,
-    private readonly rows: DocumentRows,
+    private readonly assets: DocumentAssets,
+    private readonly rows: AssetRows,
     private readonly sourceId: string,
     private readonly tell: (progress: IngestProgress) => void,
   ) {
@@ -75,11 +76,11 @@ export class Staging {
 
   /** The source reports for the first time: no place and no edge of it can be there, and nothing be missing. */
   async ofNewSource(): Promise<NewAssets> {
-    const { rows } = this;
-    const ids = rows.assets.map(({ id }) => id);
+    const { assets } = this;
+    await this.copyPlaces(assets.places());
+    const ids = assets.all().map(({ id }) => id);
     const known = this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [`{${ids.join(',')}}`]);
-    const placed = this.copyPlaces(rows.assets, occurrenceRows);
-    const connected = this.copy(`asset_relationship (${EDGE_COLUMNS}, source_id)`, rows.connected(), (to, asset) => {
+    const connected = this.copy(`asset_relationship (${EDGE_COLUMNS}, source_id)`, assets.connected(), (to, asset) => {
       for (const edge of edgeRows(asset)) {
         to.row(4);
         writeEdge(to, edge);
@@ -87,27 +88,26 @@ export class Staging {
       }
     });
     const created = known.then((found) => this.copyAssets(new Set(found)));
-    // None is left behind under way: what comes next on the connection is the end of the transaction.
-    await Promise.allSettled([placed, connected, created]);
-    await Promise.all([placed, connected]);
+    // Neither is left behind under way: what comes next on the connection is the end of the transaction.
+    await Promise.allSettled([connected, created]);
+    await connected;
     return created;
   }
 
   private async copyAssets(known: ReadonlySet<string>): Promise<NewAssets> {
-    const { rows } = this;
-    const rowOf = (asset: IdentifiedAsset) => rows.rowOf(asset);
+    const { assets, rows } = this;
     const created = await this.copyNew(
-      rows.assets.filter(({ id }) => !known.has(id)),
-      rowOf,
+      assets.all().filter(({ id }) => !known.has(id)),
+      (asset) => rows.rowOf(asset),
     );
-    await this.copyDiffering(rows.assets.filter(({ id }) => known.has(id)).map(rowOf));
+    const there = assets.all().filter(({ id }) => known.has(id));
+    await this.copyDiffering(there.map((asset) => rows.rowOf(asset)));
     await this.copyVerdicts();
     return created;
   }
 
   async ofKnownSource(): Promise<NewAssets> {
-    const { rows } = this;
-    const assets = rows.assets.map((asset) => rows.rowOf(asset));
+    const assets = this.assets.all().map((asset) => this.rows.rowOf(asset));
     await this.copy('stage_key', assets, (to, { id, content }) => {
       to.row(2);
       to.uuid(id);
@@ -128,7 +128,7 @@ export class Staging {
     await this.copyDiffering(assets.filter(({ id }) => differing.has(id)));
     if (unknown.size + differing.size > 0) await this.copyVerdicts();
     await this.copyFreshPlaces();
-    await this.copy(`stage_relationship (${EDGE_COLUMNS})`, rows.connected(), (to, asset) => {
+    await this.copy(`stage_relationship (${EDGE_COLUMNS})`, this.assets.connected(), (to, asset) => {
       for (const edge of edgeRows(asset)) {
         to.row(3);
         writeEdge(to, edge);
@@ -138,7 +138,7 @@ export class Staging {
   }
 
   private async copyFreshPlaces(): Promise<void> {
-    const places = this.rows.assets.flatMap(occurrenceRows);
+    const places = [...this.assets.places()].flat();
     await this.copy('stage_place', places, (to, { assetId, id }) => {
       to.row(2);
       to.uuid(assetId);
@@ -151,8 +151,7 @@ export class Staging {
         [this.sourceId],
       ),
     );
-    const missing = places.filter(({ assetId, id }) => fresh.has(`${assetId} ${id}`));
-    await this.copyPlaces(missing, (place) => [place]);
+    await this.copyPlaces([places.filter(({ assetId, id }) => fresh.has(`${assetId} ${id}`))]);
   }
 
   private async ids(text: string, values: unknown[] = []): Promise<string[]> {
@@ -167,7 +166,7 @@ export class Staging {
       const row = rowOf(item);
       created.add(row);
       if (created.total % TOLD_EVERY === 0)
-        this.tell({ phase: 'WRITING', done: created.total, total: this.rows.assets.length });
+        this.tell({ phase: 'WRITING', done: created.total, total: this.assets.all().length });
       this.writeAsset(to, row);
     });
     return created;
@@ -187,9 +186,9 @@ export class Staging {
   }
 
   /** Into the table itself: one document of a source at a time is written, and these places are not there. */
-  private copyPlaces<Item>(items: readonly Item[], placesOf: (item: Item) => OccurrenceRow[]): Promise<void> {
-    return this.copy(`asset_occurrence (${PLACE_COLUMNS})`, items, (to, item) => {
-      for (const place of placesOf(item)) {
+  private copyPlaces(groups: Iterable<OccurrenceRow[]>): Promise<void> {
+    return this.copy(`asset_occurrence (${PLACE_COLUMNS})`, groups, (to, places) => {
+      for (const place of places) {
         to.row(8);
         to.uuid(place.assetId);
         to.fields(this.source);
@@ -228,30 +227,35 @@ export class Staging {
 
   private async copy<Item>(
     table: string,
-    items: readonly Item[],
+    items: Iterable<Item>,
     write: (to: CopyRows, item: Item) => void,
   ): Promise<void> {
-    if (items.length === 0) return;
+    if (Array.isArray(items) && items.length === 0) return;
     const stream = this.client.query(copyFrom(`COPY ${table} FROM STDIN (FORMAT binary)`, { highWaterMark: AHEAD }));
     const done = finished(stream);
     // A failure is heard by the await below; until then it must not count as unhandled.
     done.catch(() => undefined);
+    let count = 0;
     try {
       const to = CopyRows.begin(CHUNK + ROOM);
       for (const item of items) {
         write(to, item);
+        count += 1;
         if (to.length < CHUNK) continue;
         const room = stream.write(to.take());
         await (room ? turn() : Promise.race([once(stream, 'drain'), done]));
       }
       stream.end(to.last());
     } catch (error) {
+      // The server's answer to it says less.
       stream.destroy(error as Error);
+      await done.catch(() => undefined);
+      throw error;
     }
     await done;
     stopQueryTimer(stream);
     // Of a temporary table that was not analyzed the planner assumes that it is small.
-    if (items.length > MANY && table.startsWith('stage_')) await this.client.query(`ANALYZE ${table.split(' ', 1)[0]}`);
+    if (count > MANY && table.startsWith('stage_')) await this.client.query(`ANALYZE ${table.split(' ', 1)[0]}`);
   }
 }
 

@@ -1,0 +1,212 @@
+import type { GraphAsset, GraphEdge } from '../risk/asset-graph.js';
+import {
+  anonymousIdentity,
+  hashId,
+  hashIdOfText,
+  ORDINAL_PROPERTY,
+  ownIdentity,
+  propertyOf,
+  SCOPE_PROPERTY,
+} from './asset-identity.js';
+import type { CdxComponent, Draft, DraftAsset, DraftOccurrence } from './draft.js';
+
+export interface OccurrenceRow extends DraftOccurrence {
+  readonly assetId: string;
+  readonly id: string;
+}
+
+/** An asset of a document. Its component names others as the document does. */
+export interface IdentifiedAsset extends GraphAsset {
+  /** None before all assets are connected. */
+  edges: GraphEdge[];
+  /** As the document has them, some more than once. */
+  readonly places: DraftOccurrence[];
+}
+
+interface Met {
+  readonly asset: IdentifiedAsset;
+  /** Places of it that the document told of before. */
+  readonly told: number;
+}
+
+/** What a document says, in the terms of the inventory: every asset by its identity, and what is the same as one. */
+export class DocumentAssets {
+  private readonly byRef = new Map<string, IdentifiedAsset>();
+  private readonly byId = new Map<string, IdentifiedAsset>();
+  private sorted: readonly IdentifiedAsset[] | undefined;
+  private isConnected = false;
+  private isBegun = false;
+  private readonly discovery: Generator<Met, undefined>;
+
+  /** @param scope what tells assets without an identity of their own from those of other documents. */
+  constructor(
+    private readonly draft: Draft,
+    private readonly scope: string,
+  ) {
+    this.discovery = this.discover();
+  }
+
+  /** In the order of their ids. */
+  all(): readonly IdentifiedAsset[] {
+    while (this.next() !== undefined);
+    return (this.sorted ??= [...this.byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1)));
+  }
+
+  /** The same, with their edges. */
+  connected(): readonly IdentifiedAsset[] {
+    const assets = this.all();
+    if (!this.isConnected) connect(assets, this.draft.links, this.byRef);
+    this.isConnected = true;
+    return assets;
+  }
+
+  readonly idOf = (ref: string): string | undefined => this.byRef.get(ref)?.id;
+
+  /** What each bom-ref stands for. */
+  refs(): [ref: string, id: string][] {
+    this.all();
+    return [...this.byRef].map(([ref, { id }]) => [ref, id]);
+  }
+
+  /**
+   * Each place of an asset once. The first time they come as the document is gone through: the database has work before its end. Then,
+   * as when that was broken off, in the order of the ids.
+   */
+  *places(): Generator<OccurrenceRow[]> {
+    if (this.isBegun) {
+      for (const asset of this.all()) yield occurrenceRows(asset);
+      return;
+    }
+    /** Those that were met again, or nowhere yet, and how many of their places were told. */
+    const open = new Map<IdentifiedAsset, number>();
+    for (let next = this.next(); next !== undefined; next = this.next()) {
+      const { asset, told } = next;
+      if (open.has(asset)) continue;
+      if (told > 0 || asset.places.length === 0) open.set(asset, told);
+      else yield occurrenceRows(asset);
+    }
+    this.all();
+    for (const [asset, told] of open) {
+      const before = new Set(told === 0 ? [] : occurrenceRows(asset, told).map(({ id }) => id));
+      yield occurrenceRows(asset).filter(({ id }) => !before.has(id));
+    }
+  }
+
+  /** Not by a loop over the generator, which would end it when the loop is left. */
+  private next(): Met | undefined {
+    this.isBegun = true;
+    const { value, done } = this.discovery.next();
+    return done === true ? undefined : value;
+  }
+
+  /** Whenever the document tells of an asset. */
+  private *discover(): Generator<Met, undefined> {
+    const { draft, scope, byRef } = this;
+    const anonymous: DraftAsset[] = [];
+    for (const asset of draft.assets) {
+      const identity = ownIdentity(asset);
+      if (identity === undefined) anonymous.push(asset);
+      else yield this.add(asset, hashId('asset', ...identity));
+    }
+    for (const { asset, id } of identifyAnonymous(anonymous, draft.links, byRef, scope)) yield this.add(asset, id);
+    return undefined;
+  }
+
+  /** Of equal ones, the first says what it is, and all where it is. */
+  private add({ ref, kind, component, occurrences }: DraftAsset, id: string): Met {
+    const known = this.byId.get(id);
+    const asset = known ?? { id, kind, component, places: [], edges: [] };
+    const told = asset.places.length;
+    for (const place of occurrences) asset.places.push(place);
+    if (known === undefined) this.byId.set(id, asset);
+    this.byRef.set(ref, asset);
+    return { asset, told };
+  }
+}
+
+function connect(
+  assets: readonly IdentifiedAsset[],
+  links: Draft['links'],
+  byRef: ReadonlyMap<string, IdentifiedAsset>,
+): void {
+  for (const { from, to, kind } of links) {
+    const [start, end] = [byRef.get(from), byRef.get(to)];
+    if (start !== undefined && end !== undefined && start !== end) start.edges.push({ kind, to: end });
+  }
+  for (const asset of assets) if (asset.edges.length > 1) asset.edges = eachOnce(asset.edges);
+}
+
+/** In the order of kind and id. */
+function eachOnce(edges: GraphEdge[]): GraphEdge[] {
+  edges.sort((a, b) => order(a.kind, b.kind) || order(a.to.id, b.to.id));
+  return edges.filter(({ kind, to }, index) => kind !== edges[index - 1]?.kind || to !== edges[index - 1]?.to);
+}
+
+/**
+ * Anonymous assets that nothing tells apart are numbered in the order of their lines. What makes them themselves travels as
+ * properties, so that an exported document gives them the same identity wherever it is read.
+ */
+function* identifyAnonymous(
+  anonymous: readonly DraftAsset[],
+  links: Draft['links'],
+  byRef: ReadonlyMap<string, IdentifiedAsset>,
+  scope: string,
+): Generator<{ asset: DraftAsset; id: string }> {
+  if (anonymous.length === 0) return;
+  const algorithms = algorithmsOf(anonymous, links, byRef);
+  const counts = new Map<string, number>();
+  for (const asset of anonymous.toSorted((a, b) => firstLine(a) - firstLine(b))) {
+    const within = propertyOf(asset.component, SCOPE_PROPERTY) ?? scope;
+    const identity = anonymousIdentity(asset, within, [...(algorithms.get(asset.ref) ?? [])]);
+    const key = hashId(...identity);
+    const given = propertyOf(asset.component, ORDINAL_PROPERTY);
+    const ordinal = given === undefined ? (counts.get(key) ?? 0) : Number(given);
+    counts.set(key, ordinal + 1);
+    const component = given === undefined ? withScope(asset.component, within, ordinal) : asset.component;
+    yield { asset: { ...asset, component }, id: hashId('asset', ...identity, ordinal) };
+  }
+}
+
+/** Ids of what each of them uses, as far as that has an identity of its own. */
+function algorithmsOf(
+  anonymous: readonly DraftAsset[],
+  links: Draft['links'],
+  byRef: ReadonlyMap<string, IdentifiedAsset>,
+): ReadonlyMap<string, Set<string>> {
+  const algorithms = new Map(anonymous.map(({ ref }) => [ref, new Set<string>()]));
+  for (const { from, to } of links) {
+    const used = byRef.get(to);
+    if (used !== undefined) algorithms.get(from)?.add(used.id);
+  }
+  return algorithms;
+}
+
+function firstLine({ occurrences }: DraftAsset): number {
+  return Math.min(...occurrences.map(({ line }) => line ?? 0), Number.MAX_SAFE_INTEGER);
+}
+
+function withScope(component: CdxComponent, scope: string, ordinal: number): CdxComponent {
+  const own = (component.properties ?? []).filter(({ name }) => name !== SCOPE_PROPERTY && name !== ORDINAL_PROPERTY);
+  const properties = [
+    ...own,
+    { name: SCOPE_PROPERTY, value: scope },
+    { name: ORDINAL_PROPERTY, value: String(ordinal) },
+  ];
+  return { ...component, properties };
+}
+
+const NOWHERE: DraftOccurrence = { location: '', line: null, position: null, symbol: null, context: null };
+
+function order(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}
+
+/** The places of an asset, or the first `count` of them, each once; most have one. */
+export function occurrenceRows({ id: assetId, places }: IdentifiedAsset, count = places.length): OccurrenceRow[] {
+  const some = places.length === 0 ? [NOWHERE] : places.slice(0, count);
+  const rows = some.map(({ location, line, position, symbol, context }) => {
+    const id = hashIdOfText(JSON.stringify([location, line, position, symbol, context]));
+    return { assetId, id, location, line, position, symbol, context };
+  });
+  return rows.length < 2 ? rows : [...new Map(rows.map((row) => [row.id, row])).values()];
+}
