@@ -1,20 +1,11 @@
 import type { PoolClient } from 'pg';
-import { from as copyFrom } from 'pg-copy-streams';
-import { once } from 'node:events';
-import { finished } from 'node:stream/promises';
-import { setImmediate as turn } from 'node:timers/promises';
-import { stopQueryTimer } from '../../platform/database/copy-timer.js';
 import { type AssetRow, type AssetRows, type EdgeRow, edgeRows, type VerdictRow } from './asset-rows.js';
+import { copyInto } from './copy-into.js';
 import { CopyRows } from './copy-rows.js';
 import type { DocumentAssets, OccurrenceRow } from './document-assets.js';
 import type { IngestProgress } from './ingest-order.js';
 import { NewAssets } from './new-assets.js';
 
-const CHUNK = 256 * 1024;
-/** Bytes that are made while the database works on others. */
-const AHEAD = 4 * 1024 * 1024;
-/** For the row that fills a chunk: most are no longer. */
-const ROOM = 16 * 1024;
 const MANY = 200;
 const TOLD_EVERY = 5000;
 /** Bytes of some fields. */
@@ -151,7 +142,8 @@ export class Staging {
         [this.sourceId],
       ),
     );
-    await this.copyPlaces([places.filter(({ assetId, id }) => fresh.has(`${assetId} ${id}`))]);
+    const missing = places.filter(({ assetId, id }) => fresh.has(`${assetId} ${id}`));
+    await this.copyPlaces(missing.map((place) => [place]));
   }
 
   private async ids(text: string, values: unknown[] = []): Promise<string[]> {
@@ -231,29 +223,7 @@ export class Staging {
     write: (to: CopyRows, item: Item) => void,
   ): Promise<void> {
     if (Array.isArray(items) && items.length === 0) return;
-    const stream = this.client.query(copyFrom(`COPY ${table} FROM STDIN (FORMAT binary)`, { highWaterMark: AHEAD }));
-    const done = finished(stream);
-    // A failure is heard by the await below; until then it must not count as unhandled.
-    done.catch(() => undefined);
-    let count = 0;
-    try {
-      const to = CopyRows.begin(CHUNK + ROOM);
-      for (const item of items) {
-        write(to, item);
-        count += 1;
-        if (to.length < CHUNK) continue;
-        const room = stream.write(to.take());
-        await (room ? turn() : Promise.race([once(stream, 'drain'), done]));
-      }
-      stream.end(to.last());
-    } catch (error) {
-      // The server's answer to it says less.
-      stream.destroy(error as Error);
-      await done.catch(() => undefined);
-      throw error;
-    }
-    await done;
-    stopQueryTimer(stream);
+    const count = await copyInto(this.client, table, items, write);
     // Of a temporary table that was not analyzed the planner assumes that it is small.
     if (count > MANY && table.startsWith('stage_')) await this.client.query(`ANALYZE ${table.split(' ', 1)[0]}`);
   }

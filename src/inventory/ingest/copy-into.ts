@@ -1,0 +1,52 @@
+import type { PoolClient } from 'pg';
+import { from as copyFrom } from 'pg-copy-streams';
+import { once } from 'node:events';
+import { finished } from 'node:stream/promises';
+import { setImmediate as turn } from 'node:timers/promises';
+import { stopQueryTimer } from '../../platform/database/copy-timer.js';
+import { CopyRows } from './copy-rows.js';
+
+const CHUNK = 256 * 1024;
+/** Bytes for the row that fills a chunk: most are no longer. */
+const ROOM = 16 * 1024;
+/** Bytes that are made while the database works on others. */
+const AHEAD = 4 * 1024 * 1024;
+
+/**
+ * Copies rows into a table, in the order of the items; the database works on what it has while the next rows are made.
+ *
+ * @param table with its columns, when not all are written.
+ * @param write writes the rows of an item; what it throws ends the COPY, and with it the transaction.
+ * @returns the number of items.
+ */
+export async function copyInto<Item>(
+  client: PoolClient,
+  table: string,
+  items: Iterable<Item>,
+  write: (to: CopyRows, item: Item) => void,
+): Promise<number> {
+  const stream = client.query(copyFrom(`COPY ${table} FROM STDIN (FORMAT binary)`, { highWaterMark: AHEAD }));
+  const done = finished(stream);
+  // A failure is heard by the await below; until then it must not count as unhandled.
+  done.catch(() => undefined);
+  let count = 0;
+  try {
+    const to = CopyRows.begin(CHUNK + ROOM);
+    for (const item of items) {
+      write(to, item);
+      count += 1;
+      if (to.length < CHUNK) continue;
+      const hasRoom = stream.write(to.take());
+      await (hasRoom ? turn() : Promise.race([once(stream, 'drain'), done]));
+    }
+    stream.end(to.last());
+  } catch (error) {
+    stream.destroy(error as Error);
+    // The answer of the database says less than the error itself.
+    await done.catch(() => undefined);
+    throw error;
+  }
+  await done;
+  stopQueryTimer(stream);
+  return count;
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import type { Draft, DraftAsset, DraftOccurrence } from './draft.js';
+import { DocumentAssets } from './document-assets.js';
+
+const at = (location: string): DraftOccurrence => ({
+  location,
+  line: null,
+  position: null,
+  symbol: null,
+  context: null,
+});
+
+function algorithm(ref: string, name: string, ...places: string[]): DraftAsset {
+  const component = { type: 'cryptographic-asset', name, cryptoProperties: { assetType: 'algorithm' } };
+  return { ref, kind: 'algorithm', component, occurrences: places.map(at) };
+}
+
+/** Assets that can be gone through once, as those of a long document. */
+function documentOf(...assets: DraftAsset[]): DocumentAssets {
+  const draft: Draft = {
+    format: 'test',
+    serialNumber: null,
+    version: null,
+    time: null,
+    source: undefined,
+    whole: true,
+    assets: assets[Symbol.iterator](),
+    links: [],
+    received: assets.length,
+    ignored: 0,
+    rejected: [],
+    repairs: [],
+    warnings: [],
+  };
+  return new DocumentAssets(draft, 'test');
+}
+
+const sample = () =>
+  documentOf(
+    algorithm('1', 'AES', 'a.c', 'b.c', 'a.c'),
+    algorithm('2', 'RSA'),
+    algorithm('3', 'aes', 'b.c', 'c.c'),
+    algorithm('4', 'DSA'),
+    algorithm('5', 'RSA', 'd.c'),
+    algorithm('6', 'A-E-S', 'a.c', 'd.c'),
+    algorithm('7', 'rsa', 'd.c', 'e.c'),
+  );
+
+const told = (groups: Iterable<{ assetId: string; location: string }[]>) =>
+  [...groups].flat().map(({ assetId, location }) => `${assetId} ${location}`);
+
+describe('the places of what a document tells of more than once', () => {
+  it('come each once while it is gone through, and the same in the order of the ids afterwards', () => {
+    const assets = sample();
+    const [aes, rsa, dsa] = ['1', '2', '4'].map((ref) => new Map(sample().refs()).get(ref) ?? '');
+    const all = [
+      ...['a.c', 'b.c', 'c.c', 'd.c'].map((place) => `${aes} ${place}`),
+      ...['d.c', 'e.c'].map((place) => `${rsa} ${place}`),
+      // Whoever is nowhere is told of as well.
+      `${dsa} `,
+    ];
+    expect(told(assets.places()).toSorted()).toEqual(all.toSorted());
+    expect(told(assets.places())).toHaveLength(all.length);
+    expect(told(assets.places()).toSorted()).toEqual(all.toSorted());
+    const ids = assets.all().map(({ id }) => id);
+    expect(ids).toEqual(ids.toSorted((a, b) => (a < b ? -1 : 1)));
+  });
+
+  it('come all when they are asked for again after the first time was broken off', () => {
+    const assets = sample();
+    for (const _ of assets.places()) break;
+    expect(told(assets.places()).toSorted()).toEqual(told(sample().places()).toSorted());
+    expect(assets.refs()).toHaveLength(7);
+  });
+});

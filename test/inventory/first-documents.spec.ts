@@ -1,0 +1,123 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { about, algorithm, bom, material } from './documents.js';
+
+const HEADERS = { 'content-type': 'application/vnd.cyclonedx+json' };
+
+let stage: Stage;
+let services: Service[];
+let key: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey: key } = await stage.seed());
+  services = [await stage.start({ role: 'api' }), await stage.start({ role: 'api' })];
+});
+afterAll(() => stage.close());
+
+const ingest = (body: object, service = services[0]) =>
+  (service as Service).call('POST', '/api/ingest', { key, body, headers: HEADERS });
+
+function certificate(name: string, validity: object): Record<string, unknown> {
+  return {
+    type: 'cryptographic-asset',
+    'bom-ref': name,
+    name,
+    cryptoProperties: { assetType: 'certificate', certificateProperties: { subjectName: name, ...validity } },
+  };
+}
+
+describe('the first document of a source', () => {
+  it('arrives as it was, whatever is in its texts and times', async () => {
+    const texts = [
+      'tab\tand\nlines\r',
+      String.raw`\N \. \\ \t`,
+      '"quoted" {json} \u0001',
+      'ключ 🔑 钥',
+      'x'.repeat(480),
+    ];
+    const components = texts.map((text, index) => {
+      const asset = material(`${text} ${index}`, { type: 'public-key', id: `text-of-a-long-key-${index}` });
+      const place = { location: text, line: 2 ** 31 - 1, offset: 0, symbol: text, additionalContext: text };
+      return { ...asset, evidence: { occurrences: [place] } };
+    });
+    const { body } = await ingest(bom(components, about('texts')));
+    expect(body).toMatchObject({ created: texts.length, rejected: [] });
+    const rows = await stage.sql(
+      `SELECT a.name, a.component->>'name' AS same, o.location, o.line, o.position, o.symbol, o.context FROM asset a
+       JOIN asset_occurrence o ON o.asset_id = a.id WHERE a.component::text LIKE '%text-of-a-long-key%'
+       ORDER BY a.component::json #>> '{cryptoProperties,relatedCryptoMaterialProperties,id}'`,
+    );
+    expect(rows).toEqual(
+      texts.map((text, index) => {
+        const name = `${text} ${index}`;
+        return { name, same: name, location: text, line: 2 ** 31 - 1, position: 0, symbol: text, context: text };
+      }),
+    );
+  });
+
+  it('keeps every time that a certificate can have', async () => {
+    const times = [
+      ['0001-01-01T00:00:00Z', '9999-12-31T23:59:59Z'],
+      ['1969-12-31T23:59:59.001Z', '2000-01-01T00:00:00Z'],
+      ['2024-02-29T12:00:00+05:30', '2262-04-11T23:47:16.854Z'],
+      ['1999-12-31t23:59:59z', '2038-01-19 03:14:08Z'],
+    ];
+    const components = times.map(([notValidBefore, notValidAfter], index) =>
+      certificate(`time ${index}`, { notValidBefore, notValidAfter }),
+    );
+    expect((await ingest(bom(components, about('times')))).body).toMatchObject({ created: times.length });
+    const rows = await stage.sql(
+      `SELECT to_char(not_before AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "before",
+         to_char(not_after AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') AS "after"
+       FROM asset WHERE name LIKE 'time %' ORDER BY name`,
+    );
+    expect(rows).toEqual(
+      times.map(([before = '', after = '']) => ({
+        before: new Date(before).toISOString(),
+        after: new Date(after).toISOString(),
+      })),
+    );
+  });
+
+  it('counts what it tells of more than once as one asset with all its places', async () => {
+    const twice = [
+      algorithm({ name: 'Camellia-256', ref: 'a', at: 'one.c' }),
+      algorithm({ name: 'Aria-256', ref: 'b' }),
+      algorithm({ name: 'CAMELLIA-256', ref: 'c', at: 'one.c' }),
+      algorithm({ name: 'camellia-256', ref: 'd', at: 'two.c' }),
+      algorithm({ name: 'ARIA-256', ref: 'e', at: 'three.c' }),
+    ];
+    expect((await ingest(bom(twice, about('twice')))).body).toMatchObject({ created: 2 });
+    const places = `SELECT a.name, string_agg(o.location, ' ' ORDER BY o.location) AS "where" FROM asset a
+      JOIN asset_occurrence o ON o.asset_id = a.id WHERE a.name IN ('Camellia-256', 'Aria-256') GROUP BY 1 ORDER BY 1`;
+    expect(await stage.sql(places)).toEqual([
+      { name: 'Aria-256', where: 'three.c' },
+      { name: 'Camellia-256', where: 'one.c two.c' },
+    ]);
+  });
+
+  it('is taken whole when others tell of the same new assets at the same time, through other processes', async () => {
+    const count = 2000;
+    const keys = Array.from({ length: count }, (_, index) => ({
+      ...material(`key ${index}`, { type: 'public-key', id: `key-of-many-sources-${index}`, algorithmRef: 'RSA-4096' }),
+      evidence: { occurrences: [{ location: `host-${index}` }] },
+    }));
+    const sources = ['north', 'south', 'east', 'west', 'up', 'down'];
+    const answers = await Promise.all(
+      sources.map((name, index) => {
+        const some = index % 2 === 0 ? keys : keys.toReversed();
+        return ingest(bom([algorithm({ name: 'RSA-4096' }), ...some], about(name)), services[index % 2]);
+      }),
+    );
+    expect(answers.map(({ status }) => status)).toEqual(sources.map(() => 200));
+    expect(answers.reduce((sum, { body }) => sum + body.created, 0)).toBe(count + 1);
+    const [rows] = await stage.sql(
+      `SELECT (SELECT count(*)::int FROM asset_occurrence WHERE location LIKE 'host-%') AS places,
+         (SELECT count(*)::int FROM asset_relationship r JOIN asset t ON t.id = r.to_id WHERE t.name = 'RSA-4096') AS edges,
+         (SELECT sum(count) FROM inventory_tally WHERE dimension = 'kind')::int - (SELECT count(*)::int FROM asset) AS miscounted`,
+    );
+    expect(rows).toEqual({ places: sources.length * count, edges: sources.length * count, miscounted: 0 });
+  });
+});
