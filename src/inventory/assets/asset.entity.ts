@@ -7,9 +7,7 @@ import type { AssetKind, AssetState } from './asset-kind.js';
  * written and distributed by it alone.
  */
 @Entity('asset')
-@Index('asset_kind', ['kind', 'id'])
-@Index('asset_level', ['level', 'id'])
-@Index('asset_family', ['family', 'id'])
+@Index('asset_facts', ['kind', 'level', 'family', 'quantum', 'classical'])
 @Index('asset_name', ['name', 'id'])
 @Index('asset_verdict', ['verdictId'])
 @Index('asset_owner', ['owner', 'id'], { where: 'owner IS NOT NULL' })

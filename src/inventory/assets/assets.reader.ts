@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/http/problem.js';
 import { Clock } from '../../platform/time/clock.js';
-import type { RiskVerdict } from '../risk/risk-verdict.js';
+import { LEVELS, type RiskVerdict } from '../risk/risk-verdict.js';
 import { RiskVerdictRow } from '../risk/risk-verdict.entity.js';
 import { AssetOccurrence } from './asset-occurrence.entity.js';
 import { LAST_SEEN } from './last-seen.js';
@@ -12,14 +12,13 @@ import { type AssetFilter, conditionsOf } from './asset-filter.js';
 
 /** Counting stops here: an exact count of everything is what makes lists slow. */
 const MOST_COUNTED = 10_000;
-const SORTS = {
-  id: { column: 'a.id', order: 'ASC' },
-  name: { column: 'a.name', order: 'ASC' },
-  '-level': { column: 'a.level', order: 'DESC' },
-  notAfter: { column: 'a.not_after', order: 'ASC' },
-} as const;
-export type AssetSort = keyof typeof SORTS;
-export const ASSET_SORTS = Object.keys(SORTS) as AssetSort[];
+/** So many assets are looked at in the order of the list before the planner is asked for another way. */
+const MOST_WALKED = 3000;
+/** What was met less often on the walk is rare, and the planner must not expect to meet it soon. */
+const RARE = 3;
+const COLUMNS = { name: 'a.name', notAfter: 'a.not_after' } as const;
+export const ASSET_SORTS = ['id', 'name', '-level', 'notAfter'] as const;
+export type AssetSort = (typeof ASSET_SORTS)[number];
 
 export interface AssetQuery extends AssetFilter {
   readonly limit?: number;
@@ -43,6 +42,15 @@ export interface AssetDetail {
 }
 
 type Row = Asset & { position: string };
+type Conditions = ReturnType<typeof conditionsOf>;
+
+interface AssetList extends Conditions {
+  /** Where the page begins. */
+  readonly start: readonly string[];
+  readonly by: string;
+  /** What a cursor remembers beside the id. */
+  readonly position: string;
+}
 
 /** Finds assets. */
 @Injectable()
@@ -56,19 +64,13 @@ export class AssetsReader {
   async list({ limit = DEFAULT_LIMIT, cursor, sort = 'id', total = false, ...filter }: AssetQuery): Promise<AssetPage> {
     const list = `assets ${sort} ${JSON.stringify(filter)}`;
     const position = this.cursors.read(list, cursor);
-    const { column, order } = SORTS[sort];
-    const { where, values } = conditionsOf(filter, 'a', this.clock.now());
-    const all = [...where];
-    const filtered = values.length;
-    if (sort !== 'id') where.push(`${column} IS NOT NULL`);
-    if (position !== undefined) where.push(after(sort, values, position));
-    const by = sort === 'id' ? 'a.id' : `${column} ${order}, a.id ${order}`;
-    const rows: Row[] = await this.db.query(
-      `SELECT ${FIELDS}, ${column}::text AS position FROM asset a ${clause(where)} ORDER BY ${by} LIMIT ${limit + 1}`,
-      values,
-    );
+    const conditions = conditionsOf(filter, 'a', this.clock.now());
+    const rows =
+      sort === '-level'
+        ? await this.byLevel(conditions, limit + 1, position)
+        : await this.read(inOrder(sort, conditions, position), limit + 1);
     const page = this.cursors.page(list, rows, limit, (row) => (sort === 'id' ? [row.id] : [row.position, row.id]));
-    return total ? { ...page, total: await this.count(all, values.slice(0, filtered)) } : page;
+    return total ? { ...page, total: await this.count(conditions) } : page;
   }
 
   /** @throws Problem 404 `asset.missing`. */
@@ -99,7 +101,35 @@ export class AssetsReader {
     return this.cursors.page(list, rows, limit, (row) => [row.id, row.sourceId]);
   }
 
-  private async count(where: readonly string[], values: unknown[]): Promise<Total> {
+  /** No index has the order of levels: each of them is a list of its own. */
+  private async byLevel({ where, values }: Conditions, count: number, position?: readonly string[]): Promise<Row[]> {
+    const highest = position === undefined ? LEVELS.length - 1 : Number(position[0]);
+    const rows: Row[] = [];
+    for (let level = highest; level >= 0 && rows.length < count; level -= 1) {
+      const ofLevel = { where: [...where, `a.level = ${level}`], values: [...values] };
+      const start = position === undefined || level < highest ? [] : [`a.id < $${ofLevel.values.push(position[1])}`];
+      const part = await this.read({ ...ofLevel, start, by: 'a.id DESC', position: 'a.level' }, count - rows.length);
+      rows.push(...part);
+    }
+    return rows;
+  }
+
+  /** The first so many of a list (docs/decisions/0065). */
+  private async read({ where, values, start, by, position }: AssetList, count: number): Promise<Row[]> {
+    const first = (from: string, conditions: readonly string[]): Promise<Row[]> =>
+      this.db.query(
+        `SELECT ${FIELDS}, ${position}::text AS position FROM ${from} a ${clause(conditions)} ORDER BY ${by} LIMIT ${count}`,
+        values,
+      );
+    const walked = `(SELECT * FROM asset a ${clause(start)} ORDER BY ${by} LIMIT ${MOST_WALKED})`;
+    const rows = await first(walked, where);
+    if (rows.length === count) return rows;
+    if (rows.length >= RARE) return first('asset', [...start, ...where]);
+    // OFFSET 0 keeps the limit from the planner: it collects all.
+    return first(`(SELECT * FROM asset a ${clause([...start, ...where])} OFFSET 0)`, []);
+  }
+
+  private async count({ where, values }: Conditions): Promise<Total> {
     const [row] = (await this.db.query(
       `SELECT count(*)::int AS count FROM (SELECT FROM asset a ${clause(where)} LIMIT ${MOST_COUNTED + 1}) counted`,
       values,
@@ -116,11 +146,19 @@ function clause(where: readonly string[]): string {
   return where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`;
 }
 
-/** Starts the page after a position, in the order of the list. */
-function after(sort: AssetSort, values: unknown[], position: readonly string[]): string {
-  const { column, order } = SORTS[sort];
-  if (sort === 'id') return `a.id > $${values.push(position[0])}`;
-  const type = sort === 'name' ? 'text' : sort === 'notAfter' ? 'timestamptz' : 'smallint';
-  const key = `$${values.push(position[0])}::${type}`;
-  return `(${column}, a.id) ${order === 'ASC' ? '>' : '<'} (${key}, $${values.push(position[1])}::uuid)`;
+/** The list in an order that an index has, from a position on. */
+function inOrder(
+  sort: Exclude<AssetSort, '-level'>,
+  { where, values }: Conditions,
+  position: readonly string[] | undefined,
+): AssetList {
+  const bound = [...values];
+  const after = (position ?? []).map((value) => `$${bound.push(value)}`);
+  if (sort === 'id') {
+    return { where, values: bound, start: after.map((id) => `a.id > ${id}`), by: 'a.id', position: 'a.id' };
+  }
+  const column = COLUMNS[sort];
+  const start = [`${column} IS NOT NULL`];
+  if (position !== undefined) start.push(`(${column}, a.id) > (${after.join(', ')})`);
+  return { where, values: bound, start, by: `${column}, a.id`, position: column };
 }

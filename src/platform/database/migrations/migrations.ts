@@ -14,6 +14,7 @@ import { InventoryStorage1796400000000 } from './1796400000000-inventory-storage
 import { InventoryOverTime1796400000001 } from './1796400000001-inventory-over-time.js';
 import { InventoryOrder1796600000000 } from './1796600000000-inventory-order.js';
 import { OneRowPerEdge1796600000001 } from './1796600000001-one-row-per-edge.js';
+import { AssetFacts1796600000002 } from './1796600000002-asset-facts.js';
 import { InventoryImports1796400000002 } from './1796400000002-inventory-imports.js';
 import { Attestations1796400000003 } from './1796400000003-attestations.js';
 import { BomLinks1796400000004 } from './1796400000004-bom-links.js';
@@ -90,4 +91,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   RotationPolicies1796500000003,
   InventoryOrder1796600000000,
   OneRowPerEdge1796600000001,
+  AssetFacts1796600000002,
 ];
