@@ -133,3 +133,15 @@ const BYTES_OF_UUID = Uint8Array.of(0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 2
 /** What a digit stands for, by its code. */
 const DIGITS = new Uint8Array(128);
 for (const digit of '0123456789abcdef') DIGITS[digit.charCodeAt(0)] = Number.parseInt(digit, 16);
+
+const UUID_TYPE = 2950;
+
+/** A parameter of type uuid[] in the binary format of the protocol: dimensions, flags, type, length, lower bound, then the elements. */
+export function uuidArray(ids: readonly string[]): Buffer {
+  const head = Buffer.alloc(20);
+  [1, 0, UUID_TYPE, ids.length, 1].forEach((value, index) => head.writeInt32BE(value, 4 * index));
+  const elements = new CopyRows(head.length + 20 * ids.length + FIXED);
+  elements.fields(head);
+  for (const id of ids) elements.uuid(id);
+  return elements.take();
+}

@@ -1,7 +1,7 @@
 import type { PoolClient } from 'pg';
 import { type AssetRow, type AssetRows, type EdgeRow, edgeRows, type VerdictRow } from './asset-rows.js';
 import { copyInto } from './copy-into.js';
-import { CopyRows } from './copy-rows.js';
+import { CopyRows, uuidArray } from './copy-rows.js';
 import type { DocumentAssets, OccurrenceRow } from './document-assets.js';
 import type { IngestProgress } from './ingest-order.js';
 import { NewAssets } from './new-assets.js';
@@ -70,7 +70,7 @@ export class Staging {
     const { assets } = this;
     await this.copyPlaces(assets.places());
     const ids = assets.all().map(({ id }) => id);
-    const known = this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [`{${ids.join(',')}}`]);
+    const known = this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [uuidArray(ids)]);
     const connected = this.copy(`asset_relationship (${EDGE_COLUMNS}, source_id)`, assets.connected(), (to, asset) => {
       for (const edge of edgeRows(asset)) {
         to.row(4);
