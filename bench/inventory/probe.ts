@@ -1,6 +1,10 @@
+import { once } from 'node:events';
+import { Agent, get, type IncomingMessage } from 'node:http';
 import { parentPort, Worker, workerData } from 'node:worker_threads';
 
-const EVERY_MS = 10;
+/** What asks takes from the same two cores. */
+const EVERY_MS = 20;
+const agent = new Agent({ keepAlive: true });
 
 /**
  * Asks the liveness probe all the while and tells how long each answer took, in milliseconds: what the event loop of the service is
@@ -25,7 +29,9 @@ export class Probe {
 
 async function ask(url: string): Promise<number> {
   const started = performance.now();
-  await (await fetch(`${url}/actuator/health/liveness`)).text();
+  const [answer] = (await once(get(`${url}/actuator/health/liveness`, { agent }), 'response')) as [IncomingMessage];
+  answer.resume();
+  await once(answer, 'end');
   return performance.now() - started;
 }
 
@@ -44,6 +50,7 @@ async function run(url: string): Promise<void> {
     found.push(await ask(url));
     await new Promise((resolve) => setTimeout(resolve, EVERY_MS));
   }
+  agent.destroy();
   tell(found);
 }
 
