@@ -58,7 +58,7 @@ describe('what of a document becomes an asset', () => {
     const components = [{ ...library('outer'), components: [inner] }];
     const { assets, ignored } = connected({ specVersion: '1.6', components }, []);
     expect(ignored).toBe(1);
-    expect(assets).toEqual([
+    expect([...assets]).toEqual([
       {
         ref: 'inner',
         kind: 'algorithm',
