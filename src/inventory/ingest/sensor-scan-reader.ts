@@ -1,5 +1,5 @@
 import { bomCheck } from '../cyclonedx/bom-schemas.js';
-import { linksOf, assetOf, occurrencesOf } from '../cyclonedx/component-reader.js';
+import { assetOf, linksOf, occurrencesOf } from '../cyclonedx/component-reader.js';
 import { isMembers, type Members } from '../cyclonedx/json-values.js';
 import { SchemaFaults } from '../cyclonedx/schema-faults.js';
 import { Problem } from '../../platform/http/problem.js';
@@ -43,8 +43,6 @@ export function readSensorScan(document: Members): Draft {
   assets.push(...credentials.found.assets.values());
   links.push(...credentials.found.links);
   const refs = new Set(assets.map(({ ref }) => ref));
-  const resolved = credentials.resolved(links);
-  for (const asset of assets) for (const link of linksOf(asset)) resolved.push(link);
   return {
     format: 'sensor scan',
     serialNumber: null,
@@ -53,7 +51,9 @@ export function readSensorScan(document: Members): Draft {
     source: typeof source === 'string' ? withoutSecrets(source) : undefined,
     whole: complete,
     assets,
-    links: resolved.filter(({ to }) => refs.has(to)),
+    links: [...credentials.resolved(links), ...assets.flatMap((asset) => linksOf(asset))].filter(({ to }) =>
+      refs.has(to),
+    ),
     received: assets.length + rejected.length,
     ignored: 0,
     rejected,
