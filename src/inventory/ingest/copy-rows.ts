@@ -3,6 +3,7 @@ const EPOCH = Date.UTC(2000, 0, 1);
 const DAY = 24 * 3600 * 1000;
 /** Signature, flags and length of the header's extension. */
 const HEAD = Buffer.concat([Buffer.from('PGCOPY\n\u00FF\r\n\0', 'latin1'), Buffer.alloc(8)]);
+const NOTHING = Buffer.alloc(0);
 const END = -1;
 const NULL = -1;
 const JSONB_VERSION = 1;
@@ -15,13 +16,11 @@ const FIXED = 32;
  * the wire. The database need not parse it, and nothing must be escaped. Fields are written in the order of the columns, `null` as NULL.
  */
 export class CopyRows {
-  private buffer: Buffer;
+  private buffer = NOTHING;
   private end = 0;
 
   /** @param capacity bytes that are about to be written before they are taken. */
-  constructor(private readonly capacity: number) {
-    this.buffer = Buffer.allocUnsafeSlow(capacity);
-  }
+  constructor(private readonly capacity: number) {}
 
   /** What one COPY sends, from its header to `last`. */
   static begin(capacity: number): CopyRows {
@@ -38,7 +37,7 @@ export class CopyRows {
   /** What was written since it was last asked for. */
   take(): Buffer {
     const taken = this.buffer.subarray(0, this.end);
-    this.buffer = Buffer.allocUnsafeSlow(this.capacity);
+    this.buffer = NOTHING;
     this.end = 0;
     return taken;
   }
@@ -68,20 +67,13 @@ export class CopyRows {
   }
 
   text(text: string | null): void {
-    if (text === null) return this.nothing();
-    this.room(FIXED + text.length * MOST_BYTES_OF_A_CHARACTER);
-    const length = this.buffer.write(text, this.end + 4);
-    this.buffer.writeInt32BE(length, this.end);
-    this.end += 4 + length;
+    if (text === null) this.nothing();
+    else this.field(text);
   }
 
   jsonb(text: string | null): void {
-    if (text === null) return this.nothing();
-    this.room(FIXED + text.length * MOST_BYTES_OF_A_CHARACTER);
-    this.buffer[this.end + 4] = JSONB_VERSION;
-    const length = 1 + this.buffer.write(text, this.end + 5);
-    this.buffer.writeInt32BE(length, this.end);
-    this.end += 4 + length;
+    if (text === null) this.nothing();
+    else this.field(text, JSONB_VERSION);
   }
 
   int4(value: number | null): void {
@@ -115,14 +107,25 @@ export class CopyRows {
     this.end += bytes.copy(this.buffer, this.end);
   }
 
+  /** A text, after the version that some types begin with. */
+  private field(text: string, version?: number): void {
+    this.room(FIXED + text.length * MOST_BYTES_OF_A_CHARACTER);
+    const start = this.end + 4;
+    const at = version === undefined ? start : this.buffer.writeUInt8(version, start);
+    const end = at + this.buffer.write(text, at);
+    this.buffer.writeInt32BE(end - start, this.end);
+    this.end = end;
+  }
+
   private nothing(): void {
     this.room(FIXED);
     this.end = this.buffer.writeInt32BE(NULL, this.end);
   }
 
   private room(length: number): void {
-    if (this.end + length <= this.buffer.length) return;
-    const larger = Buffer.allocUnsafeSlow(2 * (this.end + length));
+    const needed = this.end + length;
+    if (needed <= this.buffer.length) return;
+    const larger = Buffer.allocUnsafeSlow(needed <= this.capacity ? this.capacity : 2 * needed);
     this.buffer.copy(larger, 0, 0, this.end);
     this.buffer = larger;
   }

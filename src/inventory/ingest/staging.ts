@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import { type AssetRow, type AssetRows, type EdgeRow, edgeRows, type VerdictRow } from './asset-rows.js';
+import { type AssetRow, type AssetRows, edgeRows, type VerdictRow } from './asset-rows.js';
 import { copyInto } from './copy-into.js';
 import { CopyRows, uuidArray } from './copy-rows.js';
 import type { DocumentAssets, OccurrenceRow } from './document-assets.js';
@@ -71,13 +71,7 @@ export class Staging {
     await this.copyPlaces(assets.places());
     const ids = assets.all().map(({ id }) => id);
     const known = this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [uuidArray(ids)]);
-    const connected = this.copy(`asset_relationship (${EDGE_COLUMNS}, source_id)`, assets.connected(), (to, asset) => {
-      for (const edge of edgeRows(asset)) {
-        to.row(4);
-        writeEdge(to, edge);
-        to.fields(this.source);
-      }
-    });
+    const connected = this.copyEdges(`asset_relationship (${EDGE_COLUMNS}, source_id)`, this.source);
     const created = known.then((found) => this.copyAssets(new Set(found)));
     // Neither is left behind under way: what comes next on the connection is the end of the transaction.
     await Promise.allSettled([connected, created]);
@@ -119,12 +113,7 @@ export class Staging {
     await this.copyDiffering(assets.filter(({ id }) => differing.has(id)));
     if (unknown.size + differing.size > 0) await this.copyVerdicts();
     await this.copyFreshPlaces();
-    await this.copy(`stage_relationship (${EDGE_COLUMNS})`, this.assets.connected(), (to, asset) => {
-      for (const edge of edgeRows(asset)) {
-        to.row(3);
-        writeEdge(to, edge);
-      }
-    });
+    await this.copyEdges(`stage_relationship (${EDGE_COLUMNS})`);
     return created;
   }
 
@@ -194,6 +183,19 @@ export class Staging {
     });
   }
 
+  /** @param more fields that all have. */
+  private copyEdges(table: string, ...more: Buffer[]): Promise<void> {
+    return this.copy(table, this.assets.connected(), (to, asset) => {
+      for (const { fromId, toId, kinds } of edgeRows(asset)) {
+        to.row(3 + more.length);
+        to.uuid(fromId);
+        to.uuid(toId);
+        to.int2(kinds);
+        for (const field of more) to.fields(field);
+      }
+    });
+  }
+
   private writeAsset(to: CopyRows, row: AssetRow): void {
     to.row(16);
     to.uuid(row.id);
@@ -241,10 +243,4 @@ function judgementFields(judged: VerdictRow | undefined): Buffer {
   to.date(deadline);
   to.uuid(judged?.id ?? null);
   return to.take();
-}
-
-function writeEdge(to: CopyRows, { fromId, toId, kinds }: EdgeRow): void {
-  to.uuid(fromId);
-  to.uuid(toId);
-  to.int2(kinds);
 }
