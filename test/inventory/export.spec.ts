@@ -106,7 +106,7 @@ describe('the export', () => {
       const second = again.body as typeof document;
       expect(second.components).toEqual(document.components);
       expect(second.dependencies).toEqual(document.dependencies);
-      const verdicts = `SELECT id, level, rule, quantum, classical, deadline FROM asset WHERE state = 'active' ORDER BY id`;
+      const verdicts = `SELECT id, level, rule, quantum, classical, deadline FROM judged_asset WHERE state = 'active' ORDER BY id`;
       expect(await other.sql(verdicts)).toEqual(await stage.sql(verdicts));
     } finally {
       await other.close();

@@ -71,7 +71,7 @@ describe('a change of a rule', () => {
     expect(await levelOf('RSA-2048')).toBe('CRITICAL');
     await call('POST', '/api/ingest', bom([signature('RSA-2048-PSS')], about('later')));
     expect(await levelOf('RSA-2048-PSS')).toBe('CRITICAL');
-    const rows = await stage.sql(`SELECT level, count(*)::int AS count FROM asset GROUP BY level ORDER BY level`);
+    const rows = await stage.sql(`SELECT level, count(*)::int AS count FROM judged_asset GROUP BY level ORDER BY level`);
     const counted = await stage.sql(
       `SELECT level, sum(count)::int AS count FROM inventory_tally WHERE dimension = 'kind' GROUP BY level HAVING sum(count) <> 0 ORDER BY level`,
     );

@@ -3,6 +3,7 @@ import { hashId } from '../ingest/asset-identity.js';
 import type { Level } from '../risk/risk-verdict.js';
 import { levelNumber } from '../risk/risk-verdict.js';
 import type { AssetKind, AssetState } from './asset-kind.js';
+import { kindColumn } from './kind-column.js';
 import { LAST_SEEN } from './last-seen.js';
 import { queryCondition } from './query/query-condition.js';
 import { QueryFault } from './query/query-tokens.js';
@@ -33,10 +34,10 @@ export interface AssetFilter {
   readonly q?: string;
 }
 
-const EQUAL = ['kind', 'state', 'family', 'quantum', 'classical', 'rule', 'owner'] as const;
+const EQUAL = ['state', 'family', 'quantum', 'classical', 'rule', 'owner'] as const;
 
 /**
- * Conditions on the table `alias`, numbered from $1, and their values.
+ * Conditions on the `judged_asset` that is called `alias`, numbered from $1, and their values.
  *
  * @throws Problem 400 `query.invalid`, with the column.
  */
@@ -47,6 +48,7 @@ export function conditionsOf(filter: AssetFilter, alias: string, now: Date): { w
   const add = (value: unknown, condition: (parameter: string) => string) => {
     if (value !== undefined) where.push(condition(bind(value)));
   };
+  add(filter.kind, (parameter) => `${alias}.${kindColumn(filter.kind ?? '')} = ${parameter}`);
   for (const column of EQUAL) add(filter[column], (parameter) => `${alias}.${column} = ${parameter}`);
   add(numberOf(filter.level), (parameter) => `${alias}.level = ${parameter}`);
   add(numberOf(filter.minLevel), (parameter) => `${alias}.level >= ${parameter}`);

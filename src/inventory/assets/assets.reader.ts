@@ -7,7 +7,7 @@ import { LEVELS, type RiskVerdict } from '../risk/risk-verdict.js';
 import { RiskVerdictRow } from '../risk/risk-verdict.entity.js';
 import { AssetOccurrence } from './asset-occurrence.entity.js';
 import { LAST_SEEN } from './last-seen.js';
-import { Asset } from './asset.entity.js';
+import { Asset, type JudgedAsset } from './asset.entity.js';
 import { type AssetFilter, conditionsOf } from './asset-filter.js';
 
 /** Counting stops here: an exact count of everything is what makes lists slow. */
@@ -32,16 +32,16 @@ export interface Total {
   readonly type: 'EXACT' | 'AT_LEAST';
 }
 
-export interface AssetPage extends Page<Asset> {
+export interface AssetPage extends Page<JudgedAsset> {
   readonly total?: Total;
 }
 
 export interface AssetDetail {
-  readonly asset: Asset;
+  readonly asset: JudgedAsset;
   readonly verdict: RiskVerdict | null;
 }
 
-type Row = Asset & { position: string };
+type Row = JudgedAsset & { position: string };
 type Conditions = ReturnType<typeof conditionsOf>;
 
 interface AssetList extends Conditions {
@@ -79,7 +79,7 @@ export class AssetsReader {
     if (asset === null) throw new Problem('missing', 'asset.missing', 'There is no asset with this id.');
     const row =
       asset.verdictId === null ? null : await this.db.manager.findOneBy(RiskVerdictRow, { id: asset.verdictId });
-    return { asset, verdict: row?.verdict ?? null };
+    return { asset: judged(asset, row), verdict: row?.verdict ?? null };
   }
 
   /** Where an asset was seen, by place and source. */
@@ -121,23 +121,41 @@ export class AssetsReader {
         `SELECT ${FIELDS}, ${position}::text AS position FROM ${from} a ${clause(conditions)} ORDER BY ${by} LIMIT ${count}`,
         values,
       );
-    const walked = `(SELECT * FROM asset a ${clause(start)} ORDER BY ${by} LIMIT ${MOST_WALKED})`;
+    const walked = `(SELECT * FROM judged_asset a ${clause(start)} ORDER BY ${by} LIMIT ${MOST_WALKED})`;
     const rows = await first(walked, where);
     if (rows.length === count) return rows;
-    if (rows.length >= RARE) return first('asset', [...start, ...where]);
+    if (rows.length >= RARE) return first('judged_asset', [...start, ...where]);
     // OFFSET 0 keeps the limit from the planner: it collects all.
-    return first(`(SELECT * FROM asset a ${clause([...start, ...where])} OFFSET 0)`, []);
+    return first(`(SELECT * FROM judged_asset a ${clause([...start, ...where])} OFFSET 0)`, []);
   }
 
   private async count({ where, values }: Conditions): Promise<Total> {
     const [row] = (await this.db.query(
-      `SELECT count(*)::int AS count FROM (SELECT FROM asset a ${clause(where)} LIMIT ${MOST_COUNTED + 1}) counted`,
+      `SELECT count(*)::int AS count FROM (SELECT FROM judged_asset a ${clause(where)} LIMIT ${MOST_COUNTED + 1}) counted`,
       values,
     )) as { count: number }[];
     const count = row?.count ?? 0;
     return count > MOST_COUNTED ? { count: MOST_COUNTED, type: 'AT_LEAST' } : { count, type: 'EXACT' };
   }
 }
+
+/** As the view shows it. */
+function judged(asset: Asset, row: RiskVerdictRow | null): JudgedAsset {
+  if (row === null) return { ...asset, ...NOTHING_KNOWN };
+  const { family, bits, level, quantum, classical, rule, deadline } = row;
+  const changedAt = row.changedAt > asset.changedAt ? row.changedAt : asset.changedAt;
+  return { ...asset, family, bits, level, quantum, classical, rule, deadline, changedAt };
+}
+
+const NOTHING_KNOWN = {
+  family: null,
+  bits: null,
+  level: null,
+  quantum: null,
+  classical: null,
+  rule: null,
+  deadline: null,
+};
 
 const FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.quantum, a.classical, a.rule, a.deadline::text, a.state, a.owner, a.labels, a.version, a.component,
   a.not_before AS "notBefore", a.not_after AS "notAfter", a.first_seen AS "firstSeen", a.changed_at AS "changedAt"`;

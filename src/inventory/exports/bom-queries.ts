@@ -34,7 +34,7 @@ const TARGETS = (
  * its first brace (`substr` would count its characters).
  */
 export function componentsQuery({ where, values }: Shown): CopyQuery {
-  const text = `SELECT ${COMPONENT} FROM asset a LEFT JOIN LATERAL (${PLACES('o.asset_id = a.id')}) e ON true
+  const text = `SELECT ${COMPONENT} FROM judged_asset a LEFT JOIN LATERAL (${PLACES('o.asset_id = a.id')}) e ON true
     ${clause(where)} ORDER BY a.id`;
   return { text, values };
 }
@@ -42,7 +42,7 @@ export function componentsQuery({ where, values }: Shown): CopyQuery {
 /** One entry per asset, also for those that use nothing (CycloneDX 1.6, dependencies); a target that is not shown is left out. */
 export function dependenciesQuery({ where, values }: Shown): CopyQuery {
   const targets = TARGETS('r.from_id = a.id AND r.to_id IN (SELECT id FROM shown)');
-  const text = `WITH shown AS MATERIALIZED (SELECT a.id FROM asset a ${clause(where)})
+  const text = `WITH shown AS MATERIALIZED (SELECT a.id FROM judged_asset a ${clause(where)})
     SELECT ${DEPENDENCY} FROM shown a LEFT JOIN LATERAL (${targets}) t ON true ORDER BY a.id`;
   return { text, values };
 }

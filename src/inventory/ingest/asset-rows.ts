@@ -5,7 +5,7 @@ import { AssetGraph } from '../risk/asset-graph.js';
 import { bitOf } from '../relationships/relationship-mask.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
 import type { RiskSubject } from '../risk/risk-subject.js';
-import { type RiskVerdict, levelNumber } from '../risk/risk-verdict.js';
+import type { RiskVerdict } from '../risk/risk-verdict.js';
 import { SubjectReader } from '../risk/subject-reader.js';
 import { hashId, hashIdOfText } from './asset-identity.js';
 import type { CdxComponent } from './draft.js';
@@ -31,7 +31,6 @@ export interface VerdictRow {
   readonly id: string;
   readonly subject: RiskSubject;
   readonly verdict: RiskVerdict;
-  readonly columns: VerdictColumns;
 }
 
 /** A row of `asset_relationship`, apart from the source. */
@@ -86,7 +85,7 @@ export class AssetRows {
     const known = this.judged.get(key);
     if (known !== undefined) return known;
     const verdict = this.engine.judge(subject);
-    const row = { id: hashId('verdict', subject), subject, verdict, columns: columnsOf(verdict) };
+    const row = { id: hashId('verdict', subject), subject, verdict };
     this.judged.set(key, row);
     return row;
   }
@@ -98,30 +97,6 @@ export function edgeRows({ id: fromId, edges }: IdentifiedAsset): EdgeRow[] {
   for (const { kind, to } of edges) kinds.set(to.id, (kinds.get(to.id) ?? 0) | bitOf(kind));
   const rows = [...kinds].map(([toId, mask]) => ({ fromId, toId, kinds: mask }));
   return rows.length < 2 ? rows : rows.sort((a, b) => (a.toId < b.toId ? -1 : 1));
-}
-
-/** What lists filter and sort by. */
-export interface VerdictColumns {
-  readonly family: string | null;
-  readonly bits: number | null;
-  readonly level: number;
-  readonly quantum: string;
-  readonly classical: string;
-  readonly rule: string | null;
-  readonly deadline: string | null;
-}
-
-export function columnsOf(verdict: RiskVerdict): VerdictColumns {
-  const { family, bits, level, quantum, classical, rule, deadline } = verdict;
-  return {
-    family,
-    bits,
-    level: levelNumber(level),
-    quantum: quantum.status,
-    classical: classical.status,
-    rule,
-    deadline,
-  };
 }
 
 function validityOf({ cryptoProperties }: CdxComponent) {

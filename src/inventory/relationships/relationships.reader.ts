@@ -125,7 +125,7 @@ export class RelationshipsReader {
            SELECT ${far} AS id, bit_or(kinds) AS kinds FROM asset_relationship
            WHERE ${near} = n.id AND ${anyOf('kinds', USES)} GROUP BY ${far} ORDER BY ${far} LIMIT ${most}) r
          ORDER BY r.id, n.id LIMIT ${most}) e
-       CROSS JOIN LATERAL (SELECT kind, name, level FROM asset WHERE id = e.id OFFSET 0) a ORDER BY e.id`,
+       CROSS JOIN LATERAL (SELECT kind, name, level FROM judged_asset WHERE id = e.id OFFSET 0) a ORDER BY e.id`,
       [ids],
     );
   }

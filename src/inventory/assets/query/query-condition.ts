@@ -1,6 +1,7 @@
 import { LEVELS } from '../../risk/risk-verdict.js';
 import { ASSET_KINDS, ASSET_STATES } from '../asset-kind.js';
 import { LAST_SEEN } from '../last-seen.js';
+import { kindColumn } from '../kind-column.js';
 import { QueryFault } from './query-tokens.js';
 import { type Comparison, type QueryOperator, type QueryTree, type QueryValue, queryTree } from './query-tree.js';
 
@@ -20,7 +21,7 @@ const NEGATED: Readonly<Record<string, QueryOperator>> = { '=': '!=', '!=': '=' 
 
 /** The fields of a query and how each is compared. Names are those of the answers. */
 const FIELDS: Readonly<Record<string, Compare>> = {
-  kind: choice('kind', ASSET_KINDS),
+  kind,
   state: choice('state', ASSET_STATES),
   name: text('name'),
   family: text('family'),
@@ -50,7 +51,7 @@ export const QUERY_FIELDS = [
 ].join(' ');
 
 /**
- * A query as a condition on the table `alias`. Values are bound, never written into the text.
+ * A query as a condition on the `judged_asset` that is called `alias`. Values are bound, never written into the text.
  *
  * @throws QueryFault with the column of the fault.
  */
@@ -81,6 +82,10 @@ function choice(column: string, choices: readonly string[]): Compare {
     if (!choices.includes(value.text)) throw new QueryFault(value.column, `must be one of ${choices.join(', ')}`);
     return `${alias}.${column} ${operator} ${bind(value.text)}`;
   };
+}
+
+function kind(operator: QueryOperator, value: QueryValue, context: Context): string {
+  return choice(operator === '=' ? kindColumn(value.text) : 'kind', ASSET_KINDS)(operator, value, context);
 }
 
 /** `*` stands for anything; an empty text for "none". */
