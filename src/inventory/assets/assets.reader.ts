@@ -141,10 +141,10 @@ export class AssetsReader {
 
 /** As the view shows it. */
 function judged(asset: Asset, row: RiskVerdictRow | null): JudgedAsset {
-  if (row === null) return { ...asset, ...NOTHING_KNOWN };
+  if (row === null) return Object.assign(asset, NOTHING_KNOWN);
   const { family, bits, level, quantum, classical, rule, deadline } = row;
   const changedAt = row.changedAt > asset.changedAt ? row.changedAt : asset.changedAt;
-  return { ...asset, family, bits, level, quantum, classical, rule, deadline, changedAt };
+  return Object.assign(asset, { family, bits, level, quantum, classical, rule, deadline, changedAt });
 }
 
 const NOTHING_KNOWN = {

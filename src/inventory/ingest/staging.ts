@@ -26,8 +26,7 @@ export const STAGING = `
   CREATE TEMP TABLE IF NOT EXISTS stage_touched (id uuid PRIMARY KEY) ON COMMIT DELETE ROWS;`;
 
 /** In the order of `Staging.writeAsset`. */
-const ASSET_COLUMNS =
-  'id, kind, name, not_before, not_after, component, content, resolved_by, verdict_id';
+const ASSET_COLUMNS = 'id, kind, name, not_before, not_after, component, content, resolved_by, verdict_id';
 
 const PLACE_COLUMNS = 'asset_id, source_id, id, location, line, position, symbol, context';
 const EDGE_COLUMNS = 'from_id, to_id, kinds';
