@@ -85,13 +85,29 @@ export class AssetRows {
 
   private judged(subject: RiskSubject): VerdictRow {
     const facts = JSON.stringify(subject);
-    const known = this.byFacts.get(facts);
-    if (known !== undefined) return known;
-    const verdict = this.engine.judge(subject);
-    const row = { id: hashId('verdict', subject), subject, verdict };
-    this.byFacts.set(facts, row);
+    let row = this.byFacts.get(facts);
+    if (row === undefined) {
+      row = verdictRow(this.engine, subject, facts);
+      this.byFacts.set(facts, row);
+    }
     return row;
   }
+}
+
+/** By the facts: documents are about the same algorithms. */
+const verdictsOf = madeOnce<RiskEngine, Map<string, VerdictRow>>(() => new Map());
+const MOST_VERDICTS = 4096;
+const MOST_FACTS = 2000;
+
+function verdictRow(engine: RiskEngine, subject: RiskSubject, facts: string): VerdictRow {
+  const all = verdictsOf(engine);
+  const known = all.get(facts);
+  if (known !== undefined) return known;
+  const verdict = engine.judge(subject);
+  const row = { id: hashId('verdict', subject), subject, verdict };
+  if (all.size === MOST_VERDICTS) all.clear();
+  if (facts.length < MOST_FACTS) all.set(facts, row);
+  return row;
 }
 
 /** One row for all kinds of an edge, in the order of the table's key. */

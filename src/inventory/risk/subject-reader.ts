@@ -1,21 +1,17 @@
-import { bareOid, propertyOf, WITHHELD_PROPERTY } from '../ingest/asset-identity.js';
+import { propertyOf, WITHHELD_PROPERTY } from '../ingest/asset-identity.js';
 import { textOf } from '../cyclonedx/json-values.js';
 import type { CdxComponent } from '../ingest/draft.js';
-import { OIDS } from './algorithm-patterns.js';
-import { ingredientsOf } from './algorithm-reader.js';
 import type { AssetGraph, GraphAsset } from './asset-graph.js';
 import { certificateConditions } from './certificate-conditions.js';
 import { claimConflict } from './claims.js';
+import { distinct, IngredientLists, MOST_INHERITED, NONE } from './ingredient-lists.js';
 import { madeOnce } from './made-once.js';
+import { namedAlgorithms } from './named-algorithms.js';
 import { protocolFacts } from './protocol-facts.js';
 import type { Ingredient, ResolvedBy, RiskSubject } from './risk-subject.js';
 
 /** Material that is used with an algorithm as a key is. */
 const KEYS = new Set(['private-key', 'public-key', 'secret-key', 'key', 'shared-secret', 'other', 'unknown']);
-/** Most algorithms that one asset inherits from: a verdict names the weakest, not all. */
-const MOST_INHERITED = 200;
-const NONE: readonly Ingredient[] = [];
-const ON_CURVE = new Set(['EC', 'ECDSA', 'ECDH', 'EdDSA', 'XDH']);
 
 interface Resolved {
   readonly ingredients: readonly Ingredient[];
@@ -29,9 +25,9 @@ export interface ReadSubject {
 
 /** Finds the facts that rules ask for: those of the asset itself, and those of the algorithms that it uses. */
 export class SubjectReader {
-  private readonly own = madeOnce((component: CdxComponent) => this.named(component));
-  private readonly ofNames = new Map<string, readonly Ingredient[]>();
-  private readonly subjects = madeOnce((_: readonly Ingredient[]) => new Map<string, RiskSubject>());
+  private readonly named = madeOnce((component: CdxComponent) => namedAlgorithms(component));
+  private readonly lists = new IngredientLists();
+  private readonly subjects = madeOnce<readonly Ingredient[], Map<string, RiskSubject>>(() => new Map());
 
   constructor(private readonly graph: AssetGraph) {}
 
@@ -51,11 +47,8 @@ export class SubjectReader {
   }
 
   private algorithm(asset: GraphAsset): ReadSubject {
-    const own = this.own(asset.component);
-    const quality: string[] = [];
-    const byOid = ingredientsOf(OIDS[bareOid(asset.component.cryptoProperties?.oid) ?? ''] ?? '');
-    const named = ingredientsOf(asset.component.name, asset.component.cryptoProperties?.algorithmProperties);
-    if (named.length > 0 && byOid.length > 0 && !related(named, byOid)) quality.push('name-contradicts-oid');
+    const { ingredients: own, isContradictory } = this.named(asset.component);
+    const quality = isContradictory ? ['name-contradicts-oid'] : [];
     let resolved: Resolved = { ingredients: own, resolvedBy: null };
     if (own.length === 0) resolved = this.inherited(asset);
     if (resolved.ingredients.length === 0) quality.push('unknown-algorithm');
@@ -76,7 +69,7 @@ export class SubjectReader {
     if (!KEYS.has(type))
       return this.subjectOf(asset, { ingredients: NONE, resolvedBy: null }, { material, notApplicable: true });
     const { ingredients, resolvedBy } = this.inherited(asset);
-    const resolved = { ingredients: sized(ingredients, facts['size']), resolvedBy };
+    const resolved = { ingredients: this.lists.sized(ingredients, facts['size']), resolvedBy };
     const quality = resolved.ingredients.length === 0 ? ['unknown-algorithm'] : [];
     return this.subjectOf(asset, resolved, { material, quality });
   }
@@ -86,12 +79,12 @@ export class SubjectReader {
     const signatures = this.graph.targets(asset, 'signatureAlgorithm');
     const keys = this.graph.targets(asset, 'subjectPublicKey');
     let resolved: Resolved = {
-      ingredients: certificateParts(this.near(signatures))(this.near(keys)),
+      ingredients: this.lists.ofCertificate(this.near(signatures), this.near(keys)),
       resolvedBy: [...signatures, ...keys].map(({ id }) => ({ via: 'reference', assetId: id })),
     };
     if (resolved.ingredients.length === 0) {
       const { ingredients, resolvedBy } = this.inherited(asset);
-      resolved = { ingredients: asCertificateKeys(ingredients), resolvedBy };
+      resolved = { ingredients: this.lists.ofCertificateKey(ingredients), resolvedBy };
     }
     const facts = component.cryptoProperties?.certificateProperties ?? {};
     const { conditions, selfSignedRoot } = certificateConditions(component, facts, resolved.ingredients);
@@ -145,7 +138,7 @@ export class SubjectReader {
       const used = this.resolved('usedBy', users);
       if (used !== undefined) return used;
     }
-    const ingredients = keyParts(this.own(asset.component));
+    const ingredients = this.lists.ofKey(this.own(asset.component));
     return { ingredients, resolvedBy: ingredients.length > 0 ? [{ via: 'name' }] : null };
   }
 
@@ -153,7 +146,7 @@ export class SubjectReader {
     for (const target of targets) {
       const ingredients = this.own(target.component);
       if (ingredients.length > 0)
-        return { ingredients: keyParts(ingredients), resolvedBy: [{ via, assetId: target.id }] };
+        return { ingredients: this.lists.ofKey(ingredients), resolvedBy: [{ via, assetId: target.id }] };
     }
     return this.secondHop(targets, via);
   }
@@ -167,7 +160,7 @@ export class SubjectReader {
           { via, assetId: target.id },
           { via: 'dependsOn', assetId: next.id },
         ];
-        return { ingredients: keyParts(ingredients), resolvedBy };
+        return { ingredients: this.lists.ofKey(ingredients), resolvedBy };
       }
     }
     return undefined;
@@ -184,22 +177,14 @@ export class SubjectReader {
     const { kind, component } = asset;
     const own = kind === 'algorithm' ? this.own(component) : NONE;
     if (own.length > 0) return own;
-    return sized(
+    return this.lists.sized(
       this.inherited(asset).ingredients,
       component.cryptoProperties?.relatedCryptoMaterialProperties?.['size'],
     );
   }
 
-  private named({ name, cryptoProperties: crypto }: CdxComponent): readonly Ingredient[] {
-    const key = `${name}\n${crypto?.oid ?? ''}\n${JSON.stringify(crypto?.algorithmProperties ?? null)}`;
-    const known = this.ofNames.get(key);
-    if (known !== undefined) return known;
-    const named = ingredientsOf(name, crypto?.algorithmProperties);
-    const oidName = OIDS[bareOid(crypto?.oid) ?? ''];
-    const byOid = oidName === undefined ? NONE : ingredientsOf(oidName, crypto?.algorithmProperties);
-    const found = named.length === 0 ? byOid : related(named, byOid) ? named : distinct([...named, ...byOid]);
-    this.ofNames.set(key, found);
-    return found;
+  private own(component: CdxComponent): readonly Ingredient[] {
+    return this.named(component).ingredients;
   }
 
   /** Assets of the same facts have the same subject: most share their list of ingredients, and what else is told is short. */
@@ -230,62 +215,4 @@ const TOLD: readonly (keyof Told)[] = [
 /** What is empty or false is not told. */
 function isTold(value: Told[keyof Told]): boolean {
   return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
-}
-
-/** A key belongs to the cipher, signature or MAC of a name, not to the hash beside it. */
-const keyParts = madeOnce((ingredients: readonly Ingredient[]) => {
-  const keyed = ingredients.filter(({ usage }) => usage === null);
-  return keyed.length > 0 ? keyed : ingredients;
-});
-
-const certificateParts = madeOnce((signature: readonly Ingredient[]) =>
-  madeOnce((key: readonly Ingredient[]) => distinct([...signature.map(asSignature), ...asCertificateKeys(key)])),
-);
-
-function asSignature(part: Ingredient): Ingredient {
-  return part.purpose === 'unknown' && part.usage === null ? { ...part, purpose: 'signature', usage: null } : part;
-}
-
-/** The key of a certificate authenticates, unless its algorithm can only do something else. */
-const asCertificateKeys = madeOnce((key: readonly Ingredient[]) =>
-  key.map((part): Ingredient =>
-    part.purpose === 'unknown' || part.purpose === 'encryption' ? { ...part, purpose: 'signature' } : part,
-  ),
-);
-
-const ofSizes = madeOnce((_: readonly Ingredient[]) => new Map<number, Ingredient[]>());
-
-function sized(parts: readonly Ingredient[], size: unknown): readonly Ingredient[] {
-  if (typeof size !== 'number' || size <= 0 || parts.length === 0) return parts;
-  const known = ofSizes(parts);
-  let made = known.get(size);
-  if (made === undefined) {
-    made = parts.map((part) => withSize(part, size));
-    known.set(size, made);
-  }
-  return made;
-}
-
-function withSize(part: Ingredient, size: number): Ingredient {
-  if (ON_CURVE.has(part.family)) return part.curveBits === null ? { ...part, curveBits: size } : part;
-  return part.bits === null && ['RSA', 'DSA', 'DH', 'AES'].includes(part.family) ? { ...part, bits: size } : part;
-}
-
-/** Whether a name and an OID can mean the same: RSA and SHA256withRSA do, AES and RSA do not. */
-function related(a: readonly Ingredient[], b: readonly Ingredient[]): boolean {
-  if (b.length === 0) return true;
-  const kin = (family: string) =>
-    ['EC', 'ECDSA', 'ECDH', 'ECMQV', 'ECIES'].includes(family)
-      ? 'EC'
-      : ['XDH', 'EdDSA'].includes(family)
-        ? 'EC'
-        : family;
-  return a.some((x) => x.hybrid !== null || b.some((y) => kin(x.family) === kin(y.family)));
-}
-
-function distinct(parts: readonly Ingredient[]): readonly Ingredient[] {
-  if (parts.length < 2) return parts;
-  return [...new Map(parts.map((part) => [JSON.stringify(part), part])).values()]
-    .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
-    .slice(0, MOST_INHERITED);
 }
