@@ -45,11 +45,14 @@ export function componentsQuery({ where, values }: Shown): CopyQuery {
   return { text, values };
 }
 
-/** One entry per asset, also for those that use nothing (CycloneDX 1.6, dependencies); a target that is not shown is left out. */
+/**
+ * One entry per asset, also for those that use nothing (CycloneDX 1.6, dependencies); a target that is not shown is left out. Each is
+ * asked for by its id (OFFSET 0): a list of all that are shown would be searched for every target, where it is too long for a hash.
+ */
 export function dependenciesQuery({ where, values }: Shown): CopyQuery {
-  const targets = TARGETS('r.from_id = a.id AND r.to_id IN (SELECT id FROM shown)');
-  const text = `WITH shown AS MATERIALIZED (SELECT a.id FROM asset a ${clause(where)})
-    SELECT ${DEPENDENCY} FROM shown a LEFT JOIN LATERAL (${targets}) t ON true ORDER BY a.id`;
+  const isShown = `EXISTS (SELECT FROM asset a ${clause(['a.id = r.to_id', ...where])} OFFSET 0)`;
+  const text = `SELECT ${DEPENDENCY} FROM asset a LEFT JOIN LATERAL (${TARGETS(`r.from_id = a.id AND ${isShown}`)}) t ON true
+    ${clause(where)} ORDER BY a.id`;
   return { text, values };
 }
 
