@@ -5,7 +5,7 @@ import { levelNumber } from '../risk/risk-verdict.js';
 import type { AssetKind, AssetState } from './asset-kind.js';
 import { kindColumn } from './kind-column.js';
 import { LAST_SEEN } from './last-seen.js';
-import { queryCondition } from './query/query-condition.js';
+import { queryCondition, verdictCondition } from './query/query-condition.js';
 import { QueryFault } from './query/query-tokens.js';
 
 export interface AssetFilter {
@@ -34,6 +34,11 @@ export interface AssetFilter {
   readonly q?: string;
 }
 
+export interface Conditions {
+  readonly where: string[];
+  readonly values: unknown[];
+}
+
 const EQUAL = ['state', 'family', 'quantum', 'classical', 'rule', 'owner'] as const;
 
 /**
@@ -41,7 +46,7 @@ const EQUAL = ['state', 'family', 'quantum', 'classical', 'rule', 'owner'] as co
  *
  * @throws Problem 400 `query.invalid`, with the column.
  */
-export function conditionsOf(filter: AssetFilter, alias: string, now: Date): { where: string[]; values: unknown[] } {
+export function conditionsOf(filter: AssetFilter, alias: string, now: Date): Conditions {
   const where: string[] = [];
   const values: unknown[] = [];
   const bind = (value: unknown) => `$${values.push(value)}`;
@@ -66,6 +71,24 @@ export function conditionsOf(filter: AssetFilter, alias: string, now: Date): { w
   add(filter.lastSeenAfter, (parameter) => `${seen} ${parameter}::timestamptz)`);
   add(filter.lastSeenBefore, (parameter) => `NOT ${seen} ${parameter}::timestamptz)`);
   if (filter.q !== undefined) where.push(queried(filter.q, { alias, bind, now }));
+  return { where, values };
+}
+
+const OF_VERDICTS = ['family', 'quantum', 'classical', 'rule'] as const;
+
+/** The same as far as verdicts decide, on the `risk_verdict` that is called `alias`: no asset of another verdict meets the filter. */
+export function verdictConditionsOf(filter: AssetFilter, alias: string, now: Date): Conditions {
+  const where: string[] = [];
+  const values: unknown[] = [];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const add = (value: unknown, column: string, operator = '=') => {
+    if (value !== undefined) where.push(`${alias}.${column} ${operator} ${bind(value)}`);
+  };
+  if (filter.kind !== 'component') add(filter.kind, 'kind');
+  for (const column of OF_VERDICTS) add(filter[column], column);
+  add(numberOf(filter.level), 'level');
+  add(numberOf(filter.minLevel), 'level', '>=');
+  if (filter.q !== undefined) where.push(verdictCondition(filter.q, { alias, bind, now }));
   return { where, values };
 }
 

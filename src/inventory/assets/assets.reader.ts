@@ -4,16 +4,19 @@ import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.j
 import { Problem } from '../../platform/http/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { LEVELS, type RiskVerdict } from '../risk/risk-verdict.js';
+import { FACTS } from '../risk/verdict-facts.js';
 import { RiskVerdictRow } from '../risk/risk-verdict.entity.js';
 import { AssetOccurrence } from './asset-occurrence.entity.js';
 import { LAST_SEEN } from './last-seen.js';
 import { Asset, type JudgedAsset } from './asset.entity.js';
-import { type AssetFilter, conditionsOf } from './asset-filter.js';
+import { type AssetFilter, type Conditions, conditionsOf, verdictConditionsOf } from './asset-filter.js';
 
 /** Counting stops here: an exact count of everything is what makes lists slow. */
 const MOST_COUNTED = 10_000;
 /** So many assets are looked at in the order of the list before the planner is asked for another way. */
 const MOST_WALKED = 3000;
+/** Of more verdicts than these the planner knows as much by itself. */
+const MOST_VERDICTS = 500;
 /** What was met less often on the walk is rare, and the planner must not expect to meet it soon. */
 const RARE = 3;
 const COLUMNS = { name: 'a.name', notAfter: 'a.not_after' } as const;
@@ -42,7 +45,11 @@ export interface AssetDetail {
 }
 
 type Row = JudgedAsset & { position: string };
-type Conditions = ReturnType<typeof conditionsOf>;
+
+interface Verdict {
+  readonly id: string;
+  readonly level: number;
+}
 
 interface AssetList extends Conditions {
   /** Where the page begins. */
@@ -64,10 +71,13 @@ export class AssetsReader {
   async list({ limit = DEFAULT_LIMIT, cursor, sort = 'id', total = false, ...filter }: AssetQuery): Promise<AssetPage> {
     const list = `assets ${sort} ${JSON.stringify(filter)}`;
     const position = this.cursors.read(list, cursor);
-    const conditions = conditionsOf(filter, 'a', this.clock.now());
+    const now = this.clock.now();
+    const found = conditionsOf(filter, 'a', now);
+    const verdicts = await this.verdicts(verdictConditionsOf(filter, 'v', now));
+    const conditions = withVerdicts(found, verdicts);
     const rows =
       sort === '-level'
-        ? await this.byLevel(conditions, limit + 1, position)
+        ? await this.byLevel({ ...found, verdicts }, limit + 1, position)
         : await this.read(inOrder(sort, conditions, position), limit + 1);
     const page = this.cursors.page(list, rows, limit, (row) => (sort === 'id' ? [row.id] : [row.position, row.id]));
     return total ? { ...page, total: await this.count(conditions) } : page;
@@ -102,16 +112,34 @@ export class AssetsReader {
   }
 
   /** No index has the order of levels: each of them is a list of its own. */
-  private async byLevel({ where, values }: Conditions, count: number, position?: readonly string[]): Promise<Row[]> {
+  private async byLevel(
+    { where, values, verdicts }: Conditions & { readonly verdicts: readonly Verdict[] | undefined },
+    count: number,
+    position?: readonly string[],
+  ): Promise<Row[]> {
     const highest = position === undefined ? LEVELS.length - 1 : Number(position[0]);
     const rows: Row[] = [];
     for (let level = highest; level >= 0 && rows.length < count; level -= 1) {
-      const ofLevel = { where: [...where, `a.level = ${level}`], values: [...values] };
+      const those = verdicts?.filter((verdict) => verdict.level === level);
+      const ofLevel = withVerdicts({ where: [...where, `a.level = ${level}`], values }, those);
       const start = position === undefined || level < highest ? [] : [`a.id < $${ofLevel.values.push(position[1])}`];
       const part = await this.read({ ...ofLevel, start, by: 'a.id DESC', position: 'a.level' }, count - rows.length);
       rows.push(...part);
     }
     return rows;
+  }
+
+  /**
+   * The verdicts that assets of a list can have (docs/decisions/0068): how many assets a verdict has is known to the planner, how many meet
+   * a condition on verdicts is not. Undefined for too many of them, and when assets without a verdict may be in the list.
+   */
+  private async verdicts({ where, values }: Conditions): Promise<Verdict[] | undefined> {
+    const nothing = 'VALUES (NULL::uuid, NULL, NULL, NULL::int, NULL::smallint, NULL, NULL, NULL, NULL::date)';
+    const rows: (Verdict | { readonly id: null })[] = await this.db.query(
+      `SELECT v.id, v.level FROM (SELECT id, kind, ${FACTS} FROM risk_verdict UNION ALL ${nothing}) v ${clause(where)} LIMIT ${MOST_VERDICTS + 1}`,
+      values,
+    );
+    return rows.length > MOST_VERDICTS || rows.some(({ id }) => id === null) ? undefined : (rows as Verdict[]);
   }
 
   /** The first so many of a list (docs/decisions/0065). */
@@ -137,6 +165,12 @@ export class AssetsReader {
     const count = row?.count ?? 0;
     return count > MOST_COUNTED ? { count: MOST_COUNTED, type: 'AT_LEAST' } : { count, type: 'EXACT' };
   }
+}
+
+function withVerdicts({ where, values }: Conditions, verdicts: readonly Verdict[] | undefined): Conditions {
+  if (verdicts === undefined) return { where, values: [...values] };
+  const ids = verdicts.map(({ id }) => id);
+  return { where: [...where, `a.verdict_id = ANY($${values.length + 1}::uuid[])`], values: [...values, ids] };
 }
 
 /** As the view shows it. */

@@ -59,6 +59,36 @@ export function queryCondition(query: string, context: Context): string {
   return conditionOf(queryTree(query), context);
 }
 
+/** What verdicts alone say, on the `risk_verdict` that is called `alias`: no asset meets the query whose verdict does not meet this. */
+export function verdictCondition(query: string, context: Context): string {
+  return ofVerdicts(queryTree(query), context);
+}
+
+const OF_VERDICTS = new Set(['family', 'quantum', 'classical', 'rule', 'bits', 'level', 'deadline']);
+
+function ofVerdicts(tree: QueryTree, context: Context): string {
+  if (saysAll(tree)) return conditionOf(tree, context);
+  if (tree.kind === 'comparison') return isOfKind(tree) ? compareKinds(tree, context) : 'true';
+  if (tree.kind === 'not') return 'true';
+  return `(${tree.parts.map((part) => ofVerdicts(part, context)).join(tree.kind === 'and' ? ' AND ' : ' OR ')})`;
+}
+
+/** Whether verdicts decide it without a look at the assets. */
+function saysAll(tree: QueryTree): boolean {
+  if (tree.kind === 'comparison') return OF_VERDICTS.has(tree.field.text.toLowerCase());
+  return tree.kind === 'not' ? saysAll(tree.part) : tree.parts.every((part) => saysAll(part));
+}
+
+/** Plain components have no verdict, as a rule. */
+function isOfKind({ field, operator, values }: Comparison): boolean {
+  const isKind = field.text.toLowerCase() === 'kind' && operator === '=';
+  return isKind && values.every(({ text: value }) => value !== 'component');
+}
+
+function compareKinds({ values }: Comparison, { alias, bind }: Context): string {
+  return `${alias}.kind = ANY(${bind(values.map(({ text: value }) => value))})`;
+}
+
 function conditionOf(tree: QueryTree, context: Context): string {
   if (tree.kind === 'comparison') return compare(tree, context);
   if (tree.kind === 'not') return `coalesce(NOT (${conditionOf(tree.part, context)}), true)`;
