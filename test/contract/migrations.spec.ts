@@ -69,11 +69,43 @@ it('every migration can be taken back and made again', async () => {
   expect((await check()).code).toBe(0);
 });
 
-it('edges keep their kinds when they become one row, and when that is taken back', async () => {
+/** Takes back a migration and all that came after it. */
+async function revertTo(name: string): Promise<unknown> {
   const [{ count } = { count: 0 }] = await stage.sql<{ count: number }>(
-    `SELECT count(*)::int AS count FROM migrations WHERE id >= (SELECT id FROM migrations WHERE name = 'OneRowPerEdge1796600000001')`,
+    'SELECT count(*)::int AS count FROM migrations WHERE id >= (SELECT id FROM migrations WHERE name = $1)',
+    [name],
   );
-  const revert = () => node(join(ROOT, 'test/support/revert-migrations.mjs'), String(count));
+  return node(join(ROOT, 'test/support/revert-migrations.mjs'), String(count));
+}
+
+it('assets show what their verdicts say when it stands with the verdicts alone, and when that is taken back', async () => {
+  const revert = () => revertTo('FactsOfVerdicts1796600000003');
+  const facts = (table: string) =>
+    stage.sql(
+      `SELECT name, family, bits, level, quantum, classical, rule, deadline::text, changed_at FROM ${table} ORDER BY name`,
+    );
+  expect(await revert()).toEqual({ code: 0, output: '' });
+  await stage.sql(
+    `WITH v AS (
+       INSERT INTO risk_verdict (id, subject, verdict, rules) VALUES (gen_random_uuid(), '{"kind": "algorithm"}',
+         '{"family": "RSA", "bits": 1024, "level": "CRITICAL", "rule": "C-RSA", "deadline": "2030-12-31",
+           "quantum": {"status": "quantum-vulnerable"}, "classical": {"status": "broken"}}', '1')
+       RETURNING id)
+     INSERT INTO asset (id, kind, name, component, content, verdict_id, family, bits, level, quantum, classical, rule, deadline, changed_at)
+     SELECT gen_random_uuid(), 'algorithm', 'judged', '{}'::json, gen_random_uuid(), id, 'RSA', 1024, 4, 'quantum-vulnerable', 'broken', 'C-RSA',
+       '2030-12-31'::date, '2026-01-02T03:04:05Z'::timestamptz FROM v
+     UNION ALL SELECT gen_random_uuid(), 'component', 'plain', '{}', gen_random_uuid(), NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, now()`,
+  );
+  const before = await facts('asset');
+  expect((await typeorm('migration:run')).code).toBe(0);
+  expect(await facts('judged_asset')).toEqual(before);
+  expect(await revert()).toEqual({ code: 0, output: '' });
+  expect(await facts('asset')).toEqual(before);
+  expect((await typeorm('migration:run')).code).toBe(0);
+});
+
+it('edges keep their kinds when they become one row, and when that is taken back', async () => {
+  const revert = () => revertTo('OneRowPerEdge1796600000001');
   const before = () => stage.sql('SELECT from_id, kind, to_id, source_id FROM asset_relationship ORDER BY 1, 2, 3, 4');
   const kinds = async () =>
     (await stage.sql<{ kinds: number }>('SELECT kinds FROM asset_relationship ORDER BY 1')).map((row) => row.kinds);

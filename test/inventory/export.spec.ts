@@ -106,7 +106,7 @@ describe('the export', () => {
       const second = again.body as typeof document;
       expect(second.components).toEqual(document.components);
       expect(second.dependencies).toEqual(document.dependencies);
-      const verdicts = `SELECT id, level, rule, quantum, classical, deadline FROM asset WHERE state = 'active' ORDER BY id`;
+      const verdicts = `SELECT id, level, rule, quantum, classical, deadline FROM judged_asset WHERE state = 'active' ORDER BY id`;
       expect(await other.sql(verdicts)).toEqual(await stage.sql(verdicts));
     } finally {
       await other.close();
@@ -137,6 +137,15 @@ describe('the export', () => {
     expect(document.dependencies).toHaveLength(document.components.length);
     expect(whole.every((one) => one.equals(whole[0] as Buffer))).toBe(true);
     await until('a place to be free', 10, async () => (await raw()).status === 200);
+  });
+
+  it('has the same bytes whether two connections read it by turns or one reads what a filter lets through', async () => {
+    const [whole, filtered] = await Promise.all(
+      ['', '?lastSeenAfter=2000-01-01T00:00:00Z'].map(async (query) => String(await bytes(await raw({}, query)))),
+    );
+    const content = (text = '') => text.slice(text.indexOf('"components":['));
+    expect(content(whole).length).toBeGreaterThan(10_000_000);
+    expect(content(whole) === content(filtered)).toBe(true);
   });
 
   it('gives its connections back when its reader goes away', async () => {

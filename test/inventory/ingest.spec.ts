@@ -275,7 +275,7 @@ describe.skipIf(!hasCorpus)('public documents', () => {
 
   it('at most a tenth of the verdicts is "unknown"', async () => {
     const [row] = await stage.sql<{ unknown: number; all: number }>(
-      `SELECT count(*) FILTER (WHERE quantum = 'unknown')::int AS unknown, count(*)::int AS all FROM asset WHERE kind <> 'component'`,
+      `SELECT count(*) FILTER (WHERE quantum = 'unknown')::int AS unknown, count(*)::int AS all FROM judged_asset WHERE kind <> 'component'`,
     );
     expect(row?.all).toBeGreaterThan(100);
     expect((row?.unknown ?? 1) / (row?.all ?? 1)).toBeLessThanOrEqual(0.1);

@@ -54,6 +54,18 @@ it.each([
   ],
   ['late ones only', 'kind=algorithm&name=z', ['z1', 'z2']],
   ['none', 'kind=certificate', []],
+  ['a family', 'family=AES', ['AES-128-GCM', 'AES-256-GCM']],
+  [
+    'a query',
+    `q=${encodeURIComponent('kind=algorithm and not (family=AES or family=RSA) and name!=z*')}`,
+    ['3DES', 'MD5'],
+  ],
+  [
+    'a query that verdicts alone do not decide',
+    `q=${encodeURIComponent('family=MD5 or name=z*')}`,
+    ['MD5', 'z1', 'z2'],
+  ],
+  ['a rule that nobody has', 'rule=NO-SUCH-RULE', []],
 ])('what few meet is found among many: %s', async (_, filter, found) => {
   expect(await names(`sort=name&${filter}`)).toEqual(found);
   expect(await names(`sort=name&limit=2&${filter}`)).toEqual(found);

@@ -3,7 +3,7 @@ import { newApiKey } from '../support/access.js';
 import type { Answer, Service } from '../support/service.js';
 import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
-import { about, algorithm, bom } from './documents.js';
+import { about, algorithm, bom, material } from './documents.js';
 
 const RULE = 'Q-RSA-SIG-112';
 
@@ -40,6 +40,15 @@ const tally = () =>
     `SELECT dimension, value, level, sum(count)::int AS count FROM inventory_tally GROUP BY 1, 2, 3 HAVING sum(count) <> 0 ORDER BY 1, 2, 3`,
   );
 
+/** The same, of the assets themselves. */
+const counted = () =>
+  stage.sql(
+    `SELECT d.dimension, d.value, coalesce(a.level, -1) AS level, count(*)::int AS count FROM judged_asset a, LATERAL (
+       VALUES ('kind', a.kind), ('state', a.state), ('owner', coalesce(a.owner, '')), ('quantum', a.quantum), ('family', coalesce(a.family, '')),
+         ('size', a.family || ' ' || a.bits), ('deadline', a.deadline::text), ('expiry', to_char(a.not_after AT TIME ZONE 'UTC', 'YYYY-MM-DD'))
+     ) d (dimension, value) WHERE d.value IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
+  );
+
 describe('a change of a rule', () => {
   it('is tried without changing anything', async () => {
     const { rule, version } = await ruleNow();
@@ -71,11 +80,27 @@ describe('a change of a rule', () => {
     expect(await levelOf('RSA-2048')).toBe('CRITICAL');
     await call('POST', '/api/ingest', bom([signature('RSA-2048-PSS')], about('later')));
     expect(await levelOf('RSA-2048-PSS')).toBe('CRITICAL');
-    const rows = await stage.sql(`SELECT level, count(*)::int AS count FROM asset GROUP BY level ORDER BY level`);
-    const counted = await stage.sql(
-      `SELECT level, sum(count)::int AS count FROM inventory_tally WHERE dimension = 'kind' GROUP BY level HAVING sum(count) <> 0 ORDER BY level`,
+    expect(await tally()).toEqual(await counted());
+  });
+
+  it('leaves no asset counted under what its verdict no longer says, whatever comes in meanwhile', async () => {
+    const { rule, version } = await ruleNow();
+    const about2048 = (source: number) =>
+      Array.from({ length: 50 }, (_, key) => {
+        const id = `a key of source ${source} with the number ${key}`;
+        return material(id, { type: 'public-key', id, algorithmRef: 'RSA-2048' });
+      });
+    const documents = Array.from({ length: 16 }, (_, source) =>
+      call('POST', '/api/ingest', bom([signature('RSA-2048'), ...about2048(source)], about(`source ${source}`))),
     );
-    expect(counted).toEqual(rows);
+    for (const [step, level] of ['HIGH', 'LOW', 'CRITICAL'].entries()) {
+      const headers = { 'if-match': `"${version + step}"` };
+      expect((await call('PUT', `/api/quantum-risk/rules/${RULE}`, { ...rule, level }, headers)).status).toBe(202);
+    }
+    for (const { status } of await Promise.all(documents)) expect(status).toBe(200);
+    await judged(version + 3);
+    expect(await levelOf('a key of source 9')).toBe('CRITICAL');
+    expect(await tally()).toEqual(await counted());
   });
 
   it('that is taken back brings back the verdicts and the counts', async () => {

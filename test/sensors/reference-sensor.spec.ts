@@ -74,7 +74,7 @@ const run = async (...args: string[]): Promise<Ended> => {
 };
 const found = async (more = '') => {
   const rows = await stage.sql<{ kind: string; name: string; rule: string | null; location: string; state: string }>(
-    `SELECT a.kind, a.name, a.rule, a.state, replace(o.location, $1, '') AS location FROM asset a JOIN asset_occurrence o ON o.asset_id = a.id ${more} ORDER BY 1, 2, 4`,
+    `SELECT a.kind, a.name, a.rule, a.state, replace(o.location, $1, '') AS location FROM judged_asset a JOIN asset_occurrence o ON o.asset_id = a.id ${more} ORDER BY 1, 2, 4`,
     [`web1:${root}/`],
   );
   return rows;

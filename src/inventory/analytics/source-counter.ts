@@ -46,7 +46,7 @@ async function count(tx: EntityManager, sourceId: string): Promise<void> {
      SELECT i.id, count(a.id), ARRAY[${levels}], count(a.id) FILTER (WHERE a.level IS NULL), clock_timestamp()
      FROM inventory_source i
        LEFT JOIN (SELECT DISTINCT asset_id FROM asset_occurrence WHERE source_id = $1 AND missed = 0) o ON true
-       LEFT JOIN asset a ON a.id = o.asset_id
+       LEFT JOIN judged_asset a ON a.id = o.asset_id
      WHERE i.id = $1 GROUP BY i.id
      ON CONFLICT (source_id) DO UPDATE SET total = excluded.total, levels = excluded.levels, unjudged = excluded.unjudged,
        counted_at = excluded.counted_at`,

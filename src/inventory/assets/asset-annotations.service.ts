@@ -4,6 +4,7 @@ import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
+import { holdVerdicts } from '../risk/verdict-lock.js';
 import { Asset } from './asset.entity.js';
 
 export interface Annotation {
@@ -23,9 +24,10 @@ export class AssetAnnotationsService {
   /** @throws Problem 404 `asset.missing`, 412 when it was changed since `version`. */
   async change(caller: Caller, id: string, version: number, { owner, labels }: Annotation): Promise<void> {
     await this.db.transaction(async (tx) => {
+      await holdVerdicts(tx);
       const before = await tx.findOne(Asset, {
         where: { id },
-        select: { id: true, owner: true, labels: true, level: true, version: true },
+        select: { id: true, owner: true, labels: true, version: true },
         lock: { mode: 'pessimistic_write' },
       });
       if (before === null) throw new Problem('missing', 'asset.missing', 'There is no asset with this id.');
@@ -43,13 +45,14 @@ export class AssetAnnotationsService {
 }
 
 /** Moves one asset from the count of one owner to that of another. */
-async function recount(tx: EntityManager, before: Pick<Asset, 'owner' | 'level'>, owner: string | null): Promise<void> {
+async function recount(tx: EntityManager, before: Pick<Asset, 'id' | 'owner'>, owner: string | null): Promise<void> {
   if (before.owner === owner) return;
   await tx.query(
     `INSERT INTO inventory_tally AS t (dimension, value, level, slot, count)
-     SELECT 'owner', c.value, coalesce($1::smallint, -1), 0, c.step
-     FROM (VALUES (coalesce($2::text, ''), -1), (coalesce($3::text, ''), 1)) AS c(value, step) ORDER BY c.value
+     SELECT 'owner', c.value, coalesce(a.level, -1), 0, c.step
+     FROM judged_asset a, (VALUES (coalesce($2::text, ''), -1), (coalesce($3::text, ''), 1)) AS c(value, step)
+     WHERE a.id = $1 ORDER BY c.value
      ON CONFLICT (dimension, value, level, slot) DO UPDATE SET count = t.count + excluded.count`,
-    [before.level, before.owner, owner],
+    [before.id, before.owner, owner],
   );
 }

@@ -3,8 +3,9 @@ import { hashId } from '../ingest/asset-identity.js';
 import type { Level } from '../risk/risk-verdict.js';
 import { levelNumber } from '../risk/risk-verdict.js';
 import type { AssetKind, AssetState } from './asset-kind.js';
+import { kindColumn } from './kind-column.js';
 import { LAST_SEEN } from './last-seen.js';
-import { queryCondition } from './query/query-condition.js';
+import { queryCondition, verdictCondition } from './query/query-condition.js';
 import { QueryFault } from './query/query-tokens.js';
 
 export interface AssetFilter {
@@ -33,20 +34,26 @@ export interface AssetFilter {
   readonly q?: string;
 }
 
-const EQUAL = ['kind', 'state', 'family', 'quantum', 'classical', 'rule', 'owner'] as const;
+export interface Conditions {
+  readonly where: string[];
+  readonly values: unknown[];
+}
+
+const EQUAL = ['state', 'family', 'quantum', 'classical', 'rule', 'owner'] as const;
 
 /**
- * Conditions on the table `alias`, numbered from $1, and their values.
+ * Conditions on the `judged_asset` that is called `alias`, numbered from $1, and their values.
  *
  * @throws Problem 400 `query.invalid`, with the column.
  */
-export function conditionsOf(filter: AssetFilter, alias: string, now: Date): { where: string[]; values: unknown[] } {
+export function conditionsOf(filter: AssetFilter, alias: string, now: Date): Conditions {
   const where: string[] = [];
   const values: unknown[] = [];
   const bind = (value: unknown) => `$${values.push(value)}`;
   const add = (value: unknown, condition: (parameter: string) => string) => {
     if (value !== undefined) where.push(condition(bind(value)));
   };
+  add(filter.kind, (parameter) => `${alias}.${kindColumn(filter.kind ?? '')} = ${parameter}`);
   for (const column of EQUAL) add(filter[column], (parameter) => `${alias}.${column} = ${parameter}`);
   add(numberOf(filter.level), (parameter) => `${alias}.level = ${parameter}`);
   add(numberOf(filter.minLevel), (parameter) => `${alias}.level >= ${parameter}`);
@@ -64,6 +71,24 @@ export function conditionsOf(filter: AssetFilter, alias: string, now: Date): { w
   add(filter.lastSeenAfter, (parameter) => `${seen} ${parameter}::timestamptz)`);
   add(filter.lastSeenBefore, (parameter) => `NOT ${seen} ${parameter}::timestamptz)`);
   if (filter.q !== undefined) where.push(queried(filter.q, { alias, bind, now }));
+  return { where, values };
+}
+
+const OF_VERDICTS = ['family', 'quantum', 'classical', 'rule'] as const;
+
+/** The same as far as verdicts decide, on the `risk_verdict` that is called `alias`: no asset of another verdict meets the filter. */
+export function verdictConditionsOf(filter: AssetFilter, alias: string, now: Date): Conditions {
+  const where: string[] = [];
+  const values: unknown[] = [];
+  const bind = (value: unknown) => `$${values.push(value)}`;
+  const add = (value: unknown, column: string, operator = '=') => {
+    if (value !== undefined) where.push(`${alias}.${column} ${operator} ${bind(value)}`);
+  };
+  if (filter.kind !== 'component') add(filter.kind, 'kind');
+  for (const column of OF_VERDICTS) add(filter[column], column);
+  add(numberOf(filter.level), 'level');
+  add(numberOf(filter.minLevel), 'level', '>=');
+  if (filter.q !== undefined) where.push(verdictCondition(filter.q, { alias, bind, now }));
   return { where, values };
 }
 

@@ -1,5 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { ResolvedBy } from '../risk/risk-subject.js';
+import type { VerdictFacts } from '../risk/verdict-facts.js';
 import type { AssetKind, AssetState } from './asset-kind.js';
 
 /**
@@ -7,10 +8,10 @@ import type { AssetKind, AssetState } from './asset-kind.js';
  * written and distributed by it alone.
  */
 @Entity('asset')
-@Index('asset_facts', ['kind', 'level', 'family', 'quantum', 'classical'])
 @Index('asset_name', ['name', 'id'])
 @Index('asset_verdict', ['verdictId'])
 @Index('asset_owner', ['owner', 'id'], { where: 'owner IS NOT NULL' })
+@Index('asset_component', ['id'], { where: "kind = 'component'" })
 @Index('asset_gone', ['id'], { where: "state <> 'active'" })
 @Index('asset_not_after', ['notAfter', 'id'], { where: 'not_after IS NOT NULL' })
 export class Asset {
@@ -24,38 +25,12 @@ export class Asset {
   @Column('text')
   name: string;
 
-  /** Algorithm family as the rules name it; that of the algorithm it uses for a key, certificate or protocol. */
-  @Column('text', { nullable: true })
-  family: string | null;
-
-  /** Key, modulus, curve or digest size in bits. */
-  @Column('int', { nullable: true })
-  bits: number | null;
-
-  /** 0 NONE to 4 CRITICAL, without lifecycle; null when nothing is known about it. */
-  @Column('smallint', { nullable: true })
-  level: number | null;
-
-  @Column('text', { nullable: true })
-  quantum: string | null;
-
-  @Column('text', { nullable: true })
-  classical: string | null;
-
-  /** The rule that decided the level. */
-  @Column('text', { nullable: true })
-  rule: string | null;
-
-  /** The first date on which a rule changes what may be done with it. */
-  @Column('date', { nullable: true })
-  deadline: string | null;
-
   /** The verdict that it shares with every asset of the same facts. Null for a plain component. */
   @Column('uuid', { nullable: true })
   verdictId: string | null;
 
   /** How the algorithm of a key, certificate or protocol was found. */
-  @Column('jsonb', { nullable: true })
+  @Column('json', { nullable: true })
   resolvedBy: ResolvedBy[] | null;
 
   /** Certificates and keys: from when and until when they may be used. */
@@ -93,3 +68,6 @@ export class Asset {
   @Column('timestamptz', { default: () => 'now()' })
   changedAt: Date;
 }
+
+/** An asset with what its verdict says, as the view `judged_asset` shows it; null when nothing is known about it. */
+export type JudgedAsset = Asset & { [Fact in keyof VerdictFacts]: VerdictFacts[Fact] | null };

@@ -4,7 +4,7 @@ import { lifecycleAt } from '../risk/lifecycle.js';
 import { type AxisVerdict, type Finding, type Level, LEVELS, levelNumber } from '../risk/risk-verdict.js';
 import type { ResolvedBy } from '../risk/risk-subject.js';
 import { ASSET_KINDS, ASSET_STATES, type AssetKind, type AssetState } from './asset-kind.js';
-import type { Asset } from './asset.entity.js';
+import type { JudgedAsset } from './asset.entity.js';
 import type { AssetDetail, AssetPage } from './assets.reader.js';
 
 export class AxisView {
@@ -59,7 +59,7 @@ export class AssetView {
   firstSeen: Date;
   changedAt: Date;
 
-  static of(asset: Asset, at: Date, rules: RuleSet): AssetView {
+  static of(asset: JudgedAsset, at: Date, rules: RuleSet): AssetView {
     const { id, kind, name, family, bits, quantum, classical, rule, deadline, state } = asset;
     const { owner, labels, version, notBefore, notAfter, firstSeen, changedAt } = asset;
     const level = asset.level === null ? null : (LEVELS[asset.level] ?? null);

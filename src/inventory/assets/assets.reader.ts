@@ -4,16 +4,19 @@ import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.j
 import { Problem } from '../../platform/http/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { LEVELS, type RiskVerdict } from '../risk/risk-verdict.js';
+import { FACTS } from '../risk/verdict-facts.js';
 import { RiskVerdictRow } from '../risk/risk-verdict.entity.js';
 import { AssetOccurrence } from './asset-occurrence.entity.js';
 import { LAST_SEEN } from './last-seen.js';
-import { Asset } from './asset.entity.js';
-import { type AssetFilter, conditionsOf } from './asset-filter.js';
+import { Asset, type JudgedAsset } from './asset.entity.js';
+import { type AssetFilter, type Conditions, conditionsOf, verdictConditionsOf } from './asset-filter.js';
 
 /** Counting stops here: an exact count of everything is what makes lists slow. */
 const MOST_COUNTED = 10_000;
 /** So many assets are looked at in the order of the list before the planner is asked for another way. */
 const MOST_WALKED = 3000;
+/** Of more verdicts than these the planner knows as much by itself. */
+const MOST_VERDICTS = 500;
 /** What was met less often on the walk is rare, and the planner must not expect to meet it soon. */
 const RARE = 3;
 const COLUMNS = { name: 'a.name', notAfter: 'a.not_after' } as const;
@@ -32,17 +35,21 @@ export interface Total {
   readonly type: 'EXACT' | 'AT_LEAST';
 }
 
-export interface AssetPage extends Page<Asset> {
+export interface AssetPage extends Page<JudgedAsset> {
   readonly total?: Total;
 }
 
 export interface AssetDetail {
-  readonly asset: Asset;
+  readonly asset: JudgedAsset;
   readonly verdict: RiskVerdict | null;
 }
 
-type Row = Asset & { position: string };
-type Conditions = ReturnType<typeof conditionsOf>;
+type Row = JudgedAsset & { position: string };
+
+interface Verdict {
+  readonly id: string;
+  readonly level: number;
+}
 
 interface AssetList extends Conditions {
   /** Where the page begins. */
@@ -64,10 +71,13 @@ export class AssetsReader {
   async list({ limit = DEFAULT_LIMIT, cursor, sort = 'id', total = false, ...filter }: AssetQuery): Promise<AssetPage> {
     const list = `assets ${sort} ${JSON.stringify(filter)}`;
     const position = this.cursors.read(list, cursor);
-    const conditions = conditionsOf(filter, 'a', this.clock.now());
+    const now = this.clock.now();
+    const found = conditionsOf(filter, 'a', now);
+    const verdicts = await this.verdicts(verdictConditionsOf(filter, 'v', now));
+    const conditions = withVerdicts(found, verdicts);
     const rows =
       sort === '-level'
-        ? await this.byLevel(conditions, limit + 1, position)
+        ? await this.byLevel({ ...found, verdicts }, limit + 1, position)
         : await this.read(inOrder(sort, conditions, position), limit + 1);
     const page = this.cursors.page(list, rows, limit, (row) => (sort === 'id' ? [row.id] : [row.position, row.id]));
     return total ? { ...page, total: await this.count(conditions) } : page;
@@ -79,7 +89,7 @@ export class AssetsReader {
     if (asset === null) throw new Problem('missing', 'asset.missing', 'There is no asset with this id.');
     const row =
       asset.verdictId === null ? null : await this.db.manager.findOneBy(RiskVerdictRow, { id: asset.verdictId });
-    return { asset, verdict: row?.verdict ?? null };
+    return { asset: judged(asset, row), verdict: row?.verdict ?? null };
   }
 
   /** Where an asset was seen, by place and source. */
@@ -102,16 +112,34 @@ export class AssetsReader {
   }
 
   /** No index has the order of levels: each of them is a list of its own. */
-  private async byLevel({ where, values }: Conditions, count: number, position?: readonly string[]): Promise<Row[]> {
+  private async byLevel(
+    { where, values, verdicts }: Conditions & { readonly verdicts: readonly Verdict[] | undefined },
+    count: number,
+    position?: readonly string[],
+  ): Promise<Row[]> {
     const highest = position === undefined ? LEVELS.length - 1 : Number(position[0]);
     const rows: Row[] = [];
     for (let level = highest; level >= 0 && rows.length < count; level -= 1) {
-      const ofLevel = { where: [...where, `a.level = ${level}`], values: [...values] };
+      const those = verdicts?.filter((verdict) => verdict.level === level);
+      const ofLevel = withVerdicts({ where: [...where, `a.level = ${level}`], values }, those);
       const start = position === undefined || level < highest ? [] : [`a.id < $${ofLevel.values.push(position[1])}`];
       const part = await this.read({ ...ofLevel, start, by: 'a.id DESC', position: 'a.level' }, count - rows.length);
       rows.push(...part);
     }
     return rows;
+  }
+
+  /**
+   * The verdicts that assets of a list can have (docs/decisions/0068): how many assets a verdict has is known to the planner, how many meet
+   * a condition on verdicts is not. Undefined for too many of them, and when assets without a verdict may be in the list.
+   */
+  private async verdicts({ where, values }: Conditions): Promise<Verdict[] | undefined> {
+    const nothing = 'VALUES (NULL::uuid, NULL, NULL, NULL::int, NULL::smallint, NULL, NULL, NULL, NULL::date)';
+    const rows: (Verdict | { readonly id: null })[] = await this.db.query(
+      `SELECT v.id, v.level FROM (SELECT id, kind, ${FACTS} FROM risk_verdict UNION ALL ${nothing}) v ${clause(where)} LIMIT ${MOST_VERDICTS + 1}`,
+      values,
+    );
+    return rows.length > MOST_VERDICTS || rows.some(({ id }) => id === null) ? undefined : (rows as Verdict[]);
   }
 
   /** The first so many of a list (docs/decisions/0065). */
@@ -121,23 +149,47 @@ export class AssetsReader {
         `SELECT ${FIELDS}, ${position}::text AS position FROM ${from} a ${clause(conditions)} ORDER BY ${by} LIMIT ${count}`,
         values,
       );
-    const walked = `(SELECT * FROM asset a ${clause(start)} ORDER BY ${by} LIMIT ${MOST_WALKED})`;
+    const walked = `(SELECT * FROM judged_asset a ${clause(start)} ORDER BY ${by} LIMIT ${MOST_WALKED})`;
     const rows = await first(walked, where);
     if (rows.length === count) return rows;
-    if (rows.length >= RARE) return first('asset', [...start, ...where]);
+    if (rows.length >= RARE) return first('judged_asset', [...start, ...where]);
     // OFFSET 0 keeps the limit from the planner: it collects all.
-    return first(`(SELECT * FROM asset a ${clause([...start, ...where])} OFFSET 0)`, []);
+    return first(`(SELECT * FROM judged_asset a ${clause([...start, ...where])} OFFSET 0)`, []);
   }
 
   private async count({ where, values }: Conditions): Promise<Total> {
     const [row] = (await this.db.query(
-      `SELECT count(*)::int AS count FROM (SELECT FROM asset a ${clause(where)} LIMIT ${MOST_COUNTED + 1}) counted`,
+      `SELECT count(*)::int AS count FROM (SELECT FROM judged_asset a ${clause(where)} LIMIT ${MOST_COUNTED + 1}) counted`,
       values,
     )) as { count: number }[];
     const count = row?.count ?? 0;
     return count > MOST_COUNTED ? { count: MOST_COUNTED, type: 'AT_LEAST' } : { count, type: 'EXACT' };
   }
 }
+
+function withVerdicts({ where, values }: Conditions, verdicts: readonly Verdict[] | undefined): Conditions {
+  if (verdicts === undefined) return { where, values: [...values] };
+  const ids = verdicts.map(({ id }) => id);
+  return { where: [...where, `a.verdict_id = ANY($${values.length + 1}::uuid[])`], values: [...values, ids] };
+}
+
+/** As the view shows it. */
+function judged(asset: Asset, row: RiskVerdictRow | null): JudgedAsset {
+  if (row === null) return Object.assign(asset, NOTHING_KNOWN);
+  const { family, bits, level, quantum, classical, rule, deadline } = row;
+  const changedAt = row.changedAt > asset.changedAt ? row.changedAt : asset.changedAt;
+  return Object.assign(asset, { family, bits, level, quantum, classical, rule, deadline, changedAt });
+}
+
+const NOTHING_KNOWN = {
+  family: null,
+  bits: null,
+  level: null,
+  quantum: null,
+  classical: null,
+  rule: null,
+  deadline: null,
+};
 
 const FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.quantum, a.classical, a.rule, a.deadline::text, a.state, a.owner, a.labels, a.version, a.component,
   a.not_before AS "notBefore", a.not_after AS "notAfter", a.first_seen AS "firstSeen", a.changed_at AS "changedAt"`;

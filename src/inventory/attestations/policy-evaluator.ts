@@ -69,7 +69,7 @@ export class PolicyEvaluator {
     const all = this.conditions(scope);
     const bad = this.conditions(scope === undefined ? q : `(${scope}) and (${q})`);
     const [total] = (await this.db.query(
-      `SELECT count(*)::int AS count FROM asset a WHERE ${all.where.join(' AND ')}`,
+      `SELECT count(*)::int AS count FROM judged_asset a WHERE ${all.where.join(' AND ')}`,
       all.values,
     )) as { count: number }[];
     return { assets: total?.count ?? 0, ...(await this.violations(bad)) };
@@ -97,7 +97,7 @@ export class PolicyEvaluator {
     });
     const { where, values } = within(this.conditions(scope), concerned);
     const [total] = (await this.db.query(
-      `SELECT count(*)::int AS count FROM asset a WHERE ${where.join(' AND ')}`,
+      `SELECT count(*)::int AS count FROM judged_asset a WHERE ${where.join(' AND ')}`,
       values,
     )) as { count: number }[];
     return { assets: total?.count ?? 0, ...(await this.violations(within(this.conditions(scope), bad))) };
@@ -106,7 +106,7 @@ export class PolicyEvaluator {
   private async violations({ where, values }: Conditions): Promise<Omit<Found, 'assets'>> {
     const [row] = (await this.db.query(
       `SELECT count(*)::int AS violations, (array_agg(a.id ORDER BY a.id))[1:${MOST_EXAMPLES}] AS examples
-       FROM asset a WHERE ${where.join(' AND ')}`,
+       FROM judged_asset a WHERE ${where.join(' AND ')}`,
       values,
     )) as { violations: number; examples: string[] | null }[];
     return { violations: row?.violations ?? 0, examples: row?.examples ?? [] };

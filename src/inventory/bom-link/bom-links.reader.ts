@@ -121,7 +121,7 @@ export class BomLinksReader {
 
   private async asset(id: string): Promise<LinkedAsset | undefined> {
     if (!UUID.test(id)) return undefined;
-    const [row] = (await this.db.query('SELECT id, kind, name, level, state FROM asset WHERE id = $1', [
+    const [row] = (await this.db.query('SELECT id, kind, name, level, state FROM judged_asset WHERE id = $1', [
       id,
     ])) as LinkedAsset[];
     return row;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { withChanged } from '../../platform/json/changed-copy.js';
 import type { AssetKind } from '../assets/asset-kind.js';
 import { CERTIFICATE_PROPERTY, PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY, propertyOf } from '../ingest/asset-identity.js';
-import type { CdxComponent, DraftAsset, DraftLink, DraftOccurrence } from '../ingest/draft.js';
+import type { CdxComponent, CryptoProperties, DraftAsset, DraftLink, DraftOccurrence } from '../ingest/draft.js';
 import { blankSecrets, isPublicMaterial, publicKeyFingerprint, withoutSecrets } from '../ingest/secrets.js';
 
 const MOST_TEXT = 4000;
@@ -139,10 +139,8 @@ function* protocolLinks(protocol: NonNullable<Refs['protocolProperties']>): Gene
     for (const to of Array.isArray(refs) ? (refs as string[]) : []) yield { kind: 'cryptoRef', to };
 }
 
-/** The component with every reference replaced; a reference that leads nowhere stays as it is. */
-export function withReferences(component: CdxComponent, idOf: (ref: string) => string | undefined): CdxComponent {
-  const crypto = component.cryptoProperties as (Refs & object) | undefined;
-  if (crypto === undefined) return component;
+/** The same with every reference replaced; a reference that leads nowhere stays as it is. */
+export function withReferences(crypto: CryptoProperties, idOf: (ref: string) => string | undefined): CryptoProperties {
   const swap = (at: unknown, name: string): unknown => {
     if (typeof at === 'string') return isReference(name) ? (idOf(at) ?? at) : at;
     if (typeof at !== 'object' || at === null) return at;
@@ -150,8 +148,7 @@ export function withReferences(component: CdxComponent, idOf: (ref: string) => s
     const inTransforms = name === 'ikev2TransformTypes';
     return withChanged(at, (member, its) => swap(member, inTransforms ? 'cryptoRefArray' : its));
   };
-  const cryptoProperties = swap(crypto, '') as CdxComponent['cryptoProperties'];
-  return cryptoProperties === component.cryptoProperties ? component : { ...component, cryptoProperties };
+  return swap(crypto, '') as CryptoProperties;
 }
 
 function isReference(member: string): boolean {

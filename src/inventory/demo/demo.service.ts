@@ -6,7 +6,9 @@ import { RawBody } from '../../platform/http/raw-body.js';
 import { Clock } from '../../platform/time/clock.js';
 import { AnalyticsReader } from '../analytics/analytics.reader.js';
 import type { InventorySummary } from '../analytics/inventory-snapshot.entity.js';
+import { addToTally, tallied } from '../assets/tally.js';
 import { IngestService } from '../ingest/ingest.service.js';
+import { holdVerdicts } from '../risk/verdict-lock.js';
 import { DEMO_PREFIX, demoDocuments } from './demo-documents.js';
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -97,16 +99,9 @@ async function removeAssets(tx: EntityManager): Promise<number> {
      SELECT DISTINCT o.asset_id AS id FROM asset_occurrence o WHERE o.source_id IN (SELECT id FROM demo_source)
        AND NOT EXISTS (SELECT FROM asset_occurrence x WHERE x.asset_id = o.asset_id AND x.source_id NOT IN (SELECT id FROM demo_source))`,
   );
-  await tx.query(
-    `INSERT INTO inventory_tally AS t (dimension, value, level, slot, count)
-     SELECT d.dimension, d.value, coalesce(a.level, -1), 0, -count(*)
-     FROM asset a JOIN demo_asset m ON m.id = a.id, unnest(
-       ARRAY['kind', 'state', 'owner', 'quantum', 'family', 'size', 'deadline', 'expiry'],
-       ARRAY[a.kind, a.state, coalesce(a.owner, ''), a.quantum, coalesce(a.family, ''), a.family || ' ' || a.bits,
-             a.deadline::text, to_char(a.not_after AT TIME ZONE 'UTC', 'YYYY-MM-DD')]) AS d(dimension, value)
-     WHERE d.value IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3
-     ON CONFLICT (dimension, value, level, slot) DO UPDATE SET count = t.count + excluded.count`,
-  );
+  await holdVerdicts(tx);
+  const removed = `SELECT -1 AS step, ${tallied('a')} FROM judged_asset a JOIN demo_asset m ON m.id = a.id`;
+  await tx.query(addToTally(removed));
   await tx.query('DELETE FROM asset_occurrence WHERE source_id IN (SELECT id FROM demo_source)');
   await tx.query('DELETE FROM asset_relationship WHERE source_id IN (SELECT id FROM demo_source)');
   const [, count] = (await tx.query('DELETE FROM asset WHERE id IN (SELECT id FROM demo_asset)')) as [

@@ -38,7 +38,7 @@ export class AssetCsv {
   async open(filter: AssetFilter): Promise<Readable> {
     const { where, values } = conditionsOf(filter, 'a', this.clock.now());
     const conditions = where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`;
-    const query = { text: `SELECT ${COLUMNS.join(', ')} FROM asset a ${conditions} ORDER BY a.id`, values };
+    const query = { text: `SELECT ${COLUMNS.join(', ')} FROM judged_asset a ${conditions} ORDER BY a.id`, values };
     const snapshot = await this.exports.open();
     return Readable.from(rows(snapshot, query), { objectMode: false });
   }

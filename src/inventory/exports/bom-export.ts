@@ -11,6 +11,8 @@ import {
   allDependenciesQueries,
   componentsQuery,
   dependenciesQuery,
+  LOST_TARGETS,
+  stretchesOf,
   type Shown,
 } from './bom-queries.js';
 import { Exports } from './exports.js';
@@ -101,12 +103,15 @@ function textsOf(snapshot: Snapshot, shown: Shown): Texts {
 }
 
 async function allTexts(snapshot: Snapshot): Promise<Texts> {
-  await snapshot.readInParts();
-  const [row] = await snapshot.query<{ count: number }>('SELECT count(*)::int AS count FROM asset');
-  const { count = 0 } = row ?? {};
+  await snapshot.readInOrder();
+  const [row] = await snapshot.query<{ size: number; lost: string[] }>(
+    `SELECT pg_relation_size('asset')::float AS size, (${LOST_TARGETS}) AS lost`,
+  );
+  const { size = 0, lost = [] } = row ?? {};
+  const stretches = stretchesOf(size);
   return {
-    components: snapshot.textsInTurn(allComponentsQueries(count)),
-    dependencies: snapshot.textsInTurn(allDependenciesQueries(count)),
+    components: snapshot.textsByTurns((turn) => allComponentsQueries({ stretches, ...turn })),
+    dependencies: snapshot.textsByTurns((turn) => allDependenciesQueries({ stretches, ...turn }, lost)),
   };
 }
 

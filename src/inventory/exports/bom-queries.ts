@@ -1,5 +1,5 @@
 import { anyOf, bitOf } from '../relationships/relationship-mask.js';
-import type { CopyQuery } from './snapshot.js';
+import type { CopyQuery, Turn } from './snapshot.js';
 
 /** Which assets are shown: conditions on the table `a`, and their values. */
 export interface Shown {
@@ -7,8 +7,14 @@ export interface Shown {
   readonly values: readonly unknown[];
 }
 
-/** Assets about, so that a text is large enough to travel well, and what a query answers small enough for memory. */
-const IN_TEXT = 128;
+/** Which stretches of ids one reader reads: as many to go on as there are readers. */
+export interface Share extends Turn {
+  readonly stretches: number;
+}
+
+/** About what of the table goes into a text, so that it travels well and is small enough for memory. */
+const TEXT_BYTES = 384 * 1024;
+/** So many are read by one query: the time that it may take is enough for a reader who is slow. */
 const TEXTS_IN_QUERY = 64;
 
 const COMPONENT = `',{"bom-ref":"' || a.id || '",' || coalesce('"evidence":{"occurrences":[' || e.list || ']},', '') || right(a.component::text, -1)`;
@@ -34,60 +40,66 @@ const TARGETS = (
  * its first brace (`substr` would count its characters).
  */
 export function componentsQuery({ where, values }: Shown): CopyQuery {
-  const text = `SELECT ${COMPONENT} FROM asset a LEFT JOIN LATERAL (${PLACES('o.asset_id = a.id')}) e ON true
+  const text = `SELECT ${COMPONENT} FROM judged_asset a LEFT JOIN LATERAL (${PLACES('o.asset_id = a.id')}) e ON true
     ${clause(where)} ORDER BY a.id`;
   return { text, values };
 }
 
-/** One entry per asset, also for those that use nothing (CycloneDX 1.6, dependencies); a target that is not shown is left out. */
+/**
+ * One entry per asset, also for those that use nothing (CycloneDX 1.6, dependencies); a target that is not shown is left out. Each is
+ * asked for by its id (OFFSET 0): a list of all that are shown would be searched for every target, where it is too long for a hash.
+ */
 export function dependenciesQuery({ where, values }: Shown): CopyQuery {
-  const targets = TARGETS('r.from_id = a.id AND r.to_id IN (SELECT id FROM shown)');
-  const text = `WITH shown AS MATERIALIZED (SELECT a.id FROM asset a ${clause(where)})
-    SELECT ${DEPENDENCY} FROM shown a LEFT JOIN LATERAL (${targets}) t ON true ORDER BY a.id`;
+  const isShown = `EXISTS (SELECT FROM judged_asset a ${clause(['a.id = r.to_id', ...where])} OFFSET 0)`;
+  const text = `SELECT ${DEPENDENCY} FROM judged_asset a LEFT JOIN LATERAL (${TARGETS(`r.from_id = a.id AND ${isShown}`)}) t ON true
+    ${clause(where)} ORDER BY a.id`;
   return { text, values };
 }
 
-/** All active assets, of which there are `count`: the same lines, many in each text, by queries that can be read side by side. */
-export function allComponentsQueries(count: number): CopyQuery[] {
+/** Active assets that are not there any more, but that others still use or offer: hardly any, since a document takes its edges back. */
+export const LOST_TARGETS = `SELECT coalesce(array_agg(g.id), '{}') AS lost FROM asset g WHERE g.state <> 'active' AND EXISTS (
+    SELECT FROM asset_relationship r WHERE r.to_id = g.id AND ${anyOf('r.kinds', USE | OFFER)}
+      AND NOT EXISTS (SELECT FROM asset f WHERE f.id = r.from_id AND f.state <> 'active' OFFSET 0) OFFSET 0)`;
+
+/** Ids are hashes: stretches of the same length hold about as many. How many make texts of the right size for a table of so many bytes. */
+export function stretchesOf(tableBytes: number): number {
+  return Math.ceil(tableBytes / TEXT_BYTES) || 1;
+}
+
+/** All active assets: the same lines, those of a stretch in each text. */
+export function allComponentsQueries(share: Share): CopyQuery[] {
   const places = PLACES('o.asset_id BETWEEN b.low AND b.high');
   return inStretches(
-    count,
+    share,
     `SELECT string_agg(${COMPONENT}, e'\\n' ORDER BY a.id) FROM asset a LEFT JOIN (${places}) e ON e.asset_id = a.id
      WHERE a.id BETWEEN b.low AND b.high AND a.state = 'active'`,
   );
 }
 
-export function allDependenciesQueries(count: number): CopyQuery[] {
-  // Those that are gone have an index of their own, asked for each target (OFFSET 0): of how many they are the planner may know nothing yet.
-  const isShown = `NOT EXISTS (SELECT FROM asset g WHERE g.id = r.to_id AND g.state <> 'active' OFFSET 0)`;
-  const targets = TARGETS(`r.from_id BETWEEN b.low AND b.high AND ${isShown}`);
+/** Which assets are active is known by indexes alone: those that are gone have one of their own. */
+export function allDependenciesQueries(share: Share, lost: readonly string[]): CopyQuery[] {
+  const targets = TARGETS(`r.from_id BETWEEN b.low AND b.high AND r.to_id <> ALL ('{${lost.join(',')}}'::uuid[])`);
   return inStretches(
-    count,
+    share,
     `SELECT string_agg(${DEPENDENCY}, e'\\n' ORDER BY a.id) FROM asset a LEFT JOIN (${targets}) t ON t.from_id = a.id
-     WHERE a.id BETWEEN b.low AND b.high AND a.state = 'active'`,
+     WHERE a.id BETWEEN b.low AND b.high
+       AND NOT EXISTS (SELECT FROM asset g WHERE g.id BETWEEN b.low AND b.high AND g.state <> 'active' AND g.id = a.id)`,
   );
 }
 
-/** Ids are hashes: stretches of the same length hold about as many. */
-function inStretches(count: number, text: string): CopyQuery[] {
-  const stretches = Math.max(1, Math.ceil(count / IN_TEXT));
-  const bounds = Array.from({ length: stretches }, (_, index) => {
-    const [low, high] = [startOf(index, stretches), startOf(index + 1, stretches) - 1];
-    return `('${uuidOf(low, '0')}'::uuid, '${uuidOf(high, 'f')}'::uuid)`;
-  });
-  return Array.from({ length: Math.ceil(stretches / TEXTS_IN_QUERY) }, (_, index) => {
-    const some = bounds.slice(index * TEXTS_IN_QUERY, (index + 1) * TEXTS_IN_QUERY);
-    return { text: `SELECT (${text}) FROM (VALUES ${some.join(', ')}) AS b (low, high)`, values: [] };
-  });
-}
-
-function startOf(index: number, stretches: number): number {
-  return Math.floor((2 ** 32 * index) / stretches);
-}
-
-/** One that begins so, with the same digit from there on. */
-function uuidOf(first32: number, digit: string): string {
-  return first32.toString(16).padStart(8, '0').padEnd(32, digit);
+function inStretches({ stretches, reader, readers }: Share, text: string): CopyQuery[] {
+  const low = `rpad(lpad(to_hex(n * 4294967296 / ${stretches}), 8, '0'), 32, '0')::uuid`;
+  const high = `rpad(lpad(to_hex((n + 1) * 4294967296 / ${stretches} - 1), 8, '0'), 32, 'f')::uuid`;
+  const queries: CopyQuery[] = [];
+  for (let first = reader; first < stretches; first += readers * TEXTS_IN_QUERY) {
+    const last = Math.min(first + readers * TEXTS_IN_QUERY, stretches) - 1;
+    const bounds = `SELECT ${low} AS low, ${high} AS high FROM generate_series(${first}, ${last}, ${readers}) AS n`;
+    queries.push({
+      text: `SELECT t.text FROM (${bounds}) AS b CROSS JOIN LATERAL (${text}) AS t (text)`,
+      values: [],
+    });
+  }
+  return queries;
 }
 
 /** By FILTER instead of CASE, PostgreSQL would sort the targets of each asset again. */

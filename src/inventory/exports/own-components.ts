@@ -30,7 +30,7 @@ export class OwnComponents {
     const found = new DocumentAssets(readSensorScan({ assets }), 'Sealwright');
     const rows = new AssetRows(found, engine);
     const conditions = [...where, `a.id = ANY($${values.length + 1}::uuid[])`].join(' AND ');
-    const known = await snapshot.query<{ id: string }>(`SELECT a.id FROM asset a WHERE ${conditions}`, [
+    const known = await snapshot.query<{ id: string }>(`SELECT a.id FROM judged_asset a WHERE ${conditions}`, [
       ...values,
       found.all().map(({ id }) => id),
     ]);

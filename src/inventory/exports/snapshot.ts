@@ -3,10 +3,17 @@ import { to as copyTo } from 'pg-copy-streams';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { stopQueryTimer } from '../../platform/database/copy-timer.js';
 import { textsOf } from './copied-texts.js';
+import { ReadAhead } from './read-ahead.js';
 
 export interface CopyQuery {
   readonly text: string;
   readonly values: readonly unknown[];
+}
+
+/** Who of how many. */
+export interface Turn {
+  readonly reader: number;
+  readonly readers: number;
 }
 
 interface Lane {
@@ -44,12 +51,12 @@ export class Snapshot {
   }
 
   /**
-   * Small parts are read by index and joined without comparing each with each, whatever the planner thinks: it knows nothing yet of what
-   * has just come in.
+   * Everything is read by index and joined in the order of the index, whatever the planner thinks: it knows nothing yet of what has just
+   * come in.
    */
-  async readInParts(): Promise<void> {
+  async readInOrder(): Promise<void> {
     for (const { runner } of this.lanes)
-      for (const way of ['seqscan', 'nestloop']) await runner.query(`SET LOCAL enable_${way} = off`);
+      for (const way of OUT_OF_ORDER) await runner.query(`SET LOCAL enable_${way} = off`);
   }
 
   async end(): Promise<void> {
@@ -67,28 +74,21 @@ export class Snapshot {
 
   /** The one text of each row, as it comes, and a newline after it. */
   async *texts(query: CopyQuery): AsyncGenerator<Buffer> {
-    yield* textsOf(copyOf(this.first, query, BINARY));
+    for await (const parts of textsOf(copyOf(this.first, query, BINARY))) yield Buffer.concat(parts);
   }
 
-  /** The same of many queries, each short enough for memory, one after the other. While one is sent, the next are read ahead. */
-  async *textsInTurn(queries: readonly CopyQuery[]): AsyncGenerator<Buffer> {
-    const ahead: Promise<Buffer[]>[] = [];
-    const begin = (index: number): void => {
-      const [query, lane] = [queries[index], this.lanes[index % this.lanes.length]];
-      if (query === undefined || lane === undefined) return;
-      const texts = all(textsOf(copyOf(lane, query, BINARY)));
-      texts.catch(() => undefined); // heard of when its turn comes
-      ahead.push(texts);
-    };
-    this.lanes.forEach((_, index) => begin(index));
+  /** The same, but each connection reads its share by queries of its own, and they take turns, text by text. */
+  async *textsByTurns(shareOf: (turn: Turn) => readonly CopyQuery[]): AsyncGenerator<Buffer> {
+    const readers = this.lanes.length;
+    const shares = this.lanes.map((lane, reader) => new ReadAhead(shareTexts(lane, shareOf({ reader, readers }))));
     try {
-      for (let index = 0; index < queries.length; index += 1) {
-        const texts = (await ahead.shift()) ?? [];
-        begin(index + this.lanes.length);
-        yield* texts;
+      for (let turn = 0; ; turn = (turn + 1) % readers) {
+        const parts = await shares[turn]?.next();
+        if (parts === undefined) return;
+        yield* parts;
       }
     } finally {
-      await Promise.allSettled(ahead);
+      await Promise.all(shares.map((share) => share.end()));
     }
   }
 
@@ -97,12 +97,13 @@ export class Snapshot {
   }
 }
 
+/** Ways of PostgreSQL to read and to join that lose the order of an index, or compare each with each. */
+const OUT_OF_ORDER = ['seqscan', 'bitmapscan', 'sort', 'nestloop', 'hashjoin', 'hashagg'];
+
 const BINARY = '(FORMAT binary)';
 
-async function all<Item>(items: AsyncIterable<Item>): Promise<Item[]> {
-  const list: Item[] = [];
-  for await (const item of items) list.push(item);
-  return list;
+async function* shareTexts(lane: Lane, queries: readonly CopyQuery[]): AsyncGenerator<Buffer[]> {
+  for (const query of queries) yield* textsOf(copyOf(lane, query, BINARY));
 }
 
 /** Each of them, whatever becomes of the others: a reader that went away leaves a connection that answers no more. */

@@ -22,7 +22,7 @@ export async function tellOfAssets(
 ): Promise<void> {
   const changed: LevelRow[] = await tx.query(
     `SELECT coalesce(a.level, 0) AS level, count(*)::int AS count, (array_agg(a.name ORDER BY a.name))[1:${MOST_NAMES}] AS names
-     FROM asset a JOIN stage_changed b ON b.id = a.id WHERE a.kind <> 'component' AND a.level IS DISTINCT FROM b.level
+     FROM judged_asset a JOIN stage_changed b ON b.id = a.id WHERE a.kind <> 'component' AND a.level IS DISTINCT FROM b.level
      GROUP BY 1 ORDER BY 1 DESC`,
   );
   const found = created.levels().sort((a, b) => b.level - a.level);

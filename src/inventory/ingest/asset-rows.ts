@@ -3,12 +3,13 @@ import { withReferences } from '../cyclonedx/component-reader.js';
 import { isDateTime } from '../cyclonedx/formats.js';
 import { AssetGraph } from '../risk/asset-graph.js';
 import { bitOf } from '../relationships/relationship-mask.js';
+import { madeOnce } from '../risk/made-once.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
 import type { RiskSubject } from '../risk/risk-subject.js';
-import { type RiskVerdict, levelNumber } from '../risk/risk-verdict.js';
+import type { RiskVerdict } from '../risk/risk-verdict.js';
 import { SubjectReader } from '../risk/subject-reader.js';
 import { hashId, hashIdOfText } from './asset-identity.js';
-import type { CdxComponent } from './draft.js';
+import type { CryptoProperties } from './draft.js';
 import type { DocumentAssets, IdentifiedAsset } from './document-assets.js';
 
 /** A row of `asset`, apart from what the database adds and what a verdict says of all its assets. */
@@ -31,7 +32,6 @@ export interface VerdictRow {
   readonly id: string;
   readonly subject: RiskSubject;
   readonly verdict: RiskVerdict;
-  readonly columns: VerdictColumns;
 }
 
 /** A row of `asset_relationship`, apart from the source. */
@@ -44,7 +44,9 @@ export interface EdgeRow {
 
 /** The rows of what a document says, made when they are asked for. */
 export class AssetRows {
-  private readonly judged = new Map<string, VerdictRow>();
+  private readonly byFacts = new Map<string, VerdictRow>();
+  /** Most assets of equal facts share their subject: only then is it looked into. */
+  private readonly judge = madeOnce((subject: RiskSubject) => this.judged(subject));
   private reader: SubjectReader | undefined;
 
   constructor(
@@ -56,12 +58,12 @@ export class AssetRows {
     this.reader ??= new SubjectReader(new AssetGraph(this.assets.connected()));
     const { id, kind } = asset;
     const { subject, resolvedBy } = this.reader.read(asset);
-    const component = withReferences(asset.component, this.assets.idOf);
     const plain = kind === 'component' && subject.notApplicable === true;
     const judged = plain ? undefined : this.judge(subject);
     const resolved = plain || resolvedBy === null ? null : JSON.stringify(resolvedBy);
-    const { name, ...rest } = component;
-    const facts = canonicalJson(rest);
+    const { name, cryptoProperties: crypto } = asset.component;
+    const cryptoProperties = crypto && withReferences(crypto, this.assets.idOf);
+    const facts = canonicalJson({ ...asset.component, name: undefined, cryptoProperties });
     // All that is said about an algorithm is its identity; the random name of a key is none of its facts.
     const said = kind === 'algorithm' ? '' : facts;
     return {
@@ -70,7 +72,7 @@ export class AssetRows {
       name: name.slice(0, 500),
       judged,
       resolvedBy: resolved,
-      ...validityOf(component),
+      ...validityOf(crypto),
       component: `{"name":${JSON.stringify(name)},${facts.slice(1)}`,
       content: hashIdOfText(`${said} ${judged?.id} ${resolved}`),
     };
@@ -78,18 +80,34 @@ export class AssetRows {
 
   /** Of the assets that were asked for. */
   verdicts(): VerdictRow[] {
-    return [...this.judged.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    return [...this.byFacts.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
   }
 
-  private judge(subject: RiskSubject): VerdictRow {
-    const key = JSON.stringify(subject);
-    const known = this.judged.get(key);
-    if (known !== undefined) return known;
-    const verdict = this.engine.judge(subject);
-    const row = { id: hashId('verdict', subject), subject, verdict, columns: columnsOf(verdict) };
-    this.judged.set(key, row);
+  private judged(subject: RiskSubject): VerdictRow {
+    const facts = JSON.stringify(subject);
+    let row = this.byFacts.get(facts);
+    if (row === undefined) {
+      row = verdictRow(this.engine, subject, facts);
+      this.byFacts.set(facts, row);
+    }
     return row;
   }
+}
+
+/** By the facts: documents are about the same algorithms. */
+const verdictsOf = madeOnce<RiskEngine, Map<string, VerdictRow>>(() => new Map());
+const MOST_VERDICTS = 4096;
+const MOST_FACTS = 2000;
+
+function verdictRow(engine: RiskEngine, subject: RiskSubject, facts: string): VerdictRow {
+  const all = verdictsOf(engine);
+  const known = all.get(facts);
+  if (known !== undefined) return known;
+  const verdict = engine.judge(subject);
+  const row = { id: hashId('verdict', subject), subject, verdict };
+  if (all.size === MOST_VERDICTS) all.clear();
+  if (facts.length < MOST_FACTS) all.set(facts, row);
+  return row;
 }
 
 /** One row for all kinds of an edge, in the order of the table's key. */
@@ -100,35 +118,12 @@ export function edgeRows({ id: fromId, edges }: IdentifiedAsset): EdgeRow[] {
   return rows.length < 2 ? rows : rows.sort((a, b) => (a.toId < b.toId ? -1 : 1));
 }
 
-/** What lists filter and sort by. */
-export interface VerdictColumns {
-  readonly family: string | null;
-  readonly bits: number | null;
-  readonly level: number;
-  readonly quantum: string;
-  readonly classical: string;
-  readonly rule: string | null;
-  readonly deadline: string | null;
-}
-
-export function columnsOf(verdict: RiskVerdict): VerdictColumns {
-  const { family, bits, level, quantum, classical, rule, deadline } = verdict;
+function validityOf(crypto: CryptoProperties | undefined) {
+  const { certificateProperties: certificate, relatedCryptoMaterialProperties: material } = crypto ?? {};
+  const dates = material === undefined ? certificate : { ...certificate, ...material };
   return {
-    family,
-    bits,
-    level: levelNumber(level),
-    quantum: quantum.status,
-    classical: classical.status,
-    rule,
-    deadline,
-  };
-}
-
-function validityOf({ cryptoProperties }: CdxComponent) {
-  const dates = { ...cryptoProperties?.certificateProperties, ...cryptoProperties?.relatedCryptoMaterialProperties };
-  return {
-    notBefore: instant(dates['notValidBefore'] ?? dates['activationDate']),
-    notAfter: instant(dates['notValidAfter'] ?? dates['expirationDate']),
+    notBefore: instant(dates?.['notValidBefore'] ?? dates?.['activationDate']),
+    notAfter: instant(dates?.['notValidAfter'] ?? dates?.['expirationDate']),
   };
 }
 

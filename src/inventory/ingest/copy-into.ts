@@ -6,7 +6,7 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { stopQueryTimer } from '../../platform/database/copy-timer.js';
 import { CopyRows } from './copy-rows.js';
 
-const CHUNK = 256 * 1024;
+const CHUNK = 64 * 1024;
 /** Bytes for the row that fills a chunk: most are no longer. */
 const ROOM = 16 * 1024;
 /** Bytes that are made while the database works on others. */

@@ -1,10 +1,17 @@
 import type { EntityManager } from 'typeorm';
 import { ASSET_KINDS, MISSED_UNTIL_RESOLVED } from '../assets/asset-kind.js';
-import type { NewAssets } from './new-assets.js';
+import { FACTS, factsIn, type VerdictFacts } from '../risk/verdict-facts.js';
+import { holdVerdicts } from '../risk/verdict-lock.js';
+import { addToTally, tallied } from '../assets/tally.js';
+import type { Facts, NewAssets } from './new-assets.js';
 
-const COLUMNS =
-  'kind, name, family, bits, level, quantum, classical, rule, deadline, verdict_id, resolved_by, not_before, not_after, component, content';
-const TALLY_SLOTS = 8;
+const COLUMNS = 'kind, name, verdict_id, resolved_by, not_before, not_after, component, content';
+/** Of `stage_changed`: what is counted of an asset. */
+const COUNTED = 'id, kind, quantum, family, bits, level, state, owner, deadline, not_after';
+const COUNTED_NOW =
+  'a.id, a.kind, v.quantum, v.family, v.bits, v.level, a.state, a.owner, v.deadline, a.not_after FROM asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id';
+/** One of eight: documents that come at the same time seldom wait for each other. */
+const SLOT = 'floor(random() * 8)::int';
 
 export interface Merged {
   readonly created: number;
@@ -26,9 +33,10 @@ export interface MergeOrder {
 /** Brings the staging tables into the inventory, set by set. What is there already and says the same costs a look-up and no write. */
 export async function merge(tx: EntityManager, order: MergeOrder): Promise<Merged> {
   const { sourceId, isKnown, whole, rules, created } = order;
+  await holdVerdicts(tx);
   await tx.query(
-    `INSERT INTO risk_verdict (id, subject, verdict, rules)
-     SELECT DISTINCT ON (s.id) s.id, s.subject, s.verdict, $1 FROM stage_verdict s
+    `INSERT INTO risk_verdict (id, subject, verdict, rules, kind, ${FACTS})
+     SELECT DISTINCT ON (s.id) s.id, s.subject, s.verdict, $1, s.subject ->> 'kind', ${factsIn('s.verdict')} FROM stage_verdict s
      WHERE NOT EXISTS (SELECT FROM risk_verdict v WHERE v.id = s.id) ORDER BY s.id ON CONFLICT DO NOTHING`,
     [rules],
   );
@@ -49,9 +57,9 @@ export async function merge(tx: EntityManager, order: MergeOrder): Promise<Merge
 /** A document that says less than is known (an algorithm that it does not name) takes nothing back. */
 async function updateAssets(tx: EntityManager): Promise<number> {
   await tx.query(
-    `INSERT INTO stage_changed (id, kind, quantum, family, bits, level, state, owner, deadline, not_after)
-     SELECT a.id, a.kind, a.quantum, a.family, a.bits, a.level, a.state, a.owner, a.deadline, a.not_after FROM asset a JOIN stage_asset s ON s.id = a.id
-     WHERE a.content <> s.content AND NOT (s.quantum = 'unknown' AND a.quantum <> 'unknown')
+    `INSERT INTO stage_changed (${COUNTED})
+     SELECT ${COUNTED_NOW} JOIN stage_asset s ON s.id = a.id LEFT JOIN risk_verdict n ON n.id = s.verdict_id
+     WHERE a.content <> s.content AND NOT (n.quantum = 'unknown' AND v.quantum <> 'unknown')
      ORDER BY a.id FOR UPDATE OF a`,
   );
   const updated = await countChanged(tx);
@@ -115,8 +123,7 @@ async function mergeRelationships(tx: EntityManager, sourceId: string, whole: bo
 /** The state follows from the occurrences: one that is not missed makes the asset active. */
 async function updateStates(tx: EntityManager): Promise<void> {
   await tx.query(
-    `INSERT INTO stage_changed (id, kind, quantum, family, bits, level, state, owner, deadline, not_after)
-     SELECT a.id, a.kind, a.quantum, a.family, a.bits, a.level, a.state, a.owner, a.deadline, a.not_after FROM asset a JOIN stage_touched t ON t.id = a.id
+    `INSERT INTO stage_changed (${COUNTED}) SELECT ${COUNTED_NOW} JOIN stage_touched t ON t.id = a.id
      ORDER BY a.id FOR UPDATE OF a ON CONFLICT DO NOTHING`,
   );
   await tx.query(
@@ -129,15 +136,15 @@ async function updateStates(tx: EntityManager): Promise<void> {
 }
 
 async function countNew(tx: EntityManager, created: NewAssets): Promise<void> {
+  created.learn(await factsOf(tx, created.verdictIds()));
   const counts = created.counts();
   if (counts.length === 0) return;
   await tx.query(
     `INSERT INTO inventory_tally AS t (dimension, value, level, slot, count)
-     SELECT n.dimension, n.value, n.level, floor(random() * $1)::int, n.count
-     FROM unnest($2::text[], $3::text[], $4::smallint[], $5::bigint[]) AS n(dimension, value, level, count) ORDER BY 1, 2, 3
+     SELECT n.dimension, n.value, n.level, ${SLOT}, n.count
+     FROM unnest($1::text[], $2::text[], $3::smallint[], $4::bigint[]) AS n(dimension, value, level, count) ORDER BY 1, 2, 3
      ON CONFLICT (dimension, value, level, slot) DO UPDATE SET count = t.count + excluded.count`,
     [
-      TALLY_SLOTS,
       counts.map(({ dimension }) => dimension),
       counts.map(({ value }) => value),
       counts.map(({ level }) => level),
@@ -146,23 +153,20 @@ async function countNew(tx: EntityManager, created: NewAssets): Promise<void> {
   );
 }
 
+async function factsOf(tx: EntityManager, verdictIds: readonly string[]): Promise<Facts> {
+  const rows = (await tx.query(
+    `SELECT id, family, bits, level, quantum, classical, rule, deadline::text FROM risk_verdict WHERE id = ANY($1::uuid[])`,
+    [verdictIds],
+  )) as (VerdictFacts & { readonly id: string })[];
+  return new Map(rows.map((row) => [row.id, row]));
+}
+
 /** Adds the differences of what has changed to the running counts: what it is and what it was before. */
 async function tally(tx: EntityManager): Promise<void> {
-  const facts = (row: string) => `
-    coalesce(${row}.level, -1) AS level,
-    ARRAY['kind', 'state', 'owner', 'quantum', 'family', 'size', 'deadline', 'expiry'] AS dimension,
-    ARRAY[${row}.kind, ${row}.state, coalesce(${row}.owner, ''), ${row}.quantum, coalesce(${row}.family, ''), ${row}.family || ' ' || ${row}.bits,
-          ${row}.deadline::text, to_char(${row}.not_after AT TIME ZONE 'UTC', 'YYYY-MM-DD')] AS value`;
-  await tx.query(
-    `INSERT INTO inventory_tally AS t (dimension, value, level, slot, count)
-     SELECT d.dimension, d.value, c.level, floor(random() * $1)::int AS slot, sum(c.step) FROM (
-       SELECT 1 AS step, ${facts('a')} FROM asset a JOIN stage_changed b ON b.id = a.id WHERE a.kind = ANY($2)
-       UNION ALL SELECT -1, ${facts('b')} FROM stage_changed b WHERE b.kind = ANY($2)
-     ) c, unnest(c.dimension, c.value) AS d(dimension, value)
-     WHERE d.value IS NOT NULL GROUP BY d.dimension, d.value, c.level HAVING sum(c.step) <> 0 ORDER BY 1, 2, 3
-     ON CONFLICT (dimension, value, level, slot) DO UPDATE SET count = t.count + excluded.count`,
-    [TALLY_SLOTS, ASSET_KINDS],
-  );
+  const changes = `
+    SELECT 1 AS step, ${tallied('a')} FROM judged_asset a JOIN stage_changed b ON b.id = a.id WHERE a.kind = ANY($1)
+    UNION ALL SELECT -1, ${tallied('b')} FROM stage_changed b WHERE b.kind = ANY($1)`;
+  await tx.query(addToTally(changes, SLOT), [ASSET_KINDS]);
 }
 
 async function countChanged(tx: EntityManager): Promise<number> {

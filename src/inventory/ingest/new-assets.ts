@@ -1,3 +1,4 @@
+import type { VerdictFacts } from '../risk/verdict-facts.js';
 import type { AssetRow } from './asset-rows.js';
 
 /** What new assets are counted by. */
@@ -8,63 +9,89 @@ export interface NewCount {
   count: number;
 }
 
+/** What the verdicts of assets say, by their ids. */
+export type Facts = ReadonlyMap<string, VerdictFacts>;
+
+/** Assets that share all that counts. */
+interface Alike {
+  /** The first of them. */
+  readonly row: AssetRow;
+  count: number;
+  readonly names: string[];
+}
+
 const MOST_NAMES = 3;
 
-/** Counts new assets as they are made: the database need not read them again. Many share all that counts. */
+/** Counts new assets as they are made: the database need not read them again. */
 export class NewAssets {
   total = 0;
-  private readonly kinds = new Map<string, { row: AssetRow; count: number }>();
-  private readonly named = new Map<number, string[]>();
+  private readonly alike = new Map<string, Alike>();
+  private facts: Facts = new Map();
 
   add(row: AssetRow): void {
     this.total += 1;
-    const { kind, judged, notAfter } = row;
+    const { kind, judged, notAfter, name } = row;
     const key = `${kind} ${judged?.id} ${notAfter?.slice(0, 10)}`;
-    const known = this.kinds.get(key);
-    if (known === undefined) this.kinds.set(key, { row, count: 1 });
-    else known.count += 1;
-    if (kind !== 'component') this.remember(row);
+    const known = this.alike.get(key);
+    if (known === undefined) {
+      this.alike.set(key, { row, count: 1, names: [name] });
+      return;
+    }
+    known.count += 1;
+    if (known.names.length < MOST_NAMES) known.names.push(name);
+  }
+
+  verdictIds(): string[] {
+    const ids = [...this.alike.values()].map(({ row }) => row.judged?.id).filter((id) => id !== undefined);
+    return [...new Set(ids)];
+  }
+
+  /** What the database says of their verdicts, which other rules may have made than those of today. */
+  learn(facts: Facts): void {
+    this.facts = facts;
   }
 
   /** By dimension, value and level. */
   counts(): NewCount[] {
     const counts = new Map<string, NewCount>();
-    for (const { row, count } of this.kinds.values())
-      for (const [dimension, value] of facts(row)) {
+    for (const { row, count } of this.alike.values()) {
+      const facts = this.factsOf(row);
+      const level = facts?.level ?? -1;
+      for (const [dimension, value] of valuesOf(row, facts)) {
         if (value === null) continue;
-        const level = row.judged?.columns.level ?? -1;
         const key = `${dimension} ${level} ${value}`;
         const known = counts.get(key);
         if (known === undefined) counts.set(key, { dimension, value, level, count });
         else known.count += count;
       }
+    }
     return [...counts.values()];
   }
 
   /** Assets other than plain components, by level, with a few names of each. */
   levels(): { level: number; count: number; names: string[] }[] {
-    const counts = new Map<number, number>();
-    for (const { row, count } of this.kinds.values()) {
-      const level = levelOf(row);
-      if (row.kind !== 'component') counts.set(level, (counts.get(level) ?? 0) + count);
+    const levels = new Map<number, { level: number; count: number; names: string[] }>();
+    for (const { row, count, names } of this.alike.values()) {
+      if (row.kind === 'component') continue;
+      const level = this.factsOf(row)?.level ?? 0;
+      const known = levels.get(level);
+      if (known === undefined) levels.set(level, { level, count, names: [...names] });
+      else {
+        known.count += count;
+        known.names.push(...names.slice(0, MOST_NAMES - known.names.length));
+      }
     }
-    return [...counts].map(([level, count]) => ({ level, count, names: this.named.get(level) ?? [] }));
+    return [...levels.values()];
   }
 
-  private remember(row: AssetRow): void {
-    const names = this.named.get(levelOf(row));
-    if (names === undefined) this.named.set(levelOf(row), [row.name]);
-    else if (names.length < MOST_NAMES) names.push(row.name);
+  private factsOf({ judged }: AssetRow): VerdictFacts | undefined {
+    return judged === undefined ? undefined : this.facts.get(judged.id);
   }
 }
 
-function levelOf({ judged }: AssetRow): number {
-  return judged?.columns.level ?? 0;
-}
-
-/** As merge.ts counts what has changed. */
-function facts({ kind, judged, notAfter }: AssetRow): [string, string | null][] {
-  const { quantum = null, family = null, bits = null, deadline = null } = judged?.columns ?? {};
+/** As tally.ts counts what has changed. */
+function valuesOf({ kind, notAfter }: AssetRow, facts: VerdictFacts | undefined): [string, string | null][] {
+  const { quantum = null, family = null, bits = null, deadline = null } = facts ?? {};
   return [
     ['kind', kind],
     ['state', 'active'],

@@ -1,5 +1,5 @@
 import type { PoolClient } from 'pg';
-import { type AssetRow, type AssetRows, edgeRows, type VerdictRow } from './asset-rows.js';
+import { type AssetRow, type AssetRows, edgeRows } from './asset-rows.js';
 import { copyInto } from './copy-into.js';
 import { CopyRows, uuidArray } from './copy-rows.js';
 import type { DocumentAssets, OccurrenceRow } from './document-assets.js';
@@ -8,24 +8,14 @@ import { NewAssets } from './new-assets.js';
 
 const MANY = 200;
 const TOLD_EVERY = 5000;
-/** Bytes of some fields. */
-const FEW = 512;
-const NOTHING_JUDGED = {
-  family: null,
-  bits: null,
-  level: null,
-  quantum: null,
-  classical: null,
-  rule: null,
-  deadline: null,
-};
+/** Bytes of one field. */
+const FEW = 32;
 
 /** Temporary tables of the connection that takes documents in; emptied by every commit. Their rows are joined as sets: no indexes. */
 export const STAGING = `
   CREATE TEMP TABLE IF NOT EXISTS stage_key (id uuid, content uuid) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_asset (
-    id uuid, kind text, name text, family text, bits int, level smallint, quantum text, classical text, rule text,
-    deadline date, verdict_id uuid, resolved_by jsonb, not_before timestamptz, not_after timestamptz, component json, content uuid
+    id uuid, kind text, name text, verdict_id uuid, resolved_by json, not_before timestamptz, not_after timestamptz, component json, content uuid
   ) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_place (asset_id uuid, id uuid) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_relationship (from_id uuid, to_id uuid, kinds smallint) ON COMMIT DELETE ROWS;
@@ -36,8 +26,7 @@ export const STAGING = `
   CREATE TEMP TABLE IF NOT EXISTS stage_touched (id uuid PRIMARY KEY) ON COMMIT DELETE ROWS;`;
 
 /** In the order of `Staging.writeAsset`. */
-const ASSET_COLUMNS =
-  'id, kind, name, not_before, not_after, component, content, resolved_by, family, bits, level, quantum, classical, rule, deadline, verdict_id';
+const ASSET_COLUMNS = 'id, kind, name, not_before, not_after, component, content, resolved_by, verdict_id';
 
 const PLACE_COLUMNS = 'asset_id, source_id, id, location, line, position, symbol, context';
 const EDGE_COLUMNS = 'from_id, to_id, kinds';
@@ -49,7 +38,6 @@ const EDGE_COLUMNS = 'from_id, to_id, kinds';
  * An asset that somebody else brings in at the same time makes the COPY fail with a unique violation: the document is then tried again.
  */
 export class Staging {
-  private readonly judgements = new Map<VerdictRow | undefined, Buffer>();
   /** As a field. */
   private readonly source: Buffer;
 
@@ -197,7 +185,7 @@ export class Staging {
   }
 
   private writeAsset(to: CopyRows, row: AssetRow): void {
-    to.row(16);
+    to.row(9);
     to.uuid(row.id);
     to.text(row.kind);
     to.text(row.name);
@@ -205,18 +193,8 @@ export class Staging {
     to.timestamptz(row.notAfter);
     to.text(row.component);
     to.uuid(row.content);
-    to.jsonb(row.resolvedBy);
-    to.fields(this.judgementOf(row));
-  }
-
-  /** Many assets share a verdict: what it says of each of them is written once. */
-  private judgementOf({ judged }: AssetRow): Buffer {
-    let fields = this.judgements.get(judged);
-    if (fields === undefined) {
-      fields = judgementFields(judged);
-      this.judgements.set(judged, fields);
-    }
-    return fields;
+    to.text(row.resolvedBy);
+    to.uuid(row.judged?.id ?? null);
   }
 
   private async copy<Item>(
@@ -229,18 +207,4 @@ export class Staging {
     // Of a temporary table that was not analyzed the planner assumes that it is small.
     if (count > MANY && table.startsWith('stage_')) await this.client.query(`ANALYZE ${table.split(' ', 1)[0]}`);
   }
-}
-
-function judgementFields(judged: VerdictRow | undefined): Buffer {
-  const { family, bits, level, quantum, classical, rule, deadline } = judged?.columns ?? NOTHING_JUDGED;
-  const to = new CopyRows(FEW);
-  to.text(family);
-  to.int4(bits);
-  to.int2(level);
-  to.text(quantum);
-  to.text(classical);
-  to.text(rule);
-  to.date(deadline);
-  to.uuid(judged?.id ?? null);
-  return to.take();
 }

@@ -120,12 +120,13 @@ export class RelationshipsReader {
   private step(ids: readonly string[], direction: Direction, most: number): Promise<Step[]> {
     const [near, far] = ENDS[direction];
     return this.db.query(
-      `SELECT e.id, a.kind, a.name, a.level, e.via AS "viaId", e.kinds FROM (
+      `SELECT e.id, a.kind, a.name, v.level, e.via AS "viaId", e.kinds FROM (
          SELECT DISTINCT ON (r.id) r.id, n.id AS via, r.kinds FROM unnest($1::uuid[]) n(id) CROSS JOIN LATERAL (
            SELECT ${far} AS id, bit_or(kinds) AS kinds FROM asset_relationship
            WHERE ${near} = n.id AND ${anyOf('kinds', USES)} GROUP BY ${far} ORDER BY ${far} LIMIT ${most}) r
          ORDER BY r.id, n.id LIMIT ${most}) e
-       CROSS JOIN LATERAL (SELECT kind, name, level FROM asset WHERE id = e.id OFFSET 0) a ORDER BY e.id`,
+       CROSS JOIN LATERAL (SELECT kind, name, verdict_id FROM asset WHERE id = e.id OFFSET 0) a
+       LEFT JOIN risk_verdict v ON v.id = a.verdict_id ORDER BY e.id`,
       [ids],
     );
   }

@@ -7,6 +7,7 @@ import type { Ingredient } from './risk-subject.js';
 const LAST_DAY_112 = Date.parse('2030-12-31T23:59:59Z');
 const LAST_DAY = Date.parse('2035-12-31T23:59:59Z');
 const DAY = 24 * 3600 * 1000;
+const NONE: readonly string[] = [];
 /** CA/B Forum: most days of validity of a public TLS certificate, by the day of issue. */
 const LIMITS: [from: string, days: number][] = [
   ['2029-03-15', 47],
@@ -22,17 +23,15 @@ export function certificateConditions(
   parts: readonly Ingredient[],
 ) {
   const conditions: string[] = [];
-  const notAfter = Date.parse(String(facts['notValidAfter']));
-  const notBefore = Date.parse(String(facts['notValidBefore']));
   const vulnerable = parts.filter(({ family }) => SHOR_BREAKABLE.has(family));
-  if (vulnerable.some((part) => notAfter > (is112Bit(part) ? LAST_DAY_112 : LAST_DAY)))
+  if (vulnerable.length > 0 && timeOf(facts['notValidAfter']) > Math.min(...vulnerable.map(lastDayOf)))
     conditions.push('outlives-its-key');
-  const purposes = (propertyOf(component, 'sealwright:certificate-purposes') ?? '').split(' ');
+  const purposes = propertyOf(component, 'sealwright:certificate-purposes')?.split(' ') ?? NONE;
   const longLived = ['ca', 'codeSigning', 'timeStamping'].some((purpose) => purposes.includes(purpose));
   if (longLived && vulnerable.length > 0) conditions.push('long-lived-signer');
   const shortRsa = parts.some(({ family, bits }) => family === 'RSA' && bits !== null && bits < 3072);
   if (purposes.includes('codeSigning') && shortRsa) conditions.push('code-signing-rsa-below-3072');
-  if (purposes.includes('serverAuth') && !purposes.includes('ca') && isTooLong(notBefore, notAfter))
+  if (purposes.includes('serverAuth') && !purposes.includes('ca') && isTooLong(facts))
     conditions.push('longer-than-allowed');
   const { subjectName, issuerName } = facts;
   return {
@@ -41,11 +40,17 @@ export function certificateConditions(
   };
 }
 
-function is112Bit({ bits, curveBits }: Ingredient): boolean {
-  return (bits !== null && bits < 3072) || (curveBits !== null && curveBits < 255);
+function timeOf(fact: unknown): number {
+  return Date.parse(String(fact));
 }
 
-function isTooLong(notBefore: number, notAfter: number): boolean {
+function lastDayOf({ bits, curveBits }: Ingredient): number {
+  const is112Bit = (bits !== null && bits < 3072) || (curveBits !== null && curveBits < 255);
+  return is112Bit ? LAST_DAY_112 : LAST_DAY;
+}
+
+function isTooLong(facts: Record<string, unknown>): boolean {
+  const notBefore = timeOf(facts['notValidBefore']);
   const limit = LIMITS.find(([from]) => notBefore >= Date.parse(from))?.[1];
-  return limit !== undefined && notAfter - notBefore > limit * DAY;
+  return limit !== undefined && timeOf(facts['notValidAfter']) - notBefore > limit * DAY;
 }

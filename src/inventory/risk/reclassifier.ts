@@ -2,17 +2,17 @@ import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationB
 import { setImmediate as turn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
 import { Happenings } from '../../platform/events/happenings.js';
-import { columnsOf } from '../ingest/asset-rows.js';
+import { addToTally, tallied } from '../assets/tally.js';
 import { RiskEngine } from './risk-engine.js';
 import type { RiskSubject } from './risk-subject.js';
 import { levelNumber, type RiskVerdict } from './risk-verdict.js';
 import { RuleBook } from './rule-book.js';
 import { differs } from './rule-trial.js';
+import { FACTS, factsIn } from './verdict-facts.js';
+import { holdVerdictsAlone } from './verdict-lock.js';
 
 const LOOK_EVERY_MS = 10_000;
 const PAGE = 200;
-/** Assets that one transaction writes: small enough not to hold others up. */
-const BATCH = 20_000;
 /** Before all others. */
 const FIRST = '00000000-0000-0000-0000-000000000000';
 const RECOUNT_ALL = 'INSERT INTO inventory_recount (source_id) SELECT id FROM inventory_source';
@@ -39,8 +39,8 @@ interface Stored {
 }
 
 /**
- * Judges everything anew after a change of rules. Sets of facts are judged, not assets: assets of the same facts follow together.
- * It may stop anywhere: a verdict says by which version it was made, and an asset is written only while it differs.
+ * Judges everything anew after a change of rules. Sets of facts are judged, not assets: what an asset shows is what its verdict says
+ * (docs/decisions/0068). It may stop anywhere: a verdict says by which version it was made.
  */
 @Injectable()
 export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationShutdown {
@@ -176,29 +176,24 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
     );
   }
 
-  /** The assets first: the verdict says that it is done. */
-  private async judge(tx: EntityManager, stored: Stored, next: RiskVerdict, by: Rules): Promise<number> {
-    const { id, verdict } = stored;
-    let changed = 0;
-    if (differs(verdict, next))
-      for (let count = BATCH; count === BATCH; changed += count)
-        count = await tx.transaction((inner) => this.write(inner, stored, next, by));
-    await tx.query('UPDATE risk_verdict SET verdict = $2, rules = $3 WHERE id = $1', [
-      id,
-      JSON.stringify(next),
-      by.edition,
-    ]);
-    return changed;
-  }
-
-  /** A batch of assets; whoever waits for a changed risk hears of it in the same transaction. */
-  private async write(tx: EntityManager, { id, verdict }: Stored, next: RiskVerdict, by: Rules): Promise<number> {
-    const count = await writeAssets(tx, id, next);
-    if (count === 0 || verdict.level === next.level) return count;
-    const subject = { kind: 'risk-rules', id: String(by.version), name: `risk rules ${by.edition}` };
-    const facts = { why: by.why, [`level${levelNumber(next.level)}`]: count };
-    await this.happenings.tell(tx, [{ type: 'asset.risk-changed', subject, count, facts }]);
-    return count;
+  /** The verdict and the counts of its assets at once; whoever waits for a changed risk hears of it in the same transaction. */
+  private async judge(tx: EntityManager, { id, verdict }: Stored, next: RiskVerdict, by: Rules): Promise<number> {
+    return tx.transaction(async (inner) => {
+      const isOther = differs(verdict, next);
+      if (isOther) await holdVerdictsAlone(inner);
+      const count = isOther ? await moveCounts(inner, id, next) : 0;
+      await inner.query(
+        `UPDATE risk_verdict SET verdict = $2::jsonb, rules = $3, (${FACTS}) = ROW(${factsIn('$2::jsonb')})${isOther ? ', changed_at = now()' : ''}
+         WHERE id = $1`,
+        [id, JSON.stringify(next), by.edition],
+      );
+      if (count > 0 && verdict.level !== next.level) {
+        const subject = { kind: 'risk-rules', id: String(by.version), name: `risk rules ${by.edition}` };
+        const facts = { why: by.why, [`level${levelNumber(next.level)}`]: count };
+        await this.happenings.tell(inner, [{ type: 'asset.risk-changed', subject, count, facts }]);
+      }
+      return count;
+    });
   }
 }
 
@@ -207,33 +202,19 @@ export function editionOf(edition: string, version: number): string {
   return version === 0 ? edition : `${edition}+${version}`;
 }
 
-const JUDGED = 'family, bits, level, quantum, classical, rule, deadline';
-const DIMENSIONS = (row: string) => `
-  coalesce(${row}.level, -1) AS level,
-  ARRAY['kind', 'state', 'owner', 'quantum', 'family', 'size', 'deadline', 'expiry'] AS dimension,
-  ARRAY[${row}.kind, ${row}.state, coalesce(${row}.owner, ''), ${row}.quantum, coalesce(${row}.family, ''),
-        ${row}.family || ' ' || ${row}.bits, ${row}.deadline::text, to_char(${row}.not_after AT TIME ZONE 'UTC', 'YYYY-MM-DD')] AS value`;
-
-/** Writes a batch of assets of one verdict and moves them from their old counts to the new, in one statement. */
-async function writeAssets(tx: EntityManager, verdictId: string, verdict: RiskVerdict): Promise<number> {
-  const { family, bits, level, quantum, classical, rule, deadline } = columnsOf(verdict);
+/** Moves the assets of a verdict from what it says to what it will say, in all counts. Answers how many they are. */
+async function moveCounts(tx: EntityManager, verdictId: string, next: RiskVerdict): Promise<number> {
+  const moved = `
+    SELECT -old.count AS step, ${tallied('old')} FROM old UNION ALL SELECT new.count AS step, ${tallied('new')} FROM new`;
   const [row] = (await tx.query(
-    `WITH old AS (
-       SELECT * FROM asset a WHERE a.verdict_id = $1
-         AND (a.family, a.bits, a.level, a.quantum, a.classical, a.rule, a.deadline)
-           IS DISTINCT FROM ($2::text, $3::int, $4::smallint, $5::text, $6::text, $7::text, $8::date)
-       LIMIT ${BATCH} FOR UPDATE),
-     new AS (
-       UPDATE asset a SET (${JUDGED}) = ($2, $3, $4, $5, $6, $7, $8), changed_at = now() FROM old WHERE a.id = old.id RETURNING a.*),
-     counted AS (
-       INSERT INTO inventory_tally AS t (dimension, value, level, slot, count)
-       SELECT d.dimension, d.value, c.level, 0, sum(c.step) FROM (
-         SELECT -1 AS step, ${DIMENSIONS('old')} FROM old UNION ALL SELECT 1, ${DIMENSIONS('new')} FROM new) c,
-         unnest(c.dimension, c.value) AS d(dimension, value)
-       WHERE d.value IS NOT NULL GROUP BY d.dimension, d.value, c.level HAVING sum(c.step) <> 0 ORDER BY 1, 2, 3
-       ON CONFLICT (dimension, value, level, slot) DO UPDATE SET count = t.count + excluded.count)
-     SELECT count(*)::int AS count FROM new`,
-    [verdictId, family, bits, level, quantum, classical, rule, deadline],
+    `WITH alike AS (
+       SELECT kind, state, owner, date_trunc('day', not_after, 'UTC') AS not_after, count(*) AS count
+       FROM asset WHERE verdict_id = $1 GROUP BY 1, 2, 3, 4),
+     old AS (SELECT a.*, ${FACTS} FROM alike a, risk_verdict v WHERE v.id = $1),
+     new AS (SELECT a.*, n.* FROM alike a, (SELECT ${factsIn('$2::jsonb')}) AS n(${FACTS})),
+     counted AS (${addToTally(moved)})
+     SELECT coalesce(sum(count), 0)::int AS count FROM alike`,
+    [verdictId, JSON.stringify(next)],
   )) as { count: number }[];
   return row?.count ?? 0;
 }

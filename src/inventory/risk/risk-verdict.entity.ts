@@ -1,10 +1,14 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { AssetKind } from '../assets/asset-kind.js';
 import type { RiskSubject } from './risk-subject.js';
 import type { RiskVerdict } from './risk-verdict.js';
+import type { VerdictFacts } from './verdict-facts.js';
 
-/** What the rules say about one set of facts: every asset of the same facts shares the row. */
+/**
+ * What the rules say about one set of facts: every asset of the same facts shares the row, and the view `judged_asset` shows it with it.
+ */
 @Entity('risk_verdict')
-export class RiskVerdictRow {
+export class RiskVerdictRow implements VerdictFacts {
   /** Hash of the facts. */
   @PrimaryColumn('uuid')
   id: string;
@@ -18,4 +22,34 @@ export class RiskVerdictRow {
   /** The rule set that judged. */
   @Column('text')
   rules: string;
+
+  /** Of the assets that share it. */
+  @Column('text')
+  kind: AssetKind;
+
+  /** Algorithm family as the rules name it; that of the algorithm it uses for a key, certificate or protocol. */
+  @Column('text', { nullable: true })
+  family: string | null;
+
+  /** Key, modulus, curve or digest size in bits. */
+  @Column('int', { nullable: true })
+  bits: number | null;
+
+  @Column('smallint')
+  level: number;
+
+  @Column('text')
+  quantum: string;
+
+  @Column('text')
+  classical: string;
+
+  @Column('text', { nullable: true })
+  rule: string | null;
+
+  @Column('date', { nullable: true })
+  deadline: string | null;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  changedAt: Date;
 }

@@ -1,22 +1,20 @@
-import { bareOid, propertyOf, WITHHELD_PROPERTY } from '../ingest/asset-identity.js';
+import { propertyOf, WITHHELD_PROPERTY } from '../ingest/asset-identity.js';
 import { textOf } from '../cyclonedx/json-values.js';
 import type { CdxComponent } from '../ingest/draft.js';
-import { OIDS } from './algorithm-patterns.js';
-import { ingredientsOf } from './algorithm-reader.js';
 import type { AssetGraph, GraphAsset } from './asset-graph.js';
 import { certificateConditions } from './certificate-conditions.js';
 import { claimConflict } from './claims.js';
+import { distinct, IngredientLists, MOST_INHERITED, NONE } from './ingredient-lists.js';
+import { madeOnce } from './made-once.js';
+import { namedAlgorithms } from './named-algorithms.js';
 import { protocolFacts } from './protocol-facts.js';
 import type { Ingredient, ResolvedBy, RiskSubject } from './risk-subject.js';
 
 /** Material that is used with an algorithm as a key is. */
 const KEYS = new Set(['private-key', 'public-key', 'secret-key', 'key', 'shared-secret', 'other', 'unknown']);
-/** Most algorithms that one asset inherits from: a verdict names the weakest, not all. */
-const MOST_INHERITED = 200;
-const ON_CURVE = new Set(['EC', 'ECDSA', 'ECDH', 'EdDSA', 'XDH']);
 
 interface Resolved {
-  readonly ingredients: Ingredient[];
+  readonly ingredients: readonly Ingredient[];
   readonly resolvedBy: ResolvedBy[] | null;
 }
 
@@ -27,8 +25,9 @@ export interface ReadSubject {
 
 /** Finds the facts that rules ask for: those of the asset itself, and those of the algorithms that it uses. */
 export class SubjectReader {
-  private readonly ofComponents = new WeakMap<CdxComponent, Ingredient[]>();
-  private readonly ofNames = new Map<string, Ingredient[]>();
+  private readonly named = madeOnce((component: CdxComponent) => namedAlgorithms(component));
+  private readonly lists = new IngredientLists();
+  private readonly subjects = madeOnce<readonly Ingredient[], Map<string, RiskSubject>>(() => new Map());
 
   constructor(private readonly graph: AssetGraph) {}
 
@@ -48,16 +47,13 @@ export class SubjectReader {
   }
 
   private algorithm(asset: GraphAsset): ReadSubject {
-    const own = this.own(asset.component);
-    const quality: string[] = [];
-    const byOid = ingredientsOf(OIDS[bareOid(asset.component.cryptoProperties?.oid) ?? ''] ?? '');
-    const named = ingredientsOf(asset.component.name, asset.component.cryptoProperties?.algorithmProperties);
-    if (named.length > 0 && byOid.length > 0 && !related(named, byOid)) quality.push('name-contradicts-oid');
+    const { ingredients: own, isContradictory } = this.named(asset.component);
+    const quality = isContradictory ? ['name-contradicts-oid'] : [];
     let resolved: Resolved = { ingredients: own, resolvedBy: null };
     if (own.length === 0) resolved = this.inherited(asset);
     if (resolved.ingredients.length === 0) quality.push('unknown-algorithm');
     if (claimConflict(asset.component, own)) quality.push('claim-contradicts-identity');
-    return subjectOf(asset, resolved, { quality });
+    return this.subjectOf(asset, resolved, { quality });
   }
 
   private material(asset: GraphAsset): ReadSubject {
@@ -71,32 +67,28 @@ export class SubjectReader {
     if (found && (type === 'private-key' || type === 'secret-key')) material.push('key-bytes-found');
     // A salt or an initialization vector is neither strong nor weak, whatever it is used with.
     if (!KEYS.has(type))
-      return subjectOf(asset, { ingredients: [], resolvedBy: null }, { material, notApplicable: true });
-    const inherited = this.inherited(asset);
-    const resolved = { ...inherited, ingredients: inherited.ingredients.map((part) => sized(part, facts['size'])) };
+      return this.subjectOf(asset, { ingredients: NONE, resolvedBy: null }, { material, notApplicable: true });
+    const { ingredients, resolvedBy } = this.inherited(asset);
+    const resolved = { ingredients: this.lists.sized(ingredients, facts['size']), resolvedBy };
     const quality = resolved.ingredients.length === 0 ? ['unknown-algorithm'] : [];
-    return subjectOf(asset, resolved, { material, quality });
+    return this.subjectOf(asset, resolved, { material, quality });
   }
 
   private certificate(asset: GraphAsset): ReadSubject {
     const { component } = asset;
-    const signature = this.graph
-      .targets(asset, 'signatureAlgorithm')
-      .flatMap((target) => this.near(target).ingredients);
-    const key = this.graph.targets(asset, 'subjectPublicKey').flatMap((target) => this.near(target).ingredients);
+    const signatures = this.graph.targets(asset, 'signatureAlgorithm');
+    const keys = this.graph.targets(asset, 'subjectPublicKey');
     let resolved: Resolved = {
-      ingredients: distinct([...signature.map(asSignature), ...key.map(asCertificateKey)]),
-      resolvedBy: this.graph
-        .targets(asset, 'subjectPublicKey', 'signatureAlgorithm')
-        .map((target) => ({ via: 'reference', assetId: target.id })),
+      ingredients: this.lists.ofCertificate(this.near(signatures), this.near(keys)),
+      resolvedBy: [...signatures, ...keys].map(({ id }) => ({ via: 'reference', assetId: id })),
     };
     if (resolved.ingredients.length === 0) {
-      const inherited = this.inherited(asset);
-      resolved = { ...inherited, ingredients: inherited.ingredients.map(asCertificateKey) };
+      const { ingredients, resolvedBy } = this.inherited(asset);
+      resolved = { ingredients: this.lists.ofCertificateKey(ingredients), resolvedBy };
     }
     const facts = component.cryptoProperties?.certificateProperties ?? {};
     const { conditions, selfSignedRoot } = certificateConditions(component, facts, resolved.ingredients);
-    return subjectOf(asset, resolved, {
+    return this.subjectOf(asset, resolved, {
       certificate: conditions,
       quality: resolved.ingredients.length === 0 ? ['unknown-algorithm'] : [],
       ...(selfSignedRoot ? { selfSignedRoot } : {}),
@@ -108,11 +100,11 @@ export class SubjectReader {
       .targets(asset, 'cipherSuite', 'cryptoRef', 'dependsOn')
       .filter(({ kind }) => kind === 'algorithm' || kind === 'related-crypto-material')
       .slice(0, MOST_INHERITED);
-    const ingredients = distinct(targets.flatMap((target) => this.near(target).ingredients));
+    const ingredients = distinct(this.near(targets));
     const protocol = protocolFacts(asset.component, ingredients);
     const resolvedBy = targets.map(({ id }): ResolvedBy => ({ via: 'reference', assetId: id }));
     const quality = protocol.type === 'unknown' && ingredients.length === 0 ? ['unknown-algorithm'] : [];
-    return subjectOf(
+    return this.subjectOf(
       asset,
       { ingredients, resolvedBy: resolvedBy.length > 0 ? resolvedBy : null },
       { protocol, quality },
@@ -125,9 +117,9 @@ export class SubjectReader {
       .targets(asset, 'dependsOn')
       .filter(({ kind }) => kind !== 'component')
       .slice(0, MOST_INHERITED);
-    const ingredients = distinct(used.flatMap((target) => this.near(target).ingredients));
+    const ingredients = distinct(this.near(used));
     const resolvedBy = used.map(({ id }): ResolvedBy => ({ via: 'dependsOn', assetId: id }));
-    return subjectOf(
+    return this.subjectOf(
       asset,
       { ingredients, resolvedBy: used.length > 0 ? resolvedBy : null },
       { notApplicable: used.length === 0 },
@@ -146,7 +138,7 @@ export class SubjectReader {
       const used = this.resolved('usedBy', users);
       if (used !== undefined) return used;
     }
-    const ingredients = keyParts(this.own(asset.component));
+    const ingredients = this.lists.ofKey(this.own(asset.component));
     return { ingredients, resolvedBy: ingredients.length > 0 ? [{ via: 'name' }] : null };
   }
 
@@ -154,7 +146,7 @@ export class SubjectReader {
     for (const target of targets) {
       const ingredients = this.own(target.component);
       if (ingredients.length > 0)
-        return { ingredients: keyParts(ingredients), resolvedBy: [{ via, assetId: target.id }] };
+        return { ingredients: this.lists.ofKey(ingredients), resolvedBy: [{ via, assetId: target.id }] };
     }
     return this.secondHop(targets, via);
   }
@@ -168,40 +160,45 @@ export class SubjectReader {
           { via, assetId: target.id },
           { via: 'dependsOn', assetId: next.id },
         ];
-        return { ingredients: keyParts(ingredients), resolvedBy };
+        return { ingredients: this.lists.ofKey(ingredients), resolvedBy };
       }
     }
     return undefined;
   }
 
-  /** The algorithms of an asset that another one refers to. */
-  private near(asset: GraphAsset): Resolved {
-    const own = this.own(asset.component);
-    if (own.length > 0 && asset.kind === 'algorithm') return { ingredients: own, resolvedBy: null };
-    const { ingredients, resolvedBy } = this.inherited(asset);
-    const size = asset.component.cryptoProperties?.relatedCryptoMaterialProperties?.['size'];
-    return { ingredients: ingredients.map((part) => sized(part, size)), resolvedBy };
+  /** The algorithms of assets that another one refers to, mostly of one. */
+  private near(assets: readonly GraphAsset[]): readonly Ingredient[] {
+    const [first] = assets;
+    if (first === undefined) return NONE;
+    return assets.length === 1 ? this.partsOf(first) : assets.flatMap((asset) => this.partsOf(asset));
   }
 
-  private own(component: CdxComponent): Ingredient[] {
-    let found = this.ofComponents.get(component);
-    if (found === undefined) {
-      found = this.named(component);
-      this.ofComponents.set(component, found);
+  private partsOf(asset: GraphAsset): readonly Ingredient[] {
+    const { kind, component } = asset;
+    const own = kind === 'algorithm' ? this.own(component) : NONE;
+    if (own.length > 0) return own;
+    return this.lists.sized(
+      this.inherited(asset).ingredients,
+      component.cryptoProperties?.relatedCryptoMaterialProperties?.['size'],
+    );
+  }
+
+  private own(component: CdxComponent): readonly Ingredient[] {
+    return this.named(component).ingredients;
+  }
+
+  /** Assets of the same facts have the same subject: most share their list of ingredients, and what else is told is short. */
+  private subjectOf({ kind }: GraphAsset, { ingredients, resolvedBy }: Resolved, more: Told): ReadSubject {
+    const known = this.subjects(ingredients);
+    let key: string = kind;
+    for (const name of TOLD) if (isTold(more[name])) key += ` ${name} ${JSON.stringify(more[name])}`;
+    let subject = known.get(key);
+    if (subject === undefined) {
+      const told = Object.fromEntries(TOLD.filter((name) => isTold(more[name])).map((name) => [name, more[name]]));
+      subject = { kind, ingredients, ...told };
+      known.set(key, subject);
     }
-    return found;
-  }
-
-  private named({ name, cryptoProperties: crypto }: CdxComponent): Ingredient[] {
-    const key = `${name}\n${crypto?.oid ?? ''}\n${JSON.stringify(crypto?.algorithmProperties ?? null)}`;
-    const known = this.ofNames.get(key);
-    if (known !== undefined) return known;
-    const named = ingredientsOf(name, crypto?.algorithmProperties);
-    const oidName = OIDS[bareOid(crypto?.oid) ?? ''];
-    const byOid = oidName === undefined ? [] : ingredientsOf(oidName, crypto?.algorithmProperties);
-    const found = named.length === 0 ? byOid : related(named, byOid) ? named : distinct([...named, ...byOid]);
-    this.ofNames.set(key, found);
-    return found;
+    return { subject, resolvedBy };
   }
 }
 
@@ -216,51 +213,6 @@ const TOLD: readonly (keyof Told)[] = [
 ];
 
 /** What is empty or false is not told. */
-function subjectOf(asset: GraphAsset, { ingredients, resolvedBy }: Resolved, more: Told): ReadSubject {
-  const told: Record<string, unknown> = {};
-  for (const name of TOLD) {
-    const value = more[name];
-    if (value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0)) told[name] = value;
-  }
-  return { subject: { kind: asset.kind, ingredients, ...told }, resolvedBy };
-}
-
-/** A key belongs to the cipher, signature or MAC of a name, not to the hash beside it. */
-function keyParts(ingredients: Ingredient[]): Ingredient[] {
-  const keyed = ingredients.filter(({ usage }) => usage === null);
-  return keyed.length > 0 ? keyed : ingredients;
-}
-
-function asSignature(part: Ingredient): Ingredient {
-  return part.purpose === 'unknown' && part.usage === null ? { ...part, purpose: 'signature', usage: null } : part;
-}
-
-/** The key of a certificate authenticates, unless its algorithm can only do something else. */
-function asCertificateKey(part: Ingredient): Ingredient {
-  return part.purpose === 'unknown' || part.purpose === 'encryption' ? { ...part, purpose: 'signature' } : part;
-}
-
-function sized(part: Ingredient, size: unknown): Ingredient {
-  if (typeof size !== 'number' || size <= 0) return part;
-  if (ON_CURVE.has(part.family)) return part.curveBits === null ? { ...part, curveBits: size } : part;
-  return part.bits === null && ['RSA', 'DSA', 'DH', 'AES'].includes(part.family) ? { ...part, bits: size } : part;
-}
-
-/** Whether a name and an OID can mean the same: RSA and SHA256withRSA do, AES and RSA do not. */
-function related(a: readonly Ingredient[], b: readonly Ingredient[]): boolean {
-  if (b.length === 0) return true;
-  const kin = (family: string) =>
-    ['EC', 'ECDSA', 'ECDH', 'ECMQV', 'ECIES'].includes(family)
-      ? 'EC'
-      : ['XDH', 'EdDSA'].includes(family)
-        ? 'EC'
-        : family;
-  return a.some((x) => x.hybrid !== null || b.some((y) => kin(x.family) === kin(y.family)));
-}
-
-export function distinct(parts: readonly Ingredient[]): Ingredient[] {
-  if (parts.length < 2) return [...parts];
-  return [...new Map(parts.map((part) => [JSON.stringify(part), part])).values()]
-    .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
-    .slice(0, MOST_INHERITED);
+function isTold(value: Told[keyof Told]): boolean {
+  return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { queryCondition } from './query-condition.js';
+import { queryCondition, verdictCondition } from './query-condition.js';
 import { QueryFault } from './query-tokens.js';
 
 const NOW = new Date('2026-06-01T00:00:00Z');
@@ -8,6 +8,10 @@ function written(query: string): { condition: string; values: unknown[] } {
   const values: unknown[] = [];
   const bind = (value: unknown) => `$${values.push(value)}`;
   return { condition: queryCondition(query, { alias: 'a', bind, now: NOW }), values };
+}
+
+function ofVerdicts(query: string): string {
+  return verdictCondition(query, { alias: 'v', bind: (value) => JSON.stringify(value), now: NOW });
 }
 
 function fault(query: string): [number, string] {
@@ -21,6 +25,17 @@ function fault(query: string): [number, string] {
 }
 
 describe('a query', () => {
+  it.each([
+    ['family=RSA and name=web*', '(((v.family = "RSA")) AND true)'],
+    ['family=RSA or name=web*', '(((v.family = "RSA")) OR true)'],
+    ['kind=algorithm and not level=HIGH', '(v.kind = ANY(["algorithm"]) AND coalesce(NOT ((v.level = 3)), true))'],
+    ['not (family=RSA and owner=web)', 'true'],
+    ['kind=component', 'true'],
+    ['kind!=algorithm', 'true'],
+  ])('says of verdicts no more than it says of their assets: %s', (query, condition) => {
+    expect(ofVerdicts(query)).toBe(condition);
+  });
+
   it('binds its values and keeps its brackets', () => {
     expect(written('level>=HIGH and (family=RSA or bits<3072)')).toEqual({
       condition: '((a.level >= $1) AND (((a.family = $2)) OR (a.bits < $3)))',

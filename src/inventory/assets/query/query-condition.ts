@@ -1,6 +1,7 @@
 import { LEVELS } from '../../risk/risk-verdict.js';
 import { ASSET_KINDS, ASSET_STATES } from '../asset-kind.js';
 import { LAST_SEEN } from '../last-seen.js';
+import { kindColumn } from '../kind-column.js';
 import { QueryFault } from './query-tokens.js';
 import { type Comparison, type QueryOperator, type QueryTree, type QueryValue, queryTree } from './query-tree.js';
 
@@ -20,7 +21,7 @@ const NEGATED: Readonly<Record<string, QueryOperator>> = { '=': '!=', '!=': '=' 
 
 /** The fields of a query and how each is compared. Names are those of the answers. */
 const FIELDS: Readonly<Record<string, Compare>> = {
-  kind: choice('kind', ASSET_KINDS),
+  kind,
   state: choice('state', ASSET_STATES),
   name: text('name'),
   family: text('family'),
@@ -50,12 +51,42 @@ export const QUERY_FIELDS = [
 ].join(' ');
 
 /**
- * A query as a condition on the table `alias`. Values are bound, never written into the text.
+ * A query as a condition on the `judged_asset` that is called `alias`. Values are bound, never written into the text.
  *
  * @throws QueryFault with the column of the fault.
  */
 export function queryCondition(query: string, context: Context): string {
   return conditionOf(queryTree(query), context);
+}
+
+/** What verdicts alone say, on the `risk_verdict` that is called `alias`: no asset meets the query whose verdict does not meet this. */
+export function verdictCondition(query: string, context: Context): string {
+  return ofVerdicts(queryTree(query), context);
+}
+
+const OF_VERDICTS = new Set(['family', 'quantum', 'classical', 'rule', 'bits', 'level', 'deadline']);
+
+function ofVerdicts(tree: QueryTree, context: Context): string {
+  if (saysAll(tree)) return conditionOf(tree, context);
+  if (tree.kind === 'comparison') return isOfKind(tree) ? compareKinds(tree, context) : 'true';
+  if (tree.kind === 'not') return 'true';
+  return `(${tree.parts.map((part) => ofVerdicts(part, context)).join(tree.kind === 'and' ? ' AND ' : ' OR ')})`;
+}
+
+/** Whether verdicts decide it without a look at the assets. */
+function saysAll(tree: QueryTree): boolean {
+  if (tree.kind === 'comparison') return OF_VERDICTS.has(tree.field.text.toLowerCase());
+  return tree.kind === 'not' ? saysAll(tree.part) : tree.parts.every((part) => saysAll(part));
+}
+
+/** Plain components have no verdict, as a rule. */
+function isOfKind({ field, operator, values }: Comparison): boolean {
+  const isKind = field.text.toLowerCase() === 'kind' && operator === '=';
+  return isKind && values.every(({ text: value }) => value !== 'component');
+}
+
+function compareKinds({ values }: Comparison, { alias, bind }: Context): string {
+  return `${alias}.kind = ANY(${bind(values.map(({ text: value }) => value))})`;
 }
 
 function conditionOf(tree: QueryTree, context: Context): string {
@@ -81,6 +112,10 @@ function choice(column: string, choices: readonly string[]): Compare {
     if (!choices.includes(value.text)) throw new QueryFault(value.column, `must be one of ${choices.join(', ')}`);
     return `${alias}.${column} ${operator} ${bind(value.text)}`;
   };
+}
+
+function kind(operator: QueryOperator, value: QueryValue, context: Context): string {
+  return choice(operator === '=' ? kindColumn(value.text) : 'kind', ASSET_KINDS)(operator, value, context);
 }
 
 /** `*` stands for anything; an empty text for "none". */
