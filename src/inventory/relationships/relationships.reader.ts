@@ -115,18 +115,20 @@ export class RelationshipsReader {
   /**
    * The next level, with what is shown of each asset, so that it need not be asked for again. Of each asset only so many edges are read,
    * in the order of the index: half the inventory may use one algorithm. What they lead to is looked up one by one (OFFSET 0): the planner
-   * would rather read all assets than ten thousand of them.
+   * would rather read all assets than ten thousand of them. Their verdicts are joined when all are there.
    */
   private step(ids: readonly string[], direction: Direction, most: number): Promise<Step[]> {
     const [near, far] = ENDS[direction];
     return this.db.query(
-      `SELECT e.id, a.kind, a.name, v.level, e.via AS "viaId", e.kinds FROM (
-         SELECT DISTINCT ON (r.id) r.id, n.id AS via, r.kinds FROM unnest($1::uuid[]) n(id) CROSS JOIN LATERAL (
-           SELECT ${far} AS id, bit_or(kinds) AS kinds FROM asset_relationship
-           WHERE ${near} = n.id AND ${anyOf('kinds', USES)} GROUP BY ${far} ORDER BY ${far} LIMIT ${most}) r
-         ORDER BY r.id, n.id LIMIT ${most}) e
-       CROSS JOIN LATERAL (SELECT kind, name, verdict_id FROM asset WHERE id = e.id OFFSET 0) a
-       LEFT JOIN risk_verdict v ON v.id = a.verdict_id ORDER BY e.id`,
+      `WITH steps AS MATERIALIZED (
+         SELECT e.id, a.kind, a.name, a.verdict_id, e.via, e.kinds FROM (
+           SELECT DISTINCT ON (r.id) r.id, n.id AS via, r.kinds FROM unnest($1::uuid[]) n(id) CROSS JOIN LATERAL (
+             SELECT ${far} AS id, bit_or(kinds) AS kinds FROM asset_relationship
+             WHERE ${near} = n.id AND ${anyOf('kinds', USES)} GROUP BY ${far} ORDER BY ${far} LIMIT ${most}) r
+           ORDER BY r.id, n.id LIMIT ${most}) e
+         CROSS JOIN LATERAL (SELECT kind, name, verdict_id FROM asset WHERE id = e.id OFFSET 0) a)
+       SELECT s.id, s.kind, s.name, v.level, s.via AS "viaId", s.kinds
+       FROM steps s LEFT JOIN risk_verdict v ON v.id = s.verdict_id ORDER BY s.id`,
       [ids],
     );
   }
