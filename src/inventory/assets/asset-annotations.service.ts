@@ -6,6 +6,7 @@ import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { holdVerdicts } from '../risk/verdict-lock.js';
 import { Asset } from './asset.entity.js';
+import { addToTally } from './tally.js';
 
 export interface Annotation {
   /** null: nobody. */
@@ -47,12 +48,8 @@ export class AssetAnnotationsService {
 /** Moves one asset from the count of one owner to that of another. */
 async function recount(tx: EntityManager, before: Pick<Asset, 'id' | 'owner'>, owner: string | null): Promise<void> {
   if (before.owner === owner) return;
-  await tx.query(
-    `INSERT INTO inventory_tally AS t (dimension, value, level, slot, count)
-     SELECT 'owner', c.value, coalesce(a.level, -1), 0, c.step
-     FROM judged_asset a, (VALUES (coalesce($2::text, ''), -1), (coalesce($3::text, ''), 1)) AS c(value, step)
-     WHERE a.id = $1 ORDER BY c.value
-     ON CONFLICT (dimension, value, level, slot) DO UPDATE SET count = t.count + excluded.count`,
-    [before.id, before.owner, owner],
-  );
+  const counted = `
+    SELECT c.step, coalesce(a.level, -1) AS level, ARRAY['owner'] AS dimension, ARRAY[c.value] AS value
+    FROM judged_asset a, (VALUES (coalesce($2::text, ''), -1), (coalesce($3::text, ''), 1)) AS c(value, step) WHERE a.id = $1`;
+  await tx.query(addToTally(counted), [before.id, before.owner, owner]);
 }

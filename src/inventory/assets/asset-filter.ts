@@ -39,6 +39,10 @@ export interface Conditions {
   readonly values: unknown[];
 }
 
+export function whereClause(where: readonly string[]): string {
+  return where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`;
+}
+
 const EQUAL = ['state', 'family', 'quantum', 'classical', 'rule', 'owner'] as const;
 
 /**

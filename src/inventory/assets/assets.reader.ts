@@ -5,11 +5,10 @@ import { Problem } from '../../platform/http/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { LEVELS, type RiskVerdict } from '../risk/risk-verdict.js';
 import { FACTS } from '../risk/verdict-facts.js';
-import { RiskVerdictRow } from '../risk/risk-verdict.entity.js';
 import { AssetOccurrence } from './asset-occurrence.entity.js';
 import { LAST_SEEN } from './last-seen.js';
-import { Asset, type JudgedAsset } from './asset.entity.js';
-import { type AssetFilter, type Conditions, conditionsOf, verdictConditionsOf } from './asset-filter.js';
+import type { JudgedAsset } from './asset.entity.js';
+import { type AssetFilter, type Conditions, conditionsOf, verdictConditionsOf, whereClause } from './asset-filter.js';
 
 /** Counting stops here: an exact count of everything is what makes lists slow. */
 const MOST_COUNTED = 10_000;
@@ -85,11 +84,14 @@ export class AssetsReader {
 
   /** @throws Problem 404 `asset.missing`. */
   async find(id: string): Promise<AssetDetail> {
-    const asset = await this.db.manager.findOneBy(Asset, { id });
-    if (asset === null) throw new Problem('missing', 'asset.missing', 'There is no asset with this id.');
-    const row =
-      asset.verdictId === null ? null : await this.db.manager.findOneBy(RiskVerdictRow, { id: asset.verdictId });
-    return { asset: judged(asset, row), verdict: row?.verdict ?? null };
+    const [row] = (await this.db.query(
+      `SELECT ${FIELDS}, a.resolved_by AS "resolvedBy", v.verdict
+       FROM judged_asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id WHERE a.id = $1`,
+      [id],
+    )) as (JudgedAsset & { verdict: RiskVerdict | null })[];
+    if (row === undefined) throw new Problem('missing', 'asset.missing', 'There is no asset with this id.');
+    const { verdict, ...asset } = row;
+    return { asset, verdict };
   }
 
   /** Where an asset was seen, by place and source. */
@@ -134,9 +136,10 @@ export class AssetsReader {
    * a condition on verdicts is not. Undefined for too many of them, and when assets without a verdict may be in the list.
    */
   private async verdicts({ where, values }: Conditions): Promise<Verdict[] | undefined> {
+    if (where.length === 0) return undefined;
     const nothing = 'VALUES (NULL::uuid, NULL, NULL, NULL::int, NULL::smallint, NULL, NULL, NULL, NULL::date)';
     const rows: (Verdict | { readonly id: null })[] = await this.db.query(
-      `SELECT v.id, v.level FROM (SELECT id, kind, ${FACTS} FROM risk_verdict UNION ALL ${nothing}) v ${clause(where)} LIMIT ${MOST_VERDICTS + 1}`,
+      `SELECT v.id, v.level FROM (SELECT id, kind, ${FACTS} FROM risk_verdict UNION ALL ${nothing}) v ${whereClause(where)} LIMIT ${MOST_VERDICTS + 1}`,
       values,
     );
     return rows.length > MOST_VERDICTS || rows.some(({ id }) => id === null) ? undefined : (rows as Verdict[]);
@@ -146,20 +149,20 @@ export class AssetsReader {
   private async read({ where, values, start, by, position }: AssetList, count: number): Promise<Row[]> {
     const first = (from: string, conditions: readonly string[]): Promise<Row[]> =>
       this.db.query(
-        `SELECT ${FIELDS}, ${position}::text AS position FROM ${from} a ${clause(conditions)} ORDER BY ${by} LIMIT ${count}`,
+        `SELECT ${FIELDS}, ${position}::text AS position FROM ${from} a ${whereClause(conditions)} ORDER BY ${by} LIMIT ${count}`,
         values,
       );
-    const walked = `(SELECT * FROM judged_asset a ${clause(start)} ORDER BY ${by} LIMIT ${MOST_WALKED})`;
+    const walked = `(SELECT * FROM judged_asset a ${whereClause(start)} ORDER BY ${by} LIMIT ${MOST_WALKED})`;
     const rows = await first(walked, where);
     if (rows.length === count) return rows;
     if (rows.length >= RARE) return first('judged_asset', [...start, ...where]);
     // OFFSET 0 keeps the limit from the planner: it collects all.
-    return first(`(SELECT * FROM judged_asset a ${clause([...start, ...where])} OFFSET 0)`, []);
+    return first(`(SELECT * FROM judged_asset a ${whereClause([...start, ...where])} OFFSET 0)`, []);
   }
 
   private async count({ where, values }: Conditions): Promise<Total> {
     const [row] = (await this.db.query(
-      `SELECT count(*)::int AS count FROM (SELECT FROM judged_asset a ${clause(where)} LIMIT ${MOST_COUNTED + 1}) counted`,
+      `SELECT count(*)::int AS count FROM (SELECT FROM judged_asset a ${whereClause(where)} LIMIT ${MOST_COUNTED + 1}) counted`,
       values,
     )) as { count: number }[];
     const count = row?.count ?? 0;
@@ -173,30 +176,8 @@ function withVerdicts({ where, values }: Conditions, verdicts: readonly Verdict[
   return { where: [...where, `a.verdict_id = ANY($${values.length + 1}::uuid[])`], values: [...values, ids] };
 }
 
-/** As the view shows it. */
-function judged(asset: Asset, row: RiskVerdictRow | null): JudgedAsset {
-  if (row === null) return Object.assign(asset, NOTHING_KNOWN);
-  const { family, bits, level, quantum, classical, rule, deadline } = row;
-  const changedAt = row.changedAt > asset.changedAt ? row.changedAt : asset.changedAt;
-  return Object.assign(asset, { family, bits, level, quantum, classical, rule, deadline, changedAt });
-}
-
-const NOTHING_KNOWN = {
-  family: null,
-  bits: null,
-  level: null,
-  quantum: null,
-  classical: null,
-  rule: null,
-  deadline: null,
-};
-
 const FIELDS = `a.id, a.kind, a.name, a.family, a.bits, a.level, a.quantum, a.classical, a.rule, a.deadline::text, a.state, a.owner, a.labels, a.version, a.component,
   a.not_before AS "notBefore", a.not_after AS "notAfter", a.first_seen AS "firstSeen", a.changed_at AS "changedAt"`;
-
-function clause(where: readonly string[]): string {
-  return where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`;
-}
 
 /** The list in an order that an index has, from a position on. */
 function inOrder(

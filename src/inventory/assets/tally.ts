@@ -8,7 +8,7 @@ export const tallied = (row: string): string => `
 /**
  * Adds to the running counts.
  *
- * @param counted rows of `step` and what `tallied` answers.
+ * @param counted rows of `step`, `level`, `dimension` and `value`, as `tallied` answers them.
  * @param slot which of several counts of the same: those who count at the same time take different ones.
  */
 export const addToTally = (counted: string, slot = '0'): string => `

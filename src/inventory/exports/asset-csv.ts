@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Readable } from 'node:stream';
 import { Clock } from '../../platform/time/clock.js';
-import { type AssetFilter, conditionsOf } from '../assets/asset-filter.js';
+import { type AssetFilter, conditionsOf, whereClause } from '../assets/asset-filter.js';
 import { Exports } from './exports.js';
 import type { CopyQuery, Snapshot } from './snapshot.js';
 
@@ -37,8 +37,10 @@ export class AssetCsv {
 
   async open(filter: AssetFilter): Promise<Readable> {
     const { where, values } = conditionsOf(filter, 'a', this.clock.now());
-    const conditions = where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`;
-    const query = { text: `SELECT ${COLUMNS.join(', ')} FROM judged_asset a ${conditions} ORDER BY a.id`, values };
+    const query = {
+      text: `SELECT ${COLUMNS.join(', ')} FROM judged_asset a ${whereClause(where)} ORDER BY a.id`,
+      values,
+    };
     const snapshot = await this.exports.open();
     return Readable.from(rows(snapshot, query), { objectMode: false });
   }

@@ -1,3 +1,4 @@
+import { whereClause } from '../assets/asset-filter.js';
 import { anyOf, bitOf } from '../relationships/relationship-mask.js';
 import type { CopyQuery, Turn } from './snapshot.js';
 
@@ -41,7 +42,7 @@ const TARGETS = (
  */
 export function componentsQuery({ where, values }: Shown): CopyQuery {
   const text = `SELECT ${COMPONENT} FROM judged_asset a LEFT JOIN LATERAL (${PLACES('o.asset_id = a.id')}) e ON true
-    ${clause(where)} ORDER BY a.id`;
+    ${whereClause(where)} ORDER BY a.id`;
   return { text, values };
 }
 
@@ -50,13 +51,13 @@ export function componentsQuery({ where, values }: Shown): CopyQuery {
  * asked for by its id (OFFSET 0): a list of all that are shown would be searched for every target, where it is too long for a hash.
  */
 export function dependenciesQuery({ where, values }: Shown): CopyQuery {
-  const isShown = `EXISTS (SELECT FROM judged_asset a ${clause(['a.id = r.to_id', ...where])} OFFSET 0)`;
+  const isShown = `EXISTS (SELECT FROM judged_asset a ${whereClause(['a.id = r.to_id', ...where])} OFFSET 0)`;
   const text = `SELECT ${DEPENDENCY} FROM judged_asset a LEFT JOIN LATERAL (${TARGETS(`r.from_id = a.id AND ${isShown}`)}) t ON true
-    ${clause(where)} ORDER BY a.id`;
+    ${whereClause(where)} ORDER BY a.id`;
   return { text, values };
 }
 
-/** Active assets that are not there any more, but that others still use or offer: hardly any, since a document takes its edges back. */
+/** Assets that are gone, but that active ones still use or offer: hardly any, since a document takes its edges back. */
 export const LOST_TARGETS = `SELECT coalesce(array_agg(g.id), '{}') AS lost FROM asset g WHERE g.state <> 'active' AND EXISTS (
     SELECT FROM asset_relationship r WHERE r.to_id = g.id AND ${anyOf('r.kinds', USE | OFFER)}
       AND NOT EXISTS (SELECT FROM asset f WHERE f.id = r.from_id AND f.state <> 'active' OFFSET 0) OFFSET 0)`;
@@ -105,8 +106,4 @@ function inStretches({ stretches, reader, readers }: Share, text: string): CopyQ
 /** By FILTER instead of CASE, PostgreSQL would sort the targets of each asset again. */
 function targetsOf(bit: number): string {
   return `string_agg(CASE WHEN ${anyOf('r.kinds', bit)} THEN r.to_id::text END, '","' ORDER BY r.to_id)`;
-}
-
-function clause(where: readonly string[]): string {
-  return where.length === 0 ? '' : `WHERE ${where.join(' AND ')}`;
 }

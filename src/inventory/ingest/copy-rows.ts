@@ -1,6 +1,5 @@
 /** 2000-01-01, from which PostgreSQL counts, in milliseconds of Unix time. */
 const EPOCH = Date.UTC(2000, 0, 1);
-const DAY = 24 * 3600 * 1000;
 /** Of 32 bits. */
 const WORD = 2 ** 32;
 /** Signature, flags and length of the header's extension. */
@@ -88,11 +87,6 @@ export class CopyRows {
     if (value === null) return this.nothing();
     this.room(FIXED);
     this.end = this.buffer.writeInt16BE(value, this.buffer.writeInt32BE(2, this.end));
-  }
-
-  /** A day as YYYY-MM-DD. */
-  date(text: string | null): void {
-    this.int4(text === null ? null : (Date.parse(text) - EPOCH) / DAY);
   }
 
   /** A time that Date.parse reads. */

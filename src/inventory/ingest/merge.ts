@@ -136,21 +136,18 @@ async function updateStates(tx: EntityManager): Promise<void> {
 }
 
 async function countNew(tx: EntityManager, created: NewAssets): Promise<void> {
+  if (created.total === 0) return;
   created.learn(await factsOf(tx, created.verdictIds()));
   const counts = created.counts();
-  if (counts.length === 0) return;
-  await tx.query(
-    `INSERT INTO inventory_tally AS t (dimension, value, level, slot, count)
-     SELECT n.dimension, n.value, n.level, ${SLOT}, n.count
-     FROM unnest($1::text[], $2::text[], $3::smallint[], $4::bigint[]) AS n(dimension, value, level, count) ORDER BY 1, 2, 3
-     ON CONFLICT (dimension, value, level, slot) DO UPDATE SET count = t.count + excluded.count`,
-    [
-      counts.map(({ dimension }) => dimension),
-      counts.map(({ value }) => value),
-      counts.map(({ level }) => level),
-      counts.map(({ count }) => count),
-    ],
-  );
+  const counted = `
+    SELECT n.count AS step, n.level, ARRAY[n.dimension] AS dimension, ARRAY[n.value] AS value
+    FROM unnest($1::text[], $2::text[], $3::smallint[], $4::bigint[]) AS n(dimension, value, level, count)`;
+  await tx.query(addToTally(counted, SLOT), [
+    counts.map(({ dimension }) => dimension),
+    counts.map(({ value }) => value),
+    counts.map(({ level }) => level),
+    counts.map(({ count }) => count),
+  ]);
 }
 
 async function factsOf(tx: EntityManager, verdictIds: readonly string[]): Promise<Facts> {

@@ -1,3 +1,5 @@
+import { LEVELS } from './risk-verdict.js';
+
 /** Of `risk_verdict`: what lists filter and sort by, and counts are kept of. */
 export interface VerdictFacts {
   readonly family: string | null;
@@ -17,6 +19,6 @@ export const FACTS = 'family, bits, level, quantum, classical, rule, deadline';
 /** The same, out of a verdict as `jsonb`. */
 export function factsIn(verdict: string): string {
   return `${verdict} ->> 'family', (${verdict} ->> 'bits')::int,
-    array_position('{NONE,LOW,MEDIUM,HIGH,CRITICAL}'::text[], ${verdict} ->> 'level') - 1,
+    array_position('{${LEVELS.join(',')}}'::text[], ${verdict} ->> 'level') - 1,
     ${verdict} #>> '{quantum,status}', ${verdict} #>> '{classical,status}', ${verdict} ->> 'rule', (${verdict} ->> 'deadline')::date`;
 }
