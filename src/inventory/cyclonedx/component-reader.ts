@@ -13,11 +13,11 @@ interface Property {
 }
 
 /**
- * A component of a document as an asset: places apart, secrets out. It is the asset's from now on, and changed where it stands: most of
+ * A component of a document as an asset: places apart, secrets out, with the links that others told of besides its own. It is the asset's from now on, and changed where it stands: most of
  * it stays as it came. A member that is taken out becomes undefined, which all that reads components takes for missing; `delete` would
  * leave V8 with an object that is slow to read.
  */
-export function assetOf(component: CdxComponent, ref: string): DraftAsset {
+export function assetOf(component: CdxComponent, ref: string, told: readonly DraftLink[] = []): DraftAsset {
   const occurrences = occurrencesOf(component['evidence']);
   takeOut(component, 'bom-ref');
   takeOut(component, 'evidence');
@@ -27,7 +27,10 @@ export function assetOf(component: CdxComponent, ref: string): DraftAsset {
   if (blankSecrets(component) > 0 && !isHeldBack) found.push({ name: WITHHELD_PROPERTY, value: 'text' });
   fingerprintOf(component, found);
   if (found.length > 0) addProperties(component, found);
-  return { ref, kind: kindOf(component), component, occurrences, links: linksOf(component) };
+  const links = linksOf(component);
+  for (const link of told) links.push(link);
+  // An array that grew has room for sixteen more; a copy has not, and there is one for each asset of a document.
+  return { ref, kind: kindOf(component), component, occurrences, links: links.slice() };
 }
 
 function takeOut(members: Record<string, unknown>, name: string): void {

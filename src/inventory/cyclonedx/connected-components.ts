@@ -32,18 +32,21 @@ interface Connected {
  */
 export function connected(bom: Bom, warnings: Remark[]): Connected {
   const nodes = new Nodes(bom, warnings);
-  const wanted = nodes.all.filter(({ isWanted }) => isWanted);
   const isNew = !WITHIN_16.has(bom.specVersion);
   function* assets(): Generator<DraftAsset> {
-    for (const { component, ref, links } of wanted) {
-      const asset = assetOf(isNew ? asVersion16(component) : component, ref);
-      for (const { to } of asset.links) nodes.count(to);
-      for (const link of links) asset.links.push(link);
+    for (const { component, ref, links, isWanted } of nodes.all) {
+      if (!isWanted) {
+        nodes.countDangling(links);
+        continue;
+      }
+      const asset = assetOf(isNew ? asVersion16(component) : component, ref, links);
+      nodes.countDangling(asset.links);
       yield asset;
     }
     if (nodes.dangling > 0) warnings.push(danglingLinks(nodes.dangling));
   }
-  return { assets: assets(), received: wanted.length, ignored: nodes.all.length - wanted.length };
+  const { wanted: received } = nodes;
+  return { assets: assets(), received, ignored: nodes.all.length - received };
 }
 
 /** What 1.6 can say as it stands. */
@@ -81,6 +84,8 @@ const NONE: DraftLink[] = [];
 /** The components of a document and what leads from one to another. */
 class Nodes {
   readonly all: readonly Node[];
+  /** How many become assets. */
+  wanted = 0;
   /** How many links lead to or from nothing in the document. */
   dangling = 0;
   private readonly byRef = new Map<string, Node>();
@@ -90,12 +95,11 @@ class Nodes {
   constructor(bom: Bom, warnings: Remark[]) {
     this.all = componentsOf(bom).map((component, index) => this.node(component, index, warnings));
     for (const dependency of bom.dependencies ?? []) this.depend(dependency);
-    this.want();
+    this.wantWhatLeadsToCryptography();
   }
 
-  /** A link that leads to this ref. */
-  count(to: string): void {
-    if (!this.byRef.has(to)) this.dangling += 1;
+  countDangling(links: readonly DraftLink[]): void {
+    for (const { to } of links) if (!this.byRef.has(to)) this.dangling += 1;
   }
 
   private node(component: CdxComponent, index: number, warnings: Remark[]): Node {
@@ -104,23 +108,19 @@ class Nodes {
     if (typeof given === 'string' && !isGood && warnings.length < 100) warnings.push(REPEATED);
     // A space cannot be confused with a ref that the document uses elsewhere, for those that lack one.
     const ref = isGood ? given : ` ${index}`;
-    const cryptographic = isCryptographic(component);
-    const node = { component, ref, isCryptographic: cryptographic, isWanted: cryptographic, links: NONE };
+    const node = { component, ref, isCryptographic: isCryptographic(component), isWanted: false, links: NONE };
+    if (node.isCryptographic) this.want(node);
     if (isGood) this.byRef.set(ref, node);
     return node;
   }
 
   private depend({ ref, dependsOn, provides }: Dependency): void {
     const node = this.byRef.get(ref);
-    const links: DraftLink[] = [];
-    for (const to of distinct(dependsOn)) links.push({ to, kind: 'dependsOn' });
-    for (const to of distinct(provides)) links.push({ to, kind: 'provides' });
+    const used = linksTo(dependsOn, 'dependsOn');
+    const links = provides === undefined ? used : [...used, ...linksTo(provides, 'provides')];
     if (node === undefined) this.dangling += links.length;
-    else {
-      for (const { to } of links) this.count(to);
-      if (node.links === NONE) node.links = links;
-      else for (const link of links) node.links.push(link);
-    }
+    else if (node.links === NONE) node.links = links;
+    else for (const link of links) node.links.push(link);
     if (node?.isCryptographic) return;
     for (const { to } of links) {
       const before = this.users.get(to);
@@ -129,8 +129,12 @@ class Nodes {
     }
   }
 
-  /** Wants whatever leads to what is cryptographic. */
-  private want(): void {
+  private want(node: Node): void {
+    if (!node.isWanted) this.wanted += 1;
+    node.isWanted = true;
+  }
+
+  private wantWhatLeadsToCryptography(): void {
     const leading = new Set<string>();
     const stack = [...this.users.keys()].filter((ref) => this.byRef.get(ref)?.isCryptographic);
     for (let ref = stack.pop(); ref !== undefined; ref = stack.pop())
@@ -139,7 +143,7 @@ class Nodes {
         leading.add(user);
         stack.push(user);
         const node = this.byRef.get(user);
-        if (node !== undefined) node.isWanted = true;
+        if (node !== undefined) this.want(node);
       }
   }
 }
@@ -149,8 +153,10 @@ function isCryptographic(component: CdxComponent): boolean {
 }
 
 /** Most have one target or none. */
-function distinct(refs: readonly string[] = []): Iterable<string> {
-  return refs.length < 2 ? refs : new Set(refs);
+function linksTo(refs: readonly string[] | undefined, kind: DraftLink['kind']): DraftLink[] {
+  if (refs === undefined || refs.length === 0) return NONE;
+  const distinct = refs.length === 1 ? refs : [...new Set(refs)];
+  return distinct.map((to) => ({ to, kind }));
 }
 
 const REPEATED: Remark = {

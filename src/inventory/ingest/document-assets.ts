@@ -134,18 +134,23 @@ export class DocumentAssets {
 const NONE: readonly GraphEdge[] = [];
 
 function edgesOf(asset: IdentifiedAsset, byRef: ReadonlyMap<string, IdentifiedAsset>): readonly GraphEdge[] {
-  const edges: GraphEdge[] = [];
-  for (const { kind, to: ref } of asset.links) {
-    const to = byRef.get(ref);
-    if (to !== undefined && to !== asset) edges.push({ kind, to });
-  }
+  const leads: Lead[] = asset.links.map(({ kind, to }) => ({ kind, to: byRef.get(to) }));
+  const isEdge = (lead: Lead): lead is Lead & GraphEdge => lead.to !== undefined && lead.to !== asset;
+  const edges = leads.every(isEdge) ? leads : leads.filter(isEdge);
   return edges.length < 2 ? edges : eachOnce(edges);
+}
+
+interface Lead {
+  readonly kind: GraphEdge['kind'];
+  readonly to: IdentifiedAsset | undefined;
 }
 
 /** In the order of kind and id. */
 function eachOnce(edges: GraphEdge[]): GraphEdge[] {
   edges.sort((a, b) => order(a.kind, b.kind) || order(a.to.id, b.to.id));
-  return edges.filter(({ kind, to }, index) => kind !== edges[index - 1]?.kind || to !== edges[index - 1]?.to);
+  const isRepeated = ({ kind, to }: GraphEdge, index: number) =>
+    kind === edges[index - 1]?.kind && to === edges[index - 1]?.to;
+  return edges.some(isRepeated) ? edges.filter((edge, index) => !isRepeated(edge, index)) : edges;
 }
 
 /**
