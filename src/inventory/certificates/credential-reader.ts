@@ -110,7 +110,6 @@ class CredentialReading {
       source: undefined,
       whole: true,
       assets,
-      links: this.found.links,
       received: assets.length + this.rejected.length,
       ignored: 0,
       rejected: this.rejected,

@@ -1,5 +1,6 @@
+import { linksOf } from '../cyclonedx/component-reader.js';
 import { PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY } from '../ingest/asset-identity.js';
-import type { AlgorithmProperties, CdxComponent, DraftAsset, DraftLink, DraftOccurrence } from '../ingest/draft.js';
+import type { AlgorithmProperties, CdxComponent, DraftAsset, DraftOccurrence } from '../ingest/draft.js';
 import type { ReadCertificate } from './certificate-reader.js';
 import type { PublicKeyAlgorithm } from './public-key-algorithm.js';
 
@@ -41,7 +42,6 @@ interface KeyFacts {
 /** Collects what certificates, key stores and key files hold as assets; refs are made of what a thing is. */
 export class FoundAssets {
   readonly assets = new Map<string, DraftAsset>();
-  readonly links: DraftLink[] = [];
 
   certificate(certificate: ReadCertificate, occurrences: readonly DraftOccurrence[]): string {
     const { fingerprint, subject, issuer, notBefore, notAfter, key, signature } = certificate;
@@ -67,14 +67,12 @@ export class FoundAssets {
       hashes: [{ alg: 'SHA-256', content: fingerprint }],
       properties: propertiesOf(certificate),
     });
-    this.links.push({ from: ref, to: signatureRef, kind: 'signatureAlgorithm' });
-    this.links.push({ from: ref, to: keyRef, kind: 'subjectPublicKey' });
     return ref;
   }
 
   /** A certificate depends on the one that issued it. */
   issuedBy(certificate: string, issuer: string): void {
-    this.links.push({ from: certificate, to: issuer, kind: 'dependsOn' });
+    this.assets.get(certificate)?.links.push({ to: issuer, kind: 'dependsOn' });
   }
 
   publicKey(key: FoundPublicKey, occurrences: readonly DraftOccurrence[]): string {
@@ -96,7 +94,6 @@ export class FoundAssets {
     const algorithmRef = this.algorithm(securedBy, undefined, {});
     const secured = { ...facts, securedBy: { mechanism: 'Software', algorithmRef } };
     this.key(ref, { name, facts: secured, fingerprint, algorithm }, occurrences);
-    this.links.push({ from: ref, to: algorithmRef, kind: 'securedBy' });
     return ref;
   }
 
@@ -114,7 +111,6 @@ export class FoundAssets {
       },
       properties: [...own, ...withheld],
     });
-    this.links.push({ from: ref, to: algorithmRef, kind: 'algorithm' });
   }
 
   private algorithm(name: string, oid: string | undefined, properties: AlgorithmProperties): string {
@@ -133,8 +129,12 @@ export class FoundAssets {
 
   private add(ref: string, kind: DraftAsset['kind'], occurrences: readonly DraftOccurrence[], component: CdxComponent) {
     const known = this.assets.get(ref);
-    if (known === undefined) this.assets.set(ref, { ref, kind, component, occurrences: [...occurrences] });
-    else known.occurrences.push(...occurrences);
+    const links = linksOf(component);
+    if (known === undefined) this.assets.set(ref, { ref, kind, component, occurrences: [...occurrences], links });
+    else {
+      known.occurrences.push(...occurrences);
+      known.links.push(...links);
+    }
   }
 }
 

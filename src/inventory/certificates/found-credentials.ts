@@ -1,4 +1,4 @@
-import type { DraftLink, DraftOccurrence } from '../ingest/draft.js';
+import type { DraftOccurrence } from '../ingest/draft.js';
 import { readCertificate } from './certificate-reader.js';
 import { FoundAssets } from './found-assets.js';
 import { pemBlocks } from './pem-blocks.js';
@@ -20,11 +20,6 @@ export class FoundCredentials {
     } catch {
       return undefined;
     }
-  }
-
-  /** The links with the sensor's names replaced. */
-  resolved(links: readonly DraftLink[]): DraftLink[] {
-    return links.map(({ from, to, kind }) => ({ from, to: this.refs.get(to) ?? to, kind }));
   }
 
   private publicKey(text: string, at: readonly DraftOccurrence[]): string {

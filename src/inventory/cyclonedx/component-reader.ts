@@ -13,11 +13,11 @@ interface Property {
 }
 
 /**
- * A component of a document as an asset: places apart, secrets out. It is the asset's from now on, and changed where it stands: most of
+ * A component of a document as an asset: places apart, secrets out, with the links that others told of besides its own. It is the asset's from now on, and changed where it stands: most of
  * it stays as it came. A member that is taken out becomes undefined, which all that reads components takes for missing; `delete` would
  * leave V8 with an object that is slow to read.
  */
-export function assetOf(component: CdxComponent, ref: string): DraftAsset {
+export function assetOf(component: CdxComponent, ref: string, told: readonly DraftLink[] = []): DraftAsset {
   const occurrences = occurrencesOf(component['evidence']);
   takeOut(component, 'bom-ref');
   takeOut(component, 'evidence');
@@ -27,7 +27,10 @@ export function assetOf(component: CdxComponent, ref: string): DraftAsset {
   if (blankSecrets(component) > 0 && !isHeldBack) found.push({ name: WITHHELD_PROPERTY, value: 'text' });
   fingerprintOf(component, found);
   if (found.length > 0) addProperties(component, found);
-  return { ref, kind: kindOf(component), component, occurrences };
+  const links = linksOf(component);
+  for (const link of told) links.push(link);
+  // An array that grew has room for sixteen more; a copy has not, and there is one for each asset of a document.
+  return { ref, kind: kindOf(component), component, occurrences, links: links.slice() };
 }
 
 function takeOut(members: Record<string, unknown>, name: string): void {
@@ -106,32 +109,32 @@ interface Refs {
 }
 
 /** The references inside `cryptoProperties`. */
-export function linksOf({ ref: from, component }: DraftAsset): DraftLink[] {
+export function linksOf({ cryptoProperties }: CdxComponent): DraftLink[] {
   const links: DraftLink[] = [];
   const {
     certificateProperties,
     relatedCryptoMaterialProperties: material,
     protocolProperties: protocol,
-  }: Refs = component.cryptoProperties ?? NO_REFS;
+  }: Refs = cryptoProperties ?? NO_REFS;
   if (certificateProperties !== undefined) {
-    addLink(links, from, certificateProperties.signatureAlgorithmRef, 'signatureAlgorithm');
-    addLink(links, from, certificateProperties.subjectPublicKeyRef, 'subjectPublicKey');
+    addLink(links, certificateProperties.signatureAlgorithmRef, 'signatureAlgorithm');
+    addLink(links, certificateProperties.subjectPublicKeyRef, 'subjectPublicKey');
   }
   if (material !== undefined) {
-    addLink(links, from, material.algorithmRef, 'algorithm');
-    addLink(links, from, material.securedBy?.algorithmRef, 'securedBy');
+    addLink(links, material.algorithmRef, 'algorithm');
+    addLink(links, material.securedBy?.algorithmRef, 'securedBy');
   }
-  if (protocol !== undefined) for (const { to, kind } of protocolLinks(protocol)) addLink(links, from, to, kind);
+  if (protocol !== undefined) for (const { to, kind } of protocolLinks(protocol)) addLink(links, to, kind);
   return links;
 }
 
 const NO_REFS: Refs = {};
 
-function addLink(links: DraftLink[], from: string, to: unknown, kind: DraftLink['kind']): void {
-  if (typeof to === 'string' && to !== '') links.push({ from, to, kind });
+function addLink(links: DraftLink[], to: unknown, kind: DraftLink['kind']): void {
+  if (typeof to === 'string' && to !== '') links.push({ to, kind });
 }
 
-function* protocolLinks(protocol: NonNullable<Refs['protocolProperties']>): Generator<Omit<DraftLink, 'from'>> {
+function* protocolLinks(protocol: NonNullable<Refs['protocolProperties']>): Generator<DraftLink> {
   for (const suite of protocol.cipherSuites ?? [])
     for (const to of suite.algorithms ?? []) yield { kind: 'cipherSuite', to };
   for (const to of protocol.cryptoRefArray ?? []) yield { kind: 'cryptoRef', to };

@@ -7,9 +7,13 @@ const algorithm = (ref?: string) => ({ type: 'cryptographic-asset', name: 'AES',
 
 function read(bom: Omit<Bom, 'specVersion'>) {
   const warnings: Remark[] = [];
-  const { assets, links, ignored } = connected({ specVersion: '1.6', ...bom }, warnings);
-  const refs = Array.from(assets, ({ ref }) => ref);
-  const edges = links.map(({ from, to, kind }) => `${from} ${kind} ${to}`);
+  const { assets, ignored } = connected({ specVersion: '1.6', ...bom }, warnings);
+  const all = [...assets];
+  const refs = all.map(({ ref }) => ref);
+  const edges = all
+    .flatMap(({ ref, links }) => links.map(({ to, kind }) => ({ ref, kind, to })))
+    .filter(({ to }) => refs.includes(to))
+    .map(({ ref, kind, to }) => `${ref} ${kind} ${to}`);
   return { refs, edges, ignored, warnings: warnings.map(({ detail }) => detail) };
 }
 
@@ -64,6 +68,7 @@ describe('what of a document becomes an asset', () => {
         kind: 'algorithm',
         component: { type: 'cryptographic-asset', name: 'AES' },
         occurrences: [{ location: 'a.c', line: 1, position: null, symbol: null, context: null }],
+        links: [],
       },
     ]);
   });

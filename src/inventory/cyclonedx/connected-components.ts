@@ -1,6 +1,6 @@
 import type { CdxComponent, DraftAsset, DraftLink } from '../ingest/draft.js';
 import type { Remark } from '../ingest/ingest-outcome.js';
-import { assetOf, linksOf } from './component-reader.js';
+import { assetOf } from './component-reader.js';
 import { asVersion16 } from './downgrade.js';
 
 /** A document that its schema has judged, as far as an inventory reads it. */
@@ -22,8 +22,6 @@ interface Dependency {
 interface Connected {
   /** Each is made when it is asked for: they can be gone through once. */
   readonly assets: Iterable<DraftAsset>;
-  /** Whole when the assets were gone through. */
-  readonly links: readonly DraftLink[];
   readonly received: number;
   readonly ignored: number;
 }
@@ -33,29 +31,22 @@ interface Connected {
  * those of the assets, so a document is asked once. What is wrong with the links is told when the last asset was made.
  */
 export function connected(bom: Bom, warnings: Remark[]): Connected {
-  const { specVersion, dependencies = [] } = bom;
-  const components = componentsOf(bom);
-  /** Of each component whether it is cryptographic, by its ref. */
-  const known = new Map<string, boolean>();
-  const refs = components.map((component, index) => addRef(component, index, known, warnings));
-  const leading = leadingToCryptography(known, dependencies);
-  const links = new AssetLinks(known, leading);
-  for (const dependency of dependencies) links.addDependency(dependency);
-  const wanted = [...components.keys()].filter(
-    (index) => isCryptographic(components[index]) || leading.has(refs[index] ?? ''),
-  );
-  const isNew = !WITHIN_16.has(specVersion);
+  const nodes = new Nodes(bom, warnings);
+  const isNew = !WITHIN_16.has(bom.specVersion);
   function* assets(): Generator<DraftAsset> {
-    for (const index of wanted) {
-      const component = components[index] as CdxComponent;
-      const asset = assetOf(isNew ? asVersion16(component) : component, refs[index] ?? '');
-      for (const link of linksOf(asset)) links.add(link, true);
+    for (const { component, ref, links, isWanted } of nodes.all) {
+      if (!isWanted) {
+        nodes.countDangling(links);
+        continue;
+      }
+      const asset = assetOf(isNew ? asVersion16(component) : component, ref, links);
+      nodes.countDangling(asset.links);
       yield asset;
     }
-    warnOfDangling(links.dangling, warnings);
+    if (nodes.dangling > 0) warnings.push(danglingLinks(nodes.dangling));
   }
-  const received = wanted.length;
-  return { assets: assets(), links: links.good, received, ignored: components.length - received };
+  const { wanted: received } = nodes;
+  return { assets: assets(), received, ignored: nodes.all.length - received };
 }
 
 /** What 1.6 can say as it stands. */
@@ -76,85 +67,104 @@ function componentsOf({ metadata, components = [] }: Bom): CdxComponent[] {
   return all;
 }
 
-function addRef(component: CdxComponent, index: number, known: Map<string, boolean>, warnings: Remark[]): string {
-  const given = component['bom-ref'];
-  const isGood = typeof given === 'string' && !known.has(given);
-  if (typeof given === 'string' && !isGood && warnings.length < 100)
-    warnings.push({
-      pointer: '',
-      code: 'bom-ref.repeated',
-      detail: `a bom-ref names two components; the first is meant`,
-    });
-  // A space cannot be confused with a ref that the document uses elsewhere, for those that lack one.
-  const ref = isGood ? given : ` ${index}`;
-  known.set(ref, isCryptographic(component));
-  return ref;
+/** A component before it is read as an asset. */
+interface Node {
+  readonly component: CdxComponent;
+  readonly ref: string;
+  readonly isCryptographic: boolean;
+  /** Whether it becomes an asset. */
+  isWanted: boolean;
+  /** What the list of dependencies says of it. */
+  links: DraftLink[];
 }
 
-function isCryptographic(component: CdxComponent | undefined): boolean {
-  return component?.type === 'cryptographic-asset' || component?.cryptoProperties !== undefined;
-}
+/** Of most that are no library: never added to. */
+const NONE: DraftLink[] = [];
 
-/** Refs that are not cryptographic themselves; they need not be of components. */
-function leadingToCryptography(
-  known: ReadonlyMap<string, boolean>,
-  dependencies: readonly Dependency[],
-): ReadonlySet<string> {
-  const users = new Map<string, string[]>();
-  for (const { ref, dependsOn = [], provides = [] } of dependencies) {
-    if (known.get(ref)) continue;
-    for (const to of [...dependsOn, ...provides]) {
-      const before = users.get(to);
-      if (before === undefined) users.set(to, [ref]);
+/** The components of a document and what leads from one to another. */
+class Nodes {
+  readonly all: readonly Node[];
+  /** How many become assets. */
+  wanted = 0;
+  /** How many links lead to or from nothing in the document. */
+  dangling = 0;
+  private readonly byRef = new Map<string, Node>();
+  /** Refs by what they use, other than of what is cryptographic itself. They need not be of components. */
+  private readonly users = new Map<string, string[]>();
+
+  constructor(bom: Bom, warnings: Remark[]) {
+    this.all = componentsOf(bom).map((component, index) => this.node(component, index, warnings));
+    for (const dependency of bom.dependencies ?? []) this.depend(dependency);
+    this.wantWhatLeadsToCryptography();
+  }
+
+  countDangling(links: readonly DraftLink[]): void {
+    for (const { to } of links) if (!this.byRef.has(to)) this.dangling += 1;
+  }
+
+  private node(component: CdxComponent, index: number, warnings: Remark[]): Node {
+    const given = component['bom-ref'];
+    const isGood = typeof given === 'string' && !this.byRef.has(given);
+    if (typeof given === 'string' && !isGood && warnings.length < 100) warnings.push(REPEATED);
+    // A space cannot be confused with a ref that the document uses elsewhere, for those that lack one.
+    const ref = isGood ? given : ` ${index}`;
+    const node = { component, ref, isCryptographic: isCryptographic(component), isWanted: false, links: NONE };
+    if (node.isCryptographic) this.want(node);
+    if (isGood) this.byRef.set(ref, node);
+    return node;
+  }
+
+  private depend({ ref, dependsOn, provides }: Dependency): void {
+    const node = this.byRef.get(ref);
+    const used = linksTo(dependsOn, 'dependsOn');
+    const links = provides === undefined ? used : [...used, ...linksTo(provides, 'provides')];
+    if (node === undefined) this.dangling += links.length;
+    else if (node.links === NONE) node.links = links;
+    else for (const link of links) node.links.push(link);
+    if (node?.isCryptographic) return;
+    for (const { to } of links) {
+      const before = this.users.get(to);
+      if (before === undefined) this.users.set(to, [ref]);
       else before.push(ref);
     }
   }
-  const leading = new Set<string>();
-  const stack = [...users.keys()].filter((ref) => known.get(ref));
-  for (let ref = stack.pop(); ref !== undefined; ref = stack.pop())
-    for (const user of users.get(ref) ?? []) {
-      if (leading.has(user)) continue;
-      leading.add(user);
-      stack.push(user);
-    }
-  return leading;
+
+  private want(node: Node): void {
+    if (!node.isWanted) this.wanted += 1;
+    node.isWanted = true;
+  }
+
+  private wantWhatLeadsToCryptography(): void {
+    const leading = new Set<string>();
+    const stack = [...this.users.keys()].filter((ref) => this.byRef.get(ref)?.isCryptographic);
+    for (let ref = stack.pop(); ref !== undefined; ref = stack.pop())
+      for (const user of this.users.get(ref) ?? []) {
+        if (leading.has(user)) continue;
+        leading.add(user);
+        stack.push(user);
+        const node = this.byRef.get(user);
+        if (node !== undefined) this.want(node);
+      }
+  }
 }
 
-/** The links between assets. */
-class AssetLinks {
-  readonly good: DraftLink[] = [];
-  /** How many lead to nothing in the document. */
-  dangling = 0;
-
-  constructor(
-    private readonly known: ReadonlyMap<string, boolean>,
-    private readonly leading: ReadonlySet<string>,
-  ) {}
-
-  addDependency({ ref: from, dependsOn, provides }: Dependency): void {
-    const start = this.known.get(from);
-    for (const to of distinct(dependsOn)) this.add({ from, to, kind: 'dependsOn' }, start);
-    for (const to of distinct(provides)) this.add({ from, to, kind: 'provides' }, start);
-  }
-
-  /** @param start what is known of the component at its start. */
-  add(link: DraftLink, start: boolean | undefined): void {
-    const end = this.known.get(link.to);
-    if (start === undefined || end === undefined) this.dangling += 1;
-    if ((start || this.leading.has(link.from)) && (end || this.leading.has(link.to))) this.good.push(link);
-  }
+function isCryptographic(component: CdxComponent): boolean {
+  return component.type === 'cryptographic-asset' || component.cryptoProperties !== undefined;
 }
 
 /** Most have one target or none. */
-function distinct(refs: readonly string[] = []): Iterable<string> {
-  return refs.length < 2 ? refs : new Set(refs);
+function linksTo(refs: readonly string[] | undefined, kind: DraftLink['kind']): DraftLink[] {
+  if (refs === undefined || refs.length === 0) return NONE;
+  const distinct = refs.length === 1 ? refs : [...new Set(refs)];
+  return distinct.map((to) => ({ to, kind }));
 }
 
-function warnOfDangling(dangling: number, warnings: Remark[]): void {
-  if (dangling > 0)
-    warnings.push({
-      pointer: '',
-      code: 'reference.dangling',
-      detail: `${dangling} references lead to nothing in the document`,
-    });
+const REPEATED: Remark = {
+  pointer: '',
+  code: 'bom-ref.repeated',
+  detail: 'a bom-ref names two components; the first is meant',
+};
+
+function danglingLinks(count: number): Remark {
+  return { pointer: '', code: 'reference.dangling', detail: `${count} references lead to nothing in the document` };
 }

@@ -152,8 +152,8 @@ function noneTwice(list: unknown[], found: SchemaFaults): boolean {
   const [names, shared] = [new Set<string>(), new Set<string>()];
   for (const item of list) {
     const name = nameOf(item);
-    if (names.has(name)) shared.add(name);
-    else names.add(name);
+    const before = names.size;
+    if (names.add(name).size === before) shared.add(name);
   }
   if (shared.size === 0) return true;
   const seen = new Set<string>();

@@ -12,7 +12,7 @@ const at = (location: string): DraftOccurrence => ({
 
 function algorithm(ref: string, name: string, ...places: string[]): DraftAsset {
   const component = { type: 'cryptographic-asset', name, cryptoProperties: { assetType: 'algorithm' } };
-  return { ref, kind: 'algorithm', component, occurrences: places.map(at) };
+  return { ref, kind: 'algorithm', component, occurrences: places.map(at), links: [] };
 }
 
 /** Assets that can be gone through once, as those of a long document. */
@@ -25,7 +25,6 @@ function documentOf(...assets: DraftAsset[]): DocumentAssets {
     source: undefined,
     whole: true,
     assets: assets[Symbol.iterator](),
-    links: [],
     received: assets.length,
     ignored: 0,
     rejected: [],

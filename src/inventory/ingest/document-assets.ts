@@ -8,7 +8,7 @@ import {
   propertyOf,
   SCOPE_PROPERTY,
 } from './asset-identity.js';
-import type { CdxComponent, Draft, DraftAsset, DraftOccurrence } from './draft.js';
+import type { CdxComponent, Draft, DraftAsset, DraftLink, DraftOccurrence } from './draft.js';
 
 export interface OccurrenceRow extends DraftOccurrence {
   readonly assetId: string;
@@ -18,9 +18,10 @@ export interface OccurrenceRow extends DraftOccurrence {
 /** An asset of a document. Its component names others as the document does. */
 export interface IdentifiedAsset extends GraphAsset {
   /** None before all assets are connected. */
-  edges: GraphEdge[];
+  edges: readonly GraphEdge[];
   /** As the document has them, some more than once. */
   readonly places: DraftOccurrence[];
+  readonly links: DraftLink[];
 }
 
 interface Met {
@@ -55,7 +56,8 @@ export class DocumentAssets {
   /** The same, with their edges. */
   connected(): readonly IdentifiedAsset[] {
     const assets = this.all();
-    if (!this.isConnected) connect(assets, this.draft.links, this.byRef);
+    // In the order in which they were made: so they lie in memory.
+    if (!this.isConnected) for (const asset of this.byId.values()) asset.edges = edgesOf(asset, this.byRef);
     this.isConnected = true;
     return assets;
   }
@@ -108,38 +110,47 @@ export class DocumentAssets {
       if (identity === undefined) anonymous.push(asset);
       else yield this.add(asset, hashId('asset', ...identity));
     }
-    for (const { asset, id } of identifyAnonymous(anonymous, draft.links, byRef, scope)) yield this.add(asset, id);
+    for (const { asset, id } of identifyAnonymous(anonymous, byRef, scope)) yield this.add(asset, id);
     return undefined;
   }
 
   /** Of equal ones, the first says what it is, and all where it is. */
-  private add({ ref, kind, component, occurrences }: DraftAsset, id: string): Met {
-    const known = this.byId.get(id);
-    const asset = known ?? { id, kind, component, places: [], edges: [] };
-    const told = asset.places.length;
-    for (const place of occurrences) asset.places.push(place);
-    if (known === undefined) this.byId.set(id, asset);
+  private add({ ref, kind, component, occurrences: places, links }: DraftAsset, id: string): Met {
+    let asset = this.byId.get(id);
+    let told = 0;
+    if (asset === undefined) {
+      asset = { id, kind, component, places, links, edges: NONE };
+      this.byId.set(id, asset);
+    } else {
+      told = asset.places.length;
+      for (const place of places) asset.places.push(place);
+      for (const link of links) asset.links.push(link);
+    }
     this.byRef.set(ref, asset);
     return { asset, told };
   }
 }
 
-function connect(
-  assets: readonly IdentifiedAsset[],
-  links: Draft['links'],
-  byRef: ReadonlyMap<string, IdentifiedAsset>,
-): void {
-  for (const { from, to, kind } of links) {
-    const [start, end] = [byRef.get(from), byRef.get(to)];
-    if (start !== undefined && end !== undefined && start !== end) start.edges.push({ kind, to: end });
-  }
-  for (const asset of assets) if (asset.edges.length > 1) asset.edges = eachOnce(asset.edges);
+const NONE: readonly GraphEdge[] = [];
+
+function edgesOf(asset: IdentifiedAsset, byRef: ReadonlyMap<string, IdentifiedAsset>): readonly GraphEdge[] {
+  const leads: Lead[] = asset.links.map(({ kind, to }) => ({ kind, to: byRef.get(to) }));
+  const isEdge = (lead: Lead): lead is Lead & GraphEdge => lead.to !== undefined && lead.to !== asset;
+  const edges = leads.every(isEdge) ? leads : leads.filter(isEdge);
+  return edges.length < 2 ? edges : eachOnce(edges);
+}
+
+interface Lead {
+  readonly kind: GraphEdge['kind'];
+  readonly to: IdentifiedAsset | undefined;
 }
 
 /** In the order of kind and id. */
 function eachOnce(edges: GraphEdge[]): GraphEdge[] {
   edges.sort((a, b) => order(a.kind, b.kind) || order(a.to.id, b.to.id));
-  return edges.filter(({ kind, to }, index) => kind !== edges[index - 1]?.kind || to !== edges[index - 1]?.to);
+  const isRepeated = ({ kind, to }: GraphEdge, index: number) =>
+    kind === edges[index - 1]?.kind && to === edges[index - 1]?.to;
+  return edges.some(isRepeated) ? edges.filter((edge, index) => !isRepeated(edge, index)) : edges;
 }
 
 /**
@@ -148,16 +159,15 @@ function eachOnce(edges: GraphEdge[]): GraphEdge[] {
  */
 function* identifyAnonymous(
   anonymous: readonly DraftAsset[],
-  links: Draft['links'],
   byRef: ReadonlyMap<string, IdentifiedAsset>,
   scope: string,
 ): Generator<{ asset: DraftAsset; id: string }> {
-  if (anonymous.length === 0) return;
-  const algorithms = algorithmsOf(anonymous, links, byRef);
+  // Before the first of them is known by its ref.
+  const algorithms = new Map(anonymous.map((asset) => [asset, algorithmsOf(asset, byRef)]));
   const counts = new Map<string, number>();
   for (const asset of anonymous.toSorted((a, b) => firstLine(a) - firstLine(b))) {
     const within = propertyOf(asset.component, SCOPE_PROPERTY) ?? scope;
-    const identity = anonymousIdentity(asset, within, [...(algorithms.get(asset.ref) ?? [])]);
+    const identity = anonymousIdentity(asset, within, algorithms.get(asset) ?? []);
     const key = hashId(...identity);
     const given = propertyOf(asset.component, ORDINAL_PROPERTY);
     const ordinal = given === undefined ? (counts.get(key) ?? 0) : Number(given);
@@ -167,18 +177,10 @@ function* identifyAnonymous(
   }
 }
 
-/** Ids of what each of them uses, as far as that has an identity of its own. */
-function algorithmsOf(
-  anonymous: readonly DraftAsset[],
-  links: Draft['links'],
-  byRef: ReadonlyMap<string, IdentifiedAsset>,
-): ReadonlyMap<string, Set<string>> {
-  const algorithms = new Map(anonymous.map(({ ref }) => [ref, new Set<string>()]));
-  for (const { from, to } of links) {
-    const used = byRef.get(to);
-    if (used !== undefined) algorithms.get(from)?.add(used.id);
-  }
-  return algorithms;
+/** Ids of what it uses, as far as that has an identity of its own. */
+function algorithmsOf({ links }: DraftAsset, byRef: ReadonlyMap<string, IdentifiedAsset>): string[] {
+  const ids = links.map(({ to }) => byRef.get(to)?.id).filter((id) => id !== undefined);
+  return [...new Set(ids)];
 }
 
 function firstLine({ occurrences }: DraftAsset): number {

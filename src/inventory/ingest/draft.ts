@@ -49,11 +49,12 @@ export interface DraftAsset {
   readonly kind: AssetKind;
   readonly component: CdxComponent;
   readonly occurrences: DraftOccurrence[];
+  /** What it leads to; some of it more than once. One that leads to no asset of the document is no link. */
+  readonly links: DraftLink[];
 }
 
-/** `from` and `to` are refs of the document, or ids of assets that are known already. */
 export interface DraftLink {
-  readonly from: string;
+  /** A ref of the document. */
   readonly to: string;
   readonly kind: RelationshipKind;
 }
@@ -72,9 +73,8 @@ export interface DraftHead {
 
 /** What a document says. */
 export interface Draft extends DraftHead {
-  /** Some are made when they are asked for: gone through once. Links and warnings are whole afterwards. */
+  /** Some are made when they are asked for: gone through once. Warnings are whole afterwards. */
   readonly assets: Iterable<DraftAsset>;
-  readonly links: readonly DraftLink[];
   readonly received: number;
   readonly ignored: number;
   readonly rejected: Rejection[];

@@ -79,7 +79,6 @@ export function readSarif(document: Members): Draft {
     source: id ?? repositoryOf(runs[0] as Members | undefined),
     whole: true,
     assets: [...assets.values()],
-    links: [],
     received: assets.size,
     ignored: results - taken,
     rejected: [],
@@ -137,7 +136,7 @@ function assetFor({ name, primitive, mode }: Named): DraftAsset {
     name,
     cryptoProperties: { assetType: 'algorithm', algorithmProperties },
   };
-  return { ref: name, kind: 'algorithm', component, occurrences: [] };
+  return { ref: name, kind: 'algorithm', component, occurrences: [], links: [] };
 }
 
 function placesOf(result: Members, context: string): DraftOccurrence[] {

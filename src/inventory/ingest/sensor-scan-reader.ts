@@ -1,5 +1,5 @@
 import { bomCheck } from '../cyclonedx/bom-schemas.js';
-import { assetOf, linksOf, occurrencesOf } from '../cyclonedx/component-reader.js';
+import { assetOf, occurrencesOf } from '../cyclonedx/component-reader.js';
 import { isMembers, type Members } from '../cyclonedx/json-values.js';
 import { SchemaFaults } from '../cyclonedx/schema-faults.js';
 import { Problem } from '../../platform/http/problem.js';
@@ -36,13 +36,13 @@ export function readSensorScan(document: Members): Draft {
   if (typeof complete !== 'boolean') return refuse('/complete', 'must be true or false');
   const rejected: Rejection[] = [];
   const assets: DraftAsset[] = [];
-  const links: DraftLink[] = [];
+  const told: ToldLink[] = [];
   const credentials = new FoundCredentials();
   const list = items as unknown[];
-  list.forEach((item, index) => readItem(item, index, { rejected, assets, links, credentials }));
+  list.forEach((item, index) => readItem(item, index, { rejected, assets, told, credentials }));
+  // An item may name one that comes after it.
+  for (const { from, to, kind } of told) from.links.push({ to: credentials.refs.get(to) ?? to, kind });
   assets.push(...credentials.found.assets.values());
-  links.push(...credentials.found.links);
-  const refs = new Set(assets.map(({ ref }) => ref));
   return {
     format: 'sensor scan',
     serialNumber: null,
@@ -51,9 +51,6 @@ export function readSensorScan(document: Members): Draft {
     source: typeof source === 'string' ? withoutSecrets(source) : undefined,
     whole: complete,
     assets,
-    links: [...credentials.resolved(links), ...assets.flatMap((asset) => linksOf(asset))].filter(({ to }) =>
-      refs.has(to),
-    ),
     received: assets.length + rejected.length,
     ignored: 0,
     rejected,
@@ -66,10 +63,15 @@ function refuse(pointer: string, detail: string): never {
   throw new Problem('malformed', 'request.invalid', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
+/** `to` may be a name that the sensor gave. */
+interface ToldLink extends DraftLink {
+  readonly from: DraftAsset;
+}
+
 interface Found {
   readonly rejected: Rejection[];
   readonly assets: DraftAsset[];
-  readonly links: DraftLink[];
+  readonly told: ToldLink[];
   readonly credentials: FoundCredentials;
 }
 
@@ -81,9 +83,9 @@ function readItem(item: unknown, index: number, found: Found): void {
   const fault = itemFault(item);
   if (fault !== undefined) return reject(`${at}${fault.pointer}`, fault.detail);
   const credential = credentialIn(item);
-  const ref = credential === undefined ? componentItem(item, index, found) : credentialItem(item, credential, found);
-  if (ref === undefined) return reject(`${at}/${credential}`, 'cannot be read');
-  for (const kind of EDGES) for (const to of (item[kind] ?? []) as string[]) found.links.push({ from: ref, to, kind });
+  const from = credential === undefined ? componentItem(item, index, found) : credentialItem(item, credential, found);
+  if (from === undefined) return reject(`${at}/${credential}`, 'cannot be read');
+  for (const kind of EDGES) for (const to of (item[kind] ?? []) as string[]) found.told.push({ from, to, kind });
 }
 
 type Fault = { readonly pointer: string; readonly detail: string } | undefined;
@@ -106,22 +108,25 @@ function credentialIn(item: Members): (typeof CREDENTIALS)[number] | undefined {
   return CREDENTIALS.find((name) => item[name] !== undefined);
 }
 
-function componentItem(item: Members, index: number, { assets }: Found): string {
+function componentItem(item: Members, index: number, { assets }: Found): DraftAsset {
   const component = item['component'] as CdxComponent;
   const given = component['bom-ref'];
-  const ref = typeof given === 'string' ? given : ` ${index}`;
-  const asset = assetOf(component, ref);
+  const asset = assetOf(component, typeof given === 'string' ? given : ` ${index}`);
   asset.occurrences.push(...occurrenceOf(item['occurrence']));
   assets.push(asset);
-  return ref;
+  return asset;
 }
 
-function credentialItem(item: Members, name: (typeof CREDENTIALS)[number], found: Found): string | undefined {
+function credentialItem(
+  item: Members,
+  name: (typeof CREDENTIALS)[number],
+  { credentials }: Found,
+): DraftAsset | undefined {
   const text = item[name];
-  const made =
-    typeof text === 'string' ? found.credentials.add(name, text, occurrenceOf(item['occurrence'])) : undefined;
-  if (made !== undefined && typeof item['ref'] === 'string') found.credentials.refs.set(item['ref'], made);
-  return made;
+  const made = typeof text === 'string' ? credentials.add(name, text, occurrenceOf(item['occurrence'])) : undefined;
+  if (made === undefined) return undefined;
+  if (typeof item['ref'] === 'string') credentials.refs.set(item['ref'], made);
+  return credentials.found.assets.get(made);
 }
 
 /** The component and its place are judged by the schema of CycloneDX 1.6. */

@@ -6,6 +6,7 @@ import type { IncomingMessage } from 'node:http';
 import { Config } from '../config/config.js';
 import { Metrics } from '../metrics/metrics.js';
 import { NextLinkInterceptor } from './next-link.interceptor.js';
+import { bodyBytes } from './body-bytes.js';
 import { BodyRoom } from './body-room.js';
 import { Closing } from './closing.js';
 import { Doorman } from './doorman.js';
@@ -94,12 +95,9 @@ function readBodies(server: FastifyInstance): void {
   });
   readJsonLimits(server);
   readRawBodies(server, RAW_TYPES);
-  server.addContentTypeParser('application/json', { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    try {
-      done(null, rawBodyOf(request, body) ?? parseJsonBody(body, mostValuesOf(request)));
-    } catch (error) {
-      done(error as Error);
-    }
+  server.addContentTypeParser('application/json', async (request: FastifyRequest, body: IncomingMessage) => {
+    const bytes = await bodyBytes(request, body);
+    return rawBodyOf(request, bytes) ?? parseJsonBody(bytes, mostValuesOf(request));
   });
 }
 

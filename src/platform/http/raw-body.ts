@@ -1,6 +1,8 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import { bodyBytes } from './body-bytes.js';
 import type { BodyLease, BodyRoom } from './body-room.js';
 import type { Doorman } from './doorman.js';
 
@@ -56,10 +58,10 @@ export function readRawBodies(server: FastifyInstance, types: readonly string[])
     const raw = rawRoute(route.config);
     if (raw !== undefined) route.bodyLimit = raw.limit;
   });
-  server.addContentTypeParser([...types], { parseAs: 'buffer' }, (request, body: Buffer, done) => {
-    const raw = rawBodyOf(request, body);
-    if (raw !== undefined) done(null, raw);
-    else done(Object.assign(new Error('this route does not take this media type'), { statusCode: 415 }));
+  server.addContentTypeParser([...types], async (request: FastifyRequest, body: IncomingMessage) => {
+    const raw = rawBodyOf(request, await bodyBytes(request, body));
+    if (raw !== undefined) return raw;
+    throw Object.assign(new Error('this route does not take this media type'), { statusCode: 415 });
   });
 }
 
