@@ -7,7 +7,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Service } from '../test/support/service.js';
 import { openStage, type Stage } from '../test/support/stage.js';
-import { copyLimits, fill, seconds } from './inventory/copy-limits.js';
+import { copyLimits, fill, middle, seconds } from './inventory/copy-limits.js';
 import { documentOf } from './inventory/documents.js';
 import { Probe } from './inventory/probe.js';
 import { CpuMeter } from './support/cpu-meter.js';
@@ -26,7 +26,7 @@ const ROUNDS = 40;
 const WARM_UP = 10_000;
 const WARM_UPS = 3;
 /** A short document says little by itself: so many are taken in that they have about so many assets together, and the middle one counts. */
-const ENOUGH = 200_000;
+const ENOUGH = 500_000;
 const MOST_DOCUMENTS = 7;
 
 const PAGES = [
@@ -100,7 +100,7 @@ async function measure(assets: number): Promise<number> {
   await meter.during(async () => {
     for (const document of documents) taken.push(await take(document));
   });
-  const first = middle(taken);
+  const first = middle(taken, ({ time }) => time);
   const probes = await probesDuring(() => take(watched));
   const unchanged = await take(again);
   const limit = await copyLimits(stage.databaseUrl);
@@ -124,12 +124,6 @@ async function probesDuring(work: () => Promise<unknown>): Promise<number[]> {
   const probe = await Probe.start(service.url);
   await work();
   return probe.stop();
-}
-
-function middle(taken: readonly Taken[]): Taken {
-  const [one] = taken.toSorted((a, b) => a.time - b.time).slice(Math.floor(taken.length / 2));
-  if (one === undefined) throw new Error('nothing was taken in');
-  return one;
 }
 
 function sayExport(assets: number, { time, growth }: { time: number; growth: number }, limit: number): void {
