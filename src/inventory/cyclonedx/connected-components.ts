@@ -45,7 +45,7 @@ export function connected(bom: Bom, warnings: Remark[]): Connected {
     }
     if (nodes.dangling > 0) warnings.push(danglingLinks(nodes.dangling));
   }
-  const { wanted: received } = nodes;
+  const received = nodes.all.filter(({ isWanted }) => isWanted).length;
   return { assets: assets(), received, ignored: nodes.all.length - received };
 }
 
@@ -84,8 +84,6 @@ const NONE: DraftLink[] = [];
 /** The components of a document and what leads from one to another. */
 class Nodes {
   readonly all: readonly Node[];
-  /** How many become assets. */
-  wanted = 0;
   /** How many links lead to or from nothing in the document. */
   dangling = 0;
   private readonly byRef = new Map<string, Node>();
@@ -108,8 +106,8 @@ class Nodes {
     if (typeof given === 'string' && !isGood && warnings.length < 100) warnings.push(REPEATED);
     // A space cannot be confused with a ref that the document uses elsewhere, for those that lack one.
     const ref = isGood ? given : ` ${index}`;
-    const node = { component, ref, isCryptographic: isCryptographic(component), isWanted: false, links: NONE };
-    if (node.isCryptographic) this.want(node);
+    const cryptographic = isCryptographic(component);
+    const node = { component, ref, isCryptographic: cryptographic, isWanted: cryptographic, links: NONE };
     if (isGood) this.byRef.set(ref, node);
     return node;
   }
@@ -129,11 +127,6 @@ class Nodes {
     }
   }
 
-  private want(node: Node): void {
-    if (!node.isWanted) this.wanted += 1;
-    node.isWanted = true;
-  }
-
   private wantWhatLeadsToCryptography(): void {
     const leading = new Set<string>();
     const stack = [...this.users.keys()].filter((ref) => this.byRef.get(ref)?.isCryptographic);
@@ -143,7 +136,7 @@ class Nodes {
         leading.add(user);
         stack.push(user);
         const node = this.byRef.get(user);
-        if (node !== undefined) this.want(node);
+        if (node !== undefined) node.isWanted = true;
       }
   }
 }
