@@ -1,6 +1,6 @@
 import { type ChildProcess, execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -10,6 +10,9 @@ import type { Random } from './random.js';
 const STARTED = /listening on (http:\/\/\S+)|working in the background/;
 /** How long a stop may take before it counts as hanging. */
 const STOP_LIMIT_MS = 25_000;
+/** Of the log of a process that ended by itself: a stack and what came before it. */
+const LAST_LINES = 20;
+const LAST_WORDS_MS = 100;
 
 export type Role = 'api' | 'worker';
 
@@ -76,14 +79,17 @@ export class Slot {
     const { child } = this;
     if (child?.pid === undefined) return;
     this.cluster.expected.add(child.pid);
-    const gone = once(child, 'exit');
+    const gone = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
     child.kill('SIGTERM');
     const patience = setTimeout(() => {
       this.cluster.hungStops.push(`${this.name} (${child.pid}) did not stop within ${STOP_LIMIT_MS} ms of SIGTERM`);
       child.kill('SIGKILL');
     }, STOP_LIMIT_MS);
-    await gone;
+    const [code] = await gone;
     clearTimeout(patience);
+    // A graceful stop ends by its signal; a status is that of a process that failed on its way out.
+    if (code !== null)
+      await this.cluster.noteEnd(`${this.name} (${child.pid}) failed as it was stopped: status ${code}`, this);
   }
 
   private ended(code: number | null, how: NodeJS.Signals | null): void {
@@ -153,10 +159,17 @@ export class Cluster {
     if (this.closing) return;
     if (!this.expected.has(pid)) {
       const when = wasUp ? 'while it worked' : 'while it started';
-      this.ownEnds.push(`${slot.name} (${pid}) ended by itself ${when}: ${how}`);
+      await this.noteEnd(`${slot.name} (${pid}) ended by itself ${when}: ${how}`, slot);
     }
     await sleep(this.random.between(200, 1500));
     if (!this.closing) slot.start();
+  }
+
+  /** With the last lines of its log, for the logs themselves go with the run. */
+  async noteEnd(what: string, { logFile }: Slot): Promise<void> {
+    await sleep(LAST_WORDS_MS); // what it said last may still be on its way here
+    const lines = readFileSync(logFile, 'utf8').trimEnd().split('\n').slice(-LAST_LINES);
+    this.ownEnds.push([what, ...lines].join('\n    '));
   }
 
   async close(): Promise<void> {

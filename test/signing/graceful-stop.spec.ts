@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Answer, Service } from '../support/service.js';
 import { digestOf, sign, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -89,9 +89,10 @@ it('work that was accepted survives the process that accepted it', async () => {
   expect(answers.map(({ status }) => status)).toEqual(Array(MANY).fill(202));
   expect(await service.kill('SIGTERM')).toBe('SIGTERM');
   expect(await inState('QUEUED')).toBe(MANY);
-  await stage.start({ role: 'worker' });
+  const worker = await stage.start({ role: 'worker' });
   await until('all are signed', 30, async () => (await unfinished()).length === 0);
   expect(await inState('FAILED')).toBe(0);
+  await worker.kill();
 });
 
 it('a worker that is told to stop finishes what it has in hand and leaves the rest to others', async () => {
@@ -101,7 +102,32 @@ it('a worker that is told to stop finishes what it has in hand and leaves the re
   await Promise.all(Array.from({ length: MANY }, () => signOnce(api, true)));
   await until('the worker is at work', 30, async () => (await inState('PROCESSING')) > 0);
   expect(await leaving.kill('SIGTERM')).toBe('SIGTERM');
+  expect(await inState('PROCESSING')).toBe(0);
+  const other = await stage.start({ role: 'worker' });
   await until('the rest is signed', 30, async () => (await unfinished()).length === 0);
   expect(await inState('FAILED')).toBe(0);
   expect(await lostOnTheWay()).toEqual([]);
+  await other.kill();
+});
+
+describe.each([
+  { redis: 'comes back meanwhile', back: true },
+  { redis: 'stays away', back: false },
+])('a worker is told to stop as Redis dies, which $redis', ({ back }) => {
+  afterEach(() => (back ? undefined : stage.restartRedis()));
+
+  it('finishes what it has in hand, too', async () => {
+    const api = await stage.start({ role: 'api' });
+    const leaving = await stage.start({ role: 'worker' });
+    stage.shim?.fault('slow 20');
+    await Promise.all(Array.from({ length: MANY }, () => signOnce(api, true)));
+    await until('the worker is at work', 30, async () => (await inState('PROCESSING')) > 0);
+    await stage.redis.kill();
+    const stopped = leaving.kill('SIGTERM');
+    if (back) await stage.restartRedis();
+    expect(await stopped).toBe('SIGTERM');
+    expect(await inState('PROCESSING')).toBe(0);
+    expect(await inState('FAILED')).toBe(0);
+    expect(await lostOnTheWay()).toEqual([]);
+  });
 });
