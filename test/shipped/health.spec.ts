@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { renameSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { EndingDatabase } from '../fakes/ending-database.js';
 import type { Answer, Service } from '../support/service.js';
 import { digestOf, sign, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -91,6 +92,22 @@ it('the database is away: DOWN and 503, calls are refused with 503, and it comes
   await stage.restartPostgres();
   await becomes('UP');
   expect((await sign(service, { key: apiKey, body: { digest: digestOf('database') } })).status).toBe(200);
+});
+
+it('the database ends connections as they open: calls are refused with 503, the process stays', async () => {
+  const ending = new EndingDatabase(stage.databaseUrl);
+  await ending.start();
+  const other = await stage.start({ settings: { SVC_DATABASE_URL: ending.url } });
+  ending.end();
+  await until('some have ended', 30, async () => {
+    const answer = await sign(other, { key: apiKey, body: { digest: digestOf('ending') } });
+    expect([200, 503]).toContain(answer.status);
+    return ending.ended > 5 && answer.status === 503;
+  });
+  ending.endsNone();
+  await until('it works again', 30, async () => (await other.call('GET', '/actuator/health')).status === 200);
+  expect(await other.kill()).toBe('SIGTERM');
+  await ending.stop();
 });
 
 it('a service that is started before Redis works at once', async () => {

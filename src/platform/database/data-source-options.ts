@@ -1,5 +1,6 @@
 import type { DataSourceOptions } from 'typeorm';
 import type { Config } from '../config/config.js';
+import { DatabaseClient } from './database-client.js';
 import { MIGRATIONS } from './migrations/migrations.js';
 import { SnakeNaming } from './snake-naming.js';
 
@@ -21,6 +22,7 @@ export function dataSourceOptions(config: Config): Extract<DataSourceOptions, { 
     poolSize: config.databasePool,
     poolErrorHandler: () => undefined, // an idle connection that was cut is replaced by the next query
     extra: {
+      Client: DatabaseClient,
       connectionTimeoutMillis: 2000,
       idleTimeoutMillis: 30_000,
       keepAlive: true,
