@@ -11,7 +11,7 @@ const STARTED = /listening on (http:\/\/\S+)|working in the background/;
 /** How long a stop may take before it counts as hanging. */
 const STOP_LIMIT_MS = 25_000;
 /** Of the log of a process that ended by itself: a stack and what came before it. */
-const LAST_LINES = 20;
+const LAST_LINES = 60;
 const LAST_WORDS_MS = 100;
 
 export type Role = 'api' | 'worker';
