@@ -7,14 +7,14 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { Service } from '../test/support/service.js';
 import { openStage, type Stage } from '../test/support/stage.js';
-import { copyLimits, fill, middle, seconds } from './inventory/copy-limits.js';
+import { BareTable, fill, middle, seconds } from './inventory/copy-limits.js';
 import { documentOf } from './inventory/documents.js';
 import { Probe } from './inventory/probe.js';
 import { CpuMeter } from './support/cpu-meter.js';
 
 /**
- * The inventory beside this machine's plain COPY, in one run: rates are assets per second through HTTP, checking, judging and
- * writing, as ratios of rows per second of a COPY into (and out of) a bare table.
+ * The inventory beside this machine's plain COPY, by turns: rates are assets per second through HTTP, checking, judging and
+ * writing, as ratios of rows per second of a COPY into (and out of) a bare table a moment before.
  *
  * BENCH_ASSETS: sizes of documents; the service is started anew for each. BENCH_FILL: after the last the rows are multiplied up to so
  * many within the database, and what reads them is measured again.
@@ -25,9 +25,11 @@ const ROUNDS = 40;
 /** A service that has taken nothing in yet is slow at first, as every program is that compiles itself while it runs. */
 const WARM_UP = 10_000;
 const WARM_UPS = 3;
-/** A short document says little by itself: so many are taken in that they have about so many assets together, and the middle one counts. */
+/** A document says little by itself: so many are taken in that they have about so many assets together, and the middle one counts. */
 const ENOUGH = 500_000;
+const FEWEST_DOCUMENTS = 3;
 const MOST_DOCUMENTS = 7;
+const EXPORTS = 3;
 
 const PAGES = [
   '',
@@ -64,15 +66,18 @@ function within(what: string, ms: number, wanted: number): void {
 }
 
 interface Taken {
+  /** Seconds. */
   readonly time: number;
-  readonly bytes: number;
   readonly created: number;
 }
 
 async function take(body: Buffer): Promise<Taken> {
-  const bytes = body.length;
   let created = 0;
-  const headers = { authorization: `Bearer ${apiKey}`, 'content-type': 'application/json', 'content-length': bytes };
+  const headers = {
+    authorization: `Bearer ${apiKey}`,
+    'content-type': 'application/json',
+    'content-length': body.length,
+  };
   const time = await seconds(async () => {
     // `fetch` would cost a core of its own: what is measured is the service.
     const sent = request(`${service.url}/api/ingest`, { method: 'POST', headers }).end(body);
@@ -81,43 +86,52 @@ async function take(body: Buffer): Promise<Taken> {
     if (response.statusCode !== 200) throw new Error(JSON.stringify(answer));
     ({ created } = answer);
   });
-  return { time, bytes, created };
+  return { time, created };
 }
 
 /** Answers how many assets there are in the end. */
 async function measure(assets: number): Promise<number> {
-  const count = Math.min(MOST_DOCUMENTS, Math.ceil(ENOUGH / assets));
+  const count = Math.min(MOST_DOCUMENTS, Math.max(FEWEST_DOCUMENTS, Math.ceil(ENOUGH / assets)));
   console.log(`\n${assets.toLocaleString('en')} assets in a document, ${count} documents`);
   const again = documentOf({ assets, name: 'bench 0', edition: 2 });
   const documents = Array.from({ length: count }, (_, i) => documentOf({ assets, name: `bench ${i}` }));
   const watched = documentOf({ assets, name: 'watched' });
   const cold = await take(documentOf({ assets: WARM_UP, name: 'the first' }));
   for (let i = 1; i < WARM_UPS; i += 1) await take(documentOf({ assets: WARM_UP, name: `early ${i}` }));
+  const bare = await BareTable.open(stage.databaseUrl, assets);
   // What is left over from making them is cleared away before anything is measured.
   collectGarbage();
   const meter = await CpuMeter.of(service, apiKey);
-  const taken: Taken[] = [];
-  await meter.during(async () => {
-    for (const document of documents) taken.push(await take(document));
-  });
-  const first = middle(taken, ({ time }) => time);
+  const turns: Turn[] = [];
+  for (const document of documents) {
+    const limit = await bare.copyIn();
+    const { created, time } = await meter.during(() => take(document));
+    turns.push({ rate: created / time, limit });
+  }
   const probes = await probesDuring(() => take(watched));
+  const limitAgain = await bare.copyIn();
   const unchanged = await take(again);
-  const limit = await copyLimits(stage.databaseUrl);
-  const exported = await exportAll();
-  say('COPY into a bare table (L)', per(limit.into, 1));
+  await bare.close();
+  const first = middle(turns, shareOf);
+  say('COPY into a bare table (L)', per(first.limit, 1));
   say(`the very first document, of ${WARM_UP}`, per(cold.created, cold.time));
-  const rate = first.created / first.time;
-  say('first ingest', `${per(rate, 1)}  ${share(rate / limit.into, 0.3)} of L`);
-  if (count > 1) say('', taken.map(({ created, time }) => per(created, time)).join(' '));
+  say('first ingest', `${per(first.rate, 1)}  ${share(shareOf(first), 0.3)} of L`);
+  say('', turns.map((turn) => `${shareOf(turn).toFixed(2)} (${per(turn.rate, 1)})`).join(' '));
   say('', meter.perRequest(assets * count).replace('request', 'asset'));
-  say('unchanged', `${per(assets, unchanged.time)}  ${share(assets / unchanged.time / limit.into, 0.5)} of L`);
-  within(`event loop p99, ${(first.bytes / 1e6).toFixed(0)} MB coming in`, p(0.99, probes), 100);
-  const there = assets * (count + 1) + WARM_UP * WARM_UPS;
-  sayExport(there, exported, limit.out);
+  say('unchanged', `${per(assets, unchanged.time)}  ${share(assets / unchanged.time / limitAgain, 0.5)} of L`);
+  within(`event loop p99, ${(watched.length / 1e6).toFixed(0)} MB coming in`, p(0.99, probes), 100);
+  await measureExport();
   await reads();
-  return there;
+  return assets * (count + 1) + WARM_UP * WARM_UPS;
 }
+
+/** What was reached beside what the machine did a moment before. */
+interface Turn {
+  readonly rate: number;
+  readonly limit: number;
+}
+
+const shareOf = ({ rate, limit }: Turn) => rate / limit;
 
 /** Not while anything else is measured: whoever asks takes from the same two cores. */
 async function probesDuring(work: () => Promise<unknown>): Promise<number[]> {
@@ -126,37 +140,45 @@ async function probesDuring(work: () => Promise<unknown>): Promise<number[]> {
   return probe.stop();
 }
 
-function sayExport(assets: number, { time, growth }: { time: number; growth: number }, limit: number): void {
-  const rate = assets / time;
-  const memory = `RSS +${growth.toFixed(0)} MB (wanted 80${missed(growth > 80)})`;
-  say('export', `${per(rate, 1)}  ${share(rate / limit, 0.6)} of COPY TO, ${memory}`);
-}
-
 async function residentMegabytes(): Promise<number> {
   const status = await readFile(`/proc/${service.pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
 }
 
-/** The least of two rounds; the growth of the memory is that of the first. */
+/** The growth of the memory is that of the first. */
+async function measureExport(): Promise<void> {
+  const bare = await BareTable.open(stage.databaseUrl);
+  const turns: Turn[] = [];
+  let growth = 0;
+  for (let round = 0; round < EXPORTS; round += 1) {
+    const limit = await bare.copyOut();
+    const exported = await exportAll();
+    if (round === 0) growth = exported.growth;
+    turns.push({ rate: bare.rows / exported.time, limit });
+  }
+  await bare.close();
+  const told = middle(turns, shareOf);
+  const memory = `RSS +${growth.toFixed(0)} MB (wanted 80${missed(growth > 80)})`;
+  say('export', `${per(told.rate, 1)}  ${share(shareOf(told), 0.6)} of COPY TO, ${memory}`);
+  say('', turns.map((turn) => `${shareOf(turn).toFixed(2)} (${per(turn.rate, 1)})`).join(' '));
+}
+
 async function exportAll(): Promise<{ time: number; growth: number }> {
   const before = await residentMegabytes();
   let peak = before;
-  const round = () =>
-    seconds(async () => {
-      const headers = { authorization: `Bearer ${apiKey}` };
-      const [response] = (await once(get(`${service.url}/api/export/cyclonedx`, { headers }), 'response')) as [
-        IncomingMessage,
-      ];
-      let looked = performance.now();
-      for await (const _chunk of response) {
-        if (performance.now() - looked < 500) continue;
-        looked = performance.now();
-        peak = Math.max(peak, await residentMegabytes());
-      }
-    });
-  const first = await round();
-  const growth = peak - before;
-  return { time: Math.min(first, await round()), growth };
+  const time = await seconds(async () => {
+    const headers = { authorization: `Bearer ${apiKey}` };
+    const [response] = (await once(get(`${service.url}/api/export/cyclonedx`, { headers }), 'response')) as [
+      IncomingMessage,
+    ];
+    let looked = performance.now();
+    for await (const _chunk of response) {
+      if (performance.now() - looked < 500) continue;
+      looked = performance.now();
+      peak = Math.max(peak, await residentMegabytes());
+    }
+  });
+  return { time, growth: peak - before };
 }
 
 async function times(path: string, rounds = ROUNDS): Promise<number[]> {
@@ -209,7 +231,7 @@ async function measureFilled(size: number): Promise<void> {
   const assets = await fill(stage.databaseUrl, FILL, size);
   console.log(`\n${assets.toLocaleString('en')} assets, multiplied within the database`);
   await reads();
-  sayExport(assets, await exportAll(), (await copyLimits(stage.databaseUrl)).out);
+  await measureExport();
   await reclassify();
 }
 

@@ -26,47 +26,65 @@ export function middle<One>(list: readonly One[], by: (one: One) => number): One
   return one;
 }
 
-/** Once says little: how fast memory is that nobody has touched changes from one second to the next. */
-const ROUNDS = 3;
-
-async function middleSeconds(before: () => unknown, work: () => Promise<unknown>): Promise<number> {
-  const times: number[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
-    await before();
-    times.push(await seconds(work));
-  }
-  return middle(times, (time) => time);
-}
-
 /** A row of an asset as it was when the targets were set: with what its verdict says. */
-const FLAT = `CREATE TABLE flat AS SELECT id, kind, name, family, bits, level, quantum, classical, rule, deadline, verdict_id, resolved_by::jsonb,
+const FLAT = `SELECT id, kind, name, family, bits, level, quantum, classical, rule, deadline, verdict_id, resolved_by::jsonb,
   not_before, not_after, component, content, state, owner, labels, version, first_seen, changed_at FROM judged_asset`;
 
 /**
- * Rows of assets per second that this machine's plain COPY brings into a table without any index (L), and out of one. Rows are those of
- * when the targets were set: as many columns, and a component that is `jsonb` on its way in.
+ * What this machine's plain COPY does with rows of assets and a table without any index. Rows are those of when the targets were set: as many
+ * columns, and a component that is `jsonb` on its way in. To be asked by turns with what is compared: how fast memory
+ * is that nobody has touched changes from one second to the next.
  */
-export function copyLimits(url: string): Promise<{ into: number; out: number }> {
-  return withClient(url, async (client) => {
-    let chunks: Buffer[] = [];
-    await client.query(`DROP TABLE IF EXISTS flat, bare; ${FLAT}`);
-    const outTime = await middleSeconds(
-      () => (chunks = []),
-      async () => {
-        for await (const chunk of client.query(copyTo('COPY flat TO STDOUT'))) chunks.push(chunk as Buffer);
-      },
+export class BareTable {
+  private constructor(
+    private readonly client: Client,
+    readonly rows: number,
+    private readonly chunks: readonly Buffer[],
+  ) {}
+
+  /** @param rows as many as there are assets, or so many, some of them again and again. */
+  static async open(url: string, rows?: number): Promise<BareTable> {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    await client.query(`DROP TABLE IF EXISTS flat, bare; CREATE TABLE flat AS ${FLAT}`);
+    const there = await countOf(client, 'flat');
+    if (rows === undefined) return new BareTable(client, there, []);
+    await client.query(
+      `CREATE TABLE bare (LIKE flat); INSERT INTO bare SELECT f.* FROM generate_series(1, ${Math.ceil(rows / there)}), flat f LIMIT ${rows};
+       DROP TABLE flat; ALTER TABLE bare RENAME TO flat`,
     );
-    const { rows } = await client.query<{ count: number }>('SELECT count(*)::int AS count FROM flat');
-    const bare = 'CREATE TABLE bare (LIKE flat); ALTER TABLE bare ALTER component TYPE jsonb USING NULL';
-    await client.query(bare);
-    const inTime = await middleSeconds(
-      () => client.query('TRUNCATE bare'),
-      () => pipeline(Readable.from(chunks), client.query(copyFrom('COPY bare FROM STDIN'))),
+    const chunks: Buffer[] = [];
+    for await (const chunk of client.query(copyTo('COPY flat TO STDOUT'))) chunks.push(chunk as Buffer);
+    await client.query('CREATE TABLE bare (LIKE flat); ALTER TABLE bare ALTER component TYPE jsonb USING NULL');
+    return new BareTable(client, rows, chunks);
+  }
+
+  /** Rows per second into it. */
+  async copyIn(): Promise<number> {
+    await this.client.query('TRUNCATE bare');
+    const { client, chunks } = this;
+    return (
+      this.rows / (await seconds(() => pipeline(Readable.from(chunks), client.query(copyFrom('COPY bare FROM STDIN')))))
     );
-    await client.query('DROP TABLE flat, bare');
-    const count = rows[0]?.count ?? 0;
-    return { into: count / inTime, out: count / outTime };
-  });
+  }
+
+  /** Rows per second out of it. */
+  async copyOut(): Promise<number> {
+    const time = await seconds(async () => {
+      for await (const _chunk of this.client.query(copyTo('COPY flat TO STDOUT')));
+    });
+    return this.rows / time;
+  }
+
+  async close(): Promise<void> {
+    await this.client.query('DROP TABLE IF EXISTS flat, bare');
+    await this.client.end();
+  }
+}
+
+async function countOf(client: Client, table: string): Promise<number> {
+  const { rows } = await client.query<{ count: number }>(`SELECT count(*)::int AS count FROM ${table}`);
+  return rows[0]?.count ?? 0;
 }
 
 /** Every row but the algorithms again and again, under other ids, until there are about so many. Answers how many there are. */
@@ -88,7 +106,6 @@ export async function fill(url: string, total: number, there: number): Promise<n
     );
     await client.query(`UPDATE inventory_tally SET count = count * ${copies + 1}`);
     await client.query('VACUUM ANALYZE asset, asset_occurrence, asset_relationship');
-    const { rows } = await client.query<{ count: number }>('SELECT count(*)::int AS count FROM asset');
-    return rows[0]?.count ?? 0;
+    return countOf(client, 'asset');
   });
 }

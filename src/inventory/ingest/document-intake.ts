@@ -135,13 +135,13 @@ export class DocumentIntake {
       const since = await oldestStart(tx);
       const isKnown = await recordSource(tx, intake);
       const staging = new Staging(client, intake.assets, intake.rows, source.id, intake.tell);
-      const created = await (isKnown ? staging.ofKnownSource() : staging.ofNewSource());
+      const written = await (isKnown ? staging.ofKnownSource() : staging.ofNewSource());
       const { whole, received } = draft;
       intake.tell({ phase: 'MERGING', done: received, total: received });
-      merged = await merge(tx, { sourceId: source.id, isKnown, whole, rules: intake.rules.edition, created });
+      merged = await merge(tx, { sourceId: source.id, isKnown, whole, rules: intake.rules.edition, ...written });
       await recordMerge(tx, intake, since);
       if (!(await this.book.stillHolds(tx, intake.rules.version))) throw new RulesChanged();
-      if (merged.created + merged.updated > 0) await tellOfAssets(tx, source, created);
+      if (merged.created + merged.updated > 0) await tellOfAssets(tx, source, written.created);
     }
     const { said, serialNumber } = intake.document;
     if (said !== undefined && serialNumber !== null) await keepRefs(tx, said, intake.assets.refs());

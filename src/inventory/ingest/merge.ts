@@ -10,6 +10,8 @@ const COLUMNS = 'kind, name, verdict_id, resolved_by, not_before, not_after, com
 const COUNTED = 'id, kind, quantum, family, bits, level, state, owner, deadline, not_after';
 const COUNTED_NOW =
   'a.id, a.kind, v.quantum, v.family, v.bits, v.level, a.state, a.owner, v.deadline, a.not_after FROM asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id';
+/** Assets of a new source that are looked at while others wait. */
+const FEW_KNOWN = 1000;
 /** One of eight: documents that come at the same time seldom wait for each other. */
 const SLOT = 'floor(random() * 8)::int';
 
@@ -28,11 +30,12 @@ export interface MergeOrder {
   readonly rules: string;
   /** In the table already. */
   readonly created: NewAssets;
+  readonly known: readonly string[];
 }
 
 /** Brings the staging tables into the inventory, set by set. What is there already and says the same costs a look-up and no write. */
 export async function merge(tx: EntityManager, order: MergeOrder): Promise<Merged> {
-  const { sourceId, isKnown, whole, rules, created } = order;
+  const { sourceId, isKnown, whole, rules, created, known } = order;
   await holdVerdicts(tx);
   await tx.query(
     `INSERT INTO risk_verdict (id, subject, verdict, rules, kind, ${FACTS})
@@ -50,7 +53,9 @@ export async function merge(tx: EntityManager, order: MergeOrder): Promise<Merge
   await countNew(tx, created);
   const changed = await countChanged(tx);
   if (changed > 0) await tally(tx);
-  await askForRecount(tx, sourceId, changed > 0);
+  if (isKnown || known.length > FEW_KNOWN) await askForRecount(tx, sourceId);
+  else await countNewSource(tx, sourceId, created, known);
+  if (changed > 0) await askSharersForRecount(tx, sourceId);
   return { created: created.total, updated };
 }
 
@@ -171,13 +176,35 @@ async function countChanged(tx: EntityManager): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** Of this source, and of those that share what has changed. */
-async function askForRecount(tx: EntityManager, sourceId: string, changed: boolean): Promise<void> {
+async function askForRecount(tx: EntityManager, sourceId: string): Promise<void> {
   await tx.query('INSERT INTO inventory_recount (source_id) VALUES ($1)', [sourceId]);
-  if (!changed) return;
+}
+
+/** Of the other sources that show what has changed. */
+async function askSharersForRecount(tx: EntityManager, sourceId: string): Promise<void> {
   await tx.query(
     `INSERT INTO inventory_recount (source_id) SELECT DISTINCT o.source_id FROM asset_occurrence o JOIN stage_changed c ON c.id = o.asset_id
      WHERE o.source_id <> $1`,
     [sourceId],
+  );
+}
+
+/** As SourceCounter would, which would have to read them all again. */
+async function countNewSource(
+  tx: EntityManager,
+  sourceId: string,
+  created: NewAssets,
+  known: readonly string[],
+): Promise<void> {
+  const counts = created.counts().filter(({ dimension }) => dimension === 'state');
+  const levels = [0, 1, 2, 3, 4].map((level) => `coalesce(sum(n) FILTER (WHERE level = ${level}), 0)`).join(', ');
+  await tx.query(
+    `INSERT INTO inventory_source_count (source_id, total, levels, unjudged, counted_at)
+     SELECT $1, coalesce(sum(n), 0), ARRAY[${levels}], coalesce(sum(n) FILTER (WHERE level = -1), 0), clock_timestamp()
+     FROM (SELECT * FROM unnest($2::smallint[], $3::bigint[])
+           UNION ALL SELECT coalesce(level, -1), count(*) FROM judged_asset WHERE id = ANY($4) GROUP BY 1) AS c(level, n)
+     ON CONFLICT (source_id) DO UPDATE SET total = excluded.total, levels = excluded.levels, unjudged = excluded.unjudged,
+       counted_at = excluded.counted_at`,
+    [sourceId, counts.map(({ level }) => level), counts.map(({ count }) => count), known],
   );
 }

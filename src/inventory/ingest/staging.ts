@@ -31,6 +31,12 @@ const ASSET_COLUMNS = 'id, kind, name, not_before, not_after, component, content
 const PLACE_COLUMNS = 'asset_id, source_id, id, location, line, position, symbol, context';
 const EDGE_COLUMNS = 'from_id, to_id, kinds';
 
+export interface Written {
+  readonly created: NewAssets;
+  /** Of a new source: the assets of its document that were there before. */
+  readonly known: readonly string[];
+}
+
 /**
  * Brings rows to the database by COPY, the fastest way in that PostgreSQL has. What was never heard of goes where it belongs at once;
  * of what is there already and says the same, only the key travels. The database works on what it has while the next rows are made.
@@ -54,7 +60,7 @@ export class Staging {
   }
 
   /** The source reports for the first time: no place and no edge of it can be there, and nothing be missing. */
-  async ofNewSource(): Promise<NewAssets> {
+  async ofNewSource(): Promise<Written> {
     const { assets } = this;
     await this.copyPlaces(assets.places());
     const ids = assets.all().map(({ id }) => id);
@@ -64,7 +70,7 @@ export class Staging {
     // Neither is left behind under way: what comes next on the connection is the end of the transaction.
     await Promise.allSettled([connected, created]);
     await connected;
-    return created;
+    return { created: await created, known: await known };
   }
 
   private async copyAssets(known: ReadonlySet<string>): Promise<NewAssets> {
@@ -79,7 +85,7 @@ export class Staging {
     return created;
   }
 
-  async ofKnownSource(): Promise<NewAssets> {
+  async ofKnownSource(): Promise<Written> {
     const assets = this.assets.all().map((asset) => this.rows.rowOf(asset));
     await this.copy('stage_key', assets, (to, { id, content }) => {
       to.row(2);
@@ -102,7 +108,7 @@ export class Staging {
     if (unknown.size + differing.size > 0) await this.copyVerdicts();
     await this.copyFreshPlaces();
     await this.copyEdges(`stage_relationship (${EDGE_COLUMNS})`);
-    return created;
+    return { created, known: [] };
   }
 
   private async copyFreshPlaces(): Promise<void> {
