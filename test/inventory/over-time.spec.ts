@@ -1,3 +1,4 @@
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Answer, Service } from '../support/service.js';
 import { until } from '../support/signing.js';
@@ -99,6 +100,30 @@ describe('counts', () => {
       return found['countedAt'] !== countedAt && found;
     });
     expect(again).toMatchObject(atOnce);
+  });
+
+  it('of a new source know what changes while its document comes in', async () => {
+    const change = new Client({ connectionString: stage.databaseUrl });
+    await change.connect();
+    await change.query('BEGIN');
+    // As a document of another source does that says more about it.
+    await change.query(`SELECT id FROM asset WHERE name = 'RC4' FOR UPDATE`);
+    const incoming = ingest([algorithm({ name: 'RC4' })], about('meanwhile'));
+    await until('it comes in', 30, async () => {
+      const waiting = await stage.sql(
+        `SELECT FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`,
+      );
+      return waiting.length > 0;
+    });
+    await change.query(
+      `UPDATE asset SET verdict_id = (SELECT id FROM risk_verdict WHERE level = 0 LIMIT 1) WHERE name = 'RC4'`,
+    );
+    await change.query('COMMIT');
+    await change.end();
+    expect((await incoming).status).toBe(200);
+    const { body } = await get('/api/analytics/sources');
+    const source = body.items.find(({ name }: { name: string }) => name === 'meanwhile');
+    expect(source).toMatchObject({ total: 1, levels: { NONE: 1, CRITICAL: 0 } });
   });
 
   it('by source follow what another source changes', async () => {

@@ -1,9 +1,9 @@
 import type { EntityManager } from 'typeorm';
-import { ASSET_KINDS, MISSED_UNTIL_RESOLVED } from '../assets/asset-kind.js';
-import { FACTS, factsIn, type VerdictFacts } from '../risk/verdict-facts.js';
+import { MISSED_UNTIL_RESOLVED } from '../assets/asset-kind.js';
+import { FACTS, factsIn } from '../risk/verdict-facts.js';
 import { holdVerdicts } from '../risk/verdict-lock.js';
-import { addToTally, tallied } from '../assets/tally.js';
-import type { Facts, NewAssets } from './new-assets.js';
+import { askForRecount, askSharersForRecount, countNew, countNewSource, tallyChanges } from './merge-counts.js';
+import type { NewAssets } from './new-assets.js';
 
 const COLUMNS = 'kind, name, verdict_id, resolved_by, not_before, not_after, component, content';
 /** Of `stage_changed`: what is counted of an asset. */
@@ -12,8 +12,6 @@ const COUNTED_NOW =
   'a.id, a.kind, v.quantum, v.family, v.bits, v.level, a.state, a.owner, v.deadline, a.not_after FROM asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id';
 /** Assets of a new source that are looked at while others wait. */
 const FEW_KNOWN = 1000;
-/** One of eight: documents that come at the same time seldom wait for each other. */
-const SLOT = 'floor(random() * 8)::int';
 
 export interface Merged {
   readonly created: number;
@@ -30,6 +28,7 @@ export interface MergeOrder {
   readonly rules: string;
   /** In the table already. */
   readonly created: NewAssets;
+  /** Of a new source: the assets of its document that were there before. */
   readonly known: readonly string[];
 }
 
@@ -52,7 +51,7 @@ export async function merge(tx: EntityManager, order: MergeOrder): Promise<Merge
   await updateStates(tx);
   await countNew(tx, created);
   const changed = await countChanged(tx);
-  if (changed > 0) await tally(tx);
+  if (changed > 0) await tallyChanges(tx);
   if (isKnown || known.length > FEW_KNOWN) await askForRecount(tx, sourceId);
   else await countNewSource(tx, sourceId, created, known);
   if (changed > 0) await askSharersForRecount(tx, sourceId);
@@ -140,71 +139,7 @@ async function updateStates(tx: EntityManager): Promise<void> {
   );
 }
 
-async function countNew(tx: EntityManager, created: NewAssets): Promise<void> {
-  if (created.total === 0) return;
-  created.learn(await factsOf(tx, created.verdictIds()));
-  const counts = created.counts();
-  const counted = `
-    SELECT n.count AS step, n.level, ARRAY[n.dimension] AS dimension, ARRAY[n.value] AS value
-    FROM unnest($1::text[], $2::text[], $3::smallint[], $4::bigint[]) AS n(dimension, value, level, count)`;
-  await tx.query(addToTally(counted, SLOT), [
-    counts.map(({ dimension }) => dimension),
-    counts.map(({ value }) => value),
-    counts.map(({ level }) => level),
-    counts.map(({ count }) => count),
-  ]);
-}
-
-async function factsOf(tx: EntityManager, verdictIds: readonly string[]): Promise<Facts> {
-  const rows = (await tx.query(
-    `SELECT id, family, bits, level, quantum, classical, rule, deadline::text FROM risk_verdict WHERE id = ANY($1::uuid[])`,
-    [verdictIds],
-  )) as (VerdictFacts & { readonly id: string })[];
-  return new Map(rows.map((row) => [row.id, row]));
-}
-
-/** Adds the differences of what has changed to the running counts: what it is and what it was before. */
-async function tally(tx: EntityManager): Promise<void> {
-  const changes = `
-    SELECT 1 AS step, ${tallied('a')} FROM judged_asset a JOIN stage_changed b ON b.id = a.id WHERE a.kind = ANY($1)
-    UNION ALL SELECT -1, ${tallied('b')} FROM stage_changed b WHERE b.kind = ANY($1)`;
-  await tx.query(addToTally(changes, SLOT), [ASSET_KINDS]);
-}
-
 async function countChanged(tx: EntityManager): Promise<number> {
   const [row] = (await tx.query('SELECT count(*)::int AS count FROM stage_changed')) as { count: number }[];
   return row?.count ?? 0;
-}
-
-async function askForRecount(tx: EntityManager, sourceId: string): Promise<void> {
-  await tx.query('INSERT INTO inventory_recount (source_id) VALUES ($1)', [sourceId]);
-}
-
-/** Of the other sources that show what has changed. */
-async function askSharersForRecount(tx: EntityManager, sourceId: string): Promise<void> {
-  await tx.query(
-    `INSERT INTO inventory_recount (source_id) SELECT DISTINCT o.source_id FROM asset_occurrence o JOIN stage_changed c ON c.id = o.asset_id
-     WHERE o.source_id <> $1`,
-    [sourceId],
-  );
-}
-
-/** As SourceCounter would, which would have to read them all again. */
-async function countNewSource(
-  tx: EntityManager,
-  sourceId: string,
-  created: NewAssets,
-  known: readonly string[],
-): Promise<void> {
-  const counts = created.counts().filter(({ dimension }) => dimension === 'state');
-  const levels = [0, 1, 2, 3, 4].map((level) => `coalesce(sum(n) FILTER (WHERE level = ${level}), 0)`).join(', ');
-  await tx.query(
-    `INSERT INTO inventory_source_count (source_id, total, levels, unjudged, counted_at)
-     SELECT $1, coalesce(sum(n), 0), ARRAY[${levels}], coalesce(sum(n) FILTER (WHERE level = -1), 0), clock_timestamp()
-     FROM (SELECT * FROM unnest($2::smallint[], $3::bigint[])
-           UNION ALL SELECT coalesce(level, -1), count(*) FROM judged_asset WHERE id = ANY($4) GROUP BY 1) AS c(level, n)
-     ON CONFLICT (source_id) DO UPDATE SET total = excluded.total, levels = excluded.levels, unjudged = excluded.unjudged,
-       counted_at = excluded.counted_at`,
-    [sourceId, counts.map(({ level }) => level), counts.map(({ count }) => count), known],
-  );
 }
