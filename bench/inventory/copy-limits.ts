@@ -87,9 +87,9 @@ async function countOf(client: Client, table: string): Promise<number> {
   return rows[0]?.count ?? 0;
 }
 
-/** Every row but the algorithms again and again, under other ids, until there are about so many. Answers how many there are. */
+/** Every row but the algorithms again and again, under other ids, until there are about so many, if there are fewer. Answers how many there are. */
 export async function fill(url: string, total: number, there: number): Promise<number> {
-  const copies = Math.round(total / there) - 1;
+  const copies = Math.max(0, Math.round(total / there) - 1);
   const id = (of: string) => `md5(${of}::text || n)::uuid`;
   return withClient(url, async (client) => {
     const columns = `kind, name, verdict_id, resolved_by, not_before, not_after, component, content`;
