@@ -1,6 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { DataSource, type EntityManager } from 'typeorm';
+import { keepSourceCount } from '../assets/source-count.js';
 
 const EVERY_MS = 2000;
 const BATCH = 200;
@@ -40,16 +41,9 @@ async function countBatch(tx: EntityManager): Promise<boolean> {
 }
 
 async function count(tx: EntityManager, sourceId: string): Promise<void> {
-  const levels = [0, 1, 2, 3, 4].map((level) => `count(*) FILTER (WHERE a.level = ${level})`).join(', ');
-  await tx.query(
-    `INSERT INTO inventory_source_count (source_id, total, levels, unjudged, counted_at)
-     SELECT i.id, count(a.id), ARRAY[${levels}], count(a.id) FILTER (WHERE a.level IS NULL), clock_timestamp()
-     FROM inventory_source i
-       LEFT JOIN (SELECT DISTINCT asset_id FROM asset_occurrence WHERE source_id = $1 AND missed = 0) o ON true
-       LEFT JOIN judged_asset a ON a.id = o.asset_id
-     WHERE i.id = $1 GROUP BY i.id
-     ON CONFLICT (source_id) DO UPDATE SET total = excluded.total, levels = excluded.levels, unjudged = excluded.unjudged,
-       counted_at = excluded.counted_at`,
-    [sourceId],
-  );
+  const counted = `
+    SELECT coalesce(a.level, -1), count(*)
+    FROM (SELECT DISTINCT asset_id FROM asset_occurrence WHERE source_id = $1 AND missed = 0) o JOIN judged_asset a ON a.id = o.asset_id
+    GROUP BY 1`;
+  await tx.query(keepSourceCount(counted), [sourceId]);
 }

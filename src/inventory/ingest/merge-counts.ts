@@ -1,5 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { ASSET_KINDS } from '../assets/asset-kind.js';
+import { keepSourceCount } from '../assets/source-count.js';
 import { addToTally, tallied } from '../assets/tally.js';
 import type { VerdictFacts } from '../risk/verdict-facts.js';
 import type { Facts, NewAssets } from './new-assets.js';
@@ -63,16 +64,15 @@ export async function countNewSource(
   known: readonly string[],
 ): Promise<void> {
   const counts = created.counts().filter(({ dimension }) => dimension === 'state');
-  const levels = [0, 1, 2, 3, 4].map((level) => `coalesce(sum(n) FILTER (WHERE level = ${level}), 0)`).join(', ');
-  await tx.query(
-    `INSERT INTO inventory_source_count (source_id, total, levels, unjudged, counted_at)
-     SELECT $1, coalesce(sum(n), 0), ARRAY[${levels}], coalesce(sum(n) FILTER (WHERE level = -1), 0), clock_timestamp()
-     FROM (SELECT * FROM unnest($2::smallint[], $3::bigint[])
-           UNION ALL SELECT coalesce(v.level, -1), count(*)
-           FROM (SELECT verdict_id FROM asset WHERE id = ANY($4) ORDER BY id FOR SHARE) k LEFT JOIN risk_verdict v ON v.id = k.verdict_id
-           GROUP BY 1) AS c(level, n)
-     ON CONFLICT (source_id) DO UPDATE SET total = excluded.total, levels = excluded.levels, unjudged = excluded.unjudged,
-       counted_at = excluded.counted_at`,
-    [sourceId, counts.map(({ level }) => level), counts.map(({ count }) => count), known],
-  );
+  const counted = `
+    SELECT * FROM unnest($2::smallint[], $3::bigint[])
+    UNION ALL SELECT coalesce(v.level, -1), count(*)
+    FROM (SELECT verdict_id FROM asset WHERE id = ANY($4) ORDER BY id FOR SHARE) k LEFT JOIN risk_verdict v ON v.id = k.verdict_id
+    GROUP BY 1`;
+  await tx.query(keepSourceCount(counted), [
+    sourceId,
+    counts.map(({ level }) => level),
+    counts.map(({ count }) => count),
+    known,
+  ]);
 }
