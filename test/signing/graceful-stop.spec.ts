@@ -35,6 +35,16 @@ const signOnce = (service: Service, background = false, key: string = randomUUID
     headers: { 'idempotency-key': key },
   });
 
+/** With some requests in hand, while others wait. */
+async function workerAtWork(): Promise<Service> {
+  const api = await stage.start({ role: 'api' });
+  const worker = await stage.start({ role: 'worker' });
+  stage.shim?.fault('slow 20');
+  await Promise.all(Array.from({ length: MANY }, () => signOnce(api, true)));
+  await until('the worker is at work', 30, async () => (await inState('PROCESSING')) > 0);
+  return worker;
+}
+
 it(`${MANY} callers wait for their signature when the api is told to stop: each gets it`, async () => {
   const service = await stage.start({ role: 'api' });
   stage.shim?.fault('slow 300');
@@ -96,11 +106,7 @@ it('work that was accepted survives the process that accepted it', async () => {
 });
 
 it('a worker that is told to stop finishes what it has in hand and leaves the rest to others', async () => {
-  const api = await stage.start({ role: 'api' });
-  const leaving = await stage.start({ role: 'worker' });
-  stage.shim?.fault('slow 20');
-  await Promise.all(Array.from({ length: MANY }, () => signOnce(api, true)));
-  await until('the worker is at work', 30, async () => (await inState('PROCESSING')) > 0);
+  const leaving = await workerAtWork();
   expect(await leaving.kill('SIGTERM')).toBe('SIGTERM');
   expect(await inState('PROCESSING')).toBe(0);
   const other = await stage.start({ role: 'worker' });
@@ -117,11 +123,7 @@ describe.each([
   afterEach(() => (back ? undefined : stage.restartRedis()));
 
   it('finishes what it has in hand, too', async () => {
-    const api = await stage.start({ role: 'api' });
-    const leaving = await stage.start({ role: 'worker' });
-    stage.shim?.fault('slow 20');
-    await Promise.all(Array.from({ length: MANY }, () => signOnce(api, true)));
-    await until('the worker is at work', 30, async () => (await inState('PROCESSING')) > 0);
+    const leaving = await workerAtWork();
     await stage.redis.kill();
     const stopped = leaving.kill('SIGTERM');
     if (back) await stage.restartRedis();
