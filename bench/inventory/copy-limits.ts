@@ -46,13 +46,11 @@ export class BareTable {
   static async open(url: string, rows?: number): Promise<BareTable> {
     const client = new Client({ connectionString: url });
     await client.connect();
-    await client.query(`DROP TABLE IF EXISTS flat, bare; CREATE TABLE flat AS ${FLAT}`);
-    const there = await countOf(client, 'flat');
-    if (rows === undefined) return new BareTable(client, there, []);
+    const again = `, generate_series(1, (SELECT ceil(${rows}::numeric / count(*))::int FROM asset)) LIMIT ${rows}`;
     await client.query(
-      `CREATE TABLE bare (LIKE flat); INSERT INTO bare SELECT f.* FROM generate_series(1, ${Math.ceil(rows / there)}), flat f LIMIT ${rows};
-       DROP TABLE flat; ALTER TABLE bare RENAME TO flat`,
+      `DROP TABLE IF EXISTS flat, bare; CREATE TABLE flat AS SELECT f.* FROM (${FLAT}) f${rows === undefined ? '' : again}`,
     );
+    if (rows === undefined) return new BareTable(client, await countOf(client, 'flat'), []);
     const chunks: Buffer[] = [];
     for await (const chunk of client.query(copyTo('COPY flat TO STDOUT'))) chunks.push(chunk as Buffer);
     await client.query('CREATE TABLE bare (LIKE flat); ALTER TABLE bare ALTER component TYPE jsonb USING NULL');
