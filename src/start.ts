@@ -6,6 +6,7 @@ import { Config, ConfigError } from './platform/config/config.js';
 import { configureHttp, httpAdapter } from './platform/http/configure.js';
 import { StructuredLogger } from './platform/log/structured-logger.js';
 import { ApiDocument } from './platform/http/api-document.js';
+import { stopOnSignals } from './stop.js';
 
 /** Answers HTTP and, unless the role is api, works in the background too. */
 export async function startApi(config: Config): Promise<NestFastifyApplication> {
@@ -16,7 +17,7 @@ export async function startApi(config: Config): Promise<NestFastifyApplication> 
   });
   configureHttp(app);
   app.get(ApiDocument).describe(app);
-  app.enableShutdownHooks(['SIGTERM', 'SIGINT']);
+  stopOnSignals(app, config);
   await app.listen(config.port, config.host);
   new Logger('Start').log(`listening on ${await app.getUrl()} as ${config.role}`);
   return app;
@@ -25,7 +26,7 @@ export async function startApi(config: Config): Promise<NestFastifyApplication> 
 /** Works in the background, without HTTP. */
 export async function startWorker(config: Config): Promise<void> {
   const app = await NestFactory.createApplicationContext(AppModule, { logger: new StructuredLogger(config) });
-  app.enableShutdownHooks(['SIGTERM', 'SIGINT']);
+  stopOnSignals(app, config);
   new Logger('Start').log('working in the background');
 }
 

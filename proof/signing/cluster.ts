@@ -8,8 +8,9 @@ import { childrenOf, signal } from './processes.js';
 import type { Random } from './random.js';
 
 const STARTED = /listening on (http:\/\/\S+)|working in the background/;
-/** How long a stop may take before it counts as hanging. */
+/** How long a stop may take before it counts as hanging: SVC_STOP_SECONDS and some patience. */
 const STOP_LIMIT_MS = 25_000;
+const LOOK_MS = 100;
 /** Of the log of a process that ended by itself: a stack and what came before it. */
 const LAST_LINES = 60;
 const LAST_WORDS_MS = 100;
@@ -81,12 +82,16 @@ export class Slot {
     this.cluster.expected.add(child.pid);
     const gone = once(child, 'exit') as Promise<[number | null, NodeJS.Signals | null]>;
     child.kill('SIGTERM');
-    const patience = setTimeout(() => {
+    let awakeMs = 0; // a process that is frozen does not even hear the signal
+    const patience = setInterval(() => {
+      if (!this.frozen) awakeMs += LOOK_MS;
+      if (awakeMs < STOP_LIMIT_MS) return;
+      clearInterval(patience);
       this.cluster.hungStops.push(`${this.name} (${child.pid}) did not stop within ${STOP_LIMIT_MS} ms of SIGTERM`);
       child.kill('SIGKILL');
-    }, STOP_LIMIT_MS);
+    }, LOOK_MS);
     const [code] = await gone;
-    clearTimeout(patience);
+    clearInterval(patience);
     // A graceful stop ends by its signal; a status is that of a process that failed on its way out.
     if (code !== null)
       await this.cluster.noteEnd(`${this.name} (${child.pid}) failed as it was stopped: status ${code}`, this);

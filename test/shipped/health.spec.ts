@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { renameSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { EndingDatabase } from '../fakes/ending-database.js';
+import { FaultyDatabase } from '../fakes/faulty-database.js';
 import type { Answer, Service } from '../support/service.js';
 import { digestOf, sign, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -95,7 +95,7 @@ it('the database is away: DOWN and 503, calls are refused with 503, and it comes
 });
 
 it('the database ends connections as they open: calls are refused with 503, the process stays', async () => {
-  const ending = new EndingDatabase(stage.databaseUrl);
+  const ending = new FaultyDatabase(stage.databaseUrl);
   await ending.start();
   const other = await stage.start({ settings: { SVC_DATABASE_URL: ending.url } });
   ending.end();
@@ -108,6 +108,19 @@ it('the database ends connections as they open: calls are refused with 503, the 
   await until('it works again', 30, async () => (await other.call('GET', '/actuator/health')).status === 200);
   expect(await other.kill()).toBe('SIGTERM');
   await ending.stop();
+});
+
+it('the database falls silent as a process is told to stop: the process ends in the time that it has', async () => {
+  const silent = new FaultyDatabase(stage.databaseUrl);
+  await silent.start();
+  const other = await stage.start({ settings: { SVC_DATABASE_URL: silent.url, SVC_STOP_SECONDS: '3' } });
+  silent.fallSilent();
+  const unanswered = sign(other, { key: apiKey, body: { digest: digestOf('silent') } }).catch(() => undefined);
+  await until('it asks', 30, async () => silent.swallowed > 0);
+  expect(await other.kill()).toBe(1);
+  await unanswered;
+  expect(other.log()).toContain('not ended 3 s after the signal');
+  await silent.stop();
 });
 
 it('a service that is started before Redis works at once', async () => {

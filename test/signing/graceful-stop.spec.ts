@@ -117,16 +117,22 @@ it('a worker that is told to stop finishes what it has in hand and leaves the re
 });
 
 describe.each([
-  { redis: 'comes back meanwhile', back: true },
-  { redis: 'stays away', back: false },
-])('a worker is told to stop as Redis dies, which $redis', ({ back }) => {
-  afterEach(() => (back ? undefined : stage.restartRedis()));
+  { redis: 'dies and comes back', harm: () => stage.redis.kill(), mend: () => stage.restartRedis(), back: true },
+  { redis: 'dies and stays away', harm: () => stage.redis.kill(), mend: () => stage.restartRedis(), back: false },
+  {
+    redis: 'takes connections and answers nobody',
+    harm: () => stage.redis.kill('SIGSTOP'),
+    mend: () => stage.redis.kill('SIGCONT'),
+    back: false,
+  },
+])('a worker is told to stop as Redis $redis', ({ harm, mend, back }) => {
+  afterEach(() => (back ? undefined : mend()));
 
   it('finishes what it has in hand, too', async () => {
     const leaving = await workerAtWork();
-    await stage.redis.kill();
+    await harm();
     const stopped = leaving.kill('SIGTERM');
-    if (back) await stage.restartRedis();
+    if (back) await mend();
     expect(await stopped).toBe('SIGTERM');
     expect(await inState('PROCESSING')).toBe(0);
     expect(await inState('FAILED')).toBe(0);

@@ -1,24 +1,19 @@
-import { InjectQueue, OnQueueError, Process, Processor } from '@nestjs/bull';
-import type { BeforeApplicationShutdown } from '@nestjs/common';
+import { InjectQueue, Process, Processor } from '@nestjs/bull';
 import type { Queue } from 'bull';
-import { QueueTrouble } from '../../platform/queue/queue-trouble.js';
+import { Config } from '../../platform/config/config.js';
+import { BellProcessor } from '../../platform/queue/bell-processor.js';
 import { type DiscoveryBell, DISCOVERY_QUEUE } from './discovery.queue.js';
 import { ScanRunner } from './scan-runner.js';
 
 /** Hears the doorbell. Which scans are due is read from the rows. */
 @Processor(DISCOVERY_QUEUE)
-export class DiscoveryProcessor implements BeforeApplicationShutdown {
-  private readonly trouble = new QueueTrouble(DiscoveryProcessor.name);
-
+export class DiscoveryProcessor extends BellProcessor {
   constructor(
     private readonly runner: ScanRunner,
-    @InjectQueue(DISCOVERY_QUEUE) private readonly queue: Queue<DiscoveryBell>,
-  ) {}
-
-  /** What runs is put down where it is; another worker goes on from the cursor. */
-  async beforeApplicationShutdown(): Promise<void> {
-    await this.queue.pause(true, true).catch(() => undefined);
-    await this.runner.stop();
+    @InjectQueue(DISCOVERY_QUEUE) queue: Queue<DiscoveryBell>,
+    config: Config,
+  ) {
+    super(queue, config);
   }
 
   @Process()
@@ -26,8 +21,8 @@ export class DiscoveryProcessor implements BeforeApplicationShutdown {
     await this.runner.fill();
   }
 
-  @OnQueueError()
-  complain(error: Error): void {
-    this.trouble.hear(error);
+  /** What runs is put down where it is; another worker goes on from the cursor. */
+  protected override finish(): Promise<void> {
+    return this.runner.stop();
   }
 }

@@ -62,6 +62,7 @@ export class Config {
   readonly defaultKey: string;
   readonly sshKeyMaxAgeDays: number;
   readonly sshRotationLeaseSeconds: number;
+  readonly stopSeconds: number;
   readonly sshRotationConcurrency: number;
   readonly signingMaxAgeHours: number;
   readonly tsaKey: string;
@@ -113,6 +114,7 @@ export class Config {
     this.pkcs11Sessions = this.whole('SVC_PKCS11_SESSIONS', 1, 64);
     this.pkcs11DeadlineMs = this.whole('SVC_PKCS11_DEADLINE_MS', 100, 60_000);
     this.defaultKey = this.text('SVC_DEFAULT_KEY');
+    this.stopSeconds = this.whole('SVC_STOP_SECONDS', 2, 600);
     this.sshRotationLeaseSeconds = this.whole('SVC_SSH_ROTATION_LEASE_SECONDS', 2, 600);
     this.sshRotationConcurrency = this.whole('SVC_SSH_ROTATION_CONCURRENCY', 1, 200);
     this.sshKeyMaxAgeDays = this.whole('SVC_SSH_KEY_MAX_AGE_DAYS', 1, 36_500);

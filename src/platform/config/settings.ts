@@ -24,6 +24,10 @@ export const SETTINGS = {
     '',
     'Addresses or CIDRs of reverse proxies whose X-Forwarded-For is believed, comma-separated',
   ),
+  SVC_STOP_SECONDS: setting(
+    '20',
+    'A process that is told to stop ends within this time; less than what its supervisor waits before it kills',
+  ),
   SVC_LOG_LEVEL: setting('log', 'debug, log, warn or error'),
   SVC_JWT_SECRET: setting(
     'sealwright-development-secret-change-me',

@@ -1,4 +1,4 @@
-import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, type OnModuleDestroy } from '@nestjs/common';
 import type { Server } from 'node:http';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -13,7 +13,7 @@ const LOOK_EVERY_MS = 50;
  * A client that keeps its connection open would otherwise be cut off in the middle of its next call.
  */
 @Injectable()
-export class Closing implements BeforeApplicationShutdown {
+export class Closing implements OnModuleDestroy, BeforeApplicationShutdown {
   private server: Server | undefined;
   private started = false;
 
@@ -27,8 +27,11 @@ export class Closing implements BeforeApplicationShutdown {
     this.server = server;
   }
 
-  async beforeApplicationShutdown(): Promise<void> {
+  onModuleDestroy(): void {
     this.started = true;
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
     if (this.server === undefined) return;
     const connections = promisify(this.server.getConnections.bind(this.server));
     const until = performance.now() + LINGER_MS;

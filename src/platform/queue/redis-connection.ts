@@ -11,14 +11,14 @@ export type RedisUse = 'client' | 'subscriber' | 'bclient';
 /**
  * A connection of a queue, which comes back by itself for as long as it is not closed.
  *
- * To break off a blocking command, a queue that is paused or closed disconnects and calls `connect`, and nobody hears that
- * promise while jobs are still worked on. It is refused when the connection is on its way already, or when Redis is away; and a
- * refusal that nobody hears ends the process, with the jobs that it meant to finish. So here it never is: whether
- * Redis answers is said by events, and by QueueHealth.
+ * To break off a blocking command, a queue that is paused or closed disconnects and calls `connect`. It may wait for that promise
+ * without end, for as long as Redis takes connections and does not answer; and when it is refused, since the connection is on its way
+ * already or Redis is away, nobody may hear it, which ends the process with the jobs that it meant to finish. So here it
+ * resolves at once: whether Redis answers is said by events, and by QueueHealth.
  */
 class QueueConnection extends Redis {
-  override connect(): Promise<void> {
-    return super.connect().catch(() => undefined);
+  override async connect(): Promise<void> {
+    super.connect().catch(() => undefined);
   }
 }
 
@@ -26,6 +26,7 @@ export function connectToRedis(url: string, use: RedisUse): Redis {
   const redis = new QueueConnection(url, {
     ...(use === 'client' ? ASKING : LISTENING),
     connectTimeout: 2000,
+    disconnectTimeout: 500, // so long a stop waits for a Redis that does not hang up
     retryStrategy: (times) => Math.min(1000, 50 * times),
   });
   redis.on('error', () => undefined); // Bull and QueueHealth report

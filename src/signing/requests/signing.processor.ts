@@ -1,41 +1,38 @@
-import { InjectQueue, OnQueueError, Process, Processor } from '@nestjs/bull';
-import { type BeforeApplicationShutdown, Logger } from '@nestjs/common';
+import { InjectQueue, Process, Processor } from '@nestjs/bull';
 import type { Job, Queue } from 'bull';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { QueueTrouble } from '../../platform/queue/queue-trouble.js';
+import { Config } from '../../platform/config/config.js';
+import { BellProcessor } from '../../platform/queue/bell-processor.js';
 import { SigningExecutor } from './signing-executor.js';
 import { type SigningBell, SIGNING_QUEUE } from './signing.queue.js';
 
-/** What is not finished by then is left to its lease. */
-const DRAIN_MS = 10_000;
-
 /** Hears the doorbell. */
 @Processor(SIGNING_QUEUE)
-export class SigningProcessor implements BeforeApplicationShutdown {
-  private readonly logger = new Logger(SigningProcessor.name);
-  private readonly trouble = new QueueTrouble(SigningProcessor.name);
+export class SigningProcessor extends BellProcessor {
+  private readonly inHand = new Set<Promise<void>>();
+  private stopping = false;
 
   constructor(
     private readonly executor: SigningExecutor,
-    @InjectQueue(SIGNING_QUEUE) private readonly queue: Queue<SigningBell>,
-  ) {}
-
-  /** Hears no further bell and finishes what it began, while database and HSM are still open. */
-  async beforeApplicationShutdown(): Promise<void> {
-    const finished = this.queue.pause(true).catch(() => undefined);
-    await Promise.race([finished, sleep(DRAIN_MS, undefined, { ref: false })]);
+    @InjectQueue(SIGNING_QUEUE) queue: Queue<SigningBell>,
+    config: Config,
+  ) {
+    super(queue, config);
   }
 
   @Process({ concurrency: 4 })
   async answer({ data }: Job<SigningBell>): Promise<void> {
+    if (this.stopping) return;
     // What fails here is found again by the sweep, so the job itself never needs a second run.
-    await this.executor
+    const work = this.executor
       .process(data.requestIds)
       .catch((error: unknown) => this.logger.warn(`a bell was not answered: ${String(error)}`));
+    this.inHand.add(work);
+    await work;
+    this.inHand.delete(work);
   }
 
-  @OnQueueError()
-  complain(error: Error): void {
-    this.trouble.hear(error);
+  protected override async finish(): Promise<void> {
+    this.stopping = true;
+    await Promise.all(this.inHand);
   }
 }

@@ -1,4 +1,4 @@
-import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable, Logger, type OnModuleDestroy } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import { SigningKeysService } from '../keys/signing-keys.service.js';
@@ -8,7 +8,7 @@ import { SigningExecutor } from './signing-executor.js';
 
 /** Finds what fell through: requests of dead processes, bells that never rang, keys whose maker died. */
 @Injectable()
-export class SigningSchedule implements BeforeApplicationShutdown {
+export class SigningSchedule implements OnModuleDestroy, BeforeApplicationShutdown {
   private readonly logger = new Logger(SigningSchedule.name);
   private readonly busy = new Map<string, Promise<void>>();
   private stopping = false;
@@ -47,9 +47,12 @@ export class SigningSchedule implements BeforeApplicationShutdown {
     });
   }
 
+  onModuleDestroy(): void {
+    this.stopping = true;
+  }
+
   /** Lets the run under way finish, while database and HSM are still open. */
   async beforeApplicationShutdown(): Promise<void> {
-    this.stopping = true;
     await Promise.all(this.busy.values());
   }
 

@@ -1,30 +1,19 @@
-import { InjectQueue, OnQueueError, Process, Processor } from '@nestjs/bull';
-import type { BeforeApplicationShutdown } from '@nestjs/common';
+import { InjectQueue, Process, Processor } from '@nestjs/bull';
 import type { Queue } from 'bull';
-import { setTimeout as sleep } from 'node:timers/promises';
-import { QueueTrouble } from '../../platform/queue/queue-trouble.js';
+import { Config } from '../../platform/config/config.js';
+import { BellProcessor } from '../../platform/queue/bell-processor.js';
 import { RotationRunner } from './rotation-runner.js';
 import { type RotationBell, ROTATION_QUEUE } from './rotation.queue.js';
 
-/** What is not finished by then is left to its lease. */
-const DRAIN_MS = 15_000;
-
 /** Hears the doorbell. Which targets are due is read from the rows. */
 @Processor(ROTATION_QUEUE)
-export class RotationProcessor implements BeforeApplicationShutdown {
-  private readonly trouble = new QueueTrouble(RotationProcessor.name);
-
+export class RotationProcessor extends BellProcessor {
   constructor(
     private readonly runner: RotationRunner,
-    @InjectQueue(ROTATION_QUEUE) private readonly queue: Queue<RotationBell>,
-  ) {}
-
-  async beforeApplicationShutdown(): Promise<void> {
-    const finished = this.queue
-      .pause(true)
-      .catch(() => undefined)
-      .then(() => this.runner.stop());
-    await Promise.race([finished, sleep(DRAIN_MS, undefined, { ref: false })]);
+    @InjectQueue(ROTATION_QUEUE) queue: Queue<RotationBell>,
+    config: Config,
+  ) {
+    super(queue, config);
   }
 
   @Process()
@@ -32,8 +21,7 @@ export class RotationProcessor implements BeforeApplicationShutdown {
     await this.runner.fill();
   }
 
-  @OnQueueError()
-  complain(error: Error): void {
-    this.trouble.hear(error);
+  protected override finish(): Promise<void> {
+    return this.runner.stop();
   }
 }

@@ -6,10 +6,13 @@ const READY = Buffer.from('5a0000000549', 'hex');
 /** ErrorResponse, as a session gets it that an administrator ends. */
 const ENDED = errorResponse({ S: 'FATAL', C: '57P01', M: 'terminating connection due to administrator command' });
 
-/** Stands between the service and PostgreSQL; told so, it ends each connection in the very packet that says that it is open. */
-export class EndingDatabase {
+/** Stands between the service and PostgreSQL. Told so, it ends each connection in the very packet that says that it is open, or falls silent. */
+export class FaultyDatabase {
   ended = 0;
+  /** How often the service said something that went nowhere. */
+  swallowed = 0;
   private ends = false;
+  private silent = false;
   private readonly open = new Set<Socket>();
   private readonly server = createServer((socket) => this.pass(socket));
 
@@ -36,6 +39,11 @@ export class EndingDatabase {
     this.ends = false;
   }
 
+  /** From now on connections stay open and nothing passes, as when a firewall drops packets. */
+  fallSilent(): void {
+    this.silent = true;
+  }
+
   async stop(): Promise<void> {
     this.end();
     this.server.close();
@@ -54,8 +62,12 @@ export class EndingDatabase {
       one.on('close', () => other.destroy());
     }
     near.on('close', () => this.open.delete(near));
-    near.on('data', (bytes) => far.write(bytes));
+    near.on('data', (bytes) => {
+      if (this.silent) this.swallowed += 1;
+      else far.write(bytes);
+    });
     far.on('data', (bytes) => {
+      if (this.silent) return;
       if (!this.ends || !bytes.subarray(-READY.length).equals(READY)) return void near.write(bytes);
       this.ended += 1;
       near.end(Buffer.concat([bytes, ENDED]));
