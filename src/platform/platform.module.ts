@@ -11,6 +11,7 @@ import { HandoverLoop } from './handover/handover-loop.js';
 import { Handovers } from './handover/handovers.js';
 import { HealthIndicators } from './health/health-indicators.js';
 import { BodyRoom } from './http/body-room.js';
+import { ArrivingBodies } from './http/arriving-bodies.js';
 import { Closing } from './http/closing.js';
 import { Cursors } from './http/cursors.js';
 import { RateLimits } from './http/rate-limits.js';
@@ -54,6 +55,7 @@ const ENTITIES = [
   providers: [
     BodyRoom,
     Clock,
+    ArrivingBodies,
     Closing,
     Cursors,
     EventBus,
@@ -80,6 +82,7 @@ const ENTITIES = [
   exports: [
     BodyRoom,
     Clock,
+    ArrivingBodies,
     Closing,
     Cursors,
     EventBus,

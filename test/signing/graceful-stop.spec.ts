@@ -1,4 +1,6 @@
 import { randomUUID } from 'node:crypto';
+import { connect } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Answer, Service } from '../support/service.js';
 import { digestOf, sign, until } from '../support/signing.js';
@@ -91,6 +93,22 @@ it('under a steady load a stop loses no answer: who is too late was never heard'
   const refused = outcomes.filter(({ outcome }) => outcome !== '200').map(({ key }) => key);
   expect(await stage.sql(`SELECT key FROM idempotency_key WHERE key = ANY($1)`, [refused])).toEqual([]);
   expect(await unfinished()).toEqual([]);
+});
+
+it('a body that is still on its way is refused, and does not hold the stop up', async () => {
+  const service = await stage.start({ role: 'api' });
+  const { port, hostname } = new URL(service.url);
+  const socket = connect(Number(port), hostname).on('error', () => undefined);
+  let answer = '';
+  socket.on('data', (bytes: Buffer) => (answer += bytes.toString()));
+  const head = [`POST /api/ingest HTTP/1.1`, `Host: ${hostname}`, `Authorization: Bearer ${apiKey}`];
+  socket.write(`${[...head, 'Content-Type: application/json', 'Content-Length: 1000000'].join('\r\n')}\r\n\r\n`);
+  const sending = setInterval(() => socket.write(' '.repeat(1000)), 100);
+  await sleep(300);
+  expect(await service.kill('SIGTERM')).toBe('SIGTERM');
+  clearInterval(sending);
+  socket.destroy();
+  expect(answer).toMatch(/^HTTP\/1.1 408 [^]*"code":"request.timeout"/);
 });
 
 it('work that was accepted survives the process that accepted it', async () => {

@@ -5,8 +5,8 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Config } from '../config/config.js';
 import { Metrics } from '../metrics/metrics.js';
+import { ArrivingBodies } from './arriving-bodies.js';
 import { NextLinkInterceptor } from './next-link.interceptor.js';
-import { bodyBytes } from './body-bytes.js';
 import { BodyRoom } from './body-room.js';
 import { Closing } from './closing.js';
 import { Doorman } from './doorman.js';
@@ -31,7 +31,7 @@ export function httpAdapter(config: Config): FastifyAdapter {
   return new FastifyAdapter({
     bodyLimit: BODY_LIMIT,
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
-    requestTimeout: 20_000,
+    requestTimeout: 20 * 60_000, // how slowly a body may come is told by arriving-bodies.ts
     keepAliveTimeout: 65_000,
     forceCloseConnections: 'idle',
     return503OnClosing: false, // what still comes in is answered, see closing.ts
@@ -55,7 +55,7 @@ export function configureHttp(app: NestFastifyApplication): void {
   secure(server, config);
   observe(server, app.get(Metrics));
   refuseNulInQuery(server);
-  readBodies(server);
+  readBodies(server, app.get(ArrivingBodies));
   admitLargeBodies(server, app.get(Doorman), app.get(BodyRoom));
   hangUpWhenClosing(server, app.get(Closing));
   app.useGlobalGuards(new UnknownQueryGuard());
@@ -87,16 +87,16 @@ const RAW_TYPES = [
   FORM,
 ];
 
-function readBodies(server: FastifyInstance): void {
+function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
   server.removeAllContentTypeParsers();
   server.addHook('onRequest', (request, _reply, done) => {
     const coding = request.headers['content-encoding'];
     done(coding === undefined || coding === 'identity' ? undefined : new UnsupportedMediaTypeException());
   });
   readJsonLimits(server);
-  readRawBodies(server, RAW_TYPES);
+  readRawBodies(server, bodies, RAW_TYPES);
   server.addContentTypeParser('application/json', async (request: FastifyRequest, body: IncomingMessage) => {
-    const bytes = await bodyBytes(request, body);
+    const bytes = await bodies.read(request, body);
     return rawBodyOf(request, bytes) ?? parseJsonBody(bytes, mostValuesOf(request));
   });
 }

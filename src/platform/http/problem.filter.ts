@@ -118,6 +118,8 @@ function messageOf(error: unknown): string {
 function send(reply: FastifyReply, request: FastifyRequest, answer: Answer): void {
   const { status, problem } = answer;
   const { code, retryAfter, scope } = problem;
+  // Else whoever was refused in the middle of a body could go on sending it.
+  if (status === 408 || status === 413) void reply.header('connection', 'close');
   if (retryAfter !== undefined) void reply.header('retry-after', String(retryAfter));
   if (status === 401 || scope !== undefined) void reply.header('www-authenticate', challenge(status, code, scope));
   void reply

@@ -2,7 +2,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import type { IncomingMessage } from 'node:http';
-import { bodyBytes } from './body-bytes.js';
+import type { ArrivingBodies } from './arriving-bodies.js';
 import type { BodyLease, BodyRoom } from './body-room.js';
 import type { Doorman } from './doorman.js';
 
@@ -53,13 +53,13 @@ export function rawBodyOf(request: FastifyRequest, body: Buffer): RawBody | unde
 }
 
 /** Media types that only raw routes take. Must be called before routes are made, so that their limits count. */
-export function readRawBodies(server: FastifyInstance, types: readonly string[]): void {
+export function readRawBodies(server: FastifyInstance, bodies: ArrivingBodies, types: readonly string[]): void {
   server.addHook('onRoute', (route: RouteOptions) => {
     const raw = rawRoute(route.config);
     if (raw !== undefined) route.bodyLimit = raw.limit;
   });
   server.addContentTypeParser([...types], async (request: FastifyRequest, body: IncomingMessage) => {
-    const raw = rawBodyOf(request, await bodyBytes(request, body));
+    const raw = rawBodyOf(request, await bodies.read(request, body));
     if (raw !== undefined) return raw;
     throw Object.assign(new Error('this route does not take this media type'), { statusCode: 415 });
   });

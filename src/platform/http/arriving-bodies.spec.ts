@@ -1,11 +1,12 @@
 import Fastify, { type FastifyInstance, type FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { connect, type AddressInfo } from 'node:net';
-import { text } from 'node:stream/consumers';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { bodyBytes } from './body-bytes.js';
+import { ArrivingBodies } from './arriving-bodies.js';
 
 const LIMIT = 100_000;
+const bodies = new ArrivingBodies();
+bodies.allow({ graceMs: 100, bytesPerSecond: 40_000 });
 let server: FastifyInstance;
 let port: number;
 const taken: Buffer[] = [];
@@ -13,7 +14,7 @@ const taken: Buffer[] = [];
 beforeAll(async () => {
   server = Fastify({ bodyLimit: LIMIT });
   server.removeAllContentTypeParsers();
-  server.addContentTypeParser('*', (request: FastifyRequest, body: IncomingMessage) => bodyBytes(request, body));
+  server.addContentTypeParser('*', (request: FastifyRequest, body: IncomingMessage) => bodies.read(request, body));
   server.post('/', (request) => {
     taken.push(request.body as Buffer);
     return 'taken';
@@ -24,17 +25,22 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** Sends these bytes as they are, with a pause between them, and answers the status line; empty when nobody answered. */
-async function send(head: string, ...parts: (string | Buffer)[]): Promise<string> {
+const send = (head: string, ...parts: (string | Buffer)[]) => sendEvery(5, head, ...parts);
+
+/** As clients do, it hears the answer while it sends. */
+async function sendEvery(ms: number, head: string, ...parts: (string | Buffer)[]): Promise<string> {
   taken.length = 0;
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-  socket.on('error', () => undefined);
+  let answer = '';
+  socket.on('data', (bytes) => (answer += bytes.toString()));
+  const closed = new Promise((resolve) => socket.once('close', resolve).on('error', () => undefined));
   socket.write(`POST / HTTP/1.1\r\nHost: test\r\nConnection: close\r\nContent-Type: a/b\r\n${head}\r\n\r\n`);
   for (const part of parts) {
-    await new Promise((resolve) => setTimeout(resolve, 5));
-    socket.write(part);
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    if (answer === '') socket.write(part);
   }
   socket.end();
-  const answer = await text(socket).catch(() => '');
+  await closed;
   return answer.split('\r\n', 1)[0] ?? '';
 }
 
@@ -68,5 +74,21 @@ describe('the bytes of a body', () => {
     expect(await send('Content-Length: 10', 'abc')).not.toBe(OK);
     expect(await send('Transfer-Encoding: chunked', '5\r\nab')).not.toBe(OK);
     expect(taken).toEqual([]);
+  });
+
+  it('may come as slowly as the pace allows, and no slower', async () => {
+    const tenth = Buffer.alloc(LIMIT / 10, 1);
+    const told = `Content-Length: ${LIMIT}`;
+    expect(await sendEvery(60, told, ...Array.from({ length: 10 }, () => tenth))).toBe(OK);
+    expect(taken).toEqual([Buffer.alloc(LIMIT, 1)]);
+    expect(await sendEvery(200, told, ...Array.from({ length: 10 }, () => tenth.subarray(0, 100)))).toMatch(/ 408 /);
+    expect(await sendEvery(200, 'Transfer-Encoding: chunked', '5\r\nab', 'c', 'd')).toMatch(/ 408 /);
+    expect(taken).toEqual([]);
+  });
+
+  it('are refused when nobody waits for them any more', async () => {
+    const answer = sendEvery(40, `Content-Length: ${LIMIT}`, 'a', 'b', 'c');
+    setTimeout(() => bodies.refuse(), 60);
+    expect(await answer).toMatch(/ 408 /);
   });
 });
