@@ -2,6 +2,7 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module.js';
 import { HsmModule } from '../hsm/hsm.module.js';
+import { OutboundModule } from '../platform/outbound/outbound.module.js';
 import { Alert } from './alert.entity.js';
 import { AlertsController } from './alerts.controller.js';
 import { AlertsReader } from './alerts.reader.js';
@@ -16,6 +17,7 @@ import { AlertRulesController } from './rules/alert-rules.controller.js';
 import { AlertRulesService } from './rules/alert-rules.service.js';
 import { CertificateWatcher } from './watchers/certificate.watcher.js';
 import { HsmWatcher } from './watchers/hsm.watcher.js';
+import { DisabledWebhooks } from './webhooks/disabled-webhooks.js';
 import { WebhookDeliveriesService } from './webhooks/webhook-deliveries.service.js';
 import { WebhookEndpointsService } from './webhooks/webhook-endpoints.service.js';
 import { WebhooksController } from './webhooks/webhooks.controller.js';
@@ -38,7 +40,7 @@ export class AlertsModule {}
 
 /** What makes alerts of what happened and tells people of them, for processes that work in the background. */
 @Module({
-  imports: [AlertsModule, HsmModule],
-  providers: [AlertIntake, AlertIntakeSchedule, AlertNotifier, CertificateWatcher, HsmWatcher],
+  imports: [AlertsModule, AuditModule, HsmModule, OutboundModule],
+  providers: [AlertIntake, AlertIntakeSchedule, AlertNotifier, CertificateWatcher, DisabledWebhooks, HsmWatcher],
 })
 export class AlertsWorkerModule {}

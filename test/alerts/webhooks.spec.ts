@@ -143,6 +143,12 @@ describe.concurrent('a message', () => {
       return !answer.body.enabled && answer;
     });
     expect(shown.body.disabledReason).toContain('410');
+    const { body: log } = await service.call('GET', `/api/v1/audit/entries?action=webhook.disabled&target=${body.id}`, {
+      key,
+    });
+    expect(log.items).toMatchObject([
+      { actor: { kind: 'system' }, detail: { reason: expect.stringContaining('410') } },
+    ]);
     assertProblem(await test(body.id), { status: 409, code: 'webhook.disabled' });
   });
 

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { DataSource } from 'typeorm';
+import { DataSource, type EntityManager } from 'typeorm';
 import type { WebhookAttempt } from './webhook-delivery.entity.js';
 import type { WebhookOutcome } from './webhook-outcome.js';
 
@@ -21,12 +21,20 @@ const BATCH = 8;
 const MOST = 200;
 const KEPT_DAYS = 30;
 
+/** Hears of an endpoint in the transaction that disables it. */
+export type WhenDisabled = (tx: EntityManager, endpoint: string, reason: string) => Promise<void>;
+
 /** The states of deliveries. An attempt that is not heard of for a minute is made again by whoever looks then. */
 @Injectable()
 export class WebhookLedger {
   private readonly logger = new Logger(WebhookLedger.name);
+  private readonly listeners: WhenDisabled[] = [];
 
   constructor(private readonly db: DataSource) {}
+
+  whenDisabled(listener: WhenDisabled): void {
+    this.listeners.push(listener);
+  }
 
   /** Takes what is due, a few per endpoint, without the endpoints that have a batch under way in this process. */
   async claim(busy: readonly string[]): Promise<ClaimedDelivery[]> {
@@ -62,10 +70,12 @@ export class WebhookLedger {
   /** Nothing more is sent there; what waits is given up. */
   async disable(endpoint: string, reason: string): Promise<void> {
     await this.db.transaction(async (tx) => {
-      await tx.query(
+      const [, affected]: [unknown, number] = await tx.query(
         `UPDATE webhook_endpoint SET enabled = false, disabled_reason = $2, version = version + 1 WHERE id = $1 AND enabled`,
         [endpoint, reason],
       );
+      if (affected === 0) return; // by another answer
+      for (const listener of this.listeners) await listener(tx, endpoint, reason);
       await tx.query(
         `UPDATE webhook_delivery SET status = 'GIVEN_UP', ended_at = now() WHERE endpoint_id = $1 AND status = 'PENDING'`,
         [endpoint],
