@@ -133,9 +133,10 @@ export class NotificationView {
   channel: NotificationChannel;
   /** The mail, or the webhook delivery. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   reference: string;
-  /** Address of the mail, or name of the webhook endpoint. @example crypto-team@corp.example */
+  /** Address of the mail, or name of the webhook endpoint; `removed` or `forgotten` when that is no longer known. @example crypto-team@corp.example */
   recipient: string;
-  @ApiProperty({ enum: ['PENDING', 'DELIVERED', 'GIVEN_UP'], example: 'DELIVERED' })
+  /** FORGOTTEN: how it went is kept for 90 days of mails, and for 30 of webhooks. */
+  @ApiProperty({ enum: ['PENDING', 'DELIVERED', 'GIVEN_UP', 'FORGOTTEN'], example: 'DELIVERED' })
   status: NotificationLine['status'];
   /** @example 1 */
   attempts: number;

@@ -22,7 +22,8 @@ export interface NotificationLine {
   readonly channel: NotificationChannel;
   readonly reference: string;
   readonly recipient: string;
-  readonly status: 'PENDING' | 'DELIVERED' | 'GIVEN_UP';
+  /** FORGOTTEN: long ago, how it went is no longer kept. */
+  readonly status: 'PENDING' | 'DELIVERED' | 'GIVEN_UP' | 'FORGOTTEN';
   readonly attempts: number;
   readonly failure: string | null;
   readonly endedAt: Date | null;
@@ -57,8 +58,9 @@ export class AlertsReader {
   async notifications(alert: string): Promise<NotificationLine[]> {
     return this.db.query(
       `SELECT n.id, n.at, n.reason, n.count, n.channel, n.reference,
-         coalesce(m.recipient, e.name, 'removed') AS recipient,
-         coalesce(d.status, CASE WHEN m.sent_at IS NOT NULL THEN 'DELIVERED' WHEN m.given_up_at IS NOT NULL THEN 'GIVEN_UP' ELSE 'PENDING' END) AS status,
+         coalesce(m.recipient, e.name, CASE WHEN d.id IS NULL THEN 'forgotten' ELSE 'removed' END) AS recipient,
+         CASE WHEN d.id IS NOT NULL THEN d.status WHEN m.id IS NULL THEN 'FORGOTTEN' WHEN m.sent_at IS NOT NULL THEN 'DELIVERED'
+           WHEN m.given_up_at IS NOT NULL THEN 'GIVEN_UP' ELSE 'PENDING' END AS status,
          coalesce(d.attempts, m.attempts, 0) AS attempts,
          coalesce(m.failure, d.log -> -1 ->> 'failure') AS failure,
          coalesce(d.ended_at, m.sent_at, m.given_up_at) AS "endedAt"

@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { Config } from './config/config.js';
 import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
+import { OldRows } from './database/old-rows.js';
 import { EventBus } from './events/events.js';
 import { HappeningRow } from './events/happening.entity.js';
 import { Happenings } from './events/happenings.js';
@@ -53,9 +54,9 @@ const ENTITIES = [
 @Module({
   imports: [ConfigModule, DatabaseModule, TypeOrmModule.forFeature(ENTITIES)],
   providers: [
+    ArrivingBodies,
     BodyRoom,
     Clock,
-    ArrivingBodies,
     Closing,
     Cursors,
     EventBus,
@@ -69,6 +70,7 @@ const ENTITIES = [
     Mailbox,
     MailTrial,
     Metrics,
+    OldRows,
     { provide: OutboundClient, inject: [Config], useFactory: (config: Config) => new OutboundClient(config) },
     Outbox,
     OwnAssets,
@@ -80,9 +82,9 @@ const ENTITIES = [
     WebhookSecrets,
   ],
   exports: [
+    ArrivingBodies,
     BodyRoom,
     Clock,
-    ArrivingBodies,
     Closing,
     Cursors,
     EventBus,
@@ -94,6 +96,7 @@ const ENTITIES = [
     Mailbox,
     MailTrial,
     Metrics,
+    OldRows,
     OutboundClient,
     Outbox,
     OwnAssets,

@@ -3,6 +3,7 @@ import { Interval } from '@nestjs/schedule';
 import type { Transporter } from 'nodemailer';
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
+import { OldRows } from '../database/old-rows.js';
 import { WorkPool } from '../queue/work-pool.js';
 import { Seal } from '../sealing/seal.js';
 import { newMailTransport } from './mail-transport.js';
@@ -42,7 +43,10 @@ export class MailSender implements BeforeApplicationShutdown {
     private readonly config: Config,
     private readonly db: DataSource,
     private readonly seal: Seal,
+    old: OldRows,
   ) {
+    const where = 't.sent_at IS NOT NULL OR t.given_up_at IS NOT NULL';
+    old.forget({ table: 'mail_message', where: `(${where})`, since: 'created_at' });
     this.transport = newMailTransport(config);
   }
 

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { Interval } from '@nestjs/schedule';
 import { DataSource, type EntityManager } from 'typeorm';
+import { OldRows } from '../database/old-rows.js';
 import type { WebhookAttempt } from './webhook-delivery.entity.js';
 import type { WebhookOutcome } from './webhook-outcome.js';
 
@@ -30,7 +30,12 @@ export class WebhookLedger {
   private readonly logger = new Logger(WebhookLedger.name);
   private readonly listeners: WhenDisabled[] = [];
 
-  constructor(private readonly db: DataSource) {}
+  constructor(
+    private readonly db: DataSource,
+    old: OldRows,
+  ) {
+    old.forget({ table: 'webhook_delivery', where: `t.status <> 'PENDING'`, since: 'ended_at', days: KEPT_DAYS });
+  }
 
   whenDisabled(listener: WhenDisabled): void {
     this.listeners.push(listener);
@@ -82,15 +87,5 @@ export class WebhookLedger {
       );
     });
     this.logger.warn(`webhook endpoint ${endpoint} is disabled: ${reason}`);
-  }
-
-  @Interval(3_600_000)
-  async forget(): Promise<void> {
-    await this.db
-      .query(
-        `DELETE FROM webhook_delivery WHERE status <> 'PENDING' AND ended_at < now() - make_interval(days => $1)`,
-        [KEPT_DAYS],
-      )
-      .catch((error: unknown) => this.logger.warn(`old deliveries stay a while longer: ${String(error)}`));
   }
 }

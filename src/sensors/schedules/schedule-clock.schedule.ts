@@ -1,7 +1,13 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { OldRows } from '../../platform/database/old-rows.js';
 import { ScheduleStarter } from './schedule-starter.js';
 import { ScheduleTicker } from './schedule-ticker.js';
+
+/** Of a schedule that is due once a year they are of use for longer. */
+const KEPT_RUNS = 100;
+const NOT_AMONG_NEWEST = `t.due_at <= (SELECT n.due_at FROM schedule_run n WHERE n.schedule_id = t.schedule_id
+  ORDER BY n.due_at DESC OFFSET ${KEPT_RUNS} LIMIT 1)`;
 
 /** Looks every second for what is due. */
 @Injectable()
@@ -12,7 +18,14 @@ export class ScheduleClock {
   constructor(
     private readonly ticker: ScheduleTicker,
     private readonly starter: ScheduleStarter,
-  ) {}
+    old: OldRows,
+  ) {
+    old.forget({
+      table: 'schedule_run',
+      where: `t.status NOT IN ('DUE', 'RUNNING') AND ${NOT_AMONG_NEWEST}`,
+      since: 'due_at',
+    });
+  }
 
   @Interval(1000)
   async look(): Promise<void> {

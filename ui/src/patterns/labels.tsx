@@ -59,6 +59,7 @@ const OF_STATUS: Readonly<Record<string, Look>> = {
   REOPENED: BAD,
   unreachable: BAD,
   changed: BAD,
+  FORGOTTEN: OFF,
   DEGRADED: ['orange', ExclamationTriangleIcon],
   stale: ['orange', ExclamationTriangleIcon],
   PROCESSING: BUSY,

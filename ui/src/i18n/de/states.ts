@@ -30,6 +30,7 @@ export const states: Record<keyof typeof english, string> = {
   'status.DUE': 'Fällig',
   'status.EXPIRED': 'Abgelaufen',
   'status.FAILED': 'Gescheitert',
+  'status.FORGOTTEN': 'Nicht mehr aufbewahrt',
   'status.GENERATING': 'Wird erzeugt',
   'status.GIVEN_UP': 'Aufgegeben',
   'status.HALTED': 'Angehalten',

@@ -29,6 +29,7 @@ export const states = {
   'status.DUE': 'Due',
   'status.EXPIRED': 'Expired',
   'status.FAILED': 'Failed',
+  'status.FORGOTTEN': 'No longer kept',
   'status.GENERATING': 'Generating',
   'status.GIVEN_UP': 'Given up',
   'status.HALTED': 'Halted',

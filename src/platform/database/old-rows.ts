@@ -1,0 +1,40 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { Interval, Timeout } from '@nestjs/schedule';
+import { DataSource } from 'typeorm';
+
+/** Not in the first moments of a process. */
+const FIRST_LOOK_MS = 3000;
+const LOOK_EVERY_MS = 3_600_000;
+const KEPT_DAYS = 90;
+
+/** Which rows are of no use any more. */
+export interface OldRowsRule {
+  readonly table: string;
+  /** SQL, about `t`: over, so that nobody changes it any more. */
+  readonly where: string;
+  /** The column that says since when. */
+  readonly since: string;
+  readonly days?: number;
+}
+
+/** Deletes what has been over for long: what people ask for years later stands in the audit log. */
+@Injectable()
+export class OldRows {
+  private readonly logger = new Logger(OldRows.name);
+  private readonly rules: OldRowsRule[] = [];
+
+  constructor(private readonly db: DataSource) {}
+
+  forget(...rules: readonly OldRowsRule[]): void {
+    this.rules.push(...rules);
+  }
+
+  @Timeout(FIRST_LOOK_MS)
+  @Interval(LOOK_EVERY_MS)
+  async look(): Promise<void> {
+    for (const { table, where, since, days = KEPT_DAYS } of this.rules)
+      await this.db
+        .query(`DELETE FROM ${table} t WHERE ${where} AND t.${since} < now() - interval '${days} days'`)
+        .catch((error: unknown) => this.logger.warn(`old rows of ${table} stay a while longer: ${String(error)}`));
+  }
+}

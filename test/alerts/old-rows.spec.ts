@@ -1,0 +1,63 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+const SCHEDULE = randomUUID();
+let stage: Stage;
+
+beforeAll(async () => {
+  stage = await openStage();
+  await stage.seed();
+});
+afterAll(() => stage.close());
+
+const daysAgo = (days: number) => `now() - interval '${days} days'`;
+
+/** One row that ended so many days ago, or is not over yet, and is as old as that. */
+async function row(table: string, days: number, over: boolean): Promise<void> {
+  const at = daysAgo(days);
+  const end = over ? at : 'NULL';
+  await stage.sql(
+    {
+      mail_message: `INSERT INTO mail_message (id, recipient, subject, created_at, expires_at, sent_at)
+        VALUES ($1, 'a@b.example', 'x', ${at}, now() + interval '1 day', ${end})`,
+      sensor_command: `INSERT INTO sensor_command (id, sensor_id, created_at, ended_at) VALUES ($1, gen_random_uuid(), ${at}, ${end})`,
+      webhook_delivery: `INSERT INTO webhook_delivery (id, endpoint_id, type, body, status, ended_at)
+        VALUES ($1, gen_random_uuid(), 'x', '', '${over ? 'DELIVERED' : 'PENDING'}', ${end})`,
+    }[table] ?? '',
+    [randomUUID()],
+  );
+}
+
+const count = async (table: string): Promise<number> => {
+  const [counted] = await stage.sql<{ count: number }>(`SELECT count(*)::int AS count FROM ${table}`);
+  return counted?.count ?? 0;
+};
+
+it('what has been over for long is forgotten, what is not over is not, and of each schedule the newest runs stay', async () => {
+  for (const [table, kept] of [
+    ['mail_message', 90],
+    ['sensor_command', 90],
+    ['webhook_delivery', 30],
+  ] as const)
+    for (const [days, over] of [
+      [kept + 1, true],
+      [kept - 1, true],
+      [kept + 1, false],
+    ] as const)
+      await row(table, days, over);
+  // Due every week for three years: 150 runs, of which the newest 100 stay, however old.
+  await stage.sql(`INSERT INTO schedule (id, name, target, made_by) VALUES ($1, 'weekly', 'log-check', 'nobody')`, [
+    SCHEDULE,
+  ]);
+  await stage.sql(
+    `INSERT INTO schedule_run (id, schedule_id, due_at, trigger, status, ended_at)
+     SELECT gen_random_uuid(), $1, now() - n * interval '7 days', 'time', 'SUCCEEDED', now() - n * interval '7 days' FROM generate_series(1, 150) n`,
+    [SCHEDULE],
+  );
+  await stage.start({ role: 'worker' });
+  await until('old runs are forgotten', 30, async () => (await count('schedule_run')) < 150);
+  const counts = await Promise.all(['mail_message', 'sensor_command', 'webhook_delivery', 'schedule_run'].map(count));
+  expect(counts).toEqual([2, 2, 2, 100]);
+});
