@@ -78,7 +78,7 @@ export class KeyDirectory {
 
   private missing(): KeyProcessFault {
     return this.created
-      ? new KeyProcessFault('unavailable', 'a key was not seen by the process that created another', true)
+      ? new KeyProcessFault('unseen', 'a key was not seen by the process that created another', true)
       : new KeyProcessFault('key-missing', 'the token holds no such key');
   }
 

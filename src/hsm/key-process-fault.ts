@@ -1,7 +1,15 @@
 import { ckrOf, isFatal, isRefusal } from './cryptoki.js';
 
-/** How an order ended, as the key process tells its parent. */
-export const OUTCOMES = ['done', 'unavailable', 'wrong-signature', 'key-missing', 'refused', 'not-authentic'] as const;
+/** How an order ended, as the key process tells its parent. `unseen`: it was not begun, and the next process may see its key. */
+export const OUTCOMES = [
+  'done',
+  'unavailable',
+  'unseen',
+  'wrong-signature',
+  'key-missing',
+  'refused',
+  'not-authentic',
+] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 
 /** An order that failed for a reason the key process knows. */

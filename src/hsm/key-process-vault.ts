@@ -2,6 +2,7 @@ import { type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config } from '../platform/config/config.js';
 import { isCurve } from './ecdsa.js';
+import { type Outcome } from './key-process-fault.js';
 import { type ErrandName, type Errands } from './errands.js';
 import { type ErrandEndMessage, type ErrandMessage, type LastMessage } from './key-process-messages.js';
 import { KeyProcessSupervisor } from './key-process.supervisor.js';
@@ -40,7 +41,13 @@ type Work =
       readonly errand: Pick<ErrandMessage, 'name' | 'order'>;
       readonly resolve: (answer: unknown) => void;
     };
-type Pending = Work & { readonly id: number; readonly reject: (error: Error) => void; handedAt: number };
+type Pending = Work & {
+  readonly id: number;
+  readonly reject: (error: Error) => void;
+  handedAt: number;
+  /** A process that could not see its key gave it back. */
+  wasUnseen: boolean;
+};
 
 /** The vault whose keys are in a PKCS#11 token, reached through one supervised key process. */
 export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplicationShutdown {
@@ -49,6 +56,8 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private readonly window: number;
   private readonly queue: Pending[] = [];
   private readonly inFlight = new Map<number, Pending>();
+  /** For the next process. */
+  private readonly unseen: Pending[] = [];
   private lastId = 0;
   private flushing = false;
   /** Runs while callers may wait for a process that is not up. */
@@ -77,7 +86,8 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   /** Lets what was accepted finish, for as long as one call may take. */
   async onApplicationShutdown(): Promise<void> {
     const until = performance.now() + this.deadlineMs;
-    while (this.queue.length + this.inFlight.size > 0 && performance.now() < until) await sleep(DRAIN_STEP_MS);
+    while (this.queue.length + this.unseen.length + this.inFlight.size > 0 && performance.now() < until)
+      await sleep(DRAIN_STEP_MS);
     this.supervisor.stop();
     this.endGrace();
     this.rejectAll([...this.inFlight.values()]);
@@ -142,7 +152,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
       return;
     }
     this.lastId = (this.lastId + 1) >>> 0;
-    this.queue.push({ ...work, id: this.lastId, reject, handedAt: 0 });
+    this.queue.push({ ...work, id: this.lastId, reject, handedAt: 0, wasUnseen: false });
     this.scheduleFlush();
   }
 
@@ -177,6 +187,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
 
   private onReady(): void {
     this.firstNews();
+    this.queue.unshift(...this.unseen.splice(0));
     this.endGrace();
     this.flush();
   }
@@ -186,7 +197,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
       const pending = this.take(id);
       if (pending?.kind !== 'sign') continue;
       if (outcome === 'done') pending.resolve(bytes);
-      else pending.reject(vaultProblem(outcome, bytes.toString()));
+      else this.fail(pending, outcome, bytes.toString());
     }
     this.flush();
   }
@@ -195,8 +206,16 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     const pending = this.take(id);
     if (pending?.kind !== 'errand') return;
     if (outcome === 'done' && answer) pending.resolve(answer);
-    else pending.reject(vaultProblem(outcome === 'done' ? 'unavailable' : outcome, detail));
+    else this.fail(pending, outcome === 'done' ? 'unavailable' : outcome, detail);
     this.flush();
+  }
+
+  /** Only what was not begun is given to another process, and once. */
+  private fail(pending: Pending, outcome: Exclude<Outcome, 'done'>, detail: string): void {
+    if (outcome !== 'unseen') return pending.reject(vaultProblem(outcome, detail));
+    if (pending.wasUnseen) return pending.reject(vaultProblem('unavailable', detail));
+    pending.wasUnseen = true;
+    this.unseen.push(pending);
   }
 
   private take(id: number): Pending | undefined {
@@ -222,7 +241,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private endGrace(): void {
     clearTimeout(this.grace);
     this.grace = undefined;
-    if (!this.supervisor.up) this.rejectAll(this.queue.splice(0));
+    if (!this.supervisor.up) this.rejectAll([...this.unseen.splice(0), ...this.queue.splice(0)]);
   }
 
   private rejectAll(pending: Pending[]): void {
