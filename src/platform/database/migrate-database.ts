@@ -1,5 +1,6 @@
 import { DataSource } from 'typeorm';
 import type { Config } from '../config/config.js';
+import { DatabaseClient } from './database-client.js';
 import { dataSourceOptions } from './data-source-options.js';
 
 /** Any number; the same in every version, so that two instances that start together do not migrate together. */
@@ -11,7 +12,7 @@ const MIGRATION_LOCK = 7_310_119;
  */
 export async function migrateDatabase(config: Config): Promise<string[]> {
   // A migration may take longer than any query of the service may.
-  const db = await new DataSource({ ...dataSourceOptions(config), extra: {} }).initialize();
+  const db = await new DataSource({ ...dataSourceOptions(config), extra: { Client: DatabaseClient } }).initialize();
   const keeper = db.createQueryRunner();
   try {
     await keeper.query('SELECT pg_advisory_lock($1)', [MIGRATION_LOCK]);
