@@ -157,3 +157,12 @@ describe.each([
     expect(await lostOnTheWay()).toEqual([]);
   });
 });
+
+it.each([2, 4, 6])('a worker is told to stop %i ms after a Redis that it never heard of answers', async (ms) => {
+  await stage.redis.kill('SIGSTOP');
+  const worker = await stage.start({ role: 'worker' });
+  await sleep(300);
+  await stage.redis.kill('SIGCONT');
+  await sleep(ms); // its connections are half-way to being ready
+  expect(await worker.kill('SIGTERM')).toBe('SIGTERM');
+});

@@ -1,4 +1,5 @@
-import { InjectQueue, Process, Processor } from '@nestjs/bull';
+import { InjectQueue } from '@nestjs/bull';
+import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bull';
 import { Config } from '../../platform/config/config.js';
 import { BellProcessor } from '../../platform/queue/bell-processor.js';
@@ -6,8 +7,8 @@ import { type DiscoveryBell, DISCOVERY_QUEUE } from './discovery.queue.js';
 import { ScanRunner } from './scan-runner.js';
 
 /** Hears the doorbell. Which scans are due is read from the rows. */
-@Processor(DISCOVERY_QUEUE)
-export class DiscoveryProcessor extends BellProcessor {
+@Injectable()
+export class DiscoveryProcessor extends BellProcessor<DiscoveryBell> {
   constructor(
     private readonly runner: ScanRunner,
     @InjectQueue(DISCOVERY_QUEUE) queue: Queue<DiscoveryBell>,
@@ -16,8 +17,7 @@ export class DiscoveryProcessor extends BellProcessor {
     super(queue, config);
   }
 
-  @Process()
-  async answer(): Promise<void> {
+  protected override async answer(): Promise<void> {
     await this.runner.fill();
   }
 

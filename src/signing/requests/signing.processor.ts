@@ -1,13 +1,16 @@
-import { InjectQueue, Process, Processor } from '@nestjs/bull';
-import type { Job, Queue } from 'bull';
+import { InjectQueue } from '@nestjs/bull';
+import { Injectable } from '@nestjs/common';
+import type { Queue } from 'bull';
 import { Config } from '../../platform/config/config.js';
 import { BellProcessor } from '../../platform/queue/bell-processor.js';
 import { SigningExecutor } from './signing-executor.js';
 import { type SigningBell, SIGNING_QUEUE } from './signing.queue.js';
 
+const BELLS_AT_ONCE = 4;
+
 /** Hears the doorbell. */
-@Processor(SIGNING_QUEUE)
-export class SigningProcessor extends BellProcessor {
+@Injectable()
+export class SigningProcessor extends BellProcessor<SigningBell> {
   private readonly inHand = new Set<Promise<void>>();
   private stopping = false;
 
@@ -16,15 +19,14 @@ export class SigningProcessor extends BellProcessor {
     @InjectQueue(SIGNING_QUEUE) queue: Queue<SigningBell>,
     config: Config,
   ) {
-    super(queue, config);
+    super(queue, config, BELLS_AT_ONCE);
   }
 
-  @Process({ concurrency: 4 })
-  async answer({ data }: Job<SigningBell>): Promise<void> {
+  protected override async answer({ requestIds }: SigningBell): Promise<void> {
     if (this.stopping) return;
     // What fails here is found again by the sweep, so the job itself never needs a second run.
     const work = this.executor
-      .process(data.requestIds)
+      .process(requestIds)
       .catch((error: unknown) => this.logger.warn(`a bell was not answered: ${String(error)}`));
     this.inHand.add(work);
     await work;

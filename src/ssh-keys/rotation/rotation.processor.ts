@@ -1,4 +1,5 @@
-import { InjectQueue, Process, Processor } from '@nestjs/bull';
+import { InjectQueue } from '@nestjs/bull';
+import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bull';
 import { Config } from '../../platform/config/config.js';
 import { BellProcessor } from '../../platform/queue/bell-processor.js';
@@ -6,8 +7,8 @@ import { RotationRunner } from './rotation-runner.js';
 import { type RotationBell, ROTATION_QUEUE } from './rotation.queue.js';
 
 /** Hears the doorbell. Which targets are due is read from the rows. */
-@Processor(ROTATION_QUEUE)
-export class RotationProcessor extends BellProcessor {
+@Injectable()
+export class RotationProcessor extends BellProcessor<RotationBell> {
   constructor(
     private readonly runner: RotationRunner,
     @InjectQueue(ROTATION_QUEUE) queue: Queue<RotationBell>,
@@ -16,8 +17,7 @@ export class RotationProcessor extends BellProcessor {
     super(queue, config);
   }
 
-  @Process()
-  async answer(): Promise<void> {
+  protected override async answer(): Promise<void> {
     await this.runner.fill();
   }
 
