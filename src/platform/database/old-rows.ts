@@ -6,6 +6,8 @@ import { DataSource } from 'typeorm';
 const FIRST_LOOK_MS = 3000;
 const LOOK_EVERY_MS = 3_600_000;
 const KEPT_DAYS = 90;
+/** At once: what has gathered for years takes longer than a query may. */
+const BATCH = 10_000;
 
 /** Which rows are of no use any more. */
 export interface OldRowsRule {
@@ -32,9 +34,15 @@ export class OldRows {
   @Timeout(FIRST_LOOK_MS)
   @Interval(LOOK_EVERY_MS)
   async look(): Promise<void> {
-    for (const { table, where, since, days = KEPT_DAYS } of this.rules)
-      await this.db
-        .query(`DELETE FROM ${table} t WHERE ${where} AND t.${since} < now() - interval '${days} days'`)
-        .catch((error: unknown) => this.logger.warn(`old rows of ${table} stay a while longer: ${String(error)}`));
+    for (const rule of this.rules)
+      await this.deleteBy(rule).catch((error: unknown) =>
+        this.logger.warn(`old rows of ${rule.table} stay a while longer: ${String(error)}`),
+      );
+  }
+
+  private async deleteBy({ table, where, since, days = KEPT_DAYS }: OldRowsRule): Promise<void> {
+    const old = `SELECT t.ctid FROM ${table} t WHERE (${where}) AND t.${since} < now() - interval '${days} days' LIMIT ${BATCH}`;
+    for (let deleted = BATCH; deleted === BATCH;)
+      [, deleted] = (await this.db.query(`DELETE FROM ${table} WHERE ctid = ANY(ARRAY(${old}))`)) as [unknown, number];
   }
 }

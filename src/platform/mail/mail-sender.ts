@@ -46,7 +46,7 @@ export class MailSender implements BeforeApplicationShutdown {
     old: OldRows,
   ) {
     const where = 't.sent_at IS NOT NULL OR t.given_up_at IS NOT NULL';
-    old.forget({ table: 'mail_message', where: `(${where})`, since: 'created_at' });
+    old.forget({ table: 'mail_message', where, since: 'created_at' });
     this.transport = newMailTransport(config);
   }
 
