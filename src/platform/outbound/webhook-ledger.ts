@@ -79,8 +79,8 @@ export class WebhookLedger {
         `UPDATE webhook_endpoint SET enabled = false, disabled_reason = $2, version = version + 1 WHERE id = $1 AND enabled`,
         [endpoint, reason],
       );
-      if (affected === 0) return; // by another answer
-      for (const listener of this.listeners) await listener(tx, endpoint, reason);
+      const isNews = affected > 0; // another answer may have said so
+      if (isNews) for (const listener of this.listeners) await listener(tx, endpoint, reason);
       await tx.query(
         `UPDATE webhook_delivery SET status = 'GIVEN_UP', ended_at = now() WHERE endpoint_id = $1 AND status = 'PENDING'`,
         [endpoint],
