@@ -1,8 +1,12 @@
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Service } from '../support/service.js';
+import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { about, algorithm, bom, material } from './documents.js';
 
+/** So many are felt by whoever reads them first. */
+const MANY = 5000;
 const HEADERS = { 'content-type': 'application/vnd.cyclonedx+json' };
 
 let stage: Stage;
@@ -119,5 +123,33 @@ describe('the first document of a source', () => {
          (SELECT sum(count) FROM inventory_tally WHERE dimension = 'kind')::int - (SELECT count(*)::int FROM asset) AS miscounted`,
     );
     expect(rows).toEqual({ places: sources.length * count, edges: sources.length * count, miscounted: 0 });
+  });
+
+  it('leaves pages that nobody must look into twice, and does not wait for who holds a table', async () => {
+    const keys = (source: string) =>
+      ingest(
+        bom(
+          Array.from({ length: MANY }, (_, i) =>
+            material(`${source} ${i}`, { type: 'public-key', id: `a key of ${source} ${i}` }, `${i}.pem`),
+          ),
+          about(source),
+        ),
+      );
+    const pages = async (query: string) => (await stage.sql<{ pages: number }>(query))[0]?.pages;
+    const written = () => pages('SELECT count(DISTINCT (ctid::text::point)[0])::int AS pages FROM asset');
+    const visible = () => pages(`SELECT relallvisible AS pages FROM pg_class WHERE relname = 'asset'`);
+    // Whoever reads while a document comes in does not see it: then it is for the next document.
+    let round = 0;
+    await until('all pages to be seen by all', 30, async () => {
+      expect((await keys(`document ${(round += 1)}`)).body).toMatchObject({ created: MANY });
+      return (await visible()) === (await written());
+    });
+    const seen = await visible();
+    const holder = new Client({ connectionString: stage.databaseUrl });
+    await holder.connect();
+    await holder.query('BEGIN; LOCK TABLE asset IN SHARE UPDATE EXCLUSIVE MODE');
+    expect((await keys('held')).body).toMatchObject({ created: MANY });
+    expect(await visible()).toBe(seen);
+    await holder.end();
   });
 });

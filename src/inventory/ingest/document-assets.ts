@@ -24,33 +24,26 @@ export interface IdentifiedAsset extends GraphAsset {
   readonly links: DraftLink[];
 }
 
-interface Met {
-  readonly asset: IdentifiedAsset;
-  /** Places of it that the document told of before. */
-  readonly told: number;
-}
-
 /** What a document says, in the terms of the inventory: every asset by its identity, and what is the same as one. */
 export class DocumentAssets {
   private readonly byRef = new Map<string, IdentifiedAsset>();
   private readonly byId = new Map<string, IdentifiedAsset>();
   private sorted: readonly IdentifiedAsset[] | undefined;
   private isConnected = false;
-  private isBegun = false;
-  private readonly discovery: Generator<Met, undefined>;
 
   /** @param scope what tells assets without an identity of their own from those of other documents. */
   constructor(
     private readonly draft: Draft,
     private readonly scope: string,
-  ) {
-    this.discovery = this.discover();
-  }
+  ) {}
 
-  /** In the order of their ids. */
+  /** In the order of their ids: so two documents meet, and so what belongs to one asset lies together in each table. */
   all(): readonly IdentifiedAsset[] {
-    while (this.next() !== undefined);
-    return (this.sorted ??= [...this.byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1)));
+    if (this.sorted === undefined) {
+      this.discover();
+      this.sorted = [...this.byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+    }
+    return this.sorted;
   }
 
   /** The same, with their edges. */
@@ -70,64 +63,33 @@ export class DocumentAssets {
     return [...this.byRef].map(([ref, { id }]) => [ref, id]);
   }
 
-  /**
-   * Each place of an asset once. The first time they come as the document is gone through: the database has work before its end. Then,
-   * as when that was broken off, in the order of the ids.
-   */
+  /** Each place of an asset once. */
   *places(): Generator<OccurrenceRow[]> {
-    if (this.isBegun) {
-      for (const asset of this.all()) yield occurrenceRows(asset);
-      return;
-    }
-    /** Those that were met again, or nowhere yet, and how many of their places were told. */
-    const open = new Map<IdentifiedAsset, number>();
-    for (let next = this.next(); next !== undefined; next = this.next()) {
-      const { asset, told } = next;
-      if (open.has(asset)) continue;
-      if (told > 0 || asset.places.length === 0) open.set(asset, told);
-      else yield occurrenceRows(asset);
-    }
-    this.all();
-    for (const [asset, told] of open) {
-      const before = new Set(told === 0 ? [] : occurrenceRows(asset, told).map(({ id }) => id));
-      yield occurrenceRows(asset).filter(({ id }) => !before.has(id));
-    }
+    for (const asset of this.all()) yield occurrenceRows(asset);
   }
 
-  /** Not by a loop over the generator, which would end it when the loop is left. */
-  private next(): Met | undefined {
-    this.isBegun = true;
-    const { value, done } = this.discovery.next();
-    return done === true ? undefined : value;
-  }
-
-  /** Whenever the document tells of an asset. */
-  private *discover(): Generator<Met, undefined> {
+  private discover(): void {
     const { draft, scope, byRef } = this;
     const anonymous: DraftAsset[] = [];
     for (const asset of draft.assets) {
       const identity = ownIdentity(asset);
       if (identity === undefined) anonymous.push(asset);
-      else yield this.add(asset, hashId('asset', ...identity));
+      else this.add(asset, hashId('asset', ...identity));
     }
-    for (const { asset, id } of identifyAnonymous(anonymous, byRef, scope)) yield this.add(asset, id);
-    return undefined;
+    for (const { asset, id } of identifyAnonymous(anonymous, byRef, scope)) this.add(asset, id);
   }
 
   /** Of equal ones, the first says what it is, and all where it is. */
-  private add({ ref, kind, component, occurrences: places, links }: DraftAsset, id: string): Met {
+  private add({ ref, kind, component, occurrences: places, links }: DraftAsset, id: string): void {
     let asset = this.byId.get(id);
-    let told = 0;
     if (asset === undefined) {
       asset = { id, kind, component, places, links, edges: NONE };
       this.byId.set(id, asset);
     } else {
-      told = asset.places.length;
       for (const place of places) asset.places.push(place);
       for (const link of links) asset.links.push(link);
     }
     this.byRef.set(ref, asset);
-    return { asset, told };
   }
 }
 
@@ -203,9 +165,9 @@ function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** The places of an asset, or the first `count` of them, each once; most have one. */
-export function occurrenceRows({ id: assetId, places }: IdentifiedAsset, count = places.length): OccurrenceRow[] {
-  const some = places.length === 0 ? [NOWHERE] : places.slice(0, count);
+/** The places of an asset, each once; most have one. */
+export function occurrenceRows({ id: assetId, places }: IdentifiedAsset): OccurrenceRow[] {
+  const some = places.length === 0 ? [NOWHERE] : places;
   const rows = some.map(({ location, line, position, symbol, context }) => {
     const id = hashIdOfText(JSON.stringify([location, line, position, symbol, context]));
     return { assetId, id, location, line, position, symbol, context };

@@ -29,8 +29,11 @@ import {
 } from './document-ledger.js';
 import { type Merged, merge } from './merge.js';
 import { Staging, STAGING } from './staging.js';
+import { makeVisible } from './visibility.js';
 
 const MOST_ATTEMPTS = 4;
+/** New assets: so many are felt by whoever reads them first. */
+const MANY = 5000;
 const OPERATION = 'inventory.ingest';
 
 interface Intake extends Arrival {
@@ -73,7 +76,9 @@ export class DocumentIntake {
         const outcome = await this.write((tx, client) =>
           this.takeNew(tx, client, { ...arrival, draft, assets, rows, rules, tell }),
         );
-        if (outcome !== undefined) return outcome;
+        if (outcome === undefined) continue;
+        if (outcome.created >= MANY) await makeVisible(this.db);
+        return outcome;
       } catch (error) {
         const mayPass = error instanceof RulesChanged || isWorthAnotherTry(error) || isUniqueViolation(error);
         if (attempt === MOST_ATTEMPTS || !mayPass) throw error;

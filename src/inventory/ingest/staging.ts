@@ -62,14 +62,14 @@ export class Staging {
   /** The source reports for the first time: no place and no edge of it can be there, and nothing be missing. */
   async ofNewSource(): Promise<Written> {
     const { assets } = this;
-    await this.copyPlaces(assets.places());
     const ids = assets.all().map(({ id }) => id);
     const known = this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [uuidArray(ids)]);
-    const connected = this.copyEdges(`asset_relationship (${EDGE_COLUMNS}, source_id)`, this.source);
+    const places = this.copyPlaces(assets.places());
+    const edges = this.copyEdges(`asset_relationship (${EDGE_COLUMNS}, source_id)`, this.source);
     const created = known.then((found) => this.copyAssets(new Set(found)));
-    // Neither is left behind under way: what comes next on the connection is the end of the transaction.
-    await Promise.allSettled([connected, created]);
-    await connected;
+    // None is left behind under way: what comes next on the connection is the end of the transaction.
+    await Promise.allSettled([places, edges, created]);
+    await Promise.all([places, edges]);
     return { created: await created, known: await known };
   }
 
