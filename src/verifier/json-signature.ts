@@ -1,7 +1,5 @@
-import { constants, createPublicKey, type JsonWebKey, type KeyObject, verify } from 'node:crypto';
-import { canonicalJson } from '../platform/json/canonical-json.js';
-
-type Members = Readonly<Record<string, unknown>>;
+import { constants, createHash, createPublicKey, createVerify, type JsonWebKey, type KeyObject } from 'node:crypto';
+import type { JsonObjectText } from './json-object-text.js';
 
 /** A signature inside the JSON object that it signs (JSON Signature Format 0.82), by one signer. */
 export interface JsonSignature {
@@ -33,28 +31,37 @@ export const JSF_ALGORITHMS: Readonly<Record<string, Algorithm>> = {
   PS512: { hash: 'sha512', isPss: true },
 };
 
-/** What is signed: the canonical form (RFC 8785) of the object with its signature, apart from the value. */
-export function signedTextOf(document: Members, { value: _value, ...facts }: Partial<JsonSignature>): string {
-  return canonicalJson({ ...document, signature: facts });
+/** Of what is signed: the canonical form (RFC 8785) of the object with its signature, apart from the value. @throws SyntaxError */
+export function signedDigestOf(document: JsonObjectText, facts: Omit<JsonSignature, 'value'>, hash: string): Buffer {
+  const digest = createHash(hash);
+  for (const piece of document.canonicalWith(facts)) digest.update(piece);
+  return digest.digest();
 }
 
 /**
  * What is wrong with the signature of the object; nothing when it holds.
  *
  * @param trusted the key that must have signed; without it the key beside the signature is believed.
+ * @param signature when it does not stand in the object yet.
+ * @throws SyntaxError
  */
-export function faultsOfJsonSignature(document: Members, trusted?: KeyObject): string[] {
-  const signature = document['signature'];
+export function faultsOfJsonSignature(
+  document: JsonObjectText,
+  trusted?: KeyObject,
+  signature = document.members['signature'],
+): string[] {
   if (!isSignature(signature)) return ['there is no signature of one signer in the document'];
   const known = Object.hasOwn(JSF_ALGORITHMS, signature.algorithm) ? JSF_ALGORITHMS[signature.algorithm] : undefined;
   if (known === undefined) return [`signatures by ${signature.algorithm} are not read`];
   const key = trusted ?? keyBeside(signature);
   if (key === undefined) return ['there is no key beside the signature; name one'];
   if (!fits(key, known)) return [`the key cannot sign by ${signature.algorithm}`];
-  const text = Buffer.from(signedTextOf(document, signature));
+  const { value, ...facts } = signature;
+  const verify = createVerify(known.hash);
+  for (const piece of document.canonicalWith(facts)) verify.update(piece);
   const padding = known.isPss === true ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING;
   const how = known.curve === undefined ? { key, padding } : { key, dsaEncoding: 'ieee-p1363' as const };
-  const holds = verify(known.hash, text, how, Buffer.from(signature.value, 'base64url'));
+  const holds = verify.verify(how, Buffer.from(value, 'base64url'));
   return holds ? [] : ['the signature does not verify: the document or the key is another'];
 }
 

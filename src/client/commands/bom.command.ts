@@ -1,18 +1,17 @@
-import { createHash, createPublicKey, type KeyObject, randomUUID } from 'node:crypto';
+import { createPublicKey, type KeyObject, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { JsonObjectText } from '../../verifier/json-object-text.js';
 import {
   faultsOfJsonSignature,
   JSF_ALGORITHMS,
   type JsonSignature,
-  signedTextOf,
+  signedDigestOf,
 } from '../../verifier/json-signature.js';
 import type { ApiClient } from '../api-client.js';
 import { awaited, isFinal, type Request, secondsOf } from '../awaiting.js';
 import { type ClientCommand, type Invocation, text } from '../command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../exit-codes.js';
-
-type Document = Record<string, unknown>;
 
 interface Key {
   readonly id: string;
@@ -38,12 +37,18 @@ export const bom: ClientCommand = {
     const [what, file, ...more] = invocation.positionals;
     if ((what !== 'sign' && what !== 'verify') || file === undefined || more.length > 0)
       throw usageError('bom takes: sign FILE, or verify FILE.');
-    const document = await readDocument(file);
-    return what === 'sign' ? sign(invocation, file, document) : verify(invocation, document);
+    try {
+      const document = await readDocument(file);
+      return await (what === 'sign' ? sign(invocation, file, document) : verify(invocation, document));
+    } catch (error) {
+      // What the parser says quotes the document.
+      if (error instanceof SyntaxError) throw new ClientError(EXIT.failed, `${file} cannot be read: it is no JSON.`);
+      throw error;
+    }
   },
 };
 
-async function sign(invocation: Invocation, file: string, document: Document): Promise<ExitCode> {
+async function sign(invocation: Invocation, file: string, document: JsonObjectText): Promise<ExitCode> {
   const { options } = invocation;
   const name = text(options, 'key');
   if (name === undefined) throw usageError('bom sign needs --key.');
@@ -59,18 +64,18 @@ async function sign(invocation: Invocation, file: string, document: Document): P
     return EXIT.pending;
   }
   const value = Buffer.from(signature, 'base64').toString('base64url');
-  const complete = { ...document, signature: { ...facts, value } };
-  if (faultsOfJsonSignature(complete).length > 0)
+  const complete = { ...facts, value };
+  if (faultsOfJsonSignature(document, undefined, complete).length > 0)
     throw new ClientError(EXIT.failed, 'The signature is of another document, or the key was rotated meanwhile.');
   const out = text(options, 'out') ?? file;
-  await writeFile(out, JSON.stringify(complete));
+  await writeFile(out, document.signedBy(complete));
   invocation.print({ requestId, status, key: request.key, files: [out] }, [out]);
   return EXIT.done;
 }
 
 interface Order {
   readonly facts: Omit<JsonSignature, 'value'>;
-  readonly document: Document;
+  readonly document: JsonObjectText;
   readonly file: string;
   readonly seconds: number;
   /** Of a request that was made before. */
@@ -83,7 +88,7 @@ async function signed(api: ApiClient, { facts, document, file, seconds, id }: Or
   const algorithm = JSF_ALGORITHMS[facts.algorithm];
   const hash = algorithm?.hash ?? 'sha256';
   const body = {
-    digest: createHash(hash).update(signedTextOf(document, facts)).digest('base64'),
+    digest: signedDigestOf(document, facts, hash).toString('base64'),
     algorithm: hash,
     key: facts.keyId,
     scheme: algorithm?.curve === undefined ? 'rsa-pkcs1v15' : 'ecdsa-raw',
@@ -94,14 +99,14 @@ async function signed(api: ApiClient, { facts, document, file, seconds, id }: Or
   return isFinal(asked) ? asked : awaited(api, asked.requestId, seconds);
 }
 
-async function verify({ options, api, print, note }: Invocation, document: Document): Promise<ExitCode> {
+async function verify({ options, api, print, note }: Invocation, document: JsonObjectText): Promise<ExitCode> {
   const name = text(options, 'key');
   if (name === undefined) note('No --key: the key in the document is believed, so this shows only that it is whole.');
   const trusted = name === undefined ? [undefined] : await versionsOf(await api(), name);
   const results = trusted.map((key) => faultsOfJsonSignature(document, key));
   const faults = results.find((found) => found.length === 0) ?? results.at(-1) ?? [`${name} has no key yet`];
   const valid = faults.length === 0;
-  const { keyId, algorithm } = (document['signature'] ?? {}) as Partial<JsonSignature>;
+  const { keyId, algorithm } = (document.members['signature'] ?? {}) as Partial<JsonSignature>;
   print({ valid, keyId, algorithm, faults }, [
     ...faults.map((fault) => `BAD ${fault}`),
     valid ? `valid: ${algorithm} by ${keyId ?? 'a key without a name'}` : 'NOT VALID',
@@ -136,16 +141,12 @@ async function findKey(api: ApiClient, name: string): Promise<Key> {
   throw new ClientError(EXIT.failed, `There is no signing key named ${name}.`);
 }
 
-async function readDocument(file: string): Promise<Document> {
-  let document: unknown;
-  try {
-    document = JSON.parse(await readFile(file, 'utf8'));
-  } catch (error) {
-    // What the parser says quotes the document.
-    const why = error instanceof SyntaxError ? 'it is no JSON' : (error as Error).message;
-    throw new ClientError(EXIT.failed, `${file} cannot be read: ${why}.`);
-  }
-  if ((document as Document | null)?.['bomFormat'] !== 'CycloneDX')
+async function readDocument(file: string): Promise<JsonObjectText> {
+  const bytes = await readFile(file).catch((error: Error) => {
+    throw new ClientError(EXIT.failed, `${file} cannot be read: ${error.message}.`);
+  });
+  const document = new JsonObjectText(bytes);
+  if (document.members['bomFormat'] !== 'CycloneDX')
     throw new ClientError(EXIT.failed, `${file} is no CycloneDX document.`);
-  return document as Document;
+  return document;
 }

@@ -32,13 +32,31 @@ export function outlineOf(text: Uint8Array): Outline | undefined {
   return undefined;
 }
 
+/** Where a list stands that the outline of its text has found. */
+export function isList(text: Uint8Array, { start }: Span): boolean {
+  return text[start] === OPEN_LIST;
+}
+
+/** Where the items of a list stand; what is between them is seen to, they themselves are not. @throws SyntaxError */
+export function* itemsOf(text: Uint8Array, list: Span): Generator<Span> {
+  let start = skipSpace(text, list.start + 1);
+  if (text[start] === CLOSE_LIST) return;
+  for (;;) {
+    const end = endOfValue(text, start);
+    yield { start, end };
+    if (text[end] === CLOSE_LIST) return;
+    if (text[end] !== COMMA) throw new SyntaxError('a list does not end');
+    start = skipSpace(text, end + 1);
+  }
+}
+
 /** The text with an empty list in place of each of these members that is a list. */
 export function withoutLists(text: Uint8Array, outline: Outline, names: readonly string[]): Buffer {
   const lists = names.map((name) => outline.get(name)).filter((span) => span !== undefined);
   const parts: Uint8Array[] = [];
   let from = 0;
   for (const { start, end } of lists.toSorted((a, b) => a.start - b.start)) {
-    if (text[start] !== OPEN_LIST) continue;
+    if (!isList(text, { start, end })) continue;
     parts.push(text.subarray(from, start), EMPTY_LIST);
     from = end;
   }
