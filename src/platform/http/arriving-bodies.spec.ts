@@ -81,8 +81,10 @@ describe('the bytes of a body', () => {
     const told = `Content-Length: ${LIMIT}`;
     expect(await sendEvery(60, told, ...Array.from({ length: 10 }, () => tenth))).toBe(OK);
     expect(taken).toEqual([Buffer.alloc(LIMIT, 1)]);
-    expect(await sendEvery(200, told, ...Array.from({ length: 10 }, () => tenth.subarray(0, 100)))).toMatch(/ 408 /);
-    expect(await sendEvery(200, 'Transfer-Encoding: chunked', '5\r\nab', 'c', 'd')).toMatch(/ 408 /);
+    // For longer than a second, after which it is looked at again.
+    const drops = Array.from({ length: 7 }, () => 'a');
+    expect(await sendEvery(200, told, ...drops)).toMatch(/ 408 /);
+    expect(await sendEvery(200, 'Transfer-Encoding: chunked', 'ff\r\n', ...drops)).toMatch(/ 408 /);
     expect(taken).toEqual([]);
   });
 

@@ -16,7 +16,7 @@ interface LiveOptions<View> {
   /** Address of its server-sent events, where there are any. */
   readonly events?: string;
   readonly isFinal: (view: View) => boolean;
-  /** Something has changed, beyond what the events bring. */
+  /** It was told of again: what hangs together with it may have changed. */
   readonly onChange?: () => void;
 }
 
@@ -43,7 +43,6 @@ export function useLive<View>({ options, events, isFinal, onChange }: LiveOption
     source.addEventListener('status', ({ data }: MessageEvent<string>) => {
       setFed(true);
       queries.setQueryData(latest.current.key, JSON.parse(data));
-      latest.current.onChange?.();
     });
     // The browser comes again by itself, unless it was refused.
     source.addEventListener('error', () => setFed(false));
@@ -52,6 +51,14 @@ export function useLive<View>({ options, events, isFinal, onChange }: LiveOption
       setFed(false);
     };
   }, [isOpen, isVisible, events, queries]);
+
+  // By events or by asking, whichever came: the last change may come either way.
+  const { dataUpdatedAt } = query;
+  const shownAt = useRef(dataUpdatedAt);
+  useEffect(() => {
+    if (shownAt.current !== 0 && shownAt.current !== dataUpdatedAt) latest.current.onChange?.();
+    shownAt.current = dataUpdatedAt;
+  }, [dataUpdatedAt]);
   return query;
 }
 
