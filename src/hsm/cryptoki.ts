@@ -82,6 +82,7 @@ export const CKR = {
   tokenNotRecognized: 0xe1,
   userAlreadyLoggedIn: 0x100,
   userNotLoggedIn: 0x101,
+  userPinNotInitialized: 0x102,
   cryptokiNotInitialized: 0x190,
 } as const;
 
@@ -97,6 +98,8 @@ const FATAL: ReadonlySet<number> = new Set([
   CKR.tokenNotPresent,
   CKR.tokenNotRecognized,
   CKR.userNotLoggedIn,
+  // SoftHSM says so while another process logs in, which writes the file of the token. No PIN was looked at.
+  CKR.userPinNotInitialized,
   CKR.cryptokiNotInitialized,
 ]);
 

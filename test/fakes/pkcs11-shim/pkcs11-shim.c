@@ -15,6 +15,7 @@
  *                   crash [count] [only HEX]       the process dies of SIGSEGV
  *                   lie [count]                    C_GetAttributeValue says the opposite of CKA_NEVER_EXTRACTABLE
  *                   stall MS [count]               C_DestroyObject has destroyed a private key, and returns only then
+ *                   deny 0xNN [count]              C_Login answers NN and does nothing
  *                 `only` limits the fault to data that ends with HEX. A counted fault is counted down in the file, for
  *                 all processes together, so that a new process does not meet it again.
  */
@@ -89,7 +90,8 @@ static int parse(char *text, struct fault *fault) {
   fault->count = -1;
   if (!word) return 0;
   snprintf(fault->kind, sizeof fault->kind, "%s", word);
-  if (!strcmp(fault->kind, "err") || !strcmp(fault->kind, "slow") || !strcmp(fault->kind, "stall")) {
+  if (!strcmp(fault->kind, "err") || !strcmp(fault->kind, "slow") || !strcmp(fault->kind, "stall") ||
+      !strcmp(fault->kind, "deny")) {
     if (!(word = strtok_r(NULL, " \n", &save))) return 0;
     fault->value = strtoul(word, NULL, 0);
   }
@@ -117,7 +119,7 @@ static void rewrite(int fd, const struct fault *fault) {
 /* The fault of a call that meets one kind alone; of C_Sign (NULL), which meets all the others. */
 static int meets(const char *kind, const struct fault *fault) {
   if (kind) return !strcmp(fault->kind, kind);
-  return strcmp(fault->kind, "lie") && strcmp(fault->kind, "stall");
+  return strcmp(fault->kind, "lie") && strcmp(fault->kind, "stall") && strcmp(fault->kind, "deny");
 }
 
 /* The fault that this call meets, if any; a counted one is used up by it. */
@@ -240,7 +242,8 @@ static CK_RV finalize(CK_VOID_PTR reserved) {
 }
 
 static CK_RV login(CK_SESSION_HANDLE session, CK_USER_TYPE user, CK_UTF8CHAR_PTR pin, CK_ULONG length) {
-  CK_RV rv = real->C_Login(session, user, pin, length);
+  struct fault fault;
+  CK_RV rv = take_fault("deny", "", &fault) ? fault.value : real->C_Login(session, user, pin, length);
   note("login", "", rv, "");
   return rv;
 }
