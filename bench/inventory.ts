@@ -145,7 +145,7 @@ async function residentMegabytes(): Promise<number> {
   return Number(/^VmRSS:\s+(\d+) kB/m.exec(status)?.[1]) / 1024;
 }
 
-/** As a service that has taken nothing in yet, one that has sent nothing is slow at first; the growth of its memory is that of the first. */
+/** The first shows how memory grows, and is slow in a service that has sent nothing yet, as one is that has taken nothing in. */
 async function measureExport(): Promise<void> {
   const bare = await BareTable.open(stage.databaseUrl);
   const cold = await exportAll();
@@ -158,7 +158,7 @@ async function measureExport(): Promise<void> {
   await bare.close();
   const told = middle(turns, shareOf);
   const memory = `RSS +${cold.growth.toFixed(0)} MB (wanted 80${missed(cold.growth > 80)})`;
-  say('the very first export', per(bare.rows, cold.time));
+  say('the first export', per(bare.rows, cold.time));
   say('export', `${per(told.rate, 1)}  ${share(shareOf(told), 0.6)} of COPY TO, ${memory}`);
   say('', turns.map((turn) => `${shareOf(turn).toFixed(2)} (${per(turn.rate, 1)})`).join(' '));
 }

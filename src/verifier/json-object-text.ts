@@ -39,9 +39,9 @@ export class JsonObjectText {
 
   /** The same text with this member as its signature, in parts. */
   signedBy(signature: object): Buffer[] {
-    const text = JSON.stringify(signature);
     if (this.spans.size === 0) return [Buffer.from(JSON.stringify({ ...this.members, [SIGNATURE]: signature }))];
     const { bytes } = this;
+    const text = JSON.stringify(signature);
     const close = bytes.lastIndexOf('}');
     const old = this.spans.get(SIGNATURE);
     const { start, end } = old ?? { start: close, end: close };

@@ -114,7 +114,8 @@ describe('a CycloneDX document that is signed in itself', () => {
 
   it('is not made of anything else', async () => {
     const file = join(home, 'other.json');
-    for (const text of ['{"bomFormat":"SPDX"}', 'null', '[]', '{']) {
+    const halfList = '{"bomFormat":"CycloneDX","components":[{} {}]}';
+    for (const text of ['{"bomFormat":"SPDX"}', 'null', '[]', '{', halfList]) {
       writeFileSync(file, text);
       expect((await run('sign', file, '--key', 'default')).code).toBe(1);
     }

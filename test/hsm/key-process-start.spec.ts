@@ -62,6 +62,8 @@ async function gone(pid: number): Promise<boolean> {
 }
 
 const CKR_PIN_INCORRECT = 0xa0;
+const CKR_GENERAL_ERROR = 0x05;
+const CKR_USER_PIN_NOT_INITIALIZED = 0x102;
 
 describe('a wrong PIN', () => {
   it.each([
@@ -118,8 +120,8 @@ describe('a start without', () => {
   });
 
   it.each([
-    ['CKR_USER_PIN_NOT_INITIALIZED, as SoftHSM says while another process logs in', 0x102],
-    ['CKR_GENERAL_ERROR, as it says at other moments', 0x05],
+    ['CKR_USER_PIN_NOT_INITIALIZED, as SoftHSM says while another process logs in', CKR_USER_PIN_NOT_INITIALIZED],
+    ['CKR_GENERAL_ERROR, as it says at other moments', CKR_GENERAL_ERROR],
     ['CKR_DEVICE_ERROR', 0x30],
   ])('being told of the PIN waits for it: %s', async (_, code) => {
     shim.fault(`deny ${code} 2`);
@@ -158,7 +160,10 @@ describe('several services on one token', () => {
     const orders = opened.flatMap((vault) => keys.flatMap((key) => Array.from({ length: 10 }, () => ({ vault, key }))));
     const signed = await Promise.all(orders.map(({ vault, key }) => answered(() => sign(vault, key))));
     expect(signed).toHaveLength(360);
-    expect(logins()).not.toContain(CKR_PIN_INCORRECT);
+    // What SoftHSM says while another process writes the file of the token; of the PIN itself nothing.
+    expect(logins().filter((result) => ![0, CKR_GENERAL_ERROR, CKR_USER_PIN_NOT_INITIALIZED].includes(result))).toEqual(
+      [],
+    );
     console.log(`6 key processes took ${logins().length} logins to be up`);
   });
 });

@@ -8,6 +8,7 @@ import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { OutboundClient } from '../../platform/outbound/outbound-client.js';
 import { WebhookEndpoint, type WebhookFormat } from '../../platform/outbound/webhook-endpoint.entity.js';
+import { giveUpWaiting } from '../../platform/outbound/webhook-ledger.js';
 import { WebhookSecrets } from '../../platform/outbound/webhook-secrets.js';
 import { newWebhookSecret } from '../../platform/outbound/webhook-signature.js';
 
@@ -83,7 +84,7 @@ export class WebhookEndpointsService {
       if (affected !== 1) throw staleProblem(`/api/webhooks/${id}`);
       const shown = url === undefined ? {} : { url: shownUrl(url, format) };
       await this.record(tx, caller, 'webhook.changed', id, { ...change, ...shown });
-      if (enabled === false) await giveUp(tx, id);
+      if (enabled === false) await giveUpWaiting(tx, id);
       return tx.findOneByOrFail(WebhookEndpoint, { id });
     });
   }
@@ -116,7 +117,7 @@ export class WebhookEndpointsService {
     await this.db.transaction(async (tx) => {
       const { affected } = await tx.delete(WebhookEndpoint, { id });
       if (affected !== 1) throw missing();
-      await giveUp(tx, id);
+      await giveUpWaiting(tx, id);
       await this.record(tx, caller, 'webhook.removed', id, {});
     });
   }
@@ -155,13 +156,6 @@ export class WebhookEndpointsService {
     const target = { kind: 'webhook', id };
     await this.audit.appendBy(tx, caller, { action, target, detail });
   }
-}
-
-async function giveUp(tx: EntityManager, endpoint: string): Promise<void> {
-  await tx.query(
-    `UPDATE webhook_delivery SET status = 'GIVEN_UP', ended_at = now() WHERE endpoint_id = $1 AND status = 'PENDING'`,
-    [endpoint],
-  );
 }
 
 /** Without what may be a secret: the query, and the path where the address itself is the credential. */

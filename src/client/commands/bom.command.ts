@@ -37,14 +37,8 @@ export const bom: ClientCommand = {
     const [what, file, ...more] = invocation.positionals;
     if ((what !== 'sign' && what !== 'verify') || file === undefined || more.length > 0)
       throw usageError('bom takes: sign FILE, or verify FILE.');
-    try {
-      const document = await readDocument(file);
-      return await (what === 'sign' ? sign(invocation, file, document) : verify(invocation, document));
-    } catch (error) {
-      // What the parser says quotes the document.
-      if (error instanceof SyntaxError) throw new ClientError(EXIT.failed, `${file} cannot be read: it is no JSON.`);
-      throw error;
-    }
+    const document = await readDocument(file);
+    return what === 'sign' ? sign(invocation, file, document) : verify(invocation, file, document);
   },
 };
 
@@ -65,7 +59,7 @@ async function sign(invocation: Invocation, file: string, document: JsonObjectTe
   }
   const value = Buffer.from(signature, 'base64').toString('base64url');
   const complete = { ...facts, value };
-  if (faultsOfJsonSignature(document, undefined, complete).length > 0)
+  if (reading(file, () => faultsOfJsonSignature(document, undefined, complete)).length > 0)
     throw new ClientError(EXIT.failed, 'The signature is of another document, or the key was rotated meanwhile.');
   const out = text(options, 'out') ?? file;
   await writeFile(out, document.signedBy(complete));
@@ -88,7 +82,7 @@ async function signed(api: ApiClient, { facts, document, file, seconds, id }: Or
   const algorithm = JSF_ALGORITHMS[facts.algorithm];
   const hash = algorithm?.hash ?? 'sha256';
   const body = {
-    digest: signedDigestOf(document, facts, hash).toString('base64'),
+    digest: reading(file, () => signedDigestOf(document, facts, hash)).toString('base64'),
     algorithm: hash,
     key: facts.keyId,
     scheme: algorithm?.curve === undefined ? 'rsa-pkcs1v15' : 'ecdsa-raw',
@@ -99,12 +93,19 @@ async function signed(api: ApiClient, { facts, document, file, seconds, id }: Or
   return isFinal(asked) ? asked : awaited(api, asked.requestId, seconds);
 }
 
-async function verify({ options, api, print, note }: Invocation, document: JsonObjectText): Promise<ExitCode> {
+async function verify(
+  { options, api, print, note }: Invocation,
+  file: string,
+  document: JsonObjectText,
+): Promise<ExitCode> {
   const name = text(options, 'key');
   if (name === undefined) note('No --key: the key in the document is believed, so this shows only that it is whole.');
   const trusted = name === undefined ? [undefined] : await versionsOf(await api(), name);
-  const results = trusted.map((key) => faultsOfJsonSignature(document, key));
-  const faults = results.find((found) => found.length === 0) ?? results.at(-1) ?? [`${name} has no key yet`];
+  let faults = [`${name} has no key yet`];
+  for (const key of trusted) {
+    faults = reading(file, () => faultsOfJsonSignature(document, key));
+    if (faults.length === 0) break;
+  }
   const valid = faults.length === 0;
   const { keyId, algorithm } = (document.members['signature'] ?? {}) as Partial<JsonSignature>;
   print({ valid, keyId, algorithm, faults }, [
@@ -145,8 +146,19 @@ async function readDocument(file: string): Promise<JsonObjectText> {
   const bytes = await readFile(file).catch((error: Error) => {
     throw new ClientError(EXIT.failed, `${file} cannot be read: ${error.message}.`);
   });
-  const document = new JsonObjectText(bytes);
+  const document = reading(file, () => new JsonObjectText(bytes));
   if (document.members['bomFormat'] !== 'CycloneDX')
     throw new ClientError(EXIT.failed, `${file} is no CycloneDX document.`);
   return document;
+}
+
+/** What is wrong in a list is found when it is read. */
+function reading<Result>(file: string, read: () => Result): Result {
+  try {
+    return read();
+  } catch (error) {
+    // What the parser says quotes the document.
+    if (error instanceof SyntaxError) throw new ClientError(EXIT.failed, `${file} cannot be read: it is no JSON.`);
+    throw error;
+  }
 }

@@ -66,8 +66,14 @@ export class DocumentIntake {
     const arrival = { order, document, source: { id: hashId('source', name), name }, digest, documentId: newId() };
     const known = document.said === undefined ? undefined : await this.write((tx) => this.takeKnown(tx, arrival));
     if (known !== undefined) return known;
-    const draft = document.draft();
-    const assets = new DocumentAssets(draft, name);
+    const outcome = await this.takeUnknown(arrival, tell);
+    if (outcome.created >= MANY) await makeVisible(this.db);
+    return outcome;
+  }
+
+  private async takeUnknown(arrival: Arrival, tell: Intake['tell']): Promise<IngestOutcome> {
+    const draft = arrival.document.draft();
+    const assets = new DocumentAssets(draft, arrival.source.name);
     for (let attempt = 1; ; attempt += 1) {
       const { version, engine } = await this.book.engineNow();
       const rows = new AssetRows(assets, engine);
@@ -76,9 +82,7 @@ export class DocumentIntake {
         const outcome = await this.write((tx, client) =>
           this.takeNew(tx, client, { ...arrival, draft, assets, rows, rules, tell }),
         );
-        if (outcome === undefined) continue;
-        if (outcome.created >= MANY) await makeVisible(this.db);
-        return outcome;
+        if (outcome !== undefined) return outcome;
       } catch (error) {
         const mayPass = error instanceof RulesChanged || isWorthAnotherTry(error) || isUniqueViolation(error);
         if (attempt === MOST_ATTEMPTS || !mayPass) throw error;

@@ -52,11 +52,10 @@ export function* itemsOf(text: Uint8Array, list: Span): Generator<Span> {
 
 /** The text with an empty list in place of each of these members that is a list. */
 export function withoutLists(text: Uint8Array, outline: Outline, names: readonly string[]): Buffer {
-  const lists = names.map((name) => outline.get(name)).filter((span) => span !== undefined);
+  const lists = names.flatMap((name) => outline.get(name) ?? []).filter((span) => isList(text, span));
   const parts: Uint8Array[] = [];
   let from = 0;
   for (const { start, end } of lists.toSorted((a, b) => a.start - b.start)) {
-    if (!isList(text, { start, end })) continue;
     parts.push(text.subarray(from, start), EMPTY_LIST);
     from = end;
   }

@@ -81,11 +81,16 @@ export class WebhookLedger {
       );
       const isNews = affected > 0; // another answer may have said so
       if (isNews) for (const listener of this.listeners) await listener(tx, endpoint, reason);
-      await tx.query(
-        `UPDATE webhook_delivery SET status = 'GIVEN_UP', ended_at = now() WHERE endpoint_id = $1 AND status = 'PENDING'`,
-        [endpoint],
-      );
+      await giveUpWaiting(tx, endpoint);
     });
     this.logger.warn(`webhook endpoint ${endpoint} is disabled: ${reason}`);
   }
+}
+
+/** What waits for an endpoint that nothing is sent to any more. */
+export async function giveUpWaiting(tx: EntityManager, endpoint: string): Promise<void> {
+  await tx.query(
+    `UPDATE webhook_delivery SET status = 'GIVEN_UP', ended_at = now() WHERE endpoint_id = $1 AND status = 'PENDING'`,
+    [endpoint],
+  );
 }
