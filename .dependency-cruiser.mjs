@@ -7,7 +7,8 @@ const drawn = [
   { path: '^src/ssh-keys/', pathNot: '^src/(ssh-keys|hosts|approvals)/' },
   { path: '^src/(alerts|sensors)/', pathNot: '^src/($1|inventory)/' },
   { path: '^src/discovery/', pathNot: '^src/(discovery|hosts)/' },
-  { path: '^src/(approvals|hosts|inventory)/', pathNot: '^src/$1/' },
+  { path: '^src/inventory/', pathNot: '^src/(inventory|signing)/' },
+  { path: '^src/(approvals|hosts)/', pathNot: '^src/$1/' },
 ];
 
 export default {

@@ -54,5 +54,5 @@ function isFresh({ kind, session }: Caller): boolean {
 
 function assertMay(caller: Caller, access: Access): void {
   if (access.kind === 'person') assertOwnAccount(caller);
-  if (access.kind === 'scope') assertScope(caller.scopes, access.scope);
+  if (access.kind === 'scopes') for (const scope of access.scopes) assertScope(caller.scopes, scope);
 }

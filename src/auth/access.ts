@@ -12,14 +12,14 @@ export type Access =
   | { readonly kind: 'public' }
   | { readonly kind: 'signed-in' }
   | { readonly kind: 'person' }
-  | { readonly kind: 'scope'; readonly scope: Scope };
+  | { readonly kind: 'scopes'; readonly scopes: readonly Scope[] };
 
-/** The caller must hold this scope. */
-export const Needs = (scope: Scope): MethodDecorator =>
+/** The caller must hold this scope, or all of these. */
+export const Needs = (...scopes: [Scope, ...Scope[]]): MethodDecorator =>
   applyDecorators(
-    SetMetadata(ACCESS, { kind: 'scope', scope } satisfies Access),
+    SetMetadata(ACCESS, { kind: 'scopes', scopes } satisfies Access),
     ApiBearerAuth(),
-    ApiExtension('x-required-scopes', [scope]),
+    ApiExtension('x-required-scopes', scopes),
   );
 
 /** Any signed-in caller. */

@@ -1,5 +1,5 @@
 import type { OpenAPIObject } from '@nestjs/swagger';
-import { mayDo, ROLE_NAMES, type Scope, scopesOf } from './scopes.js';
+import { mayDo, ROLE_NAMES, type RoleName, type Scope, scopesOf } from './scopes.js';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const;
 
@@ -44,11 +44,12 @@ function rowOf(name: string, operation: Operation): string {
 }
 
 function rightsOf({ security, 'x-required-scopes': scopes = [], 'x-person': person }: Operation): string[] {
-  const [scope] = scopes;
   const all = ROLE_NAMES.map(() => '✓');
   if (security?.length === 0) return ['everyone', ...all];
-  if (scope === undefined) return [person === true ? 'people' : 'any credential', ...all];
-  return [`\`${scope}\``, ...ROLE_NAMES.map((role) => (mayDo(scopesOf([role]), scope) ? '✓' : '·'))];
+  if (scopes.length === 0) return [person === true ? 'people' : 'any credential', ...all];
+  const names = scopes.map((scope) => `\`${scope}\``).join(' and ');
+  const may = (role: RoleName) => scopes.every((scope) => mayDo(scopesOf([role]), scope));
+  return [names, ...ROLE_NAMES.map((role) => (may(role) ? '✓' : '·'))];
 }
 
 const line = (cells: readonly string[]): string => `| ${cells.join(' | ')} |`;

@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { SigningModule } from '../signing/signing.module.js';
 import { AnalyticsController } from './analytics/analytics.controller.js';
 import { AnalyticsReader } from './analytics/analytics.reader.js';
 import { InventorySnapshot } from './analytics/inventory-snapshot.entity.js';
@@ -15,6 +16,7 @@ import { AttestationsController } from './attestations/attestations.controller.j
 import { AttestationsService } from './attestations/attestations.service.js';
 import { PolicyPacksService } from './attestations/policy-packs.service.js';
 import { PolicyCheckTarget } from './attestations/policy-check.target.js';
+import { SignedDeclarations } from './attestations/signed-declarations.js';
 import { PolicyEvaluator } from './attestations/policy-evaluator.js';
 import { AssetCsv } from './exports/asset-csv.js';
 import { AssetOccurrence } from './assets/asset-occurrence.entity.js';
@@ -61,6 +63,7 @@ import { SavedViewsService } from './views/saved-views.service.js';
 /** Every cryptographic asset that is known: taken in, told apart, judged, found again and handed out. */
 @Module({
   imports: [
+    SigningModule,
     TypeOrmModule.forFeature([
       Asset,
       AssetOccurrence,
@@ -105,6 +108,7 @@ import { SavedViewsService } from './views/saved-views.service.js';
     PolicyPacksService,
     PolicyCheckTarget,
     PolicyEvaluator,
+    SignedDeclarations,
     SavedViewsService,
     BomExporter,
     Exports,

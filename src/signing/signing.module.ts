@@ -24,6 +24,7 @@ import { CertificatesReader } from './certificates/certificates.reader.js';
 import { CertificatesService } from './certificates/certificates.service.js';
 import { CertificationRequestsService } from './certificates/certification-requests.service.js';
 import { ApprovedRequests } from './evidence/approved-requests.js';
+import { JsonSignaturesService } from './documents/json-signatures.service.js';
 import { EvidenceController } from './evidence/evidence.controller.js';
 import { EvidenceService } from './evidence/evidence.service.js';
 import { FacadeCredentials } from './facades/facade-credentials.js';
@@ -118,6 +119,7 @@ import { TimestampingHttp } from './timestamping/timestamping.http.js';
     BatchIntake,
     HeldBatches,
     HeldRequests,
+    JsonSignaturesService,
     OwnSigningAssets,
     RequestWatch,
     SigningAdmission,
@@ -155,6 +157,7 @@ import { TimestampingHttp } from './timestamping/timestamping.http.js';
   ],
   exports: [
     ApprovalRenewal,
+    JsonSignaturesService,
     TimestampLedger,
     SigningExecutor,
     SigningClaims,

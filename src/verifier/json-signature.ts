@@ -31,6 +31,13 @@ export const JSF_ALGORITHMS: Readonly<Record<string, Algorithm>> = {
   PS512: { hash: 'sha512', isPss: true },
 };
 
+const USUAL: Readonly<Record<string, string>> = { 'ec-p256': 'ES256', 'ec-p384': 'ES384', 'ec-p521': 'ES512' };
+
+/** What a signing key of this type signs by: RSA keys by PKCS #1 v1.5, which every verifier knows. Undefined: JSF has no name for it. */
+export function jsfAlgorithmOf(keyType: string): string | undefined {
+  return USUAL[keyType] ?? (keyType.startsWith('rsa-') ? 'RS256' : undefined);
+}
+
 /** Of what is signed: the canonical form (RFC 8785) of the object with its signature, apart from the value. @throws SyntaxError */
 export function signedDigestOf(document: JsonObjectText, facts: Omit<JsonSignature, 'value'>, hash: string): Buffer {
   const digest = createHash(hash);

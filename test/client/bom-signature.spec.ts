@@ -6,20 +6,12 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { about, algorithm, bom } from '../inventory/documents.js';
 import { ask } from '../support/authority.js';
 import { officialCheck } from '../support/cyclonedx-schema.js';
+import { signedText } from '../support/json-signature.js';
 import { has } from '../support/peers.js';
 import type { Service } from '../support/service.js';
 import { publishedKey } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { type Ended, sealwright } from './program.js';
-
-/** What JSF 0.82 says is signed, by a program that shares nothing with ours: canonical JSON without the value. */
-const CANONICAL = `
-import base64, json, sys
-document = json.load(open(sys.argv[1], encoding='utf-8'))
-value = document['signature'].pop('value')
-open(sys.argv[2], 'wb').write(base64.urlsafe_b64decode(value + '=' * (-len(value) % 4)))
-open(sys.argv[3], 'w', encoding='utf-8').write(json.dumps(document, sort_keys=True, separators=(',', ':'), ensure_ascii=False))
-`;
 
 let stage: Stage;
 let service: Service;
@@ -61,11 +53,12 @@ describe('a CycloneDX document that is signed in itself', () => {
     const check = officialCheck();
     check(document);
     expect(check.errors ?? []).toEqual([]);
-    const [value, text, key] = ['value', 'text', 'key.pem'].map((name) => join(home, name));
-    expect(ask('python3', ['-c', CANONICAL, file, `${value}`, `${text}`])).toMatchObject({ ok: true });
-    writeFileSync(`${key}`, (await publishedKey(service, apiKey, 'demo-rsa')).publicKey);
-    const verify = ['dgst', '-sha256', '-verify', `${key}`, '-signature', `${value}`, `${text}`];
-    expect(ask('openssl', verify)).toMatchObject({ ok: true });
+    const [value, text, key] = ['value', 'text', 'key.pem'].map((name) => join(home, name)) as [string, string, string];
+    const signed = signedText(readFileSync(file));
+    writeFileSync(value, signed.value);
+    writeFileSync(text, signed.text);
+    writeFileSync(key, (await publishedKey(service, apiKey, 'demo-rsa')).publicKey);
+    expect(ask('openssl', ['dgst', '-sha256', '-verify', key, '-signature', value, text])).toMatchObject({ ok: true });
   });
 
   it.skipIf(!has('python3'))('by an EC key holds for the WebCrypto of Node, with the key beside it', async () => {
@@ -75,12 +68,11 @@ describe('a CycloneDX document that is signed in itself', () => {
       publicKey: webcrypto.JsonWebKey;
     };
     expect(name).toBe('ES256');
-    const [value, text] = ['ec-value', 'ec-text'].map((part) => join(home, part));
-    expect(ask('python3', ['-c', CANONICAL, file, `${value}`, `${text}`])).toMatchObject({ ok: true });
+    const { value, text } = signedText(readFileSync(file));
     const curve = { name: 'ECDSA', namedCurve: 'P-256' };
     const key = await webcrypto.subtle.importKey('jwk', publicKey, curve, false, ['verify']);
     const how = { name: 'ECDSA', hash: 'SHA-256' };
-    expect(await webcrypto.subtle.verify(how, key, readFileSync(`${value}`), readFileSync(`${text}`))).toBe(true);
+    expect(await webcrypto.subtle.verify(how, key, new Uint8Array(value), new Uint8Array(text))).toBe(true);
   });
 
   it('is known by the command, with the key that it knows or the one beside it, and not when anything is changed', async () => {

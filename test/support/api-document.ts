@@ -48,7 +48,7 @@ export interface Route {
   readonly path: string;
   /** Class and method. */
   readonly handler: string;
-  readonly access?: { readonly kind: string; readonly scope?: string };
+  readonly access?: { readonly kind: string; readonly scopes?: readonly string[] };
 }
 
 /** Every route that the built application registers, described or not. */

@@ -5,6 +5,7 @@ import { JsonObjectText } from '../../verifier/json-object-text.js';
 import {
   faultsOfJsonSignature,
   JSF_ALGORITHMS,
+  jsfAlgorithmOf,
   type JsonSignature,
   signedDigestOf,
 } from '../../verifier/json-signature.js';
@@ -19,9 +20,6 @@ interface Key {
   readonly type: string;
   readonly publicKey?: string;
 }
-
-/** What a key signs by; RSA keys by PKCS #1 v1.5, which every verifier knows. */
-const ALGORITHM_OF: Readonly<Record<string, string>> = { 'ec-p256': 'ES256', 'ec-p384': 'ES384', 'ec-p521': 'ES512' };
 
 export const bom: ClientCommand = {
   name: 'bom',
@@ -123,7 +121,7 @@ async function versionsOf(api: ApiClient, name: string): Promise<KeyObject[]> {
 }
 
 function factsOf({ name, type, publicKey = '' }: Key): Omit<JsonSignature, 'value'> {
-  const algorithm = ALGORITHM_OF[type] ?? (type.startsWith('rsa-') ? 'RS256' : undefined);
+  const algorithm = jsfAlgorithmOf(type);
   if (algorithm === undefined) throw new ClientError(EXIT.failed, `JSF has no signatures by keys of type ${type}.`);
   return { algorithm, keyId: name, publicKey: createPublicKey(publicKey).export({ format: 'jwk' }) };
 }

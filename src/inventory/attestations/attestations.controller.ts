@@ -11,10 +11,11 @@ import {
   PolicyPackList,
   PolicyPackView,
 } from './attestation-views.dto.js';
-import { AttestationsQuery, AttestBody, EvaluateBody, PolicyPackBody } from './attestations.dto.js';
+import { AttestationsQuery, AttestBody, EvaluateBody, PolicyPackBody, SigningKeyQuery } from './attestations.dto.js';
 import { AttestationsService } from './attestations.service.js';
 import { declarationsOf } from './declarations.js';
 import { PolicyPacksService } from './policy-packs.service.js';
+import { SignedDeclarations } from './signed-declarations.js';
 
 @ApiTags('Inventory')
 @Controller('api/attestations')
@@ -22,6 +23,7 @@ export class AttestationsController {
   constructor(
     private readonly packs: PolicyPacksService,
     private readonly attestations: AttestationsService,
+    private readonly signedDeclarations: SignedDeclarations,
     private readonly clock: Clock,
   ) {}
 
@@ -83,5 +85,27 @@ export class AttestationsController {
   })
   async exportAttestation(@Param() { id }: IdParam): Promise<object> {
     return declarationsOf(await this.attestations.find(id));
+  }
+
+  /** Exports an attestation with a signature by a signing key in it (JSF). Recorded as every signature is: each call makes one. */
+  @Post(':id/cyclonedx')
+  @HttpCode(HttpStatus.OK)
+  @Needs('inventory:read', 'sign:digest')
+  @Header('content-type', 'application/vnd.cyclonedx+json; version=1.6')
+  @ApiProduces('application/vnd.cyclonedx+json')
+  @ApiOkResponse({
+    schema: {
+      type: 'object',
+      additionalProperties: true,
+      example: { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, declarations: {}, signature: {} },
+    },
+    description: 'A CycloneDX 1.6 document that is signed in itself',
+  })
+  exportSignedAttestation(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Query() { key }: SigningKeyQuery,
+  ): Promise<object> {
+    return this.signedDeclarations.of(caller, id, key);
   }
 }

@@ -183,3 +183,10 @@ export class AttestationsQuery extends PageQuery {
   @Length(1, 100)
   pack?: string;
 }
+
+export class SigningKeyQuery {
+  /** Name or id of the signing key: EC or RSA, and one that signs without asking people first. @example default */
+  @IsString()
+  @Length(1, 64)
+  key: string;
+}

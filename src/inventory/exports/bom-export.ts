@@ -4,6 +4,9 @@ import { Readable } from 'node:stream';
 import { DataSource } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
 import { Clock } from '../../platform/time/clock.js';
+import type { Caller } from '../../auth/caller.js';
+import { JsonSignaturesService } from '../../signing/documents/json-signatures.service.js';
+import type { JsonSignature } from '../../verifier/json-signature.js';
 import { type AssetFilter, conditionsOf } from '../assets/asset-filter.js';
 import { hashId } from '../ingest/asset-identity.js';
 import {
@@ -15,6 +18,7 @@ import {
   stretchesOf,
   type Shown,
 } from './bom-queries.js';
+import { canonicalDigest } from './canonical-digest.js';
 import { Exports } from './exports.js';
 import { NOTHING_OWN, OwnComponents, type OwnLines } from './own-components.js';
 import type { Snapshot } from './snapshot.js';
@@ -33,7 +37,15 @@ export interface BomExport {
 export interface Reader {
   /** Whether the reader has the document of this tag already. */
   knows(tag: string): boolean;
+  /** With what this service has itself. */
   readonly own?: boolean;
+}
+
+/** Who asks for a signature in the document, by which key. */
+export interface SigningReader extends Pick<Reader, 'own'> {
+  readonly caller: Caller;
+  readonly key: string;
+  readonly filename: string;
 }
 
 /** What tells one export from another. */
@@ -50,26 +62,56 @@ export class BomExporter {
     private readonly exports: Exports,
     private readonly clock: Clock,
     private readonly own: OwnComponents,
+    private readonly signatures: JsonSignaturesService,
   ) {}
 
-  /** What is there now, unless another state is asked for; with what this service has itself, when that is asked for. */
+  /** What is there now, unless another state is asked for. */
   async open(given: AssetFilter, { knows, own = false }: Reader): Promise<BomExport> {
-    const filter = Object.assign({}, given, { state: given.state ?? 'active' });
-    const { where, values } = conditionsOf(filter, 'a', this.clock.now());
     const snapshot = await this.exports.open();
     let body: Readable | undefined;
     try {
-      const lines = own ? await this.own.lines(snapshot, { where, values }) : NOTHING_OWN;
-      const edition = await editionOf(snapshot, filter, lines);
-      if (!knows(edition.tag)) {
-        await this.note(edition);
-        const texts = isEverything(filter) ? await allTexts(snapshot) : textsOf(snapshot, { where, values });
-        body = Readable.from(documentOf(snapshot, texts, { edition, lines }), { objectMode: false });
-      }
-      return { tag: edition.tag, body };
+      const source = await this.sourceOf(snapshot, given, own);
+      const { tag } = source.edition;
+      if (!knows(tag)) body = await this.write(source);
+      return { tag, body };
     } finally {
       if (body === undefined) await snapshot.end();
     }
+  }
+
+  /**
+   * The same, signed in itself. It is read twice from one state of the database: for what is signed, and, when there is a signature,
+   * for the reader, who is never sent half of a document because nothing would sign it.
+   *
+   * @throws Problem as for every signature.
+   */
+  async openSigned(given: AssetFilter, { own = false, caller, key, filename }: SigningReader): Promise<Readable> {
+    const signer = await this.signatures.signer(caller, key, { filename });
+    const snapshot = await this.exports.open();
+    let body: Readable | undefined;
+    try {
+      const source = await this.sourceOf(snapshot, given, own);
+      const { components, dependencies } = await linesOf(source);
+      const members = { ...headOf(source.edition), signature: signer.facts };
+      const digest = await canonicalDigest({ hash: signer.hash, members, lists: { components, dependencies } });
+      body = await this.write(source, await signer.sign(digest));
+      return body;
+    } finally {
+      if (body === undefined) await snapshot.end();
+    }
+  }
+
+  private async sourceOf(snapshot: Snapshot, given: AssetFilter, own: boolean): Promise<Source> {
+    const filter = Object.assign({}, given, { state: given.state ?? 'active' });
+    const shown = conditionsOf(filter, 'a', this.clock.now());
+    const lines = own ? await this.own.lines(snapshot, shown) : NOTHING_OWN;
+    const edition = await editionOf(snapshot, filter, lines);
+    return { snapshot, edition, own: lines, shown: isEverything(filter) ? undefined : shown };
+  }
+
+  private async write(source: Source, signature?: JsonSignature): Promise<Readable> {
+    await this.note(source.edition);
+    return Readable.from(documentOf(source, await linesOf(source), signature), { objectMode: false });
   }
 
   /** Who holds the document may link to it. */
@@ -89,20 +131,40 @@ function isEverything({ state, ...rest }: AssetFilter): boolean {
   return state === 'active' && Object.values(rest).every((condition) => condition === undefined);
 }
 
-/** Lines of the document: a comma and a JSON text each. */
-interface Texts {
+/** What a document is written from. */
+interface Source {
+  readonly snapshot: Snapshot;
+  readonly edition: Edition;
+  readonly own: OwnLines;
+  /** Undefined: everything. */
+  readonly shown: Shown | undefined;
+}
+
+/** Lines of the document, in parts: a comma and a JSON text each. */
+interface Lines {
   readonly components: AsyncIterable<Buffer>;
   readonly dependencies: AsyncIterable<Buffer>;
 }
 
-function textsOf(snapshot: Snapshot, shown: Shown): Texts {
+/** To be gone through once, one list after the other. */
+async function linesOf({ snapshot, own, shown }: Source): Promise<Lines> {
+  const { components, dependencies } = shown === undefined ? await allTexts(snapshot) : textsOf(snapshot, shown);
+  return { components: withOwn(components, own.components), dependencies: withOwn(dependencies, own.dependencies) };
+}
+
+async function* withOwn(lines: AsyncIterable<Buffer>, own: readonly string[]): AsyncGenerator<Buffer> {
+  yield* lines;
+  if (own.length > 0) yield Buffer.from(`${own.join('\n')}\n`);
+}
+
+function textsOf(snapshot: Snapshot, shown: Shown): Lines {
   return {
     components: snapshot.texts(componentsQuery(shown)),
     dependencies: snapshot.texts(dependenciesQuery(shown)),
   };
 }
 
-async function allTexts(snapshot: Snapshot): Promise<Texts> {
+async function allTexts(snapshot: Snapshot): Promise<Lines> {
   await snapshot.readInOrder();
   const [row] = await snapshot.query<{ size: number; lost: string[] }>(
     `SELECT pg_relation_size('asset')::float AS size, (${LOST_TARGETS}) AS lost`,
@@ -116,17 +178,16 @@ async function allTexts(snapshot: Snapshot): Promise<Texts> {
 }
 
 async function* documentOf(
-  snapshot: Snapshot,
-  { components, dependencies }: Texts,
-  { edition, lines }: { edition: Edition; lines: OwnLines },
-) {
-  const { tag, time } = edition;
+  { snapshot, edition }: Source,
+  { components, dependencies }: Lines,
+  signature: JsonSignature | undefined,
+): AsyncGenerator<string | Buffer> {
   try {
-    yield head(tag, time);
-    yield* listed(components, lines.components);
+    yield `${JSON.stringify(headOf(edition)).slice(0, -1)},\n"components":[`;
+    yield* listed(components);
     yield '],\n"dependencies":[';
-    yield* listed(dependencies, lines.dependencies);
-    yield ']}\n';
+    yield* listed(dependencies);
+    yield signature === undefined ? ']}\n' : `],\n"signature":${JSON.stringify(signature)}}\n`;
   } finally {
     await snapshot.end();
   }
@@ -153,8 +214,9 @@ function passing({ owner, label, q, lastSeenAfter, lastSeenBefore }: AssetFilter
   return lasting ? '' : newId();
 }
 
-function head(tag: string, time: string): string {
-  const document = {
+/** All but the lists. */
+function headOf({ tag, time }: Edition) {
+  return {
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
     serialNumber: `urn:uuid:${serialOf(tag)}`,
@@ -164,16 +226,14 @@ function head(tag: string, time: string): string {
       tools: { components: [{ type: 'application', name: 'Sealwright' }] },
     },
   };
-  return `${JSON.stringify(document).slice(0, -1)},\n"components":[`;
 }
 
-/** Lines of the database and further lines: the first comma goes. */
-async function* listed(texts: AsyncIterable<Buffer>, further: readonly string[]): AsyncGenerator<string | Buffer> {
+/** The first comma goes. */
+async function* listed(lines: AsyncIterable<Buffer>): AsyncGenerator<string | Buffer> {
   yield '\n';
   let begun = false;
-  for await (const text of texts) {
-    yield begun ? text : text.subarray(1);
+  for await (const part of lines) {
+    yield begun ? part : part.subarray(1);
     begun = true;
   }
-  if (further.length > 0) yield further.join('\n').slice(begun ? 0 : 1);
 }

@@ -1,13 +1,15 @@
-import { Controller, Get, Headers, HttpStatus, Query, Res } from '@nestjs/common';
+import { Controller, Get, Headers, HttpCode, HttpStatus, Post, Query, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { pipeline } from 'node:stream';
+import { pipeline, type Readable } from 'node:stream';
 import { constants, createGzip } from 'node:zlib';
-import { Needs } from '../../auth/access.js';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
 import { AssetCsv } from './asset-csv.js';
 import { BomExporter } from './bom-export.js';
-import { BomExportQuery, ExportQuery } from './export.dto.js';
+import { BomExportQuery, ExportQuery, SignedBomExportQuery } from './export.dto.js';
 
+const FILE = 'inventory.cdx.json';
 const MEDIA_TYPE = 'application/vnd.cyclonedx+json; version=1.6';
 
 @ApiTags('Inventory')
@@ -50,7 +52,7 @@ export class ExportController {
     @Headers('accept-encoding') encodings = '',
     @Headers('if-none-match') known = '',
   ): Promise<void> {
-    const zipped = /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(encodings);
+    const zipped = wantsGzip(encodings);
     const etagOf = (tag: string) => `"${tag}${zipped ? '-gzip' : ''}"`;
     const { tag, body } = await this.exporter.open(filter, {
       own,
@@ -61,13 +63,46 @@ export class ExportController {
       .header('vary', 'accept-encoding, authorization')
       .header('cache-control', 'private, no-cache');
     if (body === undefined) return void reply.status(HttpStatus.NOT_MODIFIED).send();
-    void reply
-      .header('content-type', MEDIA_TYPE)
-      .header('content-disposition', 'attachment; filename="inventory.cdx.json"');
-    if (!zipped) return void reply.send(body);
-    const gzip = createGzip({ level: constants.Z_BEST_SPEED });
-    // An error ends both streams; Fastify then cuts the connection, so that the reader cannot take half for the whole.
-    pipeline(body, gzip, () => undefined);
-    void reply.header('content-encoding', 'gzip').send(gzip);
+    send(reply, body, zipped);
   }
+
+  /**
+   * Exports assets as a CycloneDX 1.6 document with a signature by a signing key in it (JSF). Recorded as every signature is: each call makes
+   * one.
+   */
+  @Post('cyclonedx')
+  @HttpCode(HttpStatus.OK)
+  @Needs('inventory:read', 'sign:digest')
+  @ApiProduces('application/vnd.cyclonedx+json')
+  @ApiOkResponse({
+    schema: {
+      type: 'object',
+      additionalProperties: true,
+      example: { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1, components: [], signature: {} },
+    },
+    description: 'A CycloneDX 1.6 document that is signed in itself',
+  })
+  async exportSignedCycloneDx(
+    @TheCaller() caller: Caller,
+    @Query() { key, own, ...filter }: SignedBomExportQuery,
+    @Res() reply: FastifyReply,
+    @Headers('accept-encoding') encodings = '',
+  ): Promise<void> {
+    const body = await this.exporter.openSigned(filter, { own, caller, key, filename: FILE });
+    void reply.header('cache-control', 'private, no-store');
+    send(reply, body, wantsGzip(encodings));
+  }
+}
+
+function wantsGzip(encodings: string): boolean {
+  return /\bgzip\b(?!\s*;\s*q=0(?:\.0*)?(?:,|$))/i.test(encodings);
+}
+
+function send(reply: FastifyReply, body: Readable, zipped: boolean): void {
+  void reply.header('content-type', MEDIA_TYPE).header('content-disposition', `attachment; filename="${FILE}"`);
+  if (!zipped) return void reply.send(body);
+  const gzip = createGzip({ level: constants.Z_BEST_SPEED });
+  // An error ends both streams; Fastify then cuts the connection, so that the reader cannot take half for the whole.
+  pipeline(body, gzip, () => undefined);
+  void reply.header('content-encoding', 'gzip').send(gzip);
 }

@@ -1,6 +1,6 @@
 import { OmitType } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsBoolean, IsOptional } from 'class-validator';
+import { IsBoolean, IsOptional, IsString, Length } from 'class-validator';
 import { AssetFilterQuery } from '../assets/assets-query.dto.js';
 
 /** Which assets: every condition that is given must hold. */
@@ -12,4 +12,11 @@ export class BomExportQuery extends ExportQuery {
   @Transform(({ value }: { value: unknown }) => (value === 'true' ? true : value === 'false' ? false : value))
   @IsBoolean()
   own?: boolean;
+}
+
+export class SignedBomExportQuery extends BomExportQuery {
+  /** Name or id of the signing key: EC or RSA, and one that signs without asking people first. @example default */
+  @IsString()
+  @Length(1, 64)
+  key: string;
 }

@@ -40,6 +40,12 @@ export class SigningAdmission {
     return this.ledger.accept(acceptance);
   }
 
+  /** Whether a policy wants people's consent first. The next moment may have another policy: `admit` asks again. */
+  async asksPeople(asked: Acceptance): Promise<boolean> {
+    const facts = factsOf(asked, asked.caller);
+    return (await this.approvals.judge('signing-request', asked.request.keyName, facts)).demand !== undefined;
+  }
+
   private async underPolicies(asked: Acceptance): Promise<Admitted> {
     const facts = factsOf(asked, asked.caller);
     const { revision, demand } = await this.approvals.judge('signing-request', asked.request.keyName, facts);

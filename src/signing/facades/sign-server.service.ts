@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import type { Caller } from '../../auth/caller.js';
+import { needsApproval } from '../approval/needs-approval.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { SigningKeyReader } from '../keys/signing-key.reader.js';
 import { SigningService } from '../requests/signing.service.js';
-import { needsApproval } from './transit.service.js';
 
 export interface ProcessOrder {
   /** Base64 of the hash value. */

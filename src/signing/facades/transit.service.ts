@@ -3,6 +3,7 @@ import { createHash, createPublicKey } from 'node:crypto';
 import type { Caller } from '../../auth/caller.js';
 import { isMlDsa, type KeyType, type SignatureScheme } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/http/problem.js';
+import { needsApproval } from '../approval/needs-approval.js';
 import { isRsa } from '../formats/signature-format.js';
 import { SigningKeyReader } from '../keys/signing-key.reader.js';
 import { digestAlgorithm } from '../requests/signing-order.js';
@@ -107,19 +108,6 @@ export class TransitService {
 function assertCurrent({ version }: TransitOrder, current: number): void {
   if (version === current) return;
   throw new Problem('conflict', 'signing-key.version', `Only version ${current} of the key signs.`);
-}
-
-/** What `sign` answers for a request that waits for people. */
-export function needsApproval(requestId: string): Problem {
-  const instance = `/api/v1/sign/requests/${requestId}`;
-  return new Problem(
-    'forbidden',
-    'approval.needed',
-    `The key signs only after approval, for which ${instance} waits.`,
-    {
-      instance,
-    },
-  );
 }
 
 function digestOf({ input, prehashed, hash }: TransitOrder): Buffer {

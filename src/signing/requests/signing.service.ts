@@ -1,16 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import type { Caller } from '../../auth/caller.js';
-import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
+import { DIGEST_BYTES, type DigestAlgorithm, type SignatureScheme } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { ActiveKey } from '../keys/signing-key.reader.js';
+import { needsApproval } from '../approval/needs-approval.js';
 import { type Admitted, SigningAdmission } from '../approval/signing-admission.js';
 import { type Ended, SigningAttempts } from './signing-attempts.js';
 import { SigningIntake } from './signing-intake.js';
 import type { Acceptance } from './signing-outcome.js';
-import type { SigningOrder } from './signing-order.js';
+import { digestAlgorithm, type SigningOrder } from './signing-order.js';
 import type { SigningRequest } from './signing-request.entity.js';
 import { type ShownRequest, SigningRequestsReader } from './signing-requests.reader.js';
 
@@ -74,6 +75,17 @@ export class SigningService {
     }
     this.intake.forgetKeyOf(order);
     return this.admission.admit(await this.intake.acceptanceOf(caller, order));
+  }
+
+  /**
+   * Says before there is a digest what `submit` would say, apart from what counts requests; nothing is recorded.
+   *
+   * @throws Problem as `submit`, and `approval.needed` (forbidden) where people are asked first.
+   */
+  async assertSignsAtOnce(caller: Caller, order: Omit<SigningOrder, 'digest'>): Promise<void> {
+    const digest = Buffer.alloc(DIGEST_BYTES[digestAlgorithm(order.algorithm)], 0xff).toString('base64');
+    const acceptance = await this.intake.acceptanceOf(caller, { ...order, digest });
+    if (await this.admission.asksPeople(acceptance)) throw needsApproval();
   }
 
   /** Signs something of our own with any key: recorded, and answered for, like every other request. */

@@ -1,0 +1,59 @@
+import { once } from 'node:events';
+import { Worker } from 'node:worker_threads';
+import { transferable } from '../ingest/ingest-threads.js';
+import type { CanonicalMessage, CanonicalWork } from './canonical-thread.js';
+
+/** A JSON object whose long lists come line by line: a comma and a JSON text each, in parts that may end anywhere. */
+export interface CanonicalOrder {
+  readonly hash: string;
+  /** All but the lists. */
+  readonly members: Readonly<Record<string, unknown>>;
+  /** In the order of their names, as they stand in the canonical form. */
+  readonly lists: Readonly<Record<string, AsyncIterable<Buffer>>>;
+}
+
+/** Bytes that are handed over at a time. */
+const CHUNK = 256 * 1024;
+
+/** The hash of its canonical form (RFC 8785), made in a thread of its own: a million components take seconds. */
+export async function canonicalDigest({ hash, members, lists }: CanonicalOrder): Promise<Buffer> {
+  const workerData: CanonicalWork = { hash, members, lists: Object.keys(lists) };
+  const worker = new Worker(new URL('./canonical-thread.js', import.meta.url), { name: 'bom-signature', workerData });
+  const ended = new AbortController();
+  worker.once('exit', () => ended.abort());
+  // Heard of where the next answer is awaited.
+  worker.on('error', () => ended.abort());
+  try {
+    let answer: Promise<unknown[]> | undefined;
+    const send = async (message: CanonicalMessage): Promise<void> => {
+      await answer;
+      answer = once(worker, 'message', { signal: ended.signal });
+      answer.catch(() => undefined);
+      worker.postMessage(message, message instanceof ArrayBuffer ? [message] : []);
+    };
+    for (const [name, lines] of Object.entries(lists)) {
+      await send({ list: name });
+      for await (const chunk of chunksOf(lines)) await send(transferable(chunk));
+    }
+    await send('end');
+    const [digest] = (await answer) ?? [];
+    if (!(digest instanceof Uint8Array)) throw new Error('the thread answered something else than a digest');
+    return Buffer.from(digest);
+  } finally {
+    await worker.terminate();
+  }
+}
+
+/** Copies: what was handed over is the thread's. */
+async function* chunksOf(parts: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let gathered: Buffer[] = [];
+  let length = 0;
+  for await (const part of parts) {
+    gathered.push(part);
+    length += part.length;
+    if (length < CHUNK) continue;
+    yield Buffer.concat(gathered);
+    [gathered, length] = [[], 0];
+  }
+  if (length > 0) yield Buffer.concat(gathered);
+}

@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { JsonObjectText } from '../../verifier/json-object-text.js';
+import { signedDigestOf } from '../../verifier/json-signature.js';
+import { CanonicalHash } from './canonical-hash.js';
+
+const FACTS = { algorithm: 'ES256', keyId: 'release', publicKey: { kty: 'EC' } };
+const HEAD = {
+  bomFormat: 'CycloneDX',
+  specVersion: '1.6',
+  version: 1,
+  metadata: { timestamp: '2026-01-01T00:00:00Z' },
+};
+
+/** As an export sends it. */
+function documentOf(components: readonly string[], dependencies: readonly string[]): Buffer {
+  const list = (items: readonly string[]) => `[\n${items.join('\n,')}\n]`;
+  return Buffer.from(
+    `${JSON.stringify(HEAD).slice(0, -1)},"components":${list(components)},"dependencies":${list(dependencies)}}`,
+  );
+}
+
+const linesOf = (items: readonly string[]) => Buffer.from(items.map((item) => `,${item}\n`).join(''));
+
+function hashed(lists: Record<string, readonly string[]>, size: number): Buffer {
+  const hash = new CanonicalHash('sha256', { ...HEAD, signature: FACTS }, Object.keys(lists));
+  for (const [name, items] of Object.entries(lists)) {
+    hash.list(name);
+    const lines = linesOf(items);
+    for (let at = 0; at < lines.length; at += size) hash.lines(lines.subarray(at, at + size));
+  }
+  return hash.digest();
+}
+
+describe('the hash of an export line by line', () => {
+  const components = [
+    '{"type":"library","bom-ref":"b","name":"ß “é” \\n \\u007f"}',
+    '{"name":"x","bom-ref":"a","n":[1.0,-0,1e21]}',
+  ];
+  const dependencies = ['{"ref":"b","dependsOn":["a"]}'];
+
+  it.each([1, 7, 64, 100_000])('is that of the whole document, in parts of %i bytes', (size) => {
+    const whole = signedDigestOf(new JsonObjectText(documentOf(components, dependencies)), FACTS, 'sha256');
+    expect(hashed({ components, dependencies }, size)).toEqual(whole);
+  });
+
+  it('is that of the whole document when there is nothing in a list', () => {
+    const whole = signedDigestOf(new JsonObjectText(documentOf([], [])), FACTS, 'sha256');
+    expect(hashed({ components: [], dependencies: [] }, 10)).toEqual(whole);
+  });
+
+  it('is not made of half of a document', () => {
+    const hash = new CanonicalHash('sha256', HEAD, ['components', 'dependencies']);
+    expect(() => hash.list('dependencies')).toThrow('components');
+    hash.list('components');
+    hash.lines(Buffer.from(',{"a":1'));
+    expect(() => hash.digest()).toThrow('does not end');
+  });
+});

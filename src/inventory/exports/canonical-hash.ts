@@ -1,0 +1,76 @@
+import { createHash, type Hash } from 'node:crypto';
+import { canonicalJson } from '../../platform/json/canonical-json.js';
+
+const [NEWLINE, COMMA] = [0x0a, 0x2c];
+const NOTHING = Buffer.alloc(0);
+
+/** Hashes the canonical form (RFC 8785) of a JSON object whose long lists come line by line: a comma and a JSON text each. */
+export class CanonicalHash {
+  private readonly hash: Hash;
+  /** Members that were not hashed yet, the next one last. */
+  private readonly names: string[];
+  /** What stands before the next name, or before the next item of the list that is open. */
+  private before = '{';
+  private isListOpen = false;
+  /** The line that has not ended yet. */
+  private begun = NOTHING;
+
+  constructor(
+    algorithm: string,
+    private readonly members: Readonly<Record<string, unknown>>,
+    lists: readonly string[],
+  ) {
+    this.hash = createHash(algorithm);
+    this.names = [...Object.keys(members), ...lists].sort().toReversed();
+  }
+
+  /** The lines that come now are of this list. Lists come in the order of their names. */
+  list(name: string): void {
+    this.closeList();
+    this.hashMembers(name);
+    if (this.names.pop() !== name) throw new Error(`the list ${name} is not expected here`);
+    this.hash.update(`${this.before}${JSON.stringify(name)}:[`);
+    this.before = '';
+    this.isListOpen = true;
+  }
+
+  /** Some lines, of which the last may go on in the next part. @throws SyntaxError */
+  lines(part: Buffer): void {
+    const text = this.begun.length === 0 ? part : Buffer.concat([this.begun, part]);
+    let start = 0;
+    for (let end = text.indexOf(NEWLINE); end >= 0; end = text.indexOf(NEWLINE, start)) {
+      this.hashItem(text.toString('utf8', text[start] === COMMA ? start + 1 : start, end));
+      start = end + 1;
+    }
+    this.begun = Buffer.from(text.subarray(start));
+  }
+
+  /** Nothing more comes. */
+  digest(): Buffer {
+    this.closeList();
+    this.hashMembers();
+    return this.hash.update('}').digest();
+  }
+
+  private hashItem(json: string): void {
+    this.hash.update(this.before + canonicalJson(JSON.parse(json)));
+    this.before = ',';
+  }
+
+  private closeList(): void {
+    if (this.begun.length > 0) throw new Error('the last line of a list does not end');
+    if (this.isListOpen) this.hash.update(']');
+    if (this.isListOpen) this.before = ',';
+    this.isListOpen = false;
+  }
+
+  /** Those before this one, or all. */
+  private hashMembers(until?: string): void {
+    for (let name = this.names.at(-1); name !== undefined && name !== until; name = this.names.at(-1)) {
+      if (!Object.hasOwn(this.members, name)) throw new Error(`the list ${name} did not come`);
+      this.hash.update(`${this.before}${JSON.stringify(name)}:${canonicalJson(this.members[name])}`);
+      this.before = ',';
+      this.names.pop();
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import { createHash, createPublicKey } from 'node:crypto';
+import type { Caller } from '../../auth/caller.js';
+import type { KeyType } from '../../hsm/key-vault.js';
+import { Problem } from '../../platform/http/problem.js';
+import { canonicalJson } from '../../platform/json/canonical-json.js';
+import { JSF_ALGORITHMS, jsfAlgorithmOf, type JsonSignature } from '../../verifier/json-signature.js';
+import { needsApproval } from '../approval/needs-approval.js';
+import { isRsa } from '../formats/signature-format.js';
+import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
+import { SigningService } from '../requests/signing.service.js';
+
+/** A signing key that is about to sign a JSON document in itself (JSON Signature Format 0.82). */
+export interface JsonSigner {
+  /** What stands beside the value of the signature, and is signed as well. */
+  readonly facts: Omit<JsonSignature, 'value'>;
+  readonly hash: string;
+  /**
+   * @param digest of the canonical form (RFC 8785) of the document with `facts` as its signature.
+   * @throws Problem as for every signature; `signing-key.version` (conflict) when the key was rotated meanwhile.
+   */
+  sign(digest: Buffer): Promise<JsonSignature>;
+  /** The document with its signature. */
+  signed(document: object): Promise<object>;
+}
+
+/** Signatures inside documents that other modules write. Each is a signing request like any other. */
+@Injectable()
+export class JsonSignaturesService {
+  constructor(
+    private readonly signing: SigningService,
+    private readonly keys: SigningKeyReader,
+  ) {}
+
+  /**
+   * Says before the document is written whether the key would sign it.
+   *
+   * @throws Problem as for every signature; `approval.needed` (forbidden) when people are asked first: the caller has the document and
+   * its signature at once, or neither.
+   */
+  async signer(caller: Caller, keyName: string, metadata: { filename: string }): Promise<JsonSigner> {
+    // What is remembered of a key is seconds old, and its public half goes into the document.
+    this.keys.forgetNamed(keyName);
+    const key = await this.keys.active(keyName);
+    const { facts, hash } = factsOf(key);
+    const order = {
+      algorithm: hash,
+      key: key.name,
+      scheme: isRsa(key.type) ? ('rsa-pkcs1v15' as const) : ('ecdsa-raw' as const),
+      format: 'raw' as const,
+      timestamp: false,
+      metadata,
+      reference: null,
+      background: false,
+    };
+    await this.signing.assertSignsAtOnce(caller, order);
+    const sign = async (digest: Buffer): Promise<JsonSignature> => {
+      const request = await this.signing.submit(caller, { ...order, digest: digest.toString('base64') });
+      if (request.signature === null) throw needsApproval(request.id);
+      if (request.keyVersion !== key.version) throw rotated(key);
+      return { ...facts, value: request.signature.toString('base64url') };
+    };
+    const signed = async (document: object): Promise<object> => {
+      const text = canonicalJson({ ...document, signature: facts });
+      return { ...document, signature: await sign(createHash(hash).update(text).digest()) };
+    };
+    return { facts, hash, sign, signed };
+  }
+}
+
+function factsOf({ name, type, publicKey }: ActiveKey): Pick<JsonSigner, 'facts' | 'hash'> {
+  const algorithm = jsfAlgorithmOf(type);
+  const known = algorithm === undefined ? undefined : JSF_ALGORITHMS[algorithm];
+  if (algorithm === undefined || known === undefined) throw unnamed(type);
+  const jwk = createPublicKey({ key: publicKey, format: 'der', type: 'spki' }).export({ format: 'jwk' });
+  return { facts: { algorithm, keyId: name, publicKey: jwk }, hash: known.hash };
+}
+
+function unnamed(type: KeyType): Problem {
+  const detail = `JSF has no signatures by keys of type ${type}; name an EC or RSA key`;
+  return new Problem('malformed', 'scheme.wrong-key', `key: ${detail}.`, { errors: [{ pointer: '/key', detail }] });
+}
+
+function rotated({ name }: ActiveKey): Problem {
+  return new Problem('conflict', 'signing-key.version', `The key "${name}" was rotated meanwhile; repeat the call.`);
+}
