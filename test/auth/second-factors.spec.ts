@@ -1,4 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
@@ -150,6 +151,12 @@ describe('step-up', () => {
     ]);
     const refused = await other.call('POST', '/api/settings/api-keys', { key, body: order() });
     assertProblem(refused, { status: 403, code: 'auth.step-up' });
+    const id = randomUUID();
+    for (const [method, path] of [
+      ['POST', `/v1/keys/${id}/private-key`],
+      ['PATCH', `/api/webhooks/${id}`],
+    ] as const)
+      assertProblem(await other.call(method, path, { key, body: {} }), { status: 403, code: 'auth.step-up' });
     expect((await me(other, key)).status).toBe(200);
     const wrong = await service.call('POST', '/api/auth/step-up', { key, body: { password: 'not the password' } });
     assertProblem(wrong, { status: 401, code: 'auth.wrong-credentials' });

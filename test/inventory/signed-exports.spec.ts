@@ -6,7 +6,7 @@ import { isSignedBy } from '../support/json-signature.js';
 import { has } from '../support/peers.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
-import { createKey, publishedKey } from '../support/signing.js';
+import { createKey, publishedKey, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { about, algorithm, bom, material } from './documents.js';
 
@@ -101,6 +101,19 @@ describe('an export that is signed in itself', () => {
     const before = (await requests()).length;
     assertProblem(await refused(`key=${key.name}`), { status: 403, code: 'approval.needed' });
     expect(await requests()).toHaveLength(before);
+  });
+
+  it('takes no place from others when whoever asked is gone before it begins', async () => {
+    const gone = ['gzip', 'gzip', 'gzip', 'identity', 'identity', 'identity'].map((encoding) =>
+      fetch(`${service.url}/api/export/cyclonedx?key=default`, {
+        method: 'POST',
+        headers: { authorization: `Bearer ${apiKey}`, 'accept-encoding': encoding },
+        signal: AbortSignal.timeout(30),
+      }).catch((error: Error) => error.name),
+    );
+    expect(new Set(await Promise.all(gone))).toEqual(new Set(['TimeoutError']));
+    const six = () => Promise.all(Array.from({ length: 6 }, () => signed('key=default&name=nothing')));
+    await until('six at once', 20, async () => (await six()).every(({ status }) => status === 200));
   });
 
   it('needs both rights', async () => {

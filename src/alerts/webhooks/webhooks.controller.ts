@@ -77,6 +77,7 @@ export class WebhooksController {
   /** Changes a webhook endpoint. */
   @Patch(':id')
   @Needs('webhooks:write')
+  @Fresh()
   @ApiHeader(IF_MATCH)
   async changeWebhook(
     @TheCaller() caller: Caller,

@@ -5,9 +5,10 @@ import { JsonObjectText } from '../../verifier/json-object-text.js';
 import {
   faultsOfJsonSignature,
   JSF_ALGORITHMS,
+  type JsfAlgorithm,
   jsfAlgorithmOf,
   type JsonSignature,
-  signedDigestOf,
+  SignedText,
 } from '../../verifier/json-signature.js';
 import type { ApiClient } from '../api-client.js';
 import { awaited, isFinal, type Request, secondsOf } from '../awaiting.js';
@@ -46,8 +47,11 @@ async function sign(invocation: Invocation, file: string, document: JsonObjectTe
   if (name === undefined) throw usageError('bom sign needs --key.');
   const seconds = secondsOf(text(options, 'wait'));
   const api = await invocation.api();
-  const facts = factsOf(await findKey(api, name));
-  const request = await signed(api, { facts, document, file, seconds, id: text(options, 'request') });
+  const { how, publicKey, facts } = signerOf(await findKey(api, name));
+  const toSign = reading(file, () => new SignedText(document, facts, how.hash));
+  const id = text(options, 'request');
+  const order = { key: name, digest: toSign.digest, how, file };
+  const request = id === undefined ? await asked(api, order, seconds) : await awaited(api, id, seconds);
   const { requestId, status, failure, signature } = request;
   if (status === 'FAILED') throw new ClientError(EXIT.failed, `${failure?.detail} [${failure?.code}]`);
   if (signature === undefined) {
@@ -56,39 +60,33 @@ async function sign(invocation: Invocation, file: string, document: JsonObjectTe
     return EXIT.pending;
   }
   const value = Buffer.from(signature, 'base64').toString('base64url');
-  const complete = { ...facts, value };
-  if (reading(file, () => faultsOfJsonSignature(document, undefined, complete)).length > 0)
+  if (!toSign.isSignedBy(publicKey, how, value))
     throw new ClientError(EXIT.failed, 'The signature is of another document, or the key was rotated meanwhile.');
   const out = text(options, 'out') ?? file;
-  await writeFile(out, document.signedBy(complete));
+  await writeFile(out, document.signedBy({ ...facts, value }));
   invocation.print({ requestId, status, key: request.key, files: [out] }, [out]);
   return EXIT.done;
 }
 
 interface Order {
-  readonly facts: Omit<JsonSignature, 'value'>;
-  readonly document: JsonObjectText;
+  readonly key: string;
+  readonly digest: Buffer;
+  readonly how: JsfAlgorithm;
   readonly file: string;
-  readonly seconds: number;
-  /** Of a request that was made before. */
-  readonly id: string | undefined;
 }
 
 /** The service is sent the digest of what is signed; constraints and approvals hold as for every signature. */
-async function signed(api: ApiClient, { facts, document, file, seconds, id }: Order): Promise<Request> {
-  if (id !== undefined) return awaited(api, id, seconds);
-  const algorithm = JSF_ALGORITHMS[facts.algorithm];
-  const hash = algorithm?.hash ?? 'sha256';
+async function asked(api: ApiClient, { key, digest, how, file }: Order, seconds: number): Promise<Request> {
   const body = {
-    digest: reading(file, () => signedDigestOf(document, facts, hash)).toString('base64'),
-    algorithm: hash,
-    key: facts.keyId,
-    scheme: algorithm?.curve === undefined ? 'rsa-pkcs1v15' : 'ecdsa-raw',
+    digest: digest.toString('base64'),
+    algorithm: how.hash,
+    key,
+    scheme: how.curve === undefined ? 'rsa-pkcs1v15' : 'ecdsa-raw',
     metadata: { filename: basename(file) },
   };
   const headers = { 'idempotency-key': randomUUID() };
-  const asked: Request = await api.call('POST', '/api/v1/sign/digest', { body, headers, repeatable: true });
-  return isFinal(asked) ? asked : awaited(api, asked.requestId, seconds);
+  const request: Request = await api.call('POST', '/api/v1/sign/digest', { body, headers, repeatable: true });
+  return isFinal(request) ? request : awaited(api, request.requestId, seconds);
 }
 
 async function verify(
@@ -120,10 +118,19 @@ async function versionsOf(api: ApiClient, name: string): Promise<KeyObject[]> {
   return items.flatMap(({ publicKey }) => (publicKey === undefined ? [] : [createPublicKey(publicKey)]));
 }
 
-function factsOf({ name, type, publicKey = '' }: Key): Omit<JsonSignature, 'value'> {
+interface Signer {
+  readonly facts: Omit<JsonSignature, 'value'>;
+  readonly how: JsfAlgorithm;
+  readonly publicKey: KeyObject;
+}
+
+function signerOf({ name, type, publicKey: pem = '' }: Key): Signer {
   const algorithm = jsfAlgorithmOf(type);
-  if (algorithm === undefined) throw new ClientError(EXIT.failed, `JSF has no signatures by keys of type ${type}.`);
-  return { algorithm, keyId: name, publicKey: createPublicKey(publicKey).export({ format: 'jwk' }) };
+  const how = algorithm === undefined ? undefined : JSF_ALGORITHMS[algorithm];
+  if (algorithm === undefined || how === undefined)
+    throw new ClientError(EXIT.failed, `JSF has no signatures by keys of type ${type}.`);
+  const publicKey = createPublicKey(pem);
+  return { how, publicKey, facts: { algorithm, keyId: name, publicKey: publicKey.export({ format: 'jwk' }) } };
 }
 
 async function findKey(api: ApiClient, name: string): Promise<Key> {

@@ -87,7 +87,7 @@ export class AttestationsController {
     return declarationsOf(await this.attestations.find(id));
   }
 
-  /** Exports an attestation with a signature by a signing key in it (JSF). Recorded as every signature is: each call makes one. */
+  /** Exports an attestation that a signing key signs in itself (JSF): each call makes a signature. */
   @Post(':id/cyclonedx')
   @HttpCode(HttpStatus.OK)
   @Needs('inventory:read', 'sign:digest')

@@ -1,9 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { Clock } from '../../platform/time/clock.js';
 import { type AssetFilter, conditionsOf, whereClause } from '../assets/asset-filter.js';
 import { Exports } from './exports.js';
-import type { CopyQuery, Snapshot } from './snapshot.js';
 
 /** A spreadsheet takes a cell that starts so for a formula (OWASP, CSV injection): an apostrophe makes it a text. */
 const text = (column: string, name = column) =>
@@ -42,14 +41,6 @@ export class AssetCsv {
       values,
     };
     const snapshot = await this.exports.open();
-    return Readable.from(rows(snapshot, query), { objectMode: false });
-  }
-}
-
-async function* rows(snapshot: Snapshot, query: CopyQuery): AsyncGenerator<Buffer> {
-  try {
-    yield* snapshot.copy(query, '(FORMAT csv, HEADER)');
-  } finally {
-    await snapshot.end();
+    return snapshot.stream(snapshot.copy(query, '(FORMAT csv, HEADER)'));
   }
 }

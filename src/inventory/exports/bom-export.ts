@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import { Readable } from 'node:stream';
+import type { Readable } from 'node:stream';
 import { DataSource } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
 import { Clock } from '../../platform/time/clock.js';
@@ -111,7 +111,7 @@ export class BomExporter {
 
   private async write(source: Source, signature?: JsonSignature): Promise<Readable> {
     await this.note(source.edition);
-    return Readable.from(documentOf(source, await linesOf(source), signature), { objectMode: false });
+    return source.snapshot.stream(documentOf(source.edition, await linesOf(source), signature));
   }
 
   /** Who holds the document may link to it. */
@@ -178,19 +178,15 @@ async function allTexts(snapshot: Snapshot): Promise<Lines> {
 }
 
 async function* documentOf(
-  { snapshot, edition }: Source,
+  edition: Edition,
   { components, dependencies }: Lines,
   signature: JsonSignature | undefined,
 ): AsyncGenerator<string | Buffer> {
-  try {
-    yield `${JSON.stringify(headOf(edition)).slice(0, -1)},\n"components":[`;
-    yield* listed(components);
-    yield '],\n"dependencies":[';
-    yield* listed(dependencies);
-    yield signature === undefined ? ']}\n' : `],\n"signature":${JSON.stringify(signature)}}\n`;
-  } finally {
-    await snapshot.end();
-  }
+  yield `${JSON.stringify(headOf(edition)).slice(0, -1)},\n"components":[`;
+  yield* listed(components);
+  yield '],\n"dependencies":[';
+  yield* listed(dependencies);
+  yield signature === undefined ? ']}\n' : `],\n"signature":${JSON.stringify(signature)}}\n`;
 }
 
 async function editionOf(snapshot: Snapshot, filter: AssetFilter, { components }: OwnLines): Promise<Edition> {

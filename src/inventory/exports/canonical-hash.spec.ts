@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { JsonObjectText } from '../../verifier/json-object-text.js';
-import { signedDigestOf } from '../../verifier/json-signature.js';
+import { SignedText } from '../../verifier/json-signature.js';
 import { CanonicalHash } from './canonical-hash.js';
 
 const FACTS = { algorithm: 'ES256', keyId: 'release', publicKey: { kty: 'EC' } };
@@ -39,12 +39,12 @@ describe('the hash of an export line by line', () => {
   const dependencies = ['{"ref":"b","dependsOn":["a"]}'];
 
   it.each([1, 7, 64, 100_000])('is that of the whole document, in parts of %i bytes', (size) => {
-    const whole = signedDigestOf(new JsonObjectText(documentOf(components, dependencies)), FACTS, 'sha256');
+    const whole = new SignedText(new JsonObjectText(documentOf(components, dependencies)), FACTS, 'sha256').digest;
     expect(hashed({ components, dependencies }, size)).toEqual(whole);
   });
 
   it('is that of the whole document when there is nothing in a list', () => {
-    const whole = signedDigestOf(new JsonObjectText(documentOf([], [])), FACTS, 'sha256');
+    const whole = new SignedText(new JsonObjectText(documentOf([], [])), FACTS, 'sha256').digest;
     expect(hashed({ components: [], dependencies: [] }, 10)).toEqual(whole);
   });
 

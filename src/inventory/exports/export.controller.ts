@@ -66,10 +66,7 @@ export class ExportController {
     send(reply, body, zipped);
   }
 
-  /**
-   * Exports assets as a CycloneDX 1.6 document with a signature by a signing key in it (JSF). Recorded as every signature is: each call makes
-   * one.
-   */
+  /** Exports assets as a CycloneDX 1.6 document that a signing key signs in itself (JSF): each call makes a signature. */
   @Post('cyclonedx')
   @HttpCode(HttpStatus.OK)
   @Needs('inventory:read', 'sign:digest')

@@ -1,7 +1,7 @@
-import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Header, Headers, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Needs, TheCaller } from '../../auth/access.js';
+import { Fresh, Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { assertId, IdParam } from '../../platform/http/id-param.js';
@@ -49,6 +49,8 @@ export class RotationsController {
   @Post('keys/:id/private-key')
   @HttpCode(200)
   @Needs('keys:release')
+  @Fresh()
+  @Header('cache-control', 'no-store')
   async releaseSshKey(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<ReleasedKeyView> {
     return ReleasedKeyView.of(await this.release.release(caller, id));
   }

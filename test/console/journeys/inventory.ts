@@ -33,8 +33,49 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     expect([check(written), check.errors]).toEqual([true, null]);
     expect(written.components.map(({ name }) => name)).toEqual(['RSA-2048']);
 
+    await page.getByRole('button', { name: 'Export signed' }).click();
+    const dialog = page.getByRole('dialog');
+    await dialog.getByRole('combobox', { name: 'Key' }).selectOption('demo-rsa');
+    const signed = await download(folder, page, () => dialog.getByRole('button', { name: 'Export signed' }).click());
+    const { signature, ...rest } = JSON.parse(readFileSync(signed, 'utf8')) as Record<string, unknown>;
+    expect([rest, signature]).toMatchObject([written, { algorithm: 'RS256', keyId: 'demo-rsa' }]);
+
     await page.goBack();
     await page.getByText('2 in all').waitFor();
+    assertClean();
+    await context.close();
+  });
+
+  it('a rule is changed once it was shown what would change, and everything is judged by it while somebody looks', async () => {
+    const id = unique('HOUSE').toUpperCase();
+    const sent = bom([algorithm({ name: 'Serpent-256' })], about('house rules'));
+    await at().service.call('POST', '/api/ingest', { key: at().apiKey, body: sent });
+    const { page, context, assertClean } = await at().asAdmin('/rules');
+    const dialog = page.getByRole('dialog');
+    const press = (name: string) => dialog.getByRole('button', { name, exact: true }).click();
+    const write = (field: string, text: string) => dialog.getByRole('textbox', { name: field, exact: true }).fill(text);
+    await page.getByRole('button', { name: 'Add a rule' }).click();
+    await write('Rule', id);
+    await dialog.getByRole('combobox', { name: 'Level' }).selectOption('CRITICAL');
+    await write('What an asset must be', '{"family": ["Serpent"]}');
+    await write('Verdict', 'not-ours');
+    await write('Reason', 'Nobody here can answer for it.');
+    await press('Show what would change');
+    await dialog.getByText('One asset would change').waitFor();
+    await dialog.getByRole('cell', { name: id }).waitFor();
+    await press('Back to the rule');
+    expect(await dialog.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('Nobody here can answer for it.');
+    await press('Show what would change');
+    await press('Put in force');
+    await page.waitForURL(new RegExp(`/rules/${id}\\?judging=`));
+    await page.getByText('Everything is judged: one asset changed.').first().waitFor();
+    await page.getByRole('link', { name: 'Show the assets' }).click();
+    await page.getByRole('link', { name: 'Serpent-256' }).waitFor();
+    await page.goBack();
+    await page.getByRole('button', { name: 'Take the rule out' }).click();
+    await press('Show what would change');
+    await press('Take the rule out');
+    await page.getByText('Everything is judged: one asset changed.').first().waitFor();
     assertClean();
     await context.close();
   });

@@ -3,6 +3,7 @@ import CubesIcon from '@patternfly/react-icons/dist/esm/icons/cubes-icon';
 import DownloadIcon from '@patternfly/react-icons/dist/esm/icons/download-icon';
 import { useNavigate } from '@tanstack/react-router';
 import { listAssetsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { exportSignedCycloneDx } from '../../api/generated/sdk.gen.js';
 import type { AssetView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { queries } from '../../app/queries.js';
@@ -15,6 +16,7 @@ import { Day } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { ResourceList } from '../../patterns/resource-list.js';
 import { SavedViews } from './saved-views.js';
+import { SignedDownload } from './signed-download.js';
 
 const KINDS = ['algorithm', 'certificate', 'protocol', 'related-crypto-material', 'component'];
 const STATES = ['active', 'stale', 'resolved'];
@@ -71,15 +73,21 @@ export function AssetsPage() {
       title={t('nav.assets')}
       lead={t('assets.lead')}
       actions={
-        <Button
-          variant="secondary"
-          icon={<DownloadIcon />}
-          component="a"
-          href={`/api/export/cyclonedx${writeSearch(withTimes(exported))}`}
-          download
-        >
-          {t('assets.export')}
-        </Button>
+        <>
+          <Button
+            variant="secondary"
+            icon={<DownloadIcon />}
+            component="a"
+            href={`/api/export/cyclonedx${writeSearch(withTimes(exported))}`}
+            download
+          >
+            {t('assets.export')}
+          </Button>
+          <SignedDownload
+            file="inventory.cdx.json"
+            ask={(key) => exportSignedCycloneDx({ query: { ...withTimes(exported), key }, parseAs: 'blob' })}
+          />
+        </>
       }
     >
       <ResourceList<AssetView>

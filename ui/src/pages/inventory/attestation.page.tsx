@@ -3,6 +3,7 @@ import DownloadIcon from '@patternfly/react-icons/dist/esm/icons/download-icon';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { getAttestationOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { exportSignedAttestation } from '../../api/generated/sdk.gen.js';
 import type { AttestationView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Busy } from '../../patterns/busy.js';
@@ -12,6 +13,7 @@ import { Day, Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { Failed } from '../../patterns/problem.js';
 import { RequirementResults, Share } from './requirement-results.js';
+import { SignedDownload } from './signed-download.js';
 
 export function AttestationPage() {
   const { t } = useI18n();
@@ -24,15 +26,21 @@ export function AttestationPage() {
       parents={[{ to: '/attestations', name: t('nav.attestations') }]}
       beside={attestation && <StatusLabel status={attestation.expired ? 'EXPIRED' : 'ACTIVE'} />}
       actions={
-        <Button
-          variant="secondary"
-          icon={<DownloadIcon />}
-          component="a"
-          href={`/api/attestations/${id}/cyclonedx`}
-          download
-        >
-          {t('assets.export')}
-        </Button>
+        <>
+          <Button
+            variant="secondary"
+            icon={<DownloadIcon />}
+            component="a"
+            href={`/api/attestations/${id}/cyclonedx`}
+            download
+          >
+            {t('assets.export')}
+          </Button>
+          <SignedDownload
+            file={`attestation-${id}.cdx.json`}
+            ask={(key) => exportSignedAttestation({ path: { id }, query: { key }, parseAs: 'blob' })}
+          />
+        </>
       }
     >
       {query.isError && <Failed query={query} />}

@@ -1,8 +1,10 @@
-import { EmptyState } from '@patternfly/react-core';
+import { Button, EmptyState } from '@patternfly/react-core';
 import BalanceScaleIcon from '@patternfly/react-icons/dist/esm/icons/balance-scale-icon';
 import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
 import { listRiskRulesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import type { RuleView } from '../../api/generated/types.gen.js';
+import { useSession } from '../../app/session.js';
 import { useUrlState } from '../../app/url-state.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { DataTable } from '../../patterns/data-table.js';
@@ -10,13 +12,15 @@ import { type Filter, FilterBar, useFilters } from '../../patterns/filter-bar.js
 import { Go } from '../../patterns/go.js';
 import { LevelLabel, LEVELS } from '../../patterns/labels.js';
 import { PageFrame } from '../../patterns/page-frame.js';
-
-const AXES = ['quantum', 'classical', 'lifecycle', 'material', 'quality', 'both'];
+import { AXES } from './rule-axes.js';
+import { RuleChange } from './rule-change.js';
 
 /** The rules by which every asset is judged, each with its sources. They come in one page, so they are filtered here. */
 export function RulesPage() {
   const { t, named } = useI18n();
+  const { may } = useSession();
   const { all, one } = useUrlState();
+  const [isCreating, setCreating] = useState(false);
   const query = useQuery(listRiskRulesOptions());
   const choice = (param: string, name: string, prefix: string, values: readonly string[]): Filter => ({
     kind: 'choice',
@@ -40,6 +44,7 @@ export function RulesPage() {
     <PageFrame
       title={t('nav.rules')}
       lead={query.data === undefined ? undefined : t('rules.lead', { edition: query.data.edition })}
+      actions={may('inventory:write') && <Button onClick={() => setCreating(true)}>{t('rules.create')}</Button>}
     >
       <FilterBar filters={filters} />
       <DataTable<RuleView>
@@ -50,7 +55,14 @@ export function RulesPage() {
         clear={clear}
         empty={<EmptyState headingLevel="h2" titleText={t('list.nothingFound')} icon={BalanceScaleIcon} />}
         columns={[
-          { name: t('rules.rule'), cell: ({ id }) => <Go to={`/assets?rule=${encodeURIComponent(id)}`}>{id}</Go> },
+          {
+            name: t('rules.rule'),
+            cell: ({ id }) => (
+              <Go to={`/rules/${id}`} className="sw-row-link">
+                {id}
+              </Go>
+            ),
+          },
           { name: t('level'), cell: ({ level }) => <LevelLabel level={level} /> },
           { name: t('finding.axis'), cell: ({ axis }) => named('axis', axis) },
           { name: t('rules.reason'), width: 40, cell: ({ reason }) => reason },
@@ -61,6 +73,9 @@ export function RulesPage() {
           { name: t('finding.target'), cell: ({ target }) => target ?? '–' },
         ]}
       />
+      {isCreating && query.data !== undefined && (
+        <RuleChange kind="put" version={query.data.version} onClose={() => setCreating(false)} />
+      )}
     </PageFrame>
   );
 }

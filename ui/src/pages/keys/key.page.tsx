@@ -26,6 +26,7 @@ import { Busy } from '../../patterns/busy.js';
 import { Confirm } from '../../patterns/confirm.js';
 import { Command, Copyable } from '../../patterns/copyable.js';
 import { DataTable } from '../../patterns/data-table.js';
+import { download } from '../../patterns/download.js';
 import { Facts } from '../../patterns/facts.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
@@ -34,7 +35,6 @@ import { Day, Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { Failed } from '../../patterns/problem.js';
 import { useAction } from '../../patterns/use-action.js';
-import { download } from '../signing/signing-request.js';
 
 type Dialog = 'rotate' | 'disable' | 'csr' | 'certificate';
 const CHANGES = ['getSigningKey', 'listSigningKey', 'listCertificates'];

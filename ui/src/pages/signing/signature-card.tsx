@@ -16,7 +16,8 @@ import type { SigningRequestView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Command, CopyButton } from '../../patterns/copyable.js';
-import { bytesOf, download, pemOf, signatureFileOf, verifyCommandOf } from './signing-request.js';
+import { download } from '../../patterns/download.js';
+import { bytesOf, pemOf, signatureFileOf, verifyCommandOf } from './signing-request.js';
 
 /** The signature to take away, and the command that proves it without this service. */
 export function SignatureCard({ request }: { request: SigningRequestView }) {

@@ -42,17 +42,6 @@ export function verifyCommandOf(request: SigningRequestView): string | undefined
   return `openssl dgst -${request.algorithm} -verify ${pem} -signature ${signature}${pss} ${file}`;
 }
 
-/** Hands bytes to the person as a file. */
-export function download(name: string, content: BlobPart, type = 'application/octet-stream'): void {
-  const url = URL.createObjectURL(new Blob([content], { type }));
-  const link = document.createElement('a');
-  link.href = url;
-  link.download = name;
-  link.click();
-  // After the browser has begun to read it.
-  setTimeout(() => URL.revokeObjectURL(url), 10_000);
-}
-
 export const bytesOf = (base64: string): Uint8Array<ArrayBuffer> =>
   Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
 

@@ -1,0 +1,2 @@
+/** What a rule speaks about. */
+export const AXES = ['quantum', 'classical', 'lifecycle', 'material', 'quality', 'both'] as const;

@@ -1,0 +1,180 @@
+import { useRef, useState } from 'react';
+import { testRiskRule } from '../../api/generated/sdk.gen.js';
+import type { RuleBody, RuleView, TrialView } from '../../api/generated/types.gen.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import { type Field, type Row, textOf, type Values } from '../../patterns/form-fields.js';
+import { LEVELS } from '../../patterns/labels.js';
+import { useAction } from '../../patterns/use-action.js';
+import { AXES } from './rule-axes.js';
+import { RuleTrial } from './rule-trial.js';
+
+/** A rule as it would be; without one it is taken out. */
+export interface RuleDraft {
+  readonly id: string;
+  readonly rule?: RuleBody;
+}
+
+interface Tested {
+  readonly draft: RuleDraft;
+  readonly trial: TrialView;
+}
+
+interface RuleChangeProps {
+  readonly kind: 'put' | 'remove';
+  /** As it is; absent for a new one. */
+  readonly rule?: RuleView;
+  /** Of the rules that are changed: what somebody else has changed meanwhile is not overwritten. */
+  readonly version: number;
+  readonly onClose: () => void;
+}
+
+/** A change of a rule is written, then shown for what it would do, and only then in force. */
+export function RuleChange({ version, ...change }: RuleChangeProps) {
+  const [tested, setTested] = useState<Tested>();
+  const [isShown, setShown] = useState(false);
+  const { kind, onClose } = change;
+  if (tested === undefined || !isShown)
+    return (
+      <RuleForm
+        {...change}
+        draft={tested?.draft.rule}
+        onTested={(result) => {
+          setTested(result);
+          setShown(true);
+        }}
+      />
+    );
+  const back = kind === 'put' ? { onBack: () => setShown(false) } : {};
+  return <RuleTrial {...tested} version={version} {...back} onClose={onClose} />;
+}
+
+interface RuleFormProps extends Omit<RuleChangeProps, 'version'> {
+  /** What was written before somebody came back to it. */
+  readonly draft: RuleBody | undefined;
+  readonly onTested: (tested: Tested) => void;
+}
+
+function RuleForm({ kind, rule, draft, onTested, onClose }: RuleFormProps) {
+  const { t } = useI18n();
+  const tested = useRef<Tested>(undefined);
+  const fields = useFields(draft ?? rule ?? NEW);
+  const action = useAction(
+    async (values: Values) => {
+      const change = kind === 'remove' && rule !== undefined ? { id: rule.id } : draftOf(values, rule?.id);
+      const answer = await testRiskRule({ body: change });
+      tested.current = { draft: change, trial: answer.data };
+      return answer;
+    },
+    { changes: [] },
+  );
+  const id: Field = { name: 'id', label: t('rules.rule'), isRequired: true, placeholder: 'HOUSE-RSA-1' };
+  const all = rule === undefined ? [id, ...fields] : fields;
+  return (
+    <FormDialog
+      title={t(kind === 'remove' ? 'rules.remove' : rule === undefined ? 'rules.create' : 'rules.change')}
+      lead={t(kind === 'remove' ? 'rules.remove.lead' : 'rules.change.lead')}
+      submit={t('rules.test')}
+      action={action}
+      fields={kind === 'remove' ? [] : all}
+      onClose={() => (tested.current === undefined ? onClose() : onTested(tested.current))}
+    />
+  );
+}
+
+function draftOf({ id, deadlines, standards = [], target, ...rest }: Values, known: string | undefined): RuleDraft {
+  const rule = {
+    ...rest,
+    standards,
+    deadlines: (deadlines as Row[]).map((row) => ({
+      ...row,
+      binding: row['binding'] === YES,
+      draft: row['draft'] === YES,
+    })),
+    ...(target === undefined ? {} : { target }),
+  };
+  return { id: known ?? textOf(id), rule: rule as unknown as RuleBody };
+}
+
+const [YES, NO] = ['yes', 'no'];
+
+const NEW: RuleBody = {
+  axis: 'both',
+  level: 'HIGH',
+  match: { family: ['RSA'], bits: [0, 3071] },
+  status: '',
+  reason: '',
+  standards: [],
+  deadlines: [],
+  verified: false,
+};
+
+function useFields(rule: RuleView | RuleBody): Field[] {
+  const { t, named } = useI18n();
+  const options = (prefix: string, values: readonly string[]) =>
+    values.map((value) => ({ value, label: named(prefix, value) }));
+  const truth = [NO, YES].map((value) => ({ value, label: t(value as 'yes' | 'no') }));
+  const rows = rule.deadlines.map(({ binding, draft, ...row }) => ({
+    ...row,
+    binding: binding ? YES : NO,
+    draft: draft ? YES : NO,
+  }));
+  return [
+    {
+      name: 'axis',
+      kind: 'choice',
+      label: t('finding.axis'),
+      isRequired: true,
+      options: options('axis', AXES),
+      value: rule.axis,
+    },
+    {
+      name: 'level',
+      kind: 'choice',
+      label: t('level'),
+      isRequired: true,
+      options: options('level', LEVELS),
+      value: rule.level,
+    },
+    {
+      name: 'match',
+      kind: 'json',
+      label: t('rules.match'),
+      hint: t('rules.match.hint'),
+      isRequired: true,
+      value: rule.match,
+    },
+    {
+      name: 'status',
+      label: t('finding.status'),
+      isRequired: true,
+      value: rule.status,
+      placeholder: 'quantum-vulnerable',
+    },
+    { name: 'reason', kind: 'area', label: t('rules.reason'), isRequired: true, value: rule.reason },
+    { name: 'target', label: t('finding.target'), value: rule.target ?? '' },
+    {
+      name: 'standards',
+      kind: 'lines',
+      label: t('finding.standards'),
+      hint: t('rules.standards.hint'),
+      value: rule.standards.join('\n'),
+    },
+    {
+      name: 'deadlines',
+      kind: 'rows',
+      label: t('finding.deadlines'),
+      add: t('rules.deadline.add'),
+      value: rows,
+      columns: [
+        { name: 'date', label: t('rules.deadline.date'), placeholder: '2030-12-31' },
+        { name: 'state', label: t('rules.deadline.state'), placeholder: 'disallowed' },
+        { name: 'authority', label: t('rules.deadline.authority') },
+        { name: 'jurisdiction', label: t('rules.deadline.jurisdiction') },
+        { name: 'binding', label: t('rules.deadline.binding'), options: truth },
+        { name: 'draft', label: t('rules.deadline.draft'), options: truth },
+      ],
+    },
+    { name: 'verified', kind: 'yes', label: t('rules.verified'), value: rule.verified },
+  ];
+}

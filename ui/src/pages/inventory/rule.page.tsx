@@ -1,0 +1,178 @@
+import {
+  Button,
+  Card,
+  CardBody,
+  CardTitle,
+  CodeBlock,
+  CodeBlockCode,
+  Label,
+  LabelGroup,
+  Stack,
+  StackItem,
+} from '@patternfly/react-core';
+import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
+import { useQuery } from '@tanstack/react-query';
+import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
+import { listRiskRulesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import type { RuleView } from '../../api/generated/types.gen.js';
+import { NotFound } from '../../app/not-found.js';
+import { useSession } from '../../app/session.js';
+import { useUrlState } from '../../app/url-state.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { Busy } from '../../patterns/busy.js';
+import { Facts } from '../../patterns/facts.js';
+import { Go } from '../../patterns/go.js';
+import { LevelLabel } from '../../patterns/labels.js';
+import { Day } from '../../patterns/moment.js';
+import { PageFrame } from '../../patterns/page-frame.js';
+import { Failed } from '../../patterns/problem.js';
+import { JudgingAnew } from './judging-anew.js';
+import { RuleChange } from './rule-change.js';
+import { spoken } from './spoken.js';
+
+/** One rule: what it looks for, what it says, from where, and until when. */
+export function RulePage() {
+  const { t } = useI18n();
+  const { id = '' } = useParams({ strict: false });
+  const { one } = useUrlState();
+  const query = useQuery(listRiskRulesOptions());
+  const rule = query.data?.items.find((item) => item.id === id);
+  const judging = one('judging');
+  // A rule that was just taken out has a page until everything is judged without it.
+  if (query.isSuccess && rule === undefined && judging === undefined) return <NotFound />;
+  return (
+    <PageFrame
+      title={id}
+      lead={rule?.reason}
+      parents={[{ to: '/rules', name: t('nav.rules') }]}
+      beside={rule && <LevelLabel level={rule.level} />}
+      actions={rule && query.data && <Actions rule={rule} version={query.data.version} />}
+    >
+      {query.isError && <Failed query={query} />}
+      {query.isPending && <Busy />}
+      <Stack hasGutter>
+        {judging !== undefined && (
+          <StackItem>
+            <JudgingAnew version={Number(judging)} />
+          </StackItem>
+        )}
+        {rule !== undefined && <Details rule={rule} />}
+      </Stack>
+    </PageFrame>
+  );
+}
+
+function Actions({ rule, version }: { rule: RuleView; version: number }) {
+  const { t } = useI18n();
+  const { may } = useSession();
+  const [change, setChange] = useState<'put' | 'remove'>();
+  if (!may('inventory:write')) return null;
+  return (
+    <>
+      <Button onClick={() => setChange('put')}>{t('rules.change')}</Button>
+      <Button variant="secondary" isDanger onClick={() => setChange('remove')}>
+        {t('rules.remove')}
+      </Button>
+      {change !== undefined && (
+        <RuleChange kind={change} rule={rule} version={version} onClose={() => setChange(undefined)} />
+      )}
+    </>
+  );
+}
+
+function Details({ rule }: { rule: RuleView }) {
+  const { t, named } = useI18n();
+  const { id, axis, status, match, standards, deadlines, target, verified } = rule;
+  return (
+    <>
+      <StackItem>
+        <Card>
+          <CardTitle component="h2">{t('request.facts')}</CardTitle>
+          <CardBody>
+            <Facts
+              facts={[
+                [t('finding.axis'), named('axis', axis)],
+                [t('finding.status'), spoken(status)],
+                [t('finding.target'), target],
+                [
+                  t('finding.standards'),
+                  standards.length > 0 && (
+                    <LabelGroup key="s" numLabels={10} aria-label={t('finding.standards')}>
+                      {standards.map((standard) => (
+                        <Label key={standard} isCompact variant="outline">
+                          {standard}
+                        </Label>
+                      ))}
+                    </LabelGroup>
+                  ),
+                ],
+                [t('rules.verified'), t(verified ? 'yes' : 'no')],
+                [
+                  t('rules.applies'),
+                  <Go key="a" to={`/assets?rule=${encodeURIComponent(id)}`}>
+                    {t('rules.assets')}
+                  </Go>,
+                ],
+              ]}
+            />
+          </CardBody>
+        </Card>
+      </StackItem>
+      <StackItem>
+        <Card>
+          <CardTitle component="h2">{t('rules.match')}</CardTitle>
+          <CardBody>
+            <CodeBlock>
+              <CodeBlockCode>{JSON.stringify(match, null, 2)}</CodeBlockCode>
+            </CodeBlock>
+          </CardBody>
+        </Card>
+      </StackItem>
+      {deadlines.length > 0 && (
+        <StackItem>
+          <Card>
+            <CardTitle component="h2">{t('finding.deadlines')}</CardTitle>
+            <CardBody>
+              <Deadlines deadlines={deadlines} />
+            </CardBody>
+          </Card>
+        </StackItem>
+      )}
+    </>
+  );
+}
+
+function Deadlines({ deadlines }: Pick<RuleView, 'deadlines'>) {
+  const { t } = useI18n();
+  return (
+    <Table variant="compact" aria-label={t('finding.deadlines')}>
+      <Thead>
+        <Tr>
+          <Th>{t('rules.deadline.date')}</Th>
+          <Th>{t('rules.deadline.state')}</Th>
+          <Th>{t('rules.deadline.authority')}</Th>
+          <Th>{t('rules.deadline.jurisdiction')}</Th>
+          <Th>{t('rules.deadline.binding')}</Th>
+          <Th>{t('rules.deadline.draft')}</Th>
+        </Tr>
+      </Thead>
+      <Tbody>
+        {deadlines
+          .toSorted((a, b) => a.date.localeCompare(b.date))
+          .map(({ date, state, authority, jurisdiction, binding, draft }) => (
+            <Tr key={`${date} ${state} ${authority}`}>
+              <Td dataLabel={t('rules.deadline.date')}>
+                <Day at={date} />
+              </Td>
+              <Td dataLabel={t('rules.deadline.state')}>{spoken(state)}</Td>
+              <Td dataLabel={t('rules.deadline.authority')}>{authority}</Td>
+              <Td dataLabel={t('rules.deadline.jurisdiction')}>{jurisdiction}</Td>
+              <Td dataLabel={t('rules.deadline.binding')}>{t(binding ? 'yes' : 'no')}</Td>
+              <Td dataLabel={t('rules.deadline.draft')}>{t(draft ? 'yes' : 'no')}</Td>
+            </Tr>
+          ))}
+      </Tbody>
+    </Table>
+  );
+}

@@ -1,0 +1,64 @@
+import { Button } from '@patternfly/react-core';
+import SignatureIcon from '@patternfly/react-icons/dist/esm/icons/file-signature-icon';
+import { useQuery } from '@tanstack/react-query';
+import { useState } from 'react';
+import { listSigningKeysOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { useSession } from '../../app/session.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { download } from '../../patterns/download.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import { textOf, type Values } from '../../patterns/form-fields.js';
+import { useAction } from '../../patterns/use-action.js';
+
+interface SignedDownloadProps {
+  readonly file: string;
+  /** Asks for the document with a signature by this key in it, as a Blob. */
+  readonly ask: (key: string) => Promise<{ data: unknown }>;
+}
+
+/** A document that a signing key signs in itself, for who may. */
+export function SignedDownload(props: SignedDownloadProps) {
+  const { t } = useI18n();
+  const { may } = useSession();
+  const [isAsking, setAsking] = useState(false);
+  if (!may('sign:digest') || !may('signing-keys:read')) return null;
+  return (
+    <>
+      <Button variant="secondary" icon={<SignatureIcon />} onClick={() => setAsking(true)}>
+        {t('assets.exportSigned')}
+      </Button>
+      {isAsking && <KeyDialog {...props} onClose={() => setAsking(false)} />}
+    </>
+  );
+}
+
+function KeyDialog({ file, ask, onClose }: SignedDownloadProps & { onClose: () => void }) {
+  const { t } = useI18n();
+  const keys = useQuery(listSigningKeysOptions({ query: { limit: 200 } }));
+  const action = useAction(async ({ key }: Values) => ({ data: (await ask(textOf(key))).data as Blob }), {
+    changes: ['listSigningRequests'],
+    onDone: (document) => download(file, document, document.type),
+  });
+  if (keys.data === undefined) return null;
+  const usable = keys.data.items.filter(
+    ({ state, purpose, type }) => state === 'ACTIVE' && purpose === 'signing' && /^(?:ec|rsa)-/.test(type),
+  );
+  return (
+    <FormDialog
+      title={t('assets.exportSigned')}
+      lead={t(usable.length === 0 ? 'assets.exportSigned.none' : 'assets.exportSigned.lead')}
+      submit={t('assets.exportSigned')}
+      action={action}
+      onClose={onClose}
+      fields={[
+        {
+          name: 'key',
+          kind: 'choice',
+          label: t('key'),
+          isRequired: true,
+          options: usable.map(({ name, type }) => ({ value: name, label: `${name} (${type})` })),
+        },
+      ]}
+    />
+  );
+}
