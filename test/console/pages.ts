@@ -16,7 +16,7 @@ export const PAGES = [
   '/assets/{asset}?tab=relations',
   '/deadlines',
   '/rules?axis=quantum',
-  '/rules/Q-RSA-SIG-112',
+  '/rules/{rule}',
   '/jurisdictions',
   '/conflicts',
   '/policy-packs',

@@ -81,6 +81,7 @@ export async function populate(service: Service, key: string): Promise<Readonly<
     import: taken.id,
     attestation: attested.id,
     policyPack: attested.pack.id,
+    rule: 'Q-RSA-SIG-112',
     alert: alert.id,
     webhook: webhook.id,
     sensor,

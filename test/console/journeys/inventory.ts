@@ -56,13 +56,13 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     const write = (field: string, text: string) => dialog.getByRole('textbox', { name: field, exact: true }).fill(text);
     await page.getByRole('button', { name: 'Add a rule' }).click();
     await write('Rule', id);
-    await dialog.getByRole('combobox', { name: 'Level' }).selectOption('CRITICAL');
+    await dialog.getByRole('combobox', { name: 'Risk' }).selectOption('CRITICAL');
     await write('What an asset must be', '{"family": ["Serpent"]}');
     await write('Verdict', 'not-ours');
     await write('Reason', 'Nobody here can answer for it.');
     await press('Show what would change');
     await dialog.getByText('One asset would change').waitFor();
-    await dialog.getByRole('cell', { name: id }).waitFor();
+    await dialog.getByText(id).waitFor();
     await press('Back to the rule');
     expect(await dialog.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('Nobody here can answer for it.');
     await press('Show what would change');

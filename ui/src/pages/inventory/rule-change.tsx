@@ -38,7 +38,7 @@ export function RuleChange({ version, ...change }: RuleChangeProps) {
     return (
       <RuleForm
         {...change}
-        draft={tested?.draft.rule}
+        draft={tested?.draft}
         onTested={(result) => {
           setTested(result);
           setShown(true);
@@ -51,14 +51,14 @@ export function RuleChange({ version, ...change }: RuleChangeProps) {
 
 interface RuleFormProps extends Omit<RuleChangeProps, 'version'> {
   /** What was written before somebody came back to it. */
-  readonly draft: RuleBody | undefined;
+  readonly draft: RuleDraft | undefined;
   readonly onTested: (tested: Tested) => void;
 }
 
 function RuleForm({ kind, rule, draft, onTested, onClose }: RuleFormProps) {
   const { t } = useI18n();
   const tested = useRef<Tested>(undefined);
-  const fields = useFields(draft ?? rule ?? NEW);
+  const fields = useFields(draft?.rule ?? rule ?? NEW);
   const action = useAction(
     async (values: Values) => {
       const change = kind === 'remove' && rule !== undefined ? { id: rule.id } : draftOf(values, rule?.id);
@@ -68,7 +68,13 @@ function RuleForm({ kind, rule, draft, onTested, onClose }: RuleFormProps) {
     },
     { changes: [] },
   );
-  const id: Field = { name: 'id', label: t('rules.rule'), isRequired: true, placeholder: 'HOUSE-RSA-1' };
+  const id: Field = {
+    name: 'id',
+    label: t('rules.rule'),
+    isRequired: true,
+    value: draft?.id ?? '',
+    placeholder: 'HOUSE-RSA-1',
+  };
   const all = rule === undefined ? [id, ...fields] : fields;
   return (
     <FormDialog
