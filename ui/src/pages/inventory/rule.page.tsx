@@ -124,7 +124,7 @@ function Details({ rule }: { rule: RuleView }) {
           <CardTitle component="h2">{t('rules.match')}</CardTitle>
           <CardBody>
             <CodeBlock>
-              <CodeBlockCode>{JSON.stringify(match, null, 2)}</CodeBlockCode>
+              <CodeBlockCode>{linesOf(match)}</CodeBlockCode>
             </CodeBlock>
           </CardBody>
         </Card>
@@ -141,6 +141,13 @@ function Details({ rule }: { rule: RuleView }) {
       )}
     </>
   );
+}
+
+/** One condition a line. */
+function linesOf(match: RuleView['match']): string {
+  return Object.entries(match)
+    .map(([fact, wanted]) => `${fact}: ${JSON.stringify(wanted)}`)
+    .join('\n');
 }
 
 function Deadlines({ deadlines }: Pick<RuleView, 'deadlines'>) {
