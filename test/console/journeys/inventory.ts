@@ -60,6 +60,12 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await write('What an asset must be', '{"family": ["Serpent"]}');
     await write('Verdict', 'not-ours');
     await write('Reason', 'Nobody here can answer for it.');
+    await dialog.getByRole('button', { name: 'Add a deadline' }).click();
+    await write('Last day', '2029-06-30');
+    await write('Then', 'disallowed');
+    await write('Authority', 'Our architects');
+    await write('Jurisdiction', 'ACME');
+    await dialog.getByRole('combobox', { name: 'Weight' }).selectOption('binding-draft');
     await press('Show what would change');
     await dialog.getByText('One asset would change').waitFor();
     await dialog.getByText(id).waitFor();
@@ -69,6 +75,18 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await press('Put in force');
     await page.waitForURL(new RegExp(`/rules/${id}\\?judging=`));
     await page.getByText('Everything is judged: one asset changed.').first().waitFor();
+    await page.getByText('Our architects').waitFor();
+    const { items } = (await at().service.call('GET', '/api/quantum-risk/rules', { key: at().apiKey })).body;
+    expect(items.find((rule: { id: string }) => rule.id === id).deadlines).toEqual([
+      {
+        date: '2029-06-30',
+        state: 'disallowed',
+        authority: 'Our architects',
+        jurisdiction: 'ACME',
+        binding: true,
+        draft: true,
+      },
+    ]);
     await page.getByRole('link', { name: 'Show the assets' }).click();
     await page.getByRole('link', { name: 'Serpent-256' }).waitFor();
     await page.goBack();

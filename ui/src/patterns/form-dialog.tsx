@@ -21,6 +21,13 @@ import { Problem } from './problem.js';
 import { useStepUp } from './step-up.js';
 
 const WIDE = ['choices', 'rows'];
+/** Cells of a row that a dialog of the middle size has room for. */
+const FEW_CELLS = 4;
+
+function sizeOf(fields: readonly Field[]): 'small' | 'medium' | 'large' {
+  if (fields.some((field) => field.kind === 'rows' && field.columns.length > FEW_CELLS)) return 'large';
+  return fields.some(({ kind = 'text' }) => WIDE.includes(kind)) ? 'medium' : 'small';
+}
 
 interface FormDialogProps {
   readonly title: string;
@@ -50,12 +57,7 @@ export function FormDialog({ title, lead, submit, fields, action, isDanger = fal
     if (wrong === undefined) action.mutate(filled, { onSuccess: onClose });
   };
   return (
-    <Modal
-      isOpen={!isAsking}
-      variant={fields.some(({ kind = 'text' }) => WIDE.includes(kind)) ? 'medium' : 'small'}
-      onClose={onClose}
-      aria-labelledby={`${id}-title`}
-    >
+    <Modal isOpen={!isAsking} variant={sizeOf(fields)} onClose={onClose} aria-labelledby={`${id}-title`}>
       <ModalHeader title={title} labelId={`${id}-title`} {...(lead === undefined ? {} : { description: lead })} />
       <ModalBody>
         <Form id={id} onSubmit={send}>

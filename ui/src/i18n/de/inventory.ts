@@ -198,6 +198,7 @@ export const inventory: Record<keyof typeof english, string> = {
   'rules.deadline.draft': 'Entwurf',
   'rules.deadline.jurisdiction': 'Geltungsbereich',
   'rules.deadline.state': 'Danach',
+  'rules.deadline.weight': 'Gewicht',
   'rules.judged': 'Alles ist beurteilt: {count} Assets haben sich geändert.',
   'rules.judged.one': 'Alles ist beurteilt: ein Asset hat sich geändert.',
   'rules.judging': 'Alles wird neu beurteilt',
@@ -245,4 +246,8 @@ export const inventory: Record<keyof typeof english, string> = {
   'views.share.lead': 'Der Dienst behält die Filter als Abfrage; wer Posten sieht, findet sie hier.',
   'views.shared': 'Für alle',
   'views.title': 'Ansichten',
+  'weight.advice': 'Empfehlung',
+  'weight.advice-draft': 'Empfehlung, Entwurf',
+  'weight.binding': 'Verbindlich',
+  'weight.binding-draft': 'Verbindlich, Entwurf',
 };

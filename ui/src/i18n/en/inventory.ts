@@ -195,6 +195,7 @@ export const inventory = {
   'rules.deadline.draft': 'Draft',
   'rules.deadline.jurisdiction': 'Jurisdiction',
   'rules.deadline.state': 'Then',
+  'rules.deadline.weight': 'Weight',
   'rules.judged': 'Everything is judged: {count} assets changed.',
   'rules.judged.one': 'Everything is judged: one asset changed.',
   'rules.judging': 'Judging everything anew',
@@ -241,4 +242,8 @@ export const inventory = {
   'views.share.lead': 'The service keeps the filters as a query; everybody who sees assets finds it here.',
   'views.shared': 'For everybody',
   'views.title': 'Views',
+  'weight.advice': 'Advice',
+  'weight.advice-draft': 'Advice, draft',
+  'weight.binding': 'Binding',
+  'weight.binding-draft': 'Binding, draft',
 } as const;

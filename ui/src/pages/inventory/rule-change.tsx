@@ -92,17 +92,16 @@ function draftOf({ id, deadlines, standards = [], target, ...rest }: Values, kno
   const rule = {
     ...rest,
     standards,
-    deadlines: (deadlines as Row[]).map((row) => ({
-      ...row,
-      binding: row['binding'] === YES,
-      draft: row['draft'] === YES,
-    })),
+    deadlines: (deadlines as Row[]).map(({ weight, ...row }) => ({ ...row, ...weightOf(weight) })),
     ...(target === undefined ? {} : { target }),
   };
   return { id: known ?? textOf(id), rule: rule as unknown as RuleBody };
 }
 
-const [YES, NO] = ['yes', 'no'];
+/** How much a deadline weighs: whether it binds, and whether its document is final. */
+const WEIGHTS = ['binding', 'advice', 'binding-draft', 'advice-draft'] as const;
+
+const weightOf = (weight = '') => ({ binding: weight.startsWith('binding'), draft: weight.endsWith('draft') });
 
 const NEW: RuleBody = {
   axis: 'both',
@@ -119,11 +118,9 @@ function useFields(rule: RuleView | RuleBody): Field[] {
   const { t, named } = useI18n();
   const options = (prefix: string, values: readonly string[]) =>
     values.map((value) => ({ value, label: named(prefix, value) }));
-  const truth = [NO, YES].map((value) => ({ value, label: t(value as 'yes' | 'no') }));
   const rows = rule.deadlines.map(({ binding, draft, ...row }) => ({
     ...row,
-    binding: binding ? YES : NO,
-    draft: draft ? YES : NO,
+    weight: `${binding ? 'binding' : 'advice'}${draft ? '-draft' : ''}`,
   }));
   return [
     {
@@ -177,8 +174,7 @@ function useFields(rule: RuleView | RuleBody): Field[] {
         { name: 'state', label: t('rules.deadline.state'), placeholder: 'disallowed' },
         { name: 'authority', label: t('rules.deadline.authority') },
         { name: 'jurisdiction', label: t('rules.deadline.jurisdiction') },
-        { name: 'binding', label: t('rules.deadline.binding'), options: truth },
-        { name: 'draft', label: t('rules.deadline.draft'), options: truth },
+        { name: 'weight', label: t('rules.deadline.weight'), options: options('weight', WEIGHTS) },
       ],
     },
     { name: 'verified', kind: 'yes', label: t('rules.verified'), value: rule.verified },
