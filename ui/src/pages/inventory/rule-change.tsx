@@ -116,8 +116,6 @@ const NEW: RuleBody = {
 
 function useFields(rule: RuleView | RuleBody): Field[] {
   const { t, named } = useI18n();
-  const options = (prefix: string, values: readonly string[]) =>
-    values.map((value) => ({ value, label: named(prefix, value) }));
   const rows = rule.deadlines.map(({ binding, draft, ...row }) => ({
     ...row,
     weight: `${binding ? 'binding' : 'advice'}${draft ? '-draft' : ''}`,
@@ -128,7 +126,7 @@ function useFields(rule: RuleView | RuleBody): Field[] {
       kind: 'choice',
       label: t('finding.axis'),
       isRequired: true,
-      options: options('axis', AXES),
+      options: AXES.map((value) => ({ value, label: named('axis', value) })),
       value: rule.axis,
     },
     {
@@ -136,7 +134,7 @@ function useFields(rule: RuleView | RuleBody): Field[] {
       kind: 'choice',
       label: t('level'),
       isRequired: true,
-      options: options('level', LEVELS),
+      options: LEVELS.map((value) => ({ value, label: named('level', value) })),
       value: rule.level,
     },
     {
@@ -174,7 +172,11 @@ function useFields(rule: RuleView | RuleBody): Field[] {
         { name: 'state', label: t('rules.deadline.state'), placeholder: 'disallowed' },
         { name: 'authority', label: t('rules.deadline.authority') },
         { name: 'jurisdiction', label: t('rules.deadline.jurisdiction') },
-        { name: 'weight', label: t('rules.deadline.weight'), options: options('weight', WEIGHTS) },
+        {
+          name: 'weight',
+          label: t('rules.deadline.weight'),
+          options: WEIGHTS.map((value) => ({ value, label: named('weight', value) })),
+        },
       ],
     },
     { name: 'verified', kind: 'yes', label: t('rules.verified'), value: rule.verified },
