@@ -27,6 +27,8 @@ export async function copyInto<Item>(
 ): Promise<number> {
   const stream = client.query(copyFrom(`COPY ${table} FROM STDIN (FORMAT binary)`, { highWaterMark: AHEAD }));
   const done = finished(stream);
+  // What the database refuses ends the stream, which would else go on writing to a connection that it no longer has.
+  stream.once('error', () => stream.destroy());
   // A failure is heard by the await below; until then it must not count as unhandled.
   done.catch(() => undefined);
   let count = 0;
