@@ -5,6 +5,7 @@ import {
   createVerify,
   type JsonWebKey,
   type KeyObject,
+  type PublicKeyInput,
   type Verify,
 } from 'node:crypto';
 import type { JsonObjectText } from './json-object-text.js';
@@ -28,7 +29,7 @@ export interface JsfAlgorithm {
 }
 
 /** RFC 7518 section 3.1: each curve with one digest. */
-export const JSF_ALGORITHMS: Readonly<Record<string, JsfAlgorithm>> = {
+const JSF_ALGORITHMS: Readonly<Record<string, JsfAlgorithm>> = {
   ES256: { hash: 'sha256', curve: 'prime256v1' },
   ES384: { hash: 'sha384', curve: 'secp384r1' },
   ES512: { hash: 'sha512', curve: 'secp521r1' },
@@ -42,9 +43,24 @@ export const JSF_ALGORITHMS: Readonly<Record<string, JsfAlgorithm>> = {
 
 const USUAL: Readonly<Record<string, string>> = { 'ec-p256': 'ES256', 'ec-p384': 'ES384', 'ec-p521': 'ES512' };
 
-/** What a signing key of this type signs by: RSA keys by PKCS #1 v1.5, which every verifier knows. Undefined: JSF has no name for it. */
-export function jsfAlgorithmOf(keyType: string): string | undefined {
-  return USUAL[keyType] ?? (keyType.startsWith('rsa-') ? 'RS256' : undefined);
+/** A signing key that is about to sign. */
+export interface JsfSigner {
+  /** What stands beside the value of its signature. */
+  readonly facts: Omit<JsonSignature, 'value'>;
+  readonly how: JsfAlgorithm;
+  readonly publicKey: KeyObject;
+  /** As the API of the service names it. */
+  readonly scheme: 'rsa-pkcs1v15' | 'ecdsa-raw';
+}
+
+/** How a key of this type signs: RSA keys by PKCS #1 v1.5, which every verifier knows. Undefined: JSF has no name for it. */
+export function jsfSignerOf(keyId: string, type: string, key: PublicKeyInput | string): JsfSigner | undefined {
+  const algorithm = USUAL[type] ?? (type.startsWith('rsa-') ? 'RS256' : undefined);
+  const how = algorithm === undefined ? undefined : JSF_ALGORITHMS[algorithm];
+  if (algorithm === undefined || how === undefined) return undefined;
+  const publicKey = createPublicKey(key);
+  const facts = { algorithm, keyId, publicKey: publicKey.export({ format: 'jwk' }) };
+  return { facts, how, publicKey, scheme: how.curve === undefined ? 'rsa-pkcs1v15' : 'ecdsa-raw' };
 }
 
 /**

@@ -4,9 +4,8 @@ import { basename } from 'node:path';
 import { JsonObjectText } from '../../verifier/json-object-text.js';
 import {
   faultsOfJsonSignature,
-  JSF_ALGORITHMS,
-  type JsfAlgorithm,
-  jsfAlgorithmOf,
+  type JsfSigner,
+  jsfSignerOf,
   type JsonSignature,
   SignedText,
 } from '../../verifier/json-signature.js';
@@ -47,10 +46,11 @@ async function sign(invocation: Invocation, file: string, document: JsonObjectTe
   if (name === undefined) throw usageError('bom sign needs --key.');
   const seconds = secondsOf(text(options, 'wait'));
   const api = await invocation.api();
-  const { how, publicKey, facts } = signerOf(await findKey(api, name));
+  const signer = signerOf(await findKey(api, name));
+  const { facts, how, publicKey } = signer;
   const toSign = reading(file, () => new SignedText(document, facts, how.hash));
   const id = text(options, 'request');
-  const order = { key: name, digest: toSign.digest, how, file };
+  const order = { signer, digest: toSign.digest, file };
   const request = id === undefined ? await asked(api, order, seconds) : await awaited(api, id, seconds);
   const { requestId, status, failure, signature } = request;
   if (status === 'FAILED') throw new ClientError(EXIT.failed, `${failure?.detail} [${failure?.code}]`);
@@ -69,19 +69,18 @@ async function sign(invocation: Invocation, file: string, document: JsonObjectTe
 }
 
 interface Order {
-  readonly key: string;
+  readonly signer: JsfSigner;
   readonly digest: Buffer;
-  readonly how: JsfAlgorithm;
   readonly file: string;
 }
 
 /** The service is sent the digest of what is signed; constraints and approvals hold as for every signature. */
-async function asked(api: ApiClient, { key, digest, how, file }: Order, seconds: number): Promise<Request> {
+async function asked(api: ApiClient, { signer, digest, file }: Order, seconds: number): Promise<Request> {
   const body = {
     digest: digest.toString('base64'),
-    algorithm: how.hash,
-    key,
-    scheme: how.curve === undefined ? 'rsa-pkcs1v15' : 'ecdsa-raw',
+    algorithm: signer.how.hash,
+    key: signer.facts.keyId,
+    scheme: signer.scheme,
     metadata: { filename: basename(file) },
   };
   const headers = { 'idempotency-key': randomUUID() };
@@ -118,19 +117,10 @@ async function versionsOf(api: ApiClient, name: string): Promise<KeyObject[]> {
   return items.flatMap(({ publicKey }) => (publicKey === undefined ? [] : [createPublicKey(publicKey)]));
 }
 
-interface Signer {
-  readonly facts: Omit<JsonSignature, 'value'>;
-  readonly how: JsfAlgorithm;
-  readonly publicKey: KeyObject;
-}
-
-function signerOf({ name, type, publicKey: pem = '' }: Key): Signer {
-  const algorithm = jsfAlgorithmOf(type);
-  const how = algorithm === undefined ? undefined : JSF_ALGORITHMS[algorithm];
-  if (algorithm === undefined || how === undefined)
-    throw new ClientError(EXIT.failed, `JSF has no signatures by keys of type ${type}.`);
-  const publicKey = createPublicKey(pem);
-  return { how, publicKey, facts: { algorithm, keyId: name, publicKey: publicKey.export({ format: 'jwk' }) } };
+function signerOf({ name, type, publicKey = '' }: Key): JsfSigner {
+  const signer = jsfSignerOf(name, type, publicKey);
+  if (signer === undefined) throw new ClientError(EXIT.failed, `JSF has no signatures by keys of type ${type}.`);
+  return signer;
 }
 
 async function findKey(api: ApiClient, name: string): Promise<Key> {

@@ -1,12 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { createHash, createPublicKey } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import type { Caller } from '../../auth/caller.js';
-import type { KeyType } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/http/problem.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
-import { JSF_ALGORITHMS, jsfAlgorithmOf, type JsonSignature } from '../../verifier/json-signature.js';
+import { type JsfSigner, jsfSignerOf, type JsonSignature } from '../../verifier/json-signature.js';
 import { needsApproval } from '../approval/needs-approval.js';
-import { isRsa } from '../formats/signature-format.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { SigningService } from '../requests/signing.service.js';
 
@@ -42,11 +40,12 @@ export class JsonSignaturesService {
     // What is remembered of a key is seconds old, and its public half goes into the document.
     this.keys.forgetNamed(keyName);
     const key = await this.keys.active(keyName);
-    const { facts, hash } = factsOf(key);
+    const { facts, how, scheme } = signerOf(key);
+    const { hash } = how;
     const order = {
       algorithm: hash,
       key: key.name,
-      scheme: isRsa(key.type) ? ('rsa-pkcs1v15' as const) : ('ecdsa-raw' as const),
+      scheme,
       format: 'raw' as const,
       timestamp: false,
       metadata,
@@ -68,17 +67,11 @@ export class JsonSignaturesService {
   }
 }
 
-function factsOf({ name, type, publicKey }: ActiveKey): Pick<JsonSigner, 'facts' | 'hash'> {
-  const algorithm = jsfAlgorithmOf(type);
-  const known = algorithm === undefined ? undefined : JSF_ALGORITHMS[algorithm];
-  if (algorithm === undefined || known === undefined) throw unnamed(type);
-  const jwk = createPublicKey({ key: publicKey, format: 'der', type: 'spki' }).export({ format: 'jwk' });
-  return { facts: { algorithm, keyId: name, publicKey: jwk }, hash: known.hash };
-}
-
-function unnamed(type: KeyType): Problem {
+function signerOf({ name, type, publicKey }: ActiveKey): JsfSigner {
+  const signer = jsfSignerOf(name, type, { key: publicKey, format: 'der', type: 'spki' });
+  if (signer !== undefined) return signer;
   const detail = `JSF has no signatures by keys of type ${type}; name an EC or RSA key`;
-  return new Problem('malformed', 'scheme.wrong-key', `key: ${detail}.`, { errors: [{ pointer: '/key', detail }] });
+  throw new Problem('malformed', 'scheme.wrong-key', `key: ${detail}.`, { errors: [{ pointer: '/key', detail }] });
 }
 
 function rotated({ name }: ActiveKey): Problem {

@@ -1,11 +1,12 @@
-import { Card, CardBody, CardTitle, Label, LabelGroup, List, ListItem, Stack, StackItem } from '@patternfly/react-core';
+import { Card, CardBody, CardTitle, List, ListItem, Stack, StackItem } from '@patternfly/react-core';
 import type { AssetDetailView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Facts } from '../../patterns/facts.js';
 import { Go } from '../../patterns/go.js';
 import { type Level, LevelLabel } from '../../patterns/labels.js';
 import { Day } from '../../patterns/moment.js';
-import { spoken } from './spoken.js';
+import { Sources } from './sources.js';
+import { inOrder, spoken } from './spoken.js';
 
 /** A rule that applies, as the risk engine tells it. */
 interface Finding {
@@ -57,9 +58,6 @@ export function Findings({ asset }: { asset: AssetDetailView }) {
   );
 }
 
-const inOrder = <Dated extends { readonly date: string }>(dates: readonly Dated[]): readonly Dated[] =>
-  dates.toSorted((a, b) => a.date.localeCompare(b.date));
-
 function FindingCard({ finding }: { finding: Finding }) {
   const { t, named } = useI18n();
   const { level, reason, axis, status, standards = [], deadlines = [], target } = finding;
@@ -75,18 +73,7 @@ function FindingCard({ finding }: { finding: Finding }) {
             [t('finding.axis'), axis && named('axis', axis)],
             [t('finding.status'), status && spoken(status)],
             [t('finding.target'), target],
-            [
-              t('finding.standards'),
-              standards.length > 0 && (
-                <LabelGroup key="s" numLabels={6} aria-label={t('finding.standards')}>
-                  {standards.map((standard) => (
-                    <Label key={standard} isCompact variant="outline">
-                      {standard}
-                    </Label>
-                  ))}
-                </LabelGroup>
-              ),
-            ],
+            [t('finding.standards'), standards.length > 0 && <Sources key="s" standards={standards} most={6} />],
             [
               t('finding.deadlines'),
               deadlines.length > 0 && (

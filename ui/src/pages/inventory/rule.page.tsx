@@ -1,15 +1,4 @@
-import {
-  Button,
-  Card,
-  CardBody,
-  CardTitle,
-  CodeBlock,
-  CodeBlockCode,
-  Label,
-  LabelGroup,
-  Stack,
-  StackItem,
-} from '@patternfly/react-core';
+import { Button, Card, CardBody, CardTitle, CodeBlock, CodeBlockCode, Stack, StackItem } from '@patternfly/react-core';
 import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
@@ -29,7 +18,8 @@ import { PageFrame } from '../../patterns/page-frame.js';
 import { Failed } from '../../patterns/problem.js';
 import { JudgingAnew } from './judging-anew.js';
 import { RuleChange } from './rule-change.js';
-import { spoken } from './spoken.js';
+import { Sources } from './sources.js';
+import { inOrder, spoken } from './spoken.js';
 
 /** One rule: what it looks for, what it says, from where, and until when. */
 export function RulePage() {
@@ -95,18 +85,7 @@ function Details({ rule }: { rule: RuleView }) {
                 [t('finding.axis'), named('axis', axis)],
                 [t('finding.status'), spoken(status)],
                 [t('finding.target'), target],
-                [
-                  t('finding.standards'),
-                  standards.length > 0 && (
-                    <LabelGroup key="s" numLabels={10} aria-label={t('finding.standards')}>
-                      {standards.map((standard) => (
-                        <Label key={standard} isCompact variant="outline">
-                          {standard}
-                        </Label>
-                      ))}
-                    </LabelGroup>
-                  ),
-                ],
+                [t('finding.standards'), standards.length > 0 && <Sources key="s" standards={standards} most={10} />],
                 [t('rules.verified'), t(verified ? 'yes' : 'no')],
                 [
                   t('rules.applies'),
@@ -165,20 +144,18 @@ function Deadlines({ deadlines }: Pick<RuleView, 'deadlines'>) {
         </Tr>
       </Thead>
       <Tbody>
-        {deadlines
-          .toSorted((a, b) => a.date.localeCompare(b.date))
-          .map(({ date, state, authority, jurisdiction, binding, draft }) => (
-            <Tr key={`${date} ${state} ${authority}`}>
-              <Td dataLabel={t('rules.deadline.date')}>
-                <Day at={date} />
-              </Td>
-              <Td dataLabel={t('rules.deadline.state')}>{spoken(state)}</Td>
-              <Td dataLabel={t('rules.deadline.authority')}>{authority}</Td>
-              <Td dataLabel={t('rules.deadline.jurisdiction')}>{jurisdiction}</Td>
-              <Td dataLabel={t('rules.deadline.binding')}>{t(binding ? 'yes' : 'no')}</Td>
-              <Td dataLabel={t('rules.deadline.draft')}>{t(draft ? 'yes' : 'no')}</Td>
-            </Tr>
-          ))}
+        {inOrder(deadlines).map(({ date, state, authority, jurisdiction, binding, draft }) => (
+          <Tr key={`${date} ${state} ${authority}`}>
+            <Td dataLabel={t('rules.deadline.date')}>
+              <Day at={date} />
+            </Td>
+            <Td dataLabel={t('rules.deadline.state')}>{spoken(state)}</Td>
+            <Td dataLabel={t('rules.deadline.authority')}>{authority}</Td>
+            <Td dataLabel={t('rules.deadline.jurisdiction')}>{jurisdiction}</Td>
+            <Td dataLabel={t('rules.deadline.binding')}>{t(binding ? 'yes' : 'no')}</Td>
+            <Td dataLabel={t('rules.deadline.draft')}>{t(draft ? 'yes' : 'no')}</Td>
+          </Tr>
+        ))}
       </Tbody>
     </Table>
   );

@@ -1,14 +1,13 @@
 import { Button } from '@patternfly/react-core';
 import SignatureIcon from '@patternfly/react-icons/dist/esm/icons/file-signature-icon';
-import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { listSigningKeysOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { download } from '../../patterns/download.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
 import { textOf, type Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
+import { keyOption, useSigningKeys } from '../signing/use-signing-keys.js';
 
 interface SignedDownloadProps {
   readonly file: string;
@@ -34,15 +33,13 @@ export function SignedDownload(props: SignedDownloadProps) {
 
 function KeyDialog({ file, ask, onClose }: SignedDownloadProps & { onClose: () => void }) {
   const { t } = useI18n();
-  const keys = useQuery(listSigningKeysOptions({ query: { limit: 200 } }));
+  const keys = useSigningKeys();
   const action = useAction(async ({ key }: Values) => ({ data: (await ask(textOf(key))).data as Blob }), {
     changes: ['listSigningRequests'],
     onDone: (document) => download(file, document, document.type),
   });
   if (keys.data === undefined) return null;
-  const usable = keys.data.items.filter(
-    ({ state, purpose, type }) => state === 'ACTIVE' && purpose === 'signing' && /^(?:ec|rsa)-/.test(type),
-  );
+  const usable = keys.data.filter(({ type }) => /^(?:ec|rsa)-/.test(type));
   return (
     <FormDialog
       title={t('assets.exportSigned')}
@@ -56,7 +53,7 @@ function KeyDialog({ file, ask, onClose }: SignedDownloadProps & { onClose: () =
           kind: 'choice',
           label: t('key'),
           isRequired: true,
-          options: usable.map(({ name, type }) => ({ value: name, label: `${name} (${type})` })),
+          options: usable.map(keyOption),
         },
       ]}
     />

@@ -15,10 +15,8 @@ import {
   HelperTextItem,
   TextInput,
 } from '@patternfly/react-core';
-import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { type SyntheticEvent, useState } from 'react';
-import { listSigningKeysOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { signDigest } from '../../api/generated/sdk.gen.js';
 import type { SignDigestBody } from '../../api/generated/types.gen.js';
 import { onceOnly } from '../../api/client.js';
@@ -30,6 +28,7 @@ import { useAction } from '../../patterns/use-action.js';
 import { FileDrop } from './file-drop.js';
 import type { DigestAlgorithm } from './hash.worker.js';
 import { useFileDigest } from './use-file-digest.js';
+import { keyOption, useSigningKeys } from './use-signing-keys.js';
 
 const ALGORITHMS: readonly DigestAlgorithm[] = ['sha256', 'sha384', 'sha512', 'sha3-256', 'sha3-384', 'sha3-512'];
 const FORMATS = ['raw', 'cms', 'jws', 'sigstore-bundle'] as const;
@@ -163,18 +162,17 @@ function Options({ choices, onChange }: { choices: Choices; onChange: (change: P
 function KeyChoice({ value, onChange }: { value: string; onChange: (key: string) => void }) {
   const { t } = useI18n();
   const { may } = useSession();
-  const keys = useQuery({ ...listSigningKeysOptions({ query: { limit: 200 } }), enabled: may('signing-keys:read') });
+  const keys = useSigningKeys();
   if (!may('signing-keys:read')) return null;
-  const usable = keys.data?.items.filter(({ state, purpose }) => state === 'ACTIVE' && purpose === 'signing') ?? [];
-  if (keys.isSuccess && usable.length === 0) {
+  if (keys.data?.length === 0) {
     return <Alert component="h2" variant="warning" isInline title={t('sign.noKey')} />;
   }
   return (
     <FormGroup label={t('key')} fieldId="key">
       <FormSelect id="key" value={value} onChange={(_event, key) => onChange(key)}>
         <FormSelectOption value="" label={t('sign.defaultKey')} />
-        {usable.map(({ id, name, type }) => (
-          <FormSelectOption key={id} value={name} label={`${name} (${type})`} />
+        {keys.data?.map((signingKey) => (
+          <FormSelectOption key={signingKey.id} {...keyOption(signingKey)} />
         ))}
       </FormSelect>
     </FormGroup>

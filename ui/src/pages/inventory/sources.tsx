@@ -1,0 +1,16 @@
+import { Label, LabelGroup } from '@patternfly/react-core';
+import { useI18n } from '../../i18n/i18n.js';
+
+/** What a rule is taken from. @param most so many are shown at first. */
+export function Sources({ standards, most }: { standards: readonly string[]; most: number }) {
+  const { t } = useI18n();
+  return (
+    <LabelGroup numLabels={most} aria-label={t('finding.standards')}>
+      {standards.map((standard) => (
+        <Label key={standard} isCompact variant="outline">
+          {standard}
+        </Label>
+      ))}
+    </LabelGroup>
+  );
+}

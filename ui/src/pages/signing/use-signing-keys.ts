@@ -1,0 +1,18 @@
+import { useQuery, type UseQueryResult } from '@tanstack/react-query';
+import { listSigningKeysOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import type { SigningKeyView } from '../../api/generated/types.gen.js';
+import { useSession } from '../../app/session.js';
+import type { Option } from '../../patterns/form-fields.js';
+
+/** Keys that sign what callers send, for who may see them. */
+export function useSigningKeys(): UseQueryResult<readonly SigningKeyView[], unknown> {
+  const { may } = useSession();
+  return useQuery({
+    ...listSigningKeysOptions({ query: { limit: 200 } }),
+    enabled: may('signing-keys:read'),
+    select: ({ items }) => items.filter(({ state, purpose }) => state === 'ACTIVE' && purpose === 'signing'),
+  });
+}
+
+/** As it stands in a choice of keys. */
+export const keyOption = ({ name, type }: SigningKeyView): Option => ({ value: name, label: `${name} (${type})` });
