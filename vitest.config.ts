@@ -1,8 +1,23 @@
 import { defineConfig } from 'vitest/config';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** They take a minute and more: begun last, they would be waited for alone. */
+const LONG =
+  /(?:console\/pages|console\/journeys|ssh-keys\/rotation-crashes|contract\/hostile-values|signing\/graceful-stop|proof\/signing|alerts\/alerts|ssh-keys\/rotation|auth\/key-care|signing\/crashes|timestamping\/authority|sensors\/full-room)\.spec\.ts$/;
+
+/** What takes long comes first, then as always. */
+class LongFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const sorted = await super.sort(files);
+    const isLong = ({ moduleId }: TestSpecification) => LONG.test(moduleId);
+    return [...sorted.filter(isLong), ...sorted.filter((file) => !isLong(file))];
+  }
+}
 
 /** unit: pure files. service: the real application on real PostgreSQL, Redis and SoftHSM. shipped: what `nest build` made. */
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongFirst },
     projects: [
       { test: { name: 'unit', include: ['src/**/*.spec.ts'] } },
       {
@@ -16,7 +31,7 @@ export default defineConfig({
           // A machine that stalls for a second must not look like a fault; what fails twice is one.
           retry: 1,
           // More than the cores of a small machine: much of their time tests wait for processes to start, and for clocks.
-          maxWorkers: 3,
+          maxWorkers: 4,
         },
       },
       {
