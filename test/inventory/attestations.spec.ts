@@ -92,6 +92,41 @@ describe('a policy pack', () => {
     expect((await call('POST', '/packs', wrong)).body).toMatchObject({ status: 400, code: 'query.invalid' });
     expect((await call('POST', '/evaluations', { pack: 'none' })).body.code).toBe('policy-pack.missing');
   });
+
+  it("of one's own is changed under another version and removed; attestations keep it as it was", async () => {
+    const pack = {
+      name: 'Changing',
+      version: '1.0',
+      owner: 'Example Inc.',
+      description: 'What we keep to',
+      reviewEveryDays: 90,
+      requirements: [{ identifier: 'C-1', text: 'No RSA', q: 'family=RSA' }],
+    };
+    const { body: made } = await call('POST', '/packs', pack);
+    const { body: attested } = await call('POST', '', { pack: made.id, statement: 'As it stands.' });
+    const change = async (id: string, body: object, revision?: number) => {
+      const headers = revision === undefined ? {} : { 'if-match': `"${revision}"` };
+      return service.call('PUT', `/api/attestations/packs/${id}`, { key: apiKey, headers, body });
+    };
+    const next = { ...pack, version: '1.1', requirements: [{ identifier: 'C-2', text: 'No TLS 1.0', q: 'name=TLS' }] };
+    expect((await change(made.id, next)).body.code).toBe('request.if-match-missing');
+    expect((await change(made.id, { ...next, version: '1.0' }, 1)).body.code).toBe('policy-pack.version');
+    expect((await change(made.id, { ...next, name: 'Ours' }, 1)).body.code).toBe('policy-pack.name');
+    expect((await change(made.id, next, 1)).body).toMatchObject({ id: made.id, version: '1.1', revision: 2 });
+    expect((await change(made.id, { ...next, version: '1.2' }, 1)).body.code).toBe('request.stale');
+    expect(Object.keys(await evaluated(made.id))).toEqual(['C-2']);
+    expect((await change('cnsa-2.0', next, 1)).body.code).toBe('policy-pack.product');
+    expect((await call('DELETE', '/packs/cnsa-2.0')).body.code).toBe('policy-pack.product');
+    expect((await call('DELETE', `/packs/${made.id}`)).status).toBe(204);
+    expect((await change(made.id, next, 2)).body.code).toBe('policy-pack.missing');
+    expect((await call('DELETE', `/packs/${made.id}`)).body.code).toBe('policy-pack.missing');
+    const { body: kept } = await call('GET', `/${attested.id}`);
+    expect(kept.pack).toMatchObject({ version: '1.0', requirements: [{ identifier: 'C-1' }] });
+    const actions = await service.call('GET', '/api/v1/audit/entries?limit=5', { key: apiKey });
+    expect(actions.body.items.map(({ action }: { action: string }) => action)).toEqual(
+      expect.arrayContaining(['inventory.policy-pack-changed', 'inventory.policy-pack-removed']),
+    );
+  });
 });
 
 describe('an attestation', () => {
