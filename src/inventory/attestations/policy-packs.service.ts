@@ -4,15 +4,18 @@ import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { isId, newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
+import { Happenings } from '../../platform/events/happenings.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { Clock } from '../../platform/time/clock.js';
 import { conditionsOf } from '../assets/asset-filter.js';
 import { PolicyPackRow } from './attestation.entity.js';
 import { type Evaluation, PolicyEvaluator, type Review } from './policy-evaluator.js';
-import { PACKS, type PolicyPack } from './policy-pack.js';
+import { endedHappenings } from './policy-happenings.js';
+import { PACKS, type PolicyPack, type PolicyRequirement } from './policy-pack.js';
 
 const MOST_PACKS = 200;
+const MOST_SCOPES = 100;
 const FIRST = 1;
 
 export type PolicyPackOrder = Omit<PolicyPack, 'id' | 'revision'>;
@@ -40,6 +43,7 @@ export class PolicyPacksService {
     private readonly audit: AuditService,
     private readonly evaluator: PolicyEvaluator,
     private readonly clock: Clock,
+    private readonly happenings: Happenings,
   ) {}
 
   /** Those of the product first. */
@@ -53,7 +57,11 @@ export class PolicyPacksService {
     const pack = { id: newId(), ...order };
     await this.write(order, async (tx) => {
       if ((await tx.count(PolicyPackRow)) >= MOST_PACKS)
-        throw new Problem('conflict', 'policy-pack.limit', `There are ${MOST_PACKS} policy packs already; remove one first.`);
+        throw new Problem(
+          'conflict',
+          'policy-pack.limit',
+          `There are ${MOST_PACKS} policy packs already; remove one first.`,
+        );
       await tx.insert(PolicyPackRow, { id: pack.id, name: pack.name, pack, createdBy: caller.id });
       await this.record(tx, caller, 'created', pack.id, { pack });
     });
@@ -73,6 +81,7 @@ export class PolicyPacksService {
       if (row.revision !== revision) throw staleProblem('/api/attestations/packs');
       if (row.pack.version === order.version) throw sameVersion(order.version);
       await tx.update(PolicyPackRow, { id }, { name: pack.name, pack, revision: revision + 1 });
+      await this.end(tx, row.pack, pack.requirements);
       await this.record(tx, caller, 'changed', id, { pack });
     });
     return { ...pack, revision: revision + 1 };
@@ -82,8 +91,9 @@ export class PolicyPacksService {
   async remove(caller: Caller, id: string): Promise<void> {
     assertOwn(id);
     await this.db.transaction(async (tx) => {
-      const { name } = await packIn(tx, id);
+      const { name, pack } = await packIn(tx, id);
       await tx.delete(PolicyPackRow, { id });
+      await this.end(tx, pack, []);
       await this.record(tx, caller, 'removed', id, { name });
     });
   }
@@ -115,6 +125,17 @@ export class PolicyPacksService {
     const taken = () => new Problem('conflict', 'policy-pack.name', 'There is a policy pack of this name.');
     if (PACKS.some((pack) => pack.name === name)) throw taken();
     await writeUnique(this.db, work, taken);
+  }
+
+  /** Nobody is to be kept waiting for what is not asked for any more, wherever it was attested. */
+  private async end(tx: EntityManager, pack: PolicyPack, left: readonly PolicyRequirement[]): Promise<void> {
+    const kept = new Set(left.map(({ identifier }) => identifier));
+    const gone = pack.requirements.map(({ identifier }) => identifier).filter((identifier) => !kept.has(identifier));
+    const attested: { scope: string | null }[] = await tx.query(
+      `SELECT DISTINCT scope FROM attestation WHERE pack_id = $1 AND scope IS NOT NULL LIMIT ${MOST_SCOPES}`,
+      [pack.id],
+    );
+    await this.happenings.tell(tx, endedHappenings(pack, gone, [null, ...attested.map(({ scope }) => scope)]));
   }
 
   private record(
