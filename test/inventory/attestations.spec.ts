@@ -92,6 +92,50 @@ describe('a policy pack', () => {
     expect((await call('POST', '/packs', wrong)).body).toMatchObject({ status: 400, code: 'query.invalid' });
     expect((await call('POST', '/evaluations', { pack: 'none' })).body.code).toBe('policy-pack.missing');
   });
+
+  it("of one's own is changed under another version and removed; attestations keep it as it was", async () => {
+    const pack = {
+      name: 'Changing',
+      version: '1.0',
+      owner: 'Example Inc.',
+      description: 'What we keep to',
+      reviewEveryDays: 90,
+      requirements: [{ identifier: 'C-1', text: 'No RSA', q: 'family=RSA' }],
+    };
+    const { body: made } = await call('POST', '/packs', pack);
+    const { body: attested } = await call('POST', '', { pack: made.id, statement: 'As it stands.' });
+    const change = async (id: string, body: object, revision?: number) => {
+      const headers: Record<string, string> = revision === undefined ? {} : { 'if-match': `"${revision}"` };
+      return service.call('PUT', `/api/attestations/packs/${id}`, { key: apiKey, headers, body });
+    };
+    const next = { ...pack, version: '1.1', requirements: [{ identifier: 'C-2', text: 'No TLS 1.0', q: 'name=TLS' }] };
+    expect((await change(made.id, next)).body.code).toBe('request.if-match-missing');
+    expect((await change(made.id, { ...next, version: '1.0' }, 1)).body.code).toBe('policy-pack.version');
+    expect((await change(made.id, { ...next, name: 'Ours' }, 1)).body.code).toBe('policy-pack.name');
+    expect((await change(made.id, next, 1)).body).toMatchObject({ id: made.id, version: '1.1', revision: 2 });
+    expect((await change(made.id, { ...next, version: '1.2' }, 1)).body.code).toBe('request.stale');
+    expect(Object.keys(await evaluated(made.id))).toEqual(['C-2']);
+    expect((await change('cnsa-2.0', next, 1)).body.code).toBe('policy-pack.product');
+    expect((await call('DELETE', '/packs/cnsa-2.0')).body.code).toBe('policy-pack.product');
+    expect((await call('DELETE', `/packs/${made.id}`)).status).toBe(204);
+    expect((await change(made.id, next, 2)).body.code).toBe('policy-pack.missing');
+    expect((await call('DELETE', `/packs/${made.id}`)).body.code).toBe('policy-pack.missing');
+    const { body: kept } = await call('GET', `/${attested.id}`);
+    expect(kept.pack).toMatchObject({ version: '1.0', requirements: [{ identifier: 'C-1' }] });
+    const told = await stage.sql(
+      `SELECT subject_name AS name, over FROM happening WHERE subject_name LIKE 'Changing,%' ORDER BY at, id`,
+    );
+    expect(told).toEqual([
+      { name: 'Changing, C-1', over: false },
+      { name: 'Changing, C-1', over: true },
+      { name: 'Changing, C-2', over: true },
+    ]);
+    const done = await stage.sql<{ action: string }>(
+      `SELECT action FROM audit_entry WHERE action LIKE 'inventory.policy-pack-%' AND target_id = $1 ORDER BY at`,
+      [made.id],
+    );
+    expect(done.map(({ action }) => action.split('-').at(-1))).toEqual(['created', 'changed', 'removed']);
+  });
 });
 
 describe('an attestation', () => {
@@ -115,7 +159,7 @@ describe('an attestation', () => {
     expect(Math.round(days)).toBe(365);
     expect((await call('GET', '?pack=pci-dss-12.3.3')).body.items).toEqual([body]);
     const told = await stage.sql(
-      `SELECT subject_name AS name, over FROM happening WHERE type = 'policy.violated' ORDER BY subject_name`,
+      `SELECT subject_name AS name, over FROM happening WHERE subject_name LIKE 'PCI %' ORDER BY subject_name`,
     );
     expect(told).toEqual([
       { name: 'PCI DSS 12.3.3, 12.3.3-INVENTORY', over: true },

@@ -36,10 +36,13 @@ export class PolicyPackView {
   /** An attestation is good for that long at most. @example 365 */
   reviewEveryDays: number;
   requirements: PolicyRequirementView[];
+  /** Of one's own: what If-Match names when it is changed. Those that come with the product stay as they are. @example 1 */
+  revision?: number;
 
-  static of({ id, name, version, owner, description, reviewEveryDays, requirements }: PolicyPack): PolicyPackView {
+  static of({ requirements, ...pack }: PolicyPack): PolicyPackView {
+    const { id, name, version, owner, description, reviewEveryDays, revision } = pack;
     const views = requirements.map((requirement) => PolicyRequirementView.of(requirement));
-    return { id, name, version, owner, description, reviewEveryDays, requirements: views };
+    return { id, name, version, owner, description, reviewEveryDays, requirements: views, revision };
   }
 }
 

@@ -14,6 +14,9 @@ export class PolicyPackRow {
   @Column('jsonb')
   pack: PolicyPack;
 
+  @Column('int', { default: 1 })
+  revision: number;
+
   @Column('text')
   createdBy: string;
 

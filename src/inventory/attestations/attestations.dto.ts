@@ -18,8 +18,8 @@ import {
 import { IsDateTime, IsDay } from '../../platform/http/date-time.js';
 import { PageQuery } from '../../platform/http/page.js';
 import type { AttestOrder } from './attestations.service.js';
-import type { EvaluateOrder } from './policy-packs.service.js';
-import type { PolicyCheck, PolicyPack } from './policy-pack.js';
+import type { EvaluateOrder, PolicyPackOrder } from './policy-packs.service.js';
+import type { PolicyCheck } from './policy-pack.js';
 
 const MOST = 100;
 
@@ -166,7 +166,7 @@ export class PolicyPackBody {
   @Type(() => PolicyRequirementBody)
   requirements: PolicyRequirementBody[];
 
-  toPack(): Omit<PolicyPack, 'id'> {
+  toPack(): PolicyPackOrder {
     const { name, version, owner, description, reviewEveryDays } = this;
     const requirements = this.requirements.map(({ identifier, text, q }) => {
       const check: PolicyCheck = q === undefined ? { kind: 'review' } : { kind: 'query', q };
@@ -174,6 +174,13 @@ export class PolicyPackBody {
     });
     return { name, version, owner, description, reviewEveryDays, requirements };
   }
+}
+
+export class PolicyPackParam {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  @IsString()
+  @Length(1, 100)
+  id: string;
 }
 
 export class AttestationsQuery extends PageQuery {

@@ -18,13 +18,29 @@ export function policyHappenings({ pack, scope, results }: JudgedPolicy): Happen
   const texts = new Map(pack.requirements.map(({ identifier, text }) => [identifier, text]));
   return results.flatMap(({ identifier, score, violations, rationale }): Happening[] => {
     if (score === null) return [];
-    const name = `${pack.name}, ${identifier}`;
-    const id = hashId('policy', pack.id, identifier, scope ?? null);
     const facts = {
       why: `${texts.get(identifier) ?? identifier}: ${rationale}`,
       where: scope ?? 'the whole inventory',
       violations,
     };
-    return [{ type: 'policy.violated', subject: { kind: 'policy', id, name }, facts, over: score === 1 }];
+    return [{ type: 'policy.violated', subject: subjectOf(pack, identifier, scope), facts, over: score === 1 }];
   });
+}
+
+/** What nobody asks for any more is violated no longer. */
+export function endedHappenings(
+  pack: PolicyPack,
+  identifiers: readonly string[],
+  scopes: readonly (string | null)[],
+): Happening[] {
+  return scopes.flatMap((scope) =>
+    identifiers.map((identifier): Happening => {
+      const facts = { why: 'The policy does not ask for it any more.', where: scope ?? 'the whole inventory' };
+      return { type: 'policy.violated', subject: subjectOf(pack, identifier, scope), facts, over: true };
+    }),
+  );
+}
+
+function subjectOf(pack: PolicyPack, identifier: string, scope: string | null = null): Happening['subject'] {
+  return { kind: 'policy', id: hashId('policy', pack.id, identifier, scope), name: `${pack.name}, ${identifier}` };
 }

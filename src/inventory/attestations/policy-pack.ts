@@ -29,6 +29,8 @@ export interface PolicyPack {
   /** An attestation is good for that long at most. */
   readonly reviewEveryDays: number;
   readonly requirements: readonly PolicyRequirement[];
+  /** Of one's own: counts its changes, from 1. */
+  readonly revision?: number;
 }
 
 /** Those that come with the product. */

@@ -98,12 +98,13 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await context.close();
   });
 
-  it("a policy pack of one's own is added, shows how the inventory stands, and is attested", async () => {
+  it("a policy pack of one's own is added, shows how the inventory stands, is attested, changed and removed", async () => {
     const name = unique('our rules');
     const { page, context, assertClean } = await at().asAdmin('/policy-packs');
     const dialog = page.getByRole('dialog');
     const write = (field: string, text: string) => dialog.getByRole('textbox', { name: field, exact: true }).fill(text);
-    await page.getByRole('button', { name: 'Add a policy pack' }).click();
+    const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+    await press('Add a policy pack');
     await write('Name', name);
     await write('Issued by', 'Example Inc.');
     await write('About', 'What every team keeps to');
@@ -119,6 +120,17 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await page.waitForURL(/\/attestations\/[0-9a-f-]{36}$/);
     await page.getByRole('heading', { level: 1, name }).waitFor();
     await page.getByText('Looked at for the release.').waitFor();
+    await page.goto(`${new URL(page.url()).origin}/policy-packs`);
+    await page.getByRole('link', { name }).click();
+    await press('Edit');
+    expect(await dialog.getByRole('textbox', { name: 'Version', exact: true }).inputValue()).toBe('1.1');
+    await write('Requirement', 'No DES and no RC4');
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('No DES and no RC4').waitFor();
+    await press('Remove');
+    await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.waitForURL(/\/policy-packs$/);
+    await page.getByRole('link', { name }).waitFor({ state: 'detached' });
     assertClean();
     await context.close();
   });

@@ -16,6 +16,7 @@ import { InventoryOrder1796600000000 } from './1796600000000-inventory-order.js'
 import { OneRowPerEdge1796600000001 } from './1796600000001-one-row-per-edge.js';
 import { AssetFacts1796600000002 } from './1796600000002-asset-facts.js';
 import { FactsOfVerdicts1796600000003 } from './1796600000003-facts-of-verdicts.js';
+import { ChangedPolicyPacks1796600000004 } from './1796600000004-changed-policy-packs.js';
 import { InventoryImports1796400000002 } from './1796400000002-inventory-imports.js';
 import { Attestations1796400000003 } from './1796400000003-attestations.js';
 import { BomLinks1796400000004 } from './1796400000004-bom-links.js';
@@ -94,4 +95,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   OneRowPerEdge1796600000001,
   AssetFacts1796600000002,
   FactsOfVerdicts1796600000003,
+  ChangedPolicyPacks1796600000004,
 ];

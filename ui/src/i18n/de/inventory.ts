@@ -149,17 +149,21 @@ export const inventory: Record<keyof typeof english, string> = {
 
   'policyPacks.about': 'Worum es geht',
   'policyPacks.attested': 'Bescheinigt bis',
+  'policyPacks.change.lead':
+    'Es gilt von jetzt an. Bescheinigungen behalten das Regelwerk so, wie es war, als sie ausgestellt wurden.',
   'policyPacks.create': 'Regelwerk hinzufügen',
-  'policyPacks.create.lead':
-    'Was Ihre Organisation verlangt. Es lässt sich danach nicht ändern, denn Bescheinigungen beziehen sich darauf.',
+  'policyPacks.create.lead': 'Was Ihre Organisation verlangt.',
   'policyPacks.lead': 'Woran sich das Inventar messen lässt, und wie es heute dasteht.',
   'policyPacks.none': 'Keine Regelwerke',
   'policyPacks.notYet': 'noch nicht',
   'policyPacks.owner': 'Herausgeber',
   'policyPacks.query': 'Abfrage, die nichts finden darf',
+  'policyPacks.remove.lead':
+    '„{name}“ wird entfernt. Die Bescheinigungen bleiben; Zeitpläne, die es prüfen, finden nichts mehr zu prüfen.',
   'policyPacks.requirements.add': 'Anforderung hinzufügen',
   'policyPacks.requirements.hint': 'Ohne Abfrage beurteilt ein Mensch die Anforderung beim Bescheinigen.',
   'policyPacks.review': 'Bescheinigungen gelten (Tage)',
+  'policyPacks.version.hint': 'Bescheinigungen nennen sie: Jede Änderung hat eine andere.',
 
   'relation.algorithm': 'verwendet den Algorithmus',
   'relation.cipherSuite': 'hat die Cipher-Suite',

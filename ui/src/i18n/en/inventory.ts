@@ -146,17 +146,20 @@ export const inventory = {
 
   'policyPacks.about': 'About',
   'policyPacks.attested': 'Attested until',
+  'policyPacks.change.lead': 'It counts from now on. Attestations keep the policy as it was when they were made.',
   'policyPacks.create': 'Add a policy pack',
-  'policyPacks.create.lead':
-    'What your organization asks for. It cannot be changed afterwards, since attestations refer to it.',
+  'policyPacks.create.lead': 'What your organization asks for.',
   'policyPacks.lead': 'What the inventory can be held against, and how it stands today.',
   'policyPacks.none': 'No policy packs',
   'policyPacks.notYet': 'not yet',
   'policyPacks.owner': 'Issued by',
   'policyPacks.query': 'Query that must find nothing',
+  'policyPacks.remove.lead':
+    '“{name}” will be removed. Its attestations stay; schedules that check it find nothing to check any more.',
   'policyPacks.requirements.add': 'Add a requirement',
   'policyPacks.requirements.hint': 'Without a query, a person judges the requirement when attesting.',
   'policyPacks.review': 'Attestations are good for (days)',
+  'policyPacks.version.hint': 'Attestations name it: each change has another.',
 
   'relation.algorithm': 'uses the algorithm',
   'relation.cipherSuite': 'has the cipher suite',

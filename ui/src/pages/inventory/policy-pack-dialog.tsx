@@ -1,5 +1,6 @@
-import { onceOnly } from '../../api/client.js';
-import { addPolicyPack } from '../../api/generated/sdk.gen.js';
+import { ifMatch, onceOnly } from '../../api/client.js';
+import { addPolicyPack, changePolicyPack } from '../../api/generated/sdk.gen.js';
+import type { PolicyPackView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
@@ -7,25 +8,51 @@ import { useAction } from '../../patterns/use-action.js';
 
 const MOST_DAYS = 3660;
 
+interface PolicyPackDialogProps {
+  /** As it is; absent for a new one. */
+  readonly pack?: OwnPack;
+  readonly onClose: () => void;
+}
+
+/** A policy of one's own; those that come with the product stay as they are. */
+export type OwnPack = PolicyPackView & { readonly revision: number };
+
 /** A policy of one's own: requirements that a query checks, or a person judges. */
-export function PolicyPackDialog({ onClose }: { onClose: () => void }) {
+export function PolicyPackDialog({ pack, onClose }: PolicyPackDialogProps) {
   const { t } = useI18n();
-  const action = useAction((values: Values) => addPolicyPack({ body: values as never, headers: onceOnly() }), {
-    changes: ['listPolicyPacks'],
-    done: t('saved'),
-  });
+  const action = useAction(
+    (values: Values) => {
+      const body = values as never;
+      return pack === undefined
+        ? addPolicyPack({ body, headers: onceOnly() })
+        : changePolicyPack({ path: { id: pack.id }, body, headers: ifMatch(pack.revision) });
+    },
+    { changes: ['listPolicyPacks', 'evaluatePolicy'], done: t('saved') },
+  );
   return (
     <FormDialog
-      title={t('policyPacks.create')}
-      lead={t('policyPacks.create.lead')}
-      submit={t('create')}
+      title={t(pack === undefined ? 'policyPacks.create' : 'edit')}
+      lead={t(pack === undefined ? 'policyPacks.create.lead' : 'policyPacks.change.lead')}
+      submit={t(pack === undefined ? 'create' : 'save')}
       action={action}
       onClose={onClose}
       fields={[
-        { name: 'name', label: t('name'), isRequired: true },
-        { name: 'version', label: t('version'), isRequired: true, value: '1.0' },
-        { name: 'owner', label: t('policyPacks.owner'), isRequired: true },
-        { name: 'description', kind: 'area', label: t('policyPacks.about'), isRequired: true },
+        { name: 'name', label: t('name'), isRequired: true, value: pack?.name },
+        {
+          name: 'version',
+          label: t('version'),
+          hint: t('policyPacks.version.hint'),
+          isRequired: true,
+          value: pack === undefined ? '1.0' : versionAfter(pack.version),
+        },
+        { name: 'owner', label: t('policyPacks.owner'), isRequired: true, value: pack?.owner },
+        {
+          name: 'description',
+          kind: 'area',
+          label: t('policyPacks.about'),
+          isRequired: true,
+          value: pack?.description,
+        },
         {
           name: 'reviewEveryDays',
           kind: 'number',
@@ -33,7 +60,7 @@ export function PolicyPackDialog({ onClose }: { onClose: () => void }) {
           isRequired: true,
           min: 1,
           max: MOST_DAYS,
-          value: 365,
+          value: pack?.reviewEveryDays ?? 365,
         },
         {
           name: 'requirements',
@@ -42,6 +69,7 @@ export function PolicyPackDialog({ onClose }: { onClose: () => void }) {
           hint: t('policyPacks.requirements.hint'),
           isRequired: true,
           add: t('policyPacks.requirements.add'),
+          value: pack?.requirements.map(({ identifier, text, q = '' }) => ({ identifier, text, q })),
           columns: [
             { name: 'identifier', label: t('id'), placeholder: 'CRYPTO-1' },
             { name: 'text', label: t('attestations.requirement') },
@@ -51,4 +79,10 @@ export function PolicyPackDialog({ onClose }: { onClose: () => void }) {
       ]}
     />
   );
+}
+
+/** Its last number counted on, as people would. */
+function versionAfter(version: string): string {
+  const [last = ''] = /\d{1,9}$/.exec(version) ?? [];
+  return last === '' ? `${version} 2` : `${version.slice(0, -last.length)}${Number(last) + 1}`;
 }

@@ -1,27 +1,30 @@
 import { Button, Card, CardBody, CardTitle, Stack, StackItem } from '@patternfly/react-core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
+import { useNavigate, useParams } from '@tanstack/react-router';
 import { useState } from 'react';
-import { evaluatePolicy } from '../../api/generated/sdk.gen.js';
+import { evaluatePolicy, removePolicyPack } from '../../api/generated/sdk.gen.js';
+import type { PolicyPackView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useUrlState } from '../../app/url-state.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Busy } from '../../patterns/busy.js';
+import { Confirm } from '../../patterns/confirm.js';
 import { Facts } from '../../patterns/facts.js';
 import { FilterBar } from '../../patterns/filter-bar.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { Day } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { Failed } from '../../patterns/problem.js';
+import { useAction } from '../../patterns/use-action.js';
 import { AttestDialog } from './attest-dialog.js';
+import { type OwnPack, PolicyPackDialog } from './policy-pack-dialog.js';
 import { RequirementResults, Share } from './requirement-results.js';
 
 /** How the inventory stands against a policy on a day, before anybody attests it. */
 export function PolicyPackPage() {
   const { t } = useI18n();
-  const { may } = useSession();
   const { id: pack = '' } = useParams({ strict: false });
   const { one } = useUrlState();
-  const [isAttesting, setAttesting] = useState(false);
   const asOf = one('asOf');
   const query = useQuery({
     // It asks and changes nothing, though it is a POST.
@@ -35,7 +38,7 @@ export function PolicyPackPage() {
       title={data?.pack.name ?? t('attestations.pack')}
       lead={data?.pack.description}
       parents={[{ to: '/policy-packs', name: t('nav.policyPacks') }]}
-      actions={may('inventory:write') && <Button onClick={() => setAttesting(true)}>{t('attestations.create')}</Button>}
+      actions={data && <Actions pack={data.pack} />}
     >
       {query.isError && <Failed query={query} />}
       {query.isPending && <Busy />}
@@ -68,7 +71,48 @@ export function PolicyPackPage() {
           </StackItem>
         </Stack>
       )}
-      {isAttesting && <AttestDialog pack={pack} onClose={() => setAttesting(false)} />}
     </PageFrame>
   );
+}
+
+function Actions({ pack }: { pack: PolicyPackView }) {
+  const { t } = useI18n();
+  const { may } = useSession();
+  const [dialog, setDialog] = useState<'attest' | 'edit' | 'remove'>();
+  const close = () => setDialog(undefined);
+  if (!may('inventory:write')) return null;
+  return (
+    <>
+      <Button onClick={() => setDialog('attest')}>{t('attestations.create')}</Button>
+      {isOwn(pack) && (
+        <>
+          <Button variant="secondary" onClick={() => setDialog('edit')}>
+            {t('edit')}
+          </Button>
+          <Button variant="secondary" isDanger onClick={() => setDialog('remove')}>
+            {t('remove')}
+          </Button>
+          {dialog === 'edit' && <PolicyPackDialog pack={pack} onClose={close} />}
+          {dialog === 'remove' && <Remove pack={pack} onClose={close} />}
+        </>
+      )}
+      {dialog === 'attest' && <AttestDialog pack={pack.id} onClose={close} />}
+    </>
+  );
+}
+
+function isOwn(pack: PolicyPackView): pack is OwnPack {
+  return pack.revision !== undefined;
+}
+
+function Remove({ pack: { id, name }, onClose }: { pack: OwnPack; onClose: () => void }) {
+  const { t } = useI18n();
+  const navigate = useNavigate();
+  const action = useAction((_values: Values) => removePolicyPack({ path: { id } }), {
+    changes: ['listPolicyPacks'],
+    done: t('removed'),
+    onDone: () => void navigate({ to: '/policy-packs' }),
+  });
+  const lead = t('policyPacks.remove.lead', { name });
+  return <Confirm title={t('remove')} lead={lead} submit={t('remove')} action={action} onClose={onClose} />;
 }
