@@ -6,6 +6,8 @@ import { GUARDED_KEY } from './intents.js';
 export const THRESHOLD = 2;
 const APPROVERS = 3;
 const LOOK_EVERY_MS = 300;
+/** A vote is asked of who has shown who they are within five minutes. */
+const SHOW_EVERY_MS = 4 * 60_000;
 
 interface World {
   readonly urls: () => string[];
@@ -17,6 +19,9 @@ interface World {
 interface Person {
   readonly id: string;
   readonly token: string;
+  readonly password: string;
+  /** When they last showed who they are. */
+  shownAt: number;
 }
 
 interface Reply {
@@ -64,9 +69,9 @@ export class People {
 
   work(): void {
     this.done = Promise.all([
-      ...this.approvers.map((person) => this.untilStopped(person, (id) => this.vote(person, id))),
+      ...this.approvers.map((person) => this.untilStopped(person, person, (id) => this.vote(person, id))),
       ...this.others.map((person) =>
-        this.untilStopped(this.approvers[0] ?? person, (id) => this.tryToVote(person, id)),
+        this.untilStopped(this.approvers[0] ?? person, person, (id) => this.tryToVote(person, id)),
       ),
     ]);
   }
@@ -76,8 +81,13 @@ export class People {
     await this.done;
   }
 
-  private async untilStopped(reader: Person, act: (approvalId: string) => Promise<unknown>): Promise<void> {
+  private async untilStopped(
+    reader: Person,
+    voter: Person,
+    act: (approvalId: string) => Promise<unknown>,
+  ): Promise<void> {
     while (this.working) {
+      await this.show(voter).catch(() => undefined);
       const list = await this.call('GET', '/api/v1/approvals?waiting=me&limit=200', reader.token).catch(
         () => undefined,
       );
@@ -100,6 +110,14 @@ export class People {
     if (status === 403 || status === 404 || status === 409) this.refused += 1;
   }
 
+  private async show(person: Person): Promise<void> {
+    if (Date.now() - person.shownAt < SHOW_EVERY_MS) return;
+    const { token, password } = person;
+    const begun = Date.now();
+    const { status } = await this.call('POST', '/api/auth/step-up', token, { password });
+    if (status === 204) person.shownAt = begun;
+  }
+
   private async join(): Promise<Person> {
     const person = await this.enter('/api/auth/register', `${randomUUID()}@example.org`, `${randomUUID()}-x7`);
     const { status } = await this.call('PATCH', `/api/settings/users/${person.id}`, this.world.apiKey, {
@@ -114,7 +132,7 @@ export class People {
     if (status >= 300) throw new Error(`${path} answered ${status} ${JSON.stringify(body)}`);
     const token = body.access_token as string;
     const me = await this.call('GET', '/api/auth/me', token);
-    return { id: me.body.id as string, token };
+    return { id: me.body.id as string, token, password, shownAt: Date.now() };
   }
 
   private async made(path: string, body: object): Promise<void> {

@@ -76,6 +76,29 @@ describe('a request under a policy', () => {
     expect((await read(place.service, place.apiKey, requestId)).body.status).toBe('SIGNED');
   });
 
+  it('is answered by who has shown who they are within five minutes, yes or no', async () => {
+    const dora = await newApprover(place);
+    const { key } = await newGuardedKey(place, [{ members: [dora], threshold: 1 }]);
+    const { requestId, approvalId } = await held(place, order(key.name));
+    await place.stage.sql(
+      `UPDATE auth_session SET authenticated_at = now() - interval '6 minutes' WHERE user_id = $1`,
+      [dora.id],
+    );
+    // The service takes a session as it found it for some seconds.
+    const refused = await until('the age of the session to be known', 10, async () => {
+      const answer = await vote(place.service, approvalId, dora, { body: { hash: digestOf('not shown') } });
+      return answer.status === 403 ? answer : undefined;
+    });
+    assertProblem(refused, { status: 403, code: 'auth.step-up' });
+    const no = await vote(place.service, approvalId, dora, { decision: 'reject' });
+    assertProblem(no, { status: 403, code: 'auth.step-up' });
+    const { password, accessToken } = dora;
+    const shown = await place.service.call('POST', '/api/auth/step-up', { key: accessToken, body: { password } });
+    expect(shown.status).toBe(204);
+    expect((await vote(place.service, approvalId, dora)).body.status).toBe('APPROVED');
+    expect((await read(place.service, place.apiKey, requestId)).body.status).toBe('SIGNED');
+  });
+
   it('ends as FAILED when it is rejected, and says who and why', async () => {
     const { key } = await newGuardedKey(place, [{ members: [ada, ben, cleo], threshold: 2 }], { rejectThreshold: 2 });
     const { requestId, approvalId } = await held(place, order(key.name));

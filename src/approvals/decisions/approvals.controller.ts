@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiHeader, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Needs, SignedIn, TheCaller } from '../../auth/access.js';
+import { Fresh, Needs, SignedIn, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { answerEvents } from '../../platform/http/event-stream.js';
 import { IdParam } from '../../platform/http/id-param.js';
@@ -63,6 +63,7 @@ export class ApprovalsController {
   @Post(':id/approve')
   @HttpCode(200)
   @Needs('approvals:approve')
+  @Fresh()
   @ApiHeader(IDEMPOTENCY_KEY)
   async approve(
     @TheCaller() caller: Caller,
@@ -78,6 +79,7 @@ export class ApprovalsController {
   @Post(':id/reject')
   @HttpCode(200)
   @Needs('approvals:approve')
+  @Fresh()
   @ApiHeader(IDEMPOTENCY_KEY)
   async reject(
     @TheCaller() caller: Caller,
