@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Browser, Page } from 'playwright-core';
 import { freePort } from '../../scripts/lib/ports.mjs';
 import { PEERS_HERE } from '../auth/people.js';
@@ -79,3 +80,12 @@ export async function download(folder: string, page: Page, act: () => Promise<vo
 }
 
 export const navigation = (page: Page) => page.getByRole('navigation', { name: 'Main navigation' });
+
+/** What the service remembers of a session, it believes for half of five seconds. */
+const BELIEVED_MS = 2600;
+
+/** Lets an hour pass since people showed who they are. @param whose a condition on their sessions. */
+export async function anHourLater({ stage }: ConsolePlace, whose: string, values: unknown[] = []): Promise<void> {
+  await stage.sql(`UPDATE auth_session SET authenticated_at = now() - interval '1 hour' WHERE ${whose}`, values);
+  await sleep(BELIEVED_MS);
+}

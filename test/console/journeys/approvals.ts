@@ -1,18 +1,9 @@
 import { execFileSync } from 'node:child_process';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, it } from 'vitest';
-import { type Approver, newApprovers, newGuardedKey } from '../../approvals/approvers.js';
+import { newApprovers, newGuardedKey } from '../../approvals/approvers.js';
 import { signIn, visit } from '../console.js';
-import type { ConsolePlace } from '../place.js';
+import { anHourLater, type ConsolePlace } from '../place.js';
 import { sign, signature } from './signing.js';
-
-/** What the service remembers of a session, it believes for half of five seconds. */
-const BELIEVED_MS = 3000;
-
-async function longSignedIn({ stage }: ConsolePlace, { id }: Approver): Promise<void> {
-  await stage.sql(`UPDATE auth_session SET authenticated_at = now() - interval '1 hour' WHERE user_id = $1`, [id]);
-  await sleep(BELIEVED_MS);
-}
 
 export function approvalJourneys(at: () => ConsolePlace): void {
   it('two of three approve in browsers of their own, who was signed in for long shows who they are; the requester only watches', async () => {
@@ -37,7 +28,7 @@ export function approvalJourneys(at: () => ConsolePlace): void {
       await page.getByText(digest).waitFor();
       await page.getByText(`${index} of 2`).first().waitFor();
       const isLong = index === 1;
-      if (isLong) await longSignedIn(at(), approver);
+      if (isLong) await anHourLater(at(), 'user_id = $1', [approver.id]);
       await page.getByRole('button', { name: 'Approve', exact: true }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }).click();
       if (isLong) {

@@ -1,12 +1,10 @@
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
 import { CLIENT, OpenIdPeer } from '../../fakes/openid-provider.js';
 import { SamlPeer, SIMPLESAMLPHP } from '../../fakes/simplesamlphp.js';
 import { visit } from '../console.js';
-import { type ConsolePlace, navigation } from '../place.js';
+import { anHourLater, type ConsolePlace, navigation } from '../place.js';
 
-const BELIEVED_MS = 2600;
 const RULES = [{ claim: 'groups', op: 'equals', value: 'release', roles: ['operator'] }];
 
 /** The console leads to the provider and back to the page that was asked for. */
@@ -48,12 +46,9 @@ async function shownAtOpenId(page: Page): Promise<void> {
 }
 
 /** An hour later, for what matters: the provider asks once more, and leads back to where it was asked for. */
-async function confirmed({ stage, url }: ConsolePlace, page: Page): Promise<void> {
-  await stage.sql(
-    `UPDATE auth_session SET authenticated_at = now() - interval '1 hour' WHERE way = 'oidc' AND ended_at IS NULL`,
-  );
-  // What the service remembers of a session, it believes for half of five seconds.
-  await sleep(BELIEVED_MS);
+async function confirmed(place: ConsolePlace, page: Page): Promise<void> {
+  const { url } = place;
+  await anHourLater(place, `way = 'oidc' AND ended_at IS NULL`);
   await page.goto(`${url}/profile`);
   const add = async () => {
     await page.getByRole('button', { name: 'Add an authenticator app' }).click();
