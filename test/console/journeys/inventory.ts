@@ -103,7 +103,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     const { page, context, assertClean } = await at().asAdmin('/policy-packs');
     const dialog = page.getByRole('dialog');
     const write = (field: string, text: string) => dialog.getByRole('textbox', { name: field, exact: true }).fill(text);
-    const press = (name: string) => page.getByRole('button', { name, exact: true }).click();
+    const press = (button: string) => page.getByRole('button', { name: button, exact: true }).click();
     await press('Add a policy pack');
     await write('Name', name);
     await write('Issued by', 'Example Inc.');
