@@ -14,6 +14,7 @@ import { AssetAnnotationsService } from './assets/asset-annotations.service.js';
 import { Attestation, PolicyPackRow } from './attestations/attestation.entity.js';
 import { AttestationsController } from './attestations/attestations.controller.js';
 import { AttestationsService } from './attestations/attestations.service.js';
+import { PolicyPacksController } from './attestations/policy-packs.controller.js';
 import { PolicyPacksService } from './attestations/policy-packs.service.js';
 import { PolicyCheckTarget } from './attestations/policy-check.target.js';
 import { SignedDeclarations } from './attestations/signed-declarations.js';
@@ -89,6 +90,7 @@ import { SavedViewsService } from './views/saved-views.service.js';
     AnalyticsController,
     AssetsController,
     AttestationsController,
+    PolicyPacksController,
     BomLinkController,
     DemoController,
     ExportController,

@@ -124,7 +124,7 @@ export const CAUSES: Record<string, Cause> = {
         ask(place, 'POST', '/api/ingest', bom([algorithm({ name, at: 'legacy.c' })], about('legacy')));
       const requirements = [{ identifier: 'NO-RC4', text: 'No RC4', q: 'family=RC4' }];
       const rules = { version: '1', owner: 'us', description: 'What we keep to', reviewEveryDays: 90, requirements };
-      const { id: pack } = await ask(place, 'POST', '/api/attestations/packs', { name: 'House rules', ...rules });
+      const { id: pack } = await ask(place, 'POST', '/api/policy-packs', { name: 'House rules', ...rules });
       const schedule = { name: 'house rules', intervalSeconds: 86_400, target: 'policy-check', settings: { pack } };
       const { id } = await ask(place, 'POST', '/api/schedules', schedule);
       const check = () => ask(place, 'POST', `/api/schedules/${id}/run`);

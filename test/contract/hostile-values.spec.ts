@@ -75,7 +75,7 @@ const THERE = [
   ...[
     'alert-rules',
     'asset-views',
-    'attestations/packs',
+    'policy-packs',
     'schedules',
     'sensors',
     'settings/api-keys',

@@ -11,6 +11,8 @@ let apiKey: string;
 
 const call = (method: string, path: string, body?: unknown): Promise<Answer> =>
   service.call(method, `/api/attestations${path}`, { key: apiKey, ...(body === undefined ? {} : { body }) });
+const packs = (method: string, path: string, body?: unknown): Promise<Answer> =>
+  service.call(method, `/api/policy-packs${path}`, { key: apiKey, ...(body === undefined ? {} : { body }) });
 const tls = {
   type: 'cryptographic-asset',
   'bom-ref': 'tls',
@@ -50,7 +52,7 @@ async function evaluated(
 
 describe('a policy pack', () => {
   it('of each authority comes with the product', async () => {
-    const { body } = await call('GET', '/packs');
+    const { body } = await packs('GET', '');
     expect(body.items.map(({ id }: { id: string }) => id)).toEqual([
       'cnsa-2.0',
       'nist-ir-8547',
@@ -84,12 +86,12 @@ describe('a policy pack', () => {
       reviewEveryDays: 90,
       requirements: [{ identifier: 'OURS-1', text: 'No small RSA', q: 'family=RSA and bits<3072' }],
     };
-    const made = await call('POST', '/packs', pack);
+    const made = await packs('POST', '', pack);
     expect(made.status).toBe(201);
     expect(await evaluated(made.body.id)).toEqual({ 'OURS-1': [6, 1] });
-    expect((await call('POST', '/packs', pack)).body.code).toBe('policy-pack.name');
+    expect((await packs('POST', '', pack)).body.code).toBe('policy-pack.name');
     const wrong = { ...pack, name: 'Wrong', requirements: [{ identifier: 'X', text: 'x', q: 'family=' }] };
-    expect((await call('POST', '/packs', wrong)).body).toMatchObject({ status: 400, code: 'query.invalid' });
+    expect((await packs('POST', '', wrong)).body).toMatchObject({ status: 400, code: 'query.invalid' });
     expect((await call('POST', '/evaluations', { pack: 'none' })).body.code).toBe('policy-pack.missing');
   });
 
@@ -102,11 +104,11 @@ describe('a policy pack', () => {
       reviewEveryDays: 90,
       requirements: [{ identifier: 'C-1', text: 'No RSA', q: 'family=RSA' }],
     };
-    const { body: made } = await call('POST', '/packs', pack);
+    const { body: made } = await packs('POST', '', pack);
     const { body: attested } = await call('POST', '', { pack: made.id, statement: 'As it stands.' });
     const change = async (id: string, body: object, revision?: number) => {
       const headers: Record<string, string> = revision === undefined ? {} : { 'if-match': `"${revision}"` };
-      return service.call('PUT', `/api/attestations/packs/${id}`, { key: apiKey, headers, body });
+      return service.call('PUT', `/api/policy-packs/${id}`, { key: apiKey, headers, body });
     };
     const next = { ...pack, version: '1.1', requirements: [{ identifier: 'C-2', text: 'No TLS 1.0', q: 'name=TLS' }] };
     expect((await change(made.id, next)).body.code).toBe('request.if-match-missing');
@@ -114,12 +116,13 @@ describe('a policy pack', () => {
     expect((await change(made.id, { ...next, name: 'Ours' }, 1)).body.code).toBe('policy-pack.name');
     expect((await change(made.id, next, 1)).body).toMatchObject({ id: made.id, version: '1.1', revision: 2 });
     expect((await change(made.id, { ...next, version: '1.2' }, 1)).body.code).toBe('request.stale');
+    expect((await packs('GET', `/${made.id}`)).body).toMatchObject({ version: '1.1', revision: 2 });
     expect(Object.keys(await evaluated(made.id))).toEqual(['C-2']);
     expect((await change('cnsa-2.0', next, 1)).body.code).toBe('policy-pack.product');
-    expect((await call('DELETE', '/packs/cnsa-2.0')).body.code).toBe('policy-pack.product');
-    expect((await call('DELETE', `/packs/${made.id}`)).status).toBe(204);
+    expect((await packs('DELETE', '/cnsa-2.0')).body.code).toBe('policy-pack.product');
+    expect((await packs('DELETE', `/${made.id}`)).status).toBe(204);
     expect((await change(made.id, next, 2)).body.code).toBe('policy-pack.missing');
-    expect((await call('DELETE', `/packs/${made.id}`)).body.code).toBe('policy-pack.missing');
+    expect((await packs('DELETE', `/${made.id}`)).body.code).toBe('policy-pack.missing');
     const { body: kept } = await call('GET', `/${attested.id}`);
     expect(kept.pack).toMatchObject({ version: '1.0', requirements: [{ identifier: 'C-1' }] });
     const told = await stage.sql(

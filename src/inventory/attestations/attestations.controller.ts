@@ -1,38 +1,11 @@
-import {
-  Body,
-  Controller,
-  Delete,
-  Get,
-  Header,
-  Headers,
-  HttpCode,
-  HttpStatus,
-  Param,
-  Post,
-  Put,
-  Query,
-} from '@nestjs/common';
-import { ApiHeader, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Header, HttpCode, HttpStatus, Param, Post, Query } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
-import { expectedVersion, IF_MATCH } from '../../platform/http/versions.js';
 import { Clock } from '../../platform/time/clock.js';
-import {
-  AttestationPage,
-  AttestationView,
-  EvaluationView,
-  PolicyPackList,
-  PolicyPackView,
-} from './attestation-views.dto.js';
-import {
-  AttestationsQuery,
-  AttestBody,
-  EvaluateBody,
-  PolicyPackBody,
-  PolicyPackParam,
-  SigningKeyQuery,
-} from './attestations.dto.js';
+import { AttestationPage, AttestationView, EvaluationView } from './attestation-views.dto.js';
+import { AttestationsQuery, AttestBody, EvaluateBody, SigningKeyQuery } from './attestations.dto.js';
 import { AttestationsService } from './attestations.service.js';
 import { declarationsOf } from './declarations.js';
 import { PolicyPacksService } from './policy-packs.service.js';
@@ -47,41 +20,6 @@ export class AttestationsController {
     private readonly signedDeclarations: SignedDeclarations,
     private readonly clock: Clock,
   ) {}
-
-  /** Lists the policy packs: those that come with the product and one's own. */
-  @Get('packs')
-  @Needs('inventory:read')
-  async listPolicyPacks(): Promise<PolicyPackList> {
-    return PolicyPackList.of(await this.packs.list());
-  }
-
-  /** Adds a policy pack of one's own: requirements that a query checks or a person judges. */
-  @Post('packs')
-  @Needs('inventory:write')
-  async addPolicyPack(@TheCaller() caller: Caller, @Body() body: PolicyPackBody): Promise<PolicyPackView> {
-    return PolicyPackView.of(await this.packs.add(caller, body.toPack()));
-  }
-
-  /** Changes a policy pack of one's own, from now on: attestations keep it as it was. A change has another version. */
-  @Put('packs/:id')
-  @Needs('inventory:write')
-  @ApiHeader({ ...IF_MATCH, description: 'The revision that you read, as an ETag: "1"' })
-  async changePolicyPack(
-    @TheCaller() caller: Caller,
-    @Param() { id }: PolicyPackParam,
-    @Body() body: PolicyPackBody,
-    @Headers('if-match') tag?: string,
-  ): Promise<PolicyPackView> {
-    return PolicyPackView.of(await this.packs.change(caller, id, expectedVersion(tag), body.toPack()));
-  }
-
-  /** Removes a policy pack of one's own. Its attestations stay. */
-  @Delete('packs/:id')
-  @Needs('inventory:write')
-  @HttpCode(HttpStatus.NO_CONTENT)
-  async removePolicyPack(@TheCaller() caller: Caller, @Param() { id }: PolicyPackParam): Promise<void> {
-    await this.packs.remove(caller, id);
-  }
 
   /** Tells how the inventory stands against a policy pack on a day, and keeps nothing. */
   @Post('evaluations')

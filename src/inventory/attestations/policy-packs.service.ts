@@ -52,6 +52,13 @@ export class PolicyPacksService {
     return [...PACKS, ...rows.map(({ pack, revision }) => ({ ...pack, revision }))];
   }
 
+  /** @throws Problem 404 `policy-pack.missing`. */
+  async get(id: string): Promise<PolicyPack> {
+    const pack = (await this.list()).find((one) => one.id === id);
+    if (pack === undefined) throw missing();
+    return pack;
+  }
+
   /** @throws Problem 400 `query.invalid`, 409 `policy-pack.name`. */
   async add(caller: Caller, order: PolicyPackOrder): Promise<PolicyPack> {
     const pack = { id: newId(), ...order };
@@ -78,7 +85,7 @@ export class PolicyPacksService {
     const pack = { id, ...order };
     await this.write(order, async (tx) => {
       const row = await packIn(tx, id);
-      if (row.revision !== revision) throw staleProblem('/api/attestations/packs');
+      if (row.revision !== revision) throw staleProblem(`/api/policy-packs/${id}`);
       if (row.pack.version === order.version) throw sameVersion(order.version);
       await tx.update(PolicyPackRow, { id }, { name: pack.name, pack, revision: revision + 1 });
       await this.end(tx, row.pack, pack.requirements);
@@ -100,8 +107,7 @@ export class PolicyPacksService {
 
   /** Changes nothing. @throws Problem 404 `policy-pack.missing`, 400 `query.invalid`. */
   async evaluate({ pack: id, scope, asOf, reviews }: EvaluateOrder): Promise<Evaluated> {
-    const pack = (await this.list()).find((one) => one.id === id);
-    if (pack === undefined) throw missing();
+    const pack = await this.get(id);
     const checked = new Set(
       pack.requirements.filter(({ check }) => check.kind === 'review').map(({ identifier }) => identifier),
     );

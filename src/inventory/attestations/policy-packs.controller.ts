@@ -1,0 +1,56 @@
+import { Body, Controller, Delete, Get, Headers, HttpCode, HttpStatus, Param, Post, Put } from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
+import { expectedVersion, IF_MATCH } from '../../platform/http/versions.js';
+import { PolicyPackList, PolicyPackView } from './attestation-views.dto.js';
+import { PolicyPackBody, PolicyPackParam } from './attestations.dto.js';
+import { PolicyPacksService } from './policy-packs.service.js';
+
+@ApiTags('Inventory')
+@Controller('api/policy-packs')
+export class PolicyPacksController {
+  constructor(private readonly packs: PolicyPacksService) {}
+
+  /** Lists the policy packs: those that come with the product and one's own. */
+  @Get()
+  @Needs('inventory:read')
+  async listPolicyPacks(): Promise<PolicyPackList> {
+    return PolicyPackList.of(await this.packs.list());
+  }
+
+  /** Shows a policy pack. */
+  @Get(':id')
+  @Needs('inventory:read')
+  async getPolicyPack(@Param() { id }: PolicyPackParam): Promise<PolicyPackView> {
+    return PolicyPackView.of(await this.packs.get(id));
+  }
+
+  /** Adds a policy pack of one's own: requirements that a query checks or a person judges. */
+  @Post()
+  @Needs('inventory:write')
+  async addPolicyPack(@TheCaller() caller: Caller, @Body() body: PolicyPackBody): Promise<PolicyPackView> {
+    return PolicyPackView.of(await this.packs.add(caller, body.toPack()));
+  }
+
+  /** Changes a policy pack of one's own, from now on: attestations keep it as it was. A change has another version. */
+  @Put(':id')
+  @Needs('inventory:write')
+  @ApiHeader({ ...IF_MATCH, description: 'The revision that you read, in quotation marks' })
+  async changePolicyPack(
+    @TheCaller() caller: Caller,
+    @Param() { id }: PolicyPackParam,
+    @Body() body: PolicyPackBody,
+    @Headers('if-match') tag?: string,
+  ): Promise<PolicyPackView> {
+    return PolicyPackView.of(await this.packs.change(caller, id, expectedVersion(tag), body.toPack()));
+  }
+
+  /** Removes a policy pack of one's own. Its attestations stay. */
+  @Delete(':id')
+  @Needs('inventory:write')
+  @HttpCode(HttpStatus.NO_CONTENT)
+  async removePolicyPack(@TheCaller() caller: Caller, @Param() { id }: PolicyPackParam): Promise<void> {
+    await this.packs.remove(caller, id);
+  }
+}
