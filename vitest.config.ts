@@ -3,7 +3,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
 /** They take a minute and more: begun last, they would be waited for alone. */
 const LONG =
-  /(?:console\/pages|console\/journeys|ssh-keys\/rotation-crashes|contract\/hostile-values|signing\/graceful-stop|proof\/signing|alerts\/alerts|ssh-keys\/rotation|auth\/key-care|signing\/crashes|timestamping\/authority|sensors\/full-room)\.spec\.ts$/;
+  /(?:console\/pages|console\/journeys|ssh-keys\/rotation-crashes|contract\/hostile-values|signing\/graceful-stop|proof\/signing|alerts\/alerts|ssh-keys\/rotation|auth\/key-care|signing\/crashes|timestamping\/authority|sensors\/full-room|alerts\/slow-mail|inventory\/idle-thread)\.spec\.ts$/;
 
 /** What takes long comes first, then as always. */
 class LongFirst extends BaseSequencer {
