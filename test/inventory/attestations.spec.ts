@@ -9,10 +9,12 @@ let stage: Stage;
 let service: Service;
 let apiKey: string;
 
-const call = (method: string, path: string, body?: unknown): Promise<Answer> =>
-  service.call(method, `/api/attestations${path}`, { key: apiKey, ...(body === undefined ? {} : { body }) });
-const packs = (method: string, path: string, body?: unknown): Promise<Answer> =>
-  service.call(method, `/api/policy-packs${path}`, { key: apiKey, ...(body === undefined ? {} : { body }) });
+const at =
+  (base: string) =>
+  (method: string, path: string, body?: unknown): Promise<Answer> =>
+    service.call(method, `${base}${path}`, { key: apiKey, ...(body === undefined ? {} : { body }) });
+const call = at('/api/attestations');
+const packs = at('/api/policy-packs');
 const tls = {
   type: 'cryptographic-asset',
   'bom-ref': 'tls',
@@ -20,6 +22,16 @@ const tls = {
   cryptoProperties: { assetType: 'protocol', protocolProperties: { type: 'tls', version: '1.0' } },
 };
 const STRATEGY = { identifier: '12.3.3-STRATEGY', score: 1, rationale: 'The plan was approved.' };
+
+/** A policy of one's own, of one requirement that a query checks. */
+const packOf = (name: string, version: string, requirement: { identifier: string; text: string; q: string }) => ({
+  name,
+  version,
+  owner: 'Example Inc.',
+  description: 'What we keep to',
+  reviewEveryDays: 90,
+  requirements: [requirement],
+});
 
 beforeAll(async () => {
   stage = await openStage();
@@ -78,14 +90,7 @@ describe('a policy pack', () => {
   });
 
   it("of one's own checks by queries, and its faults are told", async () => {
-    const pack = {
-      name: 'Ours',
-      version: '1',
-      owner: 'Example Inc.',
-      description: 'What we keep to',
-      reviewEveryDays: 90,
-      requirements: [{ identifier: 'OURS-1', text: 'No small RSA', q: 'family=RSA and bits<3072' }],
-    };
+    const pack = packOf('Ours', '1', { identifier: 'OURS-1', text: 'No small RSA', q: 'family=RSA and bits<3072' });
     const made = await packs('POST', '', pack);
     expect(made.status).toBe(201);
     expect(await evaluated(made.body.id)).toEqual({ 'OURS-1': [6, 1] });
@@ -96,14 +101,7 @@ describe('a policy pack', () => {
   });
 
   it("of one's own is changed under another version and removed; attestations keep it as it was", async () => {
-    const pack = {
-      name: 'Changing',
-      version: '1.0',
-      owner: 'Example Inc.',
-      description: 'What we keep to',
-      reviewEveryDays: 90,
-      requirements: [{ identifier: 'C-1', text: 'No RSA', q: 'family=RSA' }],
-    };
+    const pack = packOf('Changing', '1.0', { identifier: 'C-1', text: 'No RSA', q: 'family=RSA' });
     const { body: made } = await packs('POST', '', pack);
     const { body: attested } = await call('POST', '', { pack: made.id, statement: 'As it stands.' });
     const change = async (id: string, body: object, revision?: number) => {

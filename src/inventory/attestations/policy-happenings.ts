@@ -18,12 +18,8 @@ export function policyHappenings({ pack, scope, results }: JudgedPolicy): Happen
   const texts = new Map(pack.requirements.map(({ identifier, text }) => [identifier, text]));
   return results.flatMap(({ identifier, score, violations, rationale }): Happening[] => {
     if (score === null) return [];
-    const facts = {
-      why: `${texts.get(identifier) ?? identifier}: ${rationale}`,
-      where: scope ?? 'the whole inventory',
-      violations,
-    };
-    return [{ type: 'policy.violated', subject: subjectOf(pack, identifier, scope), facts, over: score === 1 }];
+    const facts = { why: `${texts.get(identifier) ?? identifier}: ${rationale}`, violations };
+    return [{ ...about(pack, identifier, scope, facts), over: score === 1 }];
   });
 }
 
@@ -33,14 +29,23 @@ export function endedHappenings(
   identifiers: readonly string[],
   scopes: readonly (string | null)[],
 ): Happening[] {
+  const facts = { why: 'The policy does not ask for it any more.' };
   return scopes.flatMap((scope) =>
-    identifiers.map((identifier): Happening => {
-      const facts = { why: 'The policy does not ask for it any more.', where: scope ?? 'the whole inventory' };
-      return { type: 'policy.violated', subject: subjectOf(pack, identifier, scope), facts, over: true };
-    }),
+    identifiers.map((identifier) => ({ ...about(pack, identifier, scope, facts), over: true })),
   );
 }
 
-function subjectOf(pack: PolicyPack, identifier: string, scope: string | null = null): Happening['subject'] {
-  return { kind: 'policy', id: hashId('policy', pack.id, identifier, scope), name: `${pack.name}, ${identifier}` };
+/** One requirement, wherever the policy is held against the inventory. */
+function about(
+  pack: PolicyPack,
+  identifier: string,
+  scope: string | null = null,
+  facts: Happening['facts'] = {},
+): Happening {
+  const id = hashId('policy', pack.id, identifier, scope);
+  return {
+    type: 'policy.violated',
+    subject: { kind: 'policy', id, name: `${pack.name}, ${identifier}` },
+    facts: { ...facts, where: scope ?? 'the whole inventory' },
+  };
 }

@@ -137,6 +137,7 @@ export class PolicyPacksService {
   private async end(tx: EntityManager, pack: PolicyPack, left: readonly PolicyRequirement[]): Promise<void> {
     const kept = new Set(left.map(({ identifier }) => identifier));
     const gone = pack.requirements.map(({ identifier }) => identifier).filter((identifier) => !kept.has(identifier));
+    if (gone.length === 0) return;
     const attested: { scope: string | null }[] = await tx.query(
       `SELECT DISTINCT scope FROM attestation WHERE pack_id = $1 AND scope IS NOT NULL LIMIT ${MOST_SCOPES}`,
       [pack.id],
