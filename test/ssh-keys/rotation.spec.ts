@@ -27,6 +27,31 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
 
   const host = (i = 0) => field.hosts[i] as ManagedHost;
 
+  /** Lets somebody in there, and was made long ago. */
+  const oldKey = async ({ id: hostId, sshd }: ManagedHost, custody: 'service' | 'unknown') => {
+    const key = await field.newKey();
+    sshd.authorize('deploy', key.publicKey);
+    await stage.sql(
+      `INSERT INTO ssh_key_location (id, key_id, host_id, kind, account, path, first_seen, last_seen)
+       VALUES (gen_random_uuid(), $1, $2, 'authorized-key', 'deploy', '/home/deploy/.ssh/authorized_keys', now(), now())`,
+      [key.id, hostId],
+    );
+    await stage.sql(`UPDATE ssh_key SET known_since = now() - interval '400 days', custody = $2 WHERE id = $1`, [
+      key.id,
+      custody,
+    ]);
+    return key;
+  };
+
+  /** The rotation that a policy orders. */
+  const orderedFor = async (keyId: string): Promise<string> => {
+    const [{ id }] = await until('a rotation', 30, async () => {
+      const { items } = await field.ask('GET', `/v1/rotations?keyId=${keyId}`);
+      return items.length > 0 && items;
+    });
+    return id;
+  };
+
   it('a dry run shows the exact change and changes nothing', async () => {
     const key = await field.newKey();
     const line = `no-pty,command="echo \\"hi, there\\"" ${key.publicKey}`;
@@ -94,27 +119,11 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
 
   it('a policy by age rotates what is old and finds its holder by itself, and nothing else', async () => {
     const at = await field.addHost();
-    const [held, human] = [await field.newKey(), await field.newKey()];
-    for (const { publicKey, id } of [held, human]) {
-      at.sshd.authorize('deploy', publicKey);
-      await stage.sql(
-        `INSERT INTO ssh_key_location (id, key_id, host_id, kind, account, path, first_seen, last_seen)
-         VALUES (gen_random_uuid(), $1, $2, 'authorized-key', 'deploy', '/home/deploy/.ssh/authorized_keys', now(), now())`,
-        [id, at.id],
-      );
-    }
-    await stage.sql(`UPDATE ssh_key SET known_since = now() - interval '400 days' WHERE id = ANY($1)`, [
-      [held.id, human.id],
-    ]);
-    await stage.sql(`UPDATE ssh_key SET custody = 'service' WHERE id = $1`, [held.id]);
+    const [held, human] = [await oldKey(at, 'service'), await oldKey(at, 'unknown')];
     const order = { name: 'Once a year', maxAgeDays: 365, overlapSeconds: 1 };
     const policy = await field.ask('POST', '/v1/rotation-policies', order);
     expect((await field.call('POST', '/v1/rotation-policies', order)).status).toBe(409);
-    const [rotation] = await until('a rotation', 30, async () => {
-      const { items } = await field.ask('GET', `/v1/rotations?keyId=${held.id}`);
-      return items.length > 0 && items;
-    });
-    expect((await field.ended(rotation.id)).status).toBe('DONE');
+    expect((await field.ended(await orderedFor(held.id))).status).toBe('DONE');
     expect([await logIn(at, held.file), await logIn(at, human.file)]).toEqual(['denied', 'accepted']);
     expect((await field.ask('GET', `/v1/rotations?keyId=${human.id}`)).items).toEqual([]);
     expect((await field.call('DELETE', `/v1/rotation-policies/${policy.id}`)).status).toBe(204);
@@ -122,10 +131,12 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
 
   describe('under an approval policy', () => {
     let ada: Approver;
+    let bob: Approver;
     beforeAll(async () => {
       const place = { stage, service, apiKey };
       ada = await newApprover(place);
-      const { body: group } = await newGroup(place, [ada]);
+      bob = await newApprover(place, ['approver', 'operator']);
+      const { body: group } = await newGroup(place, [ada, bob]);
       const stages = [{ group: group.id, threshold: 1 }];
       const conditions = [{ fact: 'metadata.label.env', op: 'in', values: ['prod'] }];
       await field.ask('POST', '/api/v1/approval-policies', {
@@ -163,6 +174,29 @@ describe.runIf(canRunSshd())('rotation on real hosts', () => {
       expect(fingerprintOfLine(at.sshd.authorizedKeys('deploy').replace('no-pty ', ''))).toBe(
         body.shown.comes.fingerprint,
       );
+    });
+
+    it('is of whoever changed the policy that ordered it, who does not approve it', async () => {
+      const key = await oldKey(await field.addHost({}, { labels: { env: 'prod' } }), 'service');
+      const order = { name: 'Once in ten years', maxAgeDays: 3650, overlapSeconds: 1 };
+      const { id } = await field.ask('POST', '/v1/rotation-policies', order);
+      const change = (as: string) =>
+        service.call('PUT', `/v1/rotation-policies/${id}`, {
+          key: as,
+          headers: { 'if-match': '"1"' },
+          body: { ...order, maxAgeDays: 365 },
+        });
+      expect(await change(bob.accessToken)).toMatchObject({ status: 200, body: { maxAgeDays: 365, version: 2 } });
+      expect(await change(apiKey)).toMatchObject({ status: 412, body: { code: 'request.stale' } });
+      await stage.sql('UPDATE ssh_rotation_policy SET due_at = now() WHERE id = $1', [id]);
+      const rotation = await orderedFor(key.id);
+      const approvalId = await waiting(rotation);
+      expect(await vote(service, approvalId, bob)).toMatchObject({
+        status: 403,
+        body: { code: 'approval.own-request' },
+      });
+      expect((await vote(service, approvalId, ada)).status).toBe(200);
+      expect((await field.ended(rotation)).status).toBe('DONE');
     });
 
     it.each<[string, (place: { at: ManagedHost; id: string }) => unknown, string]>([

@@ -1,13 +1,27 @@
-import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  HttpCode,
+  Param,
+  Post,
+  Put,
+  Query,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
+import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
 import { RotationPolicyBody, RotationPolicyPage, RotationPolicyView } from './rotation-policies.dto.js';
 import { RotationPoliciesService } from './rotation-policies.service.js';
 
 @ApiTags('SSH key rotation')
+@UseInterceptors(VersionInterceptor)
 @Controller('v1/rotation-policies')
 export class RotationPoliciesController {
   constructor(private readonly policies: RotationPoliciesService) {}
@@ -29,11 +43,25 @@ export class RotationPoliciesController {
     return RotationPolicyPage.of(await this.policies.list(query));
   }
 
-  /** Shows a rotation policy. */
+  /** Shows a rotation policy, with its ETag. */
   @Get(':id')
   @Needs('keys:read')
   async getRotationPolicy(@Param() { id }: IdParam): Promise<RotationPolicyView> {
     return RotationPolicyView.of(await this.policies.get(id));
+  }
+
+  /** Replaces a rotation policy. What it has ordered goes on; what it orders from now on is of whoever changed it. */
+  @Put(':id')
+  @Needs('keys:rotate')
+  @ApiHeader(IF_MATCH)
+  async changeRotationPolicy(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: RotationPolicyBody,
+    @Headers('if-match') ifMatch?: string,
+  ): Promise<RotationPolicyView> {
+    const order = RotationPolicyBody.orderOf(body);
+    return RotationPolicyView.of(await this.policies.change(caller, id, expectedVersion(ifMatch), order));
   }
 
   /** Removes a rotation policy. What it has ordered goes on. */

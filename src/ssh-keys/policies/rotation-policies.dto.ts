@@ -58,15 +58,17 @@ export class RotationPolicyView {
   /** @example false */
   ignoreManagers: boolean;
   window?: WindowBody;
-  /** @example "Ann Example" */
+  /** Who wrote it last: its rotations are theirs. @example "Ann Example" */
   madeBy: string;
+  /** Counts its changes; also the ETag. @example 1 */
+  version: number;
   /** @example 2026-11-20T14:00:00Z */
   createdAt: Date;
   /** When it looks for keys next. @example 2026-11-20T15:00:00Z */
   dueAt: Date;
 
   static of({ settings, madeBy, keyOwner, ...policy }: RotationPolicy): RotationPolicyView {
-    const { id, name, maxAgeDays, mostPerHour, createdAt, dueAt } = policy;
+    const { id, name, maxAgeDays, mostPerHour, version, createdAt, dueAt } = policy;
     const { overlapSeconds, onFailure, ignoreManagers, window } = settings;
     return {
       id,
@@ -79,6 +81,7 @@ export class RotationPolicyView {
       ignoreManagers,
       window,
       madeBy: madeBy.name,
+      version,
       createdAt,
       dueAt,
     };

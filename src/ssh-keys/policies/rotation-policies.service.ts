@@ -7,6 +7,7 @@ import { writeUnique } from '../../platform/database/unique-write.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
+import { staleProblem } from '../../platform/http/versions.js';
 import { RotationPolicy } from './rotation-policy.entity.js';
 
 export type NewRotationPolicy = Pick<RotationPolicy, 'name' | 'maxAgeDays' | 'keyOwner' | 'mostPerHour' | 'settings'>;
@@ -22,19 +23,27 @@ export class RotationPoliciesService {
 
   async create(caller: Caller, order: NewRotationPolicy): Promise<RotationPolicy> {
     const id = newId();
-    const { kind, id: callerId, name, ownerId } = caller;
-    const insert = async (tx: EntityManager) => {
-      await tx.insert(RotationPolicy, { ...order, id, madeBy: { kind, id: callerId, name }, ownerId });
+    return this.write(order, async (tx) => {
+      await tx.insert(RotationPolicy, { ...order, ...signature(caller), id });
       await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.created', id, { ...order }));
-    };
-    const detail = `There is a policy named "${order.name}" already.`;
-    const errors = [{ pointer: '/name', detail: 'is taken' }];
-    await writeUnique(this.db, insert, () => new Problem('conflict', 'rotation-policy.name-taken', detail, { errors }));
-    return await this.get(id);
+      return this.get(id, tx);
+    });
   }
 
-  async get(id: string): Promise<RotationPolicy> {
-    const policy = await this.db.manager.findOneBy(RotationPolicy, { id });
+  /** From now on it orders in the name of the caller. What it has ordered goes on, and so does its hour. */
+  async change(caller: Caller, id: string, version: number, order: NewRotationPolicy): Promise<RotationPolicy> {
+    return this.write(order, async (tx) => {
+      const changes = { ...order, ...signature(caller), version: version + 1 };
+      const { affected } = await tx.update(RotationPolicy, { id, version }, changes);
+      const policy = await this.get(id, tx);
+      if (affected !== 1) throw staleProblem(`/v1/rotation-policies/${id}`);
+      await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.changed', id, { ...order }));
+      return policy;
+    });
+  }
+
+  async get(id: string, tx: EntityManager = this.db.manager): Promise<RotationPolicy> {
+    const policy = await tx.findOneBy(RotationPolicy, { id });
     if (policy !== null) return policy;
     throw new Problem('missing', 'rotation-policy.missing', 'There is no rotation policy with this id.');
   }
@@ -46,12 +55,24 @@ export class RotationPoliciesService {
 
   /** What it has ordered goes on. */
   async remove(caller: Caller, id: string): Promise<void> {
-    const { name } = await this.get(id);
     await this.db.transaction(async (tx) => {
-      await tx.delete(RotationPolicy, { id });
-      await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.removed', id, { name }));
+      const { name } = await this.get(id, tx);
+      const { affected } = await tx.delete(RotationPolicy, { id });
+      // Somebody else removed it meanwhile, and said so.
+      if (affected === 1) await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.removed', id, { name }));
     });
   }
+
+  private async write<T>({ name }: NewRotationPolicy, work: (tx: EntityManager) => Promise<T>): Promise<T> {
+    const detail = `There is a policy named "${name}" already.`;
+    const errors = [{ pointer: '/name', detail: 'is taken' }];
+    return writeUnique(this.db, work, () => new Problem('conflict', 'rotation-policy.name-taken', detail, { errors }));
+  }
+}
+
+/** In whose name a policy orders. */
+function signature({ kind, id, name, ownerId }: Caller): Pick<RotationPolicy, 'madeBy' | 'ownerId'> {
+  return { madeBy: { kind, id, name }, ownerId };
 }
 
 function entry(action: string, id: string, detail: Record<string, unknown>) {

@@ -27,7 +27,11 @@ export class RotationPolicy {
   @Column('jsonb')
   settings: Omit<RotationSettings, 'holder' | 'leaveOthers'>;
 
-  /** In whose name it orders. */
+  /** Of what people change. */
+  @Column('int', { default: 1 })
+  version: number;
+
+  /** Who wrote it last: in their name it orders. */
   @Column('jsonb')
   madeBy: Actor;
 

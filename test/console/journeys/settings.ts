@@ -49,7 +49,7 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await context.close();
   });
 
-  it('a rotation policy is made for certain hours, and removed', async () => {
+  it('a rotation policy is made for certain hours, changed, and removed', async () => {
     const { page, context, assertClean } = await at().asAdmin('/rotation-policies');
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Create a policy' }).first().click();
@@ -58,8 +58,18 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await dialog.getByRole('spinbutton', { name: 'From (hour, UTC)' }).fill('23');
     await dialog.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByText('23:00 to 04:00 UTC').waitFor();
-    await page.getByRole('button', { name: 'Actions for Once a year' }).click();
-    await page.getByRole('menuitem', { name: 'Remove' }).click();
+    const act = async (name: string) => {
+      await page.getByRole('button', { name: 'Actions for Once a year' }).click();
+      await page.getByRole('menuitem', { name }).click();
+    };
+    await act('Edit');
+    expect(await dialog.getByRole('spinbutton', { name: 'From (hour, UTC)' }).inputValue()).toBe('23');
+    await dialog.getByRole('checkbox', { name: 'Change hosts in certain hours only' }).uncheck();
+    await dialog.getByRole('spinbutton', { name: 'Rotate keys older than (days)' }).fill('180');
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('older than 180 days').waitFor();
+    await page.getByText('at any time').waitFor();
+    await act('Remove');
     await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('No rotation policies yet').waitFor();
     assertClean();

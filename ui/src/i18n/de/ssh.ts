@@ -73,6 +73,8 @@ export const ssh: Record<keyof typeof english, string> = {
   'rotation.rollback': 'Zurückdrehen',
   'rotation.rollback.lead': 'Der alte Schlüssel bleibt, der neue wird von jedem Host genommen.',
 
+  'rotationPolicies.change.lead':
+    'Wirkt, sobald sie wieder schaut. Was sie von nun an veranlasst, ist Ihres, und andere geben es frei.',
   'rotationPolicies.create': 'Richtlinie anlegen',
   'rotationPolicies.create.lead': 'Zu alte Schlüssel werden von nun an rotiert, einige je Stunde.',
   'rotationPolicies.due': 'Schaut wieder',
@@ -80,7 +82,7 @@ export const ssh: Record<keyof typeof english, string> = {
   'rotationPolicies.ignoreManagers.hint': 'Sonst bleiben solche Dateien, wie sie sind: Sie würden zurückgeändert.',
   'rotationPolicies.keys': 'Schlüssel',
   'rotationPolicies.lead': 'Schlüssel, die von selbst rotiert werden, sobald sie zu alt sind.',
-  'rotationPolicies.madeBy': 'Angelegt von',
+  'rotationPolicies.madeBy': 'Geschrieben von',
   'rotationPolicies.maxAge': 'Schlüssel rotieren, die älter sind als (Tage)',
   'rotationPolicies.mostPerHour': 'Höchstens so viele Rotationen je Stunde',
   'rotationPolicies.mostPerHour.short': 'Je Stunde',

@@ -72,6 +72,8 @@ export const ssh = {
   'rotation.rollback': 'Roll back',
   'rotation.rollback.lead': 'The old key stays, the new one is taken away from every host.',
 
+  'rotationPolicies.change.lead':
+    'Takes effect when it looks next. What it orders from now on is yours, and others approve it.',
   'rotationPolicies.create': 'Create a policy',
   'rotationPolicies.create.lead': 'Keys that are too old are rotated from now on, a few an hour.',
   'rotationPolicies.due': 'Looks next',
@@ -80,7 +82,7 @@ export const ssh = {
     'Without it such files are left as they are, since they would be changed back.',
   'rotationPolicies.keys': 'Keys',
   'rotationPolicies.lead': 'Keys that are rotated by themselves once they are too old.',
-  'rotationPolicies.madeBy': 'Made by',
+  'rotationPolicies.madeBy': 'Written by',
   'rotationPolicies.maxAge': 'Rotate keys older than (days)',
   'rotationPolicies.mostPerHour': 'Rotations an hour, at most',
   'rotationPolicies.mostPerHour.short': 'An hour',

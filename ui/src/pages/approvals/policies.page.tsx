@@ -27,8 +27,9 @@ import { PageFrame } from '../../patterns/page-frame.js';
 import { ResourceList } from '../../patterns/resource-list.js';
 import { RowActions } from '../../patterns/row-actions.js';
 import { useAction } from '../../patterns/use-action.js';
+import { hoursOf, secondsOf, wholeHours } from '../../patterns/whole-hours.js';
 
-const HOUR = 3600;
+const DAY = 24 * 3600;
 const SUBJECTS: readonly ApprovalPolicyView['subject'][] = ['signing-request', 'ssh-rotation'];
 
 type Dialog =
@@ -41,7 +42,7 @@ type Dialog =
     };
 
 export function PoliciesPage() {
-  const { t, named } = useI18n();
+  const { t, named, language } = useI18n();
   const { may } = useSession();
   const [dialog, setDialog] = useState<Dialog>();
   const groups = useQuery(listApproverGroupsOptions({ query: { limit: 200 } }));
@@ -97,7 +98,7 @@ export function PoliciesPage() {
               { name: t('policies.subject'), cell: ({ subject }) => named('subject', subject) },
               { name: t('policies.keys'), cell: ({ keys }) => keys.join(', ') },
               { name: t('policies.stages'), width: 35, cell: stagesOf },
-              { name: t('policies.hours'), cell: ({ expiresInSeconds }) => Math.round(expiresInSeconds / HOUR) },
+              { name: t('policies.hours'), cell: ({ expiresInSeconds }) => hoursOf(expiresInSeconds, language) },
               {
                 name: t('actions'),
                 isAction: true,
@@ -149,7 +150,7 @@ function EditPolicy({ of, groups, onClose }: EditPolicyProps) {
     async ({ hours, ...rest }: Values): Promise<{ data: unknown }> => {
       const body = {
         ...rest,
-        expiresInSeconds: Number(hours ?? 24) * HOUR,
+        ...(hours === undefined ? {} : { expiresInSeconds: secondsOf(Number(hours), of?.expiresInSeconds) }),
         ...(of === undefined ? {} : { conditions: of.conditions, rejectThreshold: of.rejectThreshold }),
       } as never;
       return of === undefined
@@ -205,7 +206,7 @@ function EditPolicy({ of, groups, onClose }: EditPolicyProps) {
           kind: 'number',
           label: t('policies.hours'),
           min: 1,
-          value: Math.round((of?.expiresInSeconds ?? 24 * HOUR) / HOUR),
+          value: wholeHours(of?.expiresInSeconds ?? DAY),
         },
         { name: 'commentRequired', kind: 'yes', label: t('policies.comment'), value: of?.commentRequired ?? false },
       ]}

@@ -22,6 +22,7 @@ export function RotationPoliciesPage() {
   const { t } = useI18n();
   const { may } = useSession();
   const [isCreating, setCreating] = useState(false);
+  const [changed, setChanged] = useState<RotationPolicyView>();
   const [removed, setRemoved] = useState<RotationPolicyView>();
   const canRotate = may('keys:rotate');
   const add = canRotate && <Button onClick={() => setCreating(true)}>{t('rotationPolicies.create')}</Button>;
@@ -62,13 +63,17 @@ export function RotationPoliciesPage() {
               canRotate && (
                 <RowActions
                   of={row.name}
-                  actions={[{ name: t('remove'), run: () => setRemoved(row), isDanger: true }]}
+                  actions={[
+                    { name: t('edit'), run: () => setChanged(row) },
+                    { name: t('remove'), run: () => setRemoved(row), isDanger: true },
+                  ]}
                 />
               ),
           },
         ]}
       />
       {isCreating && <RotationPolicyDialog onClose={() => setCreating(false)} />}
+      {changed !== undefined && <RotationPolicyDialog of={changed} onClose={() => setChanged(undefined)} />}
       {removed !== undefined && <Remove of={removed} onClose={() => setRemoved(undefined)} />}
     </PageFrame>
   );
