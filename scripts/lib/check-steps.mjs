@@ -8,8 +8,9 @@ import { step } from './steps.mjs';
 import { runVitest } from './vitest.mjs';
 
 /** A tool that says something only when something is wrong. */
-const tool = (title, program, args, remedy) => ({
+const tool = (lane, title, program, args, remedy) => ({
   title,
+  lane,
   run: async (context) => {
     const result = await step(title, async () => {
       const { code, output } = await run(bin(program), args, { env: context.env });
@@ -23,6 +24,7 @@ const tool = (title, program, args, remedy) => ({
 /** The console is another program, with other types: a browser's. */
 const consoleTypes = {
   title: 'console types',
+  lane: 2,
   run: () =>
     step('console types', async () => {
       await checkConsoleTypes();
@@ -56,29 +58,26 @@ const secrets = {
     }),
 };
 
-/** What `npm run check` does, in order: the cheap ones first. */
+/**
+ * What `npm run check` does, in order: the cheap ones first. Those with a lane keep one core busy each, so that the lanes are gone
+ * through at the same time.
+ */
 export const CHECKS = {
-  format: tool('format', 'prettier', ['--check', '--log-level', 'warn', '.'], 'Put it right with: npm run format'),
+  format: tool(1, 'format', 'prettier', ['--check', '--log-level', 'warn', '.'], 'Put it right with: npm run format'),
   // Before lint, which looks at types too: the console's client is generated here.
   console: consoleTypes,
-  lint: tool('lint', 'oxlint', [], 'Each finding names its rule; many are put right by: npx oxlint --fix'),
+  lint: tool(2, 'lint', 'oxlint', [], 'Each finding names its rule; many are put right by: npx oxlint --fix'),
   boundaries: tool(
+    1,
     'import boundaries',
     'depcruise',
     ['src', '--config', '.dependency-cruiser.mjs'],
     'The rules and their reasons are in .dependency-cruiser.mjs.',
   ),
-  types: tool('types', 'tsc', ['--noEmit', '-p', 'tsconfig.json'], ''),
+  types: tool(2, 'types', 'tsc', ['--noEmit', '-p', 'tsconfig.json'], ''),
   unit: tests('unit'),
   service: tests('service'),
-  shipped: tests('shipped'),
   secrets,
-  openapi: tool(
-    'OpenAPI description',
-    'redocly',
-    ['lint', 'docs/openapi.json'],
-    'The description is made by: npm run openapi',
-  ),
 };
 
 /** Only these files or names of tests, in whichever project they are. */

@@ -2,7 +2,7 @@ import { CHECKS } from './check-steps.mjs';
 import { bold, green, red, say, seconds, showFailure, whileNotHalted, yellow } from './steps.mjs';
 
 /**
- * Runs checks one after the other, each to its end whatever the others did, and prints the sum as `N passed, N failed`:
+ * Runs checks, each to its end whatever the others did, and prints the sum as `N passed, N failed`:
  * every test counts, and so does every check that is not made of tests.
  * @param {(typeof CHECKS)[string][]} checks
  * @param {{ env: NodeJS.ProcessEnv, unchecked?: string[] }} context `unchecked` names promises that
@@ -14,13 +14,11 @@ export async function runChecks(checks, { env, unchecked = [] }) {
   const sum = { passed: 0, failed: 0 };
   const names = [...unchecked];
   const broken = [];
-  for (const check of checks) {
-    const { passed, failed, skipped } = await outcome(check, { env });
-    await whileNotHalted();
+  for (const { title, passed, failed, skipped } of await outcomes(checks, { env })) {
     sum.passed += passed;
     sum.failed += failed;
     names.push(...skipped);
-    if (failed > 0) broken.push(check.title);
+    if (failed > 0) broken.push(title);
   }
   say();
   if (broken.length > 0) say(`${red('✖')} failed: ${broken.join(', ')}`);
@@ -30,6 +28,28 @@ export async function runChecks(checks, { env, unchecked = [] }) {
   const ok = sum.failed === 0 && sum.passed > 0;
   if (ok && names.length === 0) say(green('Everything holds.'));
   return ok && (names.length === 0 || !inCi()) ? 0 : 1;
+}
+
+async function outcomes(checks, context) {
+  const lanes = Map.groupBy(
+    checks.filter(({ lane }) => lane !== undefined),
+    ({ lane }) => lane,
+  );
+  const quick = await Promise.all([...lanes.values()].map((lane) => inTurn(lane, context)));
+  const others = await inTurn(
+    checks.filter(({ lane }) => lane === undefined),
+    context,
+  );
+  return [...quick.flat(), ...others];
+}
+
+async function inTurn(checks, context) {
+  const found = [];
+  for (const check of checks) {
+    found.push({ title: check.title, ...(await outcome(check, context)) });
+    await whileNotHalted();
+  }
+  return found;
 }
 
 async function outcome(check, context) {

@@ -35,9 +35,20 @@ export const isHalted = () => halted;
 /** Returns at once, or never when steps were halted. */
 export const whileNotHalted = () => (halted ? never() : undefined);
 
+/** Steps under way, the oldest first. */
+const underWay = new Set();
+
+/** The line that counts the time, of all that are under way. */
+function showUnderWay() {
+  const [oldest] = underWay;
+  if (!tty || halted || oldest === undefined) return;
+  const titles = Array.from(underWay, ({ title }) => title).join(', ');
+  process.stdout.write(`\r\u001B[2K${dim('…')} ${titles} ${dim(seconds(performance.now() - oldest.begun))}`);
+}
+
 /**
  * Runs one step and shows it: a line that counts the time on a terminal; elsewhere a line when it has ended, and one before
- * when it takes long. `work` is given `note(text)` for what is worth a line below the step.
+ * when it takes long. `work` is given `note(text)` for what is worth a line below the step. Several may be under way at once.
  * @template T
  * @param {string} title
  * @param {(note: (text: string) => void) => Promise<T> | T} work
@@ -45,13 +56,16 @@ export const whileNotHalted = () => (halted ? never() : undefined);
  */
 export async function step(title, work) {
   await whileNotHalted();
-  const begun = performance.now();
-  const elapsed = () => dim(seconds(performance.now() - begun));
+  const own = { title, begun: performance.now() };
+  const elapsed = () => dim(seconds(performance.now() - own.begun));
   const notes = [];
-  const show = () => halted || process.stdout.write(`\r\u001B[2K${dim('…')} ${title} ${elapsed()}`);
-  const clear = () => tty && process.stdout.write('\r\u001B[2K');
-  if (tty) show();
-  const timer = tty ? setInterval(show, 500) : setTimeout(() => say(`… ${title}`), 5000);
+  const clear = () => {
+    underWay.delete(own);
+    if (tty) process.stdout.write('\r\u001B[2K');
+  };
+  underWay.add(own);
+  showUnderWay();
+  const timer = tty ? setInterval(showUnderWay, 500) : setTimeout(() => say(`… ${title}`), 5000);
   try {
     const result = await work((text) => notes.push(text));
     clear();
