@@ -8,6 +8,8 @@ export interface TimeServer {
 }
 
 const EPOCHS_APART = 2_208_988_800;
+/** Then seconds are counted from zero again. */
+const ERA = 2 ** 32;
 
 /** An NTP server whose clock is off by so many milliseconds. */
 export async function timeServer(offBy: number): Promise<TimeServer> {
@@ -19,8 +21,8 @@ export async function timeServer(offBy: number): Promise<TimeServer> {
     request.copy(answer, 24, 40, 48);
     const now = Date.now() + offBy;
     for (const place of [32, 40]) {
-      answer.writeUInt32BE(Math.floor(now / 1000) + EPOCHS_APART, place);
-      answer.writeUInt32BE(Math.floor(((now % 1000) / 1000) * 2 ** 32), place + 4);
+      answer.writeUInt32BE((Math.floor(now / 1000) + EPOCHS_APART) % ERA, place);
+      answer.writeUInt32BE(Math.floor(((now % 1000) / 1000) * ERA), place + 4);
     }
     socket.send(answer, port, address);
   });

@@ -3,6 +3,8 @@ import { createSocket } from 'node:dgram';
 
 /** Seconds between the epochs of NTP (1900) and Unix (1970). */
 const EPOCHS_APART = 2_208_988_800;
+/** Seconds of an era: the second begins in February 2036. */
+const ERA = 2 ** 32;
 const VERSION_4_CLIENT = 0x23;
 const SERVER_MODE = 4;
 const PACKET_BYTES = 48;
@@ -44,7 +46,12 @@ export async function clockOffset(server: string, timeoutMs = 2000): Promise<num
   });
 }
 
-/** Milliseconds since 1970 of an NTP timestamp: seconds and their fraction, 32 bits each. */
+/**
+ * Milliseconds since 1970 of an NTP timestamp: seconds and their fraction, 32 bits each. Without the highest bit it is of the second era
+ * (RFC 4330 section 3).
+ */
 function timeAt(packet: Buffer, offset: number): number {
-  return (packet.readUInt32BE(offset) - EPOCHS_APART) * 1000 + (packet.readUInt32BE(offset + 4) * 1000) / 2 ** 32;
+  const told = packet.readUInt32BE(offset);
+  const seconds = told < ERA / 2 ? told + ERA : told;
+  return (seconds - EPOCHS_APART) * 1000 + (packet.readUInt32BE(offset + 4) * 1000) / 2 ** 32;
 }
