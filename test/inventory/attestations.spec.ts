@@ -114,7 +114,9 @@ describe('a policy pack', () => {
     expect((await change(made.id, { ...next, name: 'Ours' }, 1)).body.code).toBe('policy-pack.name');
     expect((await change(made.id, next, 1)).body).toMatchObject({ id: made.id, version: '1.1', revision: 2 });
     expect((await change(made.id, { ...next, version: '1.2' }, 1)).body.code).toBe('request.stale');
-    expect((await packs('GET', `/${made.id}`)).body).toMatchObject({ version: '1.1', revision: 2 });
+    const shown = await packs('GET', `/${made.id}`);
+    expect(shown.body).toMatchObject({ version: '1.1', revision: 2 });
+    expect(shown.headers.get('etag')).toBe('"2"');
     expect(Object.keys(await evaluated(made.id))).toEqual(['C-2']);
     expect((await change('cnsa-2.0', next, 1)).body.code).toBe('policy-pack.product');
     expect((await packs('DELETE', '/cnsa-2.0')).body.code).toBe('policy-pack.product');

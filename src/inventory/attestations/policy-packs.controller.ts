@@ -1,13 +1,26 @@
-import { Body, Controller, Delete, Get, Headers, HttpCode, HttpStatus, Param, Post, Put } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  HttpCode,
+  HttpStatus,
+  Param,
+  Post,
+  Put,
+  UseInterceptors,
+} from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
-import { expectedVersion, IF_MATCH } from '../../platform/http/versions.js';
+import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
 import { PolicyPackList, PolicyPackView } from './attestation-views.dto.js';
 import { PolicyPackBody, PolicyPackParam } from './attestations.dto.js';
 import { PolicyPacksService } from './policy-packs.service.js';
 
 @ApiTags('Inventory')
+@UseInterceptors(VersionInterceptor)
 @Controller('api/policy-packs')
 export class PolicyPacksController {
   constructor(private readonly packs: PolicyPacksService) {}
@@ -19,7 +32,7 @@ export class PolicyPacksController {
     return PolicyPackList.of(await this.packs.list());
   }
 
-  /** Shows a policy pack. */
+  /** Shows a policy pack; one's own with its ETag. */
   @Get(':id')
   @Needs('inventory:read')
   async getPolicyPack(@Param() { id }: PolicyPackParam): Promise<PolicyPackView> {
@@ -36,7 +49,7 @@ export class PolicyPacksController {
   /** Changes a policy pack of one's own, from now on: attestations keep it as it was. A change has another version. */
   @Put(':id')
   @Needs('inventory:write')
-  @ApiHeader({ ...IF_MATCH, description: 'The revision that you read, in quotation marks' })
+  @ApiHeader(IF_MATCH)
   async changePolicyPack(
     @TheCaller() caller: Caller,
     @Param() { id }: PolicyPackParam,

@@ -33,15 +33,16 @@ export function staleProblem(instance: string): Problem {
   return new Problem('stale', 'request.stale', 'It was changed since you read it; read it again.', { instance });
 }
 
-/** Answers the member `version` as ETag too. For controllers whose resources people edit. */
+/** Answers the member `version` as ETag too, or `revision` of what has a version of its own. For controllers whose resources people edit. */
 @Injectable()
 export class VersionInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const reply = context.switchToHttp().getResponse<FastifyReply>();
     return next.handle().pipe(
       tap((body: unknown) => {
-        const version = (body as { version?: unknown } | null | undefined)?.version;
-        if (typeof version === 'number' && !reply.sent) void reply.header('etag', `"${version}"`);
+        const { version, revision } = (body ?? {}) as { version?: unknown; revision?: unknown };
+        const counted = typeof version === 'number' ? version : revision;
+        if (typeof counted === 'number' && !reply.sent) void reply.header('etag', `"${counted}"`);
       }),
     );
   }
