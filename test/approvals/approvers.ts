@@ -52,13 +52,16 @@ export function unique(name: string): string {
   return `${name}-${randomBytes(4).toString('hex')}`;
 }
 
-export async function newGroup({ service, apiKey }: Place, members: readonly Approver[]): Promise<Answer> {
+export async function newGroup(
+  { service, apiKey }: Pick<Place, 'service' | 'apiKey'>,
+  members: readonly Pick<Approver, 'id'>[],
+): Promise<Answer> {
   const body = { name: unique('group'), members: members.map(({ id }) => id) };
   return made(service.call('POST', '/api/v1/approver-groups', { key: apiKey, body }));
 }
 
 export interface Guard {
-  readonly members: readonly Approver[];
+  readonly members: readonly Pick<Approver, 'id'>[];
   readonly threshold: number;
 }
 

@@ -1,11 +1,14 @@
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { held, newGuardedKey } from '../../approvals/approvers.js';
+import { idOf } from '../../auth/people.js';
 import { CLIENT, OpenIdPeer } from '../../fakes/openid-provider.js';
 import { SamlPeer, SIMPLESAMLPHP } from '../../fakes/simplesamlphp.js';
+import { digestOf } from '../../support/signing.js';
 import { visit } from '../console.js';
 import { anHourLater, type ConsolePlace, navigation } from '../place.js';
 
-const RULES = [{ claim: 'groups', op: 'equals', value: 'release', roles: ['operator'] }];
+const RULES = [{ claim: 'groups', op: 'equals', value: 'release', roles: ['operator', 'approver'] }];
 
 /** The console leads to the provider and back to the page that was asked for. */
 async function through(
@@ -63,6 +66,29 @@ async function confirmed(place: ConsolePlace, page: Page): Promise<void> {
   await page.getByRole('img', { name: 'QR code for the app' }).waitFor();
 }
 
+/** An hour later again: what they wrote before they were led away is there when they are back. */
+async function votes(place: ConsolePlace, page: Page, email: string): Promise<void> {
+  const id = await idOf(place.stage, email);
+  const { key } = await newGuardedKey(place, [{ members: [{ id }], threshold: 1 }], { commentRequired: true });
+  const { approvalId } = await held(place, { digest: digestOf(email), key: key.name });
+  await anHourLater(place, `way = 'oidc' AND ended_at IS NULL`);
+  await page.goto(`${place.url}/approvals/${approvalId}`);
+  const dialog = page.getByRole('dialog');
+  const comment = dialog.getByRole('textbox', { name: 'Comment' });
+  const approve = page.getByRole('button', { name: 'Approve', exact: true });
+  await approve.click();
+  await comment.fill('Built from the tag, tests are green.');
+  await dialog.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByRole('button', { name: 'To the identity provider' }).click();
+  await shownAtOpenId(page);
+  await page.getByText('It is you.').waitFor();
+  await approve.click();
+  expect(await comment.inputValue()).toBe('Built from the tag, tests are green.');
+  await dialog.getByRole('button', { name: 'Approve', exact: true }).click();
+  await page.getByText('You approved it').first().waitFor();
+  expect(await page.evaluate(() => JSON.stringify(sessionStorage))).not.toContain('Built from the tag');
+}
+
 export function singleSignOnJourneys(at: () => ConsolePlace): void {
   it('an OpenID provider lets in, back to the page that was asked for, and asks again for what matters', async () => {
     const idp = new OpenIdPeer();
@@ -70,7 +96,11 @@ export function singleSignOnJourneys(at: () => ConsolePlace): void {
     idp.accounts.set('ada', { email: 'ada@oidc.example', groups: ['release'] });
     const client = { issuer: idp.issuer, clientId: CLIENT.id, clientSecret: CLIENT.secret };
     await put(at(), 'oidc/main', { label: 'OpenID', ...client });
-    await through(at(), 'OpenID', 'ada@oidc.example', atOpenId, (page) => confirmed(at(), page));
+    const email = 'ada@oidc.example';
+    await through(at(), 'OpenID', email, atOpenId, async (page) => {
+      await confirmed(at(), page);
+      await votes(at(), page, email);
+    });
     await idp.stop();
   });
 

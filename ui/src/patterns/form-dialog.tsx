@@ -16,7 +16,8 @@ import { type SyntheticEvent, useId, useState } from 'react';
 import type { ApiProblem } from '../api/problem.js';
 import { useI18n } from '../i18n/i18n.js';
 import { Control, type ControlProps } from './form-controls.js';
-import { type Field, firstOf, sendable, type Values } from './form-fields.js';
+import { type Field, type FieldValue, firstOf, sendable, type Values } from './form-fields.js';
+import { forget, keep, keptOf } from './kept-text.js';
 import { Problem } from './problem.js';
 import { useStepUp } from './step-up.js';
 
@@ -45,19 +46,27 @@ export function FormDialog({ title, lead, submit, fields, action, isDanger = fal
   const { isAsking } = useStepUp();
   const id = useId();
   // What is there at first may come after the form was opened, such as the options of a choice.
-  const [touched, setTouched] = useState<Values>({});
+  const [touched, setTouched] = useState<Values>(() => keptOf(fields));
   const values: Values = { ...Object.fromEntries(fields.map((field) => [field.name, firstOf(field)])), ...touched };
   const [unreadable, setUnreadable] = useState<string>();
   const shown = fields.filter(({ when }) => when === undefined || when(values));
+  const close = () => {
+    forget(fields);
+    onClose();
+  };
+  const change = (field: Field, value: FieldValue) => {
+    keep(field, value);
+    setTouched((before) => ({ ...before, [field.name]: value }));
+  };
   const send = (event: SyntheticEvent) => {
     event.preventDefault();
     const filled = Object.fromEntries(shown.map((field) => [field.name, sendable(field, values[field.name])]));
     const wrong = shown.find(({ kind, name }) => kind === 'json' && filled[name] === undefined);
     setUnreadable(wrong?.name);
-    if (wrong === undefined) action.mutate(filled, { onSuccess: onClose });
+    if (wrong === undefined) action.mutate(filled, { onSuccess: close });
   };
   return (
-    <Modal isOpen={!isAsking} variant={sizeOf(fields)} onClose={onClose} aria-labelledby={`${id}-title`}>
+    <Modal isOpen={!isAsking} variant={sizeOf(fields)} onClose={close} aria-labelledby={`${id}-title`}>
       <ModalHeader title={title} labelId={`${id}-title`} {...(lead === undefined ? {} : { description: lead })} />
       <ModalBody>
         <Form id={id} onSubmit={send}>
@@ -70,7 +79,7 @@ export function FormDialog({ title, lead, submit, fields, action, isDanger = fal
               isFirst={index === 0}
               isUnreadable={unreadable === field.name}
               value={values[field.name]}
-              onChange={(value) => setTouched((before) => ({ ...before, [field.name]: value }))}
+              onChange={(value) => change(field, value)}
             />
           ))}
         </Form>
@@ -85,7 +94,7 @@ export function FormDialog({ title, lead, submit, fields, action, isDanger = fal
         >
           {submit}
         </Button>
-        <Button variant="link" onClick={onClose}>
+        <Button variant="link" onClick={close}>
           {t('cancel')}
         </Button>
       </ModalFooter>

@@ -9,6 +9,8 @@ interface Common {
   readonly label: string;
   readonly hint?: string;
   readonly isRequired?: boolean;
+  /** What was written is there again for who was led away before it was sent. Not for secrets: the browser keeps it in clear. */
+  readonly isKept?: boolean;
   /** Asked for only where this holds; left out otherwise. */
   readonly when?: (values: Values) => boolean;
 }

@@ -140,7 +140,15 @@ function Decide({ approval, decision, onClose }: { approval: ApprovalView; decis
       fields={
         decision === 'withdraw'
           ? []
-          : [{ name: 'comment', kind: 'area', label: t('approval.comment'), isRequired: approval.commentRequired }]
+          : [
+              {
+                name: 'comment',
+                kind: 'area',
+                label: t('approval.comment'),
+                isRequired: approval.commentRequired,
+                isKept: true,
+              },
+            ]
       }
     />
   );
