@@ -30,7 +30,7 @@ export default defineConfig({
           // A machine that stalls for a second must not look like a fault; what fails twice is one.
           retry: 1,
           // More than the cores of a small machine: much of their time tests wait for processes to start, and for clocks.
-          maxWorkers: 5,
+          maxWorkers: 4,
         },
       },
     ],

@@ -8,6 +8,7 @@ import { rotationJourneys } from './journeys/rotation.js';
 import { settingsJourneys } from './journeys/settings.js';
 import { signingJourneys } from './journeys/signing.js';
 import { singleSignOnJourneys } from './journeys/single-sign-on.js';
+import { sshAuthorityJourneys } from './journeys/ssh-authorities.js';
 import { type ConsolePlace, openPlace } from './place.js';
 
 /** What people do in the console, in a real browser and on one service: starting one takes longer than most journeys. */
@@ -26,5 +27,6 @@ describe.skipIf(CHROMIUM === undefined)('in the console', () => {
   inventoryJourneys(at);
   discoveryJourneys(at);
   rotationJourneys(at);
+  sshAuthorityJourneys(at);
   singleSignOnJourneys(at);
 });

@@ -41,6 +41,8 @@ export const PAGES = [
   '/settings/alert-rules',
   '/ssh-keys',
   '/ssh-keys/{sshKey}',
+  '/ssh-authorities',
+  '/ssh-authorities/{sshAuthority}',
   '/audit',
   '/health',
   '/settings/api-keys',

@@ -49,6 +49,17 @@ export async function populate(service: Service, key: string): Promise<Readonly<
   });
   const approvals = await call('GET', '/api/v1/approvals');
   const sshKey = await call('POST', '/v1/keys', { publicKey: newSshKey(), owner: 'platform team' });
+  const authority = await call('POST', '/v1/ssh-ca', { name: 'people', kind: 'user' });
+  for (const keyId of ['ann@example.org', 'bob@example.org'])
+    await call('POST', `/v1/ssh-ca/${authority.id}/certificates`, {
+      publicKey: newSshKey(),
+      keyId,
+      principals: ['deploy'],
+      validAfter: new Date().toISOString(),
+      validBefore: inDays(1),
+    });
+  const back = { kind: 'keyId', value: 'bob@example.org', reason: 'left the team' };
+  await call('POST', `/v1/ssh-ca/${authority.id}/revocations`, back);
   const host = await call('POST', '/v1/hosts', { name: 'web1', address: '192.0.2.10', environment: 'production' });
   const networks = ['192.0.2.0/24'];
   const scope = await call('POST', '/v1/scan-scopes', { name: 'Office network', networks, ports: [22, 443] });
@@ -76,6 +87,7 @@ export async function populate(service: Service, key: string): Promise<Readonly<
     key: keys.items[0].id,
     approval: approvals.items[0].id,
     sshKey: sshKey.id,
+    sshAuthority: authority.id,
     scan: scan.id,
     schedule: schedule.id,
     import: taken.id,

@@ -102,6 +102,14 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
       const asked = (of: string) => spawnSync('ssh-keygen', ['-Q', '-f', file, `${of}-cert.pub`]).status;
       expect([asked(revoked.file), asked(other.file)]).toEqual([1, 0]);
       expect([await logIn(at, revoked.file), await logIn(at, other.file)]).toEqual(['denied', 'accepted']);
+      const { items } = await field.ask('GET', `/v1/ssh-ca/${first.id}/certificates?limit=2`);
+      expect(items).toMatchObject([
+        { id: other.id, certificate: other.certificate, revoked: false },
+        { id: revoked.id, certificate: revoked.certificate, revoked: true },
+      ]);
+      const { items: taken } = await field.ask('GET', `/v1/ssh-ca/${first.id}/revocations?limit=1`);
+      expect(taken[0].kind).toBe(kind);
+      expect(revoked[kind]).toContain(taken[0].value);
     },
   );
 

@@ -5,7 +5,14 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { publicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
 import { SshAuthority } from './ssh-authority.entity.js';
+import { SshCertificate } from './ssh-certificate.entity.js';
 import type { CertificateKind } from './ssh-certificate.js';
+import { SshRevocation } from './ssh-revocation.entity.js';
+
+export interface IssuedCertificate {
+  readonly certificate: SshCertificate;
+  readonly revoked: boolean;
+}
 
 @Injectable()
 export class SshAuthoritiesReader {
@@ -23,6 +30,39 @@ export class SshAuthoritiesReader {
   /** Newest first. */
   async list(page: PageQuery): Promise<Page<SshAuthority>> {
     return this.cursors.newest('ssh-authorities', this.db.createQueryBuilder(SshAuthority, 'authority'), page);
+  }
+
+  /** What it has certified, newest first. */
+  async certificates(authorityId: string, page: PageQuery): Promise<Page<IssuedCertificate>> {
+    await this.get(authorityId);
+    const query = this.db
+      .createQueryBuilder(SshCertificate, 'certificate')
+      .where('certificate.authorityId = :authorityId', { authorityId });
+    const { items, nextCursor } = await this.cursors.newest(`ssh-certificates ${authorityId}`, query, page);
+    const revoked = await this.revokedOf(items);
+    return { items: items.map((certificate) => ({ certificate, revoked: revoked.has(certificate.id) })), nextCursor };
+  }
+
+  /** What it has taken back, newest first. */
+  async revocations(authorityId: string, page: PageQuery): Promise<Page<SshRevocation>> {
+    await this.get(authorityId);
+    const query = this.db
+      .createQueryBuilder(SshRevocation, 'revocation')
+      .where('revocation.authorityId = :authorityId', { authorityId });
+    return this.cursors.newest(`ssh-revocations ${authorityId}`, query, page);
+  }
+
+  /** Ids of those that the lists of hosts take back: a key is taken back whichever authority of the kind has certified it. */
+  private async revokedOf(certificates: readonly SshCertificate[]): Promise<Set<string>> {
+    const rows: { id: string }[] = await this.db.query(
+      `SELECT c.id FROM ssh_certificate c JOIN ssh_authority a ON a.id = c.authority_id WHERE c.id = ANY($1) AND (
+         EXISTS (SELECT FROM ssh_revocation r WHERE r.authority_id = a.id
+                 AND (r.kind = 'serial' AND r.value = c.serial::text OR r.kind = 'keyId' AND r.value = c.key_id))
+         OR EXISTS (SELECT FROM ssh_revocation r JOIN ssh_authority b ON b.id = r.authority_id WHERE b.kind = a.kind AND r.kind = 'publicKey'
+                    AND c.fingerprint = 'SHA256:' || rtrim(encode(sha256(decode(split_part(r.value, ' ', 2), 'base64')), 'base64'), '=')))`,
+      [certificates.map(({ id }) => id)],
+    );
+    return new Set(rows.map(({ id }) => id));
   }
 
   /** Every key that hosts or users are to trust: a file for TrustedUserCAKeys, or lines for known_hosts. */

@@ -18,7 +18,9 @@ import {
   RevokeSshCertificateBody,
   SshAuthorityPage,
   SshAuthorityView,
+  SshCertificatePage,
   SshCertificateView,
+  SshRevocationPage,
 } from './ssh-ca.dto.js';
 import { SshRevocationsService } from './ssh-revocations.service.js';
 
@@ -95,6 +97,13 @@ export class SshCaController {
     return SshAuthorityView.of(await this.reader.get(id));
   }
 
+  /** Lists what an authority has certified, newest first, and whether it was taken back. */
+  @Get(':id/certificates')
+  @Needs('keys:read')
+  async listSshCertificates(@Param() { id }: IdParam, @Query() query: PageQuery): Promise<SshCertificatePage> {
+    return SshCertificatePage.of(await this.reader.certificates(id, query));
+  }
+
   /** Certifies a key. */
   @Post(':id/certificates')
   @Needs('ssh-ca:issue')
@@ -104,6 +113,13 @@ export class SshCaController {
     @Body() { extensions = ['permit-pty'], ...order }: IssueSshCertificateBody,
   ): Promise<SshCertificateView> {
     return SshCertificateView.of(await this.authorities.issue(caller, id, { ...order, extensions }));
+  }
+
+  /** Lists what an authority has taken back, newest first. */
+  @Get(':id/revocations')
+  @Needs('keys:read')
+  async listSshRevocations(@Param() { id }: IdParam, @Query() query: PageQuery): Promise<SshRevocationPage> {
+    return SshRevocationPage.of(await this.reader.revocations(id, query));
   }
 
   /** Takes a certificate, or a key, back. Hosts know it from the next list that they get. */

@@ -14,10 +14,11 @@ import {
 import { IsDateTime } from '../../platform/http/date-time.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
+import type { IssuedCertificate } from './ssh-authorities.reader.js';
 import { AUTHORITY_STATES, type AuthorityState, type SshAuthority } from './ssh-authority.entity.js';
 import type { SshCertificate } from './ssh-certificate.entity.js';
 import { CERTIFICATE_KINDS, type CertificateKind } from './ssh-certificate.js';
-import { REVOCATION_KINDS, type RevocationKind } from './ssh-revocation.entity.js';
+import { REVOCATION_KINDS, type RevocationKind, type SshRevocation } from './ssh-revocation.entity.js';
 import type { Pushed } from './ssh-revocations.service.js';
 
 const PRINTABLE = /^[\x20-\x7e]+$/;
@@ -154,6 +155,54 @@ export class SshCertificateView {
   static of(row: SshCertificate): SshCertificateView {
     const { id, serial, keyId, fingerprint, principals, validAfter, validBefore, certificate } = row;
     return { id, serial, keyId, fingerprint, principals, validAfter, validBefore, certificate: certificate ?? '' };
+  }
+}
+
+export class IssuedSshCertificateView extends SshCertificateView {
+  /** By serial, by key id, or as a key. @example false */
+  revoked: boolean;
+  /** @example 2027-01-01T00:00:00Z */
+  createdAt: Date;
+
+  static ofIssued({ certificate, revoked }: IssuedCertificate): IssuedSshCertificateView {
+    return Object.assign(SshCertificateView.of(certificate), { revoked, createdAt: certificate.createdAt });
+  }
+}
+
+export class SshCertificatePage {
+  items: IssuedSshCertificateView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<IssuedCertificate>): SshCertificatePage {
+    return { items: page.items.map((item) => IssuedSshCertificateView.ofIssued(item)), nextCursor: page.nextCursor };
+  }
+}
+
+export class SshRevocationView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  @ApiProperty({ enum: REVOCATION_KINDS, example: 'serial' })
+  kind: RevocationKind;
+  /** Serial in decimal, key id, or public key. @example "17" */
+  value: string;
+  /** @example left the team */
+  reason?: string;
+  /** @example 2027-01-01T00:00:00Z */
+  createdAt: Date;
+
+  static of({ id, kind, value, reason, createdAt }: SshRevocation): SshRevocationView {
+    return { id, kind, value, reason: reason ?? undefined, createdAt };
+  }
+}
+
+export class SshRevocationPage {
+  items: SshRevocationView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<SshRevocation>): SshRevocationPage {
+    return { items: page.items.map((item) => SshRevocationView.of(item)), nextCursor: page.nextCursor };
   }
 }
 

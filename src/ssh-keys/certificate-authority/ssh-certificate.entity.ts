@@ -3,6 +3,7 @@ import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 /** A certificate that was issued. Its row is committed before it is signed. */
 @Entity('ssh_certificate')
 @Index('ssh_certificate_serial', ['authorityId', 'serial'], { unique: true })
+@Index('ssh_certificate_newest', ['authorityId', 'id'])
 export class SshCertificate {
   @PrimaryColumn('uuid')
   id: string;

@@ -26,6 +26,7 @@ const SECTIONS = [
   'sensors',
   'settings',
   'sign',
+  'ssh-authorities',
   'ssh-keys',
 ];
 

@@ -48,6 +48,7 @@ export const AREAS: readonly Area[] = [
     destinations: [
       { path: '/hosts', name: 'nav.hosts', scope: 'hosts:read' },
       { path: '/ssh-keys', name: 'nav.sshKeys', scope: 'keys:read' },
+      { path: '/ssh-authorities', name: 'nav.sshAuthorities', scope: 'keys:read' },
       { path: '/rotations', name: 'nav.rotations', scope: 'keys:read' },
       { path: '/rotation-policies', name: 'nav.rotationPolicies', scope: 'keys:read' },
     ],

@@ -8,6 +8,7 @@ import { settings } from './de/settings.js';
 import { shell } from './de/shell.js';
 import { signing } from './de/signing.js';
 import { ssh } from './de/ssh.js';
+import { sshCa } from './de/ssh-ca.js';
 import { states } from './de/states.js';
 import { words } from './de/words.js';
 import type { Catalogue } from './en.js';
@@ -21,6 +22,7 @@ export const de: Catalogue = {
   ...approvals,
   ...inventory,
   ...ssh,
+  ...sshCa,
   ...discovery,
   ...operations,
   ...people,

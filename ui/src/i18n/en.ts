@@ -8,6 +8,7 @@ import { settings } from './en/settings.js';
 import { shell } from './en/shell.js';
 import { signing } from './en/signing.js';
 import { ssh } from './en/ssh.js';
+import { sshCa } from './en/ssh-ca.js';
 import { states } from './en/states.js';
 import { words } from './en/words.js';
 
@@ -21,6 +22,7 @@ export const en = {
   ...approvals,
   ...inventory,
   ...ssh,
+  ...sshCa,
   ...discovery,
   ...operations,
   ...people,

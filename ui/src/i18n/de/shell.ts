@@ -63,6 +63,7 @@ export const shell: Record<keyof typeof english, string> = {
   'nav.sign': 'Datei signieren',
   'nav.signing': 'Signieren',
   'nav.ssh': 'SSH',
+  'nav.sshAuthorities': 'SSH-Zertifizierungsstellen',
   'nav.sshKeys': 'SSH-Schlüssel',
   'nav.sso': 'Single Sign-on',
   'nav.users': 'Benutzer',

@@ -61,6 +61,7 @@ export const shell = {
   'nav.sign': 'Sign a file',
   'nav.signing': 'Signing',
   'nav.ssh': 'SSH',
+  'nav.sshAuthorities': 'SSH authorities',
   'nav.sshKeys': 'SSH keys',
   'nav.sso': 'Single sign-on',
   'nav.users': 'Users',

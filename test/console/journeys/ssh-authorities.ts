@@ -1,0 +1,53 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import type { ConsolePlace } from '../place.js';
+
+export function sshAuthorityJourneys(at: () => ConsolePlace): void {
+  it('an SSH authority is made, certifies a key and takes it back; ssh-keygen reads the same', async () => {
+    const { asAdmin, folder, service, apiKey, url } = at();
+    const file = join(folder, 'ann');
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file]);
+    const { page, context, assertClean } = await asAdmin('/ssh-authorities');
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Create an authority' }).first().click();
+    await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('people-2027');
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('link', { name: 'people-2027' }).click();
+    await page.getByText('It has certified nothing yet.').waitFor();
+
+    await page.getByRole('button', { name: 'Certify a key' }).click();
+    await dialog.getByRole('textbox', { name: 'Public key' }).fill(readFileSync(`${file}.pub`, 'utf8').trim());
+    await dialog.getByRole('textbox', { name: 'Who it is' }).fill('ann@example.org');
+    await dialog.getByRole('textbox', { name: 'Names' }).fill('ann\ndeploy');
+    await dialog.getByRole('textbox', { name: 'Only from' }).fill('192.0.2.0/24');
+    await dialog.getByRole('button', { name: 'Certify a key' }).click();
+    const row = page.getByRole('row', { name: 'ann@example.org' });
+    await row.getByText('Active').waitFor();
+
+    const id = page.url().split('/').at(-1);
+    const { body } = await service.call('GET', `/v1/ssh-ca/${id}/certificates`, { key: apiKey });
+    writeFileSync(`${file}-cert.pub`, `${body.items[0].certificate}\n`);
+    const told = execFileSync('ssh-keygen', ['-L', '-f', `${file}-cert.pub`], { encoding: 'utf8' });
+    expect(told).toMatch(
+      /Key ID: "ann@example\.org"[\s\S]*ann\n\s+deploy[\s\S]*source-address 192\.0\.2\.0\/24[\s\S]*permit-pty/,
+    );
+
+    await row.getByRole('button', { name: 'Take back' }).click();
+    await dialog.getByRole('textbox', { name: 'Reason' }).fill('left the team');
+    await dialog.getByRole('button', { name: 'Take back' }).click();
+    await row.getByText('Revoked').waitFor();
+    await page.getByText('left the team').waitFor();
+    const list = join(folder, 'revoked_keys');
+    writeFileSync(list, Buffer.from(await (await fetch(`${url}/v1/ssh-ca/${id}/krl`)).arrayBuffer()));
+    expect(spawnSync('ssh-keygen', ['-Q', '-f', list, `${file}-cert.pub`]).status).toBe(1);
+
+    await page.getByRole('button', { name: 'Retire' }).click();
+    await dialog.getByRole('button', { name: 'Retire' }).click();
+    await page.getByText('Retiring').waitFor();
+    expect(await page.getByRole('button', { name: 'Certify a key' }).count()).toBe(0);
+    assertClean();
+    await context.close();
+  });
+}

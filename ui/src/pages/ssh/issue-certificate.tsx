@@ -1,0 +1,86 @@
+import { issueSshCertificate } from '../../api/generated/sdk.gen.js';
+import type { SshAuthorityView } from '../../api/generated/types.gen.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Field, Values } from '../../patterns/form-fields.js';
+import { useAction } from '../../patterns/use-action.js';
+
+const MINUTE = 60_000;
+const HOUR = 60 * MINUTE;
+/** Clocks of hosts may be behind. */
+const BEFORE_NOW = 5 * MINUTE;
+const WORKING_DAY = 8;
+const YEAR = 365 * 24;
+const EXTENSIONS = [
+  'permit-pty',
+  'permit-agent-forwarding',
+  'permit-port-forwarding',
+  'permit-X11-forwarding',
+  'permit-user-rc',
+];
+
+/** From now on, for some hours; what hosts cannot have is left out for them. */
+function orderOf({ hours, ...values }: Values) {
+  const now = Date.now();
+  return {
+    ...values,
+    validAfter: new Date(now - BEFORE_NOW).toISOString(),
+    validBefore: new Date(now + Number(hours) * HOUR).toISOString(),
+  } as never;
+}
+
+export function IssueCertificate({ authority, onClose }: { authority: SshAuthorityView; onClose: () => void }) {
+  const { t } = useI18n();
+  const { id, kind } = authority;
+  const action = useAction((values: Values) => issueSshCertificate({ path: { id }, body: orderOf(values) }), {
+    changes: ['listSshCertificates'],
+    done: t('sshCa.issued'),
+  });
+  const isForHost = kind === 'host';
+  const ofUsers: Field[] = [
+    { name: 'sourceAddress', label: t('sshCa.sourceAddress'), hint: t('sshCa.sourceAddress.hint') },
+    { name: 'forceCommand', label: t('sshCa.forceCommand'), hint: t('sshCa.forceCommand.hint') },
+    {
+      name: 'extensions',
+      kind: 'choices',
+      label: t('sshCa.extensions'),
+      options: EXTENSIONS.map((value) => ({ value, label: value })),
+      value: ['permit-pty'],
+    },
+  ];
+  return (
+    <FormDialog
+      title={t('sshCa.issue')}
+      lead={t('sshCa.issue.lead')}
+      submit={t('sshCa.issue')}
+      action={action}
+      onClose={onClose}
+      fields={[
+        {
+          name: 'publicKey',
+          kind: 'area',
+          label: t('signature.publicKey'),
+          isRequired: true,
+          placeholder: 'ssh-ed25519 AAAA…',
+        },
+        { name: 'keyId', label: t('sshCa.keyId'), isRequired: true, hint: t('sshCa.keyId.hint') },
+        {
+          name: 'principals',
+          kind: 'lines',
+          label: t('sshCa.principals'),
+          isRequired: true,
+          hint: t(isForHost ? 'sshCa.principals.host' : 'sshCa.principals.user'),
+        },
+        {
+          name: 'hours',
+          kind: 'number',
+          label: t('sshCa.hours'),
+          isRequired: true,
+          min: 1,
+          value: isForHost ? YEAR : WORKING_DAY,
+        },
+        ...(isForHost ? [] : ofUsers),
+      ]}
+    />
+  );
+}

@@ -1,0 +1,57 @@
+import { revokeSshCertificate } from '../../api/generated/sdk.gen.js';
+import type { IssuedSshCertificateView } from '../../api/generated/types.gen.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { FormDialog } from '../../patterns/form-dialog.js';
+import type { Field, Values } from '../../patterns/form-fields.js';
+import { useAction } from '../../patterns/use-action.js';
+
+const KINDS = ['serial', 'keyId', 'publicKey'] as const;
+
+interface Props {
+  /** Of the authority. */
+  readonly id: string;
+  /** Without: what is taken back is asked for. */
+  readonly certificate?: IssuedSshCertificateView;
+  readonly onClose: () => void;
+}
+
+/** Hosts know of it from the next list that they get. */
+export function RevokeCertificate({ id, certificate, onClose }: Props) {
+  const { t, named } = useI18n();
+  const action = useAction(
+    (values: Values) =>
+      revokeSshCertificate({
+        path: { id },
+        body: {
+          ...(certificate === undefined ? {} : { kind: 'serial', value: certificate.serial }),
+          ...values,
+        } as never,
+      }),
+    { changes: ['listSshCertificates', 'listSshRevocations'], done: t('sshCa.revoked') },
+  );
+  const what: Field[] = [
+    {
+      name: 'kind',
+      kind: 'choice',
+      label: t('kind'),
+      isRequired: true,
+      options: KINDS.map((value) => ({ value, label: named('sshRevocation', value) })),
+    },
+    { name: 'value', kind: 'area', label: t('sshCa.value'), isRequired: true, hint: t('sshCa.value.hint') },
+  ];
+  return (
+    <FormDialog
+      title={t('sshCa.revoke')}
+      lead={
+        certificate === undefined
+          ? t('sshCa.revoke.lead')
+          : t('sshCa.revoke.this', { serial: certificate.serial, keyId: certificate.keyId })
+      }
+      submit={t('sshCa.revoke')}
+      action={action}
+      isDanger
+      onClose={onClose}
+      fields={[...(certificate === undefined ? what : []), { name: 'reason', label: t('sshCa.reason') }]}
+    />
+  );
+}
