@@ -41,6 +41,7 @@ it('the demo is marked, and one call takes out all of it and nothing else', asyn
     '/api/ingest',
     bom([algorithm({ name: 'RSA-2048', properties: { primitive: 'signature' } })], about('real')),
   );
+  expect((await call('GET', '/api/demo')).body).toEqual({ sources: 5 });
   const { status, body: removed } = await call('DELETE', '/api/demo');
   expect({ status, sources: removed.sources, days: removed.days }).toEqual({
     status: 200,
@@ -54,5 +55,6 @@ it('the demo is marked, and one call takes out all of it and nothing else', asyn
   );
   expect(left).toEqual([{ dimension: 'kind', value: 'algorithm', count: 1 }]);
   expect((await call('GET', '/api/analytics/risk-over-time')).body.items).toEqual([]);
+  expect((await call('GET', '/api/demo')).body).toEqual({ sources: 0 });
   expect((await call('DELETE', '/api/demo')).body).toEqual({ sources: 0, assets: 0, days: 0 });
 });

@@ -1,5 +1,14 @@
 import type { DemoRemoved } from './demo.service.js';
 
+export class DemoView {
+  /** Sources that were made up; their names begin with `demo:`. None: all of it is real. @example 5 */
+  sources: number;
+
+  static of(sources: number): DemoView {
+    return { sources };
+  }
+}
+
 export class DemoRemovedView {
   /** @example 5 */
   sources: number;

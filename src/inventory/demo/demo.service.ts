@@ -43,6 +43,15 @@ export class DemoService {
     return true;
   }
 
+  /** How many sources are of the demo. */
+  async sources(): Promise<number> {
+    const [row] = (await this.db.query(
+      'SELECT count(*)::int AS count FROM inventory_source WHERE starts_with(name, $1)',
+      [DEMO_PREFIX],
+    )) as { count: number }[];
+    return row?.count ?? 0;
+  }
+
   /** All of it: the sources of the demo, what only they show, and the days that were made up. */
   async remove(caller: Caller): Promise<DemoRemoved> {
     return this.db.transaction(async (tx) => {

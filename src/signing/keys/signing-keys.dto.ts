@@ -149,9 +149,11 @@ export class SigningKeyView {
   /** When the last of its private keys was destroyed. @example 2027-02-01T00:00:01Z */
   destroyedAt?: Date;
   createdAt: Date;
+  /** Counts what matters to whoever signs; also the ETag. @example 1 */
+  revision: number;
 
   static of(key: SigningKeyWithVersion, usage?: KeyUsage): SigningKeyView {
-    const { keyId: id, name, type, purpose, version, state, createdAt, evidence } = key;
+    const { keyId: id, name, type, purpose, version, state, createdAt, revision, evidence } = key;
     return {
       id,
       name,
@@ -170,6 +172,7 @@ export class SigningKeyView {
       destroyAt: key.destroyAt ?? undefined,
       destroyedAt: key.destroyedAt ?? undefined,
       createdAt,
+      revision,
     };
   }
 }

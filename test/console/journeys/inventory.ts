@@ -46,6 +46,52 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await context.close();
   });
 
+  it('an asset is given an owner and labels, which a view for everybody finds; demo data goes when it is told to', async () => {
+    const { service, apiKey, asAdmin } = at();
+    const ingest = (source: string, name: string) =>
+      service.call('POST', `/api/ingest?source=${encodeURIComponent(source)}`, {
+        key: apiKey,
+        body: bom([algorithm({ name })], about(source)),
+      });
+    await ingest('demo: gate', 'Camellia-128');
+    await ingest('gate', 'Camellia-256');
+    const { page, context, assertClean } = await asAdmin('/');
+    const dialog = page.getByRole('dialog');
+    await page.getByRole('button', { name: 'Remove the demo data' }).click();
+    await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('The demo data is gone').waitFor();
+    await page.getByText('Some of this inventory was made up').waitFor({ state: 'detached' });
+
+    await page.goto(`${at().url}/assets?name=Camellia`);
+    await page.getByText('1 in all').waitFor();
+    await page.getByRole('link', { name: 'Camellia-256' }).click();
+    await page.getByRole('button', { name: 'Edit' }).click();
+    await dialog.getByRole('textbox', { name: 'Answers for it' }).fill('payments');
+    await dialog.getByRole('textbox', { name: 'Labels' }).fill('pci\ninternet-facing');
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.getByText('internet-facing').waitFor();
+
+    await page.goto(`${at().url}/assets?q=${encodeURIComponent('owner=payments')}`);
+    await page.getByRole('link', { name: 'Camellia-256' }).waitFor();
+    const views = page.getByRole('button', { name: 'Views' });
+    await views.click();
+    await page.getByRole('menuitem', { name: 'Keep for everybody' }).click();
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('Of payments');
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await page.goto(`${at().url}/assets`);
+    await views.click();
+    await page.getByRole('menuitem', { name: 'Of payments', exact: true }).click();
+    await page.getByText('1 in all').waitFor();
+    await views.click();
+    await page.getByRole('menuitem', { name: 'Remove “Of payments”' }).click();
+    await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
+    await page.getByText('Removed').first().waitFor();
+    await views.click();
+    await page.getByRole('menuitem', { name: 'Of payments', exact: true }).waitFor({ state: 'detached' });
+    assertClean();
+    await context.close();
+  });
+
   it('a rule is changed once it was shown what would change, and everything is judged by it while somebody looks', async () => {
     const id = unique('HOUSE').toUpperCase();
     const sent = bom([algorithm({ name: 'Serpent-256' })], about('house rules'));

@@ -4,6 +4,8 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { expect, it } from 'vitest';
+import { unique } from '../../approvals/approvers.js';
+import { createKey, digestOf } from '../../support/signing.js';
 import { type ConsolePlace, download, navigation } from '../place.js';
 
 const ORDERS = [
@@ -66,6 +68,59 @@ export function signingJourneys(at: () => ConsolePlace): void {
       .first()
       .click();
     await signature(page).waitFor();
+    assertClean();
+    await context.close();
+  });
+
+  it('a key is kept to certain files and formats; its destruction is ordered and called off', async () => {
+    const { service, apiKey, asAdmin } = at();
+    const key = await createKey(service, apiKey, { name: unique('terms'), type: 'ec-p256' });
+    const { page, context, assertClean } = await asAdmin(`/keys/${key.id}`);
+    const dialog = page.getByRole('dialog');
+    const press = (name: string) => dialog.getByRole('button', { name, exact: true }).click();
+    await page.getByText('For everything, at any time.').waitFor();
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await dialog.getByLabel('Signs until').fill('2031-05-04');
+    await dialog.getByRole('checkbox', { name: 'cms' }).check();
+    await dialog.getByRole('textbox', { name: 'File names' }).fill('app-*.tar.gz');
+    await dialog.getByRole('spinbutton', { name: 'Requests a day' }).fill('500');
+    await dialog.getByRole('checkbox', { name: 'Sign in certain hours only' }).check();
+    await dialog.getByRole('checkbox', { name: 'Sat' }).check();
+    await dialog.getByRole('textbox', { name: 'Time zone' }).fill('Europe/Berlin');
+    await press('Save');
+    await page.getByText('Mon, Tue, Wed, Thu, Fri, Sat 08:00–18:00 Europe/Berlin').waitFor();
+    await page.getByText('0 / 500').waitFor();
+    const { body } = await service.call('GET', `/api/v1/signing-keys/${key.id}`, { key: apiKey });
+    expect(body.constraints).toEqual({
+      formats: ['cms'],
+      fileNames: ['app-*.tar.gz'],
+      perDay: 500,
+      hours: {
+        days: ['mon', 'tue', 'wed', 'thu', 'fri', 'sat'],
+        from: '08:00',
+        until: '18:00',
+        timeZone: 'Europe/Berlin',
+      },
+    });
+    const refused = await service.call('POST', '/api/v1/sign/digest', {
+      key: apiKey,
+      body: { digest: digestOf('x'), key: key.name, metadata: { filename: 'other.zip' } },
+    });
+    expect(refused.status).toBe(403);
+
+    // What nobody touches stays as it is, to the second.
+    await page.getByRole('button', { name: 'Change', exact: true }).click();
+    await dialog.getByRole('checkbox', { name: 'Sign in certain hours only' }).uncheck();
+    await press('Save');
+    await page.getByText('Europe/Berlin').waitFor({ state: 'detached' });
+    const { body: changed } = await service.call('GET', `/api/v1/signing-keys/${key.id}`, { key: apiKey });
+    expect([changed.notAfter, changed.constraints.hours]).toEqual([body.notAfter, undefined]);
+
+    await page.getByRole('button', { name: 'Destroy', exact: true }).click();
+    await press('Destroy');
+    await page.getByText('To be destroyed').waitFor();
+    await page.getByRole('button', { name: 'Call the destruction off' }).click();
+    await page.getByText('Disabled', { exact: true }).waitFor();
     assertClean();
     await context.close();
   });

@@ -12,7 +12,7 @@ import {
   ModalHeader,
 } from '@patternfly/react-core';
 import type { UseMutationResult } from '@tanstack/react-query';
-import { type SyntheticEvent, useId, useState } from 'react';
+import { type SyntheticEvent, useEffect, useId, useState } from 'react';
 import type { ApiProblem } from '../api/problem.js';
 import { useI18n } from '../i18n/i18n.js';
 import { Control, type ControlProps } from './form-controls.js';
@@ -47,13 +47,12 @@ export function FormDialog({ title, lead, submit, fields, action, isDanger = fal
   const id = useId();
   // What is there at first may come after the form was opened, such as the options of a choice.
   const [touched, setTouched] = useState<Values>(() => keptOf(fields));
+  // However the dialog ends, but by the page going: what was sent, or is not to be, is kept no longer.
+  const [first] = useState(fields);
+  useEffect(() => () => forget(first), [first]);
   const values: Values = { ...Object.fromEntries(fields.map((field) => [field.name, firstOf(field)])), ...touched };
   const [unreadable, setUnreadable] = useState<string>();
   const shown = fields.filter(({ when }) => when === undefined || when(values));
-  const close = () => {
-    forget(fields);
-    onClose();
-  };
   const change = (field: Field, value: FieldValue) => {
     keep(field, value);
     setTouched((before) => ({ ...before, [field.name]: value }));
@@ -63,10 +62,10 @@ export function FormDialog({ title, lead, submit, fields, action, isDanger = fal
     const filled = Object.fromEntries(shown.map((field) => [field.name, sendable(field, values[field.name])]));
     const wrong = shown.find(({ kind, name }) => kind === 'json' && filled[name] === undefined);
     setUnreadable(wrong?.name);
-    if (wrong === undefined) action.mutate(filled, { onSuccess: close });
+    if (wrong === undefined) action.mutate(filled, { onSuccess: onClose });
   };
   return (
-    <Modal isOpen={!isAsking} variant={sizeOf(fields)} onClose={close} aria-labelledby={`${id}-title`}>
+    <Modal isOpen={!isAsking} variant={sizeOf(fields)} onClose={onClose} aria-labelledby={`${id}-title`}>
       <ModalHeader title={title} labelId={`${id}-title`} {...(lead === undefined ? {} : { description: lead })} />
       <ModalBody>
         <Form id={id} onSubmit={send}>
@@ -94,7 +93,7 @@ export function FormDialog({ title, lead, submit, fields, action, isDanger = fal
         >
           {submit}
         </Button>
-        <Button variant="link" onClick={close}>
+        <Button variant="link" onClick={onClose}>
           {t('cancel')}
         </Button>
       </ModalFooter>

@@ -13,7 +13,6 @@ export function keep(field: Field, value: FieldValue): void {
   if (field.isKept) sessionStorage.setItem(keyOf(field), textOf(value));
 }
 
-/** It was sent, or is not to be. */
 export function forget(fields: readonly Field[]): void {
   for (const field of fields) if (field.isKept) sessionStorage.removeItem(keyOf(field));
 }

@@ -1,13 +1,18 @@
 import type { inventory as english } from '../en/inventory.js';
 
 export const inventory: Record<keyof typeof english, string> = {
+  'asset.annotate.lead': 'Was Menschen darüber sagen; Dokumente ändern daran nichts.',
   'asset.changed': 'Geändert',
   'asset.component': 'CycloneDX',
   'asset.context': 'Umgebung',
   'asset.firstSeen': 'Zuerst gesehen',
+  'asset.labels': 'Kennzeichen',
+  'asset.labels.hint': 'Je Zeile eines.',
   'asset.lastSeen': 'Zuletzt gesehen',
   'asset.location': 'Ort',
   'asset.nowhere': 'Nirgends gesehen',
+  'asset.owner': 'Zuständig',
+  'asset.owner.hint': 'Ein Team oder eine Person.',
   'asset.relations': 'Beziehungen',
   'asset.source': 'Quelle',
   'asset.views': 'Was zu zeigen ist',
@@ -244,6 +249,7 @@ export const inventory: Record<keyof typeof english, string> = {
 
   'views.lead': 'Die jetzt gesetzten Filter unter einem Namen, in diesem Browser.',
   'views.remove': '„{name}“ entfernen',
+  'views.remove.lead': 'Alle verlieren „{name}“. Die Objekte bleiben, wie sie sind.',
   'views.save': 'Diese Ansicht speichern',
   'views.saved': 'Die Ansicht wurde gespeichert',
   'views.share': 'Für alle behalten',

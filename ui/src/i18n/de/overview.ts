@@ -4,6 +4,12 @@ export const overview: Record<keyof typeof english, string> = {
   'dashboard.lead': 'Was hier signiert wird, was Sie betreiben und was sich ändern muss.',
   'dashboard.recent': 'Neueste Signaturaufträge',
 
+  'demo.body': 'Es kam mit dem ersten Start, damit es etwas zu sehen gibt. Seine Quellen beginnen mit „demo:“.',
+  'demo.remove': 'Demodaten entfernen',
+  'demo.remove.lead': 'Ihre Quellen gehen, und was nur sie zeigen. Was echt ist, bleibt.',
+  'demo.removed': 'Die Demodaten sind fort',
+  'demo.title': 'Ein Teil dieses Inventars ist erfunden',
+
   'figure.assets': 'Kryptografische Objekte',
   'figure.assets.hint': 'im Inventar',
   'figure.expired': 'Abgelaufen',

@@ -1,12 +1,17 @@
 /** Assets, their risk, and what is attested of them. */
 export const inventory = {
+  'asset.annotate.lead': 'What people say of it; documents change nothing about that.',
   'asset.changed': 'Changed',
   'asset.component': 'CycloneDX',
   'asset.context': 'Context',
   'asset.firstSeen': 'First seen',
+  'asset.labels': 'Labels',
+  'asset.labels.hint': 'One a line.',
   'asset.lastSeen': 'Last seen',
   'asset.location': 'Location',
   'asset.nowhere': 'Nowhere seen',
+  'asset.owner': 'Answers for it',
+  'asset.owner.hint': 'A team or a person.',
   'asset.relations': 'Relations',
   'asset.source': 'Source',
   'asset.views': 'What to show',
@@ -239,6 +244,7 @@ export const inventory = {
 
   'views.lead': 'The filters that are set now, under a name, in this browser.',
   'views.remove': 'Remove “{name}”',
+  'views.remove.lead': 'Everybody loses “{name}”. The assets stay as they are.',
   'views.save': 'Save this view',
   'views.saved': 'The view was saved',
   'views.share': 'Keep for everybody',

@@ -3,6 +3,12 @@ export const overview = {
   'dashboard.lead': 'What is signed here, what you run, and what has to change.',
   'dashboard.recent': 'Latest signing requests',
 
+  'demo.body': 'It came with the first start, so that there is something to look at. Its sources begin with “demo:”.',
+  'demo.remove': 'Remove the demo data',
+  'demo.remove.lead': 'Its sources go, and what only they show. What is real stays.',
+  'demo.removed': 'The demo data is gone',
+  'demo.title': 'Some of this inventory was made up',
+
   'figure.assets': 'Cryptographic assets',
   'figure.assets.hint': 'in the inventory',
   'figure.expired': 'Expired',

@@ -2,6 +2,7 @@ import { Stack, StackItem } from '@patternfly/react-core';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { PageFrame } from '../../patterns/page-frame.js';
+import { DemoNote } from './demo-note.js';
 import { Figures } from './figures.js';
 import { FirstSteps } from './first-steps.js';
 import { DeadlinePlot, ExpiryPlot, FamilyPlot, LevelPlot, SizePlot } from './inventory-plots.js';
@@ -16,6 +17,7 @@ export function DashboardPage() {
   return (
     <PageFrame title={t('nav.dashboard')} lead={t('dashboard.lead')}>
       <Stack hasGutter>
+        <DemoNote />
         <FirstSteps />
         <StackItem>
           <Figures />

@@ -1,8 +1,21 @@
-import { Card, CardBody, CardTitle, Stack, StackItem, Tab, Tabs, TabTitleText } from '@patternfly/react-core';
+import {
+  Button,
+  Card,
+  CardBody,
+  CardTitle,
+  Label,
+  Stack,
+  StackItem,
+  Tab,
+  Tabs,
+  TabTitleText,
+} from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
+import { useState } from 'react';
 import { getAssetOptions, listAssetOccurrencesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import type { AssetDetailView, OccurrenceView } from '../../api/generated/types.gen.js';
+import { useSession } from '../../app/session.js';
 import { useUrlState } from '../../app/url-state.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Busy } from '../../patterns/busy.js';
@@ -13,6 +26,7 @@ import { LevelLabel, StatusLabel } from '../../patterns/labels.js';
 import { Day, Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { Failed } from '../../patterns/problem.js';
+import { AnnotateDialog } from './annotate-dialog.js';
 import { Findings } from './findings.js';
 import { Relations } from './relations.js';
 
@@ -21,7 +35,9 @@ const TABS = ['why', 'where', 'relations', 'component'] as const;
 export function AssetPage() {
   const { t } = useI18n();
   const { id = '' } = useParams({ strict: false });
+  const { may } = useSession();
   const { one, change } = useUrlState();
+  const [isAnnotating, setAnnotating] = useState(false);
   const query = useQuery(getAssetOptions({ path: { id } }));
   const asset = query.data;
   const tab = one('tab') ?? 'why';
@@ -35,6 +51,14 @@ export function AssetPage() {
             <LevelLabel level={asset.level} />
             <StatusLabel status={asset.state} />
           </>
+        )
+      }
+      actions={
+        asset &&
+        may('inventory:write') && (
+          <Button variant="secondary" onClick={() => setAnnotating(true)}>
+            {t('edit')}
+          </Button>
         )
       }
     >
@@ -69,6 +93,7 @@ export function AssetPage() {
           </StackItem>
         </Stack>
       )}
+      {asset !== undefined && isAnnotating && <AnnotateDialog asset={asset} onClose={() => setAnnotating(false)} />}
     </PageFrame>
   );
 }
@@ -85,6 +110,8 @@ function AssetFacts({ asset }: { asset: AssetDetailView }) {
             [t('family'), [asset.family, asset.bits].filter(Boolean).join(' ')],
             [t('assets.deadline'), asset.deadline && <Day key="d" at={asset.deadline} />],
             [t('assets.ends'), asset.notAfter && <Day key="e" at={asset.notAfter} />],
+            [t('asset.owner'), asset.owner],
+            [t('asset.labels'), asset.labels.length > 0 ? <Labels key="l" labels={asset.labels} /> : null],
             [t('asset.firstSeen'), <Moment key="f" at={asset.firstSeen} />],
             [t('asset.changed'), <Moment key="c" at={asset.changedAt} />],
             [t('id'), <Copyable key="i" text={asset.id} />],
@@ -92,6 +119,18 @@ function AssetFacts({ asset }: { asset: AssetDetailView }) {
         />
       </CardBody>
     </Card>
+  );
+}
+
+function Labels({ labels }: { labels: readonly string[] }) {
+  return (
+    <span className="sw-labels">
+      {labels.map((label) => (
+        <Label key={label} isCompact>
+          {label}
+        </Label>
+      ))}
+    </span>
   );
 }
 

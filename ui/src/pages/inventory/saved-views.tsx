@@ -1,14 +1,17 @@
 import { Divider, Dropdown, DropdownGroup, DropdownItem, DropdownList, MenuToggle } from '@patternfly/react-core';
 import BookmarkIcon from '@patternfly/react-icons/dist/esm/icons/bookmark-icon';
-import { useQuery } from '@tanstack/react-query';
+import { useQuery, type UseMutationResult } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { onceOnly } from '../../api/client.js';
 import { listAssetViewsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
-import { createAssetView } from '../../api/generated/sdk.gen.js';
+import { createAssetView, removeAssetView } from '../../api/generated/sdk.gen.js';
+import type { SavedViewView } from '../../api/generated/types.gen.js';
+import type { ApiProblem } from '../../api/problem.js';
 import { useSession } from '../../app/session.js';
 import { listOf, readSearch, type UrlState, useUrlState, writeSearch } from '../../app/url-state.js';
 import { useI18n } from '../../i18n/i18n.js';
+import { Confirm } from '../../patterns/confirm.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
 import { textOf, type Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
@@ -45,6 +48,8 @@ function queryOf(filters: UrlState): string {
     .join(' and ');
 }
 
+const searchOf = ({ q, sort }: SavedViewView): UrlState => ({ q, ...(sort === 'id' ? {} : { sort }) });
+
 /** Filters under a name: kept in this browser, or by the service for everybody. An address can be sent to somebody, too. */
 export function SavedViews() {
   const { t } = useI18n();
@@ -53,8 +58,9 @@ export function SavedViews() {
   const [views, setViews] = useState(stored);
   const [isOpen, setOpen] = useState(false);
   const [isNaming, setNaming] = useState<'own' | 'shared'>();
+  const [removed, setRemoved] = useState<SavedViewView>();
   const { may } = useSession();
-  const shared = useQuery({ ...listAssetViewsOptions(), enabled: isOpen });
+  const shared = useQuery({ ...listAssetViewsOptions(), enabled: isOpen }).data?.items ?? [];
   const { cursor: _cursor, ...filters } = state;
   const search = writeSearch(filters);
   const keep = (now: readonly View[]) => {
@@ -72,6 +78,7 @@ export function SavedViews() {
     ({ name }: Values) => createAssetView({ body: { name: textOf(name), q: queryOf(filters) }, headers: onceOnly() }),
     { changes: ['listAssetViews'], done: t('views.saved') },
   );
+  const currentShared = shared.find((view) => search === writeSearch(searchOf(view)));
   const current = views.find((view) => view.search === search && search !== '');
   return (
     <>
@@ -111,33 +118,68 @@ export function SavedViews() {
             </DropdownItem>
           )}
         </DropdownList>
-        {(shared.data?.items.length ?? 0) > 0 && (
+        {shared.length > 0 && (
           <DropdownGroup label={t('views.shared')}>
             <DropdownList>
-              {shared.data?.items.map(({ id, name, q, sort }) => (
+              {shared.map((view) => (
                 <DropdownItem
-                  key={id}
-                  onClick={() =>
-                    void navigate({ to: '/assets', search: { q, ...(sort === 'id' ? {} : { sort }) } } as never)
-                  }
+                  key={view.id}
+                  isSelected={view === currentShared}
+                  onClick={() => void navigate({ to: '/assets', search: searchOf(view) } as never)}
                 >
-                  {name}
+                  {view.name}
                 </DropdownItem>
               ))}
+              {currentShared !== undefined && may('inventory:write') && (
+                <DropdownItem key="remove" onClick={() => setRemoved(currentShared)}>
+                  {t('views.remove', { name: currentShared.name })}
+                </DropdownItem>
+              )}
             </DropdownList>
           </DropdownGroup>
         )}
       </Dropdown>
       {isNaming !== undefined && (
-        <FormDialog
-          title={t(isNaming === 'own' ? 'views.save' : 'views.share')}
-          lead={t(isNaming === 'own' ? 'views.lead' : 'views.share.lead')}
-          submit={t('save')}
-          action={isNaming === 'own' ? save : share}
-          onClose={() => setNaming(undefined)}
-          fields={[{ name: 'name', label: t('name'), isRequired: true }]}
-        />
+        <Name kind={isNaming} action={isNaming === 'own' ? save : share} onClose={() => setNaming(undefined)} />
       )}
+      {removed !== undefined && <Remove view={removed} onClose={() => setRemoved(undefined)} />}
     </>
+  );
+}
+
+interface NameProps {
+  readonly kind: 'own' | 'shared';
+  readonly action: UseMutationResult<unknown, ApiProblem, Values>;
+  readonly onClose: () => void;
+}
+
+function Name({ kind, action, onClose }: NameProps) {
+  const { t } = useI18n();
+  return (
+    <FormDialog
+      title={t(kind === 'own' ? 'views.save' : 'views.share')}
+      lead={t(kind === 'own' ? 'views.lead' : 'views.share.lead')}
+      submit={t('save')}
+      action={action}
+      onClose={onClose}
+      fields={[{ name: 'name', label: t('name'), isRequired: true }]}
+    />
+  );
+}
+
+function Remove({ view: { id, name }, onClose }: { view: SavedViewView; onClose: () => void }) {
+  const { t } = useI18n();
+  const action = useAction((_values: Values) => removeAssetView({ path: { id } }), {
+    changes: ['listAssetViews'],
+    done: t('removed'),
+  });
+  return (
+    <Confirm
+      title={t('views.remove', { name })}
+      lead={t('views.remove.lead', { name })}
+      submit={t('remove')}
+      action={action}
+      onClose={onClose}
+    />
   );
 }

@@ -13,6 +13,7 @@ import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { getSigningKeyOptions, listSigningKeyVersionsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import {
+  callOffDestruction,
   createCertificationRequest,
   disableSigningKey,
   enableSigningKey,
@@ -35,8 +36,10 @@ import { Day, Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { Failed } from '../../patterns/problem.js';
 import { useAction } from '../../patterns/use-action.js';
+import { DestroyKey } from './destroy-key.js';
+import { KeyTerms } from './key-terms.js';
 
-type Dialog = 'rotate' | 'disable' | 'csr' | 'certificate';
+type Dialog = 'rotate' | 'disable' | 'csr' | 'certificate' | 'destroy';
 const CHANGES = ['getSigningKey', 'listSigningKey', 'listCertificates'];
 
 export function KeyPage() {
@@ -66,6 +69,10 @@ function Actions({ signingKey }: { signingKey: SigningKeyView }) {
   const path = { id };
   const options = { changes: CHANGES };
   const enable = useAction((_values: Values) => enableSigningKey({ path }), { ...options, done: t('key.enabled') });
+  const callOff = useAction((_values: Values) => callOffDestruction({ path }), {
+    ...options,
+    done: t('key.calledOff'),
+  });
   if (!may('signing-keys:write')) return null;
   return (
     <>
@@ -99,15 +106,30 @@ function Actions({ signingKey }: { signingKey: SigningKeyView }) {
             <Button onClick={() => enable.mutate({})}>{t('key.enable')}</Button>
           </ActionListItem>
         )}
+        {state === 'PENDING_DESTRUCTION' && (
+          <ActionListItem>
+            <Button onClick={() => callOff.mutate({})}>{t('key.callOff')}</Button>
+          </ActionListItem>
+        )}
+        {may('admin:*') && (state === 'ACTIVE' || state === 'DISABLED') && (
+          <ActionListItem>
+            <Button variant="secondary" isDanger onClick={() => setDialog('destroy')}>
+              {t('key.destroy')}
+            </Button>
+          </ActionListItem>
+        )}
       </ActionList>
-      {dialog !== undefined && <KeyDialog signingKey={signingKey} kind={dialog} onClose={() => setDialog(undefined)} />}
+      {dialog === 'destroy' && <DestroyKey signingKey={signingKey} onClose={() => setDialog(undefined)} />}
+      {dialog !== undefined && dialog !== 'destroy' && (
+        <KeyDialog signingKey={signingKey} kind={dialog} onClose={() => setDialog(undefined)} />
+      )}
     </>
   );
 }
 
 interface KeyDialogProps {
   readonly signingKey: SigningKeyView;
-  readonly kind: Dialog;
+  readonly kind: Exclude<Dialog, 'destroy'>;
   readonly onClose: () => void;
 }
 
@@ -205,14 +227,17 @@ function Details({ signingKey: key }: { signingKey: SigningKeyView }) {
                 [t('type'), key.type],
                 [t('keys.purpose'), named('purpose', key.purpose)],
                 [t('version'), key.version],
-                [t('key.from'), key.notBefore && <Day key="f" at={key.notBefore} />],
-                [t('key.until'), key.notAfter && <Day key="u" at={key.notAfter} />],
+                [t('key.destroyAt'), key.destroyAt && <Day key="d" at={key.destroyAt} />],
+                [t('key.destroyedAt'), key.destroyedAt && <Moment key="g" at={key.destroyedAt} exact />],
                 [t('created'), <Moment key="c" at={key.createdAt} exact />],
                 [t('id'), <Copyable key="i" text={key.id} />],
               ]}
             />
           </CardBody>
         </Card>
+      </StackItem>
+      <StackItem>
+        <KeyTerms signingKey={key} />
       </StackItem>
       {key.evidence !== undefined && (
         <StackItem>
