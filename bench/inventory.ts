@@ -30,8 +30,6 @@ const ENOUGH = 500_000;
 const FEWEST_DOCUMENTS = 3;
 const MOST_DOCUMENTS = 7;
 const EXPORTS = 5;
-/** Of documents that are sent at the same time. */
-const PAIRS = 3;
 
 const PAGES = [
   '',
@@ -110,41 +108,21 @@ async function measure(assets: number): Promise<number> {
     const { created, time } = await meter.during(() => take(document));
     turns.push({ rate: created / time, limit });
   }
-  const pairs = await twoAtOnce(assets, bare);
   const probes = await probesDuring(() => take(watched));
   const limitAgain = await bare.copyIn();
   const unchanged = await take(again);
   await bare.close();
-  say('COPY into a bare table (L)', per(middle(turns, shareOf).limit, 1));
+  const first = middle(turns, shareOf);
+  say('COPY into a bare table (L)', per(first.limit, 1));
   say(`the very first document, of ${WARM_UP}`, per(cold.created, cold.time));
-  sayTurns('first ingest', turns);
+  say('first ingest', `${per(first.rate, 1)}  ${share(shareOf(first), 0.3)} of L`);
+  say('', turns.map((turn) => `${shareOf(turn).toFixed(2)} (${per(turn.rate, 1)})`).join(' '));
   say('', meter.perRequest(assets * count).replace('request', 'asset'));
-  sayTurns('first ingest, two documents at once', pairs);
   say('unchanged', `${per(assets, unchanged.time)}  ${share(assets / unchanged.time / limitAgain, 0.5)} of L`);
   within(`event loop p99, ${(watched.length / 1e6).toFixed(0)} MB coming in`, p(0.99, probes), 100);
   await measureExport();
   await reads();
-  return assets * (count + 1 + 2 * PAIRS) + WARM_UP * WARM_UPS;
-}
-
-/** As pipelines send them: one is read while another is written. */
-async function twoAtOnce(assets: number, bare: BareTable): Promise<Turn[]> {
-  const turns: Turn[] = [];
-  for (let round = 0; round < PAIRS; round += 1) {
-    const documents = ['a', 'b'].map((one) => documentOf({ assets, name: `pair ${round} ${one}` }));
-    collectGarbage();
-    const limit = await bare.copyIn();
-    let taken: Taken[] = [];
-    const time = await seconds(async () => (taken = await Promise.all(documents.map(take))));
-    turns.push({ rate: taken.reduce((sum, { created }) => sum + created, 0) / time, limit });
-  }
-  return turns;
-}
-
-function sayTurns(what: string, turns: readonly Turn[]): void {
-  const told = middle(turns, shareOf);
-  say(what, `${per(told.rate, 1)}  ${share(shareOf(told), 0.3)} of L`);
-  say('', turns.map((turn) => `${shareOf(turn).toFixed(2)} (${per(turn.rate, 1)})`).join(' '));
+  return assets * (count + 1) + WARM_UP * WARM_UPS;
 }
 
 /** What was reached beside what the machine did a moment before. */
