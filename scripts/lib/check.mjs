@@ -31,16 +31,9 @@ export async function runChecks(checks, { env, unchecked = [] }) {
 }
 
 async function outcomes(checks, context) {
-  const lanes = Map.groupBy(
-    checks.filter(({ lane }) => lane !== undefined),
-    ({ lane }) => lane,
-  );
-  const quick = await Promise.all([...lanes.values()].map((lane) => inTurn(lane, context)));
-  const others = await inTurn(
-    checks.filter(({ lane }) => lane === undefined),
-    context,
-  );
-  return [...quick.flat(), ...others];
+  const { none = [], ...lanes } = Object.groupBy(checks, ({ lane = 'none' }) => lane);
+  const quick = await Promise.all(Object.values(lanes).map((lane) => inTurn(lane, context)));
+  return [...quick.flat(), ...(await inTurn(none, context))];
 }
 
 async function inTurn(checks, context) {

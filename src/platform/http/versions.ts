@@ -33,16 +33,15 @@ export function staleProblem(instance: string): Problem {
   return new Problem('stale', 'request.stale', 'It was changed since you read it; read it again.', { instance });
 }
 
-/** Answers the member `version` as ETag too, or `revision` of what has a version of its own. For controllers whose resources people edit. */
+/** Answers the member `revision`, or `version` where there is none, as ETag too. For controllers whose resources people edit. */
 @Injectable()
 export class VersionInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
     const reply = context.switchToHttp().getResponse<FastifyReply>();
     return next.handle().pipe(
       tap((body: unknown) => {
-        const { version, revision } = (body ?? {}) as { version?: unknown; revision?: unknown };
-        const counted = typeof version === 'number' ? version : revision;
-        if (typeof counted === 'number' && !reply.sent) void reply.header('etag', `"${counted}"`);
+        const { version, revision = version } = (body ?? {}) as { version?: unknown; revision?: unknown };
+        if (typeof revision === 'number' && !reply.sent) void reply.header('etag', `"${revision}"`);
       }),
     );
   }

@@ -1,12 +1,11 @@
-import { Body, Controller, Get, Headers, HttpCode, Param, Patch, Post, Query, Res } from '@nestjs/common';
+import { Body, Controller, Get, Headers, HttpCode, Param, Patch, Post, Query, UseInterceptors } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { expectedVersion } from '../../platform/http/versions.js';
+import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { SigningKeyReader } from './signing-key.reader.js';
 import {
@@ -56,28 +55,23 @@ export class SigningKeysController {
   /** Shows a signing key with its public key and what the token said of it. */
   @Get(':id')
   @Needs('signing-keys:read')
-  async getSigningKey(
-    @Param() { id }: IdParam,
-    @Res({ passthrough: true }) reply: FastifyReply,
-  ): Promise<SigningKeyView> {
-    const key = await this.reader.get(id);
-    void reply.header('etag', `"${key.revision}"`);
-    return SigningKeyView.of(key, await this.reader.usage(id));
+  @UseInterceptors(VersionInterceptor)
+  async getSigningKey(@Param() { id }: IdParam): Promise<SigningKeyView> {
+    return SigningKeyView.of(await this.reader.get(id), await this.reader.usage(id));
   }
 
   /** Changes the dates and the constraints of a signing key; If-Match names the ETag that it was read with. */
   @Patch(':id')
   @Needs('signing-keys:write')
   @ApiHeader({ name: 'If-Match', required: true, description: 'ETag of the key as you last read it' })
+  @UseInterceptors(VersionInterceptor)
   async changeSigningKey(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: ChangeSigningKeyBody,
-    @Res({ passthrough: true }) reply: FastifyReply,
     @Headers('if-match') match?: string,
   ): Promise<SigningKeyView> {
     const key = await this.terms.change(caller, id, expectedVersion(match), body);
-    void reply.header('etag', `"${key.revision}"`);
     return SigningKeyView.of(key, await this.reader.usage(id));
   }
 

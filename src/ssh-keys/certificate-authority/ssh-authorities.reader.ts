@@ -34,12 +34,12 @@ export class SshAuthoritiesReader {
 
   /** What it has certified, newest first. */
   async certificates(authorityId: string, page: PageQuery): Promise<Page<IssuedCertificate>> {
-    await this.get(authorityId);
+    const authority = await this.get(authorityId);
     const query = this.db
       .createQueryBuilder(SshCertificate, 'certificate')
       .where('certificate.authorityId = :authorityId', { authorityId });
     const { items, nextCursor } = await this.cursors.newest(`ssh-certificates ${authorityId}`, query, page);
-    const revoked = await this.revokedOf(items);
+    const revoked = await this.revokedOf(authority, items);
     return { items: items.map((certificate) => ({ certificate, revoked: revoked.has(certificate.id) })), nextCursor };
   }
 
@@ -53,14 +53,14 @@ export class SshAuthoritiesReader {
   }
 
   /** Ids of those that the lists of hosts take back: a key is taken back whichever authority of the kind has certified it. */
-  private async revokedOf(certificates: readonly SshCertificate[]): Promise<Set<string>> {
+  private async revokedOf(authority: SshAuthority, certificates: readonly SshCertificate[]): Promise<Set<string>> {
     const rows: { id: string }[] = await this.db.query(
-      `SELECT c.id FROM ssh_certificate c JOIN ssh_authority a ON a.id = c.authority_id WHERE c.id = ANY($1) AND (
-         EXISTS (SELECT FROM ssh_revocation r WHERE r.authority_id = a.id
+      `SELECT c.id FROM ssh_certificate c WHERE c.id = ANY($1) AND (
+         EXISTS (SELECT FROM ssh_revocation r WHERE r.authority_id = $2
                  AND (r.kind = 'serial' AND r.value = c.serial::text OR r.kind = 'keyId' AND r.value = c.key_id))
-         OR EXISTS (SELECT FROM ssh_revocation r JOIN ssh_authority b ON b.id = r.authority_id WHERE b.kind = a.kind AND r.kind = 'publicKey'
-                    AND c.fingerprint = 'SHA256:' || rtrim(encode(sha256(decode(split_part(r.value, ' ', 2), 'base64')), 'base64'), '=')))`,
-      [certificates.map(({ id }) => id)],
+         OR c.fingerprint IN (SELECT 'SHA256:' || rtrim(encode(sha256(decode(split_part(r.value, ' ', 2), 'base64')), 'base64'), '=')
+                              FROM ssh_revocation r JOIN ssh_authority a ON a.id = r.authority_id WHERE a.kind = $3 AND r.kind = 'publicKey'))`,
+      [certificates.map(({ id }) => id), authority.id, authority.kind],
     );
     return new Set(rows.map(({ id }) => id));
   }

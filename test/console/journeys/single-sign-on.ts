@@ -10,6 +10,9 @@ import { anHourLater, type ConsolePlace, navigation } from '../place.js';
 
 const RULES = [{ claim: 'groups', op: 'equals', value: 'release', roles: ['operator', 'approver'] }];
 
+/** Sessions of who came that way. */
+const BY_OPENID = `way = 'oidc' AND ended_at IS NULL`;
+
 /** The console leads to the provider and back to the page that was asked for. */
 async function through(
   { browser, url }: ConsolePlace,
@@ -51,7 +54,7 @@ async function shownAtOpenId(page: Page): Promise<void> {
 /** An hour later, for what matters: the provider asks once more, and leads back to where it was asked for. */
 async function confirmed(place: ConsolePlace, page: Page): Promise<void> {
   const { url } = place;
-  await anHourLater(place, `way = 'oidc' AND ended_at IS NULL`);
+  await anHourLater(place, BY_OPENID);
   await page.goto(`${url}/profile`);
   const add = async () => {
     await page.getByRole('button', { name: 'Add an authenticator app' }).click();
@@ -71,7 +74,7 @@ async function votes(place: ConsolePlace, page: Page, email: string): Promise<vo
   const id = await idOf(place.stage, email);
   const { key } = await newGuardedKey(place, [{ members: [{ id }], threshold: 1 }], { commentRequired: true });
   const { approvalId } = await held(place, { digest: digestOf(email), key: key.name });
-  await anHourLater(place, `way = 'oidc' AND ended_at IS NULL`);
+  await anHourLater(place, BY_OPENID);
   await page.goto(`${place.url}/approvals/${approvalId}`);
   const dialog = page.getByRole('dialog');
   const comment = dialog.getByRole('textbox', { name: 'Comment' });

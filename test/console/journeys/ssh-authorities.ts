@@ -1,14 +1,14 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { newClientKey } from '../../support/sshd.js';
 import type { ConsolePlace } from '../place.js';
 
 export function sshAuthorityJourneys(at: () => ConsolePlace): void {
   it('an SSH authority is made, certifies a key and takes it back; ssh-keygen reads the same', async () => {
     const { asAdmin, folder, service, apiKey, url } = at();
-    const file = join(folder, 'ann');
-    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', file]);
+    const { file, publicKey } = newClientKey(folder, 'ann');
     const { page, context, assertClean } = await asAdmin('/ssh-authorities');
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Create an authority' }).first().click();
@@ -18,7 +18,7 @@ export function sshAuthorityJourneys(at: () => ConsolePlace): void {
     await page.getByText('It has certified nothing yet.').waitFor();
 
     await page.getByRole('button', { name: 'Certify a key' }).click();
-    await dialog.getByRole('textbox', { name: 'Public key' }).fill(readFileSync(`${file}.pub`, 'utf8').trim());
+    await dialog.getByRole('textbox', { name: 'Public key' }).fill(publicKey);
     await dialog.getByRole('textbox', { name: 'Who it is' }).fill('ann@example.org');
     await dialog.getByRole('textbox', { name: 'Names' }).fill('ann\ndeploy');
     await dialog.getByRole('textbox', { name: 'Only from' }).fill('192.0.2.0/24');

@@ -12,12 +12,12 @@ import {
   ModalHeader,
 } from '@patternfly/react-core';
 import type { UseMutationResult } from '@tanstack/react-query';
-import { type SyntheticEvent, useEffect, useId, useState } from 'react';
+import { type SyntheticEvent, useId, useState } from 'react';
 import type { ApiProblem } from '../api/problem.js';
 import { useI18n } from '../i18n/i18n.js';
 import { Control, type ControlProps } from './form-controls.js';
 import { type Field, type FieldValue, firstOf, sendable, type Values } from './form-fields.js';
-import { forget, keep, keptOf } from './kept-text.js';
+import { useKeptText } from './kept-text.js';
 import { Problem } from './problem.js';
 import { useStepUp } from './step-up.js';
 
@@ -45,11 +45,9 @@ export function FormDialog({ title, lead, submit, fields, action, isDanger = fal
   const { t } = useI18n();
   const { isAsking } = useStepUp();
   const id = useId();
+  const { before: kept, keep } = useKeptText(fields);
   // What is there at first may come after the form was opened, such as the options of a choice.
-  const [touched, setTouched] = useState<Values>(() => keptOf(fields));
-  // However the dialog ends, but by the page going: what was sent, or is not to be, is kept no longer.
-  const [first] = useState(fields);
-  useEffect(() => () => forget(first), [first]);
+  const [touched, setTouched] = useState<Values>(kept);
   const values: Values = { ...Object.fromEntries(fields.map((field) => [field.name, firstOf(field)])), ...touched };
   const [unreadable, setUnreadable] = useState<string>();
   const shown = fields.filter(({ when }) => when === undefined || when(values));

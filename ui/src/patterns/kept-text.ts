@@ -1,18 +1,36 @@
-import { type Field, textOf, type FieldValue, type Values } from './form-fields.js';
+import { useEffect, useState } from 'react';
+import { type Field, type FieldValue, textOf, type Values } from './form-fields.js';
 
-/** By the page and the field; a tab has its own. */
-const keyOf = ({ name }: Field): string => `sealwright.kept ${location.pathname} ${name}`;
-
-/** What somebody wrote before they were led away, such as to their identity provider. */
-export function keptOf(fields: readonly Field[]): Values {
-  const kept = fields.filter(({ isKept }) => isKept).map((field) => [field.name, sessionStorage.getItem(keyOf(field))]);
-  return Object.fromEntries(kept.filter(([, text]) => text !== null)) as Values;
+interface KeptText {
+  /** What somebody wrote before they were led away, such as to their identity provider. */
+  readonly before: Values;
+  readonly keep: (field: Field, value: FieldValue) => void;
 }
 
-export function keep(field: Field, value: FieldValue): void {
-  if (field.isKept) sessionStorage.setItem(keyOf(field), textOf(value));
+/** Keeps what is written, by the page and the field, until the form ends in whichever way but by the browser leaving. A tab has its own. */
+export function useKeptText(fields: readonly Field[]): KeptText {
+  const [kept] = useState(() => keptOn(location.pathname, fields));
+  useEffect(() => kept.forget, [kept]);
+  return kept;
 }
 
-export function forget(fields: readonly Field[]): void {
-  for (const field of fields) if (field.isKept) sessionStorage.removeItem(keyOf(field));
+function keptOn(page: string, fields: readonly Field[]) {
+  const keys = new Map(
+    fields.flatMap(({ name, isKept }) => (isKept ? [[name, `sealwright.kept ${page} ${name}`]] : [])),
+  );
+  const before: Record<string, string> = {};
+  for (const [name, key] of keys) {
+    const text = sessionStorage.getItem(key);
+    if (text !== null) before[name] = text;
+  }
+  return {
+    before,
+    keep: ({ name }: Field, value: FieldValue) => {
+      const key = keys.get(name);
+      if (key !== undefined) sessionStorage.setItem(key, textOf(value));
+    },
+    forget: () => {
+      for (const key of keys.values()) sessionStorage.removeItem(key);
+    },
+  };
 }

@@ -5,8 +5,8 @@ import { useI18n } from '../../i18n/i18n.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Field, FieldValue, Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
+import { DIGEST_ALGORITHMS } from '../signing/digest-algorithms.js';
 
-const ALGORITHMS = ['sha256', 'sha384', 'sha512', 'sha3-256', 'sha3-384', 'sha3-512'];
 const SCHEMES = ['rsa-pkcs1v15', 'rsa-pss', 'ecdsa-der', 'ecdsa-raw', 'ml-dsa'];
 const FORMATS = ['raw', 'cms', 'authenticode', 'jws', 'sigstore-bundle'];
 const TIMESTAMPS = ['optional', 'required'];
@@ -56,7 +56,7 @@ function useFields({ notBefore, notAfter, constraints }: SigningKeyView): Field[
   return [
     { name: 'notBefore', kind: 'day', label: t('key.from'), value: dayOf(notBefore) },
     { name: 'notAfter', kind: 'day', label: t('key.until'), value: dayOf(notAfter) },
-    choices('algorithms', ALGORITHMS),
+    choices('algorithms', DIGEST_ALGORITHMS),
     choices('schemes', SCHEMES),
     choices('formats', FORMATS),
     {

@@ -119,22 +119,20 @@ function Actions({ signingKey }: { signingKey: SigningKeyView }) {
           </ActionListItem>
         )}
       </ActionList>
-      {dialog === 'destroy' && <DestroyKey signingKey={signingKey} onClose={() => setDialog(undefined)} />}
-      {dialog !== undefined && dialog !== 'destroy' && (
-        <KeyDialog signingKey={signingKey} kind={dialog} onClose={() => setDialog(undefined)} />
-      )}
+      {dialog !== undefined && <KeyDialog signingKey={signingKey} kind={dialog} onClose={() => setDialog(undefined)} />}
     </>
   );
 }
 
 interface KeyDialogProps {
   readonly signingKey: SigningKeyView;
-  readonly kind: Exclude<Dialog, 'destroy'>;
+  readonly kind: Dialog;
   readonly onClose: () => void;
 }
 
-function KeyDialog({ signingKey: { id, name }, kind, onClose }: KeyDialogProps) {
+function KeyDialog({ signingKey, kind, onClose }: KeyDialogProps) {
   const { t } = useI18n();
+  const { id, name } = signingKey;
   const path = { id };
   const options = { changes: CHANGES };
   const rotate = useAction((values: Values) => rotateSigningKey({ path, body: values }), {
@@ -151,6 +149,7 @@ function KeyDialog({ signingKey: { id, name }, kind, onClose }: KeyDialogProps) 
     ...options,
     done: t('key.certificateImported'),
   });
+  if (kind === 'destroy') return <DestroyKey signingKey={signingKey} onClose={onClose} />;
   if (kind === 'rotate') {
     return (
       <FormDialog

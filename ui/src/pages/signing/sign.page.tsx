@@ -26,11 +26,11 @@ import { PageFrame } from '../../patterns/page-frame.js';
 import { Problem } from '../../patterns/problem.js';
 import { useAction } from '../../patterns/use-action.js';
 import { FileDrop } from './file-drop.js';
+import { DIGEST_ALGORITHMS } from './digest-algorithms.js';
 import type { DigestAlgorithm } from './hash.worker.js';
 import { useFileDigest } from './use-file-digest.js';
 import { keyOption, useSigningKeys } from './use-signing-keys.js';
 
-const ALGORITHMS: readonly DigestAlgorithm[] = ['sha256', 'sha384', 'sha512', 'sha3-256', 'sha3-384', 'sha3-512'];
 const FORMATS = ['raw', 'cms', 'jws', 'sigstore-bundle'] as const;
 
 interface Choices {
@@ -120,7 +120,7 @@ function Options({ choices, onChange }: { choices: Choices; onChange: (change: P
               value={choices.algorithm}
               onChange={(_event, value) => onChange({ algorithm: value as DigestAlgorithm })}
             >
-              {ALGORITHMS.map((value) => (
+              {DIGEST_ALGORITHMS.map((value) => (
                 <FormSelectOption key={value} value={value} label={value.toUpperCase()} />
               ))}
             </FormSelect>

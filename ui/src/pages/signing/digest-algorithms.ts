@@ -1,0 +1,11 @@
+import type { DigestAlgorithm } from './hash.worker.js';
+
+/** In the order in which they are offered. */
+export const DIGEST_ALGORITHMS: readonly DigestAlgorithm[] = [
+  'sha256',
+  'sha384',
+  'sha512',
+  'sha3-256',
+  'sha3-384',
+  'sha3-512',
+];
