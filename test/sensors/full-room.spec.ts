@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { type ClientRequest, request } from 'node:http';
+import { connect } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
@@ -55,6 +56,26 @@ async function announce(bytes: number | undefined, by?: string): Promise<Early |
   return { status: response.statusCode, code, retryAfter: Number(response.headers['retry-after'] ?? 0) };
 }
 
+/** Sends all of a body before it looks at the answer, and wants the connection closed: so do Python's urllib, and proxies that speak HTTP/1.0. */
+async function sendAll(bytes: number, version: string, credential: string): Promise<string> {
+  const { hostname, port } = new URL(service.url);
+  const socket = connect({ host: hostname, port: Number(port) });
+  const head = [
+    `POST /api/ingest HTTP/${version}`,
+    `Host: ${hostname}`,
+    'Connection: close',
+    'Content-Type: application/json',
+    `Content-Length: ${bytes}`,
+    `Authorization: Bearer ${credential}`,
+  ];
+  await new Promise<void>((resolve, reject) => {
+    socket.on('error', reject);
+    socket.write(`${head.join('\r\n')}\r\n\r\n`);
+    socket.write(Buffer.alloc(bytes, ' '), (error) => (error ? reject(error) : resolve()));
+  });
+  return text(socket);
+}
+
 /** Whoever announced something hangs up. */
 function leave(): void {
   for (const call of open.splice(0)) call.destroy();
@@ -83,8 +104,15 @@ describe('the room for large bodies', () => {
     // Small ones fit in still, and one that is larger than half of the room comes in besides.
     expect((await push('small')).status).toBe(200);
     expect(await announce(200 * MB, key)).toBeUndefined();
-    expect(await announce(200 * MB, key)).toMatchObject({ status: 429 });
+    const behind = await announce(200 * MB, key);
+    expect(behind?.status).toBe(429);
+    // So long as the one before it takes, not as long as an empty room.
+    expect(behind?.retryAfter).toBeGreaterThan(10);
     expect(await announce(undefined, key)).toMatchObject({ status: 429 });
+    for (const version of ['1.1', '1.0']) {
+      expect(await sendAll(30 * MB, version, key)).toMatch(/^HTTP\/1.1 429 (?:.*\r\n)*\r\n\{.*"request.busy".*\}$/);
+      expect(await sendAll(30 * MB, version, 'nobody')).toMatch(/^HTTP\/1.1 401 /);
+    }
     leave();
     await until('room', 30, async () => (await announce(2 * MB, key)) === undefined);
     leave();

@@ -12,6 +12,7 @@ import { Closing } from './closing.js';
 import { Doorman } from './doorman.js';
 import { mostValuesOf, readJsonLimits } from './json-limits.js';
 import { parseJsonBody } from './json-body.js';
+import { lingerAfterRefusals } from './lingering.js';
 import { refuseNulInQuery } from './nul-in-query.js';
 import { ProblemFilter } from './problem.filter.js';
 import { admitLargeBodies, rawBodyOf, readRawBodies } from './raw-body.js';
@@ -58,6 +59,7 @@ export function configureHttp(app: NestFastifyApplication): void {
   readBodies(server, app.get(ArrivingBodies));
   admitLargeBodies(server, app.get(Doorman), app.get(BodyRoom));
   hangUpWhenClosing(server, app.get(Closing));
+  lingerAfterRefusals(server, app.get(Closing));
   app.useGlobalGuards(new UnknownQueryGuard());
   app.useGlobalPipes(validationPipe());
   app.useGlobalInterceptors(new NextLinkInterceptor(), new ReadmissionInterceptor());
