@@ -25,10 +25,14 @@ const ROUNDS = 40;
 /** A service that has taken nothing in yet is slow at first, as every program is that compiles itself while it runs. */
 const WARM_UP = 10_000;
 const WARM_UPS = 3;
-/** A document says little by itself: so many are taken in that they have about so many assets together, and the middle one counts. */
+/** One turn says little by itself: there are so many that documents have about so many assets together, and the middle one counts. */
 const ENOUGH = 500_000;
-const FEWEST_DOCUMENTS = 3;
-const MOST_DOCUMENTS = 7;
+const FEWEST_TURNS = 3;
+const MOST_TURNS = 7;
+/** Senders at the same time, as long as the service takes in so much at once (docs/sensors.md). In each turn they have two documents each. */
+const SENDERS = 2;
+const DOCUMENTS_EACH = 2;
+const AT_ONCE_BYTES = 128 * 1024 * 1024;
 const EXPORTS = 5;
 
 const PAGES = [
@@ -89,40 +93,67 @@ async function take(body: Buffer): Promise<Taken> {
   return { time, created };
 }
 
+/** Each sender sends the next one when it has its answer. */
+async function takeAll(bodies: readonly Buffer[], senders: number): Promise<Taken> {
+  const left = bodies.values();
+  const taken: Taken[] = [];
+  const send = async () => {
+    for (const body of left) taken.push(await take(body));
+  };
+  const time = await seconds(() => Promise.all(Array.from({ length: senders }, send)));
+  return { time, created: taken.reduce((sum, { created }) => sum + created, 0) };
+}
+
 /** Answers how many assets there are in the end. */
 async function measure(assets: number): Promise<number> {
-  const count = Math.min(MOST_DOCUMENTS, Math.max(FEWEST_DOCUMENTS, Math.ceil(ENOUGH / assets)));
-  console.log(`\n${assets.toLocaleString('en')} assets in a document, ${count} documents`);
   const again = documentOf({ assets, name: 'bench 0', edition: 2 });
-  const documents = Array.from({ length: count }, (_, i) => documentOf({ assets, name: `bench ${i}` }));
+  const senders = Math.min(SENDERS, Math.floor(AT_ONCE_BYTES / again.length) || 1);
+  const many = senders === 1 ? 1 : senders * DOCUMENTS_EACH;
+  const count = Math.min(MOST_TURNS, Math.max(FEWEST_TURNS, Math.ceil(ENOUGH / assets / many)));
+  // By turns: all senders, and one alone.
+  const sizes = Array.from({ length: count }, () => (senders === 1 ? [1] : [many, 1])).flat();
+  let made = 0;
+  const next = () => documentOf({ assets, name: `bench ${made++}` });
+  const turnsToTake = sizes.map((size) => Array.from({ length: size }, next));
+  console.log(`\n${assets.toLocaleString('en')} assets in a document, ${made} documents`);
   const watched = documentOf({ assets, name: 'watched' });
   const cold = await take(documentOf({ assets: WARM_UP, name: 'the first' }));
-  for (let i = 1; i < WARM_UPS; i += 1) await take(documentOf({ assets: WARM_UP, name: `early ${i}` }));
+  for (let i = 1; i < WARM_UPS; i += 1)
+    await takeAll(
+      Array.from({ length: SENDERS }, (_, j) => documentOf({ assets: WARM_UP, name: `early ${i} ${j}` })),
+      SENDERS,
+    );
   const bare = await BareTable.open(stage.databaseUrl, assets);
   // What is left over from making them is cleared away before anything is measured.
   collectGarbage();
   const meter = await CpuMeter.of(service, apiKey);
-  const turns: Turn[] = [];
-  for (const document of documents) {
+  const turns: (Turn & { readonly by: number })[] = [];
+  for (const documents of turnsToTake) {
     const limit = await bare.copyIn();
-    const { created, time } = await meter.during(() => take(document));
-    turns.push({ rate: created / time, limit });
+    const by = documents.length > 1 ? senders : 1;
+    const { created, time } = await meter.during(() => takeAll(documents, by));
+    turns.push({ rate: created / time, limit, by });
   }
   const probes = await probesDuring(() => take(watched));
   const limitAgain = await bare.copyIn();
   const unchanged = await take(again);
   await bare.close();
-  const first = middle(turns, shareOf);
-  say('COPY into a bare table (L)', per(first.limit, 1));
   say(`the very first document, of ${WARM_UP}`, per(cold.created, cold.time));
-  say('first ingest', `${per(first.rate, 1)}  ${share(shareOf(first), 0.3)} of L`);
-  say('', turns.map((turn) => `${shareOf(turn).toFixed(2)} (${per(turn.rate, 1)})`).join(' '));
-  say('', meter.perRequest(assets * count).replace('request', 'asset'));
+  for (const by of new Set(turns.map((turn) => turn.by))) {
+    const alike = turns.filter((turn) => turn.by === by);
+    const first = middle(alike, shareOf);
+    say(
+      `first ingest, ${by === 1 ? 'one sender' : `${by} senders`}`,
+      `${per(first.rate, 1)}  ${share(shareOf(first), 0.3)} of L, ${per(first.limit, 1)}`,
+    );
+    say('', alike.map((turn) => `${shareOf(turn).toFixed(2)} (${per(turn.rate, 1)})`).join(' '));
+  }
+  say('', meter.perRequest(assets * made).replace('request', 'asset'));
   say('unchanged', `${per(assets, unchanged.time)}  ${share(assets / unchanged.time / limitAgain, 0.5)} of L`);
   within(`event loop p99, ${(watched.length / 1e6).toFixed(0)} MB coming in`, p(0.99, probes), 100);
   await measureExport();
   await reads();
-  return assets * (count + 1) + WARM_UP * WARM_UPS;
+  return assets * (made + 1) + WARM_UP * (1 + (WARM_UPS - 1) * SENDERS);
 }
 
 /** What was reached beside what the machine did a moment before. */

@@ -1,4 +1,5 @@
 import { Client } from 'pg';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
@@ -123,6 +124,31 @@ describe('the first document of a source', () => {
          (SELECT sum(count) FROM inventory_tally WHERE dimension = 'kind')::int - (SELECT count(*)::int FROM asset) AS miscounted`,
     );
     expect(rows).toEqual({ places: sources.length * count, edges: sources.length * count, miscounted: 0 });
+  });
+
+  it('is written once when another of the same new assets comes in beside it', async () => {
+    const count = 4000;
+    const two = async (set: string, size: number) => {
+      const keys = Array.from({ length: size }, (_, index) =>
+        material(`${set} ${index}`, { type: 'public-key', id: `key of ${set} ${index}` }, `${set}/${index}`),
+      );
+      const answers = await Promise.all(['left', 'right'].map((side) => ingest(bom(keys, about(`${side} ${set}`)))));
+      for (const { status } of answers) expect(status).toBe(200);
+    };
+    /** Places that were ever written, those of a transaction that was taken back as well. */
+    const written = async (set: string) => {
+      // Connections tell what they did when a transaction ends, once a second at most.
+      await sleep(1100);
+      await two(set, 1);
+      const [row] = await stage.sql<{ rows: string }>(
+        `SELECT n_tup_ins AS rows FROM pg_stat_user_tables WHERE relname = 'asset_occurrence'`,
+      );
+      return Number(row?.rows);
+    };
+    await two('threads that have started', 1);
+    const before = await written('before');
+    await two('many', count);
+    expect((await written('after')) - before).toBe(2 * count + 2);
   });
 
   it('leaves pages that nobody must look into twice, and does not wait for who holds a table', async () => {

@@ -55,6 +55,7 @@ export class DocumentIntake {
     private readonly audit: AuditService,
     private readonly keys: IdempotencyKeys,
     private readonly book: RuleBook,
+    private readonly turn: string,
   ) {}
 
   /** @throws Problem when the document cannot be read or was refused. */
@@ -74,6 +75,8 @@ export class DocumentIntake {
   private async takeUnknown(arrival: Arrival, tell: Intake['tell']): Promise<IngestOutcome> {
     const draft = arrival.document.draft();
     const assets = new DocumentAssets(draft, arrival.source.name);
+    // Before it keeps anybody waiting.
+    assets.connected();
     for (let attempt = 1; ; attempt += 1) {
       const { version, engine } = await this.book.engineNow();
       const rows = new AssetRows(assets, engine);
@@ -144,7 +147,8 @@ export class DocumentIntake {
       const since = await oldestStart(tx);
       const isKnown = await recordSource(tx, intake);
       const staging = new Staging(client, intake.assets, intake.rows, source.id, intake.tell);
-      const written = await (isKnown ? staging.ofKnownSource() : staging.ofNewSource());
+      const turn = () => tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [this.turn]);
+      const written = await (isKnown ? staging.ofKnownSource(turn) : staging.ofNewSource(turn));
       const { whole, received } = draft;
       intake.tell({ phase: 'MERGING', done: received, total: received });
       merged = await merge(tx, { sourceId: source.id, isKnown, whole, rules: intake.rules.edition, ...written });

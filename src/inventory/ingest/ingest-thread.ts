@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { setPriority } from 'node:os';
-import { parentPort } from 'node:worker_threads';
+import { parentPort, workerData } from 'node:worker_threads';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import { Config } from '../../platform/config/config.js';
@@ -33,6 +33,7 @@ const intake = new DocumentIntake(
   new AuditService(db, new Cursors(config)),
   new IdempotencyKeys(db),
   new RuleBook(db),
+  workerData as string,
 );
 
 async function reply({ job, order }: IngestMessage): Promise<IngestReply> {

@@ -60,12 +60,15 @@ export class Staging {
   }
 
   /** The source reports for the first time: no place and no edge of it can be there, and nothing be missing. */
-  async ofNewSource(): Promise<Written> {
+  async ofNewSource(turn: () => Promise<unknown>): Promise<Written> {
     const { assets } = this;
     const ids = assets.all().map(({ id }) => id);
-    const known = this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [uuidArray(ids)]);
     const places = this.copyPlaces(assets.places());
     const edges = this.copyEdges(`asset_relationship (${EDGE_COLUMNS}, source_id)`, this.source);
+    const known = (async () => {
+      await turn();
+      return this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [uuidArray(ids)]);
+    })();
     const created = known.then((found) => this.copyAssets(new Set(found)));
     // None is left behind under way: what comes next on the connection is the end of the transaction.
     await Promise.allSettled([places, edges, created]);
@@ -85,7 +88,8 @@ export class Staging {
     return created;
   }
 
-  async ofKnownSource(): Promise<Written> {
+  async ofKnownSource(turn: () => Promise<unknown>): Promise<Written> {
+    await turn();
     const assets = this.assets.all().map((asset) => this.rows.rowOf(asset));
     await this.copy('stage_key', assets, (to, { id, content }) => {
       to.row(2);

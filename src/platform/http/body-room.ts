@@ -3,6 +3,8 @@ import { Problem } from './problem.js';
 
 /** Of all large bodies that a process holds at once: while they arrive, wait, and are worked on. */
 const ROOM_BYTES = 64 * 1024 * 1024;
+/** Of those that fill most of that room by themselves. Less than one may have, which comes in alone then. */
+const LARGE_ROOM_BYTES = 128 * 1024 * 1024;
 /** A body counts for so much at least, which bounds how many there are. */
 const LEAST_BYTES = 128 * 1024;
 const LONGEST_WAIT_SECONDS = 30;
@@ -28,8 +30,10 @@ export class BodyLease {
 /** Bounds the memory that large bodies take, and the time that they wait: whoever finds no room is told when to come back. */
 @Injectable()
 export class BodyRoom {
+  /** Bytes of those that share the room. */
   private used = 0;
-  private isLargeIn = false;
+  /** Bytes of those that came in besides. */
+  private large = 0;
   private span = { since: 0, bytes: 0 };
   /** Bytes per millisecond that leave. */
   private pace = ROOM_BYTES / 10_000;
@@ -37,16 +41,18 @@ export class BodyRoom {
   /** @throws Problem 429 `request.busy`. */
   take(bytes: number): BodyLease {
     const size = Math.max(bytes, LEAST_BYTES);
-    // A body that fills most of the room comes in besides, one at a time: among many small ones it would never find room.
-    const isLarge = size > ROOM_BYTES / 2;
-    if (isLarge ? this.isLargeIn : this.used + size > ROOM_BYTES) throw this.refusal();
-    if (isLarge) {
-      this.isLargeIn = true;
-      return new BodyLease(() => (this.isLargeIn = false));
-    }
+    // A body that fills most of the room comes in besides: among many small ones it would never find room.
+    if (size > ROOM_BYTES / 2) return this.takeLarge(size);
+    if (this.used + size > ROOM_BYTES) throw this.refusal(this.used);
     if (this.used === 0) this.span = { since: performance.now(), bytes: 0 };
     this.used += size;
     return new BodyLease(() => this.leave(size));
+  }
+
+  private takeLarge(size: number): BodyLease {
+    if (this.large > 0 && this.large + size > LARGE_ROOM_BYTES) throw this.refusal(this.large);
+    this.large += size;
+    return new BodyLease(() => (this.large -= size));
   }
 
   private leave(size: number): void {
@@ -58,9 +64,12 @@ export class BodyRoom {
     this.span = { since: performance.now(), bytes: 0 };
   }
 
-  /** They are sent away for as long as the room takes to empty, each for a time of its own, so that they do not come back together. */
-  private refusal(): Problem {
-    const seconds = (this.used / this.pace / 1000) * (0.5 + Math.random());
+  /**
+   * They are sent away for as long as it takes until those before them have left, each for a time of its own, so that they do not come
+   * back together.
+   */
+  private refusal(before: number): Problem {
+    const seconds = (before / this.pace / 1000) * (0.5 + Math.random());
     const retryAfter = Math.min(LONGEST_WAIT_SECONDS, Math.max(1, Math.ceil(seconds)));
     const detail = `More is sent than can be worked off; send it again in ${retryAfter} seconds.`;
     return new Problem('overloaded', 'request.busy', detail, { retryAfter });
