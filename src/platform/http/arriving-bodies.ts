@@ -13,7 +13,7 @@ export interface Pace {
 }
 
 /** Some 2 Mbit/s: 256 MB, the longest that any route takes, come in 17 minutes. */
-const PACE: Pace = { graceMs: 20_000, bytesPerSecond: 256 * 1024 };
+export const PACE: Pace = { graceMs: 20_000, bytesPerSecond: 256 * 1024 };
 const LOOK_AGAIN_MS = 1000;
 
 /** Reads bodies, which take their time; a stop does not wait for those that take long. */
@@ -74,7 +74,7 @@ export class ArrivingBodies {
 }
 
 /** How many should have come since now. */
-function dueBytes({ graceMs, bytesPerSecond }: Pace): () => number {
+export function dueBytes({ graceMs, bytesPerSecond }: Pace): () => number {
   const graceEnds = performance.now() + graceMs;
   return () => ((performance.now() - graceEnds) / 1000) * bytesPerSecond;
 }

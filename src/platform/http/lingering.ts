@@ -1,9 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { finished } from 'node:stream/promises';
+import { dueBytes, PACE } from './arriving-bodies.js';
 import type { Closing } from './closing.js';
 
-/** So long the rest of a body is read that was refused before it was there. */
-const LINGER_MS = 10_000;
+/** As much as the largest body that any route takes; of a body that was refused no more is read. */
+const MOST_BYTES = 256 * 1024 * 1024;
+const LOOK_AGAIN_MS = 1000;
+const TOO_SLOW = 408;
 
 /**
  * An answer to a request that is still coming would be lost if the connection were closed behind it: what arrives at a closed socket is answered
@@ -12,12 +15,19 @@ const LINGER_MS = 10_000;
  */
 export function lingerAfterRefusals(server: FastifyInstance, closing: Closing): void {
   server.addHook('onSend', (request, reply, payload, done) => {
-    if (!request.raw.complete && !closing.begun) void linger(request, reply);
+    const isComing = !request.raw.complete && hasBody(request);
+    // Who was too slow has had his time.
+    if (isComing && reply.statusCode !== TOO_SLOW && !closing.begun) void linger(request, reply, closing);
     done(null, payload);
   });
 }
 
-async function linger({ raw: request }: FastifyRequest, reply: FastifyReply): Promise<void> {
+/** RFC 9112 section 6.3 */
+function hasBody({ headers }: FastifyRequest): boolean {
+  return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
+}
+
+async function linger({ raw: request }: FastifyRequest, reply: FastifyReply, closing: Closing): Promise<void> {
   const { raw: response } = reply;
   const { socket } = request;
   // Node closes behind an answer that says so, or whose request did.
@@ -25,8 +35,13 @@ async function linger({ raw: request }: FastifyRequest, reply: FastifyReply): Pr
   reply.removeHeader('connection');
   response.shouldKeepAlive = true;
   request.resume();
-  const timer = setTimeout(() => socket.destroy(), LINGER_MS).unref();
+  const before = socket.bytesRead;
+  const due = dueBytes(PACE);
+  const watch = setInterval(() => {
+    const read = socket.bytesRead - before;
+    if (read < due() || read > MOST_BYTES || closing.begun) socket.destroy();
+  }, LOOK_AGAIN_MS).unref();
   await Promise.allSettled([finished(request), finished(response)]);
-  clearTimeout(timer);
+  clearInterval(watch);
   if (isLast) socket.destroySoon();
 }
