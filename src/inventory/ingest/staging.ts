@@ -37,11 +37,14 @@ export interface Written {
   readonly known: readonly string[];
 }
 
+/** Resolves when no other document of the process writes new assets, nor will until this transaction is over. */
+export type Turn = () => Promise<unknown>;
+
 /**
  * Brings rows to the database by COPY, the fastest way in that PostgreSQL has. What was never heard of goes where it belongs at once;
  * of what is there already and says the same, only the key travels. The database works on what it has while the next rows are made.
  *
- * An asset that somebody else brings in at the same time makes the COPY fail with a unique violation: the document is then tried again.
+ * An asset that another process brings in at the same time makes the COPY fail with a unique violation: the document is then tried again.
  */
 export class Staging {
   /** As a field. */
@@ -60,15 +63,14 @@ export class Staging {
   }
 
   /** The source reports for the first time: no place and no edge of it can be there, and nothing be missing. */
-  async ofNewSource(turn: () => Promise<unknown>): Promise<Written> {
+  async ofNewSource(turn: Turn): Promise<Written> {
     const { assets } = this;
     const ids = assets.all().map(({ id }) => id);
     const places = this.copyPlaces(assets.places());
     const edges = this.copyEdges(`asset_relationship (${EDGE_COLUMNS}, source_id)`, this.source);
-    const known = (async () => {
-      await turn();
-      return this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [uuidArray(ids)]);
-    })();
+    // Nobody else writes places and edges of this source, but others may bring in the same assets.
+    const ours = turn();
+    const known = ours.then(() => this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [uuidArray(ids)]));
     const created = known.then((found) => this.copyAssets(new Set(found)));
     // None is left behind under way: what comes next on the connection is the end of the transaction.
     await Promise.allSettled([places, edges, created]);
@@ -88,9 +90,9 @@ export class Staging {
     return created;
   }
 
-  async ofKnownSource(turn: () => Promise<unknown>): Promise<Written> {
-    await turn();
+  async ofKnownSource(turn: Turn): Promise<Written> {
     const assets = this.assets.all().map((asset) => this.rows.rowOf(asset));
+    await turn();
     await this.copy('stage_key', assets, (to, { id, content }) => {
       to.row(2);
       to.uuid(id);
