@@ -84,6 +84,7 @@ const THERE = [
   ].map((name) => `/api/${name}`),
   ...['hosts', 'host-authorities', 'scan-scopes', 'scans', 'ssh-ca'].map((name) => `/v1/${name}`),
 ];
+const ATTEMPTS = 5;
 /** What others need comes first. */
 const FIRST = ['createApproverGroup', 'createApprovalPolicy', 'createWebhook', 'createSigningKey', 'createScanScope'];
 
@@ -108,10 +109,12 @@ const rank = ({ operationId }: Operation) => (FIRST.includes(operationId) ? FIRS
 
 async function make(operation: Operation): Promise<void> {
   const good = bodyOf(operation);
-  const { status, body } = await call(operation, {
-    path: operation.path,
-    body: good === undefined ? undefined : jsonText(good),
-  });
+  const wanted = { path: operation.path, body: good === undefined ? undefined : jsonText(good) };
+  let answer = await call(operation, wanted);
+  // Where much else runs, a key may take longer than its caller waits.
+  for (let attempt = 1; answer.status === 503 && attempt < ATTEMPTS; attempt += 1)
+    answer = await call(operation, wanted);
+  const { status, body } = answer;
   if (status < 300) made.set(operation.path, body.id ?? body.requestId);
 }
 
