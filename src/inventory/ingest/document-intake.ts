@@ -19,6 +19,7 @@ import type { IngestOutcome, Remark } from './ingest-outcome.js';
 import {
   type Arrival,
   earlierDocument,
+  hold,
   holdSource,
   isSuperseded,
   oldestStart,
@@ -147,7 +148,7 @@ export class DocumentIntake {
       const since = await oldestStart(tx);
       const isKnown = await recordSource(tx, intake);
       const staging = new Staging(client, intake.assets, intake.rows, source.id, intake.tell);
-      const turn = () => tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [this.turn]);
+      const turn = () => hold(tx, this.turn);
       const written = await (isKnown ? staging.ofKnownSource(turn) : staging.ofNewSource(turn));
       const { whole, received } = draft;
       intake.tell({ phase: 'MERGING', done: received, total: received });

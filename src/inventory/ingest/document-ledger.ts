@@ -14,9 +14,14 @@ export interface Arrival {
   readonly documentId: string;
 }
 
+/** Waits for whoever holds the same, and keeps others waiting to the end of the transaction. */
+export async function hold(tx: EntityManager, what: string): Promise<void> {
+  await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [what]);
+}
+
 /** One document of a source at a time: what is missing is told by the newest. */
 export async function holdSource(tx: EntityManager, { source }: Arrival): Promise<void> {
-  await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [source.id]);
+  await hold(tx, source.id);
 }
 
 /**

@@ -38,7 +38,7 @@ export interface Written {
 }
 
 /** Resolves when no other document of the process writes new assets, nor will until this transaction is over. */
-export type Turn = () => Promise<unknown>;
+export type Turn = () => Promise<void>;
 
 /**
  * Brings rows to the database by COPY, the fastest way in that PostgreSQL has. What was never heard of goes where it belongs at once;
