@@ -3,6 +3,7 @@ import type { PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { AuditService } from '../../audit/audit.service.js';
 import { isUniqueViolation, isWorthAnotherTry } from '../../platform/database/database-error.js';
+import { hold } from '../../platform/database/hold.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { editionOf } from '../risk/reclassifier.js';
@@ -19,7 +20,6 @@ import type { IngestOutcome, Remark } from './ingest-outcome.js';
 import {
   type Arrival,
   earlierDocument,
-  hold,
   holdSource,
   isSuperseded,
   oldestStart,

@@ -1,4 +1,5 @@
 import type { EntityManager } from 'typeorm';
+import { hold } from '../../platform/database/hold.js';
 import { MISSED_UNTIL_RESOLVED } from '../assets/asset-kind.js';
 import { instant } from './asset-rows.js';
 import type { CheckedDocument } from './draft.js';
@@ -12,11 +13,6 @@ export interface Arrival {
   readonly source: { readonly id: string; readonly name: string };
   readonly digest: Buffer;
   readonly documentId: string;
-}
-
-/** Waits for whoever holds the same, and keeps others waiting to the end of the transaction. */
-export async function hold(tx: EntityManager, what: string): Promise<void> {
-  await tx.query('SELECT pg_advisory_xact_lock(hashtextextended($1, 0))', [what]);
 }
 
 /** One document of a source at a time: what is missing is told by the newest. */

@@ -3,14 +3,13 @@ import { ApiAcceptedResponse, ApiBody, ApiConsumes, ApiHeader, ApiOkResponse, Ap
 import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
+import { LARGEST_BODY_BYTES } from '../../platform/http/arriving-bodies.js';
 import { type RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
 import { IngestQuery, IngestView } from './ingest.dto.js';
 import { ImportView } from '../imports/imports.dto.js';
 import { ImportsService } from '../imports/imports.service.js';
 import { type IngestOptions, IngestService } from './ingest.service.js';
 
-/** A CBOM of 300,000 components has about 137 MB. */
-const DOCUMENT_LIMIT = 256 * 1024 * 1024;
 const SCOPE = 'inventory:write';
 const MEDIA_TYPES = [
   'application/json',
@@ -64,7 +63,7 @@ const SCAN = {
 const TakesDocuments = () =>
   applyDecorators(
     Needs(SCOPE),
-    TakesRaw(DOCUMENT_LIMIT, MEDIA_TYPES, SCOPE),
+    TakesRaw(LARGEST_BODY_BYTES, MEDIA_TYPES, SCOPE),
     ApiConsumes(...MEDIA_TYPES),
     ApiBody(SCAN),
     ApiHeader(KEY_HEADER),

@@ -1,10 +1,8 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { finished } from 'node:stream/promises';
-import { dueBytes, PACE } from './arriving-bodies.js';
+import { dueBytes, LARGEST_BODY_BYTES, PACE } from './arriving-bodies.js';
 import type { Closing } from './closing.js';
 
-/** As much as the largest body that any route takes; of a body that was refused no more is read. */
-const MOST_BYTES = 256 * 1024 * 1024;
 const LOOK_AGAIN_MS = 1000;
 const TOO_SLOW = 408;
 
@@ -39,7 +37,7 @@ async function linger({ raw: request }: FastifyRequest, reply: FastifyReply, clo
   const due = dueBytes(PACE);
   const watch = setInterval(() => {
     const read = socket.bytesRead - before;
-    if (read < due() || read > MOST_BYTES || closing.begun) socket.destroy();
+    if (read < due() || read > LARGEST_BODY_BYTES || closing.begun) socket.destroy();
   }, LOOK_AGAIN_MS).unref();
   await Promise.allSettled([finished(request), finished(response)]);
   clearInterval(watch);

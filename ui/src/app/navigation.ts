@@ -41,6 +41,7 @@ export const AREAS: readonly Area[] = [
       { path: '/policy-packs', name: 'nav.policyPacks', scope: 'inventory:read' },
       { path: '/attestations', name: 'nav.attestations', scope: 'inventory:read' },
       { path: '/imports', name: 'nav.imports', scope: 'inventory:write' },
+      { path: '/documents', name: 'nav.documents', scope: 'inventory:read' },
     ],
   },
   {
@@ -49,6 +50,7 @@ export const AREAS: readonly Area[] = [
       { path: '/hosts', name: 'nav.hosts', scope: 'hosts:read' },
       { path: '/ssh-keys', name: 'nav.sshKeys', scope: 'keys:read' },
       { path: '/ssh-authorities', name: 'nav.sshAuthorities', scope: 'keys:read' },
+      { path: '/host-authorities', name: 'nav.hostAuthorities', scope: 'hosts:read' },
       { path: '/rotations', name: 'nav.rotations', scope: 'keys:read' },
       { path: '/rotation-policies', name: 'nav.rotationPolicies', scope: 'keys:read' },
     ],

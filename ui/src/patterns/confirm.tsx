@@ -1,4 +1,5 @@
 import type { UseMutationResult } from '@tanstack/react-query';
+import type { ReactNode } from 'react';
 import type { ApiProblem } from '../api/problem.js';
 import { FormDialog } from './form-dialog.js';
 import type { Values } from './form-fields.js';
@@ -10,6 +11,7 @@ interface ConfirmProps {
   readonly submit: string;
   readonly action: UseMutationResult<unknown, ApiProblem, Values>;
   readonly onClose: () => void;
+  readonly children?: ReactNode;
 }
 
 /** Asks before what cannot be taken back. */

@@ -12,7 +12,7 @@ import {
   ModalHeader,
 } from '@patternfly/react-core';
 import type { UseMutationResult } from '@tanstack/react-query';
-import { type SyntheticEvent, useId, useState } from 'react';
+import { type ReactNode, type SyntheticEvent, useId, useState } from 'react';
 import type { ApiProblem } from '../api/problem.js';
 import { useI18n } from '../i18n/i18n.js';
 import { Control, type ControlProps } from './form-controls.js';
@@ -38,10 +38,13 @@ interface FormDialogProps {
   readonly action: UseMutationResult<unknown, ApiProblem, Values>;
   readonly isDanger?: boolean;
   readonly onClose: () => void;
+  /** What one should see before one fills in or confirms. */
+  readonly children?: ReactNode;
 }
 
 /** A small form over the page: fields, what went wrong, and the keyboard's Enter and Escape. */
-export function FormDialog({ title, lead, submit, fields, action, isDanger = false, onClose }: FormDialogProps) {
+export function FormDialog(props: FormDialogProps) {
+  const { title, lead, submit, fields, action, isDanger = false, onClose, children } = props;
   const { t } = useI18n();
   const { isAsking } = useStepUp();
   const id = useId();
@@ -63,11 +66,17 @@ export function FormDialog({ title, lead, submit, fields, action, isDanger = fal
     if (wrong === undefined) action.mutate(filled, { onSuccess: onClose });
   };
   return (
-    <Modal isOpen={!isAsking} variant={sizeOf(fields)} onClose={onClose} aria-labelledby={`${id}-title`}>
+    <Modal
+      isOpen={!isAsking}
+      variant={children ? 'large' : sizeOf(fields)}
+      onClose={onClose}
+      aria-labelledby={`${id}-title`}
+    >
       <ModalHeader title={title} labelId={`${id}-title`} {...(lead === undefined ? {} : { description: lead })} />
       <ModalBody>
         <Form id={id} onSubmit={send}>
           {action.isError && <Problem error={action.error} />}
+          {children}
           {shown.map((field, index) => (
             <FieldRow
               key={field.name}

@@ -111,7 +111,7 @@ export const discovery: Record<keyof typeof english, string> = {
   'sensors.heartbeatSeconds.hint': 'Nach zwei davon wird er vermisst.',
   'sensors.lastError': 'Letzter Fehler',
   'sensors.lastScan': 'Letzter Scan',
-  'sensors.lastScanAssets': 'Posten darin',
+  'sensors.lastScanAssets': 'Objekte darin',
   'sensors.lead': 'Programme anderswo, die nach Kryptographie suchen und sie melden.',
   'sensors.none': 'Noch keine Sensoren',
   'sensors.none.body': 'Melden Sie einen an; dann gibt es den Schlüssel, mit dem er meldet.',

@@ -117,8 +117,10 @@ export const people: Record<keyof typeof english, string> = {
   'users.reset': 'Passwort zurücksetzen lassen',
   'users.reset.lead': '{name} erhält eine Mail mit einem Link, um ein neues Passwort zu wählen.',
   'users.roles': 'Rollen ändern',
-  'users.sessions': 'Alle Sitzungen beenden',
-  'users.sessions.lead': '{name} wird überall abgemeldet.',
+  'users.sessions': 'Sitzungen',
+  'users.sessions.end': 'Alle Sitzungen beenden',
+  'users.sessions.lead': 'Wo {name} angemeldet ist. Sie enden alle zusammen.',
+  'users.sessions.none': 'Nirgends angemeldet.',
   'users.toggle.lead': '{name} ist binnen Sekunden überall draußen, mit allen Sitzungen, API-Schlüsseln und Clients.',
 
   'way.client-credentials': 'Client',

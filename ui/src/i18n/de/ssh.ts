@@ -10,6 +10,18 @@ export const ssh: Record<keyof typeof english, string> = {
   'custody.service': 'Ein Dienst',
   'custody.unknown': 'Nicht bekannt',
 
+  'hostCa.add': 'Einer Stelle vertrauen',
+  'hostCa.add.lead':
+    'Hostzertifikaten, die sie signiert hat, wird bei Hosts geglaubt, die einen zertifizierten Schlüssel verlangen.',
+  'hostCa.added': 'Der Stelle wird vertraut',
+  'hostCa.by': 'Vertraut durch',
+  'hostCa.lead':
+    'Zertifizierungsstellen, deren Hostzertifikaten geglaubt wird, damit niemand jeden Hostschlüssel von Hand bestätigt.',
+  'hostCa.none': 'Noch keiner Stelle wird vertraut',
+  'hostCa.none.body': 'Mit einer zeigt ein Host sein Zertifikat statt eines Schlüssels, den jemand bestätigen muss.',
+  'hostCa.publicKey.hint': 'Eine Zeile, wie in einer .pub-Datei.',
+  'hostCa.remove': 'Nicht mehr vertrauen',
+  'hostCa.remove.lead': 'Auf Hosts, die nur ein Zertifikat von „{name}“ zeigen, meldet sich der Dienst nicht mehr an.',
   'hostKeyPolicy.ca': 'Von einer vertrauten Stelle zertifiziert',
   'hostKeyPolicy.pinned': 'Nur bestätigte Hostschlüssel',
   'hostKeyPolicy.tofu': 'Auch der erste gesehene Schlüssel',

@@ -115,8 +115,10 @@ export const people = {
   'users.reset': 'Send a password reset',
   'users.reset.lead': '{name} gets a mail with a link to choose a new password.',
   'users.roles': 'Change roles',
-  'users.sessions': 'End all sessions',
-  'users.sessions.lead': '{name} is signed out everywhere.',
+  'users.sessions': 'Sessions',
+  'users.sessions.end': 'End all sessions',
+  'users.sessions.lead': 'Where {name} is signed in. They all end together.',
+  'users.sessions.none': 'Nowhere signed in.',
   'users.toggle.lead': '{name} is out everywhere within seconds, with all sessions, API keys and clients.',
 
   'way.client-credentials': 'Client',

@@ -27,10 +27,11 @@ import { Day, Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { Failed } from '../../patterns/problem.js';
 import { AnnotateDialog } from './annotate-dialog.js';
+import { AssetLinks } from './asset-links.js';
 import { Findings } from './findings.js';
 import { Relations } from './relations.js';
 
-const TABS = ['why', 'where', 'relations', 'component'] as const;
+const TABS = ['why', 'where', 'relations', 'links', 'component'] as const;
 
 export function AssetPage() {
   const { t } = useI18n();
@@ -83,6 +84,7 @@ export function AssetPage() {
                     {key === 'why' && <Findings asset={asset} />}
                     {key === 'where' && <Occurrences id={id} />}
                     {key === 'relations' && <Relations asset={asset} />}
+                    {key === 'links' && <AssetLinks id={id} />}
                     {key === 'component' && (
                       <Command text={JSON.stringify(asset.component, undefined, 2)} name={t('asset.component')} />
                     )}

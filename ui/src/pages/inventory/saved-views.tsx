@@ -3,10 +3,10 @@ import BookmarkIcon from '@patternfly/react-icons/dist/esm/icons/bookmark-icon';
 import { useQuery, type UseMutationResult } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { onceOnly } from '../../api/client.js';
+import { ifMatch, onceOnly } from '../../api/client.js';
 import { listAssetViewsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
-import { createAssetView, removeAssetView } from '../../api/generated/sdk.gen.js';
-import type { SavedViewView } from '../../api/generated/types.gen.js';
+import { changeAssetView, createAssetView, removeAssetView } from '../../api/generated/sdk.gen.js';
+import type { SavedViewBody, SavedViewView } from '../../api/generated/types.gen.js';
 import type { ApiProblem } from '../../api/problem.js';
 import { useSession } from '../../app/session.js';
 import { listOf, readSearch, type UrlState, useUrlState, writeSearch } from '../../app/url-state.js';
@@ -48,6 +48,15 @@ function queryOf(filters: UrlState): string {
     .join(' and ');
 }
 
+function viewOf(name: string, filters: UrlState): SavedViewBody {
+  const { sort } = filters;
+  return {
+    name,
+    q: queryOf(filters),
+    ...(typeof sort === 'string' ? { sort: sort as SavedViewBody['sort'] & string } : {}),
+  };
+}
+
 const searchOf = ({ q, sort }: SavedViewView): UrlState => ({ q, ...(sort === 'id' ? {} : { sort }) });
 
 /** Filters under a name: kept in this browser, or by the service for everybody. An address can be sent to somebody, too. */
@@ -75,7 +84,12 @@ export function SavedViews() {
     { changes: [], done: t('views.saved') },
   );
   const share = useAction(
-    ({ name }: Values) => createAssetView({ body: { name: textOf(name), q: queryOf(filters) }, headers: onceOnly() }),
+    async ({ name }: Values): Promise<{ data: SavedViewView }> => {
+      const body = viewOf(textOf(name), filters);
+      const same = shared.find((view) => view.name === body.name);
+      if (same === undefined) return createAssetView({ body, headers: onceOnly() });
+      return changeAssetView({ path: { id: same.id }, body, headers: ifMatch(same.version) });
+    },
     { changes: ['listAssetViews'], done: t('views.saved') },
   );
   const currentShared = shared.find((view) => search === writeSearch(searchOf(view)));

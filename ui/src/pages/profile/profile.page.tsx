@@ -1,4 +1,4 @@
-import { Button, Card, CardBody, CardHeader, CardTitle, Label, Stack, StackItem } from '@patternfly/react-core';
+import { Button, Card, CardBody, CardHeader, CardTitle, Stack, StackItem } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
 import { listSessionsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
@@ -10,13 +10,13 @@ import { DataTable } from '../../patterns/data-table.js';
 import { Facts } from '../../patterns/facts.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
-import { Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { RowActions } from '../../patterns/row-actions.js';
 import { useAction } from '../../patterns/use-action.js';
 import { Scopes } from '../settings/api-keys.page.js';
 import { Factors } from './factors.js';
 import { programOf } from './program-of.js';
+import { useSessionColumns } from './session-columns.js';
 
 export function ProfilePage() {
   const { t } = useI18n();
@@ -82,7 +82,8 @@ export function ProfilePage() {
 }
 
 function Sessions() {
-  const { t, named } = useI18n();
+  const { t } = useI18n();
+  const columns = useSessionColumns();
   const query = useQuery(listSessionsOptions());
   const end = useAction((id: string) => endSession({ path: { id } }), {
     changes: ['listSessions'],
@@ -112,24 +113,7 @@ function Sessions() {
           rowKey={({ id }) => id}
           empty={null}
           columns={[
-            {
-              name: t('sessions.agent'),
-              width: 35,
-              cell: ({ agent, current }) => (
-                <>
-                  <span title={agent}>{programOf(agent) ?? (agent || '–')}</span>{' '}
-                  {current && (
-                    <Label color="green" isCompact>
-                      {t('sessions.current')}
-                    </Label>
-                  )}
-                </>
-              ),
-            },
-            { name: t('sessions.way'), cell: ({ way }) => named('way', way) },
-            { name: t('audit.source'), cell: ({ lastUsedFrom, address }) => lastUsedFrom ?? address },
-            { name: t('created'), cell: ({ createdAt }) => <Moment at={createdAt} /> },
-            { name: t('lastUsed'), cell: ({ lastUsedAt, createdAt }) => <Moment at={lastUsedAt ?? createdAt} /> },
+            ...columns,
             {
               name: t('actions'),
               isAction: true,

@@ -25,6 +25,7 @@ import { ResourceList } from '../../patterns/resource-list.js';
 import { RowActions } from '../../patterns/row-actions.js';
 import { SecretOnce } from '../../patterns/secret-once.js';
 import { useAction } from '../../patterns/use-action.js';
+import { UserSessions } from './user-sessions.js';
 
 const ROLES = ['viewer', 'operator', 'approver', 'auditor', 'admin'];
 type Act = 'roles' | 'toggle' | 'sessions' | 'factors' | 'reset';
@@ -115,7 +116,7 @@ function ActDialog({ kind, of, onClose }: { kind: Act; of: UserView; onClose: ()
       if (kind === 'factors') return resetSecondFactors({ path });
       return sendPasswordReset({ path });
     },
-    { changes: ['listUsers'], done: t('saved') },
+    { changes: ['listUsers', 'listUserSessions'], done: t('saved') },
   );
   const title = t(actName(kind, of));
   if (kind === 'roles') {
@@ -131,7 +132,17 @@ function ActDialog({ kind, of, onClose }: { kind: Act; of: UserView; onClose: ()
     );
   }
   const lead = t(kind === 'toggle' && of.disabled ? 'users.enable.lead' : `users.${kind}.lead`, { name: of.email });
-  return <Confirm title={title} lead={lead} submit={title} action={action} onClose={onClose} />;
+  return (
+    <Confirm
+      title={title}
+      lead={lead}
+      submit={kind === 'sessions' ? t('users.sessions.end') : title}
+      action={action}
+      onClose={onClose}
+    >
+      {kind === 'sessions' && <UserSessions id={of.id} />}
+    </Confirm>
+  );
 }
 
 function Invitations({ isInviting, onClose }: { isInviting: boolean; onClose: () => void }) {

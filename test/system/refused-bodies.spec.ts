@@ -1,0 +1,75 @@
+import { once } from 'node:events';
+import { connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+const MB = 1024 * 1024;
+const LARGEST = 256 * MB;
+const CHUNK = Buffer.concat([Buffer.from('100000\r\n'), Buffer.alloc(MB, ' '), Buffer.from('\r\n')]);
+let stage: Stage;
+let service: Service;
+
+beforeAll(async () => {
+  stage = await openStage();
+  service = await stage.start({ role: 'api' });
+});
+afterAll(() => stage.close());
+
+interface Sender {
+  readonly socket: Socket;
+  readonly closed: Promise<void>;
+  answer(): string;
+}
+
+/** Begins to send a body that nobody may send, and waits for the refusal. */
+async function refused(length: string): Promise<Sender> {
+  const { hostname, port } = new URL(service.url);
+  const socket = connect(Number(port), hostname).on('error', () => undefined);
+  const closed = new Promise<void>((resolve) => socket.once('close', () => resolve()));
+  let answer = '';
+  socket.on('data', (bytes: Buffer) => (answer += bytes.toString()));
+  const head = ['POST /api/ingest HTTP/1.1', `Host: ${hostname}`, 'Content-Type: application/json', length];
+  socket.write(`${head.join('\r\n')}\r\n\r\n`);
+  await once(socket, 'data');
+  expect(answer).toMatch(/^HTTP\/1.1 401 /);
+  return { socket, closed, answer: () => answer };
+}
+
+describe('a body that was refused and goes on coming', () => {
+  it.concurrent('is read as far as the largest body that any route takes', async () => {
+    const { socket, closed } = await refused('Transfer-Encoding: chunked');
+    while (!socket.destroyed) {
+      if (!socket.write(CHUNK)) await Promise.race([once(socket, 'drain'), closed]);
+    }
+    await closed;
+    expect(socket.bytesWritten).toBeGreaterThan(LARGEST);
+    expect((await service.call('GET', '/actuator/health/liveness')).status).toBe(200);
+  });
+
+  it.concurrent('is waited for no longer than one that is welcome', async () => {
+    const started = performance.now();
+    const { closed } = await refused('Content-Length: 1000000');
+    await closed;
+    expect(performance.now() - started).toBeGreaterThan(15_000);
+  });
+
+  it.concurrent('leaves the connection to the next call when all of it has come', async () => {
+    const { socket, answer } = await refused('Content-Length: 1000000');
+    socket.write(Buffer.alloc(MB, ' ').subarray(0, 1_000_000));
+    socket.write('GET /actuator/health/liveness HTTP/1.1\r\nHost: here\r\nConnection: close\r\n\r\n');
+    await once(socket, 'end');
+    expect(answer()).toMatch(/^HTTP\/1.1 401 [^]*\}HTTP\/1.1 200 /);
+  });
+});
+
+it('does not hold a stop up', async () => {
+  const { socket, closed } = await refused('Content-Length: 100000000');
+  const sending = setInterval(() => socket.write(Buffer.alloc(MB, ' ')), 100);
+  const stopped = service.kill('SIGTERM');
+  await Promise.race([closed, sleep(10_000)]);
+  clearInterval(sending);
+  expect(socket.destroyed).toBe(true);
+  expect(await stopped).toBe('SIGTERM');
+});
