@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
@@ -82,12 +83,53 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await views.click();
     await page.getByRole('menuitem', { name: 'Of payments', exact: true }).click();
     await page.getByText('1 in all').waitFor();
+    // The same name again is another query for everybody.
+    await page.goto(`${at().url}/assets?q=${encodeURIComponent('label=pci')}&sort=-level`);
+    await page.getByText('1 in all').waitFor();
+    await views.click();
+    await page.getByRole('menuitem', { name: 'Keep for everybody' }).click();
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('Of payments');
+    await dialog.getByRole('button', { name: 'Save', exact: true }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const kept = (await service.call('GET', '/api/asset-views', { key: apiKey })).body.items;
+    expect(kept).toMatchObject([{ name: 'Of payments', q: '(label=pci)', sort: '-level', version: 2 }]);
+    await page.goto(kept[0].url.replace('/api', at().url));
     await views.click();
     await page.getByRole('menuitem', { name: 'Remove “Of payments”' }).click();
     await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
     await page.getByText('Removed').first().waitFor();
     await views.click();
     await page.getByRole('menuitem', { name: 'Of payments', exact: true }).waitFor({ state: 'detached' });
+    assertClean();
+    await context.close();
+  });
+
+  it('a BOM-Link is taken from an asset, and leads back to it; so do links to older versions of the document', async () => {
+    const { service, apiKey, asAdmin, url } = at();
+    const serial = `urn:uuid:${randomUUID()}`;
+    const linked = (version: number) =>
+      bom([algorithm({ name: 'Twofish-256', ref: 'fish' })], { ...about('linked'), serialNumber: serial, version });
+    for (const version of [1, 2]) await service.call('POST', '/api/ingest', { key: apiKey, body: linked(version) });
+    const { page, context, assertClean } = await asAdmin('/assets?name=Twofish');
+    await page.getByRole('link', { name: 'Twofish-256' }).click();
+    await page.getByRole('tab', { name: 'BOM-Links' }).click();
+    const link = `urn:cdx:${serial.slice('urn:uuid:'.length)}/2#fish`;
+    await page.getByText(link).waitFor();
+
+    const dialog = page.getByRole('dialog');
+    const follow = async (text: string) => {
+      await page.goto(`${url}/documents`);
+      await page.getByRole('button', { name: 'Follow a BOM-Link' }).click();
+      await dialog.getByRole('textbox', { name: 'BOM-Link' }).fill(text);
+      await dialog.getByRole('button', { name: 'Follow a BOM-Link' }).click();
+    };
+    await follow(link.replace('/2#', '/1#'));
+    await page.getByRole('heading', { name: 'Twofish-256' }).waitFor();
+    await follow(link.replace('#fish', ''));
+    await page.getByText('1; the newest is 2').waitFor();
+    await page.getByText('2, the newest').waitFor();
+    await follow(link.replace('fish', 'bird'));
+    await dialog.getByText('no asset of the inventory has this bom-ref').waitFor();
     assertClean();
     await context.close();
   });

@@ -52,6 +52,27 @@ export function peopleJourneys(at: () => ConsolePlace): void {
     await context.close();
   });
 
+  it('an administrator sees where somebody is signed in, and ends it', async () => {
+    const person = await register(at().service, 'operator');
+    const theirs = await toSignIn(at());
+    await signIn(theirs.page, person.email, person.password);
+    const { page, context, assertClean } = await at().asAdmin('/settings/users');
+    const dialog = page.getByRole('dialog');
+    const row = page.getByRole('row', { name: person.email });
+    await row.getByRole('button', { name: 'Actions' }).click();
+    await page.getByRole('menuitem', { name: 'Sessions' }).click();
+    await dialog
+      .getByText(/Chrome \d+, Linux/)
+      .first()
+      .waitFor();
+    await dialog.getByRole('button', { name: 'End all sessions' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    await theirs.page.goto(`${at().url}/assets`);
+    await theirs.page.getByLabel('Password').waitFor();
+    assertClean();
+    await Promise.all([context.close(), theirs.context.close()]);
+  });
+
   it.skipIf(commandPath('oathtool') === undefined)(
     'an authenticator app is taken on by its code, and its code or a recovery code asked for from then on',
     async () => {

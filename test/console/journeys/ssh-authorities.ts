@@ -50,4 +50,29 @@ export function sshAuthorityJourneys(at: () => ConsolePlace): void {
     assertClean();
     await context.close();
   });
+
+  it('an authority of somebody else is trusted to certify hosts, and not any longer', async () => {
+    const { asAdmin, folder } = at();
+    const { publicKey } = newClientKey(folder, 'data-centre');
+    const { page, context, assertClean } = await asAdmin('/host-authorities');
+    const dialog = page.getByRole('dialog');
+    const trust = async (name: string, key: string) => {
+      await page.getByRole('button', { name: 'Trust an authority' }).first().click();
+      await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
+      await dialog.getByRole('textbox', { name: 'Public key' }).fill(key);
+      await dialog.getByRole('button', { name: 'Trust an authority' }).click();
+    };
+    await trust('data centre', publicKey);
+    const row = page.getByRole('row', { name: 'data centre' });
+    await row.getByText('SHA256:').waitFor();
+    await trust('the same', publicKey);
+    await dialog.getByText('The authority is trusted already.').waitFor();
+    await dialog.getByRole('button', { name: 'Cancel' }).click();
+    await row.getByRole('button', { name: 'Actions' }).click();
+    await page.getByRole('menuitem', { name: 'Trust no longer' }).click();
+    await dialog.getByRole('button', { name: 'Trust no longer' }).click();
+    await row.waitFor({ state: 'detached' });
+    assertClean();
+    await context.close();
+  });
 }
