@@ -29,8 +29,8 @@ type Resource = 'postgres' | 'redis' | 'hsm' | 'roll';
 
 /** How long an attempt may take before the service gives the request to somebody else. */
 const LEASE_SLACK_MS = 3000;
-/** How long a fault waits for something to hit: in the shim for a signature, among the processes for one that is there. */
-const MEET_LIMIT_MS = 20_000;
+/** How long a fault waits for something to hit: in the shim for a signature, among the processes for one that is there. Others may have just brought everything down. */
+const MEET_LIMIT_MS = 120_000;
 const CKR = { functionFailed: '0x6', generalError: '0x5', deviceError: '0x30', deviceRemoved: '0x32' };
 
 const INJECTORS: Record<FaultKind, { readonly holds: readonly Resource[]; readonly inject: Injector }> = {
@@ -184,7 +184,7 @@ async function spoil(ground: Ground, line: string): Promise<string> {
 async function roll(cluster: Cluster): Promise<string> {
   for (const slot of cluster.slots) {
     await slot.stop();
-    const deadline = Date.now() + 20_000;
+    const deadline = Date.now() + MEET_LIMIT_MS;
     while (!slot.up && Date.now() < deadline) await sleep(50);
   }
   return 'all four processes';
