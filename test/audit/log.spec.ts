@@ -3,6 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SEQUENCER_LOCK } from '../../src/audit/log/sequencer-lock.js';
 import { isConsistent, rootOfInclusion } from '../../src/verifier/merkle-proof.js';
 import { openNote } from '../../src/verifier/signed-note.js';
 import { sealwright } from '../client/program.js';
@@ -250,14 +251,16 @@ describe('what is changed behind its back in SQL is named by its index', () => {
     expect((await get('checkpoint')).body.size).toBe(last.size);
   });
 
+  /** Between two steps the service would sign what it finds. */
   async function rollBackTo(size: number): Promise<void> {
-    await stage.sql(`DELETE FROM log_checkpoint WHERE size > $1`, [size]);
-    await stage.sql(`DELETE FROM log_leaf WHERE index >= $1`, [size]);
-    await stage.sql(`UPDATE log_head SET size = $1`, [size]);
-    await stage.sql(`DELETE FROM log_tile WHERE level > 0 OR index > $1`, [Math.floor(size / 256)]);
-    await stage.sql(`UPDATE log_tile SET hashes = substr(hashes, 1, 32 * $2::int) WHERE index = $1`, [
-      Math.floor(size / 256),
-      size % 256,
-    ]);
+    const tile = Math.floor(size / 256);
+    await stage.sql(
+      `SELECT pg_advisory_xact_lock(${SEQUENCER_LOCK});
+       DELETE FROM log_checkpoint WHERE size > ${size};
+       DELETE FROM log_leaf WHERE index >= ${size};
+       UPDATE log_head SET size = ${size};
+       DELETE FROM log_tile WHERE level > 0 OR index > ${tile};
+       UPDATE log_tile SET hashes = substr(hashes, 1, 32 * ${size % 256}) WHERE index = ${tile}`,
+    );
   }
 });

@@ -63,6 +63,8 @@ describe.each(['rsa-2048', 'ec-p384', 'ec-p521'])('a timestamp authority with %s
     const text = client.text(reply);
     expect(text).toMatch(/Status: Granted\./);
     expect(text).toMatch(/Accuracy: 0x02 seconds/);
+    // Of a fraction some verifiers read three digits alone, and DER allows no zeros at its end.
+    expect(text).toMatch(/Time stamp: \w+ +\d+ \d\d:\d\d:\d\d \d{4} GMT/);
     const flipped = Buffer.from(reply);
     flipped.writeUInt8(flipped.readUInt8(flipped.length - 1) ^ 1, flipped.length - 1);
     expect((await client.verify(flipped, query, untrusted)).ok).toBe(false);

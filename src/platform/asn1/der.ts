@@ -52,20 +52,19 @@ export function oid(dotted: string): Buffer {
 
 /** UTCTime until 2049, GeneralizedTime from then on (RFC 5652 section 11.3, RFC 5280 section 4.1.2.5). */
 export function time(at: Date): Buffer {
-  const digits = at.toISOString().replace(/\D/g, '').slice(0, 14);
   return at.getUTCFullYear() < 2050
-    ? element(TAGS.utcTime, Buffer.from(`${digits.slice(2)}Z`))
-    : element(GENERALIZED_TIME, Buffer.from(`${digits}Z`));
+    ? element(TAGS.utcTime, Buffer.from(`${digitsOf(at).slice(2)}Z`))
+    : generalizedTime(at);
 }
 
-/** GeneralizedTime with milliseconds as far as they are not zero (RFC 3161 section 2.4.2). */
+/** GeneralizedTime, cut to whole seconds: of a fraction DER wants no zeros at its end, and some verifiers three digits. */
 export function generalizedTime(at: Date): Buffer {
-  const [seconds = '', fraction = ''] = at
-    .toISOString()
-    .replace(/[-:TZ]/g, '')
-    .split('.');
-  const significant = fraction.replace(/0+$/, '');
-  return element(GENERALIZED_TIME, Buffer.from(significant === '' ? `${seconds}Z` : `${seconds}.${significant}Z`));
+  return element(GENERALIZED_TIME, Buffer.from(`${digitsOf(at)}Z`));
+}
+
+/** YYYYMMDDhhmmss */
+function digitsOf(at: Date): string {
+  return at.toISOString().replace(/\D/g, '').slice(0, 14);
 }
 
 function header(tag: number, length: number): Buffer {

@@ -43,7 +43,7 @@ export class TimestampAuthority {
     const signedDigest = createHash(stamper.algorithm).update(attributes).digest();
     const { digest, algorithm } = query;
     const place = { id, keyId: key.keyId, keyVersion: key.version, requestId, asker };
-    const intent = { ...place, digest, algorithm, genTime: at, signedDigest };
+    const intent = { ...place, digest, algorithm, genTime: wholeSeconds(at), signedDigest };
     const signature = await this.signed(intent, { key, stamper, at });
     return timestampToken(info, attributes, signature, { stamper, certificates: query.certificates });
   }
@@ -66,6 +66,11 @@ export class TimestampAuthority {
     if (await this.ledger.settle(intent, { signature, failureCode: null })) return signature;
     throw new Problem('unavailable', 'timestamp.late', 'The timestamp took too long and was given up.');
   }
+}
+
+/** As the token says it. */
+function wholeSeconds(at: Date): Date {
+  return new Date(Math.floor(at.getTime() / 1000) * 1000);
 }
 
 function codeOf(error: unknown): string {
