@@ -21,7 +21,7 @@ export const ssh: Record<keyof typeof english, string> = {
   'hostCa.none.body': 'Mit einer zeigt ein Host sein Zertifikat statt eines Schlüssels, den jemand bestätigen muss.',
   'hostCa.publicKey.hint': 'Eine Zeile, wie in einer .pub-Datei.',
   'hostCa.remove': 'Nicht mehr vertrauen',
-  'hostCa.remove.lead': 'Auf Hosts, die nur ein Zertifikat von „{name}“ zeigen, meldet sich der Dienst nicht mehr an.',
+  'hostCa.remove.lead': 'Keine Anmeldung mehr an Hosts, denen wegen eines Zertifikats von „{name}“ geglaubt wird.',
   'hostKeyPolicy.ca': 'Von einer vertrauten Stelle zertifiziert',
   'hostKeyPolicy.pinned': 'Nur bestätigte Hostschlüssel',
   'hostKeyPolicy.tofu': 'Auch der erste gesehene Schlüssel',

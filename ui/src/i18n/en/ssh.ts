@@ -18,7 +18,7 @@ export const ssh = {
   'hostCa.none.body': 'With one, a host shows its certificate instead of a key that somebody must confirm.',
   'hostCa.publicKey.hint': 'One line, as in a .pub file.',
   'hostCa.remove': 'Trust no longer',
-  'hostCa.remove.lead': 'Hosts that show a certificate of “{name}” and nothing else are not logged in to any more.',
+  'hostCa.remove.lead': 'No login any more at hosts that are believed because “{name}” certified them.',
   'hostKeyPolicy.ca': 'Certified by a trusted authority',
   'hostKeyPolicy.pinned': 'Only confirmed host keys',
   'hostKeyPolicy.tofu': 'Also the first key seen',
