@@ -119,7 +119,7 @@ export const people: Record<keyof typeof english, string> = {
   'users.roles': 'Rollen ändern',
   'users.sessions': 'Sitzungen',
   'users.sessions.end': 'Alle Sitzungen beenden',
-  'users.sessions.lead': 'Wo {name} angemeldet ist. Sie enden alle zusammen.',
+  'users.sessions.lead': 'Wo {name} angemeldet ist. Der Knopf unten meldet überall ab.',
   'users.sessions.none': 'Nirgends angemeldet.',
   'users.toggle.lead': '{name} ist binnen Sekunden überall draußen, mit allen Sitzungen, API-Schlüsseln und Clients.',
 

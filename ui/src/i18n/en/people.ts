@@ -117,7 +117,7 @@ export const people = {
   'users.roles': 'Change roles',
   'users.sessions': 'Sessions',
   'users.sessions.end': 'End all sessions',
-  'users.sessions.lead': 'Where {name} is signed in. They all end together.',
+  'users.sessions.lead': 'Where {name} is signed in. The button below signs them out everywhere.',
   'users.sessions.none': 'Nowhere signed in.',
   'users.toggle.lead': '{name} is out everywhere within seconds, with all sessions, API keys and clients.',
 
