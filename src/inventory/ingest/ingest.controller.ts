@@ -3,7 +3,7 @@ import { ApiAcceptedResponse, ApiBody, ApiConsumes, ApiHeader, ApiOkResponse, Ap
 import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
-import { LARGEST_BODY_BYTES } from '../../platform/http/arriving-bodies.js';
+import { LARGEST_BODY_BYTES } from '../../platform/http/body-limits.js';
 import { type RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
 import { IngestQuery, IngestView } from './ingest.dto.js';
 import { ImportView } from '../imports/imports.dto.js';

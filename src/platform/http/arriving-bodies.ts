@@ -12,8 +12,6 @@ export interface Pace {
   readonly bytesPerSecond: number;
 }
 
-/** The largest that any route takes. */
-export const LARGEST_BODY_BYTES = 256 * 1024 * 1024;
 /** Some 2 Mbit/s: the largest comes in 17 minutes. */
 export const PACE: Pace = { graceMs: 20_000, bytesPerSecond: 256 * 1024 };
 const LOOK_AGAIN_MS = 1000;

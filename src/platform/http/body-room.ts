@@ -1,10 +1,7 @@
 import { Injectable } from '@nestjs/common';
+import { LARGE_ROOM_BYTES, ROOM_BYTES } from './body-limits.js';
 import { Problem } from './problem.js';
 
-/** Of all large bodies that a process holds at once: while they arrive, wait, and are worked on. */
-const ROOM_BYTES = 64 * 1024 * 1024;
-/** Of those that fill most of that room by themselves. Less than one may have, which comes in alone then. */
-export const LARGE_ROOM_BYTES = 128 * 1024 * 1024;
 /** A body counts for so much at least, which bounds how many there are. */
 const LEAST_BYTES = 128 * 1024;
 const LONGEST_WAIT_SECONDS = 30;

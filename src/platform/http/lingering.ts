@@ -1,6 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { finished } from 'node:stream/promises';
-import { dueBytes, LARGEST_BODY_BYTES, PACE } from './arriving-bodies.js';
+import { dueBytes, PACE } from './arriving-bodies.js';
+import { LARGEST_BODY_BYTES } from './body-limits.js';
 import type { Closing } from './closing.js';
 
 const LOOK_AGAIN_MS = 1000;
