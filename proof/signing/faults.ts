@@ -29,7 +29,10 @@ type Resource = 'postgres' | 'redis' | 'hsm' | 'roll';
 
 /** How long an attempt may take before the service gives the request to somebody else. */
 const LEASE_SLACK_MS = 3000;
-/** How long a fault waits for something to hit: in the shim for a signature, among the processes for one that is there. Others may have just brought everything down. */
+/**
+ * How long a fault waits for something to hit: in the shim for a signature, among the processes for one that is there. Others may
+ * have just brought everything down.
+ */
 const MEET_LIMIT_MS = 120_000;
 const CKR = { functionFailed: '0x6', generalError: '0x5', deviceError: '0x30', deviceRemoved: '0x32' };
 

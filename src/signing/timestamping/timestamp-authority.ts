@@ -36,14 +36,15 @@ export class TimestampAuthority {
       throw new TimestampRefusal('unacceptedPolicy', `Timestamps are issued under the policy ${policy} alone.`);
     const { key, stamper } = await this.keys.current();
     const at = this.guard.now();
+    const genTime = wholeSeconds(at);
     const id = newId();
     const serialNumber = Buffer.from(id.replaceAll('-', ''), 'hex');
-    const info = timestampInfo({ ...query, policy, serialNumber, at, accuracySeconds });
+    const info = timestampInfo({ ...query, policy, serialNumber, at: genTime, accuracySeconds });
     const attributes = timestampAttributes(info, stamper);
     const signedDigest = createHash(stamper.algorithm).update(attributes).digest();
     const { digest, algorithm } = query;
     const place = { id, keyId: key.keyId, keyVersion: key.version, requestId, asker };
-    const intent = { ...place, digest, algorithm, genTime: wholeSeconds(at), signedDigest };
+    const intent = { ...place, digest, algorithm, genTime, signedDigest };
     const signature = await this.signed(intent, { key, stamper, at });
     return timestampToken(info, attributes, signature, { stamper, certificates: query.certificates });
   }
