@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { unique } from '../../approvals/approvers.js';
-import { Field } from '../../support/rotations.js';
+import { Field, logIn } from '../../support/rotations.js';
 import { canRunSshd } from '../../support/sshd.js';
 import { foundKey, handOverKeys } from '../../support/ssh-key-sightings.js';
 import { lookedAt } from '../console.js';
@@ -47,4 +48,41 @@ export function rotationJourneys(at: () => ConsolePlace): void {
     await context.close();
     await field.close();
   });
+
+  it.skipIf(!canRunSshd())(
+    'the private half of a key that the service holds is taken out, and opens the host',
+    async () => {
+      const { service, apiKey, asAdmin } = at();
+      const field = new Field(() => service, apiKey);
+      const host = await field.addHost({}, { name: unique('host') });
+      const key = await field.newKey();
+      host.sshd.authorize('deploy', key.publicKey);
+      const rotation = await field.ended(await field.rotate(key.id, [host], { custody: 'service' }));
+      expect(rotation.status).toBe('DONE');
+
+      const { page, context, assertClean } = await asAdmin(`/ssh-keys/${key.id}`);
+      const take = page.getByRole('button', { name: 'Take the private half out' });
+      await page.getByText('Replaced by').waitFor();
+      expect(await take.count()).toBe(0);
+      await page.goto(page.url().replace(key.id, rotation.newKeyId));
+      await take.click();
+      const dialog = page.getByRole('dialog');
+      await dialog.getByText('is written to the audit log').waitFor();
+      await dialog.getByRole('button', { name: 'Take the private half out' }).click();
+      const shown = await dialog.getByLabel('Private half', { exact: true }).textContent();
+      expect(await logIn(host, field.keep('taken-out', shown ?? ''))).toBe('accepted');
+      const saved = page.waitForEvent('download');
+      await dialog.getByRole('button', { name: 'Download' }).click();
+      expect(readFileSync(await (await saved).path(), 'utf8')).toBe(shown);
+      await dialog.getByRole('button', { name: 'I have stored it' }).click();
+      await dialog.waitFor({ state: 'detached' });
+      expect(await page.content()).not.toContain('PRIVATE KEY');
+
+      const { body } = await service.call('GET', '/v1/audit?action=ssh-key.released', { key: apiKey });
+      expect(body.items).toMatchObject([{ target: { id: rotation.newKeyId }, actor: { kind: 'user' } }]);
+      assertClean();
+      await context.close();
+      await field.close();
+    },
+  );
 }

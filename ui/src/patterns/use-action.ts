@@ -20,6 +20,8 @@ export function useAction<Input, Result>(
   const queries = useQueryClient();
   const say = useToast();
   return useMutation<Result, ApiProblem, Input>({
+    // An answer may hold a secret: nothing keeps it once nobody looks at it.
+    gcTime: 0,
     mutationFn: async (input) => (await guarded(() => work(input))).data,
     onSuccess: (result) => {
       void queries.invalidateQueries({

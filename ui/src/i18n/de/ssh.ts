@@ -175,6 +175,12 @@ export const ssh: Record<keyof typeof english, string> = {
   'sshKeys.owner': 'Zuständig',
   'sshKeys.owner.hint': 'Wer für den Schlüssel einsteht, etwa ein Team.',
   'sshKeys.path': 'Datei',
+  'sshKeys.release': 'Private Hälfte entnehmen',
+  'sshKeys.release.half': 'Private Hälfte',
+  'sshKeys.release.keep':
+    'Wer sie hat, meldet sich überall an, wo der Schlüssel öffnet. Bewahren Sie sie in einer Datei auf, die nur ihr Benutzer lesen kann (chmod 600).',
+  'sshKeys.release.lead':
+    'Dass Sie sie entnommen haben, steht im Protokoll, bevor Sie sie sehen. Wurde der Schlüssel rotiert, ist es die des heutigen.',
   'sshKeys.replacedBy': 'Ersetzt durch',
   'sshKeys.rotate': 'Rotieren',
   'sshKeys.rotate.custody': 'Wer den neuen Schlüssel hat',

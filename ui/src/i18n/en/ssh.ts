@@ -173,6 +173,12 @@ export const ssh = {
   'sshKeys.owner': 'Owner',
   'sshKeys.owner.hint': 'Who answers for the key, such as a team.',
   'sshKeys.path': 'File',
+  'sshKeys.release': 'Take the private half out',
+  'sshKeys.release.half': 'Private half',
+  'sshKeys.release.keep':
+    'Whoever has this logs in wherever the key opens. Keep it in a file that its user alone can read (chmod 600).',
+  'sshKeys.release.lead':
+    'That you took it out is written to the audit log before you see it. If the key was rotated, it is the one in force now.',
   'sshKeys.replacedBy': 'Replaced by',
   'sshKeys.rotate': 'Rotate',
   'sshKeys.rotate.custody': 'Who holds the new key',

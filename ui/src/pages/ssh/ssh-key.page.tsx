@@ -25,6 +25,7 @@ import { Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { Failed } from '../../patterns/problem.js';
 import { useAction } from '../../patterns/use-action.js';
+import { ReleaseKey } from './release-key.js';
 import { Rotate } from './rotate.js';
 
 export function SshKeyPage() {
@@ -41,6 +42,7 @@ export function SshKeyPage() {
         key && (
           <>
             <Rotate sshKey={key} />
+            <ReleaseKey sshKey={key} />
             <Assign sshKey={key} />
           </>
         )
