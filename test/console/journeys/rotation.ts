@@ -64,11 +64,13 @@ export function rotationJourneys(at: () => ConsolePlace): void {
       const take = page.getByRole('button', { name: 'Take the private half out' });
       await page.getByText('Replaced by').waitFor();
       expect(await take.count()).toBe(0);
-      await page.goto(page.url().replace(key.id, rotation.newKeyId));
+      await page.goto(page.url().replace(key.id, rotation.nextKeyId));
       await take.click();
       const dialog = page.getByRole('dialog');
       await dialog.getByText('is written to the audit log').waitFor();
       await dialog.getByRole('button', { name: 'Take the private half out' }).click();
+      await dialog.getByText('chmod 600').waitFor();
+      expect(await lookedAt(page, 'ssh-key-released')).toEqual([]);
       const shown = await dialog.getByLabel('Private half', { exact: true }).textContent();
       expect(await logIn(host, field.keep('taken-out', shown ?? ''))).toBe('accepted');
       const saved = page.waitForEvent('download');
@@ -78,8 +80,8 @@ export function rotationJourneys(at: () => ConsolePlace): void {
       await dialog.waitFor({ state: 'detached' });
       expect(await page.content()).not.toContain('PRIVATE KEY');
 
-      const { body } = await service.call('GET', '/v1/audit?action=ssh-key.released', { key: apiKey });
-      expect(body.items).toMatchObject([{ target: { id: rotation.newKeyId }, actor: { kind: 'user' } }]);
+      const { body } = await service.call('GET', '/api/v1/audit/entries?action=ssh-key.released', { key: apiKey });
+      expect(body.items).toMatchObject([{ target: { id: rotation.nextKeyId }, actor: { kind: 'user' } }]);
       assertClean();
       await context.close();
       await field.close();

@@ -9,6 +9,7 @@ import { Confirm } from '../../patterns/confirm.js';
 import { Command, Copyable } from '../../patterns/copyable.js';
 import { download } from '../../patterns/download.js';
 import { Facts } from '../../patterns/facts.js';
+import type { Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
 
 /** Hands out the private half of a key that the service holds, of the one in force now, to whoever may have it. */
@@ -37,7 +38,7 @@ interface AskProps {
 
 function Ask({ id, onReleased, onClose }: AskProps) {
   const { t } = useI18n();
-  const action = useAction(() => releaseSshKey({ path: { id } }), { changes: [], onDone: onReleased });
+  const action = useAction((_values: Values) => releaseSshKey({ path: { id } }), { changes: [], onDone: onReleased });
   return (
     <Confirm
       title={t('sshKeys.release')}
