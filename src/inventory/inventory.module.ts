@@ -11,7 +11,7 @@ import { SnapshotTaker } from './analytics/snapshot-taker.js';
 import { SnapshotTarget } from './analytics/snapshot.target.js';
 import { SourceCounter } from './analytics/source-counter.js';
 import { AssetAnnotationsService } from './assets/asset-annotations.service.js';
-import { Attestation, PolicyPackRow } from './attestations/attestation.entity.js';
+import { Attestation, PolicyPackRow, PolicyScope } from './attestations/attestation.entity.js';
 import { AttestationsController } from './attestations/attestations.controller.js';
 import { AttestationsService } from './attestations/attestations.service.js';
 import { PolicyPacksController } from './attestations/policy-packs.controller.js';
@@ -81,6 +81,7 @@ import { SavedViewsService } from './views/saved-views.service.js';
       InventorySourceCount,
       InventoryTally,
       PolicyPackRow,
+      PolicyScope,
       RiskRuleSet,
       RiskVerdictRow,
       SavedView,

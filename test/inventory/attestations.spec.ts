@@ -1,6 +1,8 @@
+import { Client } from 'pg';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import type { Answer, Service } from '../support/service.js';
+import { until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { about, algorithm, bom } from './documents.js';
 import { officialCheck } from '../support/cyclonedx-schema.js';
@@ -138,6 +140,30 @@ describe('a policy pack', () => {
       [made.id],
     );
     expect(done.map(({ action }) => action.split('-').at(-1))).toEqual(['created', 'changed', 'removed']);
+  });
+
+  it('that is removed while it is attested keeps nobody waiting', async () => {
+    const pack = packOf('Leaving', '1', { identifier: 'L-1', text: 'No RSA', q: 'family=RSA' });
+    const { body: made } = await packs('POST', '', pack);
+    const holder = new Client({ connectionString: stage.databaseUrl });
+    await holder.connect();
+    try {
+      await holder.query('BEGIN; LOCK TABLE attestation IN SHARE MODE');
+      const attested = call('POST', '', { pack: made.id, statement: 'As it stands.' });
+      await until('the attestation to be evaluated', 30, async () => {
+        const { rows } = await holder.query(
+          `SELECT 1 FROM pg_locks WHERE relation = 'attestation'::regclass AND NOT granted`,
+        );
+        return rows[0];
+      });
+      expect((await packs('DELETE', `/${made.id}`)).status).toBe(204);
+      await holder.query('COMMIT');
+      expect((await attested).status).toBe(201);
+    } finally {
+      await holder.end();
+    }
+    const told = await stage.sql(`SELECT over FROM happening WHERE subject_name = 'Leaving, L-1'`);
+    expect(told).toEqual([{ over: true }]);
   });
 });
 

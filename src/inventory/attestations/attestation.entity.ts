@@ -24,6 +24,21 @@ export class PolicyPackRow {
   createdAt: Date;
 }
 
+/** A part of the inventory that a policy pack of one's own was held against, and that people were told of. */
+@Entity('policy_scope')
+export class PolicyScope {
+  @PrimaryColumn('uuid', { primaryKeyConstraintName: 'policy_scope_of_pack' })
+  packId: string;
+
+  /** SHA-256 of the query: a query may be longer than a key of an index. */
+  @PrimaryColumn('bytea', { primaryKeyConstraintName: 'policy_scope_of_pack' })
+  digest: Buffer;
+
+  /** A query. */
+  @Column('text')
+  scope: string;
+}
+
 /** How far one requirement is met. */
 export interface RequirementResult {
   readonly identifier: string;

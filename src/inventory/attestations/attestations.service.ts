@@ -3,11 +3,9 @@ import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Happenings } from '../../platform/events/happenings.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/http/problem.js';
 import { Attestation, type AttestationEvidence } from './attestation.entity.js';
-import { policyHappenings } from './policy-happenings.js';
 import { dayOf, type EvaluateOrder, PolicyPacksService } from './policy-packs.service.js';
 
 const DAY_MS = 24 * 3600 * 1000;
@@ -27,7 +25,6 @@ export class AttestationsService {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly packs: PolicyPacksService,
-    private readonly happenings: Happenings,
     private readonly cursors: Cursors,
   ) {}
 
@@ -56,7 +53,7 @@ export class AttestationsService {
       const target = { kind: 'attestation', id };
       await this.audit.appendBy(tx, caller, { action: 'inventory.attested', target, detail });
       // How it stood, or would stand, on another day is no news.
-      if (asOf === dayOf(at)) await this.happenings.tell(tx, policyHappenings({ pack, results, scope: order.scope }));
+      if (asOf === dayOf(at)) await this.packs.tell(tx, { pack, results, scope: order.scope });
     });
     return this.find(id);
   }

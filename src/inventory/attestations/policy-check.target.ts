@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { IsOptional, IsString, Length } from 'class-validator';
 import type { Scope } from '../../auth/scopes.js';
-import { Happenings } from '../../platform/events/happenings.js';
 import { checkedBody } from '../../platform/http/validation.js';
 import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
-import { policyHappenings } from './policy-happenings.js';
 import { type Evaluated, PolicyPacksService } from './policy-packs.service.js';
 
 class PolicyCheckSettings {
@@ -27,7 +25,6 @@ export class PolicyCheckTarget implements ScheduleTarget {
 
   constructor(
     private readonly packs: PolicyPacksService,
-    private readonly happenings: Happenings,
     targets: ScheduleTargets,
   ) {
     targets.serve('policy-check', this);
@@ -44,7 +41,7 @@ export class PolicyCheckTarget implements ScheduleTarget {
     return {
       ok: true,
       detail: `${violated} of ${evaluated.results.length} requirements of ${evaluated.pack.name} are violated`,
-      commit: (tx) => this.happenings.tell(tx, policyHappenings({ ...evaluated, scope })),
+      commit: (tx) => this.packs.tell(tx, { ...evaluated, scope }),
     };
   }
 

@@ -9,13 +9,12 @@ import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { Clock } from '../../platform/time/clock.js';
 import { conditionsOf } from '../assets/asset-filter.js';
-import { PolicyPackRow } from './attestation.entity.js';
+import { PolicyPackRow, PolicyScope } from './attestation.entity.js';
 import { type Evaluation, PolicyEvaluator, type Review } from './policy-evaluator.js';
-import { endedHappenings } from './policy-happenings.js';
+import { endedHappenings, type JudgedPolicy, policyHappenings } from './policy-happenings.js';
 import { PACKS, type PolicyPack, type PolicyRequirement } from './policy-pack.js';
 
 const MOST_PACKS = 200;
-const MOST_SCOPES = 100;
 const FIRST = 1;
 
 export type PolicyPackOrder = Omit<PolicyPack, 'id' | 'revision'>;
@@ -101,6 +100,7 @@ export class PolicyPacksService {
       const { name, pack } = await packIn(tx, id);
       await tx.delete(PolicyPackRow, { id });
       await this.end(tx, pack, []);
+      await tx.delete(PolicyScope, { packId: id });
       await this.record(tx, caller, 'removed', id, { name });
     });
   }
@@ -122,6 +122,22 @@ export class PolicyPacksService {
     return { pack, asOf: day, at, ...(await this.evaluator.evaluate({ pack, scope, day, reviews })) };
   }
 
+  /** Tells people how the policy stands. Of a pack that was changed or removed since it was read nothing is told: what nobody asks for any more has ended. */
+  async tell(tx: EntityManager, judged: JudgedPolicy): Promise<void> {
+    const { pack, scope } = judged;
+    if (isOwn(pack.id)) {
+      const row = await tx.findOne(PolicyPackRow, { where: { id: pack.id }, lock: { mode: 'pessimistic_read' } });
+      if (row?.revision !== pack.revision) return;
+      if (scope !== undefined)
+        await tx.query(
+          `INSERT INTO policy_scope (pack_id, digest, scope) VALUES ($1, sha256(convert_to($2, 'UTF8')), $2)
+           ON CONFLICT DO NOTHING`,
+          [pack.id, scope],
+        );
+    }
+    await this.happenings.tell(tx, policyHappenings(judged));
+  }
+
   private async write(
     { name, requirements }: PolicyPackOrder,
     work: (tx: EntityManager) => Promise<void>,
@@ -133,16 +149,13 @@ export class PolicyPacksService {
     await writeUnique(this.db, work, taken);
   }
 
-  /** Nobody is to be kept waiting for what is not asked for any more, wherever it was attested. */
+  /** Nobody is to be kept waiting for what is not asked for any more, wherever it was asked for. */
   private async end(tx: EntityManager, pack: PolicyPack, left: readonly PolicyRequirement[]): Promise<void> {
     const kept = new Set(left.map(({ identifier }) => identifier));
     const gone = pack.requirements.map(({ identifier }) => identifier).filter((identifier) => !kept.has(identifier));
     if (gone.length === 0) return;
-    const attested: { scope: string | null }[] = await tx.query(
-      `SELECT DISTINCT scope FROM attestation WHERE pack_id = $1 AND scope IS NOT NULL LIMIT ${MOST_SCOPES}`,
-      [pack.id],
-    );
-    await this.happenings.tell(tx, endedHappenings(pack, gone, [null, ...attested.map(({ scope }) => scope)]));
+    const scopes = await tx.findBy(PolicyScope, { packId: pack.id });
+    await this.happenings.tell(tx, endedHappenings(pack, gone, [null, ...scopes.map(({ scope }) => scope)]));
   }
 
   private record(
@@ -164,8 +177,12 @@ async function packIn(tx: EntityManager, id: string): Promise<PolicyPackRow> {
   return row;
 }
 
+function isOwn(id: string): boolean {
+  return !PACKS.some((pack) => pack.id === id);
+}
+
 function assertOwn(id: string): void {
-  if (!PACKS.some((pack) => pack.id === id)) return;
+  if (isOwn(id)) return;
   const detail = 'This policy pack comes with the product and stays as it is; add one of your own.';
   throw new Problem('conflict', 'policy-pack.product', detail);
 }

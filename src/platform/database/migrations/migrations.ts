@@ -39,6 +39,7 @@ import { SealedKeys1795400000001 } from './1795400000001-sealed-keys.js';
 import { BatchApprovals1796300000000 } from './1796300000000-batch-approvals.js';
 import { AuditSearch1796300000001 } from './1796300000001-audit-search.js';
 import { IssuedCertificates1796700000001 } from './1796700000001-issued-certificates.js';
+import { PolicyScopes1796800000000 } from './1796800000000-policy-scopes.js';
 import { ChangedRotationPolicies1796700000000 } from './1796700000000-changed-rotation-policies.js';
 import { RotationPolicies1796500000003 } from './1796500000003-rotation-policies.js';
 import { HostAuthorities1796500000002 } from './1796500000002-host-authorities.js';
@@ -100,4 +101,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   ChangedPolicyPacks1796600000004,
   ChangedRotationPolicies1796700000000,
   IssuedCertificates1796700000001,
+  PolicyScopes1796800000000,
 ];
