@@ -122,24 +122,25 @@ describe('a schedule', () => {
     expect([status, detail]).toEqual(['SUCCEEDED', expect.stringMatching(/^\d of 4 requirements of CNSA 2.0 are/)]);
   });
 
-  it('holds a part of the inventory against a policy until that is removed', async () => {
+  it('holds a part of the inventory against a policy and alerts to it until that is removed', async () => {
     const weak = algorithm({ name: 'RSA-1024', properties: { primitive: 'signature' }, at: 'a.c' });
     await service.call('POST', '/api/ingest', { key, body: bom([weak], about('shop')) });
     const requirements = [{ identifier: 'H-1', text: 'No RSA', q: 'family=RSA' }];
     const policy = { name: 'House', version: '1', owner: 'We', description: 'Ours', reviewEveryDays: 90, requirements };
     const { body: pack } = await service.call('POST', '/api/policy-packs', { key, body: policy });
+    const rule = { name: 'policies', condition: 'policy-violation' };
+    expect((await service.call('POST', '/api/alert-rules', { key, body: rule })).status).toBe(201);
+    const alerted = (status: string) =>
+      until(`an alert that is ${status}`, 30, async () => {
+        const { body } = await service.call('GET', `/api/alerts?status=${status}`, { key });
+        return body.items.find(({ subject }: { subject: { name: string } }) => subject.name === 'House, H-1');
+      });
     expect(await ended('policy-check', { pack: pack.id, scope: 'source=shop' })).toMatchObject({
       status: 'SUCCEEDED',
       detail: '1 of 1 requirements of House are violated',
     });
+    expect(await alerted('OPEN')).toMatchObject({ facts: { where: 'source=shop' } });
     expect((await service.call('DELETE', `/api/policy-packs/${pack.id}`, { key })).status).toBe(204);
-    const told = await stage.sql(
-      `SELECT facts->>'where' AS place, over FROM happening WHERE subject_name = 'House, H-1' ORDER BY at, id`,
-    );
-    expect(told).toEqual([
-      { place: 'source=shop', over: false },
-      { place: 'the whole inventory', over: true },
-      { place: 'source=shop', over: true },
-    ]);
+    expect(await alerted('RESOLVED')).toMatchObject({ facts: { where: 'source=shop' }, resolvedBy: null });
   });
 });
