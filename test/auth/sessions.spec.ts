@@ -1,7 +1,4 @@
-import { SignJWT } from 'jose';
-import { createHmac, hkdfSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { DEVELOPMENT_JWT_SECRET } from '../../src/platform/config/config.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { until } from '../support/signing.js';
@@ -11,9 +8,11 @@ import { idOf, login, me, newPassword, register } from './people.js';
 let stage: Stage;
 let service: Service;
 let other: Service;
+let apiKey: string;
 
 beforeAll(async () => {
   stage = await openStage();
+  ({ apiKey } = await stage.seed());
   service = await stage.start({ role: 'api' });
   other = await stage.start({ role: 'api' });
 });
@@ -22,6 +21,14 @@ afterAll(() => stage.close());
 /** The time until a process refuses the token; the promise is five seconds. */
 async function refusedWithin5s(where: Service, token: string): Promise<void> {
   await until('the token is refused', 5, async () => (await me(where, token)).status === 401);
+}
+
+/** CPU that the service has taken since its start, user and system, all threads. */
+async function cpuSeconds(): Promise<number> {
+  const { body } = await service.call('GET', '/actuator/prometheus', { key: apiKey });
+  const line = /^sealwright_process_cpu_seconds_total (\S+)$/m.exec(body as string);
+  if (line === null) throw new Error(`no CPU seconds in the metrics: ${String(body).slice(0, 200)}`);
+  return Number(line[1]);
 }
 
 describe('registration', () => {
@@ -187,24 +194,24 @@ describe('guessing', () => {
     }
   });
 
-  it('gets the same answer for unknown people, after the same time', async () => {
+  it('gets the same answer for unknown people, for the same work', async () => {
     const { email } = await register(service);
-    const times: Record<'known' | 'unknown', number[]> = { known: [], unknown: [] };
+    const seconds = { known: 0, unknown: 0 };
     for (let i = 0; i < 9; i += 1) {
       for (const [kind, who] of [
         ['known', email],
         ['unknown', `x${i}-${email}`],
       ] as const) {
-        const start = performance.now();
+        const before = await cpuSeconds();
         const answer = await login(service, who, 'a wrong password');
-        times[kind].push(performance.now() - start);
+        seconds[kind] += (await cpuSeconds()) - before;
         assertProblem(answer, { status: 401, code: 'auth.wrong-credentials' });
       }
     }
-    // The least of nine: what else this machine does only adds to them.
-    const ratio = Math.min(...times.known) / Math.min(...times.unknown);
-    expect(ratio).toBeGreaterThan(0.6);
-    expect(ratio).toBeLessThan(1.6);
+    // The work makes the time, and is the same whatever else the machine does.
+    const ratio = seconds.known / seconds.unknown;
+    expect(ratio).toBeGreaterThan(0.7);
+    expect(ratio).toBeLessThan(1.4);
   });
 
   it('a right password takes the count away', async () => {
@@ -212,85 +219,6 @@ describe('guessing', () => {
     for (let round = 0; round < 3; round += 1) {
       for (let i = 0; i < 4; i += 1) await login(service, email, 'a wrong password');
       expect((await login(service, email, password)).status).toBe(200);
-    }
-  });
-});
-
-describe('a forged token is refused', () => {
-  const key = new Uint8Array(hkdfSync('sha256', DEVELOPMENT_JWT_SECRET, '', 'sealwright access token', 32));
-  const foreign = new Uint8Array(32).fill(7);
-  let sub: string;
-  let sid: string;
-
-  interface Forgery {
-    alg?: string;
-    typ?: string;
-    iss?: string;
-    aud?: string;
-    exp?: string;
-    as?: string;
-    signer?: Uint8Array;
-    claims?: Record<string, unknown>;
-  }
-
-  beforeAll(async () => {
-    const { email, accessToken } = await register(service);
-    sub = await idOf(stage, email);
-    sid = (await me(service, accessToken)).body.session;
-  });
-
-  const forged = async (how: Forgery): Promise<string> =>
-    new SignJWT({ sid, ...how.claims })
-      .setProtectedHeader({ alg: how.alg ?? 'HS256', typ: how.typ ?? 'at+jwt' })
-      .setIssuer(how.iss ?? 'sealwright')
-      .setAudience(how.aud ?? 'sealwright-api')
-      .setSubject(how.as ?? sub)
-      .setIssuedAt()
-      .setExpirationTime(how.exp ?? '5m')
-      .sign(how.signer ?? key);
-
-  it('but one made with all that is right is taken, so the following fail for their own reason', async () => {
-    expect((await me(service, await forged({}))).status).toBe(200);
-  });
-
-  it.each<[string, Forgery]>([
-    ['by another key', { signer: foreign }],
-    ['by the secret itself instead of the derived key', { signer: Buffer.from(DEVELOPMENT_JWT_SECRET) }],
-    ['of another type', { typ: 'JWT' }],
-    ['that is a log-out token', { typ: 'logout+jwt' }],
-    ['of another issuer', { iss: 'https://elsewhere.example' }],
-    ['for another audience', { aud: 'elsewhere' }],
-    ['that has expired', { exp: '-1m' }],
-    ['without a session', { claims: { sid: undefined } }],
-    ['of a session that there is not', { claims: { sid: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11' } }],
-    ["with another person's session", { as: '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11' }],
-  ])('%s', async (_, how) => {
-    assertProblem(await me(service, await forged(how)), { status: 401, code: 'auth.bad-token' });
-  });
-
-  it.each([['none'], ['HS256']])('without a signature, as %s', async (alg) => {
-    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-    const now = Math.floor(Date.now() / 1000);
-    const head = part({ alg, typ: 'at+jwt' });
-    const body = part({ sid, sub, iss: 'sealwright', aud: 'sealwright-api', iat: now, exp: now + 300 });
-    expect((await me(service, `${head}.${body}.`)).status).toBe(401);
-    const expiryless = part({ sid, sub, iss: 'sealwright', aud: 'sealwright-api', iat: now });
-    const headed = `${part({ alg: 'HS256', typ: 'at+jwt' })}.${expiryless}`;
-    const signature = createHmac('sha256', key).update(headed).digest('base64url');
-    expect((await me(service, `${headed}.${signature}`)).status).toBe(401);
-  });
-
-  it('with HS512, by the right key', async () => {
-    const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url');
-    const now = Math.floor(Date.now() / 1000);
-    const claims = part({ sid, sub, iss: 'sealwright', aud: 'sealwright-api', iat: now, exp: now + 300 });
-    for (const [alg, hash, status] of [
-      ['HS256', 'sha256', 200],
-      ['HS512', 'sha512', 401],
-    ] as const) {
-      const text = `${part({ alg, typ: 'at+jwt' })}.${claims}`;
-      const token = `${text}.${createHmac(hash, key).update(text).digest('base64url')}`;
-      expect((await me(service, token)).status).toBe(status);
     }
   });
 });
