@@ -50,8 +50,11 @@ export interface CalledRequest extends AdmittedRequest {
 }
 
 /** The caller, as the access guard found it. */
-export const TheCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller => {
-  const { caller } = context.switchToHttp().getRequest<CalledRequest>();
+export const TheCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller =>
+  callerOf(context.switchToHttp().getRequest()),
+);
+
+export function callerOf({ caller }: CalledRequest): Caller {
   if (caller === undefined) throw new Error('a handler that takes the caller must not be public');
   return caller;
-});
+}

@@ -15,6 +15,7 @@ import { Attestation, PolicyPackRow, PolicyScope } from './attestations/attestat
 import { AttestationsController } from './attestations/attestations.controller.js';
 import { AttestationsService } from './attestations/attestations.service.js';
 import { PolicyPacksController } from './attestations/policy-packs.controller.js';
+import { PolicyJudge } from './attestations/policy-judge.service.js';
 import { PolicyPacksService } from './attestations/policy-packs.service.js';
 import { PolicyCheckTarget } from './attestations/policy-check.target.js';
 import { SignedDeclarations } from './attestations/signed-declarations.js';
@@ -108,6 +109,7 @@ import { SavedViewsService } from './views/saved-views.service.js';
     AssetCsv,
     AssetsReader,
     AttestationsService,
+    PolicyJudge,
     PolicyPacksService,
     PolicyCheckTarget,
     PolicyEvaluator,

@@ -27,6 +27,7 @@ import { Metrics } from './metrics/metrics.js';
 import { OutboundClient } from './outbound/outbound-client.js';
 import { WebhookDelivery } from './outbound/webhook-delivery.entity.js';
 import { WebhookEndpoint } from './outbound/webhook-endpoint.entity.js';
+import { WebhookOldSecret } from './outbound/webhook-old-secret.entity.js';
 import { WebhookSecrets } from './outbound/webhook-secrets.js';
 import { Webhooks } from './outbound/webhooks.js';
 import { OutboxMessage } from './outbox/outbox-message.entity.js';
@@ -47,6 +48,7 @@ const ENTITIES = [
   ScheduleRun,
   WebhookDelivery,
   WebhookEndpoint,
+  WebhookOldSecret,
 ];
 
 /** The floor that every module stands on. */

@@ -127,7 +127,7 @@ async function touch(
        last_scan_assets = CASE WHEN $4 THEN $5 ELSE s.last_scan_assets END,
        last_error = CASE WHEN $6::text IS NOT NULL THEN $6 WHEN $4 THEN NULL ELSE s.last_error END,
        last_error_at = CASE WHEN $6::text IS NOT NULL THEN now() WHEN $4 THEN NULL ELSE s.last_error_at END
-     FROM (SELECT id, silent_since FROM sensor WHERE (api_key_id = $1 OR old_api_key_id = $1) AND enabled FOR UPDATE) before
+     FROM (SELECT id, silent_since FROM sensor WHERE id = (SELECT sensor_id FROM sensor_api_key WHERE api_key_id = $1) AND enabled FOR UPDATE) before
      WHERE s.id = before.id
      RETURNING s.id, s.name, s.heartbeat_seconds AS "heartbeatSeconds", s.version, s.configuration,
        before.silent_since IS NOT NULL AS "wasSilent"`,

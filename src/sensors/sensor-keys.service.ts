@@ -1,8 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { ApiKeyRenewalService } from '../auth/api-keys/api-key-renewal.service.js';
-import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
+import type { EntityManager } from 'typeorm';
+import { ApiKeyRenewalService, type RotationOrder } from '../auth/api-keys/api-key-renewal.service.js';
+import { ApiKeysService, type NewApiKey } from '../auth/api-keys/api-keys.service.js';
 import type { Caller } from '../auth/caller.js';
 import type { Scope } from '../auth/scopes.js';
+import { SensorApiKey } from './sensor-api-key.entity.js';
 
 /** All that a sensor may do: report that it is there, and what it found. */
 const PERMISSIONS: readonly Scope[] = ['sensors:report', 'inventory:write'];
@@ -21,22 +23,34 @@ export class SensorKeys {
     private readonly renewal: ApiKeyRenewalService,
   ) {}
 
-  async make(caller: Caller, sensor: string, expiry: Date): Promise<SensorKey> {
-    const { row, key } = await this.apiKeys.create(caller, { name: nameOf(sensor), permissions: PERMISSIONS, expiry });
-    return { id: row.id, key };
+  async make(
+    tx: EntityManager,
+    caller: Caller,
+    sensor: { readonly id: string; readonly name: string },
+    expiry: Date,
+  ): Promise<SensorKey> {
+    const order = { name: `sensor ${sensor.name}`.slice(0, 100), permissions: PERMISSIONS, expiry };
+    return note(tx, sensor.id, await this.apiKeys.createIn(tx, caller, order));
   }
 
-  /** The old key goes on for the overlap. */
-  async rotate(caller: Caller, id: string, expiry: Date, overlapHours: number): Promise<SensorKey> {
-    const { row, key } = await this.renewal.rotate(caller, id, { expiry, overlapHours });
-    return { id: row.id, key };
+  /** The old key goes on for the overlap, and so does one that it had replaced: a sensor may still have that. */
+  async rotate(
+    tx: EntityManager,
+    caller: Caller,
+    sensor: { readonly id: string; readonly apiKeyId: string },
+    order: RotationOrder,
+  ): Promise<SensorKey> {
+    return note(tx, sensor.id, await this.renewal.rotateIn(tx, caller, sensor.apiKeyId, order));
   }
 
-  async revoke(caller: Caller, ids: readonly (string | null)[]): Promise<void> {
-    for (const id of ids) if (id !== null) await this.apiKeys.revoke(caller, id);
+  /** All that a sensor has, except for `but`. */
+  async revoke(tx: EntityManager, caller: Caller, sensorId: string, but?: string): Promise<void> {
+    const keys = await tx.findBy(SensorApiKey, { sensorId });
+    for (const { apiKeyId } of keys) if (apiKeyId !== but) await this.apiKeys.revokeIn(tx, caller, apiKeyId);
   }
 }
 
-function nameOf(sensor: string): string {
-  return `sensor ${sensor}`.slice(0, 100);
+async function note(tx: EntityManager, sensorId: string, { row, key }: NewApiKey): Promise<SensorKey> {
+  await tx.insert(SensorApiKey, { apiKeyId: row.id, sensorId });
+  return { id: row.id, key };
 }

@@ -25,13 +25,9 @@ export class Sensor {
   @Column('int', { default: 60 })
   heartbeatSeconds: number;
 
-  @Index('sensor_api_key')
+  /** The newest of its keys. */
   @Column('uuid')
   apiKeyId: string;
-
-  /** The key before this one, which works until its overlap ends. */
-  @Column('uuid', { nullable: true })
-  oldApiKeyId: string | null;
 
   /** false: its key is revoked. */
   @Column('boolean', { default: true })

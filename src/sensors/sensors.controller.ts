@@ -15,11 +15,11 @@ import {
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Fresh, Needs, TheCaller } from '../auth/access.js';
 import type { Caller } from '../auth/caller.js';
-import { newId } from '../platform/database/new-id.js';
+import { Repeatable } from '../auth/repeatable.js';
 import { IdParam } from '../platform/http/id-param.js';
 import { PageQuery } from '../platform/http/page.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../platform/http/versions.js';
-import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../platform/idempotency/idempotency-keys.js';
 import { Heartbeats } from './heartbeats.service.js';
 import {
   ChangeSensorBody,
@@ -40,7 +40,6 @@ export class SensorsController {
   constructor(
     private readonly sensors: SensorsService,
     private readonly heartbeats: Heartbeats,
-    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** Registers a sensor. Its API key is in this answer and nowhere else. */
@@ -48,15 +47,12 @@ export class SensorsController {
   @Needs('sensors:write')
   @Fresh()
   @Header('cache-control', 'no-store')
-  @ApiHeader(IDEMPOTENCY_KEY)
   async registerSensor(
     @TheCaller() caller: Caller,
     @Body() body: RegisterSensorBody,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<NewSensorView> {
-    const id = newId();
-    const use = this.idempotency.use(key, caller.id, 'registerSensor', body, id);
-    const made = await this.sensors.register(caller, id, body.toOrder(), body.expiry, use);
+    const made = await this.sensors.register(caller, body.toOrder(), body.expiry, use);
     return NewSensorView.withKey(made.row, made.key);
   }
 

@@ -11,6 +11,7 @@ import { ScheduleTicker } from './schedules/schedule-ticker.js';
 import { Schedule } from './schedules/schedule.entity.js';
 import { SchedulesController } from './schedules/schedules.controller.js';
 import { SchedulesService } from './schedules/schedules.service.js';
+import { SensorApiKey } from './sensor-api-key.entity.js';
 import { SensorCommand } from './sensor-command.entity.js';
 import { SensorKeys } from './sensor-keys.service.js';
 import { SensorScanTarget } from './sensor-scan.target.js';
@@ -21,7 +22,7 @@ import { SensorsService } from './sensors.service.js';
 
 /** Sensors, and the schedules that start scans of them and of everything else. */
 @Module({
-  imports: [AuditModule, AuthModule, TypeOrmModule.forFeature([Schedule, Sensor, SensorCommand])],
+  imports: [AuditModule, AuthModule, TypeOrmModule.forFeature([Schedule, Sensor, SensorApiKey, SensorCommand])],
   controllers: [SchedulesController, SensorsController],
   providers: [Heartbeats, SchedulesService, SensorKeys, SensorScanTarget, SensorsService],
   exports: [Heartbeats],

@@ -2,12 +2,14 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../audit/audit.service.js';
 import type { Caller } from '../auth/caller.js';
+import { newId } from '../platform/database/new-id.js';
 import { writeUnique } from '../platform/database/unique-write.js';
 import { Cursors, type Page } from '../platform/http/cursors.js';
 import type { PageQuery } from '../platform/http/page.js';
 import { Problem } from '../platform/http/problem.js';
 import { staleProblem } from '../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../platform/idempotency/idempotency-keys.js';
+import { SensorApiKey } from './sensor-api-key.entity.js';
 import { SensorCommand } from './sensor-command.entity.js';
 import { SensorKeys } from './sensor-keys.service.js';
 import { Sensor } from './sensor.entity.js';
@@ -29,24 +31,19 @@ export class SensorsService {
   /** Registers a sensor. Its key is in the answer and nowhere else. */
   async register(
     caller: Caller,
-    id: string,
     order: SensorOrder,
     expiry: Date,
     use: IdempotentUse | undefined,
   ): Promise<{ row: Sensor; key: string }> {
-    // The key first, in a transaction of its own: nobody has seen it yet, and it goes when the sensor cannot be stored.
-    const key = await this.keys.make(caller, order.name, expiry);
-    try {
-      await this.write(order.name, async (tx) => {
-        if (use !== undefined) await this.assertNew(tx, use);
-        await tx.insert(Sensor, { id, ...order, configuration: order.configuration as never, apiKeyId: key.id });
-        await this.record(tx, caller, 'sensor.registered', id, { name: order.name, kind: order.kind, apiKey: key.id });
-      });
-    } catch (error) {
-      await this.keys.revoke(caller, [key.id]);
-      throw error;
-    }
-    return { row: await this.get(id), key: key.key };
+    const id = use?.resource ?? newId();
+    const key = await this.write(order.name, async (tx) => {
+      await this.idempotency.assertFirst(tx, use, (earlier) => `/api/sensors/${earlier}`);
+      const made = await this.keys.make(tx, caller, { id, name: order.name }, expiry);
+      await tx.insert(Sensor, { id, ...order, configuration: order.configuration as never, apiKeyId: made.id });
+      await this.record(tx, caller, 'sensor.registered', id, { name: order.name, kind: order.kind, apiKey: made.id });
+      return made.key;
+    });
+    return { row: await this.get(id), key };
   }
 
   async list(page: PageQuery): Promise<Page<Sensor>> {
@@ -71,56 +68,54 @@ export class SensorsService {
     return this.get(id);
   }
 
-  /** Gives the sensor another key; the old one goes on for the overlap. A disabled sensor is enabled by it. */
+  /** Gives the sensor another key; the old ones go on for their overlap, or end with none. A disabled sensor is enabled by it. */
   async renewKey(
     caller: Caller,
     id: string,
     expiry: Date,
     overlapHours: number,
   ): Promise<{ row: Sensor; key: string }> {
-    const { enabled, apiKeyId, name } = await this.get(id);
-    const key = enabled
-      ? await this.keys.rotate(caller, apiKeyId, expiry, overlapHours)
-      : await this.keys.make(caller, name, expiry);
-    await this.db.transaction(async (tx) => {
+    const made = await this.db.transaction(async (tx) => {
+      const sensor = await hold(tx, id);
+      const key = sensor.enabled
+        ? await this.keys.rotate(tx, caller, sensor, { expiry, overlapHours })
+        : await this.keys.make(tx, caller, sensor, expiry);
       await tx.query(
-        `UPDATE sensor SET api_key_id = $2, old_api_key_id = $3, enabled = true, silent_since = NULL, version = version + 1,
+        `UPDATE sensor SET api_key_id = $2, enabled = true, silent_since = NULL, version = version + 1,
            last_heartbeat_at = CASE WHEN enabled THEN last_heartbeat_at ELSE now() END WHERE id = $1`,
-        [id, key.id, enabled ? apiKeyId : null],
+        [id, key.id],
       );
+      if (overlapHours === 0) await this.keys.revoke(tx, caller, id, key.id);
       await this.record(tx, caller, 'sensor.key-renewed', id, { apiKey: key.id, overlapHours });
+      return key;
     });
-    return { row: await this.get(id), key: key.key };
+    return { row: await this.get(id), key: made.key };
   }
 
   /** Revokes its keys: within five seconds nothing of it is taken any more. */
   async disable(caller: Caller, id: string): Promise<Sensor> {
-    const { apiKeyId, oldApiKeyId } = await this.get(id);
-    await this.keys.revoke(caller, [apiKeyId, oldApiKeyId]);
-    await this.db.transaction(async (tx) => {
-      await tx.query(
-        `UPDATE sensor SET enabled = false, silent_since = NULL, version = version + 1 WHERE id = $1 AND enabled`,
-        [id],
-      );
-      await this.record(tx, caller, 'sensor.disabled', id, {});
-    });
+    await this.db.transaction((tx) => this.end(tx, caller, id));
     return this.get(id);
   }
 
   async remove(caller: Caller, id: string): Promise<void> {
-    await this.disable(caller, id);
     await this.db.transaction(async (tx) => {
+      await this.end(tx, caller, id);
       await tx.delete(SensorCommand, { sensorId: id });
+      await tx.delete(SensorApiKey, { sensorId: id });
       await tx.delete(Sensor, { id });
       await this.record(tx, caller, 'sensor.removed', id, {});
     });
   }
 
-  private async assertNew(tx: EntityManager, use: IdempotentUse): Promise<void> {
-    const earlier = await this.idempotency.earlier(tx, use);
-    if (earlier === undefined) return;
-    const detail = 'This call registered a sensor already, and its key is shown only once; renew the key.';
-    throw new Problem('conflict', 'idempotency.secret-shown', detail, { instance: `/api/sensors/${earlier}` });
+  private async end(tx: EntityManager, caller: Caller, id: string): Promise<void> {
+    await hold(tx, id);
+    await this.keys.revoke(tx, caller, id);
+    await tx.query(
+      `UPDATE sensor SET enabled = false, silent_since = NULL, version = version + 1 WHERE id = $1 AND enabled`,
+      [id],
+    );
+    await this.record(tx, caller, 'sensor.disabled', id, {});
   }
 
   private write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
@@ -138,6 +133,13 @@ export class SensorsService {
     const target = { kind: 'sensor', id };
     await this.audit.appendBy(tx, caller, { action, target, detail });
   }
+}
+
+/** Whoever renews the key of a sensor, disables or removes it does so one after the other. */
+async function hold(tx: EntityManager, id: string): Promise<Sensor> {
+  const sensor = await tx.findOne(Sensor, { where: { id }, lock: { mode: 'pessimistic_write' } });
+  if (sensor === null) throw missing();
+  return sensor;
 }
 
 function missing(): Problem {

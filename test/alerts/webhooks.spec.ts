@@ -79,6 +79,23 @@ describe.concurrent('a webhook endpoint', () => {
     expect(verify(again.body.secret, last!)).toBeDefined();
   });
 
+  it('hears every secret that may be in use: the answer with the newest may have been lost', async () => {
+    const { body } = await create('/lost');
+    const renew = (overlapHours: number) =>
+      service.call('POST', `/api/webhooks/${body.id}/secret`, { key, body: { overlapHours } });
+    const secrets = [body.secret];
+    for (let i = 0; i < 4; i += 1) secrets.push((await renew(1)).body.secret);
+    assertProblem(await renew(1), { status: 409, code: 'webhook.secrets' });
+    await test(body.id);
+    const [call] = await receiver.calls('/lost');
+    for (const secret of secrets) expect(verify(secret, call!)).toBeDefined();
+    const only = (await renew(0)).body.secret;
+    await test(body.id);
+    const [, last] = await receiver.calls('/lost', 2);
+    for (const secret of secrets) expect(() => verify(secret, last!)).toThrow(/signature/i);
+    expect(verify(only, last!)).toBeDefined();
+  });
+
   it('is created once for one Idempotency-Key, and changed only by who has seen it', async () => {
     const headers = { 'idempotency-key': 'one' };
     const name = { name: 'once' };

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newId } from '../../src/platform/database/new-id.js';
 import { RELATIONSHIP_KINDS } from '../../src/inventory/relationships/asset-relationship.entity.js';
 import { bitOf } from '../../src/inventory/relationships/relationship-mask.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -124,5 +125,42 @@ it('edges keep their kinds when they become one row, and when that is taken back
   expect((await kinds()).toSorted((a, b) => a - b)).toEqual([...bits, all]);
   expect(await revert()).toEqual({ code: 0, output: '' });
   expect(await before()).toEqual(rows);
+  expect((await typeorm('migration:run')).code).toBe(0);
+});
+
+it('a sensor keeps every key that it was given, and a webhook endpoint its old secret', async () => {
+  const revert = () => revertTo('EveryKeyInUse1796900000000');
+  expect(await revert()).toEqual({ code: 0, output: '' });
+  const [first, second, third] = [newId(), newId(), newId()];
+  await stage.sql(
+    `INSERT INTO api_key (id, name, permissions, expiry, lookup, secret_hash, owner_id, replaced_by)
+     SELECT k.id, 'sensor east', '{}', now() + interval '1 day', k.id::text, '\\x00', 'nobody', k.next
+     FROM unnest($1::uuid[], $2::uuid[]) k (id, next)`,
+    [
+      [first, second, third],
+      [second, third, null],
+    ],
+  );
+  await stage.sql(
+    `INSERT INTO sensor (id, name, kind, api_key_id, old_api_key_id) VALUES (gen_random_uuid(), 'east', 'host', $1, $2)`,
+    [third, second],
+  );
+  await stage.sql(
+    `INSERT INTO webhook_endpoint (id, name, format, shown_url, url, secret, old_secret, old_secret_until, events)
+     SELECT gen_random_uuid(), name, 'standard', '', '', '\\x02', '\\x01', now() + age, '{}'
+     FROM (VALUES ('in use', interval '1 hour'), ('over', interval '-1 hour')) v (name, age)`,
+  );
+  expect((await typeorm('migration:run')).code).toBe(0);
+  const keys = await stage.sql<{ id: string }>(
+    `SELECT k.api_key_id AS id FROM sensor_api_key k JOIN sensor s ON s.id = k.sensor_id WHERE s.name = 'east'`,
+  );
+  expect(new Set(keys.map(({ id }) => id))).toEqual(new Set([first, second, third]));
+  const secrets = () =>
+    stage.sql(`SELECT e.name, o.secret FROM webhook_old_secret o JOIN webhook_endpoint e ON e.id = o.endpoint_id`);
+  expect(await secrets()).toEqual([{ name: 'in use', secret: Buffer.from([1]) }]);
+  expect(await revert()).toEqual({ code: 0, output: '' });
+  expect(await stage.sql('SELECT api_key_id, old_api_key_id FROM sensor')).toEqual([
+    { api_key_id: third, old_api_key_id: second },
+  ]);
   expect((await typeorm('migration:run')).code).toBe(0);
 });

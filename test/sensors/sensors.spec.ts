@@ -77,6 +77,28 @@ describe.concurrent('a sensor', () => {
     await until('a refusal', 6, async () => (await beat(service, back.key)).status === 401);
   });
 
+  it('may go on with any of its keys that has not ended, however often it got another, and with none when it is disabled', async () => {
+    const { id, key: first } = await registerSensor(service, key);
+    const renew = async (overlapHours: number): Promise<string> =>
+      (await service.call('POST', `/api/sensors/${id}/key`, { key, body: { expiry: inDays(60), overlapHours } })).body
+        .key;
+    const lost = await renew(1);
+    const next = await renew(1);
+    for (const one of [first, lost, next]) expect((await beat(service, one)).status).toBe(200);
+    const last = await renew(0);
+    for (const ended of [first, lost, next])
+      await until('a refusal', 6, async () => (await beat(service, ended)).status === 401);
+    expect((await beat(service, last)).status).toBe(200);
+    const newest = await renew(24);
+    expect((await service.call('POST', `/api/sensors/${id}/disable`, { key, body: {} })).status).toBe(200);
+    for (const ended of [last, newest]) {
+      await until('a refusal', 6, async () => {
+        const found = await service.call('POST', '/api/ingest', { key: ended, body: { assets: [] } });
+        return found.status === 401;
+      });
+    }
+  });
+
   it('that falls silent is missed within two of its intervals, and the alert ends when it is back', async () => {
     const { id, key: own } = await registerSensor(service, key);
     await beat(service, own);

@@ -1,5 +1,5 @@
 import { execFileSync, spawnSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Field, logIn, type ManagedHost } from '../support/rotations.js';
@@ -121,6 +121,42 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     });
     expect((await Promise.all(pushed)).flat().filter(({ done }) => !done)).toEqual([]);
     for (const { file } of revoked) expect(await logIn(at, file)).toBe('denied');
+  });
+
+  it('an authority is made once for one Idempotency-Key, and nothing is left in the HSM of what was not', async () => {
+    const objects = () =>
+      readdirSync(stage.token.tokens, { recursive: true }).filter((file) => String(file).endsWith('.object'));
+    const order = { name: 'made-once', kind: 'user' };
+    const make = (key: string) => field.call('POST', '/v1/ssh-ca', order, { 'idempotency-key': key });
+    const before = objects().length;
+    const atOnce = await Promise.all(Array.from({ length: 4 }, () => make('one')));
+    const again = await make('one');
+    expect(new Set([...atOnce, again].map(({ body }) => body.id)).size).toBe(1);
+    expect((await make('another')).body.code).toBe('ssh-ca.name-taken');
+    expect(objects().length - before).toBe(2); // a private key and its public half
+  });
+
+  it('a certificate that was written down when its process died is signed for whoever repeats the call', async () => {
+    const order = {
+      publicKey: newClientKey(field.directory, 'repeated').publicKey,
+      keyId: 'repeated',
+      principals: ['deploy'],
+      validAfter: new Date(Date.now() - HOUR).toISOString(),
+      validBefore: new Date(Date.now() + HOUR).toISOString(),
+    };
+    const issue = () =>
+      field.call('POST', `/v1/ssh-ca/${first.id}/certificates`, order, { 'idempotency-key': 'repeated' });
+    const { body: issued } = await issue();
+    expect((await issue()).body).toEqual(issued);
+    await stage.sql('UPDATE ssh_certificate SET certificate = NULL WHERE id = $1', [issued.id]);
+    const { body: finished } = await issue();
+    expect(finished).toMatchObject({
+      id: issued.id,
+      serial: issued.serial,
+      certificate: expect.stringMatching(/^ssh-/),
+    });
+    const { items } = await field.ask('GET', `/v1/ssh-ca/${first.id}/certificates?limit=200`);
+    expect(items.filter(({ keyId }: { keyId: string }) => keyId === 'repeated')).toHaveLength(1);
   });
 
   it('another authority takes over without a gap', async () => {

@@ -2,10 +2,10 @@ import { Body, Controller, Delete, Get, Headers, HttpCode, Param, Patch, Post, U
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
-import { newId } from '../../platform/database/new-id.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
-import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { AlertRuleList, AlertRuleView, ChangeAlertRuleBody, CreateAlertRuleBody, SentList } from './alert-rules.dto.js';
 import { AlertRulesService } from './alert-rules.service.js';
 
@@ -13,21 +13,16 @@ import { AlertRulesService } from './alert-rules.service.js';
 @Controller('api/alert-rules')
 @UseInterceptors(VersionInterceptor)
 export class AlertRulesController {
-  constructor(
-    private readonly rules: AlertRulesService,
-    private readonly idempotency: IdempotencyKeys,
-  ) {}
+  constructor(private readonly rules: AlertRulesService) {}
 
   /** Creates an alert rule. */
   @Post()
   @Needs('alerts:write')
-  @ApiHeader(IDEMPOTENCY_KEY)
   async createAlertRule(
     @TheCaller() caller: Caller,
     @Body() body: CreateAlertRuleBody,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<AlertRuleView> {
-    const use = this.idempotency.use(key, caller.id, 'createAlertRule', body, newId());
     return AlertRuleView.of(await this.rules.create(caller, body.toOrder(), use));
   }
 

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
@@ -9,8 +10,10 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { OutboundClient } from '../../platform/outbound/outbound-client.js';
 import { WebhookEndpoint, type WebhookFormat } from '../../platform/outbound/webhook-endpoint.entity.js';
 import { giveUpWaiting } from '../../platform/outbound/webhook-ledger.js';
+import { WebhookOldSecret } from '../../platform/outbound/webhook-old-secret.entity.js';
 import { WebhookSecrets } from '../../platform/outbound/webhook-secrets.js';
 import { newWebhookSecret } from '../../platform/outbound/webhook-signature.js';
+import { keepOldSecret } from './old-secrets.js';
 
 export interface WebhookEndpointOrder {
   readonly name: string;
@@ -37,14 +40,16 @@ export class WebhookEndpointsService {
   /** Creates an endpoint. The answer is the only time that its secret is seen; Slack and Teams have none. */
   async create(
     caller: Caller,
-    id: string,
     order: WebhookEndpointOrder,
     use?: IdempotentUse,
   ): Promise<{ row: WebhookEndpoint; secret?: string }> {
     await this.assertTarget(order.url);
+    const id = use?.resource ?? newId();
     const secret = order.format === 'standard' ? newWebhookSecret() : undefined;
     const row = await this.write(order.name, async (tx) => {
-      if (use !== undefined) await this.assertNew(tx, use);
+      if (secret !== undefined) await this.idempotency.assertFirst(tx, use, (made) => `/api/webhooks/${made}`);
+      const earlier = secret === undefined ? await this.idempotency.earlier(tx, use) : undefined;
+      if (earlier !== undefined) return tx.findOneByOrFail(WebhookEndpoint, { id: earlier });
       await tx.insert(WebhookEndpoint, {
         id,
         name: order.name,
@@ -89,7 +94,10 @@ export class WebhookEndpointsService {
     });
   }
 
-  /** Gives the endpoint another secret. Both sign for `overlapHours`, so that the receiver can change over. */
+  /**
+   * Gives the endpoint another secret. The one before signs as well for `overlapHours`, so that the receiver can change over, and so do those
+   * before it for as long as was said: the answer with the newest may have been lost. Without an overlap all of them end.
+   */
   async rotateSecret(
     caller: Caller,
     id: string,
@@ -97,15 +105,13 @@ export class WebhookEndpointsService {
   ): Promise<{ row: WebhookEndpoint; secret: string }> {
     const secret = newWebhookSecret();
     const row = await this.db.transaction(async (tx) => {
-      const [, affected]: [unknown, number] = await tx.query(
-        `UPDATE webhook_endpoint SET old_secret = secret, old_secret_until = now() + make_interval(hours => $3), secret = $2,
-           version = version + 1 WHERE id = $1 AND secret IS NOT NULL`,
-        [id, this.secrets.closeSecret(id, secret), overlapHours],
-      );
-      if (affected !== 1) {
-        await this.get(id);
+      const before = await tx.findOne(WebhookEndpoint, { where: { id }, lock: { mode: 'pessimistic_write' } });
+      if (before === null) throw missing();
+      if (before.secret === null)
         throw new Problem('conflict', 'webhook.no-secret', 'Messages to Slack and Teams are not signed.');
-      }
+      await keepOldSecret(tx, id, before.secret, overlapHours);
+      const next = { secret: this.secrets.closeSecret(id, secret), version: before.version + 1 };
+      await tx.update(WebhookEndpoint, { id }, next);
       await this.record(tx, caller, 'webhook.secret-rotated', id, { overlapHours });
       return tx.findOneByOrFail(WebhookEndpoint, { id });
     });
@@ -117,6 +123,7 @@ export class WebhookEndpointsService {
     await this.db.transaction(async (tx) => {
       const { affected } = await tx.delete(WebhookEndpoint, { id });
       if (affected !== 1) throw missing();
+      await tx.delete(WebhookOldSecret, { endpointId: id });
       await giveUpWaiting(tx, id);
       await this.record(tx, caller, 'webhook.removed', id, {});
     });
@@ -132,13 +139,6 @@ export class WebhookEndpointsService {
     if (refusal === undefined) return;
     const errors = [{ pointer: '/url', detail: refusal }];
     throw new Problem('refused', 'webhook.target', `This address cannot be called: ${refusal}.`, { errors });
-  }
-
-  private async assertNew(tx: EntityManager, use: IdempotentUse): Promise<void> {
-    const earlier = await this.idempotency.earlier(tx, use);
-    if (earlier === undefined) return;
-    const detail = 'This call made a webhook endpoint already, and its secret is shown only once; rotate the secret.';
-    throw new Problem('conflict', 'idempotency.secret-shown', detail, { instance: `/api/webhooks/${earlier}` });
   }
 
   private write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {

@@ -15,11 +15,11 @@ import {
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Fresh, Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
-import { newId } from '../../platform/database/new-id.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
-import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { WebhookDeliveriesService } from './webhook-deliveries.service.js';
 import { WebhookEndpointsService } from './webhook-endpoints.service.js';
 import {
@@ -40,7 +40,6 @@ export class WebhooksController {
   constructor(
     private readonly endpoints: WebhookEndpointsService,
     private readonly deliveries: WebhookDeliveriesService,
-    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** Creates a webhook endpoint. Its signing secret is in this answer and nowhere else. */
@@ -48,15 +47,12 @@ export class WebhooksController {
   @Needs('webhooks:write')
   @Fresh()
   @Header('cache-control', 'no-store')
-  @ApiHeader(IDEMPOTENCY_KEY)
   async createWebhook(
     @TheCaller() caller: Caller,
     @Body() body: CreateWebhookBody,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<NewWebhookView> {
-    const id = newId();
-    const use = this.idempotency.use(key, caller.id, 'createWebhook', body, id);
-    const { row, secret } = await this.endpoints.create(caller, id, body.toOrder(), use);
+    const { row, secret } = await this.endpoints.create(caller, body.toOrder(), use);
     return NewWebhookView.withSecret(row, secret);
   }
 

@@ -1,11 +1,12 @@
-import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiHeader, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Fresh, Needs, SignedIn, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { answerEvents } from '../../platform/http/event-stream.js';
 import { IdParam } from '../../platform/http/id-param.js';
-import { IDEMPOTENCY_KEY } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { ApprovalWatch } from './approval-watch.js';
 import { ApprovalEndings } from './approval-endings.js';
 import { ApprovalPage, ApprovalsQuery, ApprovalView, VoteBody, WaitQuery } from './approvals.dto.js';
@@ -64,14 +65,13 @@ export class ApprovalsController {
   @HttpCode(200)
   @Needs('approvals:approve')
   @Fresh()
-  @ApiHeader(IDEMPOTENCY_KEY)
   async approve(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: VoteBody,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<ApprovalView> {
-    await this.voting.vote(caller, id, body.toBallot('APPROVE'), key);
+    await this.voting.vote(caller, id, body.toBallot('APPROVE'), use);
     return ApprovalView.of(await this.reader.find(caller, id));
   }
 
@@ -80,14 +80,13 @@ export class ApprovalsController {
   @HttpCode(200)
   @Needs('approvals:approve')
   @Fresh()
-  @ApiHeader(IDEMPOTENCY_KEY)
   async reject(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: VoteBody,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<ApprovalView> {
-    await this.voting.vote(caller, id, body.toBallot('REJECT'), key);
+    await this.voting.vote(caller, id, body.toBallot('REJECT'), use);
     return ApprovalView.of(await this.reader.find(caller, id));
   }
 

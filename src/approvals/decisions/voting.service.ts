@@ -2,7 +2,6 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
@@ -39,10 +38,7 @@ export class VotingService {
     private readonly moves: ApprovalMoves,
   ) {}
 
-  async vote(caller: Caller, id: string, ballot: Ballot, idempotencyKey?: string): Promise<void> {
-    const { decision, comment, hash } = ballot;
-    const body = { id, decision, comment, hash: hash?.toString('base64') };
-    const use = this.idempotency.use(idempotencyKey, caller.id, 'vote', body, newId());
+  async vote(caller: Caller, id: string, ballot: Ballot, use?: IdempotentUse): Promise<void> {
     const approval = await this.db.transaction((tx) => this.cast(tx, caller, id, ballot, use));
     if (approval !== undefined) this.moves.committed(approval);
   }

@@ -16,11 +16,11 @@ import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Fresh, Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
-import { newId } from '../../platform/database/new-id.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
-import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { ApproverGroupBody, ApproverGroupPage, ApproverGroupView } from './approver-groups.dto.js';
 import { ApproverGroupsService } from './approver-groups.service.js';
 
@@ -28,23 +28,18 @@ import { ApproverGroupsService } from './approver-groups.service.js';
 @UseInterceptors(VersionInterceptor)
 @Controller('api/v1/approver-groups')
 export class ApproverGroupsController {
-  constructor(
-    private readonly groups: ApproverGroupsService,
-    private readonly idempotency: IdempotencyKeys,
-  ) {}
+  constructor(private readonly groups: ApproverGroupsService) {}
 
   /** Creates an approver group. */
   @Post()
   @Needs('approvals:write')
   @Fresh()
-  @ApiHeader(IDEMPOTENCY_KEY)
   async createApproverGroup(
     @TheCaller() caller: Caller,
     @Body() body: ApproverGroupBody,
     @Res({ passthrough: true }) reply: FastifyReply,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<ApproverGroupView> {
-    const use = this.idempotency.use(key, caller.id, 'createApproverGroup', body, newId());
     const group = await this.groups.create(caller, body.toOrder(), use);
     void reply.header('location', `/api/v1/approver-groups/${group.id}`);
     return ApproverGroupView.of(group);

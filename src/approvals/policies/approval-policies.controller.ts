@@ -16,11 +16,11 @@ import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Fresh, Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
-import { newId } from '../../platform/database/new-id.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
-import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { ApprovalPolicyBody, ApprovalPolicyPage, ApprovalPolicyView } from './approval-policies.dto.js';
 import { ApprovalPoliciesService } from './approval-policies.service.js';
 
@@ -28,23 +28,18 @@ import { ApprovalPoliciesService } from './approval-policies.service.js';
 @UseInterceptors(VersionInterceptor)
 @Controller('api/v1/approval-policies')
 export class ApprovalPoliciesController {
-  constructor(
-    private readonly policies: ApprovalPoliciesService,
-    private readonly idempotency: IdempotencyKeys,
-  ) {}
+  constructor(private readonly policies: ApprovalPoliciesService) {}
 
   /** Creates an approval policy. */
   @Post()
   @Needs('approvals:write')
   @Fresh()
-  @ApiHeader(IDEMPOTENCY_KEY)
   async createApprovalPolicy(
     @TheCaller() caller: Caller,
     @Body() body: ApprovalPolicyBody,
     @Res({ passthrough: true }) reply: FastifyReply,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<ApprovalPolicyView> {
-    const use = this.idempotency.use(key, caller.id, 'createApprovalPolicy', body, newId());
     const policy = await this.policies.create(caller, body.toOrder(), use);
     void reply.header('location', `/api/v1/approval-policies/${policy.id}`);
     return ApprovalPolicyView.of(policy);

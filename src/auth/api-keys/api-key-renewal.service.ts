@@ -7,7 +7,7 @@ import { Mailbox } from '../../platform/mail/mailbox.js';
 import type { Caller } from '../caller.js';
 import { newApiKeyText } from './api-key-text.js';
 import { ApiKey } from './api-key.entity.js';
-import { ApiKeysService } from './api-keys.service.js';
+import { ApiKeysService, type NewApiKey } from './api-keys.service.js';
 
 export interface RotationOrder {
   readonly expiry: Date;
@@ -36,28 +36,31 @@ export class ApiKeyRenewalService {
   ) {}
 
   /** Makes a key with the same name, permissions and addresses; the old one ends when the overlap does. */
-  async rotate(
+  async rotate(caller: Caller, id: string, order: RotationOrder): Promise<NewApiKey> {
+    return this.db.transaction((tx) => this.rotateIn(tx, caller, id, order));
+  }
+
+  /** The same within what else a transaction does. */
+  async rotateIn(
+    tx: EntityManager,
     caller: Caller,
     id: string,
     { expiry, overlapHours }: RotationOrder,
-  ): Promise<{ row: ApiKey; key: string }> {
+  ): Promise<NewApiKey> {
     const { key, lookup, secretHash } = newApiKeyText();
-    const row = await this.db.transaction(async (tx) => {
-      const old = await tx.findOne(ApiKey, { where: { id }, lock: { mode: 'pessimistic_write' } });
-      if (old === null) throw new Problem('missing', 'api-key.missing', 'There is no such API key.');
-      if (old.revokedAt !== null || old.replacedBy !== null || old.expiry <= new Date()) {
-        throw new Problem('conflict', 'api-key.over', 'This API key was revoked or replaced, or has expired.');
-      }
-      const { name, permissions, addresses, ownerId } = old;
-      this.apiKeys.assertGrantable(caller, { name, permissions, expiry });
-      const next = { id: newId(), name, permissions, addresses, ownerId, expiry, lookup, secretHash };
-      await tx.insert(ApiKey, next);
-      const end = new Date(Math.min(old.expiry.getTime(), Date.now() + overlapHours * 3_600_000));
-      await tx.update(ApiKey, { id, revokedAt: IsNull() }, { expiry: end, replacedBy: next.id });
-      await this.record(tx, caller, id, { replacedBy: next.id, ends: end });
-      return tx.findOneByOrFail(ApiKey, { id: next.id });
-    });
-    return { row, key };
+    const old = await tx.findOne(ApiKey, { where: { id }, lock: { mode: 'pessimistic_write' } });
+    if (old === null) throw new Problem('missing', 'api-key.missing', 'There is no such API key.');
+    if (old.revokedAt !== null || old.replacedBy !== null || old.expiry <= new Date()) {
+      throw new Problem('conflict', 'api-key.over', 'This API key was revoked or replaced, or has expired.');
+    }
+    const { name, permissions, addresses, ownerId } = old;
+    this.apiKeys.assertGrantable(caller, { name, permissions, expiry });
+    const next = { id: newId(), name, permissions, addresses, ownerId, expiry, lookup, secretHash };
+    await tx.insert(ApiKey, next);
+    const end = new Date(Math.min(old.expiry.getTime(), Date.now() + overlapHours * 3_600_000));
+    await tx.update(ApiKey, { id, revokedAt: IsNull() }, { expiry: end, replacedBy: next.id });
+    await this.record(tx, caller, id, { replacedBy: next.id, ends: end });
+    return { row: await tx.findOneByOrFail(ApiKey, { id: next.id }), key };
   }
 
   /** Puts a mail into the outbox for every key that ends soon and was not replaced; each warning once, whoever asks. */

@@ -1,11 +1,11 @@
-import { Body, Controller, Delete, Get, Header, Headers, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { newId } from '../../platform/database/new-id.js';
+import { Body, Controller, Delete, Get, Header, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { Fresh, Needs, TheCaller } from '../access.js';
 import type { Caller } from '../caller.js';
+import { Repeatable } from '../repeatable.js';
 import { ApiKeyPage, CreateApiKeyBody, NewApiKeyView, RotateApiKeyBody } from './api-keys.dto.js';
 import { ApiKeyRenewalService } from './api-key-renewal.service.js';
 import { ApiKeysService } from './api-keys.service.js';
@@ -16,7 +16,6 @@ export class ApiKeysController {
   constructor(
     private readonly apiKeys: ApiKeysService,
     private readonly renewal: ApiKeyRenewalService,
-    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** Creates an API key. The key is in this answer and nowhere else. */
@@ -24,13 +23,11 @@ export class ApiKeysController {
   @Needs('settings:write')
   @Fresh()
   @Header('cache-control', 'no-store')
-  @ApiHeader(IDEMPOTENCY_KEY)
   async createApiKey(
     @TheCaller() caller: Caller,
     @Body() body: CreateApiKeyBody,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<NewApiKeyView> {
-    const use = this.idempotency.use(key, caller.id, 'createApiKey', body, newId());
     const made = await this.apiKeys.create(caller, body.toOrder(), use);
     return NewApiKeyView.withKey(made.row, made.key);
   }

@@ -24,6 +24,12 @@ export interface ApiKeyOrder {
   readonly addresses?: readonly string[];
 }
 
+export interface NewApiKey {
+  readonly row: ApiKey;
+  /** Seen in this answer alone. */
+  readonly key: string;
+}
+
 /** What every call with a key needs to know. */
 interface KnownKey {
   readonly secretHash: Buffer;
@@ -64,25 +70,29 @@ export class ApiKeysService implements OnApplicationShutdown {
   ) {}
 
   /** Creates a key. The answer is the only time that the key itself is seen. */
-  async create(caller: Caller, order: ApiKeyOrder, use?: IdempotentUse): Promise<{ row: ApiKey; key: string }> {
+  async create(caller: Caller, order: ApiKeyOrder, use?: IdempotentUse): Promise<NewApiKey> {
+    return this.db.transaction(async (tx) => {
+      await this.idempotency.assertFirst(tx, use, (id) => `/api/settings/api-keys/${id}`);
+      return this.createIn(tx, caller, order, use?.resource);
+    });
+  }
+
+  /** The same within what else a transaction does. */
+  async createIn(tx: EntityManager, caller: Caller, order: ApiKeyOrder, id = newId()): Promise<NewApiKey> {
     this.assertGrantable(caller, order);
     const { key, lookup, secretHash } = newApiKeyText();
-    const row = await this.db.transaction(async (tx) => {
-      if (use !== undefined) await this.assertNew(tx, use);
-      const entity = tx.create(ApiKey, {
-        id: use?.resource ?? newId(),
-        ...order,
-        permissions: [...order.permissions],
-        addresses: order.addresses === undefined ? null : [...order.addresses],
-        lookup,
-        secretHash,
-        ownerId: caller.ownerId,
-      });
-      await tx.insert(ApiKey, entity);
-      await this.record(tx, caller, 'api-key.created', entity);
-      return tx.findOneByOrFail(ApiKey, { id: entity.id });
+    const entity = tx.create(ApiKey, {
+      id,
+      ...order,
+      permissions: [...order.permissions],
+      addresses: order.addresses === undefined ? null : [...order.addresses],
+      lookup,
+      secretHash,
+      ownerId: caller.ownerId,
     });
-    return { row, key };
+    await tx.insert(ApiKey, entity);
+    await this.record(tx, caller, 'api-key.created', entity);
+    return { row: await tx.findOneByOrFail(ApiKey, { id }), key };
   }
 
   async list(query: PageQuery): Promise<Page<ApiKey>> {
@@ -91,13 +101,17 @@ export class ApiKeysService implements OnApplicationShutdown {
 
   /** Ends a key. Every process refuses it within five seconds; repeating the call changes nothing. */
   async revoke(caller: Caller, id: string): Promise<void> {
-    const row = await this.db.manager.findOneBy(ApiKey, { id });
+    const { lookup } = await this.db.transaction((tx) => this.revokeIn(tx, caller, id));
+    this.known.forget(lookup);
+  }
+
+  /** The same within what else a transaction does. */
+  async revokeIn(tx: EntityManager, caller: Caller, id: string): Promise<ApiKey> {
+    const row = await tx.findOneBy(ApiKey, { id });
     if (row === null) throw new Problem('missing', 'api-key.missing', 'There is no such API key.');
-    await this.db.transaction(async (tx) => {
-      const { affected } = await tx.update(ApiKey, { id, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
-      if (affected === 1) await this.record(tx, caller, 'api-key.revoked', row);
-    });
-    this.known.forget(row.lookup);
+    const { affected } = await tx.update(ApiKey, { id, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
+    if (affected === 1) await this.record(tx, caller, 'api-key.revoked', row);
+    return row;
   }
 
   /** The caller behind a key, or a Problem that says why it is none. */
@@ -171,20 +185,6 @@ export class ApiKeysService implements OnApplicationShutdown {
       throw new Problem('refused', 'api-key.expiry', 'The expiry must be in the future and at most 366 days away.', {
         errors,
       });
-    }
-  }
-
-  private async assertNew(tx: EntityManager, use: IdempotentUse): Promise<void> {
-    const earlier = await this.idempotency.earlier(tx, use);
-    if (earlier !== undefined) {
-      throw new Problem(
-        'conflict',
-        'idempotency.secret-shown',
-        'This call made an API key already, and a key is shown only once. Revoke it and make another.',
-        {
-          instance: `/api/settings/api-keys/${earlier}`,
-        },
-      );
     }
   }
 

@@ -2,8 +2,10 @@ import { Body, Controller, Delete, Get, Header, HttpCode, Param, Post, Query } f
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { Fresh, Needs, TheCaller } from '../access.js';
 import type { Caller } from '../caller.js';
+import { Repeatable } from '../repeatable.js';
 import { CreateOAuthClientBody, NewOAuthClientView, OAuthClientPage } from './oauth-clients.dto.js';
 import { OAuthClientsService } from './oauth-clients.service.js';
 
@@ -20,8 +22,9 @@ export class OAuthClientsController {
   async createOAuthClient(
     @TheCaller() caller: Caller,
     @Body() body: CreateOAuthClientBody,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<NewOAuthClientView> {
-    const { row, secret } = await this.clients.create(caller, body.toOrder());
+    const { row, secret } = await this.clients.create(caller, body.toOrder(), use);
     return NewOAuthClientView.withSecret(row, secret);
   }
 

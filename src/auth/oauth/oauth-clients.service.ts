@@ -5,6 +5,7 @@ import { isId, newId } from '../../platform/database/new-id.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { Caller } from '../caller.js';
 import { mayDo, type Scope } from '../scopes.js';
 import { newSecret } from '../secret-text.js';
@@ -25,15 +26,23 @@ export class OAuthClientsService {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly cursors: Cursors,
+    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** Creates a client; a confidential one with a secret, which is seen in this answer alone. */
-  async create(caller: Caller, order: OAuthClientOrder): Promise<{ row: OAuthClient; secret?: string }> {
+  async create(
+    caller: Caller,
+    order: OAuthClientOrder,
+    use?: IdempotentUse,
+  ): Promise<{ row: OAuthClient; secret?: string }> {
     assertHeld(caller, order.permissions);
     const secret = order.type === 'confidential' ? newSecret('client') : undefined;
     const row = await this.db.transaction(async (tx) => {
-      const id = newId();
+      const id = use?.resource ?? newId();
       const { name, permissions } = order;
+      if (secret !== undefined) await this.idempotency.assertFirst(tx, use, () => '/api/settings/oauth-clients');
+      const earlier = secret === undefined ? await this.idempotency.earlier(tx, use) : undefined;
+      if (earlier !== undefined) return tx.findOneByOrFail(OAuthClient, { id: earlier });
       const secretHash = secret?.hash ?? null;
       await tx.insert(OAuthClient, { id, name, permissions: [...permissions], secretHash, ownerId: caller.ownerId });
       await this.record(tx, caller, 'oauth-client.created', { id, name, permissions });

@@ -1,8 +1,10 @@
 import { Body, Controller, Delete, Get, Header, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { Fresh, Needs, TheCaller } from '../access.js';
 import type { Caller } from '../caller.js';
+import { Repeatable } from '../repeatable.js';
 import { InvitationsService } from './invitations.service.js';
 import { InvitationList, InviteBody, NewInvitationView } from './users.dto.js';
 
@@ -16,8 +18,12 @@ export class InvitationsController {
   @Needs('users:write')
   @Fresh()
   @Header('cache-control', 'no-store')
-  async inviteUser(@TheCaller() caller: Caller, @Body() body: InviteBody): Promise<NewInvitationView> {
-    const { row, link } = await this.invitations.invite(caller, body.email, body.roles);
+  async inviteUser(
+    @TheCaller() caller: Caller,
+    @Body() { email, roles }: InviteBody,
+    @Repeatable() use?: IdempotentUse,
+  ): Promise<NewInvitationView> {
+    const { row, link } = await this.invitations.invite(caller, { email, roles }, use);
     return NewInvitationView.withLink(row, link);
   }
 

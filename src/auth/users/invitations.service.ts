@@ -4,6 +4,7 @@ import { AuditService } from '../../audit/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import type { Caller } from '../caller.js';
 import type { RoleName } from '../scopes.js';
@@ -23,24 +24,26 @@ export class InvitationsService {
     private readonly audit: AuditService,
     private readonly mailbox: Mailbox,
     private readonly config: Config,
+    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** Invites an address. An earlier invitation of the same address ends. */
   async invite(
     caller: Caller,
-    address: string,
-    roles: readonly RoleName[],
+    { email: address, roles }: { readonly email: string; readonly roles: readonly RoleName[] },
+    use?: IdempotentUse,
   ): Promise<{ row: Invitation; link: string }> {
     assertMayGrant(caller, roles);
     const email = canonical(address);
     const { text, hash } = newSecret('mail');
     const link = `${this.config.publicUrl}/account#invitation=${text}`;
     const row = await this.db.transaction(async (tx) => {
+      await this.idempotency.assertFirst(tx, use, () => '/api/settings/invitations');
       if (await tx.existsBy(User, { email })) {
         throw new Problem('conflict', 'user.exists', 'There is an account with this e-mail address.');
       }
       await tx.update(Invitation, { email, acceptedAt: IsNull(), revokedAt: IsNull() }, { revokedAt: () => 'now()' });
-      const id = newId();
+      const id = use?.resource ?? newId();
       const expiresAt = new Date(Date.now() + GOOD_FOR_SECONDS * 1000);
       await tx.insert(Invitation, { id, email, roles: [...roles], tokenHash: hash, invitedBy: caller.name, expiresAt });
       await this.mailbox.put(tx, invitationMail(email, caller.name, link));

@@ -1,11 +1,11 @@
-import { Body, Controller, Get, Headers, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
-import { newId } from '../../platform/database/new-id.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
-import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { CreateScanBody, ScanPage, ScanQuery, ScanResultPage, ScanResultQuery, ScanView } from './scans.dto.js';
 import { ScansReader } from './scans.reader.js';
 import { ScansService } from './scans.service.js';
@@ -16,21 +16,18 @@ export class ScansController {
   constructor(
     private readonly scans: ScansService,
     private readonly reader: ScansReader,
-    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** Orders a scan within a scope, or of hosts that the service can log in to. It runs in the background; `Location` names it. */
   @Post()
   @HttpCode(202)
   @Needs('discovery:run')
-  @ApiHeader(IDEMPOTENCY_KEY)
   async createScan(
     @TheCaller() caller: Caller,
     @Body() body: CreateScanBody,
     @Res({ passthrough: true }) reply: FastifyReply,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<ScanView> {
-    const use = this.idempotency.use(key, caller.id, 'createScan', body, newId());
     const id = await this.scans.create(caller, body, use);
     void reply.header('location', `/v1/scans/${id}`);
     return ScanView.of(await this.reader.get(id));

@@ -1,32 +1,27 @@
-import { Body, Controller, Delete, Get, Headers, HttpCode, Param, Post, Query } from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Delete, Get, HttpCode, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
-import { newId } from '../../platform/database/new-id.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { CreateScanScopeBody, ScanScopePage, ScanScopeView } from './scan-scopes.dto.js';
 import { ScanScopesService } from './scan-scopes.service.js';
 
 @ApiTags('Discovery')
 @Controller('v1/scan-scopes')
 export class ScanScopesController {
-  constructor(
-    private readonly scopes: ScanScopesService,
-    private readonly idempotency: IdempotencyKeys,
-  ) {}
+  constructor(private readonly scopes: ScanScopesService) {}
 
   /** Says what may be scanned. Loopback, metadata and the like stay closed whatever a scope says. */
   @Post()
   @Needs('admin:*')
-  @ApiHeader(IDEMPOTENCY_KEY)
   async createScanScope(
     @TheCaller() caller: Caller,
     @Body() body: CreateScanScopeBody,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<ScanScopeView> {
-    const use = this.idempotency.use(key, caller.id, 'createScanScope', body, newId());
     const { name, networks = [], names = [], ports } = body;
     return ScanScopeView.of(await this.scopes.create(caller, { name, networks, names, ports }, use));
   }

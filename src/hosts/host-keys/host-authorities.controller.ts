@@ -2,7 +2,9 @@ import { Body, Controller, Delete, Get, HttpCode, Param, Post } from '@nestjs/co
 import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { AddHostAuthorityBody, HostAuthorityList, HostAuthorityView } from './host-authorities.dto.js';
 import { HostAuthorities } from './host-authorities.service.js';
 
@@ -21,8 +23,12 @@ export class HostAuthoritiesController {
   /** Trusts an authority: what it certifies is believed of hosts with the policy `ca`. */
   @Post()
   @Needs('hosts:write')
-  async addHostAuthority(@TheCaller() caller: Caller, @Body() body: AddHostAuthorityBody): Promise<HostAuthorityView> {
-    return HostAuthorityView.of(await this.authorities.add(caller, body.name, body.publicKey));
+  async addHostAuthority(
+    @TheCaller() caller: Caller,
+    @Body() body: AddHostAuthorityBody,
+    @Repeatable() use?: IdempotentUse,
+  ): Promise<HostAuthorityView> {
+    return HostAuthorityView.of(await this.authorities.add(caller, body.name, body.publicKey, use));
   }
 
   /** Does not trust an authority any more. */

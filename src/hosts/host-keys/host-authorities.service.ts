@@ -5,6 +5,7 @@ import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { HostAuthority } from './host-authority.entity.js';
 import { readPublicKeyLine } from './public-key-blob.js';
 
@@ -14,13 +15,14 @@ export class HostAuthorities {
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
+    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   list(): Promise<HostAuthority[]> {
     return this.db.manager.find(HostAuthority, { order: { id: 'ASC' }, take: 200 });
   }
 
-  async add(caller: Caller, name: string, line: string): Promise<HostAuthority> {
+  async add(caller: Caller, name: string, line: string, use?: IdempotentUse): Promise<HostAuthority> {
     const key = readPublicKeyLine(line);
     if (key === undefined || key.type.includes('-cert-')) {
       const errors = [{ pointer: '/publicKey', detail: 'must be a line like ssh-ed25519 AAAA…' }];
@@ -29,23 +31,30 @@ export class HostAuthorities {
       });
     }
     const { type, fingerprint, blob } = key;
-    const row = { id: newId(), name, type, fingerprint, blob, createdBy: caller.name };
+    const id = use?.resource ?? newId();
     const insert = async (tx: EntityManager) => {
-      await tx.insert(HostAuthority, row);
-      await this.audit.appendBy(tx, caller, entry('host-authority.added', row.id, { name, fingerprint }));
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
+      await tx.insert(HostAuthority, { id, name, type, fingerprint, blob, createdBy: caller.name });
+      await this.audit.appendBy(tx, caller, entry('host-authority.added', id, { name, fingerprint }));
+      return id;
     };
     const known = () => new Problem('conflict', 'host-authority.known', 'The authority is trusted already.');
-    await writeUnique(this.db, insert, known);
-    return await this.db.manager.findOneByOrFail(HostAuthority, { id: row.id });
+    const added = await writeUnique(this.db, insert, known);
+    return await this.find(added);
+  }
+
+  private async find(id: string, tx: EntityManager = this.db.manager): Promise<HostAuthority> {
+    const row = await tx.findOneBy(HostAuthority, { id });
+    if (row === null) throw new Problem('missing', 'host-authority.missing', 'There is no authority with this id.');
+    return row;
   }
 
   /** Hosts with the policy `ca` that only it certified are not logged in to any more. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
-      const row = await tx.findOneBy(HostAuthority, { id });
-      if (row === null) throw new Problem('missing', 'host-authority.missing', 'There is no authority with this id.');
+      const { name, fingerprint } = await this.find(id, tx);
       await tx.delete(HostAuthority, { id });
-      const { name, fingerprint } = row;
       await this.audit.appendBy(tx, caller, entry('host-authority.removed', id, { name, fingerprint }));
     });
   }

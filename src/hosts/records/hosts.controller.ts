@@ -14,10 +14,10 @@ import {
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
-import { newId } from '../../platform/database/new-id.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { ConnectionTestView } from '../connections/connection-test.dto.js';
 import { ConnectionTester } from '../connections/connection-tester.js';
 import { CreateHostBody, HostPage, HostQuery, HostView, UpdateHostBody } from './hosts.dto.js';
@@ -36,19 +36,16 @@ export class HostsController {
     private readonly reader: HostsReader,
     private readonly removal: HostRemoval,
     private readonly tester: ConnectionTester,
-    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** Adds a host. Its credential is sealed and never shown again. */
   @Post()
   @Needs('hosts:write')
-  @ApiHeader(IDEMPOTENCY_KEY)
   async createHost(
     @TheCaller() caller: Caller,
     @Body() body: CreateHostBody,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<HostView> {
-    const use = this.idempotency.use(key, caller.id, 'createHost', body, newId());
     return HostView.of(await this.reader.get(await this.hosts.create(caller, body, use)));
   }
 

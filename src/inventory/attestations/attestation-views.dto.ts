@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { Page } from '../../platform/http/cursors.js';
 import type { Attestation, AttestationEvidence, RequirementResult } from './attestation.entity.js';
-import type { Evaluated } from './policy-packs.service.js';
+import type { Evaluated } from './policy-judge.service.js';
 import type { PolicyPack, PolicyRequirement } from './policy-pack.js';
 
 const CHECKS = ['stance', 'query', 'review'];

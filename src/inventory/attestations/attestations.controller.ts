@@ -2,20 +2,22 @@ import { Body, Controller, Get, Header, HttpCode, HttpStatus, Param, Post, Query
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { Clock } from '../../platform/time/clock.js';
 import { AttestationPage, AttestationView, EvaluationView } from './attestation-views.dto.js';
 import { AttestationsQuery, AttestBody, EvaluateBody, SigningKeyQuery } from './attestations.dto.js';
 import { AttestationsService } from './attestations.service.js';
 import { declarationsOf } from './declarations.js';
-import { PolicyPacksService } from './policy-packs.service.js';
+import { PolicyJudge } from './policy-judge.service.js';
 import { SignedDeclarations } from './signed-declarations.js';
 
 @ApiTags('Inventory')
 @Controller('api/attestations')
 export class AttestationsController {
   constructor(
-    private readonly packs: PolicyPacksService,
+    private readonly judge: PolicyJudge,
     private readonly attestations: AttestationsService,
     private readonly signedDeclarations: SignedDeclarations,
     private readonly clock: Clock,
@@ -26,14 +28,18 @@ export class AttestationsController {
   @HttpCode(HttpStatus.OK)
   @Needs('inventory:read')
   async evaluatePolicy(@Body() body: EvaluateBody): Promise<EvaluationView> {
-    return EvaluationView.of(await this.packs.evaluate(body.toOrder()));
+    return EvaluationView.of(await this.judge.evaluate(body.toOrder()));
   }
 
   /** Attests how the inventory stands against a policy pack: who looked, what proves it, how long it is good. */
   @Post()
   @Needs('inventory:write')
-  async attest(@TheCaller() caller: Caller, @Body() body: AttestBody): Promise<AttestationView> {
-    return AttestationView.ofRow(await this.attestations.attest(caller, body.toAttest()), this.clock.now());
+  async attest(
+    @TheCaller() caller: Caller,
+    @Body() body: AttestBody,
+    @Repeatable() use?: IdempotentUse,
+  ): Promise<AttestationView> {
+    return AttestationView.ofRow(await this.attestations.attest(caller, body.toAttest(), use), this.clock.now());
   }
 
   /** Lists attestations, the newest first. */

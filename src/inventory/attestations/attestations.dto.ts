@@ -18,7 +18,8 @@ import {
 import { IsDateTime, IsDay } from '../../platform/http/date-time.js';
 import { PageQuery } from '../../platform/http/page.js';
 import type { AttestOrder } from './attestations.service.js';
-import type { EvaluateOrder, PolicyPackOrder } from './policy-packs.service.js';
+import type { EvaluateOrder } from './policy-judge.service.js';
+import type { PolicyPackOrder } from './policy-packs.service.js';
 import type { PolicyCheck } from './policy-pack.js';
 
 const MOST = 100;

@@ -5,8 +5,9 @@ import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/http/problem.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Attestation, type AttestationEvidence } from './attestation.entity.js';
-import { dayOf, type EvaluateOrder, PolicyPacksService } from './policy-packs.service.js';
+import { dayOf, type EvaluateOrder, PolicyJudge } from './policy-judge.service.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -24,13 +25,16 @@ export class AttestationsService {
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
-    private readonly packs: PolicyPacksService,
+    private readonly judge: PolicyJudge,
     private readonly cursors: Cursors,
+    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** @throws Problem 422 `attestation.open` while a person has yet to judge, 422 `attestation.expiry`. */
-  async attest(caller: Caller, order: AttestOrder): Promise<Attestation> {
-    const { pack, asOf, at, results, score } = await this.packs.evaluate(order);
+  async attest(caller: Caller, order: AttestOrder, use?: IdempotentUse): Promise<Attestation> {
+    const known = await this.idempotency.known(use);
+    if (known !== undefined) return this.find(known);
+    const { pack, asOf, at, results, score } = await this.judge.evaluate(order);
     const open = results.filter((result) => result.score === null).map(({ identifier }) => identifier);
     if (open.length > 0)
       throw new Problem(
@@ -42,20 +46,23 @@ export class AttestationsService {
     const expiresAt = order.expiresAt ?? latest;
     if (expiresAt <= at || expiresAt > latest)
       throw new Problem('refused', 'attestation.expiry', `It may be good for ${pack.reviewEveryDays} days at most.`);
-    const id = newId();
+    const id = use?.resource ?? newId();
     const { scope = null, statement, evidence } = order;
     const reviewer = order.reviewer ?? caller.name;
     const what = { packId: pack.id, pack, scope, asOf, results, score };
     const said = { statement, reviewer, evidence: [...evidence], createdBy: caller.id, expiresAt };
-    await this.db.transaction(async (tx) => {
+    const made = await this.db.transaction(async (tx) => {
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
       await tx.insert(Attestation, { id, ...what, ...said });
       const detail = { pack: pack.id, scope, asOf, score, reviewer, expiresAt: expiresAt.toISOString() };
       const target = { kind: 'attestation', id };
       await this.audit.appendBy(tx, caller, { action: 'inventory.attested', target, detail });
       // How it stood, or would stand, on another day is no news.
-      if (asOf === dayOf(at)) await this.packs.tell(tx, { pack, results, scope: order.scope });
+      if (asOf === dayOf(at)) await this.judge.tell(tx, { pack, results, scope: order.scope });
+      return id;
     });
-    return this.find(id);
+    return this.find(made);
   }
 
   /** @throws Problem 404 `attestation.missing`. */

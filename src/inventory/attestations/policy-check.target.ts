@@ -3,7 +3,7 @@ import { IsOptional, IsString, Length } from 'class-validator';
 import type { Scope } from '../../auth/scopes.js';
 import { checkedBody } from '../../platform/http/validation.js';
 import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
-import { type Evaluated, PolicyPacksService } from './policy-packs.service.js';
+import { type Evaluated, PolicyJudge } from './policy-judge.service.js';
 
 class PolicyCheckSettings {
   /** Id of a policy pack. */
@@ -24,7 +24,7 @@ export class PolicyCheckTarget implements ScheduleTarget {
   readonly scope = 'inventory:read' satisfies Scope;
 
   constructor(
-    private readonly packs: PolicyPacksService,
+    private readonly judge: PolicyJudge,
     targets: ScheduleTargets,
   ) {
     targets.serve('policy-check', this);
@@ -41,12 +41,12 @@ export class PolicyCheckTarget implements ScheduleTarget {
     return {
       ok: true,
       detail: `${violated} of ${evaluated.results.length} requirements of ${evaluated.pack.name} are violated`,
-      commit: (tx) => this.packs.tell(tx, { ...evaluated, scope }),
+      commit: (tx) => this.judge.tell(tx, { ...evaluated, scope }),
     };
   }
 
   private async evaluate(settings: Record<string, unknown>): Promise<Evaluated & { readonly scope?: string }> {
     const { pack, scope } = await checkedBody(PolicyCheckSettings, settings, '/settings');
-    return { ...(await this.packs.evaluate({ pack, scope, reviews: [] })), scope };
+    return { ...(await this.judge.evaluate({ pack, scope, reviews: [] })), scope };
   }
 }

@@ -14,7 +14,9 @@ import {
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { PolicyPackList, PolicyPackView } from './attestation-views.dto.js';
 import { PolicyPackBody, PolicyPackParam } from './attestations.dto.js';
 import { PolicyPacksService } from './policy-packs.service.js';
@@ -42,8 +44,12 @@ export class PolicyPacksController {
   /** Adds a policy pack of one's own: requirements that a query checks or a person judges. */
   @Post()
   @Needs('inventory:write')
-  async addPolicyPack(@TheCaller() caller: Caller, @Body() body: PolicyPackBody): Promise<PolicyPackView> {
-    return PolicyPackView.of(await this.packs.add(caller, body.toPack()));
+  async addPolicyPack(
+    @TheCaller() caller: Caller,
+    @Body() body: PolicyPackBody,
+    @Repeatable() use?: IdempotentUse,
+  ): Promise<PolicyPackView> {
+    return PolicyPackView.of(await this.packs.add(caller, body.toPack(), use));
   }
 
   /** Changes a policy pack of one's own, from now on: attestations keep it as it was. A change has another version. */

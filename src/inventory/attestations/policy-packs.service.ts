@@ -7,42 +7,26 @@ import { writeUnique } from '../../platform/database/unique-write.js';
 import { Happenings } from '../../platform/events/happenings.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Clock } from '../../platform/time/clock.js';
 import { conditionsOf } from '../assets/asset-filter.js';
 import { PolicyPackRow, PolicyScope } from './attestation.entity.js';
-import { type Evaluation, PolicyEvaluator, type Review } from './policy-evaluator.js';
-import { endedHappenings, type JudgedPolicy, policyHappenings } from './policy-happenings.js';
+import { endedHappenings } from './policy-happenings.js';
 import { PACKS, type PolicyPack, type PolicyRequirement } from './policy-pack.js';
 
 const MOST_PACKS = 200;
-const FIRST = 1;
 
 export type PolicyPackOrder = Omit<PolicyPack, 'id' | 'revision'>;
 
-export interface EvaluateOrder {
-  readonly pack: string;
-  readonly scope?: string;
-  /** YYYY-MM-DD; today otherwise. */
-  readonly asOf?: string;
-  readonly reviews: readonly Review[];
-}
-
-export interface Evaluated extends Evaluation {
-  readonly pack: PolicyPack;
-  readonly asOf: string;
-  /** When it was looked at. */
-  readonly at: Date;
-}
-
-/** Keeps policy packs, those of the product and those of its users, and holds the inventory against them. */
+/** Keeps policy packs, those of the product and those of its users. */
 @Injectable()
 export class PolicyPacksService {
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
-    private readonly evaluator: PolicyEvaluator,
     private readonly clock: Clock,
     private readonly happenings: Happenings,
+    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** Those of the product first. */
@@ -59,9 +43,11 @@ export class PolicyPacksService {
   }
 
   /** @throws Problem 400 `query.invalid`, 409 `policy-pack.name`. */
-  async add(caller: Caller, order: PolicyPackOrder): Promise<PolicyPack> {
-    const pack = { id: newId(), ...order };
-    await this.write(order, async (tx) => {
+  async add(caller: Caller, order: PolicyPackOrder, use?: IdempotentUse): Promise<PolicyPack> {
+    const pack = { id: use?.resource ?? newId(), ...order };
+    const added = await this.write(order, async (tx) => {
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
       if ((await tx.count(PolicyPackRow)) >= MOST_PACKS)
         throw new Problem(
           'conflict',
@@ -70,8 +56,9 @@ export class PolicyPacksService {
         );
       await tx.insert(PolicyPackRow, { id: pack.id, name: pack.name, pack, createdBy: caller.id });
       await this.record(tx, caller, 'created', pack.id, { pack });
+      return pack.id;
     });
-    return { ...pack, revision: FIRST };
+    return this.get(added);
   }
 
   /**
@@ -105,48 +92,12 @@ export class PolicyPacksService {
     });
   }
 
-  /** Changes nothing. @throws Problem 404 `policy-pack.missing`, 400 `query.invalid`. */
-  async evaluate({ pack: id, scope, asOf, reviews }: EvaluateOrder): Promise<Evaluated> {
-    const pack = await this.get(id);
-    const checked = new Set(
-      pack.requirements.filter(({ check }) => check.kind === 'review').map(({ identifier }) => identifier),
-    );
-    const wrong = reviews.findIndex(({ identifier }) => !checked.has(identifier));
-    if (wrong >= 0) {
-      const detail = 'names no requirement that a person judges';
-      const errors = [{ pointer: `/reviews/${wrong}/identifier`, detail }];
-      throw new Problem('malformed', 'request.invalid', `/reviews/${wrong}/identifier: ${detail}.`, { errors });
-    }
-    const at = this.clock.now();
-    const day = asOf ?? dayOf(at);
-    return { pack, asOf: day, at, ...(await this.evaluator.evaluate({ pack, scope, day, reviews })) };
-  }
-
-  /** Tells people how the policy stands. Of a pack that was changed or removed since it was read nothing is told: what nobody asks for any more has ended. */
-  async tell(tx: EntityManager, judged: JudgedPolicy): Promise<void> {
-    const { pack, scope } = judged;
-    if (isOwn(pack.id)) {
-      const row = await tx.findOne(PolicyPackRow, { where: { id: pack.id }, lock: { mode: 'pessimistic_read' } });
-      if (row?.revision !== pack.revision) return;
-      if (scope !== undefined)
-        await tx.query(
-          `INSERT INTO policy_scope (pack_id, digest, scope) VALUES ($1, sha256(convert_to($2, 'UTF8')), $2)
-           ON CONFLICT DO NOTHING`,
-          [pack.id, scope],
-        );
-    }
-    await this.happenings.tell(tx, policyHappenings(judged));
-  }
-
-  private async write(
-    { name, requirements }: PolicyPackOrder,
-    work: (tx: EntityManager) => Promise<void>,
-  ): Promise<void> {
+  private async write<T>({ name, requirements }: PolicyPackOrder, work: (tx: EntityManager) => Promise<T>): Promise<T> {
     for (const { check } of requirements)
       if (check.kind === 'query') conditionsOf({ q: check.q }, 'a', this.clock.now());
     const taken = () => new Problem('conflict', 'policy-pack.name', 'There is a policy pack of this name.');
     if (PACKS.some((pack) => pack.name === name)) throw taken();
-    await writeUnique(this.db, work, taken);
+    return writeUnique(this.db, work, taken);
   }
 
   /** Nobody is to be kept waiting for what is not asked for any more, wherever it was asked for. */
@@ -177,7 +128,7 @@ async function packIn(tx: EntityManager, id: string): Promise<PolicyPackRow> {
   return row;
 }
 
-function isOwn(id: string): boolean {
+export function isOwn(id: string): boolean {
   return !PACKS.some((pack) => pack.id === id);
 }
 
@@ -195,9 +146,4 @@ function sameVersion(version: string): Problem {
 
 function missing(): Problem {
   return new Problem('missing', 'policy-pack.missing', 'There is no policy pack with this id.');
-}
-
-/** YYYY-MM-DD. */
-export function dayOf(at: Date): string {
-  return at.toISOString().slice(0, 10);
 }

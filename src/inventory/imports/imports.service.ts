@@ -10,7 +10,7 @@ import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { RawBody } from '../../platform/http/raw-body.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { bodyKindOf, type IngestOptions } from '../ingest/ingest.service.js';
 import { ImportBodies } from './import-bodies.js';
 import { ImportRunner } from './import-runner.js';
@@ -50,7 +50,12 @@ export class ImportsService implements BeforeApplicationShutdown {
     const { mode = 'repair', source, idempotencyKey } = options;
     const id = newId();
     const digest = idempotencyKey === undefined ? '' : await digestOf(body.bytes);
-    const use = this.keys.use(idempotencyKey, callerId, OPERATION, digest, id);
+    const use = idempotentUse(idempotencyKey, {
+      principal: callerId,
+      operation: OPERATION,
+      body: digest,
+      resource: id,
+    });
     const made = await this.db.transaction(async (tx) => {
       const earlier = await this.keys.earlier(tx, use);
       if (earlier !== undefined) return earlier;

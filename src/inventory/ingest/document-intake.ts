@@ -5,7 +5,7 @@ import type { AuditService } from '../../audit/audit.service.js';
 import { isUniqueViolation, isWorthAnotherTry } from '../../platform/database/database-error.js';
 import { hold } from '../../platform/database/hold.js';
 import { newId } from '../../platform/database/new-id.js';
-import type { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { type IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { editionOf } from '../risk/reclassifier.js';
 import type { RuleBook } from '../risk/rule-book.js';
 import { keepRefs } from '../bom-link/element-refs.js';
@@ -175,7 +175,12 @@ export class DocumentIntake {
     { order, digest, documentId }: Arrival,
   ): Promise<IngestOutcome | undefined> {
     const { idempotencyKey, caller } = order;
-    const use = this.keys.use(idempotencyKey, caller.id, OPERATION, digest.toString('hex'), documentId);
+    const use = idempotentUse(idempotencyKey, {
+      principal: caller.id,
+      operation: OPERATION,
+      body: digest.toString('hex'),
+      resource: documentId,
+    });
     const resource = await this.keys.earlier(tx, use);
     if (resource === undefined) return undefined;
     const [row] = (await tx.query('SELECT outcome FROM inventory_document WHERE id = $1', [resource])) as {

@@ -14,10 +14,10 @@ import {
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
-import { newId } from '../../platform/database/new-id.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
-import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { SavedViewBody, SavedViewList, SavedViewView } from './saved-views.dto.js';
 import { SavedViewsService } from './saved-views.service.js';
 
@@ -25,10 +25,7 @@ import { SavedViewsService } from './saved-views.service.js';
 @Controller('api/asset-views')
 @UseInterceptors(VersionInterceptor)
 export class SavedViewsController {
-  constructor(
-    private readonly views: SavedViewsService,
-    private readonly idempotency: IdempotencyKeys,
-  ) {}
+  constructor(private readonly views: SavedViewsService) {}
 
   /** Lists the queries that are kept under a name. */
   @Get()
@@ -47,15 +44,12 @@ export class SavedViewsController {
   /** Keeps a query under a name, for everybody. */
   @Post()
   @Needs('inventory:write')
-  @ApiHeader(IDEMPOTENCY_KEY)
   async createAssetView(
     @TheCaller() caller: Caller,
     @Body() body: SavedViewBody,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<SavedViewView> {
-    const id = newId();
-    const use = this.idempotency.use(key, caller.id, 'createAssetView', body, id);
-    return SavedViewView.of(await this.views.create(caller, id, body.toOrder(), use));
+    return SavedViewView.of(await this.views.create(caller, body.toOrder(), use));
   }
 
   /** Changes a kept query. */

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
@@ -39,7 +40,8 @@ export class SavedViewsService {
   }
 
   /** @throws Problem 400 `query.invalid`, 409 `view.name`. */
-  async create(caller: Caller, id: string, order: ViewOrder, use?: IdempotentUse): Promise<SavedView> {
+  async create(caller: Caller, order: ViewOrder, use?: IdempotentUse): Promise<SavedView> {
+    const id = use?.resource ?? newId();
     this.assertQuery(order.query);
     const made = await this.write(order.name, async (tx) => {
       const earlier = await this.idempotency.earlier(tx, use);

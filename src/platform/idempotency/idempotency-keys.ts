@@ -24,6 +24,25 @@ export interface IdempotentUse {
 
 const KEY = /^[\x21-\x7e]{1,255}$/;
 
+/** What a call does, as its Idempotency-Key is to stand for it. */
+export interface IdempotentCall extends Pick<IdempotentUse, 'principal' | 'operation' | 'resource'> {
+  /** What must be the same when the call is repeated. */
+  readonly body: unknown;
+}
+
+/**
+ * The use of the Idempotency-Key of a call; undefined without one.
+ *
+ * @throws Problem 400 `idempotency.key` when it is none.
+ */
+export function idempotentUse(header: unknown, { body, ...call }: IdempotentCall): IdempotentUse | undefined {
+  if (header === undefined) return undefined;
+  if (typeof header !== 'string' || !KEY.test(header)) {
+    throw new Problem('malformed', 'idempotency.key', 'Idempotency-Key must be 1 to 255 visible ASCII characters.');
+  }
+  return { ...call, key: header, fingerprint: fingerprintOf(body) };
+}
+
 /**
  * Makes a POST safe to repeat: the key and the resource commit together, so whoever repeats the call finds the resource.
  * Keys live 24 hours.
@@ -31,21 +50,6 @@ const KEY = /^[\x21-\x7e]{1,255}$/;
 @Injectable()
 export class IdempotencyKeys {
   constructor(private readonly db: DataSource) {}
-
-  /** Reads the header. Undefined without one. */
-  use(
-    header: string | undefined,
-    principal: string,
-    operation: string,
-    body: unknown,
-    resource: string,
-  ): IdempotentUse | undefined {
-    if (header === undefined) return undefined;
-    if (!KEY.test(header)) {
-      throw new Problem('malformed', 'idempotency.key', 'Idempotency-Key must be 1 to 255 visible ASCII characters.');
-    }
-    return { principal, operation, key: header, fingerprint: fingerprintOf(body), resource };
-  }
 
   /**
    * Claims the keys in the caller's transaction. Answers, for each use, the id of the resource that the key stands for:
@@ -85,6 +89,31 @@ export class IdempotencyKeys {
     const [resource] = await this.claim(tx, [use]);
     await this.assertSameBody(use, tx);
     return resource === use.resource ? undefined : resource;
+  }
+
+  /** What `earlier` will say if an earlier call has ended; claims nothing. For who has much to do, or to ask, before anything is written. */
+  async known(use: IdempotentUse | undefined): Promise<string | undefined> {
+    if (use === undefined) return undefined;
+    const [row]: { resource: string }[] = await this.db.query(
+      `SELECT resource FROM idempotency_key WHERE principal = $1 AND operation = $2 AND key = $3`,
+      [use.principal, use.operation, use.key],
+    );
+    if (row !== undefined) await this.assertSameBody(use);
+    return row?.resource;
+  }
+
+  /**
+   * Claims the key of a call whose answer has a secret in it: that is shown once, to the first call.
+   *
+   * @param place of what the first call made, by its id
+   * @throws Problem 409 `idempotency.secret-shown` with that as `instance`, when this is not the first.
+   */
+  async assertFirst(tx: EntityManager, use: IdempotentUse | undefined, place: (id: string) => string): Promise<void> {
+    const earlier = await this.earlier(tx, use);
+    if (earlier === undefined) return;
+    const detail =
+      'This call was made before, and what is secret in its answer is shown only once. Renew the secret of what it made, or remove that and call with another key.';
+    throw new Problem('conflict', 'idempotency.secret-shown', detail, { instance: place(earlier) });
   }
 
   /** Refuses a key that was used with another body. */

@@ -29,13 +29,6 @@ export class WebhookEndpoint {
   @Column('bytea', { nullable: true })
   secret: Buffer | null;
 
-  /** Signs too, until then, so that receivers can change over. */
-  @Column('bytea', { nullable: true })
-  oldSecret: Buffer | null;
-
-  @Column('timestamptz', { nullable: true })
-  oldSecretUntil: Date | null;
-
   /** Types of what it hears, `approval.requested`, or all of an area, `approval.*`. */
   @Column('text', { array: true })
   events: string[];

@@ -45,8 +45,8 @@ export class WebhookLedger {
   async claim(busy: readonly string[]): Promise<ClaimedDelivery[]> {
     const [claimed]: [ClaimedDelivery[], number] = await this.db.query(
       `WITH due AS MATERIALIZED (
-         SELECT waiting.id, e.id AS endpoint, e.url, array_remove(ARRAY[e.secret,
-           CASE WHEN e.old_secret_until > now() THEN e.old_secret END], NULL) AS secrets
+         SELECT waiting.id, e.id AS endpoint, e.url, array_remove(e.secret || ARRAY(
+           SELECT o.secret FROM webhook_old_secret o WHERE o.endpoint_id = e.id AND o.until > now() ORDER BY o.id DESC), NULL) AS secrets
          FROM webhook_endpoint e CROSS JOIN LATERAL (
            SELECT w.id FROM webhook_delivery w
            WHERE w.endpoint_id = e.id AND w.status = 'PENDING' AND w.next_try_at <= now()

@@ -14,11 +14,11 @@ import {
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
-import { newId } from '../../platform/database/new-id.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
-import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import {
   ChangeScheduleBody,
   CreateScheduleBody,
@@ -33,21 +33,16 @@ import { SchedulesService } from './schedules.service.js';
 @Controller('api/schedules')
 @UseInterceptors(VersionInterceptor)
 export class SchedulesController {
-  constructor(
-    private readonly schedules: SchedulesService,
-    private readonly idempotency: IdempotencyKeys,
-  ) {}
+  constructor(private readonly schedules: SchedulesService) {}
 
   /** Creates a schedule. Needs the scope of what it starts as well. */
   @Post()
   @Needs('schedules:write')
-  @ApiHeader(IDEMPOTENCY_KEY)
   async createSchedule(
     @TheCaller() caller: Caller,
     @Body() body: CreateScheduleBody,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<ScheduleView> {
-    const use = this.idempotency.use(key, caller.id, 'createSchedule', body, newId());
     return ScheduleView.of(await this.schedules.create(caller, body.toOrder(), use));
   }
 

@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import type { SigningOrder } from '../requests/signing-order.js';
 import { BatchIntake } from './batch-intake.js';
 import { type RefusedItem, SigningBatch } from './signing-batch.entity.js';
@@ -50,7 +50,12 @@ export class SigningBatchesService {
 
   private async reserve(caller: Caller, { orders, background, idempotencyKey }: BatchOrder): Promise<SigningBatch> {
     const id = newId();
-    const use = this.idempotency.use(idempotencyKey, caller.id, 'signBatch', { orders, background }, id);
+    const use = idempotentUse(idempotencyKey, {
+      principal: caller.id,
+      operation: 'signBatch',
+      body: { orders, background },
+      resource: id,
+    });
     return this.db.transaction(async (tx) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier === undefined)

@@ -1,11 +1,11 @@
-import { Body, Controller, Get, Headers, Param, Post, Query } from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
-import { newId } from '../../platform/database/new-id.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import {
   CertificatePage,
   CertificateView,
@@ -24,47 +24,40 @@ export class CertificatesController {
     private readonly certificates: CertificatesService,
     private readonly reader: CertificatesReader,
     private readonly requests: CertificationRequestsService,
-    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** Makes a PKCS #10 certification request, signed in the HSM, for a certificate authority of your choice. */
   @Post('signing-keys/:id/csr')
   @Needs('signing-keys:write')
-  @ApiHeader(IDEMPOTENCY_KEY)
   async createCertificationRequest(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() { subject, version }: CertificationRequestBody,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<CertificationRequestView> {
-    const use = this.idempotency.use(key, caller.id, 'createCertificationRequest', { id, subject, version }, newId());
     return { csr: await this.requests.create(caller, id, { subject, version, use }) };
   }
 
   /** Imports the certificate of a signing key, with those above it. */
   @Post('signing-keys/:id/certificate')
   @Needs('signing-keys:write')
-  @ApiHeader(IDEMPOTENCY_KEY)
   async importCertificate(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() { chain }: ChainBody,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<CertificateView> {
-    const use = this.idempotency.use(key, caller.id, 'importCertificate', { id, chain }, newId());
     return CertificateView.of(await this.certificates.importForKey(caller, id, chain, use));
   }
 
   /** Onboards a certificate that is not of one of our keys, to keep an eye on its dates. */
   @Post('certificates')
   @Needs('signing-keys:write')
-  @ApiHeader(IDEMPOTENCY_KEY)
   async onboardCertificate(
     @TheCaller() caller: Caller,
     @Body() { chain }: ChainBody,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<CertificateView> {
-    const use = this.idempotency.use(key, caller.id, 'onboardCertificate', { chain }, newId());
     return CertificateView.of(await this.certificates.onboard(caller, chain, use));
   }
 

@@ -2,11 +2,11 @@ import { Body, Controller, Get, Headers, HttpCode, Param, Patch, Post, Query, Us
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
-import { newId } from '../../platform/database/new-id.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { SigningKeyReader } from './signing-key.reader.js';
 import {
   ChangeSigningKeyBody,
@@ -29,19 +29,16 @@ export class SigningKeysController {
     private readonly life: SigningKeyLifeService,
     private readonly terms: SigningKeyTermsService,
     private readonly reader: SigningKeyReader,
-    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** Generates a key pair in the HSM. The private key cannot leave it. */
   @Post()
   @Needs('signing-keys:write')
-  @ApiHeader(IDEMPOTENCY_KEY)
   async createSigningKey(
     @TheCaller() caller: Caller,
     @Body() body: CreateSigningKeyBody,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<SigningKeyView> {
-    const use = this.idempotency.use(key, caller.id, 'createSigningKey', body, newId());
     return SigningKeyView.of(await this.keys.create(caller, body, use));
   }
 
@@ -85,14 +82,12 @@ export class SigningKeysController {
   /** Generates a new version. The old one keeps its public key and certificate: what it signed still verifies. */
   @Post(':id/rotate')
   @Needs('signing-keys:write')
-  @ApiHeader(IDEMPOTENCY_KEY)
   async rotateSigningKey(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() { activate }: RotateSigningKeyBody,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<SigningKeyView> {
-    const use = this.idempotency.use(key, caller.id, 'rotateSigningKey', { id, activate }, newId());
     return SigningKeyView.of(await this.life.rotate(caller, id, { activate, use }));
   }
 

@@ -4,7 +4,7 @@ import type { Caller } from '../../auth/caller.js';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
-import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { Clock } from '../../platform/time/clock.js';
 import type { Certificate } from '../certificates/certificate.entity.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
@@ -32,7 +32,6 @@ export class SigningIntake {
   constructor(
     private readonly keys: SigningKeyReader,
     private readonly certificates: CertificatesReader,
-    private readonly idempotency: IdempotencyKeys,
     private readonly clock: Clock,
     private readonly timestamps: TimestampSources,
   ) {}
@@ -70,13 +69,12 @@ export class SigningIntake {
       envelope: wrapping?.envelope ?? (order.timestamp ? bare(true) : undefined),
       status: background ? 'QUEUED' : 'PROCESSING',
       caller,
-      use: this.idempotency.use(
-        idempotencyKey,
-        caller.id,
-        order.batch === undefined ? 'signDigest' : 'signBatchItem',
-        { ...body, background },
-        id,
-      ),
+      use: idempotentUse(idempotencyKey, {
+        principal: caller.id,
+        operation: order.batch === undefined ? 'signDigest' : 'signBatchItem',
+        body: { ...body, background },
+        resource: id,
+      }),
     };
   }
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { createHash, randomBytes } from 'node:crypto';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { KeyVault } from '../../hsm/key-vault.js';
@@ -38,23 +38,28 @@ export class SshAuthoritiesService {
 
   /** Makes an authority with an EC P-256 key that cannot leave the HSM. Answers its id. */
   async create(caller: Caller, name: string, kind: CertificateKind, use?: IdempotentUse): Promise<string> {
+    const known = await this.idempotency.known(use);
+    if (known !== undefined) return known;
     const id = use?.resource ?? newId();
-    const ckaId = randomBytes(16);
-    const { publicKey, evidence } = await this.vault.generate({
-      ckaId,
-      label: `sealwright ssh ca ${id}`,
-      type: 'ec-p256',
-    });
+    const key = { ckaId: randomBytes(16), label: `sealwright ssh ca ${id}` };
+    const { publicKey, evidence } = await this.vault.generate({ ...key, type: 'ec-p256' });
     const insert = async (tx: EntityManager) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
-      await tx.insert(SshAuthority, { id, name, kind, ckaId, publicKey });
+      await tx.insert(SshAuthority, { id, name, kind, ckaId: key.ckaId, publicKey });
       await this.audit.appendBy(tx, caller, entry('ssh-ca.created', id, { name, kind, ...evidence }));
       return id;
     };
     const detail = `There is an authority named "${name}" already.`;
     const errors = [{ pointer: '/name', detail: 'is taken' }];
-    return writeUnique(this.db, insert, () => new Problem('conflict', 'ssh-ca.name-taken', detail, { errors }));
+    const taken = () => new Problem('conflict', 'ssh-ca.name-taken', detail, { errors });
+    const made = await writeUnique(this.db, insert, taken).catch(async (error: unknown) => {
+      // Refused, so nobody has it. Of a commit that was cut off nobody knows: a key too many is the lesser evil.
+      if (error instanceof Problem) await this.vault.destroy(key);
+      throw error;
+    });
+    if (made !== id) await this.vault.destroy(key);
+    return made;
   }
 
   /** `RETIRING`: issues nothing more; hosts go on trusting it, so that another one can take over without a gap. */
@@ -69,8 +74,16 @@ export class SshAuthoritiesService {
     });
   }
 
-  /** The serial is taken, and what is certified written down, before the HSM is asked. */
-  async issue(caller: Caller, authorityId: string, order: CertificateOrder): Promise<SshCertificate> {
+  /**
+   * The serial is taken, and what is certified written down, before the HSM is asked. Whoever repeats the call gets the same certificate: it is
+   * signed then if it was not before.
+   */
+  async issue(
+    caller: Caller,
+    authorityId: string,
+    order: CertificateOrder,
+    use?: IdempotentUse,
+  ): Promise<SshCertificate> {
     const key = readPublicKeyLine(order.publicKey);
     if (key === undefined || certificateTypeOf(key.type) === undefined) throw uncertifiable();
     const { keyId, principals, validAfter, validBefore } = order;
@@ -78,23 +91,33 @@ export class SshAuthoritiesService {
       const errors = [{ pointer: '/validBefore', detail: 'must be later than validAfter' }];
       throw new Problem('malformed', 'ssh-ca.dates', '/validBefore: must be later than validAfter.', { errors });
     }
-    const id = newId();
     const fingerprint = fingerprintOf(key.blob);
-    const { authority, serial } = await this.db.transaction(async (tx) => {
-      const taken = await this.takeSerial(tx, authorityId);
+    const written = await this.db.transaction(async (tx) => {
+      const id = use?.resource ?? newId();
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
+      const serial = await this.takeSerial(tx, authorityId);
       const facts = { keyId, fingerprint, principals: [...principals], validAfter, validBefore };
-      await tx.insert(SshCertificate, { id, authorityId, serial: taken.serial, ...facts });
-      const detail = { certificateId: id, serial: taken.serial, ...facts, validAfter: validAfter.toISOString() };
+      await tx.insert(SshCertificate, { id, authorityId, serial, ...facts });
+      const detail = { certificateId: id, serial, ...facts, validAfter: validAfter.toISOString() };
       await this.audit.appendBy(
         tx,
         caller,
         entry('ssh-ca.certified', authorityId, { ...detail, validBefore: validBefore.toISOString() }),
       );
-      return taken;
+      return id;
     });
-    const content = { ...order, kind: authority.kind, key, serial: BigInt(serial) };
-    const certificate = await this.sign(authority, content);
-    await this.db.manager.update(SshCertificate, { id }, { certificate });
+    return this.signed(written, { ...order, key });
+  }
+
+  private async signed(id: string, content: Omit<CertificateContent, 'kind' | 'serial'>): Promise<SshCertificate> {
+    const row = await this.db.manager.findOneByOrFail(SshCertificate, { id });
+    if (row.certificate !== null) return row;
+    const { authorityId, serial } = row;
+    const authority = await this.db.manager.findOneByOrFail(SshAuthority, { id: authorityId });
+    if (authority.state !== 'ACTIVE') throw inactive();
+    const certificate = await this.sign(authority, { ...content, kind: authority.kind, serial: BigInt(serial) });
+    await this.db.manager.update(SshCertificate, { id, certificate: IsNull() }, { certificate });
     return this.db.manager.findOneByOrFail(SshCertificate, { id });
   }
 
@@ -110,15 +133,14 @@ export class SshAuthoritiesService {
     return certificateLine(content, bytes, signature);
   }
 
-  private async takeSerial(tx: EntityManager, id: string): Promise<{ authority: SshAuthority; serial: string }> {
+  private async takeSerial(tx: EntityManager, id: string): Promise<string> {
     const [rows]: [{ serial: string }[], number] = await tx.query(
       `UPDATE ssh_authority SET serial = serial + 1 WHERE id = $1 AND state = 'ACTIVE' RETURNING serial`,
       [id],
     );
-    const authority = await tx.findOneBy(SshAuthority, { id });
-    if (authority === null) throw new Problem('missing', 'ssh-ca.missing', 'There is no SSH authority with this id.');
-    if (rows[0] === undefined) throw inactive();
-    return { authority, serial: rows[0].serial };
+    if (rows[0] !== undefined) return rows[0].serial;
+    if (await tx.existsBy(SshAuthority, { id })) throw inactive();
+    throw new Problem('missing', 'ssh-ca.missing', 'There is no SSH authority with this id.');
   }
 }
 

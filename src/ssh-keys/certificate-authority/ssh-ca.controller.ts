@@ -1,12 +1,12 @@
-import { Body, Controller, Get, Header, Headers, HttpCode, Param, Post, Query, StreamableFile } from '@nestjs/common';
-import { ApiHeader, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Header, HttpCode, Param, Post, Query, StreamableFile } from '@nestjs/common';
+import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import { Needs, Public, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
-import { newId } from '../../platform/database/new-id.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
-import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { SshAuthoritiesReader } from './ssh-authorities.reader.js';
 import { SshAuthoritiesService } from './ssh-authorities.service.js';
 import {
@@ -31,19 +31,16 @@ export class SshCaController {
     private readonly authorities: SshAuthoritiesService,
     private readonly reader: SshAuthoritiesReader,
     private readonly revocations: SshRevocationsService,
-    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** Makes an authority whose key is made in the HSM and cannot leave it. */
   @Post()
   @Needs('ssh-ca:write')
-  @ApiHeader(IDEMPOTENCY_KEY)
   async createSshAuthority(
     @TheCaller() caller: Caller,
     @Body() body: CreateSshAuthorityBody,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<SshAuthorityView> {
-    const use = this.idempotency.use(key, caller.id, 'createSshAuthority', body, newId());
     const id = await this.authorities.create(caller, body.name, body.kind, use);
     return SshAuthorityView.of(await this.reader.get(id));
   }
@@ -111,8 +108,9 @@ export class SshCaController {
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() { extensions = ['permit-pty'], ...order }: IssueSshCertificateBody,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<SshCertificateView> {
-    return SshCertificateView.of(await this.authorities.issue(caller, id, { ...order, extensions }));
+    return SshCertificateView.of(await this.authorities.issue(caller, id, { ...order, extensions }, use));
   }
 
   /** Lists what an authority has taken back, newest first. */

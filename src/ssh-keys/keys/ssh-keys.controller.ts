@@ -2,11 +2,11 @@ import { Body, Controller, Get, Headers, Param, Patch, Post, Query, UseIntercept
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
-import { newId } from '../../platform/database/new-id.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { SshKeyAccessView, SshKeyLocationPage, SshKeyPage, SshKeyView } from './ssh-key-views.dto.js';
 import { AssignSshKeyBody, EnterSshKeyBody, SshKeysQuery } from './ssh-keys.dto.js';
 import { SshKeysReader } from './ssh-keys.reader.js';
@@ -19,7 +19,6 @@ export class SshKeysController {
   constructor(
     private readonly keys: SshKeysService,
     private readonly reader: SshKeysReader,
-    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** Lists SSH keys, newest first. */
@@ -32,13 +31,11 @@ export class SshKeysController {
   /** Enters a key by its public half. A key that was found before keeps its id. */
   @Post()
   @Needs('hosts:write')
-  @ApiHeader(IDEMPOTENCY_KEY)
   async enterSshKey(
     @TheCaller() caller: Caller,
     @Body() body: EnterSshKeyBody,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<SshKeyView> {
-    const use = this.idempotency.use(key, caller.id, 'enterSshKey', body, newId());
     const { publicKey, owner, custody } = body;
     return SshKeyView.of(await this.reader.get(await this.keys.enter(caller, { publicKey, owner, custody }, use)));
   }

@@ -39,8 +39,9 @@ export class SshKeysService {
       });
     const fingerprint = fingerprintOf(read.blob);
     return this.db.transaction(async (tx) => {
-      await this.idempotency.claim(tx, use === undefined ? [] : [use]);
-      if (use !== undefined) await this.idempotency.assertSameBody(use, tx);
+      // A key that was known before has another id than the one that the use stands for.
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return (await tx.findOneByOrFail(SshKey, { fingerprint })).id;
       const [row]: { id: string }[] = await tx.query(
         `INSERT INTO ssh_key AS k (id, fingerprint, type, bits, blob, comment, owner, custody)
          VALUES ($1, $2, $3, $4, $5, $6, $7, coalesce($8, 'unknown'))

@@ -14,9 +14,11 @@ import {
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { RotationPolicyBody, RotationPolicyPage, RotationPolicyView } from './rotation-policies.dto.js';
 import { RotationPoliciesService } from './rotation-policies.service.js';
 
@@ -32,8 +34,9 @@ export class RotationPoliciesController {
   async createRotationPolicy(
     @TheCaller() caller: Caller,
     @Body() body: RotationPolicyBody,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<RotationPolicyView> {
-    return RotationPolicyView.of(await this.policies.create(caller, RotationPolicyBody.orderOf(body)));
+    return RotationPolicyView.of(await this.policies.create(caller, RotationPolicyBody.orderOf(body), use));
   }
 
   /** Lists rotation policies, newest first. */

@@ -8,6 +8,7 @@ import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { RotationPolicy } from './rotation-policy.entity.js';
 
 export type NewRotationPolicy = Pick<RotationPolicy, 'name' | 'maxAgeDays' | 'keyOwner' | 'mostPerHour' | 'settings'>;
@@ -19,11 +20,14 @@ export class RotationPoliciesService {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly cursors: Cursors,
+    private readonly idempotency: IdempotencyKeys,
   ) {}
 
-  async create(caller: Caller, order: NewRotationPolicy): Promise<RotationPolicy> {
-    const id = newId();
+  async create(caller: Caller, order: NewRotationPolicy, use?: IdempotentUse): Promise<RotationPolicy> {
+    const id = use?.resource ?? newId();
     return this.write(order, async (tx) => {
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return this.get(earlier, tx);
       await tx.insert(RotationPolicy, { ...order, ...signature(caller), id });
       await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.created', id, { ...order }));
       return this.get(id, tx);

@@ -1,12 +1,12 @@
-import { Body, Controller, Get, Header, Headers, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Header, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Fresh, Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
-import { newId } from '../../platform/database/new-id.js';
+import { Repeatable } from '../../auth/repeatable.js';
 import { assertId, IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { IDEMPOTENCY_KEY, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { KeyRelease } from './key-release.js';
 import { RotationActions } from './rotation-actions.js';
 import { RotationOrders } from './rotation-orders.js';
@@ -22,23 +22,20 @@ export class RotationsController {
     private readonly actions: RotationActions,
     private readonly reader: RotationsReader,
     private readonly release: KeyRelease,
-    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** Puts a new key in the place of this one, wherever it lets somebody in. Location is the rotation. */
   @Post('keys/:id/rotate')
   @HttpCode(202)
   @Needs('keys:rotate')
-  @ApiHeader(IDEMPOTENCY_KEY)
   async rotateSshKey(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() body: RotateSshKeyBody,
     @Res({ passthrough: true }) reply: FastifyReply,
-    @Headers('idempotency-key') key?: string,
+    @Repeatable() use?: IdempotentUse,
   ): Promise<RotationView> {
     const { custody, publicKey, targets, dryRun = false } = body;
-    const use = this.idempotency.use(key, caller.id, 'rotateSshKey', { id, body }, newId());
     const order = { keyId: id, custody, publicKey, targets, dryRun, settings: RotateSshKeyBody.settingsOf(body) };
     const rotationId = await this.orders.place(caller, order, use);
     void reply.header('location', `/v1/rotations/${rotationId}`);

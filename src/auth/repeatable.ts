@@ -1,0 +1,30 @@
+import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
+import { ApiHeader } from '@nestjs/swagger';
+import { newId } from '../platform/database/new-id.js';
+import { IDEMPOTENCY_KEY, idempotentUse, type IdempotentUse } from '../platform/idempotency/idempotency-keys.js';
+import { callerOf, type CalledRequest } from './access.js';
+
+/**
+ * Makes a handler safe to repeat: the use of the Idempotency-Key that the call came with, to be claimed where its resource is written;
+ * undefined without one. A call is the same when its caller, handler, path and body are.
+ */
+export const Repeatable = createParamDecorator(
+  (_: unknown, context: ExecutionContext): IdempotentUse | undefined => {
+    const request = context.switchToHttp().getRequest<CalledRequest>();
+    const { headers, params, body } = request;
+    const principal = callerOf(request).id;
+    const operation = context.getHandler().name;
+    return idempotentUse(headers['idempotency-key'], {
+      principal,
+      operation,
+      body: { params, body },
+      resource: newId(),
+    });
+  },
+  [
+    (target, handler) => {
+      if (handler === undefined) throw new Error('only a handler can be repeated');
+      ApiHeader(IDEMPOTENCY_KEY)(target, handler, Object.getOwnPropertyDescriptor(target, handler) ?? {});
+    },
+  ],
+);

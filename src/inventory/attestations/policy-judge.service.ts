@@ -1,0 +1,74 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { Happenings } from '../../platform/events/happenings.js';
+import { Problem } from '../../platform/http/problem.js';
+import { Clock } from '../../platform/time/clock.js';
+import { PolicyPackRow } from './attestation.entity.js';
+import { type Evaluation, PolicyEvaluator, type Review } from './policy-evaluator.js';
+import { type JudgedPolicy, policyHappenings } from './policy-happenings.js';
+import type { PolicyPack } from './policy-pack.js';
+import { isOwn, PolicyPacksService } from './policy-packs.service.js';
+
+export interface EvaluateOrder {
+  readonly pack: string;
+  readonly scope?: string;
+  /** YYYY-MM-DD; today otherwise. */
+  readonly asOf?: string;
+  readonly reviews: readonly Review[];
+}
+
+export interface Evaluated extends Evaluation {
+  readonly pack: PolicyPack;
+  readonly asOf: string;
+  /** When it was looked at. */
+  readonly at: Date;
+}
+
+/** Holds the inventory against policy packs. */
+@Injectable()
+export class PolicyJudge {
+  constructor(
+    private readonly packs: PolicyPacksService,
+    private readonly evaluator: PolicyEvaluator,
+    private readonly clock: Clock,
+    private readonly happenings: Happenings,
+  ) {}
+
+  /** Changes nothing. @throws Problem 404 `policy-pack.missing`, 400 `query.invalid`. */
+  async evaluate({ pack: id, scope, asOf, reviews }: EvaluateOrder): Promise<Evaluated> {
+    const pack = await this.packs.get(id);
+    const checked = new Set(
+      pack.requirements.filter(({ check }) => check.kind === 'review').map(({ identifier }) => identifier),
+    );
+    const wrong = reviews.findIndex(({ identifier }) => !checked.has(identifier));
+    if (wrong >= 0) {
+      const detail = 'names no requirement that a person judges';
+      const errors = [{ pointer: `/reviews/${wrong}/identifier`, detail }];
+      throw new Problem('malformed', 'request.invalid', `/reviews/${wrong}/identifier: ${detail}.`, { errors });
+    }
+    const at = this.clock.now();
+    const day = asOf ?? dayOf(at);
+    return { pack, asOf: day, at, ...(await this.evaluator.evaluate({ pack, scope, day, reviews })) };
+  }
+
+  /** Tells people how the policy stands. Of a pack that was changed or removed since it was read nothing is told: what nobody asks for any more has ended. */
+  async tell(tx: EntityManager, judged: JudgedPolicy): Promise<void> {
+    const { pack, scope } = judged;
+    if (isOwn(pack.id)) {
+      const row = await tx.findOne(PolicyPackRow, { where: { id: pack.id }, lock: { mode: 'pessimistic_read' } });
+      if (row?.revision !== pack.revision) return;
+      if (scope !== undefined)
+        await tx.query(
+          `INSERT INTO policy_scope (pack_id, digest, scope) VALUES ($1, sha256(convert_to($2, 'UTF8')), $2)
+           ON CONFLICT DO NOTHING`,
+          [pack.id, scope],
+        );
+    }
+    await this.happenings.tell(tx, policyHappenings(judged));
+  }
+}
+
+/** YYYY-MM-DD. */
+export function dayOf(at: Date): string {
+  return at.toISOString().slice(0, 10);
+}

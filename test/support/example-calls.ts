@@ -1,0 +1,129 @@
+import { accessToken } from './access.js';
+import type { Operation } from './api-document.js';
+import { exampleBodyOf } from './example-values.js';
+import { type HostileCall, jsonText } from './hostile-values.js';
+import type { Answer, Service } from './service.js';
+import { digestOf, sign } from './signing.js';
+import type { Stage } from './stage.js';
+
+const ATTEMPTS = 5;
+const NOBODY = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
+/** What others need comes first. */
+const FIRST = ['createApproverGroup', 'createApprovalPolicy', 'createWebhook', 'createSigningKey', 'createScanScope'];
+
+interface Known {
+  readonly service: Service;
+  readonly apiKey: string;
+  /** The token of an administrator. */
+  readonly person: string;
+  readonly adminId: string;
+  /** Ids of what was made, by the path of its collection. */
+  readonly made: Map<string, string>;
+}
+
+/** What examples cannot know: the ids of what is there, and which of two members to leave out. */
+const MORE: Record<string, (known: Known) => Record<string, unknown>> = {
+  createApproverGroup: ({ adminId }) => ({ members: [adminId], ssoGroups: [] }),
+  changeApproverGroup: ({ adminId }) => ({ members: [adminId], ssoGroups: [] }),
+  createApprovalPolicy: () => ({ keys: [GUARDED], conditions: [] }),
+  changeApprovalPolicy: () => ({ keys: [GUARDED], conditions: [] }),
+  signDigest: () => ({ content: undefined, scheme: 'ecdsa-der' }),
+  verifySignature: () => ({ requestId: undefined, scheme: 'ecdsa-der', timestamp: undefined }),
+  createSchedule: () => ({ intervalSeconds: undefined, target: 'snapshot', settings: {} }),
+  createAlertRule: () => ({ webhooks: [] }),
+  changeAlertRule: () => ({ webhooks: [] }),
+  createHost: () => ({ credential: undefined, jumpHostId: undefined }),
+  updateHost: () => ({ credential: undefined, jumpHostId: undefined }),
+  addHostAuthority: () => ({ publicKey: PUBLIC_KEY }),
+  createScan: ({ made }) => ({ scopeId: made.get('/v1/scan-scopes'), ...WHOLE_SCOPE }),
+  createSigningKey: () => ({ notBefore: undefined, constraints: {} }),
+  ingest: () => SCAN,
+  importSourceScan: () => SCAN,
+};
+const WHOLE_SCOPE = { targets: undefined, ports: undefined, hosts: undefined, label: undefined };
+/** As the example of a key is named. */
+const GUARDED = 'release-2027';
+const PUBLIC_KEY = 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r';
+const SCAN = {
+  assets: [
+    {
+      component: {
+        type: 'cryptographic-asset',
+        name: 'RSA-2048',
+        cryptoProperties: {
+          assetType: 'algorithm',
+          algorithmProperties: { primitive: 'pke', parameterSetIdentifier: '2048', cryptoFunctions: ['sign'] },
+        },
+      },
+      occurrence: { location: 'src/main.c', line: 12, symbol: 'RSA_new' },
+    },
+  ],
+};
+
+/** Makes the calls of the API document, by its examples. */
+export class ExampleCalls {
+  constructor(private readonly known: Known) {}
+
+  get made(): ReadonlyMap<string, string> {
+    return this.known.made;
+  }
+
+  /** One of everything that can be made. */
+  async makeAll(operations: readonly Operation[]): Promise<void> {
+    const { service, apiKey: key, made } = this.known;
+    const creating = operations.filter(({ method, path }) => method === 'POST' && !path.includes('{'));
+    for (const operation of creating.toSorted((a, b) => rank(a) - rank(b))) await this.make(operation);
+    const { body: held } = await sign(service, { key, body: { digest: digestOf('x'), key: GUARDED } });
+    made.set('/api/v1/sign/requests', held.requestId).set('/api/v1/approvals', held.approvalId);
+  }
+
+  private async make(operation: Operation): Promise<void> {
+    const { status, body } = await this.callPatiently(operation, this.bodyOf(operation));
+    if (status < 300) this.known.made.set(operation.path, body.id ?? body.requestId);
+  }
+
+  /** Where much else runs, a key may take longer than its caller waits. */
+  async callPatiently(operation: Operation, good: unknown, headers: Record<string, string> = {}): Promise<Answer> {
+    const wanted = { path: this.pathOf(operation), headers, body: good === undefined ? undefined : jsonText(good) };
+    let answer = await this.call(operation, wanted);
+    for (let attempt = 1; answer.status === 503 && attempt < ATTEMPTS; attempt += 1)
+      answer = await this.call(operation, wanted);
+    return answer;
+  }
+
+  bodyOf(operation: Operation): unknown {
+    const example = exampleBodyOf(operation);
+    const more = MORE[operation.operationId]?.(this.known);
+    return more === undefined ? example : { ...(example as object), ...more };
+  }
+
+  pathOf(operation: Operation): string {
+    return operation.path.replaceAll(/\{(\w+)\}/g, (_, name: string) =>
+      encodeURIComponent(this.idFor(operation, name)),
+    );
+  }
+
+  /** What is there is not to be removed before the others had it. */
+  idFor({ method, path, raw }: Operation, name: string): string {
+    if (method === 'DELETE') return NOBODY;
+    const parameter = raw.parameters.find((candidate: { name: string }) => candidate.name === name);
+    return this.made.get(path.split(`/{${name}}`)[0] ?? '') ?? parameter?.schema?.example ?? NOBODY;
+  }
+
+  call(operation: Operation, { path, body, headers = {} }: Partial<HostileCall> & { path: string }): Promise<Answer> {
+    const { service, apiKey, person } = this.known;
+    // A credential of its own is looked at only where no other is shown.
+    const hasOwn = 'cookie' in headers || 'x-api-key' in headers;
+    const key = hasOwn ? undefined : operation.raw['x-person'] === true ? person : apiKey;
+    return service.call(operation.method, path, { key, headers, ...(body === undefined ? {} : { body }) });
+  }
+}
+
+export async function openExamples(stage: Stage, service: Service): Promise<ExampleCalls> {
+  const { adminEmail, adminPassword, apiKey } = await stage.seed();
+  const person = await accessToken(service, adminEmail, adminPassword);
+  const { body: me } = await service.call('GET', '/api/auth/me', { key: person });
+  return new ExampleCalls({ service, apiKey, person, adminId: me.id, made: new Map() });
+}
+
+const rank = ({ operationId }: Operation) => (FIRST.includes(operationId) ? FIRST.indexOf(operationId) : FIRST.length);
