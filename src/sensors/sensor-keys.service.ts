@@ -33,14 +33,19 @@ export class SensorKeys {
     return note(tx, sensor.id, await this.apiKeys.createIn(tx, caller, order));
   }
 
-  /** The old key goes on for the overlap, and so does one that it had replaced: a sensor may still have that. */
-  async rotate(
+  /**
+   * The old key goes on for the overlap, and so does one that it had replaced: a sensor may still have that. What has ended is not rotated;
+   * the sensor gets a key as if it were new.
+   */
+  async renew(
     tx: EntityManager,
     caller: Caller,
-    sensor: { readonly id: string; readonly apiKeyId: string },
+    sensor: { readonly id: string; readonly name: string; readonly apiKeyId: string },
     order: RotationOrder,
   ): Promise<SensorKey> {
-    return note(tx, sensor.id, await this.renewal.rotateIn(tx, caller, sensor.apiKeyId, order));
+    const { id, apiKeyId } = sensor;
+    if (!(await this.apiKeys.isLive(tx, apiKeyId))) return this.make(tx, caller, sensor, order.expiry);
+    return note(tx, id, await this.renewal.rotateIn(tx, caller, apiKeyId, order));
   }
 
   /** All that a sensor has, except for `but`. */

@@ -77,9 +77,7 @@ export class SensorsService {
   ): Promise<{ row: Sensor; key: string }> {
     const made = await this.db.transaction(async (tx) => {
       const sensor = await hold(tx, id);
-      const key = sensor.enabled
-        ? await this.keys.rotate(tx, caller, sensor, { expiry, overlapHours })
-        : await this.keys.make(tx, caller, sensor, expiry);
+      const key = await this.keys.renew(tx, caller, sensor, { expiry, overlapHours });
       await tx.query(
         `UPDATE sensor SET api_key_id = $2, enabled = true, silent_since = NULL, version = version + 1,
            last_heartbeat_at = CASE WHEN enabled THEN last_heartbeat_at ELSE now() END WHERE id = $1`,

@@ -99,6 +99,15 @@ describe.concurrent('a sensor', () => {
     }
   });
 
+  it('whose key has expired gets another', async () => {
+    const { id, key: old } = await registerSensor(service, key);
+    await stage.sql(`UPDATE api_key SET expiry = now() WHERE id = (SELECT api_key_id FROM sensor WHERE id = $1)`, [id]);
+    await until('a refusal', 6, async () => (await beat(service, old)).status === 401);
+    const renewed = await service.call('POST', `/api/sensors/${id}/key`, { key, body: { expiry: inDays(60) } });
+    expect(renewed.status).toBe(201);
+    expect((await beat(service, renewed.body.key)).status).toBe(200);
+  });
+
   it('that falls silent is missed within two of its intervals, and the alert ends when it is back', async () => {
     const { id, key: own } = await registerSensor(service, key);
     await beat(service, own);

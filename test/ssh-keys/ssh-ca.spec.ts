@@ -165,7 +165,8 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     await trust();
     const revoked = await certified();
     await field.ask('POST', `/v1/ssh-ca/${first.id}/revocations`, { kind: 'serial', value: revoked.serial });
-    await field.ask('POST', `/v1/ssh-ca/${first.id}/retire`, { state: 'RETIRING' });
+    const retire = (state: string, id = first.id) => field.call('POST', `/v1/ssh-ca/${id}/retire`, { state });
+    for (const again of [1, 2]) expect([again, (await retire('RETIRING')).status]).toEqual([again, 200]);
     const made = await certified({}, second.id);
     // sshd reads one list: that of the second one must not let in again whom the first one took back.
     expect(await push(second.id)).toMatchObject([{ hostId: at.id, done: true }]);
@@ -179,7 +180,9 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
       validBefore: new Date(Date.now() + HOUR).toISOString(),
     });
     expect(refused).toMatchObject({ status: 409, body: { code: 'ssh-ca.inactive' } });
-    await field.ask('POST', `/v1/ssh-ca/${first.id}/retire`, { state: 'RETIRED' });
+    expect((await retire('RETIRED')).body.state).toBe('RETIRED');
+    expect((await retire('RETIRING')).body.code).toBe('ssh-ca.inactive');
+    expect((await retire('RETIRED', at.id)).body.code).toBe('ssh-ca.missing');
     await trust();
     expect([await logIn(at, old.file), await logIn(at, made.file)]).toEqual(['denied', 'accepted']);
   });

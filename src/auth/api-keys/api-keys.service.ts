@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { timingSafeEqual } from 'node:crypto';
-import { DataSource, type EntityManager, IsNull } from 'typeorm';
+import { DataSource, type EntityManager, IsNull, MoreThan } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
@@ -93,6 +93,12 @@ export class ApiKeysService implements OnApplicationShutdown {
     await tx.insert(ApiKey, entity);
     await this.record(tx, caller, 'api-key.created', entity);
     return { row: await tx.findOneByOrFail(ApiKey, { id }), key };
+  }
+
+  /** Whether it can be used, and was not replaced. */
+  async isLive(tx: EntityManager, id: string): Promise<boolean> {
+    const live = { revokedAt: IsNull(), replacedBy: IsNull(), expiry: MoreThan(this.clock.now()) };
+    return tx.existsBy(ApiKey, { id, ...live });
   }
 
   async list(query: PageQuery): Promise<Page<ApiKey>> {

@@ -69,7 +69,11 @@ export class SshAuthoritiesService {
         `UPDATE ssh_authority SET state = $2 WHERE id = $1 AND state = $3`,
         [id, state, state === 'RETIRING' ? 'ACTIVE' : 'RETIRING'],
       );
-      if (moved !== 1) throw inactive();
+      if (moved !== 1) {
+        // Whoever did not hear the answer asks again.
+        if (await tx.existsBy(SshAuthority, { id, state })) return;
+        throw await refusalOf(tx, id);
+      }
       await this.audit.appendBy(tx, caller, entry(`ssh-ca.${state.toLowerCase()}`, id, {}));
     });
   }
@@ -139,13 +143,17 @@ export class SshAuthoritiesService {
       [id],
     );
     if (rows[0] !== undefined) return rows[0].serial;
-    if (await tx.existsBy(SshAuthority, { id })) throw inactive();
-    throw new Problem('missing', 'ssh-ca.missing', 'There is no SSH authority with this id.');
+    throw await refusalOf(tx, id);
   }
 }
 
 export function entry(action: string, id: string, detail: Record<string, unknown>) {
   return { action, target: { kind: 'ssh-ca', id }, detail };
+}
+
+async function refusalOf(tx: EntityManager, id: string): Promise<Problem> {
+  if (await tx.existsBy(SshAuthority, { id })) return inactive();
+  return new Problem('missing', 'ssh-ca.missing', 'There is no SSH authority with this id.');
 }
 
 function inactive(): Problem {
