@@ -49,6 +49,32 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await context.close();
   });
 
+  it('what was ordered again because its answer was lost is done once', async () => {
+    const { service, asAdmin, apiKey } = at();
+    const { page, context } = await asAdmin('/rotation-policies');
+    const name = unique('lost');
+    const dialog = page.getByRole('dialog');
+    let lost = 0;
+    await page.route('**/v1/rotation-policies', async (route) => {
+      if (route.request().method() !== 'POST' || lost > 0) return route.fallback();
+      lost += 1;
+      expect((await route.fetch()).status()).toBe(201);
+      return route.abort('connectionreset');
+    });
+    await page.getByRole('button', { name: 'Create a policy' }).first().click();
+    await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+    await dialog.getByRole('alert').waitFor();
+    await dialog.getByRole('button', { name: 'Create', exact: true }).click();
+    await page.getByRole('cell', { name }).first().waitFor();
+    await dialog.waitFor({ state: 'detached' });
+    const { body } = await service.call('GET', '/v1/rotation-policies?limit=200', { key: apiKey });
+    const made = body.items.filter((policy: { name: string }) => policy.name === name);
+    expect(made).toHaveLength(1);
+    await service.call('DELETE', `/v1/rotation-policies/${made[0].id}`, { key: apiKey });
+    await context.close();
+  });
+
   it('a rotation policy is made for certain hours, changed, and removed', async () => {
     const { page, context, assertClean } = await at().asAdmin('/rotation-policies');
     const dialog = page.getByRole('dialog');

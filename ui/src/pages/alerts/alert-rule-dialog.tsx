@@ -1,5 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
-import { ifMatch, onceOnly } from '../../api/client.js';
+import { ifMatch } from '../../api/client.js';
 import { listWebhooksOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { changeAlertRule, createAlertRule } from '../../api/generated/sdk.gen.js';
 import type { AlertRuleView, CreateAlertRuleBody } from '../../api/generated/types.gen.js';
@@ -41,9 +41,9 @@ export function AlertRuleDialog({ of, onClose }: { of: AlertRuleView | undefined
   const { t } = useI18n();
   const fields = useFields(of);
   const action = useAction(
-    (values: Values): Promise<{ data: unknown }> =>
+    (values: Values, once): Promise<{ data: unknown }> =>
       of === undefined
-        ? createAlertRule({ body: bodyOf(values) as never, headers: onceOnly() })
+        ? createAlertRule({ body: bodyOf(values) as never, headers: once })
         : changeAlertRule({ path: { id: of.id }, body: bodyOf(values), headers: ifMatch(of.version) }),
     { changes: ['listAlertRules'], done: t('saved') },
   );

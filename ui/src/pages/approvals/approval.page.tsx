@@ -15,7 +15,6 @@ import {
 } from '@patternfly/react-core';
 import { useParams } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
-import { onceOnly } from '../../api/client.js';
 import { getApprovalOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { approve, reject, withdraw } from '../../api/generated/sdk.gen.js';
 import type { ApprovalView } from '../../api/generated/types.gen.js';
@@ -118,10 +117,10 @@ function Decide({ approval, decision, onClose }: { approval: ApprovalView; decis
   const { t } = useI18n();
   const path = { id: approval.id };
   const action = useAction(
-    async ({ comment }: Values): Promise<{ data: unknown }> => {
+    async ({ comment }: Values, once): Promise<{ data: unknown }> => {
       const body = { hash: approval.hash, ...(comment === undefined ? {} : { comment }) };
       if (decision === 'withdraw') return withdraw({ path });
-      const call = { path, body, headers: onceOnly() } as never;
+      const call = { path, body, headers: once } as never;
       return decision === 'approve' ? approve(call) : reject(call);
     },
     {

@@ -3,7 +3,7 @@ import GavelIcon from '@patternfly/react-icons/dist/esm/icons/gavel-icon';
 import UsersIcon from '@patternfly/react-icons/dist/esm/icons/users-icon';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { ifMatch, onceOnly } from '../../api/client.js';
+import { ifMatch } from '../../api/client.js';
 import {
   listApprovalPoliciesOptions,
   listApproverGroupsOptions,
@@ -147,14 +147,14 @@ function EditPolicy({ of, groups, onClose }: EditPolicyProps) {
   const { t, named } = useI18n();
   const nameOf = (id: string) => groups.find((group) => group.id === id)?.name ?? id;
   const action = useAction(
-    async ({ hours, ...rest }: Values): Promise<{ data: unknown }> => {
+    async ({ hours, ...rest }: Values, once): Promise<{ data: unknown }> => {
       const body = {
         ...rest,
         ...(hours === undefined ? {} : { expiresInSeconds: secondsOf(Number(hours), of?.expiresInSeconds) }),
         ...(of === undefined ? {} : { conditions: of.conditions, rejectThreshold: of.rejectThreshold }),
       } as never;
       return of === undefined
-        ? createApprovalPolicy({ body, headers: onceOnly() })
+        ? createApprovalPolicy({ body, headers: once })
         : changeApprovalPolicy({ path: { id: of.id }, body, headers: ifMatch(of.version) });
     },
     { changes: ['listApprovalPolicies'], done: t('saved') },
@@ -219,10 +219,10 @@ function EditGroup({ of, onClose }: { of?: ApproverGroupView; onClose: () => voi
   const { may } = useSession();
   const users = useQuery({ ...listUsersOptions({ query: { limit: 200 } }), enabled: may('users:read') });
   const action = useAction(
-    async (values: Values): Promise<{ data: unknown }> => {
+    async (values: Values, once): Promise<{ data: unknown }> => {
       const body = { ...values, ...(of === undefined ? {} : { ssoGroups: of.ssoGroups }) } as never;
       return of === undefined
-        ? createApproverGroup({ body, headers: onceOnly() })
+        ? createApproverGroup({ body, headers: once })
         : changeApproverGroup({ path: { id: of.id }, body, headers: ifMatch(of.version) });
     },
     { changes: ['listApproverGroups'], done: t('saved') },

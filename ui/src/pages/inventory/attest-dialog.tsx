@@ -1,6 +1,5 @@
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
-import { onceOnly } from '../../api/client.js';
 import { listPolicyPacksOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { attest } from '../../api/generated/sdk.gen.js';
 import type { AttestBody, PolicyPackView } from '../../api/generated/types.gen.js';
@@ -23,7 +22,7 @@ export function AttestDialog({ pack, onClose }: { pack?: string; onClose: () => 
   const navigate = useNavigate();
   const packs = useQuery(listPolicyPacksOptions());
   const review = useReview();
-  const action = useAction((values: Values) => attest({ body: bodyOf(values), headers: onceOnly() }), {
+  const action = useAction((values: Values, once) => attest({ body: bodyOf(values), headers: once }), {
     changes: ['listAttestations'],
     done: t('saved'),
     onDone: ({ id }) => void navigate({ to: `/attestations/${id}` }),

@@ -1,4 +1,4 @@
-import { ifMatch, onceOnly } from '../../api/client.js';
+import { ifMatch } from '../../api/client.js';
 import { addPolicyPack, changePolicyPack } from '../../api/generated/sdk.gen.js';
 import type { PolicyPackView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
@@ -21,10 +21,10 @@ export type OwnPack = PolicyPackView & { readonly revision: number };
 export function PolicyPackDialog({ pack, onClose }: PolicyPackDialogProps) {
   const { t } = useI18n();
   const action = useAction(
-    (values: Values) => {
+    (values: Values, once) => {
       const body = values as never;
       return pack === undefined
-        ? addPolicyPack({ body, headers: onceOnly() })
+        ? addPolicyPack({ body, headers: once })
         : changePolicyPack({ path: { id: pack.id }, body, headers: ifMatch(pack.revision) });
     },
     { changes: ['listPolicyPacks', 'evaluatePolicy'], done: t('saved') },

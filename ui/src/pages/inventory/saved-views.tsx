@@ -3,7 +3,7 @@ import BookmarkIcon from '@patternfly/react-icons/dist/esm/icons/bookmark-icon';
 import { useQuery, type UseMutationResult } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { ifMatch, onceOnly } from '../../api/client.js';
+import { ifMatch } from '../../api/client.js';
 import { listAssetViewsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { changeAssetView, createAssetView, removeAssetView } from '../../api/generated/sdk.gen.js';
 import type { SavedViewBody, SavedViewView } from '../../api/generated/types.gen.js';
@@ -84,10 +84,10 @@ export function SavedViews() {
     { changes: [], done: t('views.saved') },
   );
   const share = useAction(
-    async ({ name }: Values): Promise<{ data: SavedViewView }> => {
+    async ({ name }: Values, once): Promise<{ data: SavedViewView }> => {
       const body = viewOf(textOf(name), filters);
       const same = shared.find((view) => view.name === body.name);
-      if (same === undefined) return createAssetView({ body, headers: onceOnly() });
+      if (same === undefined) return createAssetView({ body, headers: once });
       return changeAssetView({ path: { id: same.id }, body, headers: ifMatch(same.version) });
     },
     { changes: ['listAssetViews'], done: t('views.saved') },

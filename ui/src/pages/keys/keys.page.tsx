@@ -1,7 +1,6 @@
 import { Button } from '@patternfly/react-core';
 import KeyIcon from '@patternfly/react-icons/dist/esm/icons/key-icon';
 import { useState } from 'react';
-import { onceOnly } from '../../api/client.js';
 import { listSigningKeysOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { createSigningKey } from '../../api/generated/sdk.gen.js';
 import type { CreateSigningKeyBody, SigningKeyView } from '../../api/generated/types.gen.js';
@@ -59,7 +58,7 @@ export function KeysPage() {
 function CreateKey({ onClose }: { onClose: () => void }) {
   const { t, named } = useI18n();
   const action = useAction(
-    (values: Values) => createSigningKey({ body: values as unknown as CreateSigningKeyBody, headers: onceOnly() }),
+    (values: Values, once) => createSigningKey({ body: values as unknown as CreateSigningKeyBody, headers: once }),
     { changes: ['listSigningKeys'], done: t('keys.created') },
   );
   return (

@@ -1,4 +1,4 @@
-import { ifMatch, onceOnly } from '../../api/client.js';
+import { ifMatch } from '../../api/client.js';
 import { changeRotationPolicy, createRotationPolicy } from '../../api/generated/sdk.gen.js';
 import type { RotationPolicyBody, RotationPolicyView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
@@ -29,9 +29,9 @@ function bodyOf(
 export function RotationPolicyDialog({ of, onClose }: Props) {
   const { t } = useI18n();
   const action = useAction(
-    (values: Values): Promise<{ data: unknown }> =>
+    (values: Values, once): Promise<{ data: unknown }> =>
       of === undefined
-        ? createRotationPolicy({ body: bodyOf(values), headers: onceOnly() })
+        ? createRotationPolicy({ body: bodyOf(values), headers: once })
         : changeRotationPolicy({
             path: { id: of.id },
             body: bodyOf(values, of.overlapSeconds),

@@ -1,7 +1,6 @@
 import { Button } from '@patternfly/react-core';
 import MapMarkedIcon from '@patternfly/react-icons/dist/esm/icons/map-marked-icon';
 import { useState } from 'react';
-import { onceOnly } from '../../api/client.js';
 import { listScanScopesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { createScanScope, deleteScanScope } from '../../api/generated/sdk.gen.js';
 import type { ScanScopeView } from '../../api/generated/types.gen.js';
@@ -63,10 +62,10 @@ export function ScanScopesPage() {
 function Create({ onClose }: { onClose: () => void }) {
   const { t } = useI18n();
   const create = useAction(
-    ({ ports, ...values }: Values) =>
+    ({ ports, ...values }: Values, once) =>
       createScanScope({
         body: { ...values, ports: (ports as string[]).map(Number) } as never,
-        headers: onceOnly(),
+        headers: once,
       }),
     { changes: CHANGES, done: t('saved') },
   );

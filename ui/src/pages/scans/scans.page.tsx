@@ -3,7 +3,6 @@ import SearchIcon from '@patternfly/react-icons/dist/esm/icons/search-icon';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { onceOnly } from '../../api/client.js';
 import { listScanScopesOptions, listScansOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { createScan } from '../../api/generated/sdk.gen.js';
 import type { ScanListView } from '../../api/generated/types.gen.js';
@@ -87,7 +86,7 @@ function Start({ onClose }: { onClose: () => void }) {
   const { t, named } = useI18n();
   const navigate = useNavigate();
   const scopes = useQuery(listScanScopesOptions({ query: { limit: 200 } }));
-  const action = useAction((values: Values) => createScan({ body: values as never, headers: onceOnly() }), {
+  const action = useAction((values: Values, once) => createScan({ body: values as never, headers: once }), {
     changes: ['listScans'],
     done: t('scans.started'),
     onDone: ({ id }) => void navigate({ to: `/scans/${id}` }),

@@ -2,7 +2,6 @@ import { Button } from '@patternfly/react-core';
 import CalendarCheckIcon from '@patternfly/react-icons/dist/esm/icons/calendar-check-icon';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { onceOnly } from '../../api/client.js';
 import { listSchedulesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { createSchedule } from '../../api/generated/sdk.gen.js';
 import type { ScheduleView } from '../../api/generated/types.gen.js';
@@ -73,7 +72,7 @@ function Create({ onClose }: { onClose: () => void }) {
   const { t } = useI18n();
   const navigate = useNavigate();
   const fields = useScheduleFields();
-  const create = useAction((values: Values) => createSchedule({ body: scheduleBody(values), headers: onceOnly() }), {
+  const create = useAction((values: Values, once) => createSchedule({ body: scheduleBody(values), headers: once }), {
     changes: ['listSchedules'],
     done: t('saved'),
     onDone: ({ id }) => void navigate({ to: `/schedules/${id}` }),

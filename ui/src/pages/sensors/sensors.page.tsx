@@ -1,7 +1,6 @@
 import { Button } from '@patternfly/react-core';
 import SatelliteDishIcon from '@patternfly/react-icons/dist/esm/icons/satellite-dish-icon';
 import { useState } from 'react';
-import { onceOnly } from '../../api/client.js';
 import { listSensorsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { registerSensor } from '../../api/generated/sdk.gen.js';
 import type { NewSensorView, SensorView } from '../../api/generated/types.gen.js';
@@ -108,7 +107,7 @@ export function SensorsPage() {
 function Register({ onClose, onMade }: { onClose: () => void; onMade: (sensor: NewSensorView) => void }) {
   const { t } = useI18n();
   const fields = useSensorFields();
-  const action = useAction((values: Values) => registerSensor({ body: values as never, headers: onceOnly() }), {
+  const action = useAction((values: Values, once) => registerSensor({ body: values as never, headers: once }), {
     changes: ['listSensors'],
     onDone: onMade,
   });

@@ -1,7 +1,6 @@
 import { Button, Label, LabelGroup } from '@patternfly/react-core';
 import KeyIcon from '@patternfly/react-icons/dist/esm/icons/key-icon';
 import { useState } from 'react';
-import { onceOnly } from '../../api/client.js';
 import { listApiKeysOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { createApiKey, revokeApiKey, rotateApiKey } from '../../api/generated/sdk.gen.js';
 import type { ApiKeyView, NewApiKeyView } from '../../api/generated/types.gen.js';
@@ -107,7 +106,7 @@ interface DialogProps {
 function Create({ onClose, onMade }: DialogProps) {
   const { t } = useI18n();
   const scopes = useScopeOptions();
-  const action = useAction((values: Values) => createApiKey({ body: values as never, headers: onceOnly() }), {
+  const action = useAction((values: Values, once) => createApiKey({ body: values as never, headers: once }), {
     ...CHANGES,
     onDone: onMade,
   });

@@ -101,8 +101,10 @@ function ClientDialog({ kind, of, onClose, onMade }: DialogProps) {
   const path = { id: of?.client_id ?? '' };
   const name = of?.name ?? '';
   const make = useAction(
-    (values: Values) =>
-      kind === 'create' ? createOAuthClient({ body: values as never }) : replaceOAuthClientSecret({ path }),
+    (values: Values, once) =>
+      kind === 'create'
+        ? createOAuthClient({ body: values as never, headers: once })
+        : replaceOAuthClientSecret({ path }),
     { ...CHANGES, onDone: onMade },
   );
   const revoke = useAction((_values: Values) => revokeOAuthClient({ path }), { ...CHANGES, done: t('revoked') });

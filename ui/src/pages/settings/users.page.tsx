@@ -152,7 +152,10 @@ function Invitations({ isInviting, onClose }: { isInviting: boolean; onClose: ()
   const roles = useRoleOptions();
   const [made, setMade] = useState<NewInvitationView>();
   const changes = ['listInvitations'];
-  const invite = useAction((values: Values) => inviteUser({ body: values as never }), { changes, onDone: setMade });
+  const invite = useAction((values: Values, once) => inviteUser({ body: values as never, headers: once }), {
+    changes,
+    onDone: setMade,
+  });
   const revoke = useAction((id: string) => revokeInvitation({ path: { id } }), { changes, done: t('revoked') });
   return (
     <>

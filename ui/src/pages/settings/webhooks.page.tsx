@@ -1,7 +1,7 @@
 import { Button } from '@patternfly/react-core';
 import GlobeIcon from '@patternfly/react-icons/dist/esm/icons/globe-icon';
 import { useState } from 'react';
-import { ifMatch, onceOnly } from '../../api/client.js';
+import { ifMatch } from '../../api/client.js';
 import { listWebhooksOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import {
   changeWebhook,
@@ -36,7 +36,7 @@ export function WebhooksPage() {
   const [made, setMade] = useState<{ readonly name: string; readonly secret: string }>();
   const changes = ['listWebhooks', 'listWebhookDeliveries'];
   const show = ({ name, secret }: NewWebhookView) => secret !== undefined && setMade({ name, secret });
-  const create = useAction((values: Values) => createWebhook({ body: values as never, headers: onceOnly() }), {
+  const create = useAction((values: Values, once) => createWebhook({ body: values as never, headers: once }), {
     changes,
     onDone: show,
   });

@@ -19,7 +19,6 @@ import { useNavigate } from '@tanstack/react-router';
 import { type SyntheticEvent, useState } from 'react';
 import { signDigest } from '../../api/generated/sdk.gen.js';
 import type { SignDigestBody } from '../../api/generated/types.gen.js';
-import { onceOnly } from '../../api/client.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { PageFrame } from '../../patterns/page-frame.js';
@@ -54,7 +53,7 @@ export function SignPage() {
     reference: '',
   });
   const hashed = useFileDigest(file, choices.algorithm);
-  const sign = useAction((body: SignDigestBody) => signDigest({ body, headers: onceOnly() }), {
+  const sign = useAction((body: SignDigestBody, once) => signDigest({ body, headers: once }), {
     changes: ['listSigningRequests', 'listApprovals'],
     onDone: ({ requestId }) => void navigate({ to: `/requests/${requestId}` }),
   });

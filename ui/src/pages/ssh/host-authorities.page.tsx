@@ -62,7 +62,7 @@ export function HostAuthoritiesPage() {
 
 function Add({ onClose }: { onClose: () => void }) {
   const { t } = useI18n();
-  const action = useAction((values: Values) => addHostAuthority({ body: values as never }), {
+  const action = useAction((values: Values, once) => addHostAuthority({ body: values as never, headers: once }), {
     changes,
     done: t('hostCa.added'),
   });

@@ -1,7 +1,6 @@
 import { Button } from '@patternfly/react-core';
 import ServerIcon from '@patternfly/react-icons/dist/esm/icons/server-icon';
 import { useState } from 'react';
-import { onceOnly } from '../../api/client.js';
 import { listHostsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { createHost } from '../../api/generated/sdk.gen.js';
 import type { HostView } from '../../api/generated/types.gen.js';
@@ -54,7 +53,7 @@ export function HostsPage() {
   const { may } = useSession();
   const [isOpen, setOpen] = useState(false);
   const fields = useHostFields();
-  const create = useAction((values: Values) => createHost({ body: hostBody(values), headers: onceOnly() }), {
+  const create = useAction((values: Values, once) => createHost({ body: hostBody(values), headers: once }), {
     changes: ['listHosts'],
     done: t('hosts.created'),
   });

@@ -19,9 +19,8 @@ const EXTENSIONS = [
   'permit-user-rc',
 ];
 
-/** From now on, for some hours; what hosts cannot have is left out for them. */
-function orderOf({ hours, ...values }: Values) {
-  const now = Date.now();
+/** From `now` on, for some hours; what hosts cannot have is left out for them. */
+function orderOf({ hours, ...values }: Values, now: number) {
   return {
     ...values,
     validAfter: new Date(now - BEFORE_NOW).toISOString(),
@@ -32,10 +31,13 @@ function orderOf({ hours, ...values }: Values) {
 export function IssueCertificate({ authority, onClose }: { authority: SshAuthorityView; onClose: () => void }) {
   const { t } = useI18n();
   const { id, kind } = authority;
-  const action = useAction((values: Values) => issueSshCertificate({ path: { id }, body: orderOf(values) }), {
-    changes: ['listSshCertificates'],
-    done: t('sshCa.issued'),
-  });
+  const action = useAction(
+    (values: Values, once, since) => issueSshCertificate({ path: { id }, body: orderOf(values, since), headers: once }),
+    {
+      changes: ['listSshCertificates'],
+      done: t('sshCa.issued'),
+    },
+  );
   const isForHost = kind === 'host';
   const ofUsers: Field[] = [
     { name: 'sourceAddress', label: t('sshCa.sourceAddress'), hint: t('sshCa.sourceAddress.hint') },

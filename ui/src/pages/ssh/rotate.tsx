@@ -2,7 +2,6 @@ import { Button } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
-import { onceOnly } from '../../api/client.js';
 import { listHostsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { rotateSshKey } from '../../api/generated/sdk.gen.js';
 import type { RotateSshKeyBody, SshKeyView } from '../../api/generated/types.gen.js';
@@ -42,7 +41,7 @@ function RotateDialog({ id, custody, onClose }: { id: string; custody: Custody; 
   const navigate = useNavigate();
   const hosts = useQuery(listHostsOptions({ query: { limit: 200 } }));
   const rotate = useAction(
-    (values: Values) => rotateSshKey({ path: { id }, body: rotateBody(values), headers: onceOnly() }),
+    (values: Values, once) => rotateSshKey({ path: { id }, body: rotateBody(values), headers: once }),
     {
       changes: ['listRotations', 'getSshKey'],
       done: t('rotations.started'),

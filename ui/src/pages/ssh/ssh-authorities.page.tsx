@@ -1,7 +1,6 @@
 import { Button } from '@patternfly/react-core';
 import CertificateIcon from '@patternfly/react-icons/dist/esm/icons/certificate-icon';
 import { useState } from 'react';
-import { onceOnly } from '../../api/client.js';
 import { listSshAuthoritiesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { createSshAuthority } from '../../api/generated/sdk.gen.js';
 import type { SshAuthorityView } from '../../api/generated/types.gen.js';
@@ -57,7 +56,7 @@ export function SshAuthoritiesPage() {
 
 function Create({ onClose }: { onClose: () => void }) {
   const { t, named } = useI18n();
-  const action = useAction((values: Values) => createSshAuthority({ body: values as never, headers: onceOnly() }), {
+  const action = useAction((values: Values, once) => createSshAuthority({ body: values as never, headers: once }), {
     changes: ['listSshAuthorities'],
     done: t('sshCa.created'),
   });

@@ -1,7 +1,6 @@
 import { Button, Label } from '@patternfly/react-core';
 import KeyIcon from '@patternfly/react-icons/dist/esm/icons/key-icon';
 import { useState } from 'react';
-import { onceOnly } from '../../api/client.js';
 import { listSshKeysOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { enterSshKey } from '../../api/generated/sdk.gen.js';
 import type { SshKeyView } from '../../api/generated/types.gen.js';
@@ -40,7 +39,7 @@ export function SshKeysPage() {
   const { t, named } = useI18n();
   const { may } = useSession();
   const [isOpen, setOpen] = useState(false);
-  const enter = useAction((values: Values) => enterSshKey({ body: values as never, headers: onceOnly() }), {
+  const enter = useAction((values: Values, once) => enterSshKey({ body: values as never, headers: once }), {
     changes: ['listSshKeys'],
     done: t('sshKeys.entered'),
   });
