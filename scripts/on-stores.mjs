@@ -4,24 +4,24 @@ import { pathToFileURL } from 'node:url';
 import { build } from './lib/build.mjs';
 import { Failure } from './lib/failure.mjs';
 import { onInterruption, runToEnd } from './lib/interruption.mjs';
-import { continueUnderNode24 } from './lib/node24.mjs';
+import { equip } from './lib/peers.mjs';
 import { inRoot, ROOT, toolEnvironment } from './lib/project.mjs';
 import { run } from './lib/run.mjs';
 import { step } from './lib/steps.mjs';
 import { TestStores } from './lib/test-stores.mjs';
 
 /**
- * `npm run bench -- NAME …`, `npm run proof -- NAME …`: runs bench/NAME.ts or proof/NAME.ts against what was built, on stores of
- * its own (SW_TEST_…), which are gone afterwards. The program's exit code is the answer.
+ * `npm run bench -- NAME …`, `npm run proof -- NAME …`: from a fresh clone to bench/NAME.ts or proof/NAME.ts, run against what is built, on
+ * stores of its own (SW_TEST_…), which are gone afterwards. The program's exit code is the answer.
  */
 const stores = new TestStores();
 
 async function main() {
   process.chdir(ROOT);
-  await continueUnderNode24();
   const [kind, name = '', ...args] = process.argv.slice(2);
   const program = inRoot(kind, `${name}.ts`);
   if (name === '' || !existsSync(program)) throw new Failure(`${kind} what?`, `One of: ${programs(kind).join(', ')}`);
+  await equip();
   onInterruption(() => stores.stop());
   await step('Build', () => build());
   // What tests note of every exchange is for the search after them; here it would be measured.

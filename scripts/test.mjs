@@ -1,62 +1,20 @@
 import { runChecks, checksNamed } from './lib/check.mjs';
 import { someTests } from './lib/check-steps.mjs';
 import { onInterruption, runToEnd } from './lib/interruption.mjs';
-import { continueUnderNode24, refuseOldNode } from './lib/node24.mjs';
-import { installPackages, needsForPackages } from './lib/packages.mjs';
+import { equip, uncheckedPromises } from './lib/peers.mjs';
 import { ROOT, toolEnvironment } from './lib/project.mjs';
-import { step } from './lib/steps.mjs';
-import { demand, howToInstall, install, missing, NEEDS } from './lib/system-packages.mjs';
 import { TestStores } from './lib/test-stores.mjs';
 
 /** `npm test [-- files or options of vitest]`: from a fresh clone to every check, on stores of its own. */
-const PEERS = {
-  redis: 'everything that needs Redis',
-  softhsm: 'everything that needs an HSM: generating keys, signing, verifying',
-  openssl: 'that openssl verifies our signatures',
-  php: 'SAML sign-in with SimpleSAMLphp',
-  aiosmtpd: 'that a mail server of another maker takes our mails',
-  chromium: 'that pages, single sign-on and passkeys work in a browser',
-  oathtool: 'that codes of an authenticator app (oathtool) let people in, and only once',
-  opensc: 'that pkcs11-tool sees keys that cannot leave the token',
-  osslsigncode: 'that osslsigncode attaches and verifies our Authenticode signatures',
-  msi: 'that Authenticode works for .msi files',
-  faketime: 'that a skewed clock gives no timestamps',
-  jdk: 'that jarsigner verifies our signature blocks, and that key stores of keytool are read',
-  sshd: 'logins to real hosts, host keys, scans and rotations (OpenSSH)',
-  cc: 'behaviour under a failing HSM (the PKCS#11 shim has to be compiled)',
-};
 const stores = new TestStores();
 
 async function main() {
   process.chdir(ROOT);
-  refuseOldNode();
-  // Set by this script for itself, where it goes on under another Node; nothing that it starts should see it.
-  const continued = process.env.SEALWRIGHT_CONTINUED !== undefined;
-  if (!continued) await bringWhatIsMissing();
-  process.env.SEALWRIGHT_CONTINUED = 'yes';
-  await continueUnderNode24();
-  delete process.env.SEALWRIGHT_CONTINUED;
+  await equip();
   onInterruption(() => stores.stop());
   const env = toolEnvironment(await stores.start());
   const args = process.argv.slice(2);
   return runChecks(args.length > 0 ? [someTests(args)] : checksNamed([]), { env, unchecked: uncheckedPromises() });
-}
-
-async function bringWhatIsMissing() {
-  const compilers = needsForPackages();
-  await step('System packages', async (note) => {
-    const left = await install([...compilers, ...Object.keys(PEERS).map((name) => NEEDS[name])], note);
-    await demand(compilers, note);
-    if (left.length > 0) note(howToInstall(left));
-  });
-  await step('npm packages', () => installPackages());
-}
-
-/** What cannot be checked, since what it needs is not here and may not be installed. */
-function uncheckedPromises() {
-  return Object.entries(PEERS)
-    .filter(([name]) => missing([NEEDS[name]]).length > 0)
-    .map(([name, promise]) => `${promise} (${NEEDS[name].name} is missing)`);
 }
 
 await runToEnd(main, () => stores.stop());

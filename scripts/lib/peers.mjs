@@ -1,0 +1,49 @@
+import { continueUnderNode24, refuseOldNode } from './node24.mjs';
+import { installPackages, needsForPackages } from './packages.mjs';
+import { step } from './steps.mjs';
+import { demand, howToInstall, install, missing, NEEDS } from './system-packages.mjs';
+
+/** Programs of others that tests, benches and proofs run, and what cannot be checked without them. */
+const PEERS = {
+  redis: 'everything that needs Redis',
+  softhsm: 'everything that needs an HSM: generating keys, signing, verifying',
+  openssl: 'that openssl verifies our signatures',
+  php: 'SAML sign-in with SimpleSAMLphp',
+  aiosmtpd: 'that a mail server of another maker takes our mails',
+  chromium: 'that pages, single sign-on and passkeys work in a browser',
+  oathtool: 'that codes of an authenticator app (oathtool) let people in, and only once',
+  opensc: 'that pkcs11-tool sees keys that cannot leave the token',
+  osslsigncode: 'that osslsigncode attaches and verifies our Authenticode signatures',
+  msi: 'that Authenticode works for .msi files',
+  faketime: 'that a skewed clock gives no timestamps',
+  jdk: 'that jarsigner verifies our signature blocks, and that key stores of keytool are read',
+  sshd: 'logins to real hosts, host keys, scans and rotations (OpenSSH)',
+  cc: 'behaviour under a failing HSM (the PKCS#11 shim has to be compiled)',
+};
+
+/** From a fresh clone on a bare machine to packages, peers and the Node that runs the service: goes on under that, or not at all. */
+export async function equip() {
+  refuseOldNode();
+  // Set by this script for itself, where it goes on under another Node; nothing that it starts should see it.
+  if (process.env.SEALWRIGHT_CONTINUED === undefined) await bringWhatIsMissing();
+  process.env.SEALWRIGHT_CONTINUED = 'yes';
+  await continueUnderNode24();
+  delete process.env.SEALWRIGHT_CONTINUED;
+}
+
+async function bringWhatIsMissing() {
+  const compilers = needsForPackages();
+  await step('System packages', async (note) => {
+    const left = await install([...compilers, ...Object.keys(PEERS).map((name) => NEEDS[name])], note);
+    await demand(compilers, note);
+    if (left.length > 0) note(howToInstall(left));
+  });
+  await step('npm packages', () => installPackages());
+}
+
+/** What cannot be checked, since what it needs is not here and may not be installed. */
+export function uncheckedPromises() {
+  return Object.entries(PEERS)
+    .filter(([name]) => missing([NEEDS[name]]).length > 0)
+    .map(([name, promise]) => `${promise} (${NEEDS[name].name} is missing)`);
+}
