@@ -19,7 +19,8 @@ export default defineConfig({
   test: {
     sequence: { sequencer: LongFirst },
     projects: [
-      { test: { name: 'unit', include: ['src/**/*.spec.ts'] } },
+      // Vitest runs projects with other numbers of workers after one another, and wants to be told in which order.
+      { test: { name: 'unit', include: ['src/**/*.spec.ts'], sequence: { groupOrder: 0 } } },
       {
         test: {
           name: 'service',
@@ -29,6 +30,7 @@ export default defineConfig({
           hookTimeout: 240_000,
           // A machine that stalls for a second must not look like a fault; what fails twice is one.
           retry: 1,
+          sequence: { groupOrder: 1 },
           // More than the cores of a small machine: much of their time tests wait for processes to start, and for clocks.
           maxWorkers: 4,
         },

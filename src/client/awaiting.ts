@@ -7,6 +7,10 @@ const FINAL = new Set(['SIGNED', 'FAILED']);
 export interface Request {
   readonly requestId: string;
   readonly status: string;
+  /** Base64. */
+  readonly digest: string;
+  readonly algorithm: string;
+  readonly format: string;
   readonly signature?: string;
   readonly timestamp?: string;
   readonly approvalId?: string;

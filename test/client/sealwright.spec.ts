@@ -1,4 +1,4 @@
-import { chmodSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -63,7 +63,7 @@ describe('sealwright sign and verify', () => {
     const signed = await sealwright(['sign', copy, '-k', 'ec-p256', '-f', format, '-o', 'json']);
     expect(signed.code).toBe(0);
     expect(JSON.parse(signed.out)).toMatchObject({ status: 'SIGNED', files: [`${copy}${extension}`] });
-    expect((await sealwright(['verify', copy, '-k', 'ec-p256'])).code).toBe(0);
+    expect((await sealwright(['verify', copy])).code).toBe(0);
     writeFileSync(copy, 'contenT');
     const wrong = await sealwright(['verify', copy, '-k', 'ec-p256', '-o', 'json']);
     expect(wrong.code).toBe(1);
@@ -98,6 +98,15 @@ describe('sealwright sign and verify', () => {
     const ended = await waiting;
     expect(ended.code).toBe(0);
     expect(JSON.parse(ended.out)).toMatchObject({ requestId: id, status: 'SIGNED' });
+    expect(await sealwright(['sign', file, '--request', id])).toMatchObject({ code: 0, out: `${file}.sig\n` });
+    expect((await sealwright(['verify', file])).code).toBe(0);
+    const other = join(home, 'other.bin');
+    writeFileSync(other, 'another file');
+    expect(await sealwright(['sign', other, '--request', id])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('another file'),
+    });
+    expect(existsSync(`${other}.sig`)).toBe(false);
   });
 });
 

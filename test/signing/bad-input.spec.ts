@@ -98,7 +98,7 @@ describe('a body is refused', () => {
     ['no JSON', { body: '{"digest":' }, 400, 'request.malformed'],
     ['JSON with a comment', { body: `{/**/"digest":"${GOOD.digest}"}` }, 400, 'request.malformed'],
     ['a raw NUL byte', { body: `{"digest":"${GOOD.digest}\0"}` }, 400, 'request.malformed'],
-    ['empty', { body: '' }, 400, 'request.malformed'],
+    ['empty', { body: '' }, 400, 'request.invalid'],
     ['blank', { body: ' ' }, 400, 'request.malformed'],
     ['absent', {}, 400, 'request.invalid'],
     ['the value null', { body: 'null' }, 400, 'request.invalid'],

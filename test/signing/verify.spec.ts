@@ -63,6 +63,7 @@ describe('POST /api/v1/verify, at a process without an HSM', () => {
     expect({ status, body }).toMatchObject({ status: 200, body: { valid: true, key: { name: one.key, version: 1 } } });
     expect(body.checks.map(({ check }: { check: string }) => check)).toEqual(['signature', 'certificate']);
     expect((await verify({ requestId })).body).toEqual(body);
+    expect((await verify({ ...asked, key: undefined, scheme: undefined })).body).toEqual(body);
     const others = [
       { ...asked, digest: digestOf('another file', one.algorithm) },
       { ...asked, key: one.key === 'ec-p256' ? 'default' : 'ec-p256', scheme: undefined },
@@ -113,6 +114,34 @@ describe('POST /api/v1/verify, at a process without an HSM', () => {
     expect((await verify(asked)).body).toMatchObject({ valid: true });
     expect((await verify({ ...asked, digest: digestOf('x') })).body.valid).toBe(false);
     expect((await verify({ ...asked, signature: flipped(signature) })).body.valid).toBe(false);
+  });
+
+  it('finds the key among all that signed the file, and names them when it was none', async () => {
+    const digest = digestOf('a file that two keys signed');
+    const keys = ['ec-p384', 'rsa-2048'];
+    const signatures: string[] = [];
+    for (const key of keys) signatures.push((await signed({ digest, key })).signature);
+    const answers = await Promise.all(signatures.map((signature) => verify({ digest, signature })));
+    expect(answers.map(({ body }) => [body.valid, body.key.name])).toEqual(keys.map((key) => [true, key]));
+    const { body } = await verify({ digest, signature: flipped(signatures[0] ?? '') });
+    expect(body).toMatchObject({ valid: false, checks: [{ check: 'signature', ok: false }] });
+    for (const key of keys) expect(body.checks[0].detail).toContain(`"${key}"`);
+  });
+
+  it('whoever has a file finds what was asked for it', async () => {
+    const digest = digestOf('a file that was signed twice');
+    const asked = [await signed({ digest, key: 'ec-p256' }), await signed({ digest, key: 'ec-p256', format: 'cms' })];
+    const path = `/api/v1/sign/requests?digest=${encodeURIComponent(digest)}`;
+    const { body } = await service.call('GET', path, { key: certified.apiKey });
+    expect(body.items.map(({ requestId }: { requestId: string }) => requestId)).toEqual(
+      asked.map(({ requestId }) => requestId).reverse(),
+    );
+    const next = await service.call('GET', `${path}&limit=1`, { key: certified.apiKey });
+    const rest = await service.call('GET', `${path}&limit=1&cursor=${next.body.nextCursor}`, { key: certified.apiKey });
+    expect(rest.body.items).toMatchObject([{ requestId: asked[0]?.requestId }]);
+    expect(rest.body.nextCursor).toBeNull();
+    const other = await service.call('GET', '/api/v1/sign/requests?digest=AAAA', { key: certified.apiKey });
+    expect(other.body.items).toEqual([]);
   });
 
   it('tells the version that signed after a rotation', async () => {

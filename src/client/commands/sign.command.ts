@@ -8,7 +8,7 @@ import { assertFormat, EXTENSION, hashOf, TOKEN_EXTENSION } from '../files.js';
 
 export const sign: ClientCommand = {
   name: 'sign',
-  usage: 'FILE [--key NAME] [--format raw|cms|jws|sigstore-bundle] [--timestamp] [--wait SECONDS]',
+  usage: 'FILE [--key NAME] [--format raw|cms|jws|sigstore-bundle] [--timestamp] [--wait SECONDS] [--request ID]',
   meaning: 'hashes the file here, has the digest signed, and writes the signature beside it',
   options: {
     key: { type: 'string', short: 'k' },
@@ -19,42 +19,56 @@ export const sign: ClientCommand = {
     reference: { type: 'string' },
     wait: { type: 'string' },
     out: { type: 'string' },
+    request: { type: 'string' },
   },
   async run(invocation) {
     const { options, positionals } = invocation;
     const [file, ...more] = positionals;
     if (file === undefined || more.length > 0) throw usageError('sign takes one file.');
-    const format = text(options, 'format') ?? 'raw';
-    assertFormat(format);
-    const seconds = secondsOf(text(options, 'wait'));
-    const algorithm = text(options, 'algorithm') ?? 'sha256';
-    const digest = await hashOf(file, algorithm);
-    const body = {
-      digest,
-      algorithm,
-      format,
-      key: text(options, 'key'),
-      scheme: text(options, 'scheme'),
-      reference: text(options, 'reference'),
-      timestamp: options['timestamp'] === true,
-      metadata: { filename: basename(file) },
-    };
-    const api = await invocation.api();
-    const headers = { 'idempotency-key': randomUUID() };
-    const asked: Request = await api.call('POST', '/api/v1/sign/digest', { body, headers, repeatable: true });
-    const request = isFinal(asked) ? asked : await awaited(api, asked.requestId, seconds);
-    return finish(invocation, request, text(options, 'out') ?? `${file}${EXTENSION[format]}`, format);
+    const id = text(options, 'request');
+    const request = id === undefined ? await asked(invocation, file) : await askedBefore(invocation, file, id);
+    return finish(invocation, request, file);
   },
 };
 
-async function finish(invocation: Invocation, request: Request, out: string, format: string): Promise<ExitCode> {
-  const { requestId, status, signature, timestamp, failure } = request;
+async function asked(invocation: Invocation, file: string): Promise<Request> {
+  const { options } = invocation;
+  const format = text(options, 'format') ?? 'raw';
+  assertFormat(format);
+  const seconds = secondsOf(text(options, 'wait'));
+  const algorithm = text(options, 'algorithm') ?? 'sha256';
+  const body = {
+    digest: await hashOf(file, algorithm),
+    algorithm,
+    format,
+    key: text(options, 'key'),
+    scheme: text(options, 'scheme'),
+    reference: text(options, 'reference'),
+    timestamp: options['timestamp'] === true,
+    metadata: { filename: basename(file) },
+  };
+  const api = await invocation.api();
+  const headers = { 'idempotency-key': randomUUID() };
+  const request: Request = await api.call('POST', '/api/v1/sign/digest', { body, headers, repeatable: true });
+  return isFinal(request) ? request : awaited(api, request.requestId, seconds);
+}
+
+/** What people were asked about is finished by whoever has the file. */
+async function askedBefore(invocation: Invocation, file: string, id: string): Promise<Request> {
+  const request = await awaited(await invocation.api(), id, secondsOf(text(invocation.options, 'wait')));
+  if (request.digest === (await hashOf(file, request.algorithm))) return request;
+  throw new ClientError(EXIT.failed, `The request ${id} is about another file than ${file}.`);
+}
+
+async function finish(invocation: Invocation, request: Request, file: string): Promise<ExitCode> {
+  const { requestId, status, format, signature, timestamp, failure } = request;
   if (status === 'FAILED') throw new ClientError(EXIT.failed, `${failure?.detail} [${failure?.code}]`);
   if (signature === undefined) {
-    invocation.note(`Not signed yet (${status}). Later: sealwright request ${requestId} --wait 60`);
+    invocation.note(`Not signed yet (${status}). Later: sealwright sign ${file} --request ${requestId} --wait 60`);
     invocation.print({ requestId, status }, [requestId]);
     return EXIT.pending;
   }
+  const out = text(invocation.options, 'out') ?? `${file}${EXTENSION[format] ?? '.sig'}`;
   await writeFile(out, Buffer.from(signature, 'base64'));
   const files = [out];
   if (timestamp !== undefined && (format === 'raw' || format === 'jws')) {

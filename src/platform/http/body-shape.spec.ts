@@ -1,6 +1,6 @@
 import 'reflect-metadata';
 import { Type } from 'class-transformer';
-import { IsInt, IsOptional, ValidateIf, ValidateNested } from 'class-validator';
+import { IsInt, IsOptional, IsString, MaxLength, ValidateIf, ValidateNested } from 'class-validator';
 import { describe, expect, it } from 'vitest';
 import { Nullable } from './body-shape.js';
 import { faultsOfBody } from './validation.js';
@@ -12,6 +12,12 @@ class Part {
   @IsOptional()
   @IsInt()
   weight?: number;
+}
+
+class Named {
+  @IsString()
+  @MaxLength(5)
+  name: string;
 }
 
 class Whole {
@@ -57,5 +63,16 @@ describe('a body', () => {
     ['with null deeper down', { must, many: [{ size: 1, weight: null }] }, '/many/0/weight', 'must not be null'],
   ])('%s is refused', async (_, body, pointer, detail) => {
     expect(await faultsOfBody(Whole, body, '')).toEqual([{ pointer, detail: expect.stringContaining(detail) }]);
+  });
+});
+
+describe('a fault says what is wrong first of all', () => {
+  it.each([
+    ['nothing', {}, 'must be given'],
+    ['another type', { name: 7 }, 'name must be a string'],
+    ['a length', { name: 'longer' }, 'name must be shorter than or equal to 5 characters'],
+    ['null', { name: null }, 'name must be a string'],
+  ])('%s', async (_, body, detail) => {
+    expect(await faultsOfBody(Named, body, '/one')).toEqual([{ pointer: '/one/name', detail }]);
   });
 });

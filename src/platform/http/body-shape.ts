@@ -1,6 +1,9 @@
 import { getMetadataStorage, IS_OPTIONAL, ValidationError, ValidationTypes } from 'class-validator';
 
 const NULLABLE = Symbol('nullable');
+/** The rule that shape errors name. */
+export const SHAPE = 'shape';
+export const MISSING = 'must be given';
 
 /** null is a value of this member, by which a caller takes away what was set. No other member may be null. */
 export function Nullable(): PropertyDecorator {
@@ -40,7 +43,7 @@ function errorsOf(member: Member, value: unknown): ValidationError[] {
 
 function faultOfNothing({ isOptional, isNullable, isConditional, nested }: Member, value: unknown): string | undefined {
   if (value === null && isOptional && !isNullable) return 'must not be null; leave it out';
-  return value === undefined && nested !== undefined && !isConditional ? 'must be given' : undefined;
+  return value === undefined && nested !== undefined && !isConditional ? MISSING : undefined;
 }
 
 function errorsWithin(name: string, value: unknown): ValidationError[] {
@@ -50,7 +53,7 @@ function errorsWithin(name: string, value: unknown): ValidationError[] {
 }
 
 function errorAt(property: string, fault: string | undefined, children: ValidationError[] = []): ValidationError {
-  const constraints = fault === undefined ? {} : { shape: fault };
+  const constraints = fault === undefined ? {} : { [SHAPE]: fault };
   return Object.assign(new ValidationError(), { property, constraints, children });
 }
 

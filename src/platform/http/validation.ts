@@ -1,10 +1,10 @@
 import { ValidationPipe } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { validate, type ValidationError, type ValidatorOptions } from 'class-validator';
-import { shapeErrors } from './body-shape.js';
+import { MISSING, SHAPE, shapeErrors } from './body-shape.js';
 import { type Fault, Problem } from './problem.js';
 
-const RULES = { whitelist: true, forbidNonWhitelisted: true, stopAtFirstError: true };
+const RULES = { whitelist: true, forbidNonWhitelisted: true };
 
 /** What the rules of its class say of a body and, when they have nothing to say, what its shape does. */
 async function errorsOf(body: object, rules: ValidatorOptions): Promise<ValidationError[]> {
@@ -25,8 +25,7 @@ export function validationPipe(): ValidationPipe {
     whitelist: true,
     forbidNonWhitelisted: true,
     forbidUnknownValues: true,
-    stopAtFirstError: true,
-    validationError: { target: false, value: false },
+    validationError: { target: false },
     exceptionFactory: (errors) => problemOf(errors, ''),
   });
 }
@@ -57,9 +56,14 @@ function problemOf(errors: readonly ValidationError[], at: string): Problem {
 
 function faultsOf(error: ValidationError, parent: string): Fault[] {
   const pointer = `${parent}/${error.property.replaceAll('~', '~0').replaceAll('/', '~1')}`;
-  const own = Object.entries(error.constraints ?? {}).map(([rule, text]) => ({
-    pointer,
-    detail: rule === 'whitelistValidation' ? 'unknown field' : text,
-  }));
+  const detail = detailOf(error);
+  const own = detail === undefined ? [] : [{ pointer, detail }];
   return [...own, ...(error.children ?? []).flatMap((child) => faultsOf(child, pointer))];
+}
+
+/** What it must be, before how long it may be: rules are looked at from the last to the first, as they stand in the class. */
+function detailOf({ value, constraints = {} }: ValidationError): string | undefined {
+  const [rule, text] = Object.entries(constraints).at(-1) ?? [];
+  if (rule === 'whitelistValidation') return 'unknown field';
+  return rule === undefined || rule === SHAPE || value !== undefined ? text : MISSING;
 }

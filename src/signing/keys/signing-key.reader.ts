@@ -12,6 +12,12 @@ import { assertPermitted, type KeyConstraints, type KeyUse } from './key-constra
 import type { KeyPurpose } from './signing-key-purpose.js';
 import type { SigningKeyState } from './signing-key-state.js';
 
+export interface KnownKey {
+  readonly id: string;
+  readonly name: string;
+  readonly type: KeyType;
+}
+
 /** A key with one of its versions: the one that signs, unless another was asked for. */
 export interface SigningKeyWithVersion {
   readonly keyId: string;
@@ -96,9 +102,9 @@ export class SigningKeyReader {
   }
 
   /** A key by its name or id, whatever its state; without one, the configured key. */
-  async known(nameOrId: string | undefined): Promise<{ id: string; name: string; type: KeyType }> {
+  async known(nameOrId: string | undefined): Promise<KnownKey> {
     const wanted = nameOrId ?? this.config.defaultKey;
-    const rows: { id: string; name: string; type: KeyType }[] = await this.db.query(
+    const rows: KnownKey[] = await this.db.query(
       `SELECT id, name, type FROM signing_key WHERE ${isId(wanted) ? 'id' : 'name'} = $1 AND state <> 'FAILED'`,
       [wanted],
     );

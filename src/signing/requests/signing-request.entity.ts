@@ -16,6 +16,7 @@ import type { SigningStatus } from './signing-status.js';
 @Index('signing_request_processing', ['leaseUntil'], { where: `status = 'PROCESSING'` })
 @Index('signing_request_held', ['keyId'], { where: `status = 'PENDING_APPROVAL'` })
 @Index('signing_request_owner', ['ownerId', 'id'])
+@Index('signing_request_digest', ['digest', 'id'])
 @Index('signing_request_batch', ['batchId'], { where: 'batch_id IS NOT NULL' })
 export class SigningRequest {
   @PrimaryColumn('uuid')

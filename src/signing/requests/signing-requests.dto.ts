@@ -1,5 +1,6 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import {
+  IsBase64,
   IsBoolean,
   IsIn,
   IsInt,
@@ -106,6 +107,12 @@ export class SigningRequestsQuery extends PageQuery {
   @IsOptional()
   @IsIn(SIGNING_STATUSES)
   status?: SigningStatus;
+
+  /** Base64 of the hash value of a file: what was asked for it. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  @IsOptional()
+  @IsBase64()
+  @MaxLength(128)
+  digest?: string;
 }
 
 export class WaitQuery {

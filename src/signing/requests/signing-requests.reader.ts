@@ -19,6 +19,12 @@ export interface ShownRequest extends SigningRequest {
   readonly timestampToken?: Buffer | null;
 }
 
+export interface RequestFilter {
+  readonly status?: SigningStatus;
+  /** Base64. */
+  readonly digest?: string;
+}
+
 /** Finds signing requests for those who may see them. */
 @Injectable()
 export class SigningRequestsReader {
@@ -58,11 +64,12 @@ export class SigningRequestsReader {
   }
 
   /** The caller's requests, newest first; those who read the audit log see everybody's. */
-  async list(caller: Caller, filter: PageQuery & { status?: SigningStatus }): Promise<Page<SigningRequest>> {
-    const { limit, cursor, status } = filter;
-    const list = `signing-requests ${status ?? ''}`;
+  async list(caller: Caller, filter: PageQuery & RequestFilter): Promise<Page<SigningRequest>> {
+    const { limit, cursor, status, digest } = filter;
+    const list = `signing-requests ${status ?? ''} ${digest ?? ''}`;
     const query = this.db.createQueryBuilder(SigningRequest, 'request');
     if (!seesAll(caller)) query.andWhere('request.ownerId = :owner', { owner: caller.ownerId });
+    if (digest !== undefined) query.andWhere('request.digest = :digest', { digest: Buffer.from(digest, 'base64') });
     if (status !== undefined) query.andWhere('request.status = :status', { status });
     return this.cursors.newest(list, query, { limit, cursor });
   }

@@ -2,11 +2,11 @@ import { Injectable } from '@nestjs/common';
 import { X509Certificate } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import type { Caller } from '../../auth/caller.js';
-import type { KeyType, SignatureScheme } from '../../hsm/key-vault.js';
+import type { SignatureScheme } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/http/problem.js';
 import { schemeOfFormat } from '../formats/format-writers.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
-import { SigningKeyReader } from '../keys/signing-key.reader.js';
+import { type KnownKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { digestAlgorithm, digestBytes, schemeFor } from '../requests/signing-order.js';
 import { type ShownRequest, SigningRequestsReader } from '../requests/signing-requests.reader.js';
 import { TimestampClient } from '../timestamping/timestamp-client.js';
@@ -34,16 +34,26 @@ export interface VersionToVerify {
   readonly chain: readonly X509Certificate[];
 }
 
-export interface Subject {
-  readonly file: SignedFile;
-  readonly format: SignatureFormat;
-  readonly key: { readonly id: string; readonly name: string; readonly type: KeyType };
+/** A key that may have made the signature, and how. */
+export interface Signer {
+  readonly key: KnownKey;
+  readonly scheme: SignatureScheme;
   /** Newest first. */
   readonly versions: readonly VersionToVerify[];
+}
+
+export interface Subject {
+  readonly file: Omit<SignedFile, 'scheme'>;
+  readonly format: SignatureFormat;
+  readonly signers: readonly [Signer, ...Signer[]];
   readonly timestampToken?: Buffer;
 }
 
-type Version = Omit<VersionToVerify, 'chain'> & { readonly chain: Buffer[] | null };
+type Version = Omit<VersionToVerify, 'chain'> & { readonly keyId: string; readonly chain: Buffer[] | null };
+/** More keys than sign one file. */
+const MOST_SIGNERS = 100;
+/** Requests for one digest that are looked at. */
+const MOST_REQUESTS = 10_000;
 
 /** Finds what a signature is to be verified with. */
 @Injectable()
@@ -57,7 +67,7 @@ export class VerificationSubjects {
 
   async of(caller: Caller, order: VerificationOrder): Promise<Subject> {
     return order.requestId === undefined
-      ? this.ofKey(order)
+      ? this.ofFile(order)
       : this.ofRequest(order, await this.requests.find(caller, order.requestId));
   }
 
@@ -69,21 +79,38 @@ export class VerificationSubjects {
     return [...this.timestamps.roots, ...rows.map(({ root }) => new X509Certificate(root))];
   }
 
-  private async ofKey(order: VerificationOrder): Promise<Subject> {
-    const key = await this.keys.known(order.key);
+  private async ofFile(order: VerificationOrder): Promise<Subject> {
     const algorithm = digestAlgorithm(order.algorithm);
     const digest = digestBytes(order.digest ?? '', algorithm);
-    if (order.signature === undefined) throw missing('/signature', 'send the signature that is to be verified');
-    const { format } = order;
-    const scheme =
-      format === 'raw' ? schemeFor(key.type, order.scheme) : schemeOfFormat(format, key.type, order.scheme);
-    return {
-      file: { digest, algorithm, scheme, signature: order.signature },
-      format,
-      key,
-      versions: await this.versionsOf(key.id, order.version),
-      timestampToken: order.timestamp,
-    };
+    const { format, signature, timestamp: timestampToken } = order;
+    if (signature === undefined) throw missing('/signature', 'send the signature that is to be verified');
+    const [first, ...others] = order.key === undefined ? await this.signersOf(digest, order) : [];
+    const file = { digest, algorithm, signature };
+    return { file, format, signers: [first ?? (await this.named(order)), ...others], timestampToken };
+  }
+
+  private async named({ key: nameOrId, format, scheme: asked, version }: VerificationOrder): Promise<Signer> {
+    const key = await this.keys.known(nameOrId);
+    const scheme = format === 'raw' ? schemeFor(key.type, asked) : schemeOfFormat(format, key.type, asked);
+    return { key, scheme, versions: await this.versionsOf([key.id], version) };
+  }
+
+  /** The keys that signed this digest, as far as the service knows: whoever verifies need not know which it was. */
+  private async signersOf(digest: Buffer, { scheme, version }: VerificationOrder): Promise<Signer[]> {
+    const rows: (KnownKey & { scheme: SignatureScheme })[] = await this.db.query(
+      `SELECT k.id, k.name, k.type, r.scheme FROM (
+         SELECT DISTINCT key_id, scheme FROM (
+           SELECT key_id, scheme FROM signing_request WHERE digest = $1 AND status = 'SIGNED' AND NOT composed LIMIT ${MOST_REQUESTS}) o
+         WHERE $2::text IS NULL OR scheme = $2) r
+       JOIN signing_key k ON k.id = r.key_id ORDER BY k.id LIMIT ${MOST_SIGNERS}`,
+      [digest, scheme ?? null],
+    );
+    const versions = await this.versionsOf([...new Set(rows.map(({ id }) => id))], version);
+    return rows.map((row) => ({
+      key: { id: row.id, name: row.name, type: row.type },
+      scheme: row.scheme,
+      versions: versions.filter(({ keyId }) => keyId === row.id),
+    }));
   }
 
   private async ofRequest(order: VerificationOrder, request: ShownRequest): Promise<Subject> {
@@ -92,11 +119,11 @@ export class VerificationSubjects {
     if (signature === null) throw missing('/requestId', 'the request is not signed; send the signature');
     if (order.digest !== undefined && !digest.equals(digestBytes(order.digest, algorithm)))
       throw missing('/digest', 'is not that of the request');
+    const signer = { key: await this.keys.known(keyId), scheme, versions: await this.versionsOf([keyId], keyVersion) };
     return {
-      file: { digest, algorithm, scheme, signature, message: await this.messageOf(request) },
+      file: { digest, algorithm, signature, message: await this.messageOf(request) },
       format,
-      key: await this.keys.known(keyId),
-      versions: await this.versionsOf(keyId, keyVersion),
+      signers: [signer],
       timestampToken: order.timestamp ?? request.timestampToken ?? undefined,
     };
   }
@@ -111,12 +138,12 @@ export class VerificationSubjects {
     return rows[0]?.toBeSigned ?? undefined;
   }
 
-  private async versionsOf(keyId: string, version: number | undefined): Promise<VersionToVerify[]> {
+  private async versionsOf(keyIds: readonly string[], version: number | undefined) {
     const rows: Version[] = await this.db.query(
-      `SELECT v.version, v.public_key AS "publicKey", c.chain FROM signing_key_version v
+      `SELECT v.key_id AS "keyId", v.version, v.public_key AS "publicKey", c.chain FROM signing_key_version v
        LEFT JOIN LATERAL (SELECT chain FROM certificate WHERE key_id = v.key_id AND key_version = v.version ORDER BY id DESC LIMIT 1) c ON true
-       WHERE v.key_id = $1 AND ($2::int IS NULL OR v.version = $2) AND v.public_key IS NOT NULL ORDER BY v.version DESC`,
-      [keyId, version ?? null],
+       WHERE v.key_id = ANY($1) AND ($2::int IS NULL OR v.version = $2) AND v.public_key IS NOT NULL ORDER BY v.version DESC`,
+      [keyIds, version ?? null],
     );
     return rows.map((row) => ({ ...row, chain: (row.chain ?? []).map((der) => new X509Certificate(der)) }));
   }

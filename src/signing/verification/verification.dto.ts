@@ -44,7 +44,7 @@ export class VerifyBody {
   @Length(4, MOST_BASE64)
   signature?: string;
 
-  /** Name or id of the signing key; the configured key when absent. @example default */
+  /** Name or id of the signing key; when absent, those that signed this digest, or the configured key. @example default */
   @IsOptional()
   @IsString()
   @Length(1, 64)

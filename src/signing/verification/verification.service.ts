@@ -12,7 +12,13 @@ import { BadSignature } from './bad-signature.js';
 import { readJws, readRaw, readSigstoreBundle } from './plain-readers.js';
 import type { SignatureClaim, SignatureReader, SignedFile } from './signature-claim.js';
 import { readAuthenticode, readCms } from './signed-data-reader.js';
-import { type VerificationOrder, VerificationSubjects, type VersionToVerify } from './verification-subjects.js';
+import {
+  type Signer,
+  type Subject,
+  type VerificationOrder,
+  VerificationSubjects,
+  type VersionToVerify,
+} from './verification-subjects.js';
 
 export type CheckName = 'signature' | 'certificate' | 'timestamp';
 
@@ -31,6 +37,13 @@ export interface Verification {
   /** What a timestamp that holds says. */
   readonly signedBefore?: Date;
   readonly certificate?: X509Certificate;
+}
+
+/** Who made a signature. */
+interface Making {
+  readonly key: Signer['key'];
+  readonly version: VersionToVerify;
+  readonly claim: SignatureClaim;
 }
 
 const READERS: Record<SignatureFormat, SignatureReader> = {
@@ -53,13 +66,9 @@ export class VerificationService {
 
   async verify(caller: Caller, order: VerificationOrder): Promise<Verification> {
     const subject = await this.subjects.of(caller, order);
-    const { key } = subject;
-    const taken = takeApart(subject.format, subject.file);
-    if (taken instanceof BadSignature) return refused(key, taken.message);
-    const claim = { ...taken, timestampToken: subject.timestampToken ?? taken.timestampToken };
-    const version = subject.versions.find((one) => this.signed(key.type, one, claim));
-    if (version === undefined)
-      return refused(key, `no version of the key "${key.name}" that counts here made this signature`);
+    const made = this.makingOf(subject);
+    if (made instanceof BadSignature) return refused(subject, made.message);
+    const { key, version, claim } = made;
     const checks: Check[] = [{ check: 'signature', ok: true, detail: `by version ${version.version} of the key` }];
     const signedBefore = await this.checkTimestamp(claim, checks);
     const certificates = claim.certificates.length > 0 ? claim.certificates : version.chain;
@@ -67,18 +76,25 @@ export class VerificationService {
     return {
       valid: checks.every(({ ok }) => ok),
       checks,
-      key: { ...key, version: version.version },
+      key: { id: key.id, name: key.name, version: version.version },
       signedBefore,
       certificate: certificates[0],
     };
   }
 
-  private signed(
-    type: Parameters<PublicVerifier['verifies']>[0]['type'],
-    { publicKey }: VersionToVerify,
-    claim: SignatureClaim,
-  ): boolean {
-    return this.verifier.verifies({ type, publicKey }, { ...claim, digest: claim.signedDigest });
+  private makingOf({ file, format, signers, timestampToken }: Subject): Making | BadSignature {
+    for (const { key, scheme, versions } of signers) {
+      const taken = takeApart(format, { ...file, scheme });
+      if (taken instanceof BadSignature) return taken;
+      const version = versions.find(({ publicKey }) =>
+        this.verifier.verifies({ type: key.type, publicKey }, { ...taken, digest: taken.signedDigest }),
+      );
+      if (version === undefined) continue;
+      return { key, version, claim: { ...taken, timestampToken: timestampToken ?? taken.timestampToken } };
+    }
+    const names = [...new Set(signers.map(({ key }) => `"${key.name}"`))];
+    const keys = names.length === 1 ? `the key ${names[0]}` : `the keys ${names.join(', ')}`;
+    return new BadSignature(`no version of ${keys} that counts here made this signature`);
   }
 
   private async checkTimestamp(claim: SignatureClaim, checks: Check[]): Promise<Date | undefined> {
@@ -136,6 +152,6 @@ function takeApart(format: SignatureFormat, file: SignedFile): SignatureClaim | 
   }
 }
 
-function refused({ id, name }: { id: string; name: string }, detail: string): Verification {
-  return { valid: false, checks: [{ check: 'signature', ok: false, detail }], key: { id, name } };
+function refused({ signers: [{ key }] }: Subject, detail: string): Verification {
+  return { valid: false, checks: [{ check: 'signature', ok: false, detail }], key: { id: key.id, name: key.name } };
 }

@@ -41,6 +41,7 @@ import { AuditSearch1796300000001 } from './1796300000001-audit-search.js';
 import { IssuedCertificates1796700000001 } from './1796700000001-issued-certificates.js';
 import { PolicyScopes1796800000000 } from './1796800000000-policy-scopes.js';
 import { EveryKeyInUse1796900000000 } from './1796900000000-every-key-in-use.js';
+import { SignedDigests1797000000000 } from './1797000000000-signed-digests.js';
 import { ChangedRotationPolicies1796700000000 } from './1796700000000-changed-rotation-policies.js';
 import { RotationPolicies1796500000003 } from './1796500000003-rotation-policies.js';
 import { HostAuthorities1796500000002 } from './1796500000002-host-authorities.js';
@@ -104,4 +105,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   IssuedCertificates1796700000001,
   PolicyScopes1796800000000,
   EveryKeyInUse1796900000000,
+  SignedDigests1797000000000,
 ];
