@@ -62,12 +62,8 @@ function commandsOf(guide: string): string {
   return [...text.matchAll(/^```sh\n([^]*?)^```$/gm)].map(([, block]) => block).join('\n');
 }
 
-interface Followed {
-  readonly code: number;
-  readonly said: string;
-}
-
-function follow(commands: string): Promise<Followed> {
+/** Answers what is on the screen then. Throws with it when a command fails, as those do that are refused. */
+function follow(commands: string): Promise<string> {
   const readersPath = [dirname(process.execPath), process.env['PATH']].join(delimiter);
   const env = {
     HOME: join(place, 'home'),
@@ -76,10 +72,11 @@ function follow(commands: string): Promise<Followed> {
     LC_ALL: 'C.UTF-8',
   };
   const script = `set -euo pipefail\n. .data/demo.env\n${commands}`;
-  return new Promise((resolve) => {
-    const reader = execFile('bash', ['-c', `${script}`], { cwd: place, env, timeout: 120_000 }, (error, out, err) =>
-      resolve({ code: error === null ? 0 : Number(error.code ?? -1), said: `${out}${err}` }),
-    );
+  return new Promise((resolve, reject) => {
+    const reader = execFile('bash', ['-c', script], { cwd: place, env, timeout: 120_000 }, (error, out, err) => {
+      if (error === null) resolve(`${out}${err}`);
+      else reject(new Error(`ended with ${error.code}:\n${out}\n${err}`));
+    });
     reader.stdin?.end();
   });
 }
@@ -87,27 +84,24 @@ function follow(commands: string): Promise<Followed> {
 describe.skipIf(!PEERS.every(has))('who types what a guide says, from its beginning to its end', () => {
   it('signs, and has signatures verified by those who know nothing of us (signing.md)', async () => {
     await follow('jar --create --file app.jar LICENSE');
-    const { code, said } = await follow(commandsOf('signing.md'));
+    const said = await follow(commandsOf('signing.md'));
     expect(said).toContain('self-signature verify OK');
     expect(said).toContain('DISABLED');
     expect(said).toContain('CMS Verification successful');
     expect(said).toContain('jar verified.');
     expect(said).toContain('Verification: OK');
     expect(said).toContain('"signature":"vault:v1:');
-    expect(code, said).toBe(0);
   }, 150_000);
 
   it('uses the command line, and verifies the log and the evidence (command-line.md)', async () => {
     const first = 'curl -sS -H "Authorization: Bearer $API_KEY" "$BASE_URL/api/v1/audit/log/export" -o log.ndjson';
     const guide = commandsOf('command-line.md').replace('https://sign.example.org', service.url);
-    const { code, said } = await follow(`${first}\n${guide}`);
+    const said = await follow(`${first}\n${guide}`);
     expect(said).toContain('valid');
-    expect(code, said).toBe(0);
   }, 150_000);
 
   it('has people asked, and votes as one of them (approvals.md)', async () => {
-    const { code, said } = await follow(commandsOf('approvals.md'));
-    expect(code, said).toBe(0);
+    const said = await follow(commandsOf('approvals.md'));
     // That its hash is of what was shown.
     expect(said).toMatch(/true$/m);
     expect(said.match(/"status":"SIGNED"/g)?.length).toBeGreaterThanOrEqual(3);
@@ -117,13 +111,12 @@ describe.skipIf(!PEERS.every(has))('who types what a guide says, from its beginn
     writeFileSync(join(place, 'cbom.json'), JSON.stringify(CBOM));
     const store = 'openssl pkcs12 -export -inkey root.key -in root.pem -out shop.p12 -passout pass:changeit';
     const login = `export SEALWRIGHT_URL="$BASE_URL" SEALWRIGHT_TOKEN="$API_KEY"`;
-    const { code, said } = await follow(`${store}\n${login}\n${commandsOf('inventory.md')}`);
-    expect(code, said).toBe(0);
+    const said = await follow(`${store}\n${login}\n${commandsOf('inventory.md')}`);
     expect(said).toContain('valid: RS256 by release');
   }, 150_000);
 
   it('is told what expires, and sends it on (alerts.md)', async () => {
-    const { code, said } = await follow(commandsOf('alerts.md'));
-    expect(code, said).toBe(0);
+    const said = await follow(commandsOf('alerts.md'));
+    expect(said).toContain('incident desk');
   }, 150_000);
 });
