@@ -2,6 +2,7 @@
 export const PAGES = [
   '/',
   '/sign',
+  '/verify',
   '/requests',
   '/requests/{request}',
   '/approvals',

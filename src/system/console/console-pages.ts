@@ -30,6 +30,7 @@ const SECTIONS = [
   'sign',
   'ssh-authorities',
   'ssh-keys',
+  'verify',
 ];
 
 /** Routes of the pages: the dashboard, each section, and what is below it. */

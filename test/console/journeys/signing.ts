@@ -72,6 +72,36 @@ export function signingJourneys(at: () => ConsolePlace): void {
     await context.close();
   });
 
+  it('a signature is verified here, whatever made it; who has but the file sees what was asked for it', async () => {
+    const { service, apiKey, asAdmin } = at();
+    const content = randomBytes(5000);
+    const { body: signed } = await service.call('POST', '/api/v1/sign/digest', {
+      key: apiKey,
+      body: { digest: digestOf(content), key: 'demo-rsa', scheme: 'rsa-pss', metadata: { filename: unique('app') } },
+    });
+    const { page, context, assertClean } = await asAdmin('/verify');
+    const put = (which: number, name: string, buffer: Buffer) =>
+      page.locator('input[type=file]').nth(which).setInputFiles({ name, mimeType: 'application/octet-stream', buffer });
+    const verify = () => page.getByRole('button', { name: 'Verify', exact: true }).click();
+    await put(0, 'app.bin', content);
+    await page.getByRole('link', { name: signed.metadata.filename }).waitFor();
+    await put(1, 'app.bin.sig', Buffer.from(signed.signature, 'base64'));
+    await verify();
+    await page.getByText('This signature is valid').waitFor();
+    await page.getByText('demo-rsa v1').first().waitFor();
+
+    // What was said of one file is not said of another.
+    await put(0, 'other.bin', randomBytes(5000));
+    await page.getByText('This signature is valid').waitFor({ state: 'detached' });
+    await page.getByText('None of the requests that you may see is about this file.').waitFor();
+    await verify();
+    await page.getByText('This signature is not valid').waitFor();
+    await put(1, 'no signature', Buffer.alloc(100_000));
+    await page.getByText('This file is too large to be a signature.').waitFor();
+    assertClean();
+    await context.close();
+  });
+
   it('a key is kept to certain files and formats; its destruction is ordered and called off', async () => {
     const { service, apiKey, asAdmin } = at();
     const key = await createKey(service, apiKey, { name: unique('terms'), type: 'ec-p256' });

@@ -23,6 +23,7 @@ export const AREAS: readonly Area[] = [
     name: 'nav.signing',
     destinations: [
       { path: '/sign', name: 'nav.sign', scope: 'sign:digest' },
+      { path: '/verify', name: 'nav.verify', scope: 'sign:read' },
       { path: '/requests', name: 'nav.requests', scope: 'sign:read' },
       { path: '/approvals', name: 'nav.approvals', scope: 'approvals:read' },
       { path: '/keys', name: 'nav.keys', scope: 'signing-keys:read' },

@@ -32,6 +32,7 @@ function page<Module extends Record<string, unknown> & Ahead>(
 const pages = [
   page('/', () => import('../pages/dashboard/dashboard.page.js'), 'DashboardPage'),
   page('/sign', () => import('../pages/signing/sign.page.js'), 'SignPage'),
+  page('/verify', () => import('../pages/signing/verify.page.js'), 'VerifyPage'),
   page('/requests', () => import('../pages/signing/requests.page.js'), 'RequestsPage'),
   page('/requests/$id', () => import('../pages/signing/request.page.js'), 'RequestPage'),
   page('/approvals', () => import('../pages/approvals/approvals.page.js'), 'ApprovalsPage'),

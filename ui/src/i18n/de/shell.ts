@@ -69,6 +69,7 @@ export const shell: Record<keyof typeof english, string> = {
   'nav.sshKeys': 'SSH-Schlüssel',
   'nav.sso': 'Single Sign-on',
   'nav.users': 'Benutzer',
+  'nav.verify': 'Datei prüfen',
   'nav.webhooks': 'Webhooks',
 
   'notFound.body': 'Unter dieser Adresse ist nichts, oder Sie dürfen es nicht sehen.',

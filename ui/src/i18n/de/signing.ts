@@ -14,6 +14,9 @@ export const signing: Record<keyof typeof english, string> = {
   'certificates.onboarded': 'Das Zertifikat wurde aufgenommen',
   'certificates.subject': 'Inhaber',
 
+  'check.certificate': 'Zertifikat',
+  'check.signature': 'Signatur',
+  'check.timestamp': 'Zeitstempel',
   'format.authenticode': 'Authenticode',
   'format.cms': 'CMS (PKCS #7)',
   'format.jws': 'JWS',
@@ -143,6 +146,22 @@ export const signing: Record<keyof typeof english, string> = {
 
   'timestampRule.optional': 'Möglich',
   'timestampRule.required': 'Verlangt',
+  'verify.asked': 'Was zu dieser Datei verlangt wurde',
+  'verify.asked.lead': 'Signaturaufträge zu diesem Hashwert, soweit Sie sie sehen dürfen.',
+  'verify.asked.none': 'Kein Auftrag, den Sie sehen dürfen, betrifft diese Datei.',
+  'verify.choose': 'Signatur wählen',
+  'verify.do': 'Prüfen',
+  'verify.forms':
+    'Eine bloße Signatur (.sig), CMS (.p7s), JWS oder ein Sigstore-Bündel. Der Schlüssel findet sich von selbst.',
+  'verify.holds': 'hält',
+  'verify.holdsNot': 'hält nicht',
+  'verify.invalid': 'Diese Signatur ist nicht gültig',
+  'verify.lead':
+    'Der Hashwert wird in diesem Browser berechnet; die Datei bleibt auf Ihrem Rechner. Sehen Sie, ob sie hier signiert wurde und ob eine Signatur von ihr hält.',
+  'verify.signedBefore': 'Signiert vor',
+  'verify.subject': 'Zertifikat von',
+  'verify.tooLarge': 'Diese Datei ist zu groß für eine Signatur.',
+  'verify.valid': 'Diese Signatur ist gültig',
   'weekday.fri': 'Fr',
   'weekday.mon': 'Mo',
   'weekday.sat': 'Sa',

@@ -67,6 +67,7 @@ export const shell = {
   'nav.sshKeys': 'SSH keys',
   'nav.sso': 'Single sign-on',
   'nav.users': 'Users',
+  'nav.verify': 'Verify a file',
   'nav.webhooks': 'Webhooks',
 
   'notFound.body': 'Nothing is at this address, or it is not for you to see.',

@@ -3,17 +3,15 @@ import PenFancyIcon from '@patternfly/react-icons/dist/esm/icons/pen-fancy-icon'
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
 import { useNavigate } from '@tanstack/react-router';
 import { listSigningRequestsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
-import type { ListSigningRequestsData, SigningRequestView } from '../../api/generated/types.gen.js';
+import type { ListSigningRequestsData } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useUrlState } from '../../app/url-state.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { type Column, DataTable } from '../../patterns/data-table.js';
+import { DataTable } from '../../patterns/data-table.js';
 import { type Filter, FilterBar, useFilters } from '../../patterns/filter-bar.js';
-import { Go } from '../../patterns/go.js';
-import { StatusLabel } from '../../patterns/labels.js';
-import { Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
-import { fileNameOf, isFinal } from './signing-request.js';
+import { useRequestColumns } from './request-columns.js';
+import { isFinal } from './signing-request.js';
 
 const STATUSES = ['QUEUED', 'PROCESSING', 'PENDING_APPROVAL', 'SIGNED', 'FAILED'] as const;
 
@@ -38,21 +36,7 @@ export function RequestsPage() {
     placeholderData: keepPreviousData,
     refetchInterval: ({ state }) => (state.data?.items.every(isFinal) === false ? 2000 : 15_000),
   });
-  const columns: Column<SigningRequestView>[] = [
-    {
-      name: t('requests.file'),
-      width: 35,
-      cell: (row) => (
-        <Go to={`/requests/${row.requestId}`} className="sw-row-link">
-          {fileNameOf(row) ?? <span className="sw-mono">{row.requestId}</span>}
-        </Go>
-      ),
-    },
-    { name: t('status'), cell: ({ status }) => <StatusLabel status={status} /> },
-    { name: t('key'), cell: ({ key }) => `${key.name} v${key.version}` },
-    { name: t('requests.format'), cell: ({ format, algorithm }) => `${named('format', format)}, ${algorithm}` },
-    { name: t('created'), cell: ({ createdAt }) => <Moment at={createdAt} /> },
-  ];
+  const columns = useRequestColumns();
   return (
     <PageFrame title={t('nav.requests')} lead={t('requests.lead')} actions={may('sign:digest') && <ToSign />}>
       <FilterBar filters={filters} />

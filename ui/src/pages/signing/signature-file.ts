@@ -1,0 +1,31 @@
+import type { VerifyBody } from '../../api/generated/types.gen.js';
+
+/** As a person chose it. */
+export interface SignatureFile {
+  readonly name: string;
+  readonly format: NonNullable<VerifyBody['format']>;
+  readonly base64: string;
+}
+
+/** Bytes that the service takes as a signature. */
+const MOST = 48_000;
+const JWS = /^[\w-]+\.[\w-]*\.[\w-]+\s*$/;
+/** OBJECT IDENTIFIER signedData (RFC 5652 section 4). */
+const SIGNED_DATA = '\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02';
+/** Before it are a tag and at most five bytes of length. */
+const HEAD = 32;
+
+/** Reads a signature in the browser. undefined when it is larger than any. */
+export async function readSignature(file: File): Promise<SignatureFile | undefined> {
+  if (file.size > MOST) return undefined;
+  const bytes = new Uint8Array(await file.arrayBuffer());
+  const text = Array.from(bytes, (byte) => String.fromCodePoint(byte)).join('');
+  return { name: file.name, format: formatOf(text), base64: btoa(text) };
+}
+
+/** By what is in it: names are whatever somebody made of them. */
+function formatOf(text: string): SignatureFile['format'] {
+  if (text.trimStart().startsWith('{')) return 'sigstore-bundle';
+  if (JWS.test(text)) return 'jws';
+  return text.slice(0, HEAD).includes(SIGNED_DATA) ? 'cms' : 'raw';
+}

@@ -1,0 +1,138 @@
+import {
+  ActionGroup,
+  Alert,
+  Button,
+  Card,
+  CardBody,
+  CardTitle,
+  Content,
+  Form,
+  FormGroup,
+  FormSelect,
+  FormSelectOption,
+  Stack,
+  StackItem,
+} from '@patternfly/react-core';
+import { keepPreviousData, useQuery } from '@tanstack/react-query';
+import { type SyntheticEvent, useState } from 'react';
+import { listSigningRequestsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { verifySignature } from '../../api/generated/sdk.gen.js';
+import type { VerifyBody } from '../../api/generated/types.gen.js';
+import { useUrlState } from '../../app/url-state.js';
+import { useI18n } from '../../i18n/i18n.js';
+import { DataTable } from '../../patterns/data-table.js';
+import { PageFrame } from '../../patterns/page-frame.js';
+import { Problem } from '../../patterns/problem.js';
+import { useAction } from '../../patterns/use-action.js';
+import { DIGEST_ALGORITHMS } from './digest-algorithms.js';
+import { FileDrop } from './file-drop.js';
+import type { DigestAlgorithm } from './hash.worker.js';
+import { useRequestColumns } from './request-columns.js';
+import { SignatureChoice } from './signature-choice.js';
+import type { SignatureFile } from './signature-file.js';
+import { useFileDigest } from './use-file-digest.js';
+import { VerdictCard } from './verdict-card.js';
+
+/** Hashes a file in the browser; says what was asked for it, and whether a signature of it holds. The file goes nowhere. */
+export function VerifyPage() {
+  const { t } = useI18n();
+  const [file, setFile] = useState<File>();
+  const [algorithm, setAlgorithm] = useState<DigestAlgorithm>('sha256');
+  const [signature, setSignature] = useState<SignatureFile>();
+  const hashed = useFileDigest(file, algorithm);
+  const verify = useAction((body: VerifyBody) => verifySignature({ body }), { changes: [] });
+  /** A verdict is about what stands there. */
+  const anew = (change: () => void) => {
+    verify.reset();
+    change();
+  };
+  const submit = (event: SyntheticEvent) => {
+    event.preventDefault();
+    if (hashed.digest === undefined || signature === undefined) return;
+    verify.mutate({ digest: hashed.digest, algorithm, format: signature.format, signature: signature.base64 });
+  };
+  return (
+    <PageFrame title={t('nav.verify')} lead={t('verify.lead')}>
+      <Stack hasGutter>
+        <StackItem>
+          <Card>
+            <CardBody>
+              <Form onSubmit={submit} aria-label={t('nav.verify')}>
+                <FileDrop
+                  file={file}
+                  onFile={(chosen) => anew(() => setFile(chosen))}
+                  hashed={hashed}
+                  algorithm={algorithm}
+                />
+                <FormGroup label={t('sign.algorithm')} fieldId="algorithm">
+                  <FormSelect
+                    id="algorithm"
+                    value={algorithm}
+                    onChange={(_event, value) => anew(() => setAlgorithm(value as DigestAlgorithm))}
+                  >
+                    {DIGEST_ALGORITHMS.map((value) => (
+                      <FormSelectOption key={value} value={value} label={value.toUpperCase()} />
+                    ))}
+                  </FormSelect>
+                </FormGroup>
+                <SignatureChoice chosen={signature} onChoice={(choice) => anew(() => setSignature(choice))} />
+                {verify.isError && <Problem error={verify.error} />}
+                <ActionGroup>
+                  <Button
+                    type="submit"
+                    isDisabled={hashed.digest === undefined || signature === undefined || verify.isPending}
+                    isLoading={verify.isPending}
+                  >
+                    {t('verify.do')}
+                  </Button>
+                  {file !== undefined && (
+                    <Button variant="link" onClick={() => anew(() => setFile(undefined))}>
+                      {t('sign.other')}
+                    </Button>
+                  )}
+                </ActionGroup>
+              </Form>
+            </CardBody>
+          </Card>
+        </StackItem>
+        {verify.data !== undefined && (
+          <StackItem>
+            <VerdictCard verdict={verify.data} />
+          </StackItem>
+        )}
+        {hashed.digest !== undefined && (
+          <StackItem>
+            <Asked digest={hashed.digest} />
+          </StackItem>
+        )}
+      </Stack>
+    </PageFrame>
+  );
+}
+
+/** What was asked for a digest, as far as the person may see it. */
+function Asked({ digest }: { digest: string }) {
+  const { t } = useI18n();
+  const { one } = useUrlState();
+  const columns = useRequestColumns();
+  const cursor = one('cursor');
+  const query = useQuery({
+    ...listSigningRequestsOptions({ query: { digest, ...(cursor === undefined ? {} : { cursor }) } }),
+    placeholderData: keepPreviousData,
+  });
+  return (
+    <Card>
+      <CardTitle component="h2">{t('verify.asked')}</CardTitle>
+      <CardBody>
+        <Content component="p">{t('verify.asked.lead')}</Content>
+        <DataTable
+          name={t('verify.asked')}
+          columns={columns}
+          query={query}
+          rowKey={({ requestId }) => requestId}
+          empty={<Alert component="h3" variant="info" isInline title={t('verify.asked.none')} />}
+        />
+      </CardBody>
+    </Card>
+  );
+}
