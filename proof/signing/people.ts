@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { GUARDED_KEY } from './intents.js';
 
@@ -119,7 +119,11 @@ export class People {
   }
 
   private async join(): Promise<Person> {
-    const person = await this.enter('/api/auth/register', `${randomUUID()}@example.org`, `${randomUUID()}-x7`);
+    const person = await this.enter(
+      '/api/auth/register',
+      `${randomBytes(8).toString('hex')}@example.org`,
+      `${randomUUID()}-x7`,
+    );
     const { status } = await this.call('PATCH', `/api/settings/users/${person.id}`, this.world.apiKey, {
       roles: ['approver'],
     });
