@@ -25,6 +25,10 @@ export async function runVitest(title, args, { env }) {
 function count(report, code) {
   if (report === undefined) return { passed: 0, failed: 1, skipped: [] };
   const tests = report.testResults.flatMap((file) => file.assertionResults);
+  // Vitest tells of a second try, not why there was one.
+  for (const { status, fullName, failureMessages = [] } of tests)
+    if (status === 'passed' && failureMessages.length > 0)
+      say(`${dim('…')} at another try: ${fullName}\n${dim(firstLines(failureMessages[0]))}`);
   const skipped = tests
     .filter(({ status }) => ['skipped', 'pending', 'todo', 'disabled'].includes(status))
     .map(({ fullName }) => fullName);
@@ -34,4 +38,10 @@ function count(report, code) {
   );
   const failed = report.numFailedTests + files.length;
   return { passed: report.numPassedTests, failed: failed === 0 && code !== 0 ? 1 : failed, skipped };
+}
+
+const MOST_LINES = 8;
+
+function firstLines(message) {
+  return String(message).split('\n').slice(0, MOST_LINES).join('\n');
 }
