@@ -16,7 +16,9 @@ export async function runVitest(title, args, { env }) {
     say(`${dim('…')} ${title} tests`);
     const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
     const { code } = await run(bin('vitest'), ['run', ...reporters, ...args], { env, show: true });
-    return count(existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined, code);
+    const report = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
+    if (report !== undefined) tellOfOtherTries(testsOf(report));
+    return count(report, code);
   } finally {
     rmSync(directory, { recursive: true, force: true });
   }
@@ -24,11 +26,7 @@ export async function runVitest(title, args, { env }) {
 
 function count(report, code) {
   if (report === undefined) return { passed: 0, failed: 1, skipped: [] };
-  const tests = report.testResults.flatMap((file) => file.assertionResults);
-  // Vitest tells of a second try, not why there was one.
-  for (const { status, fullName, failureMessages = [] } of tests)
-    if (status === 'passed' && failureMessages.length > 0)
-      say(`${dim('…')} at another try: ${fullName}\n${dim(firstLines(failureMessages[0]))}`);
+  const tests = testsOf(report);
   const skipped = tests
     .filter(({ status }) => ['skipped', 'pending', 'todo', 'disabled'].includes(status))
     .map(({ fullName }) => fullName);
@@ -40,8 +38,15 @@ function count(report, code) {
   return { passed: report.numPassedTests, failed: failed === 0 && code !== 0 ? 1 : failed, skipped };
 }
 
+const testsOf = (report) => report.testResults.flatMap((file) => file.assertionResults);
+
 const MOST_LINES = 8;
 
-function firstLines(message) {
-  return String(message).split('\n').slice(0, MOST_LINES).join('\n');
+/** Vitest says that there was a second try, not why. */
+function tellOfOtherTries(tests) {
+  for (const { status, fullName, failureMessages: [first] = [] } of tests) {
+    if (status !== 'passed' || first === undefined) continue;
+    const why = first.split('\n').slice(0, MOST_LINES).join('\n');
+    say(`${dim('…')} at another try: ${fullName}\n${dim(why)}`);
+  }
 }

@@ -39,7 +39,7 @@ afterAll(async () => {
 /** What a reader has: the files that the guides name, `sealwright` on the path, and the facts that `npm start` writes. */
 function furnish(apiKey: string): void {
   const at = (name: string) => join(place, name);
-  for (const folder of ['bin', 'home', '.data', 'dist', 'META-INF']) mkdirSync(at(folder));
+  for (const folder of ['bin', 'home', '.data', 'dist']) mkdirSync(at(folder));
   for (const name of ['README.md', 'LICENSE', 'app.tar.gz', 'dist/one.bin', 'dist/two.bin'])
     writeFileSync(at(name), `content of ${name}`);
   writeFileSync(at('setup.exe'), portableExecutable('a program'));

@@ -98,18 +98,17 @@ export class VerificationSubjects {
   /** The keys that signed this digest, as far as the service knows: whoever verifies need not know which it was. */
   private async signersOf(digest: Buffer, { scheme, version }: VerificationOrder): Promise<Signer[]> {
     const rows: (KnownKey & { scheme: SignatureScheme })[] = await this.db.query(
-      `SELECT k.id, k.name, k.type, r.scheme FROM (
-         SELECT DISTINCT key_id, scheme FROM (
-           SELECT key_id, scheme FROM signing_request WHERE digest = $1 AND status = 'SIGNED' AND NOT composed LIMIT ${MOST_REQUESTS}) o
-         WHERE $2::text IS NULL OR scheme = $2) r
+      `SELECT DISTINCT k.id, k.name, k.type, r.scheme FROM (
+         SELECT key_id, scheme FROM signing_request
+         WHERE digest = $1 AND status = 'SIGNED' AND NOT composed AND ($2::text IS NULL OR scheme = $2) LIMIT ${MOST_REQUESTS}) r
        JOIN signing_key k ON k.id = r.key_id ORDER BY k.id LIMIT ${MOST_SIGNERS}`,
       [digest, scheme ?? null],
     );
     const versions = await this.versionsOf([...new Set(rows.map(({ id }) => id))], version);
-    return rows.map((row) => ({
-      key: { id: row.id, name: row.name, type: row.type },
-      scheme: row.scheme,
-      versions: versions.filter(({ keyId }) => keyId === row.id),
+    return rows.map(({ scheme: used, ...key }) => ({
+      key,
+      scheme: used,
+      versions: versions.filter(({ keyId }) => keyId === key.id),
     }));
   }
 

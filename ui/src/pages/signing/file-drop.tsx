@@ -1,11 +1,12 @@
 import { Alert, Button, Content, Progress, ProgressMeasureLocation } from '@patternfly/react-core';
 import FileIcon from '@patternfly/react-icons/dist/esm/icons/file-icon';
 import UploadIcon from '@patternfly/react-icons/dist/esm/icons/upload-icon';
-import { type DragEvent, useRef, useState } from 'react';
+import { type DragEvent, useState } from 'react';
 import { useI18n } from '../../i18n/i18n.js';
 import { Copyable } from '../../patterns/copyable.js';
 import type { DigestAlgorithm } from './hash.worker.js';
 import { type FileDigest, hexOf } from './use-file-digest.js';
+import { useFileInput } from './use-file-input.js';
 
 interface FileDropProps {
   readonly file: File | undefined;
@@ -27,7 +28,7 @@ function sizeOf(bytes: number, language: string): string {
 /** Takes a file by drop or by choice, and shows what is read of it and its digest. */
 export function FileDrop({ file, onFile, hashed, algorithm }: FileDropProps) {
   const { t, language } = useI18n();
-  const input = useRef<HTMLInputElement>(null);
+  const { field, open } = useFileInput(t('sign.choose'), onFile);
   const [isOver, setOver] = useState(false);
   const drop = (event: DragEvent) => {
     event.preventDefault();
@@ -45,23 +46,12 @@ export function FileDrop({ file, onFile, hashed, algorithm }: FileDropProps) {
       onDragLeave={() => setOver(false)}
       onDrop={drop}
     >
-      <input
-        ref={input}
-        type="file"
-        className="sw-hidden"
-        tabIndex={-1}
-        aria-label={t('sign.choose')}
-        onChange={({ target }) => {
-          const chosen = target.files?.[0];
-          if (chosen !== undefined) onFile(chosen);
-          target.value = '';
-        }}
-      />
+      {field}
       {file === undefined ? (
         <>
           <UploadIcon className="sw-drop__icon" />
           <Content component="p">{t('sign.drop')}</Content>
-          <Button variant="secondary" onClick={() => input.current?.click()}>
+          <Button variant="secondary" onClick={open}>
             {t('sign.choose')}
           </Button>
           <Content component="small">{t('sign.stays')}</Content>

@@ -25,7 +25,7 @@ import { PageFrame } from '../../patterns/page-frame.js';
 import { Problem } from '../../patterns/problem.js';
 import { useAction } from '../../patterns/use-action.js';
 import { FileDrop } from './file-drop.js';
-import { DIGEST_ALGORITHMS } from './digest-algorithms.js';
+import { DigestAlgorithmChoice } from './digest-algorithm-choice.js';
 import type { DigestAlgorithm } from './hash.worker.js';
 import { useFileDigest } from './use-file-digest.js';
 import { keyOption, useSigningKeys } from './use-signing-keys.js';
@@ -113,17 +113,7 @@ function Options({ choices, onChange }: { choices: Choices; onChange: (change: P
         isIndented
       >
         <div className="sw-form-rows">
-          <FormGroup label={t('sign.algorithm')} fieldId="algorithm">
-            <FormSelect
-              id="algorithm"
-              value={choices.algorithm}
-              onChange={(_event, value) => onChange({ algorithm: value as DigestAlgorithm })}
-            >
-              {DIGEST_ALGORITHMS.map((value) => (
-                <FormSelectOption key={value} value={value} label={value.toUpperCase()} />
-              ))}
-            </FormSelect>
-          </FormGroup>
+          <DigestAlgorithmChoice value={choices.algorithm} onChange={(algorithm) => onChange({ algorithm })} />
           <FormGroup label={t('requests.format')} fieldId="format">
             <FormSelect
               id="format"

@@ -7,9 +7,6 @@ import {
   CardTitle,
   Content,
   Form,
-  FormGroup,
-  FormSelect,
-  FormSelectOption,
   Stack,
   StackItem,
 } from '@patternfly/react-core';
@@ -24,7 +21,7 @@ import { DataTable } from '../../patterns/data-table.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { Problem } from '../../patterns/problem.js';
 import { useAction } from '../../patterns/use-action.js';
-import { DIGEST_ALGORITHMS } from './digest-algorithms.js';
+import { DigestAlgorithmChoice } from './digest-algorithm-choice.js';
 import { FileDrop } from './file-drop.js';
 import type { DigestAlgorithm } from './hash.worker.js';
 import { useRequestColumns } from './request-columns.js';
@@ -36,14 +33,16 @@ import { VerdictCard } from './verdict-card.js';
 /** Hashes a file in the browser; says what was asked for it, and whether a signature of it holds. The file goes nowhere. */
 export function VerifyPage() {
   const { t } = useI18n();
+  const { one, change: changeAddress } = useUrlState();
   const [file, setFile] = useState<File>();
   const [algorithm, setAlgorithm] = useState<DigestAlgorithm>('sha256');
   const [signature, setSignature] = useState<SignatureFile>();
   const hashed = useFileDigest(file, algorithm);
   const verify = useAction((body: VerifyBody) => verifySignature({ body }), { changes: [] });
-  /** A verdict is about what stands there. */
+  /** A verdict is about what stands there, and so is the page of a list. */
   const anew = (change: () => void) => {
     verify.reset();
+    if (one('cursor') !== undefined) changeAddress({});
     change();
   };
   const submit = (event: SyntheticEvent) => {
@@ -64,17 +63,7 @@ export function VerifyPage() {
                   hashed={hashed}
                   algorithm={algorithm}
                 />
-                <FormGroup label={t('sign.algorithm')} fieldId="algorithm">
-                  <FormSelect
-                    id="algorithm"
-                    value={algorithm}
-                    onChange={(_event, value) => anew(() => setAlgorithm(value as DigestAlgorithm))}
-                  >
-                    {DIGEST_ALGORITHMS.map((value) => (
-                      <FormSelectOption key={value} value={value} label={value.toUpperCase()} />
-                    ))}
-                  </FormSelect>
-                </FormGroup>
+                <DigestAlgorithmChoice value={algorithm} onChange={(chosen) => anew(() => setAlgorithm(chosen))} />
                 <SignatureChoice chosen={signature} onChoice={(choice) => anew(() => setSignature(choice))} />
                 {verify.isError && <Problem error={verify.error} />}
                 <ActionGroup>
