@@ -109,7 +109,7 @@ class CredentialReading {
       time: null,
       source: undefined,
       whole: true,
-      assets,
+      assets: () => assets,
       received: assets.length + this.rejected.length,
       ignored: 0,
       rejected: this.rejected,

@@ -1,27 +1,75 @@
-import type { CheckedDocument } from '../ingest/draft.js';
+import type { CheckedDocument, Draft, DraftHead } from '../ingest/draft.js';
+import { DraftRefs } from '../ingest/draft-refs.js';
 import type { Remark } from '../ingest/ingest-outcome.js';
 import { Problem } from '../../platform/http/problem.js';
 import { withoutSecrets } from '../ingest/secrets.js';
+import { BomLists, type Mode, removeRepeated } from './bom-lists.js';
 import { bomCheck, SPEC_VERSIONS, type SpecVersion } from './bom-schemas.js';
-import type { BomText } from './bom-text.js';
-import { type Bom, connected } from './connected-components.js';
+import { type BomText, LISTS } from './bom-text.js';
+import { assetsOf, type Bom, type Dependency } from './connected-components.js';
 import { isOldCbom, oldCbomAsVersion16 } from './old-cbom.js';
 import { SchemaFaults } from './schema-faults.js';
-
-export type Mode = 'strict' | 'repair';
+import type { CdxComponent } from '../ingest/draft.js';
 
 /**
- * Reads a CycloneDX document of version 1.4 to 1.7, or of the draft 1.4-cbom-1.0. Its lists are read when the draft is asked for:
- * what a known document says need not be read again.
+ * Reads a CycloneDX document of version 1.4 to 1.7, or of the draft 1.4-cbom-1.0. Its lists are read when the draft is asked for its
+ * assets, some items at a time: what a known document says need not be read again, and what is made of an item is gone before the next is read.
  *
- * @throws Problem 422 `document.version`, or `document.invalid` with a pointer to each fault; so does the draft. Repeated list items and
- * an upper-case serial number are put right in repair mode, since nothing is lost by it; everything else is for the sender to mend.
+ * @throws Problem 422 `document.version`, or `document.invalid` with a pointer to each fault; so do the assets of the draft, when the
+ * last of them was read. Repeated list items and an upper-case serial number are put right in repair mode, since nothing is lost by it;
+ * everything else is for the sender to mend.
  */
 export function readBom(text: BomText, mode: Mode): CheckedDocument {
+  const head = text.head();
+  if (isOldCbom(head)) return readOldCbom(text);
+  const version = versionOf(head);
   const repairs: Remark[] = [];
-  const outer = goodHead(text);
-  const bom = outer ?? checked(text.whole(), mode, repairs);
-  const head = {
+  const found = judge(head, version, mode, repairs);
+  const lists = new BomLists(text, version, mode, found, repairs);
+  if (found.count > 0) {
+    for (const list of LISTS) for (const _ of lists.items(list, new DraftRefs()));
+    refuse(found);
+  }
+  const bom = head as unknown as Bom;
+  const parts = {
+    described: bom.metadata?.component,
+    isNew: version === '1.7',
+    components: (refs: DraftRefs) => lists.items<CdxComponent>('components', refs),
+    *dependencies(refs: DraftRefs) {
+      yield* lists.items<Dependency>('dependencies', refs);
+      // Now everything was judged.
+      if (found.count > 0) refuse(found);
+    },
+  };
+  const told = headOf(bom);
+  const draft = () => {
+    const made: Draft = { ...told, ...EMPTY, repairs, warnings: [], assets: (refs) => assetsOf(parts, refs, made) };
+    return made;
+  };
+  return { ...told, said: text.said(bom), repairs: [...repairs], draft };
+}
+
+/** There is no schema to judge it by. */
+function readOldCbom(text: BomText): CheckedDocument {
+  const bom = oldCbomAsVersion16(text.whole()) as unknown as Bom & {
+    components: CdxComponent[];
+    dependencies: Dependency[];
+  };
+  const parts = {
+    described: bom.metadata?.component,
+    isNew: true,
+    components: () => bom.components,
+    dependencies: () => bom.dependencies,
+  };
+  const told = headOf(bom);
+  const draft: Draft = { ...told, ...EMPTY, repairs: [], warnings: [], assets: (refs) => assetsOf(parts, refs, draft) };
+  return { ...told, said: text.said(bom), repairs: [], draft: () => draft };
+}
+
+const EMPTY = { received: 0, ignored: 0, rejected: [] };
+
+function headOf(bom: Bom): DraftHead {
+  return {
     format: `CycloneDX ${bom.specVersion}`,
     serialNumber: bom.serialNumber ?? null,
     version: bom.version ?? (bom.serialNumber === undefined ? null : 1),
@@ -29,42 +77,27 @@ export function readBom(text: BomText, mode: Mode): CheckedDocument {
     source: sourceOf(bom),
     whole: true,
   };
-  const draft = () => {
-    const warnings: Remark[] = [];
-    const all = outer === undefined ? bom : checked(text.whole(), mode, repairs);
-    return { ...head, ...connected(all, warnings), rejected: [], repairs, warnings };
-  };
-  return { ...head, said: text.said(bom), repairs: outer === undefined ? repairs : undefined, draft };
 }
 
-/** The document without its lists, when nothing is wrong with that. */
-function goodHead(text: BomText): Bom | undefined {
-  const head = text.head();
-  const version = SPEC_VERSIONS.find((known) => known === head?.['specVersion']);
-  if (head === undefined || version === undefined) return undefined;
-  return judge(head, version).count === 0 ? (head as unknown as Bom) : undefined;
-}
-
-function checked(document: Record<string, unknown>, mode: Mode, repairs: Remark[]): Bom {
-  if (isOldCbom(document)) return oldCbomAsVersion16(document) as unknown as Bom;
+function versionOf(document: Record<string, unknown>): SpecVersion {
   const version = SPEC_VERSIONS.find((known) => known === document['specVersion']);
-  if (version === undefined) {
-    const detail = `must be one of ${SPEC_VERSIONS.join(', ')} or 1.4-cbom-1.0`;
-    throw new Problem('refused', 'document.version', `This version of CycloneDX is not read: specVersion ${detail}.`, {
-      errors: [{ pointer: '/specVersion', detail }],
-    });
-  }
-  if (mode === 'repair') lowerSerialNumber(document, repairs);
-  let found = judge(document, version);
-  if (mode === 'repair' && found.duplicates.length > 0) {
-    removeDuplicates(found, repairs);
-    found = judge(document, version);
-  }
-  if (found.count > 0) refuse(found);
-  return document as unknown as Bom;
+  if (version !== undefined) return version;
+  const detail = `must be one of ${SPEC_VERSIONS.join(', ')} or 1.4-cbom-1.0`;
+  throw new Problem('refused', 'document.version', `This version of CycloneDX is not read: specVersion ${detail}.`, {
+    errors: [{ pointer: '/specVersion', detail }],
+  });
 }
 
-function judge(document: unknown, version: SpecVersion): SchemaFaults {
+/** What is wrong with a document apart from its lists, and was not put right. */
+function judge(head: Record<string, unknown>, version: SpecVersion, mode: Mode, repairs: Remark[]): SchemaFaults {
+  if (mode === 'repair') lowerSerialNumber(head, repairs);
+  const found = faultsOf(head, version);
+  if (mode === 'strict' || found.duplicates.length === 0) return found;
+  removeRepeated(found.duplicates, repairs);
+  return faultsOf(head, version);
+}
+
+function faultsOf(document: unknown, version: SpecVersion): SchemaFaults {
   const found = new SchemaFaults();
   bomCheck(version)(document, found);
   return found;
@@ -83,21 +116,6 @@ function refuse(found: SchemaFaults): never {
       errors,
     },
   );
-}
-
-function removeDuplicates(found: SchemaFaults, repairs: Remark[]): void {
-  const lists = new Map<unknown[], Set<number>>();
-  for (const { list, index, pointer } of found.duplicates) {
-    const indexes = lists.get(list) ?? new Set();
-    lists.set(list, indexes.add(index));
-    if (repairs.length < 1000)
-      repairs.push({ pointer, code: 'duplicate.removed', detail: 'the same item is in the list already' });
-  }
-  for (const [list, indexes] of lists) {
-    const kept = list.filter((_, index) => !indexes.has(index));
-    list.length = 0;
-    for (const item of kept) list.push(item);
-  }
 }
 
 function lowerSerialNumber(document: Record<string, unknown>, repairs: Remark[]): void {

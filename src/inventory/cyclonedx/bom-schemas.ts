@@ -14,15 +14,28 @@ const FOLDER = join(
 );
 
 const compiler = new SchemaCompiler(read);
-const checks = new Map<SpecVersion, Check>();
+const checks = new Map<string, Check>();
 
-/** The check of one version of the specification; compiled when it is first asked for. */
+/** The check of a document of one version of the specification; compiled when it is first asked for. */
 export function bomCheck(version: SpecVersion): Check {
-  const known = checks.get(version);
+  return once(version, () => compiler.compile(idOf(version)));
+}
+
+/** The check of one item of a list of such a document. */
+export function itemCheck(version: SpecVersion, list: string): Check {
+  return once(`${version} ${list}`, () => compiler.compileItem(idOf(version), list));
+}
+
+function once(name: string, compile: () => Check): Check {
+  const known = checks.get(name);
   if (known !== undefined) return known;
-  const check = compiler.compile(`${BASE}bom-${version}.schema.json`);
-  checks.set(version, check);
+  const check = compile();
+  checks.set(name, check);
   return check;
+}
+
+function idOf(version: SpecVersion): string {
+  return `${BASE}bom-${version}.schema.json`;
 }
 
 /** Versions before 1.6 call themselves by other hosts and file names; here all go by one. */

@@ -1,37 +1,58 @@
 import { createHash } from 'node:crypto';
-import { type Outline, outlineOf, withoutLists } from '../../platform/json/json-outline.js';
+import { isList, type Outline, stretchesOf, withoutLists } from '../../platform/json/json-outline.js';
+import { bodyText, malformed, parseJson, textOf } from '../ingest/json-body.js';
 import type { Members } from './json-values.js';
 
 /** What makes a document long. */
-const LISTS = ['components', 'dependencies'];
+export const LISTS = ['components', 'dependencies'] as const;
+export type ListName = (typeof LISTS)[number];
 /** To be raised when the same document comes to be read differently. */
 const READING = 3;
 
-/** A CycloneDX document as it came. */
-export class BomText {
-  private readonly outline: Outline | undefined;
+/** Items of a list that stand side by side. */
+export interface Stretch {
+  /** Of the first, in the list. */
+  readonly index: number;
+  readonly items: readonly unknown[];
+}
 
-  /** @param parse throws a Problem for what is no JSON. */
+/** A CycloneDX document as it came. Its lists are read some items at a time, so that what is made of a document need never be there at once. */
+export class BomText {
+  /** @param outline undefined when only the whole tells where the lists are. */
   constructor(
     private readonly bytes: Buffer,
-    private readonly parse: (text: Buffer) => unknown,
-    outline = outlineOf(bytes),
-  ) {
-    this.outline = outline;
-  }
+    private readonly outline: Outline | undefined,
+  ) {}
 
   whole(): Members {
-    return this.parse(this.bytes) as Members;
+    return parseJson(bodyText(this.bytes)) as Members;
   }
 
-  /** All but the lists; undefined when the text must be read as a whole. */
-  head(): Members | undefined {
-    if (this.outline === undefined) return undefined;
-    try {
-      return this.parse(withoutLists(this.bytes, this.outline, LISTS)) as Members;
-    } catch {
-      // Reading the whole says where the fault is.
-      return undefined;
+  /** The document with lists that are empty. What is no list stays, for its schema to refuse. */
+  head(): Members {
+    if (this.outline !== undefined) return parseJson(textOf(withoutLists(this.bytes, this.outline, LISTS))) as Members;
+    const document = this.whole();
+    for (const name of LISTS) if (Array.isArray(document[name])) document[name] = [];
+    return document;
+  }
+
+  /** Each call reads the list anew: what it yields may be changed. */
+  *stretches(name: ListName): Generator<Stretch> {
+    if (this.outline === undefined) {
+      const list = this.whole()[name];
+      if (Array.isArray(list)) yield { index: 0, items: list };
+      return;
+    }
+    const list = this.outline.get(name);
+    if (list === undefined || !isList(this.bytes, list)) return;
+    let index = 0;
+    for (const { start, end } of stretchesOf(this.bytes, list)) {
+      const first = index;
+      const text = `[${textOf(this.bytes.subarray(start, end))}]`;
+      const items = parseJson(text, (item) => `/${name}/${first + Number(item)}`) as unknown[];
+      if (items.length === 0 && list.cuts.length > 0) throw malformed(`/${name}`);
+      yield { index, items };
+      index += items.length;
     }
   }
 

@@ -1,8 +1,7 @@
 import { createHash } from 'node:crypto';
-import { withChanged } from '../../platform/json/changed-copy.js';
 import type { AssetKind } from '../assets/asset-kind.js';
 import { CERTIFICATE_PROPERTY, PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY, propertyOf } from '../ingest/asset-identity.js';
-import type { CdxComponent, CryptoProperties, DraftAsset, DraftLink, DraftOccurrence } from '../ingest/draft.js';
+import type { CdxComponent, DraftAsset, DraftLink, DraftOccurrence } from '../ingest/draft.js';
 import { blankSecrets, isPublicMaterial, publicKeyFingerprint, withoutSecrets } from '../ingest/secrets.js';
 
 const MOST_TEXT = 4000;
@@ -13,11 +12,11 @@ interface Property {
 }
 
 /**
- * A component of a document as an asset: places apart, secrets out, with the links that others told of besides its own. It is the asset's from now on, and changed where it stands: most of
+ * A component of a document as an asset: places apart, secrets out, with the links that it tells of itself. It is the asset's from now on, and changed where it stands: most of
  * it stays as it came. A member that is taken out becomes undefined, which all that reads components takes for missing; `delete` would
  * leave V8 with an object that is slow to read.
  */
-export function assetOf(component: CdxComponent, ref: string, told: readonly DraftLink[] = []): DraftAsset {
+export function assetOf(component: CdxComponent, ref: string): DraftAsset {
   const occurrences = occurrencesOf(component['evidence']);
   takeOut(component, 'bom-ref');
   takeOut(component, 'evidence');
@@ -27,10 +26,7 @@ export function assetOf(component: CdxComponent, ref: string, told: readonly Dra
   if (blankSecrets(component) > 0 && !isHeldBack) found.push({ name: WITHHELD_PROPERTY, value: 'text' });
   fingerprintOf(component, found);
   if (found.length > 0) addProperties(component, found);
-  const links = linksOf(component);
-  for (const link of told) links.push(link);
-  // An array that grew has room for sixteen more; a copy has not, and there is one for each asset of a document.
-  return { ref, kind: kindOf(component), component, occurrences, links: links.slice() };
+  return { ref, kind: kindOf(component), component, occurrences, links: linksOf(component) };
 }
 
 function takeOut(members: Record<string, unknown>, name: string): void {
@@ -142,18 +138,9 @@ function* protocolLinks(protocol: NonNullable<Refs['protocolProperties']>): Gene
     for (const to of Array.isArray(refs) ? (refs as string[]) : []) yield { kind: 'cryptoRef', to };
 }
 
-/** The same with every reference replaced; a reference that leads nowhere stays as it is. */
-export function withReferences(crypto: CryptoProperties, idOf: (ref: string) => string | undefined): CryptoProperties {
-  const swap = (at: unknown, name: string): unknown => {
-    if (typeof at === 'string') return isReference(name) ? (idOf(at) ?? at) : at;
-    if (typeof at !== 'object' || at === null) return at;
-    if (Array.isArray(at)) return withChanged(at, (item) => swap(item, name));
-    const inTransforms = name === 'ikev2TransformTypes';
-    return withChanged(at, (member, its) => swap(member, inTransforms ? 'cryptoRefArray' : its));
-  };
-  return swap(crypto, '') as CryptoProperties;
-}
-
-function isReference(member: string): boolean {
-  return member.endsWith('Ref') || member === 'algorithms' || member === 'cryptoRefArray';
+/** Whether a text of `cryptoProperties` names another component: by the member that it is, or is in a list of, and by the member around that. */
+export function isReference(member: string, within: string): boolean {
+  return (
+    member.endsWith('Ref') || member === 'algorithms' || member === 'cryptoRefArray' || within === 'ikev2TransformTypes'
+  );
 }

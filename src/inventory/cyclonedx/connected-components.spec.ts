@@ -1,20 +1,35 @@
 import { describe, expect, it } from 'vitest';
-import type { Remark } from '../ingest/ingest-outcome.js';
-import { type Bom, connected } from './connected-components.js';
+import type { CdxComponent, DraftAsset } from '../ingest/draft.js';
+import { DraftRefs, tell } from '../ingest/draft-refs.js';
+import { assetsOf, type BomParts, type Dependency, type Tally } from './connected-components.js';
 
 const library = (ref: string) => ({ type: 'library', name: ref, 'bom-ref': ref });
 const algorithm = (ref?: string) => ({ type: 'cryptographic-asset', name: 'AES', 'bom-ref': ref });
 
-function read(bom: Omit<Bom, 'specVersion'>) {
-  const warnings: Remark[] = [];
-  const { assets, ignored } = connected({ specVersion: '1.6', ...bom }, warnings);
-  const all = [...assets];
-  const refs = all.map(({ ref }) => ref);
-  const edges = all
-    .flatMap(({ ref, links }) => links.map(({ to, kind }) => ({ ref, kind, to })))
-    .filter(({ to }) => refs.includes(to))
+interface Document {
+  readonly components: CdxComponent[];
+  readonly dependencies?: Dependency[];
+}
+
+function partsOf({ components, dependencies = [] }: Document): BomParts {
+  return { described: undefined, isNew: false, components: () => components, dependencies: () => dependencies };
+}
+
+function read(document: Document) {
+  const refs = new DraftRefs();
+  const tally: Tally = { received: 0, ignored: 0, warnings: [] };
+  const all: DraftAsset[] = [];
+  for (const asset of assetsOf(partsOf(document), refs, tally)) {
+    all.push(asset);
+    // As whoever takes them in does: what an asset tells of itself is noted at once.
+    for (const { to, kind } of asset.links) tell(refs.of(asset.ref), refs.lead(kind, to));
+  }
+  const names = all.map(({ ref }) => ref);
+  const edges = names
+    .flatMap((ref) => refs.of(ref).links.map(({ to, kind }) => ({ ref, kind, to: to.name })))
+    .filter(({ to }) => names.includes(to))
     .map(({ ref, kind, to }) => `${ref} ${kind} ${to}`);
-  return { refs, edges, ignored, warnings: warnings.map(({ detail }) => detail) };
+  return { refs: names, edges, ignored: tally.ignored, warnings: tally.warnings.map(({ detail }) => detail) };
 }
 
 describe('what of a document becomes an asset', () => {
@@ -22,7 +37,7 @@ describe('what of a document becomes an asset', () => {
     const components = [library('near'), library('idle'), algorithm('aes')];
     const dependencies = [{ ref: 'near', dependsOn: ['gone', 'idle'], provides: ['aes', 'aes'] }];
     expect(read({ components, dependencies })).toEqual({
-      refs: ['near', 'aes'],
+      refs: ['aes', 'near'],
       edges: ['near provides aes'],
       ignored: 1,
       warnings: ['1 references lead to nothing in the document'],
@@ -38,7 +53,7 @@ describe('what of a document becomes an asset', () => {
       { ref: 'near', dependsOn: ['far'], provides: ['aes'] },
     ];
     const { refs, warnings } = read({ components, dependencies });
-    expect(refs).toEqual(['far', 'near', 'user', 'aes']);
+    expect(refs).toEqual(['aes', 'far', 'near', 'user']);
     expect(warnings).toEqual(['2 references lead to nothing in the document']);
   });
 
@@ -60,9 +75,10 @@ describe('what of a document becomes an asset', () => {
     const evidence = { occurrences: [{ location: 'a.c', line: 1 }] };
     const inner = { ...algorithm('inner'), evidence };
     const components = [{ ...library('outer'), components: [inner] }];
-    const { assets, ignored } = connected({ specVersion: '1.6', components }, []);
-    expect(ignored).toBe(1);
-    expect([...assets]).toEqual([
+    const tally: Tally = { received: 0, ignored: 0, warnings: [] };
+    const assets = [...assetsOf(partsOf({ components }), new DraftRefs(), tally)];
+    expect(tally.ignored).toBe(1);
+    expect(assets).toEqual([
       {
         ref: 'inner',
         kind: 'algorithm',

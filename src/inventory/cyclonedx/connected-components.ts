@@ -1,163 +1,170 @@
-import type { CdxComponent, DraftAsset, DraftLink } from '../ingest/draft.js';
+import type { CdxComponent, DraftAsset } from '../ingest/draft.js';
+import { type DraftRef, type DraftRefs, tell } from '../ingest/draft-refs.js';
 import type { Remark } from '../ingest/ingest-outcome.js';
 import { assetOf } from './component-reader.js';
 import { asVersion16 } from './downgrade.js';
 
-/** A document that its schema has judged, as far as an inventory reads it. */
+/** A document that its schema has judged, as far as an inventory reads it, but for its lists. */
 export interface Bom {
   specVersion: string;
   serialNumber?: string;
   version?: number;
   metadata?: { timestamp?: string; component?: CdxComponent; properties?: { name: string; value?: string }[] };
-  components?: CdxComponent[];
-  dependencies?: Dependency[];
 }
 
-interface Dependency {
+export interface Dependency {
   readonly ref: string;
   readonly dependsOn?: readonly string[];
   readonly provides?: readonly string[];
 }
 
-interface Connected {
-  /** Each is made when it is asked for: they can be gone through once. */
-  readonly assets: Iterable<DraftAsset>;
-  readonly received: number;
-  readonly ignored: number;
+/** Each list is gone through once, components first. The components become those of the assets. */
+export interface BomParts {
+  /** What the document is about. */
+  readonly described: CdxComponent | undefined;
+  /** 1.6 cannot say all of it as it stands. */
+  readonly isNew: boolean;
+  components(refs: DraftRefs): Iterable<CdxComponent>;
+  dependencies(refs: DraftRefs): Iterable<Dependency>;
+}
+
+/** What is told of a document beside its assets. */
+export interface Tally {
+  received: number;
+  ignored: number;
+  readonly warnings: Remark[];
 }
 
 /**
- * The cryptographic components and whatever leads to one: a library that uses nothing of the kind is only counted. The components become
- * those of the assets, so a document is asked once. What is wrong with the links is told when the last asset was made.
+ * The cryptographic components and whatever leads to one: a library that uses nothing of the kind is only counted. What is cryptographic
+ * comes as it is read, what leads to it when all links are known.
  */
-export function connected(bom: Bom, warnings: Remark[]): Connected {
-  const nodes = new Nodes(bom, warnings);
-  const isNew = !WITHIN_16.has(bom.specVersion);
-  function* assets(): Generator<DraftAsset> {
-    for (const { component, ref, links, isWanted } of nodes.all) {
-      if (!isWanted) {
-        nodes.countDangling(links);
-        continue;
-      }
-      const asset = assetOf(isNew ? asVersion16(component) : component, ref, links);
-      nodes.countDangling(asset.links);
-      yield asset;
-    }
-    if (nodes.dangling > 0) warnings.push(danglingLinks(nodes.dangling));
+export function* assetsOf(parts: BomParts, refs: DraftRefs, tally: Tally): Generator<DraftAsset> {
+  const plain = new PlainComponents(refs);
+  let met = 0;
+  const asset = (component: CdxComponent, ref: DraftRef) => {
+    tally.received += 1;
+    return assetOf(parts.isNew ? asVersion16(component) : component, ref.name);
+  };
+  for (const component of componentsOf(parts, refs)) {
+    const ref = refFor(component, met, refs, tally.warnings);
+    met += 1;
+    ref.isCryptographic = component.type === 'cryptographic-asset' || component.cryptoProperties !== undefined;
+    if (ref.isCryptographic) yield asset(component, ref);
+    else plain.add(ref, component);
   }
-  const received = nodes.all.filter(({ isWanted }) => isWanted).length;
-  return { assets: assets(), received, ignored: nodes.all.length - received };
+  for (const dependency of parts.dependencies(refs)) plain.depend(dependency);
+  for (const { ref, component } of plain.wanted()) yield asset(component, ref);
+  tally.ignored = met - tally.received;
+  const dangling = danglingLinks(refs);
+  if (dangling > 0) tally.warnings.push(danglingRemark(dangling));
 }
 
-/** What 1.6 can say as it stands. */
-const WITHIN_16 = new Set(['1.4', '1.5', '1.6']);
-
 /** Every component at every depth, the described one first. Without recursion: depth is the sender's choice. */
-function componentsOf({ metadata, components = [] }: Bom): CdxComponent[] {
+function* componentsOf({ described, components }: BomParts, refs: DraftRefs): Generator<CdxComponent> {
+  if (described !== undefined) yield* withNested(described);
+  for (const component of components(refs)) {
+    if (component['components'] === undefined) yield component;
+    else yield* withNested(component);
+  }
+}
+
+/** All are found before the first is handed on: it may be changed then. */
+function withNested(root: CdxComponent): CdxComponent[] {
   const all: CdxComponent[] = [];
-  const described = metadata?.component;
-  for (const root of described === undefined ? components : [described, ...components]) {
-    const stack = [root];
-    for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
-      all.push(next);
-      const nested = next['components'];
-      if (Array.isArray(nested)) for (const one of nested as CdxComponent[]) stack.push(one);
-    }
+  const stack = [root];
+  for (let next = stack.pop(); next !== undefined; next = stack.pop()) {
+    all.push(next);
+    const nested = next['components'];
+    if (Array.isArray(nested)) for (const one of nested as CdxComponent[]) stack.push(one);
   }
   return all;
 }
 
-/** A component before it is read as an asset. */
-interface Node {
-  readonly component: CdxComponent;
-  readonly ref: string;
-  readonly isCryptographic: boolean;
-  /** Whether it becomes an asset. */
-  isWanted: boolean;
-  /** What the list of dependencies says of it. */
-  links: DraftLink[];
+function refFor(component: CdxComponent, index: number, refs: DraftRefs, warnings: Remark[]): DraftRef {
+  const given = component['bom-ref'];
+  if (typeof given === 'string') {
+    const ref = refs.of(given);
+    if (!ref.isComponent) {
+      ref.isComponent = true;
+      return ref;
+    }
+    if (warnings.length < MOST_WARNINGS) warnings.push(REPEATED);
+  }
+  // A space cannot be confused with a ref that the document uses elsewhere, for those that lack one.
+  const ref = refs.of(` ${index}`);
+  ref.isComponent = true;
+  return ref;
 }
 
-/** Of most that are no library: never added to. */
-const NONE: DraftLink[] = [];
+interface PlainComponent {
+  readonly ref: DraftRef;
+  readonly component: CdxComponent;
+}
 
-/** The components of a document and what leads from one to another. */
-class Nodes {
-  readonly all: readonly Node[];
-  /** How many links lead to or from nothing in the document. */
-  dangling = 0;
-  private readonly byRef = new Map<string, Node>();
-  /** Refs by what they use, other than of what is cryptographic itself. They need not be of components. */
-  private readonly users = new Map<string, string[]>();
+/** Components that are not cryptographic, and which of them lead to what is. */
+class PlainComponents {
+  private readonly all: PlainComponent[] = [];
+  /** What uses a thing, other than what is cryptographic itself. It need not be a component. */
+  private readonly users = new Map<DraftRef, DraftRef[]>();
 
-  constructor(bom: Bom, warnings: Remark[]) {
-    this.all = componentsOf(bom).map((component, index) => this.node(component, index, warnings));
-    for (const dependency of bom.dependencies ?? []) this.depend(dependency);
-    this.wantWhatLeadsToCryptography();
+  constructor(private readonly refs: DraftRefs) {}
+
+  add(ref: DraftRef, component: CdxComponent): void {
+    this.all.push({ ref, component });
   }
 
-  countDangling(links: readonly DraftLink[]): void {
-    for (const { to } of links) if (!this.byRef.has(to)) this.dangling += 1;
+  depend({ ref: name, dependsOn, provides }: Dependency): void {
+    const from = this.refs.of(name);
+    this.link(from, 'dependsOn', dependsOn);
+    this.link(from, 'provides', provides);
   }
 
-  private node(component: CdxComponent, index: number, warnings: Remark[]): Node {
-    const given = component['bom-ref'];
-    const isGood = typeof given === 'string' && !this.byRef.has(given);
-    if (typeof given === 'string' && !isGood && warnings.length < 100) warnings.push(REPEATED);
-    // A space cannot be confused with a ref that the document uses elsewhere, for those that lack one.
-    const ref = isGood ? given : ` ${index}`;
-    const cryptographic = isCryptographic(component);
-    const node = { component, ref, isCryptographic: cryptographic, isWanted: cryptographic, links: NONE };
-    if (isGood) this.byRef.set(ref, node);
-    return node;
-  }
-
-  private depend({ ref, dependsOn, provides }: Dependency): void {
-    const node = this.byRef.get(ref);
-    const used = linksTo(dependsOn, 'dependsOn');
-    const links = provides === undefined ? used : [...used, ...linksTo(provides, 'provides')];
-    if (node === undefined) this.dangling += links.length;
-    else if (node.links === NONE) node.links = links;
-    else for (const link of links) node.links.push(link);
-    if (node?.isCryptographic) return;
-    for (const { to } of links) {
-      const before = this.users.get(to);
-      if (before === undefined) this.users.set(to, [ref]);
-      else before.push(ref);
-    }
-  }
-
-  private wantWhatLeadsToCryptography(): void {
-    const leading = new Set<string>();
-    const stack = [...this.users.keys()].filter((ref) => this.byRef.get(ref)?.isCryptographic);
+  *wanted(): Generator<PlainComponent> {
+    const leading = new Set<DraftRef>();
+    const stack = [...this.users.keys()].filter(({ isCryptographic }) => isCryptographic);
     for (let ref = stack.pop(); ref !== undefined; ref = stack.pop())
       for (const user of this.users.get(ref) ?? []) {
         if (leading.has(user)) continue;
         leading.add(user);
         stack.push(user);
-        const node = this.byRef.get(user);
-        if (node !== undefined) node.isWanted = true;
       }
+    for (const one of this.all) if (leading.has(one.ref)) yield one;
+  }
+
+  private link(from: DraftRef, kind: 'dependsOn' | 'provides', names: readonly string[] | undefined): void {
+    if (names === undefined || names.length === 0) return;
+    for (const name of names.length === 1 ? names : new Set(names)) {
+      const lead = this.refs.lead(kind, name);
+      tell(from, lead);
+      if (from.isCryptographic) continue;
+      const before = this.users.get(lead.to);
+      if (before === undefined) this.users.set(lead.to, [from]);
+      else before.push(from);
+    }
   }
 }
 
-function isCryptographic(component: CdxComponent): boolean {
-  return component.type === 'cryptographic-asset' || component.cryptoProperties !== undefined;
+/** How many links lead to or from nothing in the document. */
+function danglingLinks(refs: DraftRefs): number {
+  let count = 0;
+  for (const { isComponent, links } of refs.values()) {
+    if (isComponent) continue;
+    count += links.length;
+    // Each counts once, whatever it leads to.
+    for (const { to } of links) to.uses -= 1;
+  }
+  for (const { isComponent, uses } of refs.values()) if (!isComponent) count += uses;
+  return count;
 }
 
-/** Most have one target or none. */
-function linksTo(refs: readonly string[] | undefined, kind: DraftLink['kind']): DraftLink[] {
-  if (refs === undefined || refs.length === 0) return NONE;
-  const distinct = refs.length === 1 ? refs : [...new Set(refs)];
-  return distinct.map((to) => ({ to, kind }));
-}
-
+const MOST_WARNINGS = 100;
 const REPEATED: Remark = {
   pointer: '',
   code: 'bom-ref.repeated',
   detail: 'a bom-ref names two components; the first is meant',
 };
 
-function danglingLinks(count: number): Remark {
+function danglingRemark(count: number): Remark {
   return { pointer: '', code: 'reference.dangling', detail: `${count} references lead to nothing in the document` };
 }

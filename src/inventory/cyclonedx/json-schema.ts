@@ -24,6 +24,12 @@ export class SchemaCompiler {
     return this.check(this.document(id), id);
   }
 
+  /** The check of one item of a list that is a member of the document. Whether an item is there twice is for whoever has them all. */
+  compileItem(id: string, list: string): Check {
+    const { properties } = this.document(id) as { properties: Record<string, { items: Schema }> };
+    return this.check(properties[list]?.items ?? true, id);
+  }
+
   private check(schema: Schema, base: string): Check {
     if (schema === true) return () => true;
     if (schema === false) return (_value, found) => found.add('is not allowed here');
@@ -148,7 +154,7 @@ function everyItem(list: unknown[], checkAt: (index: number) => Check, found: Sc
 
 function noneTwice(list: unknown[], found: SchemaFaults): boolean {
   if (list.length < 2) return true;
-  // Items of different names differ; only those that share one are compared as a whole.
+  // Only those that share a name are compared as a whole.
   const [names, shared] = [new Set<string>(), new Set<string>()];
   for (const item of list) {
     const name = nameOf(item);
@@ -167,7 +173,8 @@ function noneTwice(list: unknown[], found: SchemaFaults): boolean {
   return good;
 }
 
-function nameOf(item: unknown): string {
+/** Items of different names differ. */
+export function nameOf(item: unknown): string {
   if (!isMembers(item)) return typeof item === 'string' ? item : '';
   const name = item['bom-ref'] ?? item['ref'] ?? item['name'];
   return typeof name === 'string' ? name : '';

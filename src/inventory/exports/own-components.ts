@@ -1,9 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { OwnAssets } from '../../platform/own-assets/own-assets.js';
-import { AssetRows } from '../ingest/asset-rows.js';
-import { DocumentAssets, type IdentifiedAsset, occurrenceRows } from '../ingest/document-assets.js';
+import { hashId } from '../ingest/asset-identity.js';
+import { componentOf } from '../ingest/asset-rows.js';
+import { DocumentAssets } from '../ingest/document-assets.js';
+import type { DraftOccurrence } from '../ingest/draft.js';
+import { DraftRefs } from '../ingest/draft-refs.js';
 import { readSensorScan } from '../ingest/sensor-scan-reader.js';
-import { RuleBook } from '../risk/rule-book.js';
 import type { Shown } from './bom-queries.js';
 import type { Snapshot } from './snapshot.js';
 
@@ -18,27 +20,28 @@ export const NOTHING_OWN: OwnLines = { components: [], dependencies: [] };
 /** Signing keys, certificates and host keys of this service as components, with the ids that they have as assets of the inventory. */
 @Injectable()
 export class OwnComponents {
-  constructor(
-    private readonly own: OwnAssets,
-    private readonly book: RuleBook,
-  ) {}
+  constructor(private readonly own: OwnAssets) {}
 
   /** Those that the export does not show anyway. */
   async lines(snapshot: Snapshot, { where, values }: Pick<Shown, 'where' | 'values'>): Promise<OwnLines> {
     const assets = await this.own.all();
-    const { engine } = await this.book.engineNow();
-    const found = new DocumentAssets(readSensorScan({ assets }), 'Sealwright');
-    const rows = new AssetRows(found, engine);
+    const draft = readSensorScan({ assets });
+    const found = new DocumentAssets(draft, { id: hashId('source', NAME), name: NAME });
     const conditions = [...where, `a.id = ANY($${values.length + 1}::uuid[])`].join(' AND ');
     const known = await snapshot.query<{ id: string }>(`SELECT a.id FROM judged_asset a WHERE ${conditions}`, [
       ...values,
       found.all().map(({ id }) => id),
     ]);
     const shown = new Set(known.map(({ id }) => id));
-    const missing = found.connected().filter(({ id }) => !shown.has(id));
+    const missing = found.all().filter(({ id }) => !shown.has(id));
+    const places = new Map<string | undefined, DraftOccurrence[]>();
+    for (const { ref, occurrences } of draft.assets(new DraftRefs())) {
+      const id = found.idOf(ref);
+      places.set(id, [...(places.get(id) ?? []), ...occurrences]);
+    }
     const components = missing.map((asset) => {
-      const { component } = rows.rowOf(asset);
-      return `,{"bom-ref":"${asset.id}",${evidenceOf(asset)}${component.slice(1)}`;
+      const evidence = evidenceOf(places.get(asset.id) ?? []);
+      return `,{"bom-ref":"${asset.id}",${evidence}${componentOf(asset).slice(1)}`;
     });
     const dependencies = missing.map(({ id: ref, edges }) => {
       const dependsOn = edges.filter(({ kind }) => kind === 'dependsOn').map(({ to }) => to.id);
@@ -48,9 +51,11 @@ export class OwnComponents {
   }
 }
 
-function evidenceOf(asset: IdentifiedAsset): string {
-  const occurrences = occurrenceRows(asset)
+const NAME = 'Sealwright';
+
+function evidenceOf(places: readonly DraftOccurrence[]): string {
+  const occurrences = places
     .filter(({ location }) => location !== '')
-    .map(({ location, symbol }) => ({ location, ...(symbol === null ? {} : { symbol }) }));
-  return occurrences.length === 0 ? '' : `"evidence":${JSON.stringify({ occurrences })},`;
+    .map(({ location, symbol }) => JSON.stringify({ location, ...(symbol === null ? {} : { symbol }) }));
+  return occurrences.length === 0 ? '' : `"evidence":{"occurrences":[${[...new Set(occurrences)].join()}]},`;
 }

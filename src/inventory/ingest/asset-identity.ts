@@ -25,7 +25,7 @@ export function hashId(...facts: unknown[]): string {
   return hashIdOfText(canonicalJson(facts));
 }
 
-export function hashIdOfText(text: string): string {
+export function hashIdOfText(text: string | Uint8Array): string {
   const hex = hash('sha256', text);
   for (let index = 0; index < UUID_DIGITS.length; index += 1) UUID[UUID_DIGITS[index] ?? 0] = hex.charCodeAt(index);
   UUID[14] = VERSION_8;

@@ -1,37 +1,28 @@
-import { canonicalJson } from '../../platform/json/canonical-json.js';
-import { withReferences } from '../cyclonedx/component-reader.js';
-import { isDateTime } from '../cyclonedx/formats.js';
+import { quoted } from '../../platform/json/canonical-json.js';
 import { AssetGraph } from '../risk/asset-graph.js';
 import { bitOf } from '../relationships/relationship-mask.js';
 import { madeOnce } from '../risk/made-once.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
-import type { RiskSubject } from '../risk/risk-subject.js';
+import type { ResolvedBy, RiskSubject } from '../risk/risk-subject.js';
 import type { RiskVerdict } from '../risk/risk-verdict.js';
 import { SubjectReader } from '../risk/subject-reader.js';
 import { hashId, hashIdOfText } from './asset-identity.js';
-import type { CryptoProperties } from './draft.js';
+import { CopyRows } from './copy-rows.js';
 import type { DocumentAssets, IdentifiedAsset } from './document-assets.js';
-
-/** A row of `asset`, apart from what the database adds and what a verdict says of all its assets. */
-export interface AssetRow {
-  readonly id: string;
-  readonly kind: string;
-  readonly name: string;
-  /** Undefined for a plain component. */
-  readonly judged: VerdictRow | undefined;
-  /** JSON. */
-  readonly resolvedBy: string | null;
-  readonly notBefore: string | null;
-  readonly notAfter: string | null;
-  /** JSON, as exports send it. */
-  readonly component: string;
-  readonly content: string;
-}
 
 export interface VerdictRow {
   readonly id: string;
   readonly subject: RiskSubject;
   readonly verdict: RiskVerdict;
+}
+
+/** What is known of an asset when its row is written. */
+export interface WrittenAsset {
+  readonly asset: IdentifiedAsset;
+  /** Undefined for a plain component. */
+  readonly judged: VerdictRow | undefined;
+  /** Hash of what may change while it stays the same asset. */
+  readonly content: string;
 }
 
 /** A row of `asset_relationship`, apart from the source. */
@@ -42,45 +33,98 @@ export interface EdgeRow {
   readonly kinds: number;
 }
 
-/** The rows of what a document says, made when they are asked for. */
+/** What a verdict adds to a row. Assets of the same facts that were found in the same way share it. */
+interface Ending {
+  readonly judged: VerdictRow | undefined;
+  /** Behind what is hashed. */
+  readonly hashed: Buffer;
+  /** `resolved_by` and `verdict_id`. */
+  readonly fields: Buffer;
+}
+
+const SPACE = 64 * 1024;
+const OPEN = 0x7b;
+
+/** The rows of what a document says, judged when they are asked for. */
 export class AssetRows {
   private readonly byFacts = new Map<string, VerdictRow>();
   /** Most assets of equal facts share their subject: only then is it looked into. */
   private readonly judge = madeOnce((subject: RiskSubject) => this.judged(subject));
+  private readonly endings = madeOnce<RiskSubject, Map<ResolvedBy[] | null, Ending>>(() => new Map());
   private reader: SubjectReader | undefined;
+  private scratch = Buffer.alloc(SPACE);
+  /** For a row that is only looked at. */
+  private readonly aside = new CopyRows(SPACE);
 
   constructor(
     private readonly assets: DocumentAssets,
     private readonly engine: RiskEngine,
   ) {}
 
-  rowOf(asset: IdentifiedAsset): AssetRow {
-    this.reader ??= new SubjectReader(new AssetGraph(this.assets.connected()));
-    const { id, kind } = asset;
-    const { subject, resolvedBy } = this.reader.read(asset);
-    const plain = kind === 'component' && subject.notApplicable === true;
-    const judged = plain ? undefined : this.judge(subject);
-    const resolved = plain || resolvedBy === null ? null : JSON.stringify(resolvedBy);
-    const { name, cryptoProperties: crypto } = asset.component;
-    const cryptoProperties = crypto && withReferences(crypto, this.assets.idOf);
-    const facts = canonicalJson({ ...asset.component, name: undefined, cryptoProperties });
-    // All that is said about an algorithm is its identity; the random name of a key is none of its facts.
-    const said = kind === 'algorithm' ? '' : facts;
-    return {
-      id,
-      kind,
-      name: name.slice(0, 500),
-      judged,
-      resolvedBy: resolved,
-      ...validityOf(crypto),
-      component: `{"name":${JSON.stringify(name)},${facts.slice(1)}`,
-      content: hashIdOfText(`${said} ${judged?.id} ${resolved}`),
-    };
+  /** Writes a row of `asset`, in the order of `ASSET_COLUMNS`. */
+  write(to: CopyRows, asset: IdentifiedAsset): WrittenAsset {
+    const { bytes, start, text, facts, end } = asset.stored;
+    const at = to.length - start;
+    const ids = idsOf(asset);
+    if (ids === undefined) {
+      to.fields(bytes, start, text - LENGTH);
+      to.text(componentOf(asset));
+    } else {
+      to.fields(bytes, start, end);
+      if (ids.length > 0) to.fillZeros(at + text, ids);
+    }
+    const ending = this.endingOf(asset);
+    const content = this.contentOf(asset, to.view(at + facts), ending);
+    to.uuid(content);
+    to.fields(ending.fields);
+    return { asset, judged: ending.judged, content };
+  }
+
+  /** The same without a row. */
+  look(asset: IdentifiedAsset): WrittenAsset {
+    const seen = this.write(this.aside, asset);
+    this.aside.clear();
+    return seen;
   }
 
   /** Of the assets that were asked for. */
   verdicts(): VerdictRow[] {
     return [...this.byFacts.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  private endingOf(asset: IdentifiedAsset): Ending {
+    this.reader ??= new SubjectReader(new AssetGraph(this.assets.all()));
+    const { subject, resolvedBy } = this.reader.read(asset);
+    const known = this.endings(subject);
+    let ending = known.get(resolvedBy);
+    if (ending === undefined) {
+      ending = this.ending(asset, subject, resolvedBy);
+      known.set(resolvedBy, ending);
+    }
+    return ending;
+  }
+
+  private ending({ kind }: IdentifiedAsset, subject: RiskSubject, resolvedBy: ResolvedBy[] | null): Ending {
+    const plain = kind === 'component' && subject.notApplicable === true;
+    const judged = plain ? undefined : this.judge(subject);
+    const resolved = plain || resolvedBy === null ? null : JSON.stringify(resolvedBy);
+    const fields = new CopyRows(LENGTH);
+    fields.text(resolved);
+    fields.uuid(judged?.id ?? null);
+    return { judged, hashed: Buffer.from(` ${judged?.id} ${resolved}`), fields: fields.take() };
+  }
+
+  /** @param facts as they stand in the row. */
+  private contentOf({ kind }: IdentifiedAsset, facts: Buffer, { hashed }: Ending): string {
+    // All that is said about an algorithm is its identity; the random name of a key is none of its facts.
+    if (kind === 'algorithm') return hashIdOfText(hashed);
+    const length = 1 + facts.length + hashed.length;
+    if (this.scratch.length < length) this.scratch = Buffer.alloc(2 * length);
+    const { scratch } = this;
+    scratch[0] = OPEN;
+    facts.copy(scratch, 1);
+    hashed.copy(scratch, 1 + facts.length);
+    return hashIdOfText(scratch.subarray(0, length));
   }
 
   private judged(subject: RiskSubject): VerdictRow {
@@ -110,32 +154,36 @@ function verdictRow(engine: RiskEngine, subject: RiskSubject, facts: string): Ve
   return row;
 }
 
+/** Bytes before a field. */
+const LENGTH = 4;
+const NO_IDS: readonly string[] = [];
+
+/** Of what its component refers to; undefined when something of it is not in the document. */
+function idsOf({ stored: { references } }: IdentifiedAsset): readonly string[] | undefined {
+  if (references.length === 0) return NO_IDS;
+  const ids: string[] = [];
+  for (const { asset } of references) if (asset !== undefined) ids.push(asset.id);
+  return ids.length === references.length ? ids : undefined;
+}
+
+/** JSON, as exports send it: references are ids, and those that lead nowhere stay as they are. */
+export function componentOf({ stored: { bytes, text, end, references } }: IdentifiedAsset): string {
+  const names = references.values();
+  return bytes.toString('utf8', text, end).replaceAll(/"\0+"/g, () => {
+    const { asset, name } = names.next().value ?? { asset: undefined, name: '' };
+    return quoted(asset?.id ?? name);
+  });
+}
+
 /** One row for all kinds of an edge, in the order of the table's key. */
 export function edgeRows({ id: fromId, edges }: IdentifiedAsset): EdgeRow[] {
+  const rows: EdgeRow[] = [];
+  const [first] = edges;
+  if (first === undefined) return rows;
+  if (edges.every(({ to }) => to === first.to))
+    return [{ fromId, toId: first.to.id, kinds: edges.reduce((mask, { kind }) => mask | bitOf(kind), 0) }];
   const kinds = new Map<string, number>();
   for (const { kind, to } of edges) kinds.set(to.id, (kinds.get(to.id) ?? 0) | bitOf(kind));
-  const rows = [...kinds].map(([toId, mask]) => ({ fromId, toId, kinds: mask }));
-  return rows.length < 2 ? rows : rows.sort((a, b) => (a.toId < b.toId ? -1 : 1));
-}
-
-function validityOf(crypto: CryptoProperties | undefined) {
-  const { certificateProperties: certificate, relatedCryptoMaterialProperties: material } = crypto ?? {};
-  const dates = material === undefined ? certificate : { ...certificate, ...material };
-  return {
-    notBefore: instant(dates?.['notValidBefore'] ?? dates?.['activationDate']),
-    notAfter: instant(dates?.['notValidAfter'] ?? dates?.['expirationDate']),
-  };
-}
-
-/** UTC to the second, of a year that every program knows and a day that every month has. */
-const PLAIN = /^(?:19|20)\d\d-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\dZ$/;
-
-/** A time that PostgreSQL takes as well, or null. */
-export function instant(value: unknown): string | null {
-  if (typeof value !== 'string') return null;
-  if (PLAIN.test(value)) return value;
-  if (!isDateTime(value)) return null;
-  const time = new Date(value);
-  const year = time.getUTCFullYear();
-  return Number.isNaN(time.getTime()) || year < 1 || year > 9999 ? null : time.toISOString();
+  for (const [toId, mask] of kinds) rows.push({ fromId, toId, kinds: mask });
+  return rows.sort((a, b) => (a.toId < b.toId ? -1 : 1));
 }

@@ -1,10 +1,12 @@
-import { type Mode, readBom } from '../cyclonedx/bom-reader.js';
+import { readBom } from '../cyclonedx/bom-reader.js';
+import type { Mode } from '../cyclonedx/bom-lists.js';
 import { BomText } from '../cyclonedx/bom-text.js';
 import { isMembers } from '../cyclonedx/json-values.js';
 import { type CredentialOptions, readCredentials } from '../certificates/credential-reader.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type Outline, outlineOf } from '../../platform/json/json-outline.js';
 import type { CheckedDocument, Draft } from './draft.js';
+import { parseJson, bodyText } from './json-body.js';
 import { isSarif, readSarif } from './sarif-reader.js';
 import { isSensorScan, readSensorScan } from './sensor-scan-reader.js';
 
@@ -16,10 +18,6 @@ export interface BodyOptions extends CredentialOptions {
   readonly mode: Mode;
 }
 
-/** Where a text may hold what PostgreSQL cannot store: only then the parsed value is looked through. Most texts have no such escapes. */
-const ESCAPE = String.raw`\u`;
-const UNSTORABLE = /\\u0000|\\ud[89a-f]/i;
-const MOST_DEPTH = 200;
 const BOM_FORMAT = 'CycloneDX';
 
 /**
@@ -30,10 +28,10 @@ const BOM_FORMAT = 'CycloneDX';
 export function readBody(bytes: Buffer, { kind, mode, ...options }: BodyOptions): CheckedDocument {
   if (kind === 'any' && !looksLikeJson(bytes)) return asItIs(readCredentials(bytes, options));
   const outline = kind === 'ndjson' ? undefined : outlineOf(bytes);
-  if (outline !== undefined && isBom(bytes, outline)) return readBom(new BomText(bytes, parseBytes, outline), mode);
-  const document = kind === 'ndjson' ? { assets: linesOf(textOf(bytes)) } : parseBytes(bytes);
+  if (outline !== undefined && isBom(bytes, outline)) return readBom(new BomText(bytes, outline), mode);
+  const document = kind === 'ndjson' ? { assets: linesOf(bodyText(bytes)) } : parseJson(bodyText(bytes));
   if (!isMembers(document)) throw unknownFormat();
-  if (document['bomFormat'] === BOM_FORMAT) return readBom(new BomText(bytes, () => document), mode);
+  if (document['bomFormat'] === BOM_FORMAT) return readBom(new BomText(bytes, undefined), mode);
   if (isSarif(document)) return asItIs(readSarif(document));
   if (isSensorScan(document)) return asItIs(readSensorScan(document));
   throw unknownFormat();
@@ -58,65 +56,9 @@ function unknownFormat(): Problem {
   return new Problem('refused', 'document.format', `The body ${detail}.`, { errors: [{ pointer: '', detail }] });
 }
 
-function textOf(bytes: Buffer): string {
-  try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
-  } catch (cause) {
-    throw new Problem('malformed', 'request.malformed', 'The body is not valid UTF-8.', { cause });
-  }
-}
-
-function parseBytes(bytes: Buffer): unknown {
-  return parse(textOf(bytes), '');
-}
-
-function parse(text: string, pointer: string): unknown {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // The message of the parser quotes the body, which may hold a secret.
-    throw new Problem('malformed', 'request.malformed', 'The body is not valid JSON.', {
-      errors: [{ pointer, detail: 'is not valid JSON' }],
-    });
-  }
-  if (text.includes(ESCAPE) && UNSTORABLE.test(text)) assertStorable(value);
-  return value;
-}
-
 function linesOf(text: string): unknown[] {
   return text
     .split('\n')
     .filter((line) => line.trim() !== '')
-    .map((line, index) => parse(line, `/assets/${index}`));
-}
-
-/** NUL characters and halves of surrogate pairs; walks without recursion. */
-function assertStorable(root: unknown): void {
-  const stack: { value: unknown; pointer: string; depth: number }[] = [{ value: root, pointer: '', depth: 0 }];
-  for (let place = stack.pop(); place !== undefined; place = stack.pop()) {
-    const { value, pointer, depth } = place;
-    if (typeof value === 'string') assertText(value, pointer);
-    if (typeof value !== 'object' || value === null) continue;
-    if (depth === MOST_DEPTH) throw unstorable(pointer, `is nested deeper than ${MOST_DEPTH} levels`);
-    for (const [name, member] of Object.entries(value)) {
-      assertText(name, pointer);
-      stack.push({
-        value: member,
-        pointer: `${pointer}/${name.replaceAll('~', '~0').replaceAll('/', '~1')}`,
-        depth: depth + 1,
-      });
-    }
-  }
-}
-
-function assertText(text: string, pointer: string): void {
-  if (text.includes('\u0000')) throw unstorable(pointer, 'holds a NUL character');
-  if (!text.isWellFormed()) throw unstorable(pointer, 'holds half of a surrogate pair');
-}
-
-function unstorable(pointer: string, detail: string): Problem {
-  return new Problem('refused', 'document.invalid', `The document is refused: a text ${detail}.`, {
-    errors: [{ pointer, detail }],
-  });
+    .map((line, index) => parseJson(line, (member) => `/assets/${index}${member === '' ? '' : `/${member}`}`));
 }

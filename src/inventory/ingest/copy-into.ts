@@ -1,10 +1,11 @@
 import type { PoolClient } from 'pg';
 import { from as copyFrom } from 'pg-copy-streams';
 import { once } from 'node:events';
+import type { Writable } from 'node:stream';
 import { finished } from 'node:stream/promises';
 import { setImmediate as turn } from 'node:timers/promises';
 import { stopQueryTimer } from '../../platform/database/copy-timer.js';
-import { CopyRows } from './copy-rows.js';
+import { CopyRows, memoryOf } from './copy-rows.js';
 
 const CHUNK = 64 * 1024;
 /** Bytes for the row that fills a chunk: most are no longer. */
@@ -33,13 +34,20 @@ export async function copyInto<Item>(
   done.catch(() => undefined);
   let count = 0;
   try {
-    const to = CopyRows.begin(CHUNK + ROOM);
+    const spare: Buffer[] = [];
+    const given: Buffer[] = [];
+    const to = CopyRows.begin(CHUNK + ROOM, spare);
     for (const item of items) {
       write(to, item);
       count += 1;
       if (to.length < CHUNK) continue;
-      const hasRoom = stream.write(to.take());
+      const chunk = to.take();
+      given.push(chunk);
+      const hasRoom = stream.write(chunk);
       await (hasRoom ? turn() : Promise.race([once(stream, 'drain'), done]));
+      // What waits nowhere any more is with the system.
+      if (stream.writableLength === 0 && socketOf(client).writableLength === 0)
+        for (const sent of given.splice(0)) spare.push(...memoryOf(sent, CHUNK + ROOM));
     }
     stream.end(to.last());
   } catch (error) {
@@ -51,4 +59,9 @@ export async function copyInto<Item>(
   await done;
   stopQueryTimer(stream);
   return count;
+}
+
+/** Of a connection; the type of the client does not tell of it. */
+function socketOf(client: PoolClient): Writable {
+  return (client as unknown as { connection: { stream: Writable } }).connection.stream;
 }

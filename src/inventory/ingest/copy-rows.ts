@@ -12,20 +12,34 @@ const MOST_BYTES_OF_A_CHARACTER = 3;
 /** Of all fields but texts: a length and at most 16 bytes. */
 const FIXED = 32;
 
+/** Rows that were written and are kept where they are. */
+export interface RowBytes {
+  readonly bytes: Buffer;
+  readonly start: number;
+  readonly end: number;
+}
+
 /**
  * Rows in the binary format of COPY (PostgreSQL manual, COPY, "Binary Format"): each field a length and the bytes that the type has on
  * the wire. The database need not parse it, and nothing must be escaped. Fields are written in the order of the columns, `null` as NULL.
  */
 export class CopyRows {
-  private buffer = NOTHING;
+  private buffer: Buffer = NOTHING;
   private end = 0;
 
-  /** @param capacity bytes that are about to be written before they are taken. */
-  constructor(private readonly capacity: number) {}
+  /**
+   * @param capacity bytes that are about to be written before they are taken.
+   * @param spare memory of that size that nobody uses any more, to be taken before any other: what was written to lately is near the
+   * processor, and what never was must first be had from the system.
+   */
+  constructor(
+    private readonly capacity: number,
+    private readonly spare: Buffer[] = [],
+  ) {}
 
   /** What one COPY sends, from its header to `last`. */
-  static begin(capacity: number): CopyRows {
-    const rows = new CopyRows(capacity);
+  static begin(capacity: number, spare: Buffer[] = []): CopyRows {
+    const rows = new CopyRows(capacity, spare);
     rows.fields(HEAD);
     return rows;
   }
@@ -33,6 +47,21 @@ export class CopyRows {
   /** Bytes that were not taken yet. */
   get length(): number {
     return this.end;
+  }
+
+  /** What was written behind this place, as it is now. */
+  since(start: number): RowBytes {
+    return { bytes: this.buffer, start, end: this.end };
+  }
+
+  /** What was written behind this place, to be read before anything else is written. */
+  view(start: number): Buffer {
+    return this.buffer.subarray(start, this.end);
+  }
+
+  /** Forgets what was written. */
+  clear(): void {
+    this.end = 0;
   }
 
   /** What was written since it was last asked for. */
@@ -102,9 +131,18 @@ export class CopyRows {
   }
 
   /** Fields that were written elsewhere. */
-  fields(bytes: Buffer): void {
-    this.room(bytes.length);
-    this.end += bytes.copy(this.buffer, this.end);
+  fields(bytes: Buffer, start = 0, end = bytes.length): void {
+    this.room(end - start);
+    this.end += bytes.copy(this.buffer, this.end, start, end);
+  }
+
+  /** Puts texts of ASCII where zeros stand in their place: each begins at the first zero behind the one before. */
+  fillZeros(from: number, texts: readonly string[]): void {
+    let at = from;
+    for (const text of texts) {
+      at = this.buffer.indexOf(0, at);
+      at += this.buffer.write(text, at, 'latin1');
+    }
   }
 
   /** A text, after the version that some types begin with. */
@@ -122,13 +160,37 @@ export class CopyRows {
     this.end = this.buffer.writeInt32BE(NULL, this.end);
   }
 
+  private memory(): Buffer {
+    return this.spare.pop() ?? Buffer.allocUnsafeSlow(this.capacity);
+  }
+
   private room(length: number): void {
     const needed = this.end + length;
     if (needed <= this.buffer.length) return;
-    const larger = Buffer.allocUnsafeSlow(needed <= this.capacity ? this.capacity : 2 * needed);
+    const larger = needed <= this.capacity ? this.memory() : Buffer.allocUnsafeSlow(2 * needed);
     this.buffer.copy(larger, 0, 0, this.end);
     this.buffer = larger;
   }
+}
+
+/** The memory that a part of it was taken from, if it is of this size. */
+export function memoryOf(taken: Buffer, capacity: number): Buffer[] {
+  return taken.buffer.byteLength === capacity ? [Buffer.from(taken.buffer)] : [];
+}
+
+/** Where rows stand one behind the other. */
+export function* rowsIn({ bytes, start, end }: RowBytes): Generator<RowBytes> {
+  for (let row = start; row < end;) {
+    let at = row + 2;
+    for (let fields = bytes.readInt16BE(row); fields > 0; fields -= 1) at += 4 + Math.max(bytes.readInt32BE(at), 0);
+    yield { bytes, start: row, end: at };
+    row = at;
+  }
+}
+
+/** As a text. */
+export function uuidAt(bytes: Buffer, at: number): string {
+  return bytes.toString('hex', at, at + 16).replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
 /** Where the digits of each byte are. */

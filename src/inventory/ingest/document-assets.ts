@@ -1,110 +1,184 @@
 import type { GraphAsset, GraphEdge } from '../risk/asset-graph.js';
+import { traitsOf } from '../risk/asset-traits.js';
 import {
   anonymousIdentity,
   hashId,
-  hashIdOfText,
   ORDINAL_PROPERTY,
   ownIdentity,
   propertyOf,
   SCOPE_PROPERTY,
 } from './asset-identity.js';
-import type { CdxComponent, Draft, DraftAsset, DraftLink, DraftOccurrence } from './draft.js';
+import { AssetStore, placesIn, type StoredAsset, type StoredPlaces } from './asset-store.js';
+import type { CdxComponent, Draft, DraftAsset } from './draft.js';
+import { type DraftLead, DraftRefs } from './draft-refs.js';
 
-export interface OccurrenceRow extends DraftOccurrence {
-  readonly assetId: string;
-  readonly id: string;
-}
-
-/** An asset of a document. Its component names others as the document does. */
+/** An asset of a document. */
 export interface IdentifiedAsset extends GraphAsset {
-  /** None before all assets are connected. */
+  readonly stored: StoredAsset<IdentifiedAsset>;
+  /** As the document has them, some more than once, until all assets are known: then there are `edges`. */
+  leads: readonly DraftLead<IdentifiedAsset>[];
   edges: readonly GraphEdge[];
-  /** As the document has them, some more than once. */
-  readonly places: DraftOccurrence[];
-  readonly links: DraftLink[];
+  /** What tells of the same again. */
+  more: StoredPlaces[];
+  /** The same asset, which was told of before. */
+  first: IdentifiedAsset | undefined;
 }
 
 /** What a document says, in the terms of the inventory: every asset by its identity, and what is the same as one. */
 export class DocumentAssets {
-  private readonly byRef = new Map<string, IdentifiedAsset>();
-  private readonly byId = new Map<string, IdentifiedAsset>();
+  private readonly refs = new DraftRefs<IdentifiedAsset>();
+  private readonly store: AssetStore<IdentifiedAsset>;
+  /** Links of assets that are told of more than once. */
+  private readonly growing = new Map<IdentifiedAsset, DraftLead<IdentifiedAsset>[]>();
   private sorted: readonly IdentifiedAsset[] | undefined;
-  private isConnected = false;
 
-  /** @param scope what tells assets without an identity of their own from those of other documents. */
+  /** @param source its name tells assets without an identity of their own from those of other documents. */
   constructor(
     private readonly draft: Draft,
-    private readonly scope: string,
-  ) {}
+    private readonly source: { readonly id: string; readonly name: string },
+  ) {
+    this.store = new AssetStore(this.refs, source.id);
+  }
 
-  /** In the order of their ids: so two documents meet, and so what belongs to one asset lies together in each table. */
+  /**
+   * In the order of their ids: so two documents meet, and so what belongs to one asset lies together in each table.
+   *
+   * @throws Problem what the document is refused for.
+   */
   all(): readonly IdentifiedAsset[] {
     if (this.sorted === undefined) {
-      this.discover();
-      this.sorted = [...this.byId.values()].sort((a, b) => (a.id < b.id ? -1 : 1));
+      this.sorted = this.merged(this.discovered());
+      this.connect(this.sorted);
     }
     return this.sorted;
   }
 
-  /** The same, with their edges. */
-  connected(): readonly IdentifiedAsset[] {
-    const assets = this.all();
-    // In the order in which they were made: so they lie in memory.
-    if (!this.isConnected) for (const asset of this.byId.values()) asset.edges = edgesOf(asset, this.byRef);
-    this.isConnected = true;
-    return assets;
+  idOf(ref: string): string | undefined {
+    this.all();
+    return this.refs.of(ref).asset?.id;
   }
-
-  readonly idOf = (ref: string): string | undefined => this.byRef.get(ref)?.id;
 
   /** What each bom-ref stands for. */
-  refs(): [ref: string, id: string][] {
+  named(): [ref: string, id: string][] {
     this.all();
-    return [...this.byRef].map(([ref, { id }]) => [ref, id]);
+    const named: [string, string][] = [];
+    for (const { name, asset } of this.refs.values()) if (asset !== undefined) named.push([name, asset.id]);
+    return named;
   }
 
-  /** Each place of an asset once. */
-  *places(): Generator<OccurrenceRow[]> {
-    for (const asset of this.all()) yield occurrenceRows(asset);
+  /** Rows of all places of an asset, each place once. */
+  placesOf({ id, stored: { bytes, end: start, places: end }, more }: IdentifiedAsset): readonly StoredPlaces[] {
+    if (end > start) return more.length === 0 ? [{ bytes, start, end }] : [{ bytes, start, end }, ...more];
+    return more.length === 0 ? [this.store.nowhere(id)] : more;
   }
 
-  private discover(): void {
-    const { draft, scope, byRef } = this;
-    const anonymous: DraftAsset[] = [];
-    for (const asset of draft.assets) {
+  /** Nothing of it is asked for any more. */
+  release(): void {
+    this.store.release();
+  }
+
+  /** Assets as the document tells them. */
+  private discovered(): IdentifiedAsset[] {
+    const { draft, refs } = this;
+    const all: IdentifiedAsset[] = [];
+    const anonymous: Anonymous[] = [];
+    for (const asset of draft.assets(refs)) {
+      const leads = asset.links.map(({ kind, to }) => refs.lead(kind, to));
       const identity = ownIdentity(asset);
-      if (identity === undefined) anonymous.push(asset);
-      else this.add(asset, hashId('asset', ...identity));
+      if (identity === undefined) anonymous.push({ asset, leads });
+      else all.push(this.identified(asset, leads, hashId('asset', ...identity)));
     }
-    for (const { asset, id } of identifyAnonymous(anonymous, byRef, scope)) this.add(asset, id);
+    for (const { asset, leads, id } of identifiedAnonymous(anonymous, refs, this.source.name))
+      all.push(this.identified(asset, leads, id));
+    return all;
   }
 
-  /** Of equal ones, the first says what it is, and all where it is. */
-  private add({ ref, kind, component, occurrences: places, links }: DraftAsset, id: string): void {
-    let asset = this.byId.get(id);
-    if (asset === undefined) {
-      asset = { id, kind, component, places, links, edges: NONE };
-      this.byId.set(id, asset);
-    } else {
-      for (const place of places) asset.places.push(place);
-      for (const link of links) asset.links.push(link);
+  private identified(asset: DraftAsset, leads: DraftLead<IdentifiedAsset>[], id: string): IdentifiedAsset {
+    const { ref, kind, component } = asset;
+    const stored = this.store.asset(id, asset);
+    const traits = traitsOf(kind, component);
+    const { name } = component;
+    const made = { id, kind, name, traits, stored, leads, edges: NONE, more: NONE, first: undefined };
+    this.refs.of(ref).asset = made;
+    return made;
+  }
+
+  /** Sorted, each asset once: of equal ones, the first says what it is, and all where it is. */
+  private merged(all: IdentifiedAsset[]): IdentifiedAsset[] {
+    // Sorting leaves equal ones in the order in which they were told.
+    all.sort((a, b) => order(a.id, b.id));
+    const distinct: IdentifiedAsset[] = [];
+    let last: IdentifiedAsset | undefined;
+    let known: Set<string> | undefined;
+    for (const asset of all) {
+      if (last?.id !== asset.id) {
+        last = asset;
+        known = undefined;
+        distinct.push(asset);
+        continue;
+      }
+      asset.first = last;
+      const leads = this.growingOf(last);
+      for (const lead of asset.leads) leads.push(lead);
+      known ??= new Set(idsOf(placesIn(ownPlaces(last))));
+      this.addPlaces(last, asset, known);
     }
-    this.byRef.set(ref, asset);
+    return distinct;
+  }
+
+  private growingOf(asset: IdentifiedAsset): DraftLead<IdentifiedAsset>[] {
+    const known = this.growing.get(asset);
+    if (known !== undefined) return known;
+    const leads = [...asset.leads];
+    asset.leads = leads;
+    this.growing.set(asset, leads);
+    return leads;
+  }
+
+  private addPlaces(to: IdentifiedAsset, from: IdentifiedAsset, known: Set<string>): void {
+    for (const { id, bytes, start, end } of placesIn(ownPlaces(from))) {
+      if (known.has(id)) continue;
+      known.add(id);
+      if (to.more.length === 0) to.more = [{ bytes, start, end }];
+      else to.more.push({ bytes, start, end });
+    }
+  }
+
+  private connect(assets: readonly IdentifiedAsset[]): void {
+    for (const ref of this.refs.values()) {
+      if (ref.asset === undefined) continue;
+      const { asset: told, links } = ref;
+      const asset = told.first ?? told;
+      ref.asset = asset;
+      if (links.length === 0) continue;
+      const growing = this.growing.get(asset);
+      if (growing !== undefined) for (const lead of links) growing.push(lead);
+      // What is told of once has one name.
+      else asset.leads = asset.leads.length === 0 ? links : [...asset.leads, ...links];
+    }
+    for (const asset of assets) {
+      asset.edges = edgesOf(asset);
+      asset.leads = NONE;
+    }
+    this.growing.clear();
   }
 }
 
-const NONE: readonly GraphEdge[] = [];
+const NONE: never[] = [];
 
-function edgesOf(asset: IdentifiedAsset, byRef: ReadonlyMap<string, IdentifiedAsset>): readonly GraphEdge[] {
-  const leads: Lead[] = asset.links.map(({ kind, to }) => ({ kind, to: byRef.get(to) }));
-  const isEdge = (lead: Lead): lead is Lead & GraphEdge => lead.to !== undefined && lead.to !== asset;
-  const edges = leads.every(isEdge) ? leads : leads.filter(isEdge);
+function ownPlaces({ stored: { bytes, end: start, places: end } }: IdentifiedAsset): StoredPlaces {
+  return { bytes, start, end };
+}
+
+function* idsOf(places: Iterable<{ readonly id: string }>): Generator<string> {
+  for (const { id } of places) yield id;
+}
+
+function edgesOf(asset: IdentifiedAsset): readonly GraphEdge[] {
+  const edges: GraphEdge[] = [];
+  for (const { kind, to } of asset.leads)
+    if (to.asset !== undefined && to.asset !== asset) edges.push({ kind, to: to.asset });
   return edges.length < 2 ? edges : eachOnce(edges);
-}
-
-interface Lead {
-  readonly kind: GraphEdge['kind'];
-  readonly to: IdentifiedAsset | undefined;
 }
 
 /** In the order of kind and id. */
@@ -115,33 +189,40 @@ function eachOnce(edges: GraphEdge[]): GraphEdge[] {
   return edges.some(isRepeated) ? edges.filter((edge, index) => !isRepeated(edge, index)) : edges;
 }
 
+interface Anonymous {
+  readonly asset: DraftAsset;
+  readonly leads: DraftLead<IdentifiedAsset>[];
+}
+
 /**
  * Anonymous assets that nothing tells apart are numbered in the order of their lines. What makes them themselves travels as
  * properties, so that an exported document gives them the same identity wherever it is read.
  */
-function* identifyAnonymous(
-  anonymous: readonly DraftAsset[],
-  byRef: ReadonlyMap<string, IdentifiedAsset>,
+function* identifiedAnonymous(
+  anonymous: readonly Anonymous[],
+  refs: DraftRefs<IdentifiedAsset>,
   scope: string,
-): Generator<{ asset: DraftAsset; id: string }> {
+): Generator<Anonymous & { readonly id: string }> {
   // Before the first of them is known by its ref.
-  const algorithms = new Map(anonymous.map((asset) => [asset, algorithmsOf(asset, byRef)]));
+  const algorithms = new Map(anonymous.map((one) => [one, algorithmsOf(one, refs)]));
   const counts = new Map<string, number>();
-  for (const asset of anonymous.toSorted((a, b) => firstLine(a) - firstLine(b))) {
+  for (const one of anonymous.toSorted((a, b) => firstLine(a.asset) - firstLine(b.asset))) {
+    const { asset, leads } = one;
     const within = propertyOf(asset.component, SCOPE_PROPERTY) ?? scope;
-    const identity = anonymousIdentity(asset, within, algorithms.get(asset) ?? []);
+    const identity = anonymousIdentity(asset, within, algorithms.get(one) ?? []);
     const key = hashId(...identity);
     const given = propertyOf(asset.component, ORDINAL_PROPERTY);
     const ordinal = given === undefined ? (counts.get(key) ?? 0) : Number(given);
     counts.set(key, ordinal + 1);
     const component = given === undefined ? withScope(asset.component, within, ordinal) : asset.component;
-    yield { asset: { ...asset, component }, id: hashId('asset', ...identity, ordinal) };
+    yield { asset: { ...asset, component }, leads, id: hashId('asset', ...identity, ordinal) };
   }
 }
 
 /** Ids of what it uses, as far as that has an identity of its own. */
-function algorithmsOf({ links }: DraftAsset, byRef: ReadonlyMap<string, IdentifiedAsset>): string[] {
-  const ids = links.map(({ to }) => byRef.get(to)?.id).filter((id) => id !== undefined);
+function algorithmsOf({ asset, leads }: Anonymous, refs: DraftRefs<IdentifiedAsset>): string[] {
+  const told = refs.of(asset.ref).links;
+  const ids = [...leads, ...told].map(({ to }) => to.asset?.id).filter((id) => id !== undefined);
   return [...new Set(ids)];
 }
 
@@ -159,18 +240,6 @@ function withScope(component: CdxComponent, scope: string, ordinal: number): Cdx
   return { ...component, properties };
 }
 
-const NOWHERE: DraftOccurrence = { location: '', line: null, position: null, symbol: null, context: null };
-
 function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
-}
-
-/** The places of an asset, each once; most have one. */
-export function occurrenceRows({ id: assetId, places }: IdentifiedAsset): OccurrenceRow[] {
-  const some = places.length === 0 ? [NOWHERE] : places;
-  const rows = some.map(({ location, line, position, symbol, context }) => {
-    const id = hashIdOfText(JSON.stringify([location, line, position, symbol, context]));
-    return { assetId, id, location, line, position, symbol, context };
-  });
-  return rows.length < 2 ? rows : [...new Map(rows.map((row) => [row.id, row])).values()];
 }

@@ -75,17 +75,23 @@ export class DocumentIntake {
 
   private async takeUnknown(arrival: Arrival, tell: Intake['tell']): Promise<IngestOutcome> {
     const draft = arrival.document.draft();
-    const assets = new DocumentAssets(draft, arrival.source.name);
-    // Before it keeps anybody waiting.
-    assets.connected();
+    const assets = new DocumentAssets(draft, arrival.source);
+    try {
+      // Before it keeps anybody waiting.
+      assets.all();
+      return await this.takeAssets({ ...arrival, draft, assets, tell });
+    } finally {
+      assets.release();
+    }
+  }
+
+  private async takeAssets(known: Omit<Intake, 'rows' | 'rules'>): Promise<IngestOutcome> {
     for (let attempt = 1; ; attempt += 1) {
       const { version, engine } = await this.book.engineNow();
-      const rows = new AssetRows(assets, engine);
+      const rows = new AssetRows(known.assets, engine);
       const rules = { version, edition: editionOf(engine.ruleSet.edition, version) };
       try {
-        const outcome = await this.write((tx, client) =>
-          this.takeNew(tx, client, { ...arrival, draft, assets, rows, rules, tell }),
-        );
+        const outcome = await this.write((tx, client) => this.takeNew(tx, client, { ...known, rows, rules }));
         if (outcome !== undefined) return outcome;
       } catch (error) {
         const mayPass = error instanceof RulesChanged || isWorthAnotherTry(error) || isUniqueViolation(error);
@@ -158,7 +164,7 @@ export class DocumentIntake {
       if (merged.created + merged.updated > 0) await tellOfAssets(tx, source, written.created);
     }
     const { said, serialNumber } = intake.document;
-    if (said !== undefined && serialNumber !== null) await keepRefs(tx, said, intake.assets.refs());
+    if (said !== undefined && serialNumber !== null) await keepRefs(tx, said, intake.assets.named());
     const outcome = outcomeOf(intake, merged);
     await this.record(tx, intake, outcome);
     return outcome;
@@ -201,9 +207,7 @@ const SUPERSEDED: Remark = {
   detail: 'a newer document of this source is known; this one is kept on record and changes nothing',
 };
 
-function outcomeOf({ draft, assets, source, documentId }: Intake, { created, updated }: Merged): IngestOutcome {
-  // What is wrong with the last of them is told as well.
-  assets.all();
+function outcomeOf({ draft, source, documentId }: Intake, { created, updated }: Merged): IngestOutcome {
   const { received, ignored, rejected, repairs, warnings, format } = draft;
   const unchanged = received - rejected.length - created - updated;
   return {
@@ -229,7 +233,8 @@ function isGoodEnough({ repairs }: IngestOutcome, { order }: Arrival): boolean {
 /** Lists that were not read say what they said, faults included. */
 function nothingNew(earlier: IngestOutcome, documentId: string, { document }: Arrival): IngestOutcome {
   const unchanged = earlier.received - earlier.rejected.length;
-  const { format, repairs = earlier.repairs.filter(({ pointer }) => IN_LISTS.test(pointer)) } = document;
+  const { format } = document;
+  const repairs = [...document.repairs, ...earlier.repairs.filter(({ pointer }) => IN_LISTS.test(pointer))];
   return { ...earlier, documentId, format, repairs, created: 0, updated: 0, unchanged };
 }
 

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { hold } from '../../platform/database/hold.js';
 import { MISSED_UNTIL_RESOLVED } from '../assets/asset-kind.js';
-import { instant } from './asset-rows.js';
+import { instant } from './validity.js';
 import type { CheckedDocument } from './draft.js';
 import type { IngestOrder } from './ingest-order.js';
 import type { IngestOutcome } from './ingest-outcome.js';

@@ -1,5 +1,6 @@
 import type { AssetKind } from '../assets/asset-kind.js';
 import type { RelationshipKind } from '../relationships/asset-relationship.entity.js';
+import type { DraftRefs } from './draft-refs.js';
 import type { Rejection, Remark } from './ingest-outcome.js';
 
 /** A CycloneDX component as it was read; what is in it was checked by the schema or by the reader that made it. */
@@ -71,12 +72,17 @@ export interface DraftHead {
   readonly whole: boolean;
 }
 
-/** What a document says. */
+/** What a document says. Counts, repairs and warnings are whole when its assets have been gone through. */
 export interface Draft extends DraftHead {
-  /** Some are made when they are asked for: gone through once. Warnings are whole afterwards. */
-  readonly assets: Iterable<DraftAsset>;
-  readonly received: number;
-  readonly ignored: number;
+  /**
+   * Some are made when they are asked for: gone through once. What leads from one to another is told by the names in `refs`, if an asset
+   * does not tell it itself.
+   *
+   * @throws Problem what the document is refused for, at any time until the last.
+   */
+  assets(refs: DraftRefs): Iterable<DraftAsset>;
+  received: number;
+  ignored: number;
   readonly rejected: Rejection[];
   readonly repairs: Remark[];
   readonly warnings: Remark[];
@@ -86,8 +92,7 @@ export interface Draft extends DraftHead {
 export interface CheckedDocument extends DraftHead {
   /** Hash of all that it says, apart from what each edition of a document says about itself; undefined where it is not worth it. */
   readonly said: Buffer | undefined;
-  /** Undefined while its lists are not read. */
-  readonly repairs: Remark[] | undefined;
-  /** @throws Problem what it is refused for. */
+  /** But for its lists. */
+  readonly repairs: readonly Remark[];
   draft(): Draft;
 }

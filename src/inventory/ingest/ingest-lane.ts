@@ -11,9 +11,9 @@ const IDLE_MS = 30_000;
 /** Bytes. Who sends so many at once has more of them. */
 const LARGE = 4 * 1024 * 1024;
 /**
- * V8 looks which of a thread's objects are still in use when there are a few megabytes of them, and again whenever they have doubled. All of a document is
- * in use until it is written: to look for the first time at this size takes a sixth of the CPU off. Small documents would fill it with what nobody
- * uses any more.
+ * V8 looks which of a thread's objects are still in use when there are a few megabytes of them, and again whenever they have doubled. What is kept of a
+ * document is in use until it is written: to look for the first time at this size takes a sixth of the CPU off. Small documents would fill it with what
+ * nobody uses any more.
  */
 const ROOM_FOR_LARGE_MB = 512;
 
@@ -67,8 +67,8 @@ export class IngestLane {
     const worker = new Worker(new URL('./ingest-thread.js', import.meta.url), {
       name: 'inventory-ingest',
       workerData: this.turn,
-      // Reading a document makes many short-lived objects: with room for them, collecting them costs half.
-      resourceLimits: { maxYoungGenerationSizeMb: 128, maxOldGenerationSizeMb: 4096 },
+      // What is made of a few items is gone before the next are read: room for more of it would only be farther from the processor.
+      resourceLimits: { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: 4096 },
     });
     worker.once('online', () => setInitialOldSpace(0));
     worker.on('message', (reply: IngestReply) => this.settle(reply));

@@ -1,4 +1,4 @@
-import type { Mode } from '../cyclonedx/bom-reader.js';
+import type { Mode } from '../cyclonedx/bom-lists.js';
 import type { Fault, ProblemKind } from '../../platform/http/problem.js';
 import type { BodyKind } from './body-reader.js';
 import type { IngestOutcome } from './ingest-outcome.js';

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsBoolean, IsIn, IsOptional, IsString, Length } from 'class-validator';
-import type { Mode } from '../cyclonedx/bom-reader.js';
+import type { Mode } from '../cyclonedx/bom-lists.js';
 import type { IngestOutcome } from './ingest-outcome.js';
 
 export class IngestQuery {

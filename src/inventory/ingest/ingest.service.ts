@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../auth/caller.js';
 import type { RawBody } from '../../platform/http/raw-body.js';
-import type { Mode } from '../cyclonedx/bom-reader.js';
+import type { Mode } from '../cyclonedx/bom-lists.js';
 import type { BodyKind } from './body-reader.js';
 import type { IngestOutcome } from './ingest-outcome.js';
 import { IngestThreads, transferable } from './ingest-threads.js';

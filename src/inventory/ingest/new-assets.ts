@@ -1,5 +1,6 @@
 import type { VerdictFacts } from '../risk/verdict-facts.js';
-import type { AssetRow } from './asset-rows.js';
+import type { VerdictRow, WrittenAsset } from './asset-rows.js';
+import type { IdentifiedAsset } from './document-assets.js';
 
 /** What new assets are counted by. */
 export interface NewCount {
@@ -15,7 +16,8 @@ export type Facts = ReadonlyMap<string, VerdictFacts>;
 /** Assets that share all that counts. */
 interface Alike {
   /** The first of them. */
-  readonly row: AssetRow;
+  readonly asset: IdentifiedAsset;
+  readonly judged: VerdictRow | undefined;
   count: number;
   readonly names: string[];
 }
@@ -28,21 +30,20 @@ export class NewAssets {
   private readonly alike = new Map<string, Alike>();
   private facts: Facts = new Map();
 
-  add(row: AssetRow): void {
+  add({ asset, judged }: WrittenAsset): void {
     this.total += 1;
-    const { kind, judged, notAfter, name } = row;
-    const key = `${kind} ${judged?.id} ${notAfter?.slice(0, 10)}`;
+    const key = `${asset.kind} ${judged?.id} ${asset.stored.expires}`;
     const known = this.alike.get(key);
     if (known === undefined) {
-      this.alike.set(key, { row, count: 1, names: [name] });
+      this.alike.set(key, { asset, judged, count: 1, names: [asset.name] });
       return;
     }
     known.count += 1;
-    if (known.names.length < MOST_NAMES) known.names.push(name);
+    if (known.names.length < MOST_NAMES) known.names.push(asset.name);
   }
 
   verdictIds(): string[] {
-    const ids = [...this.alike.values()].map(({ row }) => row.judged?.id).filter((id) => id !== undefined);
+    const ids = [...this.alike.values()].map(({ judged }) => judged?.id).filter((id) => id !== undefined);
     return [...new Set(ids)];
   }
 
@@ -54,10 +55,10 @@ export class NewAssets {
   /** By dimension, value and level. */
   counts(): NewCount[] {
     const counts = new Map<string, NewCount>();
-    for (const { row, count } of this.alike.values()) {
-      const facts = this.factsOf(row);
+    for (const { asset, judged, count } of this.alike.values()) {
+      const facts = this.factsOf(judged);
       const level = facts?.level ?? -1;
-      for (const [dimension, value] of valuesOf(row, facts)) {
+      for (const [dimension, value] of valuesOf(asset, facts)) {
         if (value === null) continue;
         const key = `${dimension} ${level} ${value}`;
         const known = counts.get(key);
@@ -71,9 +72,9 @@ export class NewAssets {
   /** Assets other than plain components, by level, with a few names of each. */
   levels(): { level: number; count: number; names: string[] }[] {
     const levels = new Map<number, { level: number; count: number; names: string[] }>();
-    for (const { row, count, names } of this.alike.values()) {
-      if (row.kind === 'component') continue;
-      const level = this.factsOf(row)?.level ?? 0;
+    for (const { asset, judged, count, names } of this.alike.values()) {
+      if (asset.kind === 'component') continue;
+      const level = this.factsOf(judged)?.level ?? 0;
       const known = levels.get(level);
       if (known === undefined) levels.set(level, { level, count, names: [...names] });
       else {
@@ -84,13 +85,13 @@ export class NewAssets {
     return [...levels.values()];
   }
 
-  private factsOf({ judged }: AssetRow): VerdictFacts | undefined {
+  private factsOf(judged: VerdictRow | undefined): VerdictFacts | undefined {
     return judged === undefined ? undefined : this.facts.get(judged.id);
   }
 }
 
 /** As tally.ts counts what has changed. */
-function valuesOf({ kind, notAfter }: AssetRow, facts: VerdictFacts | undefined): [string, string | null][] {
+function valuesOf({ kind, stored }: IdentifiedAsset, facts: VerdictFacts | undefined): [string, string | null][] {
   const { quantum = null, family = null, bits = null, deadline = null } = facts ?? {};
   return [
     ['kind', kind],
@@ -100,6 +101,6 @@ function valuesOf({ kind, notAfter }: AssetRow, facts: VerdictFacts | undefined)
     ['family', family ?? ''],
     ['size', family === null || bits === null ? null : `${family} ${bits}`],
     ['deadline', deadline],
-    ['expiry', notAfter?.slice(0, 10) ?? null],
+    ['expiry', stored.expires],
   ];
 }

@@ -78,7 +78,7 @@ export function readSarif(document: Members): Draft {
     time: null,
     source: id ?? repositoryOf(runs[0] as Members | undefined),
     whole: true,
-    assets: [...assets.values()],
+    assets: () => assets.values(),
     received: assets.size,
     ignored: results - taken,
     rejected: [],

@@ -50,7 +50,7 @@ export function readSensorScan(document: Members): Draft {
     time: null,
     source: typeof source === 'string' ? withoutSecrets(source) : undefined,
     whole: complete,
-    assets,
+    assets: () => assets,
     received: assets.length + rejected.length,
     ignored: 0,
     rejected,

@@ -1,8 +1,9 @@
 import type { PoolClient } from 'pg';
-import { type AssetRow, type AssetRows, edgeRows } from './asset-rows.js';
+import { type AssetRows, edgeRows } from './asset-rows.js';
+import { ASSET_COLUMNS, PLACE_COLUMNS, placesIn } from './asset-store.js';
 import { copyInto } from './copy-into.js';
 import { CopyRows, uuidArray } from './copy-rows.js';
-import type { DocumentAssets, OccurrenceRow } from './document-assets.js';
+import type { DocumentAssets, IdentifiedAsset } from './document-assets.js';
 import type { IngestProgress } from './ingest-order.js';
 import { NewAssets } from './new-assets.js';
 
@@ -25,10 +26,6 @@ export const STAGING = `
   ) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_touched (id uuid PRIMARY KEY) ON COMMIT DELETE ROWS;`;
 
-/** In the order of `Staging.writeAsset`. */
-const ASSET_COLUMNS = 'id, kind, name, not_before, not_after, component, content, resolved_by, verdict_id';
-
-const PLACE_COLUMNS = 'asset_id, source_id, id, location, line, position, symbol, context';
 const EDGE_COLUMNS = 'from_id, to_id, kinds';
 
 export interface Written {
@@ -64,13 +61,13 @@ export class Staging {
 
   /** The source reports for the first time: no place and no edge of it can be there, and nothing be missing. */
   async ofNewSource(turn: Turn): Promise<Written> {
-    const { assets } = this;
-    const ids = assets.all().map(({ id }) => id);
-    const places = this.copyPlaces(assets.places());
+    const all = this.assets.all();
+    const ids = uuidArray(all.map(({ id }) => id));
+    const places = this.copyPlaces(all);
     const edges = this.copyEdges(`asset_relationship (${EDGE_COLUMNS}, source_id)`, this.source);
     // Nobody else writes places and edges of this source, but others may bring in the same assets.
     const ours = turn();
-    const known = ours.then(() => this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [uuidArray(ids)]));
+    const known = ours.then(() => this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [ids]));
     const created = known.then((found) => this.copyAssets(new Set(found)));
     // None is left behind under way: what comes next on the connection is the end of the transaction.
     await Promise.allSettled([places, edges, created]);
@@ -79,24 +76,22 @@ export class Staging {
   }
 
   private async copyAssets(known: ReadonlySet<string>): Promise<NewAssets> {
-    const { assets, rows } = this;
-    const created = await this.copyNew(
-      assets.all().filter(({ id }) => !known.has(id)),
-      (asset) => rows.rowOf(asset),
-    );
-    const there = assets.all().filter(({ id }) => known.has(id));
-    await this.copyDiffering(there.map((asset) => rows.rowOf(asset)));
+    const all = this.assets.all();
+    const created = await this.copyNew(known.size === 0 ? all : all.filter(({ id }) => !known.has(id)));
+    if (known.size > 0) await this.copyDiffering(all.filter(({ id }) => known.has(id)));
     await this.copyVerdicts();
     return created;
   }
 
   async ofKnownSource(turn: Turn): Promise<Written> {
-    const assets = this.assets.all().map((asset) => this.rows.rowOf(asset));
+    const all = this.assets.all();
+    // Before it keeps anybody waiting.
+    const contents = all.map((asset) => this.rows.look(asset).content);
     await turn();
-    await this.copy('stage_key', assets, (to, { id, content }) => {
+    await this.copy('stage_key', all.entries(), (to, [index, { id }]) => {
       to.row(2);
       to.uuid(id);
-      to.uuid(content);
+      to.uuid(contents[index] ?? null);
     });
     const unknown = new Set(
       await this.ids('SELECT s.id FROM stage_key s WHERE NOT EXISTS (SELECT FROM asset a WHERE a.id = s.id)'),
@@ -106,11 +101,8 @@ export class Staging {
         `SELECT s.id FROM stage_key s JOIN asset a ON a.id = s.id WHERE a.content <> s.content OR a.state <> 'active'`,
       ),
     );
-    const created = await this.copyNew(
-      assets.filter(({ id }) => unknown.has(id)),
-      (row) => row,
-    );
-    await this.copyDiffering(assets.filter(({ id }) => differing.has(id)));
+    const created = await this.copyNew(all.filter(({ id }) => unknown.has(id)));
+    await this.copyDiffering(all.filter(({ id }) => differing.has(id)));
     if (unknown.size + differing.size > 0) await this.copyVerdicts();
     await this.copyFreshPlaces();
     await this.copyEdges(`stage_relationship (${EDGE_COLUMNS})`);
@@ -118,11 +110,16 @@ export class Staging {
   }
 
   private async copyFreshPlaces(): Promise<void> {
-    const places = [...this.assets.places()].flat();
-    await this.copy('stage_place', places, (to, { assetId, id }) => {
+    const { assets } = this;
+    function* all() {
+      for (const asset of assets.all())
+        for (const places of assets.placesOf(asset))
+          for (const place of placesIn(places)) yield { assetId: asset.id, place };
+    }
+    await this.copy('stage_place', all(), (to, { assetId, place }) => {
       to.row(2);
       to.uuid(assetId);
-      to.uuid(id);
+      to.uuid(place.id);
     });
     const fresh = new Set(
       await this.ids(
@@ -131,8 +128,10 @@ export class Staging {
         [this.sourceId],
       ),
     );
-    const missing = places.filter(({ assetId, id }) => fresh.has(`${assetId} ${id}`));
-    await this.copyPlaces(missing.map((place) => [place]));
+    if (fresh.size === 0) return;
+    await this.copy(`asset_occurrence (${PLACE_COLUMNS})`, all(), (to, { assetId, place }) => {
+      if (fresh.has(`${assetId} ${place.id}`)) to.fields(place.bytes, place.start, place.end);
+    });
   }
 
   private async ids(text: string, values: unknown[] = []): Promise<string[]> {
@@ -141,20 +140,18 @@ export class Staging {
   }
 
   /** Into the table itself. */
-  private async copyNew<Item>(items: readonly Item[], rowOf: (item: Item) => AssetRow): Promise<NewAssets> {
+  private async copyNew(assets: readonly IdentifiedAsset[]): Promise<NewAssets> {
     const created = new NewAssets();
-    await this.copy(`asset (${ASSET_COLUMNS})`, items, (to, item) => {
-      const row = rowOf(item);
-      created.add(row);
-      if (created.total % TOLD_EVERY === 0)
-        this.tell({ phase: 'WRITING', done: created.total, total: this.assets.all().length });
-      this.writeAsset(to, row);
+    const total = this.assets.all().length;
+    await this.copy(`asset (${ASSET_COLUMNS})`, assets, (to, asset) => {
+      created.add(this.rows.write(to, asset));
+      if (created.total % TOLD_EVERY === 0) this.tell({ phase: 'WRITING', done: created.total, total });
     });
     return created;
   }
 
-  private copyDiffering(assets: readonly AssetRow[]): Promise<void> {
-    return this.copy(`stage_asset (${ASSET_COLUMNS})`, assets, (to, row) => this.writeAsset(to, row));
+  private copyDiffering(assets: readonly IdentifiedAsset[]): Promise<void> {
+    return this.copy(`stage_asset (${ASSET_COLUMNS})`, assets, (to, asset) => void this.rows.write(to, asset));
   }
 
   private copyVerdicts(): Promise<void> {
@@ -167,25 +164,15 @@ export class Staging {
   }
 
   /** Into the table itself: one document of a source at a time is written, and these places are not there. */
-  private copyPlaces(groups: Iterable<OccurrenceRow[]>): Promise<void> {
-    return this.copy(`asset_occurrence (${PLACE_COLUMNS})`, groups, (to, places) => {
-      for (const place of places) {
-        to.row(8);
-        to.uuid(place.assetId);
-        to.fields(this.source);
-        to.uuid(place.id);
-        to.text(place.location);
-        to.int4(place.line);
-        to.int4(place.position);
-        to.text(place.symbol);
-        to.text(place.context);
-      }
+  private copyPlaces(assets: readonly IdentifiedAsset[]): Promise<void> {
+    return this.copy(`asset_occurrence (${PLACE_COLUMNS})`, assets, (to, asset) => {
+      for (const { bytes, start, end } of this.assets.placesOf(asset)) to.fields(bytes, start, end);
     });
   }
 
   /** @param more fields that all have. */
   private copyEdges(table: string, ...more: Buffer[]): Promise<void> {
-    return this.copy(table, this.assets.connected(), (to, asset) => {
+    return this.copy(table, this.assets.all(), (to, asset) => {
       for (const { fromId, toId, kinds } of edgeRows(asset)) {
         to.row(3 + more.length);
         to.uuid(fromId);
@@ -194,19 +181,6 @@ export class Staging {
         for (const field of more) to.fields(field);
       }
     });
-  }
-
-  private writeAsset(to: CopyRows, row: AssetRow): void {
-    to.row(9);
-    to.uuid(row.id);
-    to.text(row.kind);
-    to.text(row.name);
-    to.timestamptz(row.notBefore);
-    to.timestamptz(row.notAfter);
-    to.text(row.component);
-    to.uuid(row.content);
-    to.text(row.resolvedBy);
-    to.uuid(row.judged?.id ?? null);
   }
 
   private async copy<Item>(

@@ -1,11 +1,12 @@
 import type { AssetKind } from '../assets/asset-kind.js';
-import type { CdxComponent } from '../ingest/draft.js';
 import type { RelationshipKind } from '../relationships/asset-relationship.entity.js';
+import type { Traits } from './asset-traits.js';
 
 export interface GraphAsset {
   readonly id: string;
   readonly kind: AssetKind;
-  readonly component: CdxComponent;
+  readonly name: string;
+  readonly traits: Traits;
   /** In the order of kind and id, each once. */
   readonly edges: readonly GraphEdge[];
 }

@@ -16,40 +16,59 @@ const LIMITS: [from: string, days: number][] = [
   ['2020-09-01', 398],
 ];
 
-/** Conditions of a certificate that do not change as time goes by, by the names that rules use. */
+/** What certificates are told apart by, as far as rules go. */
+export interface CertificateTraits {
+  /** Which of the last days it outlives: that of 112-bit keys, that of all. */
+  readonly outlives: 0 | 1 | 2;
+  readonly isLongLived: boolean;
+  readonly signsCode: boolean;
+  /** Of a public TLS certificate. */
+  readonly isTooLong: boolean;
+  readonly isSelfSigned: boolean;
+  /** All of it. */
+  readonly text: string;
+}
+
+const LONG_LIVED = ['ca', 'codeSigning', 'timeStamping'];
+
+export function certificateTraits(component: CdxComponent): CertificateTraits {
+  const facts = component.cryptoProperties?.certificateProperties ?? {};
+  const end = timeOf(facts['notValidAfter']);
+  const outlives = end > LAST_DAY ? 2 : end > LAST_DAY_112 ? 1 : 0;
+  const purposes = propertyOf(component, 'sealwright:certificate-purposes')?.split(' ') ?? NONE;
+  const isLongLived = purposes !== NONE && LONG_LIVED.some((purpose) => purposes.includes(purpose));
+  const signsCode = purposes.includes('codeSigning');
+  const isTooLong = purposes.includes('serverAuth') && !purposes.includes('ca') && isLongerThanAllowed(facts);
+  const { subjectName, issuerName } = facts;
+  const isSelfSigned = typeof subjectName === 'string' && subjectName !== '' && subjectName === issuerName;
+  const text = `${outlives}${Number(isLongLived)}${Number(signsCode)}${Number(isTooLong)}${Number(isSelfSigned)}`;
+  return { outlives, isLongLived, signsCode, isTooLong, isSelfSigned, text };
+}
+
+/** Conditions of a certificate with such keys that do not change as time goes by, by the names that rules use. */
 export function certificateConditions(
-  component: CdxComponent,
-  facts: Record<string, unknown>,
+  { outlives, isLongLived, signsCode, isTooLong }: CertificateTraits,
   parts: readonly Ingredient[],
-) {
+): string[] {
   const conditions: string[] = [];
   const vulnerable = parts.filter(({ family }) => SHOR_BREAKABLE.has(family));
-  if (vulnerable.length > 0 && timeOf(facts['notValidAfter']) > Math.min(...vulnerable.map(lastDayOf)))
-    conditions.push('outlives-its-key');
-  const purposes = propertyOf(component, 'sealwright:certificate-purposes')?.split(' ') ?? NONE;
-  const longLived = ['ca', 'codeSigning', 'timeStamping'].some((purpose) => purposes.includes(purpose));
-  if (longLived && vulnerable.length > 0) conditions.push('long-lived-signer');
+  if (vulnerable.some((part) => outlives > (is112Bit(part) ? 0 : 1))) conditions.push('outlives-its-key');
+  if (isLongLived && vulnerable.length > 0) conditions.push('long-lived-signer');
   const shortRsa = parts.some(({ family, bits }) => family === 'RSA' && bits !== null && bits < 3072);
-  if (purposes.includes('codeSigning') && shortRsa) conditions.push('code-signing-rsa-below-3072');
-  if (purposes.includes('serverAuth') && !purposes.includes('ca') && isTooLong(facts))
-    conditions.push('longer-than-allowed');
-  const { subjectName, issuerName } = facts;
-  return {
-    conditions,
-    selfSignedRoot: typeof subjectName === 'string' && subjectName !== '' && subjectName === issuerName,
-  };
+  if (signsCode && shortRsa) conditions.push('code-signing-rsa-below-3072');
+  if (isTooLong) conditions.push('longer-than-allowed');
+  return conditions;
 }
 
 function timeOf(fact: unknown): number {
   return Date.parse(String(fact));
 }
 
-function lastDayOf({ bits, curveBits }: Ingredient): number {
-  const is112Bit = (bits !== null && bits < 3072) || (curveBits !== null && curveBits < 255);
-  return is112Bit ? LAST_DAY_112 : LAST_DAY;
+function is112Bit({ bits, curveBits }: Ingredient): boolean {
+  return (bits !== null && bits < 3072) || (curveBits !== null && curveBits < 255);
 }
 
-function isTooLong(facts: Record<string, unknown>): boolean {
+function isLongerThanAllowed(facts: Record<string, unknown>): boolean {
   const notBefore = timeOf(facts['notValidBefore']);
   const limit = LIMITS.find(([from]) => notBefore >= Date.parse(from))?.[1];
   return limit !== undefined && timeOf(facts['notValidAfter']) - notBefore > limit * DAY;

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import type { CdxComponent } from '../ingest/draft.js';
 import { AssetGraph } from './asset-graph.js';
+import { traitsOf } from './asset-traits.js';
 import { DEFAULT_RULES } from './default-rules.js';
 import { RiskEngine } from './risk-engine.js';
 import { SubjectReader } from './subject-reader.js';
@@ -26,12 +27,9 @@ const listOf = (text: string) => text.split(';').map((name) => name.trim());
 
 function labelOf(name: string): string {
   const cryptoProperties = { assetType: 'algorithm', algorithmProperties: {} };
-  const asset = {
-    id: 'a',
-    kind: 'algorithm' as const,
-    component: { type: 'cryptographic-asset', name, cryptoProperties } as CdxComponent,
-    edges: [],
-  };
+  const kind = 'algorithm';
+  const component = { type: 'cryptographic-asset', name, cryptoProperties } as CdxComponent;
+  const asset = { id: 'a', kind, name, traits: traitsOf(kind, component), edges: [] } as const;
   const graph = new AssetGraph([asset]);
   const { quantum, classical } = engine.judge(new SubjectReader(graph).read(asset).subject);
   const shor = quantum.status === 'unknown' ? 'unknown' : quantum.status === 'quantum-vulnerable' ? 'shor' : 'safe';

@@ -1,5 +1,5 @@
 import { bareOid } from '../ingest/asset-identity.js';
-import type { CdxComponent, CryptoProperties } from '../ingest/draft.js';
+import type { AlgorithmProperties, CdxComponent } from '../ingest/draft.js';
 import { OIDS } from './algorithm-patterns.js';
 import { ingredientsOf } from './algorithm-reader.js';
 import { distinct, NONE } from './ingredient-lists.js';
@@ -12,28 +12,43 @@ export interface NamedAlgorithms {
   readonly isContradictory: boolean;
 }
 
+/** What a component says of an algorithm, beside its name. */
+export interface Declared {
+  readonly oid: string | undefined;
+  readonly properties: AlgorithmProperties | undefined;
+  /** All of it; undefined for nothing. */
+  readonly text: string | undefined;
+}
+
+const NOTHING: Declared = { oid: undefined, properties: undefined, text: undefined };
+
+export function declaredOf({ cryptoProperties: crypto }: CdxComponent): Declared {
+  const { oid, algorithmProperties: properties } = crypto ?? {};
+  if (oid === undefined && properties === undefined) return NOTHING;
+  return { oid, properties, text: `${oid ?? ''}\n${JSON.stringify(properties ?? null)}` };
+}
+
 /** The same algorithms come with every document, and to read a name takes many patterns. */
 const KNOWN = new Map<string, NamedAlgorithms>();
 const MOST_KNOWN = 4096;
 const LONGEST_KNOWN = 300;
 
-export function namedAlgorithms({ name, cryptoProperties: crypto }: CdxComponent): NamedAlgorithms {
-  const key = `${name}\n${crypto?.oid ?? ''}\n${JSON.stringify(crypto?.algorithmProperties ?? null)}`;
+export function namedAlgorithms(name: string, declared: Declared): NamedAlgorithms {
+  const key = `${name}\n${declared.text ?? ''}`;
   let named = KNOWN.get(key);
   if (named === undefined) {
-    named = read(name, crypto);
+    named = read(name, declared);
     if (KNOWN.size === MOST_KNOWN) KNOWN.clear();
     if (key.length < LONGEST_KNOWN) KNOWN.set(key, named);
   }
   return named;
 }
 
-function read(name: string, crypto: CryptoProperties | undefined): NamedAlgorithms {
-  const declared = crypto?.algorithmProperties;
-  const named = ingredientsOf(name, declared);
-  const oidName = OIDS[bareOid(crypto?.oid) ?? ''];
+function read(name: string, { oid, properties }: Declared): NamedAlgorithms {
+  const named = ingredientsOf(name, properties);
+  const oidName = OIDS[bareOid(oid) ?? ''];
   if (oidName === undefined) return { ingredients: named.length === 0 ? NONE : named, isContradictory: false };
-  const byOid = ingredientsOf(oidName, declared);
+  const byOid = ingredientsOf(oidName, properties);
   return {
     ingredients: named.length === 0 ? byOid : related(named, byOid) ? named : distinct([...named, ...byOid]),
     isContradictory: named.length > 0 && !related(named, ingredientsOf(oidName)),

@@ -4,8 +4,11 @@ import type { Ingredient, ProtocolFacts } from './risk-subject.js';
 const IN_NAME = /\b(tls|dtls|ssl|ssh|ipsec|ike|quic|wpa)[-_ ]?v?(\d(?:[._]\d+)?)?/i;
 const MOST_SUITES = 500;
 
-/** What the rules ask about a protocol. `tls` and `SSLv3` is how CycloneDX says SSL, which it has no type for. */
-export function protocolFacts(component: CdxComponent, ingredients: readonly Ingredient[]): ProtocolFacts {
+/** What a protocol says of itself. */
+export type DeclaredProtocol = Omit<ProtocolFacts, 'kePq'>;
+
+/** `tls` and `SSLv3` is how CycloneDX says SSL, which it has no type for. */
+export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
   const facts = component.cryptoProperties?.protocolProperties ?? {};
   const named = IN_NAME.exec(component.name);
   const declared = facts['type'];
@@ -18,7 +21,12 @@ export function protocolFacts(component: CdxComponent, ingredients: readonly Ing
     .map(({ name }) => name)
     .filter((name) => typeof name === 'string')
     .slice(0, MOST_SUITES);
-  return { type, version: versionOf(type, given, component.name), suites, kePq: postQuantumExchange(ingredients) };
+  return { type, version: versionOf(type, given, component.name), suites };
+}
+
+/** What the rules ask about a protocol. */
+export function protocolFacts(declared: DeclaredProtocol, ingredients: readonly Ingredient[]): ProtocolFacts {
+  return { ...declared, kePq: postQuantumExchange(ingredients) };
 }
 
 function versionOf(type: string, given: string | undefined, name: string): string | null {

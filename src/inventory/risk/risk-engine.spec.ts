@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { CdxComponent } from '../ingest/draft.js';
 import { AssetGraph } from './asset-graph.js';
+import { traitsOf } from './asset-traits.js';
 import { DEFAULT_RULES } from './default-rules.js';
 import { lifecycleAt } from './lifecycle.js';
 import { RiskEngine } from './risk-engine.js';
@@ -10,7 +11,7 @@ const engine = new RiskEngine(DEFAULT_RULES);
 
 function judge(kind: 'algorithm' | 'protocol' | 'certificate', cryptoProperties: object, name: string) {
   const component = { type: 'cryptographic-asset', name, cryptoProperties } as CdxComponent;
-  const asset = { id: 'a', kind, component, edges: [] };
+  const asset = { id: 'a', kind, name, traits: traitsOf(kind, component), edges: [] };
   const graph = new AssetGraph([asset]);
   return engine.judge(new SubjectReader(graph).read(asset).subject);
 }

@@ -1,7 +1,5 @@
-import { propertyOf, WITHHELD_PROPERTY } from '../ingest/asset-identity.js';
-import { textOf } from '../cyclonedx/json-values.js';
-import type { CdxComponent } from '../ingest/draft.js';
 import type { AssetGraph, GraphAsset } from './asset-graph.js';
+import type { Traits } from './asset-traits.js';
 import { certificateConditions } from './certificate-conditions.js';
 import { claimConflict } from './claims.js';
 import { distinct, IngredientLists, MOST_INHERITED, NONE } from './ingredient-lists.js';
@@ -9,9 +7,6 @@ import { madeOnce } from './made-once.js';
 import { namedAlgorithms } from './named-algorithms.js';
 import { protocolFacts } from './protocol-facts.js';
 import type { Ingredient, ResolvedBy, RiskSubject } from './risk-subject.js';
-
-/** Material that is used with an algorithm as a key is. */
-const KEYS = new Set(['private-key', 'public-key', 'secret-key', 'key', 'shared-secret', 'other', 'unknown']);
 
 interface Resolved {
   readonly ingredients: readonly Ingredient[];
@@ -25,9 +20,16 @@ export interface ReadSubject {
 
 /** Finds the facts that rules ask for: those of the asset itself, and those of the algorithms that it uses. */
 export class SubjectReader {
-  private readonly named = madeOnce((component: CdxComponent) => namedAlgorithms(component));
+  private readonly named = madeOnce(({ name, traits }: GraphAsset) => namedAlgorithms(name, traits.declared));
   private readonly lists = new IngredientLists();
   private readonly subjects = madeOnce<readonly Ingredient[], Map<string, RiskSubject>>(() => new Map());
+  /** Of keys and certificates, which are many: what they use and their traits decide alone. */
+  private readonly bySubject = madeOnce<readonly Ingredient[], Map<Traits, RiskSubject>>(() => new Map());
+  private readonly paths = {
+    reference: madeOnce<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'reference', assetId: id }]),
+    dependsOn: madeOnce<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'dependsOn', assetId: id }]),
+    usedBy: madeOnce<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'usedBy', assetId: id }]),
+  };
 
   constructor(private readonly graph: AssetGraph) {}
 
@@ -47,52 +49,49 @@ export class SubjectReader {
   }
 
   private algorithm(asset: GraphAsset): ReadSubject {
-    const { ingredients: own, isContradictory } = this.named(asset.component);
+    const { ingredients: own, isContradictory } = this.named(asset);
     const quality = isContradictory ? ['name-contradicts-oid'] : [];
     let resolved: Resolved = { ingredients: own, resolvedBy: null };
     if (own.length === 0) resolved = this.inherited(asset);
     if (resolved.ingredients.length === 0) quality.push('unknown-algorithm');
-    if (claimConflict(asset.component, own)) quality.push('claim-contradicts-identity');
+    if (claimConflict(asset.traits.declared, own)) quality.push('claim-contradicts-identity');
     return this.subjectOf(asset, resolved, { quality });
   }
 
   private material(asset: GraphAsset): ReadSubject {
-    const facts = asset.component.cryptoProperties?.relatedCryptoMaterialProperties ?? {};
-    const type = textOf(facts['type']) || 'unknown';
-    const material: string[] = [];
-    if (facts['state'] === 'compromised') material.push('compromised');
-    const withheld = propertyOf(asset.component, WITHHELD_PROPERTY);
-    if (withheld === 'value') material.push('secret-value-in-document');
-    const found = withheld === 'value' || withheld === 'file';
-    if (found && (type === 'private-key' || type === 'secret-key')) material.push('key-bytes-found');
-    // A salt or an initialization vector is neither strong nor weak, whatever it is used with.
-    if (!KEYS.has(type))
-      return this.subjectOf(asset, { ingredients: NONE, resolvedBy: null }, { material, notApplicable: true });
+    const { material, size } = asset.traits;
+    const conditions = material?.conditions;
+    if (material?.isKey === false)
+      return this.subjectOf(asset, UNRESOLVED, { material: conditions, notApplicable: true });
     const { ingredients, resolvedBy } = this.inherited(asset);
-    const resolved = { ingredients: this.lists.sized(ingredients, facts['size']), resolvedBy };
-    const quality = resolved.ingredients.length === 0 ? ['unknown-algorithm'] : [];
-    return this.subjectOf(asset, resolved, { material, quality });
+    const resolved = { ingredients: this.lists.sized(ingredients, size), resolvedBy };
+    return this.shared(asset, resolved, () => ({ material: conditions, quality: unknownIn(resolved) }));
   }
 
   private certificate(asset: GraphAsset): ReadSubject {
-    const { component } = asset;
     const signatures = this.graph.targets(asset, 'signatureAlgorithm');
     const keys = this.graph.targets(asset, 'subjectPublicKey');
     let resolved: Resolved = {
       ingredients: this.lists.ofCertificate(this.near(signatures), this.near(keys)),
-      resolvedBy: [...signatures, ...keys].map(({ id }) => ({ via: 'reference', assetId: id })),
+      resolvedBy: this.referred([...signatures, ...keys]),
     };
     if (resolved.ingredients.length === 0) {
       const { ingredients, resolvedBy } = this.inherited(asset);
       resolved = { ingredients: this.lists.ofCertificateKey(ingredients), resolvedBy };
     }
-    const facts = component.cryptoProperties?.certificateProperties ?? {};
-    const { conditions, selfSignedRoot } = certificateConditions(component, facts, resolved.ingredients);
-    return this.subjectOf(asset, resolved, {
-      certificate: conditions,
-      quality: resolved.ingredients.length === 0 ? ['unknown-algorithm'] : [],
-      ...(selfSignedRoot ? { selfSignedRoot } : {}),
-    });
+    const { ingredients } = resolved;
+    const { certificate } = asset.traits;
+    return this.shared(asset, resolved, () => ({
+      certificate: certificate && certificateConditions(certificate, ingredients),
+      quality: unknownIn(resolved),
+      ...(certificate?.isSelfSigned === true ? { selfSignedRoot: true } : {}),
+    }));
+  }
+
+  private referred(targets: readonly GraphAsset[]): ResolvedBy[] {
+    const [only] = targets;
+    if (only !== undefined && targets.length === 1) return this.paths.reference(only);
+    return targets.map(({ id }) => ({ via: 'reference', assetId: id }));
   }
 
   private protocol(asset: GraphAsset): ReadSubject {
@@ -101,7 +100,7 @@ export class SubjectReader {
       .filter(({ kind }) => kind === 'algorithm' || kind === 'related-crypto-material')
       .slice(0, MOST_INHERITED);
     const ingredients = distinct(this.near(targets));
-    const protocol = protocolFacts(asset.component, ingredients);
+    const protocol = protocolFacts(asset.traits.protocol ?? UNDECLARED, ingredients);
     const resolvedBy = targets.map(({ id }): ResolvedBy => ({ via: 'reference', assetId: id }));
     const quality = protocol.type === 'unknown' && ingredients.length === 0 ? ['unknown-algorithm'] : [];
     return this.subjectOf(
@@ -138,15 +137,15 @@ export class SubjectReader {
       const used = this.resolved('usedBy', users);
       if (used !== undefined) return used;
     }
-    const ingredients = this.lists.ofKey(this.own(asset.component));
-    return { ingredients, resolvedBy: ingredients.length > 0 ? [{ via: 'name' }] : null };
+    const ingredients = this.lists.ofKey(this.own(asset));
+    return { ingredients, resolvedBy: ingredients.length > 0 ? BY_NAME : null };
   }
 
-  private resolved(via: ResolvedBy['via'], targets: readonly GraphAsset[]): Resolved | undefined {
+  private resolved(via: Exclude<ResolvedBy['via'], 'name'>, targets: readonly GraphAsset[]): Resolved | undefined {
     for (const target of targets) {
-      const ingredients = this.own(target.component);
+      const ingredients = this.own(target);
       if (ingredients.length > 0)
-        return { ingredients: this.lists.ofKey(ingredients), resolvedBy: [{ via, assetId: target.id }] };
+        return { ingredients: this.lists.ofKey(ingredients), resolvedBy: this.paths[via](target) };
     }
     return this.secondHop(targets, via);
   }
@@ -154,7 +153,7 @@ export class SubjectReader {
   private secondHop(targets: readonly GraphAsset[], via: ResolvedBy['via']): Resolved | undefined {
     for (const target of targets) {
       for (const next of this.graph.targets(target, 'algorithm', 'dependsOn')) {
-        const ingredients = this.own(next.component);
+        const ingredients = this.own(next);
         if (ingredients.length === 0) continue;
         const resolvedBy: ResolvedBy[] = [
           { via, assetId: target.id },
@@ -174,17 +173,23 @@ export class SubjectReader {
   }
 
   private partsOf(asset: GraphAsset): readonly Ingredient[] {
-    const { kind, component } = asset;
-    const own = kind === 'algorithm' ? this.own(component) : NONE;
+    const own = asset.kind === 'algorithm' ? this.own(asset) : NONE;
     if (own.length > 0) return own;
-    return this.lists.sized(
-      this.inherited(asset).ingredients,
-      component.cryptoProperties?.relatedCryptoMaterialProperties?.['size'],
-    );
+    return this.lists.sized(this.inherited(asset).ingredients, asset.traits.size);
   }
 
-  private own(component: CdxComponent): readonly Ingredient[] {
-    return this.named(component).ingredients;
+  private own(asset: GraphAsset): readonly Ingredient[] {
+    return this.named(asset).ingredients;
+  }
+
+  private shared(asset: GraphAsset, resolved: Resolved, tell: () => Told): ReadSubject {
+    const known = this.bySubject(resolved.ingredients);
+    let subject = known.get(asset.traits);
+    if (subject === undefined) {
+      ({ subject } = this.subjectOf(asset, resolved, tell()));
+      known.set(asset.traits, subject);
+    }
+    return { subject, resolvedBy: resolved.resolvedBy };
   }
 
   /** Assets of the same facts have the same subject: most share their list of ingredients, and what else is told is short. */
@@ -200,6 +205,14 @@ export class SubjectReader {
     }
     return { subject, resolvedBy };
   }
+}
+
+const UNRESOLVED: Resolved = { ingredients: NONE, resolvedBy: null };
+const BY_NAME: ResolvedBy[] = [{ via: 'name' }];
+const UNDECLARED = { type: 'unknown', version: null, suites: [] };
+
+function unknownIn({ ingredients }: Resolved): string[] {
+  return ingredients.length === 0 ? ['unknown-algorithm'] : [];
 }
 
 type Told = Omit<RiskSubject, 'kind' | 'ingredients'>;

@@ -1,17 +1,24 @@
-/** JSON in the one form of RFC 8785: members in the order of their names (UTF-16 code units), no white space; equal values have equal texts. */
-export function canonicalJson(value: unknown): string {
-  if (typeof value === 'string') return quoted(value);
+/** What stands for a text: JSON. `name` is that of the member that it is, or is in a list of, `within` that of the object around. */
+export type TextWriter = (text: string, name: string, within: string) => string;
+
+/**
+ * JSON in the one form of RFC 8785: members in the order of their names (UTF-16 code units), no white space; equal values have equal texts.
+ *
+ * @param write writes texts that do not stand for themselves.
+ */
+export function canonicalJson(value: unknown, write: TextWriter = quoted, name = '', within = ''): string {
+  if (typeof value === 'string') return write(value, name, within);
   if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null';
   if (Array.isArray(value)) {
     let list = '[';
-    for (const item of value) list += (list.length === 1 ? '' : ',') + canonicalJson(item);
+    for (const item of value) list += (list.length === 1 ? '' : ',') + canonicalJson(item, write, name, within);
     return `${list}]`;
   }
   const members = value as Record<string, unknown>;
   let text = '{';
-  for (const name of inOrder(Object.keys(members))) {
-    const member = members[name];
-    if (member !== undefined) text += nameOf(name, text.length === 1) + canonicalJson(member);
+  for (const its of inOrder(Object.keys(members))) {
+    const member = members[its];
+    if (member !== undefined) text += nameOf(its, text.length === 1) + canonicalJson(member, write, its, name);
   }
   return `${text}}`;
 }
@@ -19,7 +26,7 @@ export function canonicalJson(value: unknown): string {
 /** Where most texts have nothing to escape, to look is quicker than JSON.stringify. */
 const ESCAPED = /[^ !#-[\]-~]/;
 
-function quoted(text: string): string {
+export function quoted(text: string): string {
   return ESCAPED.test(text) ? JSON.stringify(text) : `"${text}"`;
 }
 

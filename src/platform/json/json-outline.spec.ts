@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { outlineOf, withoutLists } from './json-outline.js';
+import { outlineOf, stretchesOf, withoutLists } from './json-outline.js';
 
 const bytes = (text: string) => Buffer.from(text);
 
@@ -33,6 +33,8 @@ describe('the outline of a JSON text', () => {
     ['a text that ends too soon', '{"a":[1,2'],
     ['a string that never ends', '{"a":"b'],
     ['nothing', ''],
+    ['a list that another bracket ends', '{"a":[1,2}'],
+    ['a list with something behind it', '{"a":[1,2] 3}'],
   ])('is not there for %s', (_, text) => {
     expect(outlineOf(bytes(text))).toBeUndefined();
   });
@@ -42,5 +44,18 @@ describe('the outline of a JSON text', () => {
     const outline = outlineOf(bytes(text)) ?? new Map();
     const rest = withoutLists(bytes(text), outline, ['d', 'b', 'a', 'missing']).toString();
     expect(JSON.parse(rest)).toEqual({ a: '[', b: [], c: { b: [2] }, d: [] });
+  });
+
+  it('knows where a long list may be cut: between its items, wherever they hold commas and brackets', () => {
+    const item = (index: number) => ({ index, list: [1, [2, 3]], text: '],[,{}' + 'x'.repeat(index % 700) });
+    const items = Array.from({ length: 2000 }, (_, index) => item(index));
+    for (const indent of [0, 2]) {
+      const text = bytes(JSON.stringify({ a: [1], items, b: { c: items } }, null, indent));
+      const list = outlineOf(text)?.get('items') ?? { start: 0, end: 0, cuts: [] };
+      const stretches = [...stretchesOf(text, list)].map(({ start, end }) => text.toString('utf8', start, end));
+      expect(stretches.length).toBeGreaterThan(10);
+      expect(stretches.flatMap((stretch) => JSON.parse(`[${stretch}]`) as unknown[])).toEqual(items);
+      expect(Math.max(...stretches.map(({ length }) => length))).toBeLessThan(40_000);
+    }
   });
 });

@@ -4,18 +4,27 @@ export interface Span {
   readonly end: number;
 }
 
-export type Outline = ReadonlyMap<string, Span>;
+/** A member of the outermost object. */
+export interface MemberSpan extends Span {
+  /** Of a list: commas between its items, each some `STRETCH` bytes behind the one before. */
+  readonly cuts: readonly number[];
+}
+
+export type Outline = ReadonlyMap<string, MemberSpan>;
+
+/** Bytes of a long list that are read at a time: what is made of them is used and gone while it is near the processor. */
+const STRETCH = 32 * 1024;
 
 const [QUOTE, BACKSLASH, COMMA, COLON] = [0x22, 0x5c, 0x2c, 0x3a];
 const [OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = [0x5b, 0x5d, 0x7b, 0x7d];
 
 /**
  * Where the members of the outermost object stand, found by brackets and quotes alone: a hundred megabytes cost a fraction of what
- * reading them does. Of a text that is no JSON it says nothing of use. Undefined for what is no object, for a name that comes twice
- * and for one that is spelled with escapes.
+ * reading them does. Of a text that is no JSON it says nothing of use. Undefined for what is no object, for a name that comes twice,
+ * for one that is spelled with escapes, and for a list that no bracket ends.
  */
 export function outlineOf(text: Uint8Array): Outline | undefined {
-  const members = new Map<string, Span>();
+  const members = new Map<string, MemberSpan>();
   let at = skipSpace(text, 0);
   if (text[at] !== OPEN_OBJECT) return undefined;
   for (at = skipSpace(text, at + 1); text[at] === QUOTE; at = skipSpace(text, at + 1)) {
@@ -23,8 +32,11 @@ export function outlineOf(text: Uint8Array): Outline | undefined {
     at = skipSpace(text, endOfString(text, at));
     if (name === undefined || members.has(name) || text[at] !== COLON) return undefined;
     const start = skipSpace(text, at + 1);
-    const end = endOfValue(text, start);
-    members.set(name, { start, end });
+    const cuts: number[] = [];
+    const isAList = text[start] === OPEN_LIST;
+    const end = isAList ? endOfList(text, start, cuts) : endOfValue(text, start);
+    if (isAList && text[lastOf(text, end)] !== CLOSE_LIST) return undefined;
+    members.set(name, { start, end, cuts });
     at = skipSpace(text, end);
     if (text[at] === CLOSE_OBJECT) return members;
     if (text[at] !== COMMA) return undefined;
@@ -50,8 +62,28 @@ export function* itemsOf(text: Uint8Array, list: Span): Generator<Span> {
   }
 }
 
+/**
+ * The items of a list, some at a time: spans that are lists but for the brackets around them. What is in them is for the reader to judge:
+ * one without any item, in a list that was cut, stands behind a comma too many.
+ */
+export function* stretchesOf(text: Uint8Array, { start, end, cuts }: MemberSpan): Generator<Span> {
+  let from = start + 1;
+  for (const cut of cuts) {
+    yield { start: from, end: cut };
+    from = cut + 1;
+  }
+  yield { start: from, end: lastOf(text, end) };
+}
+
+/** Where the last character of a value stands that ends before this byte. */
+function lastOf(text: Uint8Array, end: number): number {
+  let at = end - 1;
+  while (isSpace(text[at])) at -= 1;
+  return at;
+}
+
 /** The text with an empty list in place of each of these members that is a list. */
-export function withoutLists(text: Uint8Array, outline: Outline, names: readonly string[]): Buffer {
+export function withoutLists(text: Uint8Array, outline: ReadonlyMap<string, Span>, names: readonly string[]): Buffer {
   const lists = names.flatMap((name) => outline.get(name) ?? []).filter((span) => isList(text, span));
   const parts: Uint8Array[] = [];
   let from = 0;
@@ -66,8 +98,12 @@ const EMPTY_LIST = Buffer.from('[]');
 
 function skipSpace(text: Uint8Array, from: number): number {
   let at = from;
-  while (text[at] === 0x20 || text[at] === 0x0a || text[at] === 0x0d || text[at] === 0x09) at += 1;
+  while (isSpace(text[at])) at += 1;
   return at;
+}
+
+function isSpace(byte: number | undefined): boolean {
+  return byte === 0x20 || byte === 0x0a || byte === 0x0d || byte === 0x09;
 }
 
 function nameIn(text: Uint8Array, start: number, end: number): string | undefined {
@@ -80,6 +116,20 @@ function endOfString(text: Uint8Array, quote: number): number {
   let at = quote + 1;
   for (; at < text.length && text[at] !== QUOTE; at += 1) if (text[at] === BACKSLASH) at += 1;
   return at + 1;
+}
+
+/** Behind a list, as of any value; where it may be cut is added to `cuts`. */
+function endOfList(text: Uint8Array, start: number, cuts: number[]): number {
+  let next = start + STRETCH;
+  let at = endOfValue(text, start + 1);
+  while (text[at] === COMMA) {
+    if (at >= next) {
+      cuts.push(at);
+      next = at + STRETCH;
+    }
+    at = endOfValue(text, at + 1);
+  }
+  return endOfValue(text, at + 1);
 }
 
 /** Behind a value: at the comma or bracket that ends it. */

@@ -1,0 +1,118 @@
+import { canonicalJson } from '../../platform/json/canonical-json.js';
+import type { DraftRefs } from '../ingest/draft-refs.js';
+import type { Remark } from '../ingest/ingest-outcome.js';
+import { itemCheck, type SpecVersion } from './bom-schemas.js';
+import { type BomText, type ListName, LISTS } from './bom-text.js';
+import { nameOf } from './json-schema.js';
+import { type Duplicate, SchemaFaults } from './schema-faults.js';
+
+export type Mode = 'strict' | 'repair';
+
+/** An item that shares its name with another one before it. */
+interface Doubtful {
+  readonly item: unknown;
+  readonly index: number;
+}
+
+/**
+ * The lists of a document, item by item, as its schema judges them. As soon as one is at fault nothing more is handed on: the rest is
+ * looked at to tell what else is wrong.
+ */
+export class BomLists {
+  constructor(
+    private readonly text: BomText,
+    private readonly version: SpecVersion,
+    private readonly mode: Mode,
+    private readonly found: SchemaFaults,
+    private readonly repairs: Remark[],
+  ) {}
+
+  /**
+   * Items without fault, in their order but for those that share their name with an earlier one: they come at the end.
+   *
+   * @param refs where it is noted what items are called.
+   */
+  *items<Item>(list: ListName, refs: DraftRefs): Generator<Item> {
+    const { found } = this;
+    const bit = 1 << LISTS.indexOf(list);
+    const doubtful: Doubtful[] = [];
+    for (const { index: first, items } of this.text.stretches(list))
+      for (let at = 0; at < items.length; at += 1) {
+        const item = items[at];
+        const index = first + at;
+        if (!this.isGood(list, item, index)) continue;
+        const ref = refs.of(nameOf(item));
+        const isKnown = (ref.lists & bit) !== 0;
+        ref.lists |= bit;
+        if (isKnown) doubtful.push({ item, index });
+        else if (found.count === 0) yield item as Item;
+      }
+    for (const item of this.distinct(list, doubtful)) if (found.count === 0) yield item as Item;
+  }
+
+  private isGood(list: ListName, item: unknown, index: number): boolean {
+    const { found } = this;
+    found.path.push(list, index);
+    const good = this.judge(list, item, found, this.repairs);
+    found.path.length = 0;
+    return good;
+  }
+
+  /** What is repeated within an item is taken out where that may be put right. */
+  private judge(list: ListName, item: unknown, found: SchemaFaults, repairs: Remark[]): boolean {
+    const check = itemCheck(this.version, list);
+    const before = found.duplicates.length;
+    const others = found.count - before;
+    if (check(item, found)) return true;
+    if (this.mode === 'strict' || found.duplicates.length === before) return false;
+    removeRepeated(found.duplicates.splice(before), repairs);
+    return found.count - before === others && check(item, found);
+  }
+
+  /** What differs from all that is called the same. */
+  private *distinct(list: ListName, doubtful: readonly Doubtful[]): Generator {
+    if (doubtful.length === 0) return;
+    const shared = new Set(doubtful.map(({ item }) => nameOf(item)));
+    const indexes = new Set(doubtful.map(({ index }) => index));
+    const seen = new Set<string>();
+    for (const { index, items } of this.text.stretches(list))
+      for (const [at, item] of items.entries())
+        if (shared.has(nameOf(item)) && !indexes.has(index + at)) {
+          this.judge(list, item, new SchemaFaults(), []);
+          seen.add(canonicalJson(item));
+        }
+    for (const { item, index } of doubtful) {
+      const text = canonicalJson(item);
+      if (!seen.has(text)) {
+        seen.add(text);
+        yield item;
+      } else {
+        const pointer = `/${list}/${index}`;
+        if (this.mode === 'repair') addRepair(this.repairs, pointer);
+        else this.found.duplicates.push({ list: [], index, pointer });
+      }
+    }
+  }
+}
+
+const MOST_REPAIRS = 1000;
+
+function addRepair(repairs: Remark[], pointer: string): void {
+  if (repairs.length < MOST_REPAIRS)
+    repairs.push({ pointer, code: 'duplicate.removed', detail: 'the same item is in the list already' });
+}
+
+/** Takes repeated items out of the lists that they are in. */
+export function removeRepeated(duplicates: readonly Duplicate[], repairs: Remark[]): void {
+  const lists = new Map<unknown[], Set<number>>();
+  for (const { list, index, pointer } of duplicates) {
+    const indexes = lists.get(list) ?? new Set();
+    lists.set(list, indexes.add(index));
+    addRepair(repairs, pointer);
+  }
+  for (const [list, indexes] of lists) {
+    const kept = list.filter((_, index) => !indexes.has(index));
+    list.length = 0;
+    for (const item of kept) list.push(item);
+  }
+}

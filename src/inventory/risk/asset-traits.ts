@@ -1,0 +1,73 @@
+import { propertyOf, WITHHELD_PROPERTY } from '../ingest/asset-identity.js';
+import type { CdxComponent } from '../ingest/draft.js';
+import type { AssetKind } from '../assets/asset-kind.js';
+import { textOf } from '../cyclonedx/json-values.js';
+import { type CertificateTraits, certificateTraits } from './certificate-conditions.js';
+import { type Declared, declaredOf } from './named-algorithms.js';
+import { type DeclaredProtocol, declaredProtocol } from './protocol-facts.js';
+
+/**
+ * What a verdict looks at of an asset itself, beside its name and what it leads to. Assets that do not differ in it share it: of a
+ * hundred thousand keys little is kept.
+ */
+export interface Traits {
+  readonly declared: Declared;
+  /** Bits that a key says it has. */
+  readonly size: unknown;
+  readonly material: MaterialTraits | undefined;
+  readonly certificate: CertificateTraits | undefined;
+  readonly protocol: DeclaredProtocol | undefined;
+}
+
+export interface MaterialTraits {
+  /** By the names that rules use. */
+  readonly conditions: readonly string[];
+  /** A salt or an initialization vector is neither strong nor weak, whatever it is used with. */
+  readonly isKey: boolean;
+}
+
+/** Material that is used with an algorithm as a key is. */
+const KEYS = new Set(['private-key', 'public-key', 'secret-key', 'key', 'shared-secret', 'other', 'unknown']);
+
+/** By their JSON; whatever is sent, they are not kept for good. */
+const KNOWN = new Map<string, Traits>();
+const MOST_KNOWN = 4096;
+const LONGEST_KNOWN = 300;
+
+export function traitsOf(kind: AssetKind, component: CdxComponent): Traits {
+  const facts = component.cryptoProperties?.relatedCryptoMaterialProperties;
+  const traits: Traits = {
+    declared: declaredOf(component),
+    size: facts?.['size'],
+    material: kind === 'related-crypto-material' ? materialTraits(component) : undefined,
+    certificate: kind === 'certificate' ? certificateTraits(component) : undefined,
+    protocol: kind === 'protocol' ? declaredProtocol(component) : undefined,
+  };
+  const key = keyOf(traits);
+  const known = KNOWN.get(key);
+  if (known !== undefined) return known;
+  if (KNOWN.size === MOST_KNOWN) KNOWN.clear();
+  if (key.length < LONGEST_KNOWN) KNOWN.set(key, traits);
+  return traits;
+}
+
+/** Most keys and certificates declare nothing of an algorithm: what they have is told in a few characters. */
+function keyOf({ declared, size, material, certificate, protocol }: Traits): string {
+  const isSimple = size === undefined || typeof size === 'number';
+  if (declared.text !== undefined || protocol !== undefined || !isSimple)
+    return JSON.stringify([declared, size, material, certificate, protocol]);
+  const ofMaterial = material === undefined ? '' : `${material.isKey} ${material.conditions.join()}`;
+  return `${size ?? ''} ${ofMaterial} ${certificate?.text ?? ''}`;
+}
+
+function materialTraits(component: CdxComponent): MaterialTraits {
+  const facts = component.cryptoProperties?.relatedCryptoMaterialProperties;
+  const type = textOf(facts?.['type']) || 'unknown';
+  const conditions: string[] = [];
+  if (facts?.['state'] === 'compromised') conditions.push('compromised');
+  const withheld = propertyOf(component, WITHHELD_PROPERTY);
+  if (withheld === 'value') conditions.push('secret-value-in-document');
+  const found = withheld === 'value' || withheld === 'file';
+  if (found && (type === 'private-key' || type === 'secret-key')) conditions.push('key-bytes-found');
+  return { conditions, isKey: KEYS.has(type) };
+}
