@@ -171,6 +171,36 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     expect(readdirSync(place)).toEqual(['keys']);
   });
 
+  it.each([
+    ['an appended line stays', 'echo late >> "$file"', 0, 'new\nlate\n'],
+    [
+      'two lines of whoever had it open stay',
+      'exec 9>> "$file"; echo one >&9; late="echo two >&9"',
+      0,
+      'new\none\ntwo\n',
+    ],
+    ['any other change counts, and ours does not', 'echo theirs > "$file"', 76, 'theirs\n'],
+    ['another file in its place is seen', 'late="echo theirs > $file"', 76, 'theirs\n'],
+  ])('of what somebody writes in the moment in which it is put in place, %s', async (_, meanwhile, code, then) => {
+    const place = mkdtempSync(join(sshd.directory, 'moment-'));
+    const path = join(place, 'keys');
+    writeFileSync(path, 'old\n');
+    // Somebody who comes right before the rename, and may go on right after it.
+    const commands = mkdtempSync(join(sshd.directory, 'commands-'));
+    const script = `#!/bin/sh\nfile=${path}; late=:\n${meanwhile}\n/bin/mv "$@"; status=$?\neval "$late"; exit $status\n`;
+    writeFileSync(join(commands, 'mv'), script, { mode: 0o755 });
+    const args = [path, 'r6', sha256('old\n'), sha256('new\n'), '600'];
+    const env = { ...process.env, PATH: `${commands}:${process.env['PATH'] ?? ''}` };
+    const child = spawn('sh', ['-c', REPLACE_FILE, 'sealwright', ...args], {
+      stdio: ['pipe', 'ignore', 'ignore'],
+      env,
+    });
+    child.stdin.end('new\n');
+    expect((await once(child, 'exit'))[0]).toBe(code);
+    expect(readFileSync(path, 'utf8')).toBe(then);
+    expect(readdirSync(place)).toEqual(['keys']);
+  });
+
   it('takes away what a host that stopped in the middle left behind, and nothing else', async () => {
     for (const name of ['.sealwright.r4.77.tmp', '.sealwright.r5.78.tmp']) writeFileSync(pathOf(name), 'x');
     await files.tidy(root, { path: '/home/ann/any', as: 'ann', mark: 'r4' });

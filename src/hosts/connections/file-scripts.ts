@@ -41,10 +41,12 @@ export const TIDY_FILE = TIDY;
  * $1 path, $2 mark, $3 SHA-256 that it must have or "none", $4 SHA-256 of standard input, $5 mode of a new file. The temporary file is in the same
  * directory, so that it gets the directory's label and the rename is one step; its name begins with a dot, so that no glob of
  * AuthorizedKeysFile finds it. Each attempt has its own: one that goes on here after its worker died loses it to the next attempt,
- * and can put nothing in place any more. The expectation is checked last, right before the rename.
+ * and can put nothing in place any more. The expectation is checked last, right before the rename; what somebody still writes to the old file after that, or has it open for, is
+ * found by a second name of the old file, and carried over: an appended line is put behind what is there now, and any other change takes our
+ * file away again, as if it had come before it. Where the file system has no second names, such a line is lost.
  */
 export const REPLACE_FILE = `${TIDY}
-tmp="$dir/.sealwright.$2.$$.tmp"
+tmp="$dir/.sealwright.$2.$$.tmp"; old="$dir/.sealwright.$2.$$.old.tmp"
 trap 'rm -f -- "$tmp"' EXIT HUP INT TERM
 set -C; cat > "$tmp"; set +C
 hash() { h=$(sha256sum < "$1"); printf '%s' "\${h%% *}"; }
@@ -60,10 +62,22 @@ else
   chmod "$5" "$tmp"
 fi
 sync "$tmp" 2>/dev/null || sync
-if [ -e "$file" ]; then have=$(hash "$file"); else have=none; fi
-[ "$have" = "$3" ] || { echo 'the file was changed meanwhile' >&2; exit 76; }
+changed() { echo "the file was changed $1" >&2; exit 76; }
+size=0; have=none
+if [ -e "$file" ]; then
+  ln -- "$file" "$old" 2>/dev/null || :
+  size=$(stat -c %s -- "$file"); have=$(hash "$file")
+fi
+[ "$have" = "$3" ] || { rm -f -- "$old"; changed meanwhile; }
 mv -f -T -- "$tmp" "$file"
 sync "$dir" 2>/dev/null || sync
 if command -v restorecon >/dev/null 2>&1; then restorecon -F -- "$file" >/dev/null 2>&1 || :; fi
-[ "$(hash "$file")" = "$4" ] || { echo 'the file was changed at once by somebody else' >&2; exit 76; }
+if [ -e "$old" ] && [ "$(hash "$old")" != "$3" ]; then
+  begin=$(head -c "$size" "$old" | sha256sum)
+  if [ "\${begin%% *}" = "$3" ] && tail -c "+$((size + 1))" "$old" >> "$file"; then rm -f -- "$old"; exit 0; fi
+  mv -f -T -- "$old" "$file"
+  changed 'while it was replaced'
+fi
+rm -f -- "$old"
+[ "$(hash "$file")" = "$4" ] || changed 'at once by somebody else'
 `;
