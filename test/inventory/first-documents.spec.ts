@@ -137,7 +137,7 @@ describe('the first document of a source', () => {
     };
     /** Places that were ever written, those of a transaction that was taken back as well. */
     const written = async (set: string) => {
-      // Connections tell what they did when a transaction ends, once a second at most.
+      // Connections tell what they did when a transaction ends, once a second at most: what these two write may be told now or the next time.
       await sleep(1100);
       await two(set, 1);
       const [row] = await stage.sql<{ rows: string }>(
@@ -148,7 +148,9 @@ describe('the first document of a source', () => {
     await two('threads that have started', 1);
     const before = await written('before');
     await two('many', count);
-    expect((await written('after')) - before).toBe(2 * count + 2);
+    const rows = (await written('after')) - before;
+    // One that is done twice writes all of its places twice.
+    expect([rows >= 2 * count, rows <= 2 * count + 4], `${rows} rows`).toEqual([true, true]);
   });
 
   it('leaves pages that nobody must look into twice, and does not wait for who holds a table', async () => {

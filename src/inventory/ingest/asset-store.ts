@@ -64,7 +64,6 @@ export class AssetStore<Asset> {
     const rows = this.room();
     const start = rows.length;
     const { name, cryptoProperties: crypto } = component;
-    // Before anything is written: it notes what is referred to.
     const head = `{"name":${quoted(name)},`;
     const text = head + this.factsOf(component);
     rows.row(ASSET_FIELDS);
@@ -92,17 +91,12 @@ export class AssetStore<Asset> {
     };
   }
 
-  /** Each place that is not known yet, once. */
-  places(assetId: string, occurrences: readonly DraftOccurrence[], known?: ReadonlySet<string>): StoredPlaces {
-    const rows = this.room();
-    const start = rows.length;
-    this.writePlaces(assetId, occurrences, known);
-    return rows.since(start);
-  }
-
   /** For one that no component told a place of. */
   nowhere(assetId: string): StoredPlaces {
-    return this.places(assetId, [NOWHERE]);
+    const rows = this.room();
+    const start = rows.length;
+    this.writePlaces(assetId, [NOWHERE]);
+    return rows.since(start);
   }
 
   /** What it has kept is not asked for any more. */
@@ -112,12 +106,13 @@ export class AssetStore<Asset> {
       if (SPARE.length < MOST_SPARE) SPARE.push(...memoryOf(piece, PIECE + ROOM));
   }
 
-  private writePlaces(assetId: string, occurrences: readonly DraftOccurrence[], known?: ReadonlySet<string>): void {
-    let seen: Set<string> | undefined;
+  /** Each place once; most assets have one. */
+  private writePlaces(assetId: string, occurrences: readonly DraftOccurrence[]): void {
+    const seen = occurrences.length > 1 ? new Set<string>() : undefined;
     for (const place of occurrences) {
       const id = placeId(place);
-      if (known?.has(id) === true || seen?.has(id) === true) continue;
-      if (occurrences.length > 1) (seen ??= new Set()).add(id);
+      if (seen?.has(id) === true) continue;
+      seen?.add(id);
       this.place(assetId, id, place);
     }
   }
