@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -14,6 +15,21 @@ class LongFirst extends BaseSequencer {
   }
 }
 
+/** More than the cores of a small machine: much of their time tests wait for processes to start, and for clocks. */
+const FILES_AT_ONCE = 4;
+/** Of a machine that takes longer than this for the smallest program: most of the time tests wait for each other there. */
+const SLOW_START_MS = 80;
+const FILES_ON_SLOW = 2;
+
+function filesAtOnce(): number {
+  const starts = Array.from({ length: 5 }, () => {
+    const began = performance.now();
+    spawnSync(process.execPath, ['--eval', '']);
+    return performance.now() - began;
+  });
+  return Math.min(...starts) > SLOW_START_MS ? FILES_ON_SLOW : FILES_AT_ONCE;
+}
+
 /** unit: pure files. service: what was built, on real PostgreSQL, Redis and SoftHSM. */
 export default defineConfig({
   test: {
@@ -26,13 +42,12 @@ export default defineConfig({
           name: 'service',
           include: ['test/**/*.spec.ts'],
           // Limits for a machine that is busy with other things; a test that takes longer hangs.
-          testTimeout: 180_000,
-          hookTimeout: 240_000,
+          testTimeout: 300_000,
+          hookTimeout: 480_000,
           // A machine that stalls for a second must not look like a fault; what fails twice is one.
           retry: 1,
           sequence: { groupOrder: 1 },
-          // More than the cores of a small machine: much of their time tests wait for processes to start, and for clocks.
-          maxWorkers: 4,
+          maxWorkers: filesAtOnce(),
         },
       },
     ],
