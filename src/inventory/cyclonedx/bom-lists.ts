@@ -3,7 +3,7 @@ import type { DraftRefs } from '../ingest/draft-refs.js';
 import type { Remark } from '../ingest/ingest-outcome.js';
 import { itemCheck, type SpecVersion } from './bom-schemas.js';
 import { type BomText, type ListName, LISTS } from './bom-text.js';
-import { nameOf } from './json-schema.js';
+import { type Check, nameOf } from './json-schema.js';
 import { type Duplicate, SchemaFaults } from './schema-faults.js';
 
 export type Mode = 'strict' | 'repair';
@@ -19,13 +19,17 @@ interface Doubtful {
  * looked at to tell what else is wrong.
  */
 export class BomLists {
+  private readonly checks: Readonly<Record<ListName, Check>>;
+
   constructor(
     private readonly text: BomText,
-    private readonly version: SpecVersion,
+    version: SpecVersion,
     private readonly mode: Mode,
     private readonly found: SchemaFaults,
     private readonly repairs: Remark[],
-  ) {}
+  ) {
+    this.checks = { components: itemCheck(version, 'components'), dependencies: itemCheck(version, 'dependencies') };
+  }
 
   /**
    * Items without fault, in their order but for those that share their name with an earlier one: they come at the end.
@@ -60,7 +64,7 @@ export class BomLists {
 
   /** What is repeated within an item is taken out where that may be put right. */
   private judge(list: ListName, item: unknown, found: SchemaFaults, repairs: Remark[]): boolean {
-    const check = itemCheck(this.version, list);
+    const check = this.checks[list];
     const before = found.duplicates.length;
     const others = found.count - before;
     if (check(item, found)) return true;

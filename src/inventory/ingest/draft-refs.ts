@@ -15,7 +15,7 @@ export interface DraftRef<Asset = unknown> {
   /** How many links lead to it. */
   uses: number;
   /** Links of each kind to it, made once. */
-  readonly leads: DraftLead<Asset>[];
+  leads: DraftLead<Asset>[];
 }
 
 /** A link whose end may not have been read yet. */
@@ -53,7 +53,7 @@ export class DraftRefs<Asset = unknown> {
     ref.uses += 1;
     for (const lead of ref.leads) if (lead.kind === kind) return lead;
     const lead = { kind, to: ref };
-    if (ref.leads === NONE) (ref as { leads: DraftLead<Asset>[] }).leads = [lead];
+    if (ref.leads.length === 0) ref.leads = [lead];
     else ref.leads.push(lead);
     return lead;
   }
