@@ -21,14 +21,19 @@ const FILES_AT_ONCE = 4;
 const SLOW_START_MS = 80;
 const FILES_ON_SLOW = 2;
 
-function filesAtOnce(): number {
+/** There `until` of the tests waits this many times as long before it takes something for hung. */
+const PATIENCE_ON_SLOW = 3;
+
+function startsSlowly(): boolean {
   const starts = Array.from({ length: 5 }, () => {
     const began = performance.now();
     spawnSync(process.execPath, ['--eval', '']);
     return performance.now() - began;
   });
-  return Math.min(...starts) > SLOW_START_MS ? FILES_ON_SLOW : FILES_AT_ONCE;
+  return Math.min(...starts) > SLOW_START_MS;
 }
+
+const slow = startsSlowly();
 
 /** unit: pure files. service: what was built, on real PostgreSQL, Redis and SoftHSM. */
 export default defineConfig({
@@ -47,7 +52,8 @@ export default defineConfig({
           // A machine that stalls for a second must not look like a fault; what fails twice is one.
           retry: 1,
           sequence: { groupOrder: 1 },
-          maxWorkers: filesAtOnce(),
+          maxWorkers: slow ? FILES_ON_SLOW : FILES_AT_ONCE,
+          env: { TEST_PATIENCE: String(slow ? PATIENCE_ON_SLOW : 1) },
         },
       },
     ],

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { createPrivateKey } from 'node:crypto';
+import { createPrivateKey, randomUUID } from 'node:crypto';
 import { chownSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -227,7 +227,7 @@ describe.runIf(canRunSshd())('a scan that logs in', () => {
 
   it('is started by a schedule, and its run says how it ended', async () => {
     const settings = { kind: 'ssh-deep', hosts: [at.id] };
-    const order = { name: 'nightly', target: 'discovery-scan', intervalSeconds: 3600, settings };
+    const order = { name: `nightly ${randomUUID()}`, target: 'discovery-scan', intervalSeconds: 3600, settings };
     const wrong = await field.call('POST', '/api/schedules', {
       ...order,
       settings: { kind: 'ssh-deep', hosts: ['x'] },

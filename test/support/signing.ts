@@ -52,18 +52,21 @@ export function verifies(message: string | Buffer, { publicKey }: PublishedKey, 
   return verify('sha256', Buffer.from(message), createPublicKey(publicKey), signature);
 }
 
-/** Polls until `check` answers something other than undefined or false; an error after `seconds`. */
+/** A machine that starts programs slowly needs longer for the same; vitest.config.ts finds out. */
+export const PATIENCE = Number(process.env.TEST_PATIENCE ?? 1);
+
+/** Polls until `check` answers something other than undefined or false; an error after `seconds`, longer on a slow machine. */
 export async function until<T>(
   what: string,
   seconds: number,
   check: () => Promise<T | undefined | false>,
   everyMs = 50,
 ): Promise<T> {
-  const deadline = Date.now() + seconds * 1000;
+  const deadline = Date.now() + seconds * PATIENCE * 1000;
   for (;;) {
     const found = await check();
     if (found !== undefined && found !== false) return found;
-    if (Date.now() > deadline) throw new Error(`${what}: not within ${seconds} seconds`);
+    if (Date.now() > deadline) throw new Error(`${what}: not within ${seconds * PATIENCE} seconds`);
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
 }

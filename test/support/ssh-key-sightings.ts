@@ -1,17 +1,14 @@
 import { randomUUID } from 'node:crypto';
-import { setTimeout as sleep } from 'node:timers/promises';
 import type { FoundSshKey, SshKeysFound } from '../../src/platform/handover/ssh-keys-found.js';
+import { until } from './signing.js';
 import type { Stage } from './stage.js';
-
-const PATIENCE_MS = 20_000;
 
 /** Hands keys over as a scan does, and waits until a worker has taken them. */
 export async function handOverKeys(stage: Stage, found: SshKeysFound): Promise<void> {
   const id = randomUUID();
   await stage.sql(`INSERT INTO handover (id, topic, body) VALUES ($1, 'ssh-keys.found', $2)`, [id, found]);
-  for (const end = Date.now() + PATIENCE_MS; Date.now() < end; await sleep(50))
-    if ((await stage.sql('SELECT id FROM handover WHERE id = $1', [id])).length === 0) return;
-  throw new Error('nobody took the keys');
+  const isTaken = async () => (await stage.sql('SELECT id FROM handover WHERE id = $1', [id])).length === 0;
+  await until('the keys to be taken', 20, isTaken);
 }
 
 /** A found key; what a test does not care about is filled in. */
