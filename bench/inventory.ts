@@ -30,9 +30,12 @@ const WARM_UPS = 3;
 const ENOUGH = 500_000;
 const FEWEST_TURNS = 3;
 const MOST_TURNS = 7;
-/** Senders at the same time, as long as the service takes in so much at once (docs/sensors.md). In each turn they have two documents each. */
+/**
+ * Senders at the same time, as long as the service takes in so much at once (docs/sensors.md). In each turn each has so many documents: at
+ * its beginning and at its end one waits for the other, which is to be a small part of it.
+ */
 const SENDERS = 2;
-const DOCUMENTS_EACH = 2;
+const DOCUMENTS_EACH = 4;
 const EXPORTS = 5;
 
 const PAGES = [

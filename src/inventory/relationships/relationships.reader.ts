@@ -75,60 +75,81 @@ export class RelationshipsReader {
    */
   async blastRadius(id: string, depth: number, most: number): Promise<Radius> {
     await this.assertExists(id);
-    const reached = new Map<string, Reached>();
-    const complete = await this.walk(id, { depth, most, direction: 'in' }, reached);
-    return { nodes: [...reached.values()], truncated: !complete };
+    const met = new Map<string, Met>();
+    const shown: Promise<Shown[]>[] = [];
+    // What is shown of a level is read while the next one is looked for.
+    const complete = await this.walk(id, { depth, most, direction: 'in' }, met, (ids) => {
+      const reading = this.show(ids);
+      // A failure is heard when all are waited for; until then it must not count as unhandled.
+      reading.catch(() => undefined);
+      shown.push(reading);
+    });
+    return { nodes: together(met.values(), (await Promise.all(shown)).flat()), truncated: !complete };
   }
 
   /** The shortest way along uses and references from one asset to another; empty when there is none within `depth` steps. */
   async path(from: string, to: string, depth: number): Promise<Reached[]> {
     await this.assertExists(from);
     await this.assertExists(to);
-    const reached = new Map<string, Reached>();
-    await this.walk(from, { depth, most: MOST_WALKED, direction: 'out', until: to }, reached);
-    const steps: Reached[] = [];
-    for (let step = reached.get(to); step !== undefined; step = reached.get(step.viaId)) steps.unshift(step);
-    return steps;
+    const met = new Map<string, Met>();
+    await this.walk(from, { depth, most: MOST_WALKED, direction: 'out', until: to }, met);
+    const steps: Met[] = [];
+    for (let step = met.get(to); step !== undefined; step = met.get(step.viaId)) steps.unshift(step);
+    return together(steps, await this.show(steps.map(({ id }) => id)));
   }
 
+  /** @param onLevel is told of each level as soon as all of it was met. */
   private async walk(
     start: string,
     { depth, most, direction, until }: Walk,
-    reached: Map<string, Reached>,
+    met: Map<string, Met>,
+    onLevel: (ids: readonly string[]) => void = () => undefined,
   ): Promise<boolean> {
     let level = [start];
     for (let distance = 1; distance <= depth && level.length > 0; distance += 1) {
       // Those that are known already and the start itself may come again.
       const steps = await this.step(level, direction, most + 2);
       level = [];
-      for (const { kinds, ...asset } of steps) {
-        if (asset.id === start || reached.has(asset.id)) continue;
-        if (reached.size === most) return false;
-        reached.set(asset.id, { ...asset, depth: distance, viaKind: tellingUse(kinds) });
-        level.push(asset.id);
+      let isFull = false;
+      for (const { id, viaId, kinds } of steps) {
+        if (id === start || met.has(id)) continue;
+        isFull = met.size === most;
+        if (isFull) break;
+        met.set(id, { id, depth: distance, viaId, viaKind: tellingUse(kinds) });
+        level.push(id);
       }
-      if (until !== undefined && reached.has(until)) return true;
+      if (level.length > 0) onLevel(level);
+      if (isFull) return false;
+      if (until !== undefined && met.has(until)) return true;
     }
     return true;
   }
 
   /**
-   * The next level, with what is shown of each asset, so that it need not be asked for again. Of each asset only so many edges are read,
-   * in the order of the index: half the inventory may use one algorithm. What they lead to is looked up one by one (OFFSET 0): the planner
-   * would rather read all assets than ten thousand of them. Their verdicts are joined when all are there.
+   * The next level. Of each asset only so many edges are read, in the order of the index, which has all that is asked for: half the
+   * inventory may use one algorithm.
    */
   private step(ids: readonly string[], direction: Direction, most: number): Promise<Step[]> {
     const [near, far] = ENDS[direction];
     return this.db.query(
-      `WITH steps AS MATERIALIZED (
-         SELECT e.id, a.kind, a.name, a.verdict_id, e.via, e.kinds FROM (
-           SELECT DISTINCT ON (r.id) r.id, n.id AS via, r.kinds FROM unnest($1::uuid[]) n(id) CROSS JOIN LATERAL (
-             SELECT ${far} AS id, bit_or(kinds) AS kinds FROM asset_relationship
-             WHERE ${near} = n.id AND ${anyOf('kinds', USES)} GROUP BY ${far} ORDER BY ${far} LIMIT ${most}) r
-           ORDER BY r.id, n.id LIMIT ${most}) e
-         CROSS JOIN LATERAL (SELECT kind, name, verdict_id FROM asset WHERE id = e.id OFFSET 0) a)
-       SELECT s.id, s.kind, s.name, v.level, s.via AS "viaId", s.kinds
-       FROM steps s LEFT JOIN risk_verdict v ON v.id = s.verdict_id ORDER BY s.id`,
+      `SELECT DISTINCT ON (r.id) r.id, n.id AS "viaId", r.kinds FROM unnest($1::uuid[]) n(id) CROSS JOIN LATERAL (
+         SELECT ${far} AS id, bit_or(kinds) AS kinds FROM asset_relationship
+         WHERE ${near} = n.id AND ${anyOf('kinds', USES)} GROUP BY ${far} ORDER BY ${far} LIMIT ${most}) r
+       ORDER BY r.id, n.id LIMIT ${most}`,
+      [ids],
+    );
+  }
+
+  /**
+   * What is shown of assets, in no order. They are looked up some at a time (OFFSET 0), in the order of their ids, neighbours in the index
+   * together: of ten thousand at once the planner would rather read the whole table.
+   */
+  private show(ids: readonly string[]): Promise<Shown[]> {
+    return this.db.query(
+      `SELECT a.id, a.kind, a.name, v.level FROM generate_series(1, cardinality($1::uuid[]), ${AT_ONCE}) AS part(first)
+       CROSS JOIN LATERAL (
+         SELECT id, kind, name, verdict_id FROM asset WHERE id = ANY (($1::uuid[])[first:first + ${AT_ONCE - 1}]) OFFSET 0) a
+       LEFT JOIN risk_verdict v ON v.id = a.verdict_id`,
       [ids],
     );
   }
@@ -140,12 +161,31 @@ export class RelationshipsReader {
 }
 
 const MOST_WALKED = 100_000;
+const AT_ONCE = 200;
 
 /** Where a step begins and where it leads. */
 const ENDS = { out: ['from_id', 'to_id'], in: ['to_id', 'from_id'] } as const;
 
-interface Step extends Omit<Reached, 'depth' | 'viaKind'> {
+/** An asset that a walk came to. */
+type Met = Omit<Reached, keyof Shown> & { readonly id: string };
+
+type Shown = Pick<Reached, 'id' | 'kind' | 'name' | 'level'>;
+
+interface Step {
+  readonly id: string;
+  readonly viaId: string;
   readonly kinds: number;
+}
+
+/** In the order in which they were met, without what is gone since. */
+function together(met: Iterable<Met>, shown: readonly Shown[]): Reached[] {
+  const byId = new Map(shown.map((one) => [one.id, one]));
+  const reached: Reached[] = [];
+  for (const { id, depth, viaId, viaKind } of met) {
+    const one = byId.get(id);
+    if (one !== undefined) reached.push({ ...one, depth, viaId, viaKind });
+  }
+  return reached;
 }
 
 interface Walk {
