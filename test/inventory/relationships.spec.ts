@@ -168,3 +168,53 @@ it.each(['?', 'ID/neighbours?direction=in&'])('edges are walked page by page (%s
   expect(seen.length).toBeGreaterThanOrEqual(18);
   expect(seen).toEqual(whole.items);
 });
+
+// Last: pages of all edges are counted above.
+describe('what many use', () => {
+  const BADGES = 450;
+  beforeAll(() => {
+    const badges = Array.from({ length: BADGES }, (_, i) =>
+      material(`badge-${i}`, { type: 'secret-key', id: `key-of-the-badge-${i}`, algorithmRef: 'serpent' }),
+    );
+    const door = { type: 'application', 'bom-ref': 'door', name: 'door' };
+    const house = { type: 'application', 'bom-ref': 'house', name: 'house' };
+    const dependencies = [
+      { ref: 'door', dependsOn: ['badge-7', 'badge-300'] },
+      { ref: 'house', dependsOn: ['door', 'badge-7'] },
+      { ref: 'serpent', dependsOn: ['house'] },
+    ];
+    const parts = [algorithm({ name: 'Serpent-256', ref: 'serpent' }), ...badges, door, house];
+    return ingest(bom(parts, { ...about('doors', '2026-01-01T00:00:00Z'), dependencies }));
+  });
+
+  const reach = async (limit: number) =>
+    (await get(`/api/relationships/${await idOf('Serpent-256')}/blast-radius?limit=${limit}`)).body;
+
+  it('reaches each of them once, the nearest first, and ends where a circle closes', async () => {
+    const { items, truncated } = await reach(1000);
+    expect(truncated).toBe(false);
+    expect(items).toHaveLength(BADGES + 2);
+    expect(new Set(items.map(({ id }: Answer['body']) => id)).size).toBe(BADGES + 2);
+    expect(items.map(({ depth }: Answer['body']) => depth)).toEqual([...Array(BADGES).fill(1), 2, 2]);
+    const badges = items.slice(0, BADGES);
+    const badge = badges.find(({ name }: Answer['body']) => name === 'badge-7');
+    expect(badge).toMatchObject({ kind: 'related-crypto-material', viaKind: 'algorithm' });
+    expect(items.at(-1)).toMatchObject({ kind: 'component', viaKind: 'dependsOn' });
+    expect(badges.map(({ id }: Answer['body']) => id)).toContain(items.at(-1).viaId);
+  });
+
+  it.each([1, 200, 201, BADGES, BADGES + 1])('is cut after %i', async (limit) => {
+    const { items, truncated } = await reach(limit);
+    expect({ count: items.length, truncated }).toEqual({ count: limit, truncated: true });
+    expect(items).toEqual((await reach(1000)).items.slice(0, limit));
+  });
+
+  it('is told step by step from one to another', async () => {
+    const [from, to] = [await idOf('house'), await idOf('Serpent-256')];
+    const { body } = await get(`/api/relationships/path?from=${from}&to=${to}`);
+    expect(body.items).toMatchObject([
+      { name: 'badge-7', depth: 1, viaId: from, viaKind: 'dependsOn' },
+      { name: 'Serpent-256', depth: 2, viaId: await idOf('badge-7'), viaKind: 'algorithm' },
+    ]);
+  });
+});
