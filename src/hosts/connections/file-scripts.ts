@@ -41,9 +41,10 @@ export const TIDY_FILE = TIDY;
  * $1 path, $2 mark, $3 SHA-256 that it must have or "none", $4 SHA-256 of standard input, $5 mode of a new file. The temporary file is in the same
  * directory, so that it gets the directory's label and the rename is one step; its name begins with a dot, so that no glob of
  * AuthorizedKeysFile finds it. Each attempt has its own: one that goes on here after its worker died loses it to the next attempt,
- * and can put nothing in place any more. The expectation is checked last, right before the rename; what somebody still writes to the old file after that, or has it open for, is
- * found by a second name of the old file, and carried over: an appended line is put behind what is there now, and any other change takes our
- * file away again, as if it had come before it. Where the file system has no second names, such a line is lost.
+ * and can put nothing in place any more. The expectation is checked last, right before the rename; what somebody still writes to the old
+ * file after that, or has it open for, is found by a second name of the old file, and carried over: an appended line is put behind what is
+ * there now, and any other change takes our file away again, as if it had come before it. Where the file system has no second names, such a
+ * line is lost.
  */
 export const REPLACE_FILE = `${TIDY}
 tmp="$dir/.sealwright.$2.$$.tmp"; old="$dir/.sealwright.$2.$$.old.tmp"

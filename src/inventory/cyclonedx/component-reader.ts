@@ -12,9 +12,9 @@ interface Property {
 }
 
 /**
- * A component of a document as an asset: places apart, secrets out, with the links that it tells of itself. It is the asset's from now on, and changed where it stands: most of
- * it stays as it came. A member that is taken out becomes undefined, which all that reads components takes for missing; `delete` would
- * leave V8 with an object that is slow to read.
+ * A component of a document as an asset: places apart, secrets out, with the links that it tells of itself. It is the asset's from now on,
+ * and changed where it stands: most of it stays as it came. A member that is taken out becomes undefined, which all that reads components
+ * takes for missing; `delete` would leave V8 with an object that is slow to read.
  */
 export function assetOf(component: CdxComponent, ref: string): DraftAsset {
   const occurrences = occurrencesOf(component['evidence']);

@@ -7,7 +7,7 @@ import type { ResolvedBy, RiskSubject } from '../risk/risk-subject.js';
 import type { RiskVerdict } from '../risk/risk-verdict.js';
 import { SubjectReader } from '../risk/subject-reader.js';
 import { hashId, hashIdOfText } from './asset-identity.js';
-import { CopyRows } from './copy-rows.js';
+import { CopyRows, LENGTH } from './copy-rows.js';
 import type { DocumentAssets, IdentifiedAsset } from './document-assets.js';
 
 export interface VerdictRow {
@@ -154,8 +154,6 @@ function verdictRow(engine: RiskEngine, subject: RiskSubject, facts: string): Ve
   return row;
 }
 
-/** Bytes before a field. */
-const LENGTH = 4;
 const NO_IDS: readonly string[] = [];
 
 /** Of what its component refers to; undefined when something of it is not in the document. */

@@ -1,7 +1,7 @@
 import { canonicalJson, quoted } from '../../platform/json/canonical-json.js';
 import { isReference } from '../cyclonedx/component-reader.js';
 import { hashIdOfText } from './asset-identity.js';
-import { CopyRows, memoryOf, type RowBytes, rowsIn, uuidAt } from './copy-rows.js';
+import { CopyRows, LENGTH, memoryOf, type RowBytes, rowsIn, uuidAt } from './copy-rows.js';
 import type { CdxComponent, DraftAsset, DraftOccurrence } from './draft.js';
 import type { DraftRef, DraftRefs } from './draft-refs.js';
 import { validityOf } from './validity.js';
@@ -181,8 +181,6 @@ export const ASSET_COLUMNS = 'id, kind, name, not_before, not_after, component, 
 const ASSET_FIELDS = 9;
 export const PLACE_COLUMNS = 'asset_id, source_id, id, location, line, position, symbol, context';
 const PLACE_FIELDS = 8;
-/** Bytes before a field. */
-const LENGTH = 4;
 /** Where a row of a place has its id: behind the number of fields, two ids and its own length. */
 const ID_OF_PLACE = 2 + 2 * (LENGTH + 16) + LENGTH;
 

@@ -7,6 +7,8 @@ const HEAD = Buffer.concat([Buffer.from('PGCOPY\n\u00FF\r\n\0', 'latin1'), Buffe
 const NOTHING = Buffer.alloc(0);
 const END = -1;
 const NULL = -1;
+/** Bytes of the length that stands before a field. */
+export const LENGTH = 4;
 const JSONB_VERSION = 1;
 const MOST_BYTES_OF_A_CHARACTER = 3;
 /** Of all fields but texts: a length and at most 16 bytes. */
@@ -148,7 +150,7 @@ export class CopyRows {
   /** A text, after the version that some types begin with. */
   private field(text: string, version?: number): void {
     this.room(FIXED + text.length * MOST_BYTES_OF_A_CHARACTER);
-    const start = this.end + 4;
+    const start = this.end + LENGTH;
     const at = version === undefined ? start : this.buffer.writeUInt8(version, start);
     const end = at + this.buffer.write(text, at);
     this.buffer.writeInt32BE(end - start, this.end);
@@ -182,7 +184,8 @@ export function memoryOf(taken: Buffer, capacity: number): Buffer[] {
 export function* rowsIn({ bytes, start, end }: RowBytes): Generator<RowBytes> {
   for (let row = start; row < end;) {
     let at = row + 2;
-    for (let fields = bytes.readInt16BE(row); fields > 0; fields -= 1) at += 4 + Math.max(bytes.readInt32BE(at), 0);
+    for (let fields = bytes.readInt16BE(row); fields > 0; fields -= 1)
+      at += LENGTH + Math.max(bytes.readInt32BE(at), 0);
     yield { bytes, start: row, end: at };
     row = at;
   }
