@@ -10,6 +10,7 @@ import {
   truncateSync,
   writeFileSync,
 } from 'node:fs';
+import { totalmem } from 'node:os';
 import path from 'node:path';
 import { Failure } from './failure.mjs';
 import { isFree, portFor } from './ports.mjs';
@@ -21,13 +22,20 @@ const DATABASE = 'sealwright';
 const SIGNALS = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' };
 const LOG_LIMIT = 10 * 1024 * 1024;
 
+const MB = 1024 * 1024;
+/** A sixteenth of the memory: all else on the machine, the system's own cache of files first, is to have room too. */
+const SHARED_MB = Math.round(Math.min(1024, Math.max(128, totalmem() / MB / 16)));
+
 /** Given at every start, so that an older data directory follows the code. */
 const SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
   max_connections: '300',
-  shared_buffers: '256MB',
+  shared_buffers: `${SHARED_MB}MB`,
   max_wal_size: '2GB',
+  // So much log that a process of its own has the time to write it: who brings documents in would else write it page by page.
+  wal_buffers: '64MB',
+  wal_writer_delay: '10ms',
   synchronous_commit: 'on',
   idle_in_transaction_session_timeout: '15s',
   password_encryption: 'scram-sha-256',

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { AuditService } from '../../audit/audit.service.js';
-import { isUniqueViolation, isWorthAnotherTry } from '../../platform/database/database-error.js';
+import { isWorthAnotherTry } from '../../platform/database/database-error.js';
 import { hold } from '../../platform/database/hold.js';
 import { newId } from '../../platform/database/new-id.js';
 import { type IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
@@ -51,6 +51,9 @@ class RulesChanged extends Error {}
 
 /** Takes one document into the inventory, in one transaction: all of it or nothing. Runs in a thread of its own. */
 export class DocumentIntake {
+  /** Connections that have the staging tables. */
+  private readonly prepared = new WeakSet<PoolClient>();
+
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
@@ -94,7 +97,7 @@ export class DocumentIntake {
         const outcome = await this.write((tx, client) => this.takeNew(tx, client, { ...known, rows, rules }));
         if (outcome !== undefined) return outcome;
       } catch (error) {
-        const mayPass = error instanceof RulesChanged || isWorthAnotherTry(error) || isUniqueViolation(error);
+        const mayPass = error instanceof RulesChanged || isWorthAnotherTry(error);
         if (attempt === MOST_ATTEMPTS || !mayPass) throw error;
       }
     }
@@ -107,7 +110,8 @@ export class DocumentIntake {
     const runner = this.db.createQueryRunner();
     const client = (await runner.connect()) as PoolClient;
     try {
-      await runner.query(STAGING);
+      if (!this.prepared.has(client)) await runner.query(STAGING);
+      this.prepared.add(client);
       await runner.startTransaction();
       const outcome = await work(runner.manager, client);
       await (outcome === undefined ? runner.rollbackTransaction() : runner.commitTransaction());

@@ -32,7 +32,7 @@ export class IngestLane {
   private idle: NodeJS.Timeout | undefined;
   private next = 0;
 
-  /** @param turn names what the lanes of a process take in turn: to write new assets. */
+  /** @param turn names what the lanes of a process take in turn: to bring a document together with what is known. */
   constructor(private readonly turn: string) {}
 
   /** Documents that it has. */

@@ -2,6 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { MISSED_UNTIL_RESOLVED } from '../assets/asset-kind.js';
 import { FACTS, factsIn } from '../risk/verdict-facts.js';
 import { holdVerdicts } from '../risk/verdict-lock.js';
+import type { VerdictRow } from './asset-rows.js';
 import { askForRecount, askSharersForRecount, countNew, countNewSource, tallyChanges } from './merge-counts.js';
 import type { NewAssets } from './new-assets.js';
 
@@ -30,18 +31,42 @@ export interface MergeOrder {
   readonly created: NewAssets;
   /** Of a new source: the assets of its document that were there before. */
   readonly known: readonly string[];
+  /** Something that was there before may be another thing now. */
+  readonly differs: boolean;
+  readonly verdicts: readonly VerdictRow[];
 }
 
 /** Brings the staging tables into the inventory, set by set. What is there already and says the same costs a look-up and no write. */
 export async function merge(tx: EntityManager, order: MergeOrder): Promise<Merged> {
-  const { sourceId, isKnown, whole, rules, created, known } = order;
+  const { sourceId, isKnown, rules, created, known, differs, verdicts } = order;
   await holdVerdicts(tx);
+  await writeVerdicts(tx, verdicts, rules);
+  const { updated, changed } = differs ? await mergeChanges(tx, order) : { updated: 0, changed: 0 };
+  await countNew(tx, created);
+  if (changed > 0) await tallyChanges(tx);
+  if (isKnown || known.length > FEW_KNOWN) await askForRecount(tx, sourceId);
+  else await countNewSource(tx, sourceId, created, known);
+  if (changed > 0) await askSharersForRecount(tx, sourceId);
+  return { created: created.total, updated };
+}
+
+async function writeVerdicts(tx: EntityManager, verdicts: readonly VerdictRow[], rules: string): Promise<void> {
+  if (verdicts.length === 0) return;
   await tx.query(
     `INSERT INTO risk_verdict (id, subject, verdict, rules, kind, ${FACTS})
-     SELECT DISTINCT ON (s.id) s.id, s.subject, s.verdict, $1, s.subject ->> 'kind', ${factsIn('s.verdict')} FROM stage_verdict s
+     SELECT s.id, s.subject, s.verdict, $1, s.subject ->> 'kind', ${factsIn('s.verdict')}
+     FROM unnest($2::uuid[], $3::jsonb[], $4::jsonb[]) AS s (id, subject, verdict)
      WHERE NOT EXISTS (SELECT FROM risk_verdict v WHERE v.id = s.id) ORDER BY s.id ON CONFLICT DO NOTHING`,
-    [rules],
+    [
+      rules,
+      verdicts.map(({ id }) => id),
+      verdicts.map(({ subject }) => JSON.stringify(subject)),
+      verdicts.map(({ verdict }) => JSON.stringify(verdict)),
+    ],
   );
+}
+
+async function mergeChanges(tx: EntityManager, { sourceId, isKnown, whole }: MergeOrder) {
   const updated = await updateAssets(tx);
   await touchStale(tx);
   if (isKnown) {
@@ -49,13 +74,7 @@ export async function merge(tx: EntityManager, order: MergeOrder): Promise<Merge
     await mergeRelationships(tx, sourceId, whole);
   }
   await updateStates(tx);
-  await countNew(tx, created);
-  const changed = await countChanged(tx);
-  if (changed > 0) await tallyChanges(tx);
-  if (isKnown || known.length > FEW_KNOWN) await askForRecount(tx, sourceId);
-  else await countNewSource(tx, sourceId, created, known);
-  if (changed > 0) await askSharersForRecount(tx, sourceId);
-  return { created: created.total, updated };
+  return { updated, changed: await countChanged(tx) };
 }
 
 /** A document that says less than is known (an algorithm that it does not name) takes nothing back. */

@@ -1,5 +1,6 @@
 import type { PoolClient } from 'pg';
-import { type AssetRows, edgeRows } from './asset-rows.js';
+import { isUniqueViolation } from '../../platform/database/database-error.js';
+import { type AssetRows, edgeRows, type VerdictRow } from './asset-rows.js';
 import { ASSET_COLUMNS, PLACE_COLUMNS, placesIn } from './asset-store.js';
 import { copyInto } from './copy-into.js';
 import { CopyRows, uuidArray } from './copy-rows.js';
@@ -12,7 +13,10 @@ const TOLD_EVERY = 5000;
 /** Bytes of one field. */
 const FEW = 32;
 
-/** Temporary tables of the connection that takes documents in; emptied by every commit. Their rows are joined as sets: no indexes. */
+/**
+ * Temporary tables of the connection that takes documents in; emptied by every commit of a transaction that has looked into one of them, which
+ * takes its time: a document that changes nothing does not. Their rows are joined as sets: no indexes.
+ */
 export const STAGING = `
   CREATE TEMP TABLE IF NOT EXISTS stage_key (id uuid, content uuid) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_asset (
@@ -20,7 +24,6 @@ export const STAGING = `
   ) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_place (asset_id uuid, id uuid) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_relationship (from_id uuid, to_id uuid, kinds smallint) ON COMMIT DELETE ROWS;
-  CREATE TEMP TABLE IF NOT EXISTS stage_verdict (id uuid, subject jsonb, verdict jsonb) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_changed (
     id uuid PRIMARY KEY, kind text, quantum text, family text, bits int, level smallint, state text, owner text, deadline date, not_after timestamptz
   ) ON COMMIT DELETE ROWS;
@@ -32,16 +35,18 @@ export interface Written {
   readonly created: NewAssets;
   /** Of a new source: the assets of its document that were there before. */
   readonly known: readonly string[];
+  /** Something that was there before may be another thing now. */
+  readonly differs: boolean;
+  /** Of the assets that were written. */
+  readonly verdicts: readonly VerdictRow[];
 }
 
-/** Resolves when no other document of the process writes new assets, nor will until this transaction is over. */
+/** Resolves when no other document of the process is brought together with what is known, nor will be until this transaction is over. */
 export type Turn = () => Promise<void>;
 
 /**
  * Brings rows to the database by COPY, the fastest way in that PostgreSQL has. What was never heard of goes where it belongs at once;
  * of what is there already and says the same, only the key travels. The database works on what it has while the next rows are made.
- *
- * An asset that another process brings in at the same time makes the COPY fail with a unique violation: the document is then tried again.
  */
 export class Staging {
   /** As a field. */
@@ -65,48 +70,73 @@ export class Staging {
     const ids = uuidArray(all.map(({ id }) => id));
     const places = this.copyPlaces(all);
     const edges = this.copyEdges(`asset_relationship (${EDGE_COLUMNS}, source_id)`, this.source);
-    // Nobody else writes places and edges of this source, but others may bring in the same assets.
-    const ours = turn();
-    const known = ours.then(() => this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [ids]));
-    const created = known.then((found) => this.copyAssets(new Set(found)));
+    let known: ReadonlySet<string> = new Set();
+    const assets = this.copyUnknown(async () => {
+      known = await this.ids('SELECT id FROM asset WHERE id = ANY($1::uuid[])', [ids]);
+      return known.size === 0 ? all : all.filter(({ id }) => !known.has(id));
+    });
     // None is left behind under way: what comes next on the connection is the end of the transaction.
-    await Promise.allSettled([places, edges, created]);
+    await Promise.allSettled([places, edges, assets]);
     await Promise.all([places, edges]);
-    return { created: await created, known: await known };
-  }
-
-  private async copyAssets(known: ReadonlySet<string>): Promise<NewAssets> {
-    const all = this.assets.all();
-    const created = await this.copyNew(known.size === 0 ? all : all.filter(({ id }) => !known.has(id)));
-    if (known.size > 0) await this.copyDiffering(all.filter(({ id }) => known.has(id)));
-    await this.copyVerdicts();
-    return created;
+    const created = await assets;
+    const there = known.size === 0 ? [] : all.filter(({ id }) => known.has(id));
+    const before = there.map(({ id }) => id);
+    const contents = there.map((asset) => this.rows.look(asset).content);
+    await turn();
+    const differing = await this.differing('FROM unnest($1::uuid[], $2::uuid[]) AS s (id, content)', [
+      uuidArray(before),
+      uuidArray(contents),
+    ]);
+    await this.copyDiffering(there.filter(({ id }) => differing.has(id)));
+    return { created, known: before, differs: differing.size > 0, verdicts: this.rows.verdicts() };
   }
 
   async ofKnownSource(turn: Turn): Promise<Written> {
     const all = this.assets.all();
-    // Before it keeps anybody waiting.
     const contents = all.map((asset) => this.rows.look(asset).content);
-    await turn();
     await this.copy('stage_key', all.entries(), (to, [index, { id }]) => {
       to.row(2);
       to.uuid(id);
       to.uuid(contents[index] ?? null);
     });
-    const unknown = new Set(
-      await this.ids('SELECT s.id FROM stage_key s WHERE NOT EXISTS (SELECT FROM asset a WHERE a.id = s.id)'),
-    );
-    const differing = new Set(
-      await this.ids(
-        `SELECT s.id FROM stage_key s JOIN asset a ON a.id = s.id WHERE a.content <> s.content OR a.state <> 'active'`,
-      ),
-    );
-    const created = await this.copyNew(all.filter(({ id }) => unknown.has(id)));
-    await this.copyDiffering(all.filter(({ id }) => differing.has(id)));
-    if (unknown.size + differing.size > 0) await this.copyVerdicts();
+    const created = await this.copyUnknown(async () => {
+      const unknown = await this.ids(
+        'SELECT s.id FROM stage_key s WHERE NOT EXISTS (SELECT FROM asset a WHERE a.id = s.id)',
+      );
+      return all.filter(({ id }) => unknown.has(id));
+    });
     await this.copyFreshPlaces();
     await this.copyEdges(`stage_relationship (${EDGE_COLUMNS})`);
-    return { created, known: [] };
+    await turn();
+    const differing = await this.differing('FROM stage_key s');
+    await this.copyDiffering(all.filter(({ id }) => differing.has(id)));
+    const isWritten = created.total + differing.size > 0;
+    return { created, known: [], differs: true, verdicts: isWritten ? this.rows.verdicts() : [] };
+  }
+
+  /**
+   * Who brings in the same assets at the same time waits in their key, which all of them meet in one order, until it is known whether
+   * the other's stay. Then the rest is written, and places and edges, which came before the savepoint, are kept.
+   */
+  private async copyUnknown(find: () => Promise<readonly IdentifiedAsset[]>): Promise<NewAssets> {
+    await this.client.query('SAVEPOINT new_assets');
+    for (;;) {
+      const unknown = await find();
+      try {
+        return await this.copyNew(unknown);
+      } catch (error) {
+        if (!isUniqueViolation(error)) throw error;
+        await this.client.query('ROLLBACK TO SAVEPOINT new_assets');
+      }
+    }
+  }
+
+  /** Those that say something else now, or were missed. */
+  private differing(from: string, values?: unknown[]): Promise<ReadonlySet<string>> {
+    return this.ids(
+      `SELECT s.id ${from} JOIN asset a ON a.id = s.id WHERE a.content <> s.content OR a.state <> 'active'`,
+      values,
+    );
   }
 
   private async copyFreshPlaces(): Promise<void> {
@@ -121,12 +151,10 @@ export class Staging {
       to.uuid(assetId);
       to.uuid(place.id);
     });
-    const fresh = new Set(
-      await this.ids(
-        `SELECT s.asset_id || ' ' || s.id FROM stage_place s
-         WHERE NOT EXISTS (SELECT FROM asset_occurrence o WHERE o.asset_id = s.asset_id AND o.source_id = $1 AND o.id = s.id)`,
-        [this.sourceId],
-      ),
+    const fresh = await this.ids(
+      `SELECT s.asset_id || ' ' || s.id FROM stage_place s
+       WHERE NOT EXISTS (SELECT FROM asset_occurrence o WHERE o.asset_id = s.asset_id AND o.source_id = $1 AND o.id = s.id)`,
+      [this.sourceId],
     );
     if (fresh.size === 0) return;
     await this.copy(`asset_occurrence (${PLACE_COLUMNS})`, all(), (to, { assetId, place }) => {
@@ -134,9 +162,9 @@ export class Staging {
     });
   }
 
-  private async ids(text: string, values: unknown[] = []): Promise<string[]> {
+  private async ids(text: string, values: unknown[] = []): Promise<ReadonlySet<string>> {
     const { rows } = await this.client.query<[string]>({ text, values, rowMode: 'array' });
-    return rows.map(([id]) => id);
+    return new Set(rows.map(([id]) => id));
   }
 
   /** Into the table itself. */
@@ -152,15 +180,6 @@ export class Staging {
 
   private copyDiffering(assets: readonly IdentifiedAsset[]): Promise<void> {
     return this.copy(`stage_asset (${ASSET_COLUMNS})`, assets, (to, asset) => void this.rows.write(to, asset));
-  }
-
-  private copyVerdicts(): Promise<void> {
-    return this.copy('stage_verdict', this.rows.verdicts(), (to, { id, subject, verdict }) => {
-      to.row(3);
-      to.uuid(id);
-      to.jsonb(JSON.stringify(subject));
-      to.jsonb(JSON.stringify(verdict));
-    });
   }
 
   /** Into the table itself: one document of a source at a time is written, and these places are not there. */
