@@ -62,7 +62,8 @@ describe.concurrent('a webhook endpoint', () => {
     const shown = await service.call('GET', `/api/webhooks/${body.id}`, { key });
     expect(shown.body.url).toBe(`http://127.0.0.1:${receiver.port}/secret`);
     const everything = JSON.stringify(await stage.sql(`SELECT * FROM webhook_endpoint`)) + service.log();
-    expect(JSON.stringify(shown.body) + everything).not.toMatch(new RegExp(`t0psecret|${body.secret.slice(6, 40)}`));
+    for (const secret of ['t0psecret', body.secret.slice(6, 40)])
+      expect(JSON.stringify(shown.body) + everything).not.toContain(secret);
   });
 
   it('hears two signatures while its secret changes', async () => {
