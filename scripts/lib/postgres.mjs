@@ -22,6 +22,11 @@ const DATABASE = 'sealwright';
 const SIGNALS = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' };
 const LOG_LIMIT = 10 * 1024 * 1024;
 
+/** Then it is told why it takes so long. */
+const SOON_MS = 10_000;
+const SLOW_MS = 50_000;
+const RECOVERY_MS = 600_000;
+
 const MB = 1024 * 1024;
 /** A sixteenth of the memory: all else on the machine, the system's own cache of files first, is to have room too. */
 const SHARED_MB = Math.round(Math.min(1024, Math.max(128, totalmem() / MB / 16)));
@@ -70,10 +75,10 @@ export async function startPostgres({ dir, port, log = () => {}, settings = {}, 
   };
   const running = runningServer(store.data);
   const fits = running !== undefined && (port === undefined || port === running.port);
-  if (fits && (await until(() => isReady(store.data, running.pid), 30_000))) return handle(store, running, true);
+  if (fits && (await becomesReady(store.data, running.pid, log))) return handle(store, running, true);
   if (running !== undefined) await stopServer(running.pid);
   await initialise(store, binaries.version, log);
-  return handle(store, await launch(store, port, { ...SETTINGS, ...settings }, environment), false);
+  return handle(store, await launch(store, port, { ...SETTINGS, ...settings }, environment, log), false);
 }
 
 /** Stops the server whose data is in `dir`, if one runs there: what an earlier run left behind. */
@@ -189,7 +194,7 @@ function refuseOtherVersion(store, version) {
   );
 }
 
-async function launch(store, wantedPort, settings, environment) {
+async function launch(store, wantedPort, settings, environment, log) {
   await clearLeftovers(store.data);
   if (existsSync(store.logFile) && statSync(store.logFile).size > LOG_LIMIT) truncateSync(store.logFile);
   const end = Date.now() + 30_000;
@@ -197,7 +202,7 @@ async function launch(store, wantedPort, settings, environment) {
     const port = await portFor(store.portFile, wantedPort);
     const from = existsSync(store.logFile) ? statSync(store.logFile).size : 0;
     const child = spawnServer(store, { ...settings, port: String(port) }, environment);
-    if (await becomesReady(store.data, child)) return { pid: child.pid, port };
+    if (await becomesReady(store.data, child.pid, log)) return { pid: child.pid, port };
     const said = readFileSync(store.logFile, 'utf8').slice(from);
     if (child.exitCode === null && child.signalCode === null) await stopProcess(child.pid, [['SIGQUIT', 5000]]);
     // Sessions of a killed server live on for a moment, and another process may have been quicker to take the port.
@@ -227,14 +232,25 @@ function spawnServer(store, settings, environment) {
 }
 
 function isReady(data, pid) {
-  const lines = lockLines(data);
-  return Number(lines[0]) === pid && lines[7]?.trim() === 'ready';
+  return stateOf(data, pid) === 'ready';
 }
 
-async function becomesReady(data, child) {
-  const ended = () => child.exitCode !== null || child.signalCode !== null || child.pid === undefined;
-  await until(() => isReady(data, child.pid) || ended(), 60_000);
-  return isReady(data, child.pid) && !ended();
+/** `starting`, `ready` or `stopping`; undefined when the lock file is not of this server. */
+function stateOf(data, pid) {
+  const lines = lockLines(data);
+  return Number(lines[0]) === pid ? lines[7]?.trim() : undefined;
+}
+
+/** Not when it ends before. One that was killed reads its log back first: to stop it meanwhile would only make it begin anew. */
+async function becomesReady(data, pid, log) {
+  if (pid === undefined) return false;
+  const isOver = () => isReady(data, pid) || !isAlive(pid);
+  if (!(await until(isOver, SOON_MS))) {
+    const recovers = stateOf(data, pid) === 'starting';
+    if (recovers) log('PostgreSQL reads back what it had logged before it was killed');
+    await until(isOver, recovers ? RECOVERY_MS : SLOW_MS);
+  }
+  return isReady(data, pid) && isAlive(pid);
 }
 
 /**
