@@ -20,14 +20,14 @@ import { commandOf, isAlive, isKnown, processesIn, signal, stopProcess, until } 
 
 const DATABASE = 'sealwright';
 const SIGNALS = { smart: 'SIGTERM', fast: 'SIGINT', immediate: 'SIGQUIT', kill: 'SIGKILL' };
-const LOG_LIMIT = 10 * 1024 * 1024;
+const MB = 1024 * 1024;
+const LOG_LIMIT = 10 * MB;
 
 /** Then it is told why it takes so long. */
 const SOON_MS = 10_000;
 const SLOW_MS = 50_000;
 const RECOVERY_MS = 600_000;
 
-const MB = 1024 * 1024;
 /** A sixteenth of the memory: all else on the machine, the system's own cache of files first, is to have room too. */
 const SHARED_MB = Math.round(Math.min(1024, Math.max(128, totalmem() / MB / 16)));
 

@@ -9,7 +9,6 @@ const END = -1;
 const NULL = -1;
 /** Bytes of the length that stands before a field. */
 export const LENGTH = 4;
-const JSONB_VERSION = 1;
 const MOST_BYTES_OF_A_CHARACTER = 3;
 /** Of all fields but texts: a length and at most 16 bytes. */
 const FIXED = 32;
@@ -103,11 +102,6 @@ export class CopyRows {
     else this.field(text);
   }
 
-  jsonb(text: string | null): void {
-    if (text === null) this.nothing();
-    else this.field(text, JSONB_VERSION);
-  }
-
   int4(value: number | null): void {
     if (value === null) return this.nothing();
     this.room(FIXED);
@@ -147,12 +141,10 @@ export class CopyRows {
     }
   }
 
-  /** A text, after the version that some types begin with. */
-  private field(text: string, version?: number): void {
+  private field(text: string): void {
     this.room(FIXED + text.length * MOST_BYTES_OF_A_CHARACTER);
     const start = this.end + LENGTH;
-    const at = version === undefined ? start : this.buffer.writeUInt8(version, start);
-    const end = at + this.buffer.write(text, at);
+    const end = start + this.buffer.write(text, start);
     this.buffer.writeInt32BE(end - start, this.end);
     this.end = end;
   }

@@ -37,7 +37,7 @@ export interface Written {
   readonly known: readonly string[];
   /** Something that was there before may be another thing now. */
   readonly differs: boolean;
-  /** Of the assets that were written. */
+  /** Of the assets that were written or looked at. */
   readonly verdicts: readonly VerdictRow[];
 }
 
@@ -79,7 +79,7 @@ export class Staging {
     await Promise.allSettled([places, edges, assets]);
     await Promise.all([places, edges]);
     const created = await assets;
-    const there = known.size === 0 ? [] : all.filter(({ id }) => known.has(id));
+    const there = all.filter(({ id }) => known.has(id));
     const before = there.map(({ id }) => id);
     const contents = there.map((asset) => this.rows.look(asset).content);
     await turn();
