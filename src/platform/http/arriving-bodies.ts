@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { errorCodes, type FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
+import { freeMemoryOf } from '../free-memory.js';
 
 const { FST_ERR_CTP_BODY_TOO_LARGE: TooLarge, FST_ERR_CTP_INVALID_CONTENT_LENGTH: WrongLength } = errorCodes;
 
@@ -94,6 +95,7 @@ class ToldBody {
   add(chunk: Buffer): void {
     chunk.copy(this.bytes, this.length);
     this.length += chunk.length;
+    freeMemoryOf(chunk);
   }
 
   /** Asked for when all of it is there: what stood in its memory before is not told. */
