@@ -3,10 +3,10 @@ import type { PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
 import type { AuditService } from '../../audit/audit.service.js';
 import { isWorthAnotherTry } from '../../platform/database/database-error.js';
-import { freeMemoryOf } from '../../platform/free-memory.js';
 import { hold } from '../../platform/database/hold.js';
 import { newId } from '../../platform/database/new-id.js';
 import { type IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import { freeMemoryOf } from '../../platform/own-memory.js';
 import { editionOf } from '../risk/reclassifier.js';
 import type { RuleBook } from '../risk/rule-book.js';
 import { keepRefs } from '../bom-link/element-refs.js';
@@ -72,18 +72,18 @@ export class DocumentIntake {
     const arrival = { order, document, source: { id: hashId('source', name), name }, digest, documentId: newId() };
     const known = document.said === undefined ? undefined : await this.write((tx) => this.takeKnown(tx, arrival));
     if (known !== undefined) return known;
-    const outcome = await this.takeUnknown(arrival, bytes, tell);
+    const outcome = await this.takeUnknown(arrival, tell);
     if (outcome.created >= MANY) await makeVisible(this.db);
     return outcome;
   }
 
-  private async takeUnknown(arrival: Arrival, bytes: Buffer, tell: Intake['tell']): Promise<IngestOutcome> {
+  private async takeUnknown(arrival: Arrival, tell: Intake['tell']): Promise<IngestOutcome> {
     const draft = arrival.document.draft();
     const assets = new DocumentAssets(draft, arrival.source);
     try {
       // Before it keeps anybody waiting. Nothing is read after that.
       assets.all();
-      freeMemoryOf(bytes);
+      freeMemoryOf(new Uint8Array(arrival.order.bytes));
       return await this.takeAssets({ ...arrival, draft, assets, tell });
     } finally {
       assets.release();

@@ -1,6 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { Config } from '../../platform/config/config.js';
+import { ownMemoryOf } from '../../platform/own-memory.js';
 import { IngestLane } from './ingest-lane.js';
 import type { IngestOrder, IngestProgress } from './ingest-order.js';
 import type { IngestOutcome } from './ingest-outcome.js';
@@ -37,7 +38,5 @@ export class IngestThreads implements OnApplicationShutdown {
 
 /** Small buffers share their memory with others and must be copied; a large one has it to itself. */
 export function transferable(bytes: Buffer): ArrayBuffer {
-  const memory = bytes.buffer;
-  if (memory instanceof ArrayBuffer && bytes.byteLength === memory.byteLength) return memory;
-  return new Uint8Array(bytes).buffer;
+  return ownMemoryOf(bytes) ?? new Uint8Array(bytes).buffer;
 }

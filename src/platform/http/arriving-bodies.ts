@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { errorCodes, type FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
-import { freeMemoryOf } from '../free-memory.js';
+import { freeMemoryOf } from '../own-memory.js';
 
 const { FST_ERR_CTP_BODY_TOO_LARGE: TooLarge, FST_ERR_CTP_INVALID_CONTENT_LENGTH: WrongLength } = errorCodes;
 
@@ -114,6 +114,8 @@ class UntoldBody {
   }
 
   whole(): Buffer {
-    return Buffer.concat(this.chunks, this.length);
+    const whole = Buffer.concat(this.chunks, this.length);
+    for (const chunk of this.chunks.splice(0)) freeMemoryOf(chunk);
+    return whole;
   }
 }
