@@ -3,6 +3,7 @@ import type { PoolClient } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { stopQueryTimer } from '../../platform/database/copy-timer.js';
+import { passes } from '../../platform/passing-memory.js';
 import { textsOf } from './copied-texts.js';
 import { ReadAhead } from './read-ahead.js';
 
@@ -137,7 +138,10 @@ async function* copyOf(lane: Lane, query: CopyQuery, format: string): AsyncGener
   const stream = lane.client.query(copyTo(`COPY (${text}) TO STDOUT ${format}`));
   let complete = false;
   try {
-    yield* stream as AsyncIterable<Buffer>;
+    for await (const chunk of stream as AsyncIterable<Buffer>) {
+      passes(chunk);
+      yield chunk;
+    }
     complete = true;
   } finally {
     stopQueryTimer(stream);
