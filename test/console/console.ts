@@ -21,18 +21,21 @@ interface VisitOptions {
   readonly scheme?: 'light' | 'dark';
   readonly width?: number;
   readonly locale?: string;
+  /** Such as America/Los_Angeles; that of the machine otherwise. */
+  readonly timezone?: string;
   /** Cookie and storage of somebody who has signed in. */
   readonly signedIn?: Awaited<ReturnType<BrowserContext['storageState']>>;
 }
 
 /** A browser of its own for one person: no cookie or storage of another. */
 export async function visit(browser: Browser, url: string, options: VisitOptions = {}): Promise<Visit> {
-  const { scheme = 'light', width = 1280, locale = 'en-GB', signedIn } = options;
+  const { scheme = 'light', width = 1280, locale = 'en-GB', timezone, signedIn } = options;
   const context = await browser.newContext({
     colorScheme: scheme,
     locale,
     viewport: { width, height: 800 },
     reducedMotion: 'reduce',
+    ...(timezone === undefined ? {} : { timezoneId: timezone }),
     ...(signedIn === undefined ? {} : { storageState: signedIn }),
   });
   context.setDefaultTimeout(30_000);

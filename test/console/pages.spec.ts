@@ -92,6 +92,16 @@ describe.skipIf(CHROMIUM === undefined)('the shell', () => {
     await context.close();
   });
 
+  it('tells the same deadline wherever it is read', async () => {
+    const { page, context, assertClean } = await visit(browser, service.url, { timezone: 'America/Los_Angeles' });
+    await signIn(page, admin.adminEmail, admin.adminPassword);
+    await page.goto(`${service.url}/deadlines`);
+    await page.getByRole('cell', { name: 'Dec 31, 2030' }).first().waitFor();
+    expect(await page.getByRole('cell', { name: 'Dec 30, 2030' }).count()).toBe(0);
+    assertClean();
+    await context.close();
+  });
+
   it('is usable by keyboard: skip link first, and the chosen colours stay', async () => {
     const { page, context, assertClean } = await visit(browser, service.url);
     await signIn(page, admin.adminEmail, admin.adminPassword);

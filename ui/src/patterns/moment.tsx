@@ -41,13 +41,19 @@ export function Moment({ at, exact = false }: { at: string | null | undefined; e
   );
 }
 
+/** A day as people say it. One without a time, such as a deadline, is the same day everywhere. */
+export function dayText(at: string, language: string): string {
+  const zone = /^\d{4}-\d\d-\d\d$/.test(at) ? { timeZone: 'UTC' } : {};
+  return new Date(at).toLocaleDateString(language, { dateStyle: 'medium', ...zone });
+}
+
 /** A day, such as a deadline. */
 export function Day({ at }: { at: string | null | undefined }) {
   const { language } = useI18n();
   if (at === null || at === undefined) return <span className="sw-muted">–</span>;
   return (
     <time dateTime={at} className="sw-nowrap">
-      {new Date(at).toLocaleDateString(language, { dateStyle: 'medium' })}
+      {dayText(at, language)}
     </time>
   );
 }
