@@ -140,3 +140,23 @@ describe('a change of a rule', () => {
     expect((await call('POST', '/api/quantum-risk/rules/test', { id: 'NO-SUCH-RULE' })).body.code).toBe('rule.missing');
   });
 });
+
+describe('a release with other rules', () => {
+  it('judges everything by them at its start', async () => {
+    const { version, rule } = await ruleNow();
+    await call(
+      'PUT',
+      `/api/quantum-risk/rules/${RULE}`,
+      { ...rule, level: 'CRITICAL' },
+      { 'if-match': `"${version}"` },
+    );
+    await judged(version + 1);
+    expect(await levelOf('RSA-2048')).toBe('CRITICAL');
+    // As if these verdicts were of the rules of an older release: nobody has changed those of this one.
+    await stage.sql('DELETE FROM risk_rule_set');
+    await service.kill();
+    service = await stage.start({ role: 'api' });
+    await until('the verdict of this release', 30, async () => (await levelOf('RSA-2048')) === 'MEDIUM');
+    expect(await tally()).toEqual(await counted());
+  });
+});

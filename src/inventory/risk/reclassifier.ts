@@ -48,6 +48,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
   private timer: NodeJS.Timeout | undefined;
   private running: Promise<void> | undefined;
   private again = false;
+  private isUpToDate = false;
   private stopped = false;
 
   constructor(
@@ -58,6 +59,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
 
   onApplicationBootstrap(): void {
     this.timer = setInterval(() => this.wake(), LOOK_EVERY_MS);
+    this.wake();
   }
 
   async beforeApplicationShutdown(): Promise<void> {
@@ -84,7 +86,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
    */
   async judgeAnew(): Promise<JudgedAnew | undefined> {
     this.assertRunning();
-    return this.alone((tx) => this.judgeEach(tx));
+    return this.alone((tx) => this.judgeEach(tx, 'Everything was judged anew.'));
   }
 
   private async run(): Promise<void> {
@@ -99,6 +101,17 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
       `SELECT 1 FROM risk_rule_set WHERE status = 'JUDGING' LIMIT 1`,
     )) as unknown[];
     if (waiting !== undefined) await this.alone((tx) => this.judgeAll(tx));
+    else if (!this.isUpToDate) await this.judgeOutdated();
+  }
+
+  /** At the start: a new release may come with other rules than those by which it was judged. */
+  private async judgeOutdated(): Promise<void> {
+    const { edition } = await this.rulesNow(this.db.manager, '');
+    const [outdated] = (await this.db.query('SELECT 1 FROM risk_verdict WHERE rules <> $1 LIMIT 1', [
+      edition,
+    ])) as unknown[];
+    if (outdated !== undefined) await this.alone((tx) => this.judgeEach(tx, 'A new release has other rules.'));
+    this.isUpToDate = true;
   }
 
   /** Undefined while another process judges. */
@@ -117,8 +130,8 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
     }
   }
 
-  private async judgeEach(tx: EntityManager): Promise<JudgedAnew> {
-    const { engine, ...by } = await this.rulesNow(tx, 'Everything was judged anew.');
+  private async judgeEach(tx: EntityManager, why: string): Promise<JudgedAnew> {
+    const { engine, ...by } = await this.rulesNow(tx, why);
     let [judged, changedAssets] = [0, 0];
     for (let after = FIRST; ; await turn()) {
       this.assertRunning();
