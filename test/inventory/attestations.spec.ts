@@ -41,10 +41,14 @@ beforeAll(async () => {
   service = await stage.start({ role: 'api' });
   const components = [
     algorithm({ name: 'RSA-2048', properties: { primitive: 'signature' } }),
+    algorithm({ name: 'ECDSA', properties: { primitive: 'signature', curve: 'secp384r1' } }),
     algorithm({ name: 'ML-DSA-87', properties: { primitive: 'signature' } }),
     algorithm({ name: 'ML-KEM-768', properties: { primitive: 'kem' } }),
     algorithm({ name: 'AES-256-GCM' }),
     algorithm({ name: 'AES-128-GCM' }),
+    algorithm({ name: 'ChaCha20-Poly1305' }),
+    algorithm({ name: 'SHA-256' }),
+    algorithm({ name: 'SHA-384' }),
     tls,
   ];
   await service.call('POST', '/api/ingest', { key: apiKey, body: bom(components, about('shop')) });
@@ -77,8 +81,8 @@ describe('a policy pack', () => {
 
   it('is held against the inventory, on a day: deprecated and disallowed come in their time', async () => {
     const cnsa = await evaluated('cnsa-2.0', { asOf: '2026-06-01' });
-    expect(cnsa).toMatchObject({ 'CNSA-KE': [1, 1], 'CNSA-SIG': [2, 0], 'CNSA-AES': [6, 1] });
-    expect((await evaluated('cnsa-2.0', { asOf: '2032-01-01' }))['CNSA-SIG']).toEqual([2, 1]);
+    expect(cnsa).toEqual({ 'CNSA-KE': [1, 1], 'CNSA-SIG': [3, 1], 'CNSA-AES': [3, 2], 'CNSA-HASH': [2, 1] });
+    expect((await evaluated('cnsa-2.0', { asOf: '2032-01-01' }))['CNSA-SIG']).toEqual([3, 2]);
     const nist = async (asOf: string) => {
       const { 'IR8547-DEPRECATED': deprecated, 'IR8547-DISALLOWED': disallowed } = await evaluated('nist-ir-8547', {
         asOf,
@@ -87,18 +91,40 @@ describe('a policy pack', () => {
     };
     expect(await nist('2030-12-30')).toEqual([0, 0]);
     expect(await nist('2031-01-01')).toEqual([1, 0]);
-    expect(await nist('2036-01-01')).toEqual([1, 1]);
+    expect(await nist('2036-01-01')).toEqual([2, 2]);
     expect((await evaluated('cnsa-2.0', { scope: 'family=AES' }))['CNSA-AES']).toEqual([2, 1]);
+  });
+
+  it('tells what is accepted only for now, and until when', async () => {
+    const { body } = await call('POST', '/evaluations', { pack: 'cnsa-2.0', asOf: '2026-06-01' });
+    const results = new Map(body.results.map((one: { identifier: string }) => [one.identifier, one]));
+    expect(results.get('CNSA-SIG')).toMatchObject({
+      acceptedUntil: { assets: 1, first: '2031-12-31' },
+      rationale: '1 of 3 assets violate it. Accepted for now only: 1, the first of them until 2031-12-31.',
+    });
+    expect(results.get('CNSA-AES')).not.toHaveProperty('acceptedUntil');
   });
 
   it("of one's own checks by queries, and its faults are told", async () => {
     const pack = packOf('Ours', '1', { identifier: 'OURS-1', text: 'No small RSA', q: 'family=RSA and bits<3072' });
     const made = await packs('POST', '', pack);
     expect(made.status).toBe(201);
-    expect(await evaluated(made.body.id)).toEqual({ 'OURS-1': [6, 1] });
+    expect(await evaluated(made.body.id)).toEqual({ 'OURS-1': [10, 1] });
     expect((await packs('POST', '', pack)).body.code).toBe('policy-pack.name');
     const wrong = { ...pack, name: 'Wrong', requirements: [{ identifier: 'X', text: 'x', q: 'family=' }] };
     expect((await packs('POST', '', wrong)).body).toMatchObject({ status: 400, code: 'query.invalid' });
+    const [requirement] = pack.requirements;
+    const amongRsa = { ...pack, name: 'Of RSA', requirements: [{ ...requirement, among: 'family=RSA' }] };
+    const { body: narrow } = await packs('POST', '', amongRsa);
+    expect(narrow.requirements).toMatchObject([{ q: 'family=RSA and bits<3072', among: 'family=RSA' }]);
+    expect(await evaluated(narrow.id)).toEqual({ 'OURS-1': [1, 1] });
+    const lost = { ...amongRsa, name: 'Lost', requirements: [{ ...requirement, among: 'family=' }] };
+    expect((await packs('POST', '', lost)).body.code).toBe('query.invalid');
+    const aimless = { ...pack, name: 'Aimless', requirements: [{ identifier: 'X', text: 'x', among: 'family=RSA' }] };
+    expect((await packs('POST', '', aimless)).body).toMatchObject({
+      status: 400,
+      errors: [{ pointer: '/requirements/0/q' }],
+    });
     expect((await call('POST', '/evaluations', { pack: 'none' })).body.code).toBe('policy-pack.missing');
   });
 
@@ -182,7 +208,7 @@ describe('an attestation', () => {
     expect(body).toMatchObject({
       reviewer: 'Ada Lovelace',
       expired: false,
-      score: expect.closeTo((1 + 5 / 6 + 1) / 3),
+      score: expect.closeTo((1 + 0 + 1) / 3),
     });
     const days = (Date.parse(body.expiresAt) - Date.parse(body.createdAt)) / 24 / 3600 / 1000;
     expect(Math.round(days)).toBe(365);

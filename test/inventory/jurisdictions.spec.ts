@@ -21,7 +21,10 @@ beforeAll(async () => {
     algorithm({ name: 'SLH-DSA-SHA2-128s', properties: { primitive: 'signature' } }),
     algorithm({ name: 'ML-KEM-768', properties: { primitive: 'kem' } }),
     algorithm({ name: 'RSA-2048', properties: { primitive: 'signature' } }),
+    algorithm({ name: 'RSA', properties: { primitive: 'signature' } }),
+    algorithm({ name: 'ECDSA', properties: { primitive: 'signature', curve: 'secp384r1' } }),
     algorithm({ name: 'AES-256-GCM' }),
+    algorithm({ name: 'AES-128-GCM' }),
   ];
   await service.call('POST', '/api/ingest', { key: apiKey, body: bom(components, about('shop')) });
 });
@@ -50,6 +53,32 @@ describe('jurisdictions side by side', () => {
     expect((await stancesOn('RSA-2048', day))['NIST']).toBe(stance);
   });
 
+  it.each([
+    ['2023-12-31', 'ACCEPTS_UNTIL'],
+    ['2024-01-01', 'DISCOURAGES'],
+  ])('BSI on RSA-2048 on %s: 3000 bits and more since 2024', async (day, stance) => {
+    expect((await stancesOn('RSA-2048', day))['BSI']).toBe(stance);
+  });
+
+  it('CNSA takes no classical algorithms for now but those of CNSA 1.0, and no small AES', async () => {
+    const cnsa = async (name: string, day = '2026-11-25') => (await stancesOn(name, day))['CNSA'];
+    expect(await cnsa('ECDSA-384')).toBe('ACCEPTS_UNTIL');
+    expect(await cnsa('ECDSA-384', '2032-01-01')).toBe('REJECTS');
+    expect(await cnsa('RSA-2048')).toBe('REJECTS');
+    expect([await cnsa('AES-256-GCM'), await cnsa('AES-128-GCM')]).toEqual(['FAVOURS', 'REJECTS']);
+  });
+
+  it('an algorithm of unknown size has no more time than one that tells it', async () => {
+    const stances = {
+      CNSA: 'REJECTS',
+      'US-EO': 'REJECTS',
+      BSI: 'ACCEPTS_UNTIL',
+      ASD: 'REJECTS',
+      NIST: 'ACCEPTS_UNTIL',
+    };
+    expect(await stancesOn('RSA', '2032-01-01')).toMatchObject(stances);
+  });
+
   it('show the conflict over hybrids and over hash-based signatures, and what would satisfy all', async () => {
     const { items } = await get('/api/quantum-risk/conflicts?asOf=2027-01-01');
     const of = (name: string) => items.find((item: { algorithm: string }) => item.algorithm === name);
@@ -66,7 +95,7 @@ describe('jurisdictions side by side', () => {
   });
 
   it('are shown for one asset', async () => {
-    const { items } = await get('/api/assets?family=RSA');
+    const { items } = await get('/api/assets?name=RSA-2048');
     const { items: rows, jurisdictions } = await get(`/api/assets/${items[0].id}/jurisdictions?asOf=2036-01-01`);
     expect(jurisdictions).toEqual(['NIST', 'CNSA', 'US-EO', 'BSI', 'ANSSI', 'EU', 'ASD']);
     expect(rows).toMatchObject([{ algorithm: 'RSA-2048', purpose: 'signature', assets: 1 }]);

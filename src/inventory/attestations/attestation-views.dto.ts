@@ -16,9 +16,12 @@ export class PolicyRequirementView {
   check: string;
   /** Of a query. @example 'kind=protocol and level>=HIGH' */
   q?: string;
+  /** Of a query: which assets it is about, where these are not all. @example kind=protocol */
+  among?: string;
 
   static of({ identifier, text, check }: PolicyRequirement): PolicyRequirementView {
-    return { identifier, text, check: check.kind, ...(check.kind === 'query' ? { q: check.q } : {}) };
+    const { kind, ...query } = check.kind === 'query' ? check : { kind: check.kind };
+    return { identifier, text, check: kind, ...query };
   }
 }
 
@@ -57,6 +60,13 @@ export class PolicyPackList {
   }
 }
 
+export class AcceptedUntilView {
+  /** @example 12 */
+  assets: number;
+  /** The day to whose end the first of them are accepted. @example 2031-12-31 */
+  first: string;
+}
+
 export class RequirementResultView {
   /** @example CNSA-KE */
   identifier: string;
@@ -66,13 +76,15 @@ export class RequirementResultView {
   violations: number;
   /** Ids of some assets that violate it. @example ["0f9c2c1e-5a0b-8c3d-9e21-7d4b6a8c9e01"] */
   examples: string[];
+  /** Of those that do not violate it: what the authority accepts for now; absent when there is nothing of the kind. */
+  acceptedUntil?: AcceptedUntilView;
   /** From 0 to 1; null for one that a person has yet to judge. @example 0.925 */
   score: number | null;
   /** @example "3 of 40 assets violate it." */
   rationale: string;
 
-  static of({ identifier, assets, violations, examples, score, rationale }: RequirementResult): RequirementResultView {
-    return { identifier, assets, violations, examples: [...examples], score, rationale };
+  static of({ examples, ...result }: RequirementResult): RequirementResultView {
+    return { ...result, examples: [...examples] };
   }
 }
 

@@ -47,6 +47,8 @@ export interface RequirementResult {
   readonly violations: number;
   /** Ids of some assets that violate it. */
   readonly examples: readonly string[];
+  /** Assets that do not violate it yet: the authority accepts them to the end of a day, YYYY-MM-DD, the first of them until this one. */
+  readonly acceptedUntil?: { readonly assets: number; readonly first: string };
   /** From 0 to 1; null for one that a person has yet to judge. */
   readonly score: number | null;
   readonly rationale: string;

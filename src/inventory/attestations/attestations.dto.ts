@@ -127,10 +127,16 @@ export class PolicyRequirementBody {
   text: string;
 
   /** A query that must find nothing; without it, a person judges. @example 'family=RSA and bits<3072' */
-  @ValidateIf((body: PolicyRequirementBody) => body.q !== undefined)
+  @ValidateIf(({ q, among }: PolicyRequirementBody) => q !== undefined || among !== undefined)
   @IsString()
   @Length(1, 2000)
   q?: string;
+
+  /** A query for the assets that it is about; all otherwise. Only beside `q`. @example 'family=RSA' */
+  @ValidateIf(({ among }: PolicyRequirementBody) => among !== undefined)
+  @IsString()
+  @Length(1, 2000)
+  among?: string;
 }
 
 export class PolicyPackBody {
@@ -169,8 +175,8 @@ export class PolicyPackBody {
 
   toPack(): PolicyPackOrder {
     const { name, version, owner, description, reviewEveryDays } = this;
-    const requirements = this.requirements.map(({ identifier, text, q }) => {
-      const check: PolicyCheck = q === undefined ? { kind: 'review' } : { kind: 'query', q };
+    const requirements = this.requirements.map(({ identifier, text, q, among }) => {
+      const check: PolicyCheck = q === undefined ? { kind: 'review' } : { kind: 'query', q, among };
       return { identifier, text, check };
     });
     return { name, version, owner, description, reviewEveryDays, requirements };

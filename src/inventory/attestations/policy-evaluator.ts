@@ -2,12 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock } from '../../platform/time/clock.js';
 import { conditionsOf } from '../assets/asset-filter.js';
-import { algorithmKey, opinionsOn, type Stance, STANCES } from '../risk/jurisdictions.js';
+import { type Opinion, opinionsOn, type Stance, STANCES, worse } from '../risk/jurisdictions.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
 import type { Ingredient, RiskSubject } from '../risk/risk-subject.js';
 import { RuleBook } from '../risk/rule-book.js';
+import { useOf } from '../risk/use.js';
 import type { RequirementResult } from './attestation.entity.js';
-import type { PolicyCheck, PolicyPack, PolicyRequirement } from './policy-pack.js';
+import type { PolicyPack, PolicyRequirement, QueryCheck, StanceCheck } from './policy-pack.js';
 
 const MOST_EXAMPLES = 10;
 
@@ -32,7 +33,7 @@ export interface EvaluationOrder {
   readonly reviews: readonly Review[];
 }
 
-type Found = Pick<RequirementResult, 'assets' | 'violations' | 'examples'>;
+type Found = Pick<RequirementResult, 'assets' | 'violations' | 'examples' | 'acceptedUntil'>;
 
 /** Holds the inventory against a policy pack. */
 @Injectable()
@@ -46,6 +47,7 @@ export class PolicyEvaluator {
   /** @throws Problem 400 `query.invalid`. */
   async evaluate(order: EvaluationOrder): Promise<Evaluation> {
     const results: RequirementResult[] = [];
+    this.conditions(order.scope); // alone, so that a fault is told by its own column
     for (const requirement of order.pack.requirements) results.push(await this.result(requirement, order));
     const scores = results.flatMap(({ score }) => (score === null ? [] : [score]));
     const score = scores.length === 0 ? 0 : scores.reduce((sum, one) => sum + one, 0) / scores.length;
@@ -59,15 +61,15 @@ export class PolicyEvaluator {
       const rationale = review?.rationale ?? 'A person has yet to judge it.';
       return { identifier, assets: 0, violations: 0, examples: [], score, rationale };
     }
-    const found = check.kind === 'query' ? await this.byQuery(check.q, order.scope) : await this.byStance(check, order);
+    const found = check.kind === 'query' ? await this.byQuery(check, order.scope) : await this.byStance(check, order);
     const { assets, violations } = found;
     const score = assets === 0 ? 1 : (assets - violations) / assets;
-    return { identifier, ...found, score, rationale: `${violations} of ${assets} assets violate it.` };
+    return { identifier, ...found, score, rationale: rationaleOf(found) };
   }
 
-  private async byQuery(q: string, scope: string | undefined): Promise<Found> {
-    const all = this.conditions(scope);
-    const bad = this.conditions(scope === undefined ? q : `(${scope}) and (${q})`);
+  private async byQuery({ q, among }: QueryCheck, scope: string | undefined): Promise<Found> {
+    const all = this.conditions(scope, among);
+    const bad = this.conditions(scope, among, q);
     const [total] = (await this.db.query(
       `SELECT count(*)::int AS count FROM judged_asset a WHERE ${all.where.join(' AND ')}`,
       all.values,
@@ -75,35 +77,32 @@ export class PolicyEvaluator {
     return { assets: total?.count ?? 0, ...(await this.violations(bad)) };
   }
 
-  private async byStance(
-    check: Extract<PolicyCheck, { kind: 'stance' }>,
-    { day, scope }: EvaluationOrder,
-  ): Promise<Found> {
+  private async byStance(check: StanceCheck, { day, scope }: EvaluationOrder): Promise<Found> {
     const { engine } = await this.book.engineNow();
     const rows: { id: string; subject: RiskSubject }[] = await this.db.query('SELECT id, subject FROM risk_verdict');
-    const known = new Map<string, Stance>();
-    const concerned: string[] = [];
-    const bad: string[] = [];
-    for (const { id, subject } of rows) {
-      const stances = subject.ingredients
-        .filter(({ purpose }) => check.purposes === undefined || check.purposes.includes(purpose))
-        .map((ingredient) => stanceOn(ingredient, { day, engine, jurisdiction: check.jurisdiction }, known));
-      if (stances.some((stance) => stance !== 'SILENT')) concerned.push(id);
-      if (stances.some((stance) => STANCES.indexOf(stance) >= STANCES.indexOf(check.limit))) bad.push(id);
-    }
-    const within = ({ where, values }: Conditions, ids: string[]): Conditions => ({
-      where: [...where, `a.verdict_id = ANY($${values.length + 1}::uuid[])`],
-      values: [...values, ids],
-    });
-    const { where, values } = within(this.conditions(scope), concerned);
-    const [total] = (await this.db.query(
-      `SELECT count(*)::int AS count FROM judged_asset a WHERE ${where.join(' AND ')}`,
-      values,
-    )) as { count: number }[];
-    return { assets: total?.count ?? 0, ...(await this.violations(within(this.conditions(scope), bad))) };
+    const worst = new WorstOpinions(check, day, engine);
+    const said = new Map(
+      rows.flatMap(({ id, subject }) => {
+        const opinion = worst.of(subject);
+        return opinion === undefined ? [] : [[id, opinion] as const];
+      }),
+    );
+    const bad = [...said].filter(([, { stance }]) => isViolation(stance, check)).map(([id]) => id);
+    const all = ofVerdicts(this.conditions(scope), [...said.keys()]);
+    const counts: { id: string; count: number }[] = await this.db.query(
+      `SELECT a.verdict_id AS id, count(*)::int AS count FROM judged_asset a WHERE ${all.where.join(' AND ')} GROUP BY 1`,
+      all.values,
+    );
+    const temporary = counts.filter(({ id }) => said.get(id)?.stance === 'ACCEPTS_UNTIL');
+    const first = temporary.flatMap(({ id }) => said.get(id)?.date ?? []).toSorted()[0];
+    return {
+      assets: sum(counts),
+      ...(await this.violations(ofVerdicts(this.conditions(scope), bad))),
+      ...(first === undefined ? {} : { acceptedUntil: { assets: sum(temporary), first } }),
+    };
   }
 
-  private async violations({ where, values }: Conditions): Promise<Omit<Found, 'assets'>> {
+  private async violations({ where, values }: Conditions): Promise<Pick<Found, 'violations' | 'examples'>> {
     const [row] = (await this.db.query(
       `SELECT count(*)::int AS violations, (array_agg(a.id ORDER BY a.id))[1:${MOST_EXAMPLES}] AS examples
        FROM judged_asset a WHERE ${where.join(' AND ')}`,
@@ -112,13 +111,11 @@ export class PolicyEvaluator {
     return { violations: row?.violations ?? 0, examples: row?.examples ?? [] };
   }
 
-  /** Active assets with cryptography of their own, within the scope. */
-  private conditions(q: string | undefined): Conditions {
-    const { where, values } = conditionsOf(
-      { state: 'active', ...(q === undefined ? {} : { q }) },
-      'a',
-      this.clock.now(),
-    );
+  /** Active assets with cryptography of their own, by all of these queries. */
+  private conditions(...queries: readonly (string | undefined)[]): Conditions {
+    const asked = queries.filter((q) => q !== undefined);
+    const q = asked.length > 1 ? asked.map((one) => `(${one})`).join(' and ') : asked[0];
+    const { where, values } = conditionsOf({ state: 'active', q }, 'a', this.clock.now());
     return { where: [...where, 'a.level IS NOT NULL'], values };
   }
 }
@@ -128,16 +125,47 @@ interface Conditions {
   readonly values: unknown[];
 }
 
-function stanceOn(
-  ingredient: Ingredient,
-  { day, engine, jurisdiction }: { day: string; engine: RiskEngine; jurisdiction: string },
-  known: Map<string, Stance>,
-): Stance {
-  const key = algorithmKey(ingredient) + JSON.stringify(ingredient);
-  const stance =
-    known.get(key) ??
-    opinionsOn(ingredient, day, engine).find((one) => one.jurisdiction === jurisdiction)?.stance ??
-    'SILENT';
-  known.set(key, stance);
-  return stance;
+function ofVerdicts({ where, values }: Conditions, ids: readonly string[]): Conditions {
+  return { where: [...where, `a.verdict_id = ANY($${values.length + 1}::uuid[])`], values: [...values, ids] };
+}
+
+const sum = (counts: readonly { readonly count: number }[]) => counts.reduce((all, { count }) => all + count, 0);
+
+const isViolation = (stance: Stance, { limit }: StanceCheck) => STANCES.indexOf(stance) >= STANCES.indexOf(limit);
+
+function rationaleOf({ assets, violations, acceptedUntil }: Found): string {
+  const violated = `${violations} of ${assets} assets violate it.`;
+  if (acceptedUntil === undefined) return violated;
+  return `${violated} Accepted for now only: ${acceptedUntil.assets}, the first of them until ${acceptedUntil.first}.`;
+}
+
+/** What an authority says of the worst algorithm of each set of facts, as far as a requirement is about it. */
+class WorstOpinions {
+  private readonly known = new Map<string, Opinion | undefined>();
+
+  constructor(
+    private readonly check: StanceCheck,
+    private readonly day: string,
+    private readonly engine: RiskEngine,
+  ) {}
+
+  /** Undefined when it says nothing. */
+  of({ ingredients }: RiskSubject): Opinion | undefined {
+    const { uses } = this.check;
+    return ingredients
+      .filter((ingredient) => uses === undefined || uses.includes(useOf(ingredient)))
+      .flatMap((ingredient) => this.on(ingredient) ?? [])
+      .reduce<Opinion | undefined>((a, b) => (a === undefined ? b : worse(a, b)), undefined);
+  }
+
+  private on(ingredient: Ingredient): Opinion | undefined {
+    const key = JSON.stringify(ingredient);
+    if (!this.known.has(key)) {
+      const opinion = opinionsOn(ingredient, this.day, this.engine).find(
+        ({ jurisdiction }) => jurisdiction === this.check.jurisdiction,
+      );
+      this.known.set(key, opinion?.stance === 'SILENT' ? undefined : opinion);
+    }
+    return this.known.get(key);
+  }
 }

@@ -1,18 +1,27 @@
 import type { Stance } from '../risk/jurisdictions.js';
-import type { Purpose } from '../risk/risk-subject.js';
+import type { Use } from '../risk/use.js';
 import packs from './policy-packs.json' with { type: 'json' };
 
-/** How a requirement is checked: by what an authority says, by a query that must find nothing, or by a person. */
-export type PolicyCheck =
-  | {
-      readonly kind: 'stance';
-      readonly jurisdiction: string;
-      readonly purposes?: readonly Purpose[];
-      /** Violated at this stance or a worse one. */
-      readonly limit: Extract<Stance, 'DISCOURAGES' | 'REJECTS'>;
-    }
-  | { readonly kind: 'query'; readonly q: string }
-  | { readonly kind: 'review' };
+/** By what an authority says. */
+export interface StanceCheck {
+  readonly kind: 'stance';
+  readonly jurisdiction: string;
+  /** Of algorithms for this only. */
+  readonly uses?: readonly Use[];
+  /** Violated at this stance or a worse one. */
+  readonly limit: Extract<Stance, 'DISCOURAGES' | 'REJECTS'>;
+}
+
+/** By a query that must find nothing. */
+export interface QueryCheck {
+  readonly kind: 'query';
+  readonly q: string;
+  /** A query for the assets that the requirement is about; all otherwise. */
+  readonly among?: string;
+}
+
+/** How a requirement is checked; `review`: by a person. */
+export type PolicyCheck = StanceCheck | QueryCheck | { readonly kind: 'review' };
 
 export interface PolicyRequirement {
   readonly identifier: string;

@@ -93,8 +93,8 @@ export class PolicyPacksService {
   }
 
   private async write<T>({ name, requirements }: PolicyPackOrder, work: (tx: EntityManager) => Promise<T>): Promise<T> {
-    for (const { check } of requirements)
-      if (check.kind === 'query') conditionsOf({ q: check.q }, 'a', this.clock.now());
+    const queries = requirements.flatMap(({ check }) => (check.kind === 'query' ? [check.q, check.among] : []));
+    for (const q of queries) if (q !== undefined) conditionsOf({ q }, 'a', this.clock.now());
     const taken = () => new Problem('conflict', 'policy-pack.name', 'There is a policy pack of this name.');
     if (PACKS.some((pack) => pack.name === name)) throw taken();
     return writeUnique(this.db, work, taken);

@@ -137,7 +137,7 @@ export const ALGORITHM_PATTERNS: readonly AlgorithmPattern[] = [
   p('ZUC', WORD('ZUC[-_]?\\d*'), { role: 'cipher' }),
   p('SNOW3G', /SNOW[-_ ]?3G/i, { role: 'cipher' }),
   p('Ascon', /ASCON[-_\w]*/i, { role: 'cipher' }),
-  p('NULL', WORD('NULL|IDENTITY_?CIPHER')),
+  p('NULL', WORD('NULL|IDENTITY_?CIPHER'), { role: 'cipher' }),
   p('AES', /FERNET/i, { role: 'cipher', bits: 128 }),
   // Hashes
   p(

@@ -33,6 +33,8 @@ interface Position {
   readonly jurisdiction: string;
   readonly match: Omit<RuleMatch, 'hybrid'> & { readonly hybrid?: 'STANDARD' };
   readonly stance: Stance;
+  /** Accepted to the end of this day. */
+  readonly until?: string;
   readonly reason: string;
   readonly authority: string;
   readonly verified: boolean;
@@ -58,11 +60,11 @@ export function opinionsOn(ingredient: Ingredient, day: string, engine: RiskEngi
   const dated = findings.flatMap(({ deadlines, verified }) => deadlines.map((deadline) => ({ ...deadline, verified })));
   return JURISDICTIONS.map((jurisdiction) => {
     const own = POSITIONS.filter((one) => one.jurisdiction === jurisdiction && fitsIngredient(one.match, ingredient));
-    const opinions: Opinion[] = own.map(({ stance, reason, authority, verified }) => ({
+    const opinions: Opinion[] = own.map(({ stance, until, reason, authority, verified }) => ({
       jurisdiction,
-      stance,
+      stance: until !== undefined && until >= day ? 'ACCEPTS_UNTIL' : stance,
       reason,
-      date: null,
+      date: until ?? null,
       authority,
       binding: false,
       draft: false,
@@ -78,7 +80,7 @@ export function opinionsOn(ingredient: Ingredient, day: string, engine: RiskEngi
 }
 
 /** Silence gives way to any word; of two words the worse counts, of two dates to come the nearer. */
-function worse(a: Opinion, b: Opinion): Opinion {
+export function worse(a: Opinion, b: Opinion): Opinion {
   if (a.stance === 'SILENT') return b;
   const difference = STANCES.indexOf(b.stance) - STANCES.indexOf(a.stance);
   if (difference !== 0) return difference > 0 ? b : a;

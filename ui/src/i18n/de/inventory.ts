@@ -38,6 +38,7 @@ export const inventory: Record<keyof typeof english, string> = {
   'assets.none.body': 'Bringen Sie ein CycloneDX-Dokument ein, oder lassen Sie einen Scan suchen.',
   'assets.query': 'Abfrage, etwa bits<3072',
 
+  'attestations.acceptedUntil': '{count} vorerst hingenommen, die ersten bis {day}',
   'attestations.asOf': 'Stand',
   'attestations.create': 'Bescheinigen',
   'attestations.create.lead':
@@ -168,6 +169,7 @@ export const inventory: Record<keyof typeof english, string> = {
   'policyCheck.stance': 'Nach dem, was die Behörde über jedes Verfahren sagt',
 
   'policyPacks.about': 'Worum es geht',
+  'policyPacks.among': 'Unter (Abfrage)',
   'policyPacks.attested': 'Bescheinigt bis',
   'policyPacks.change.lead':
     'Es gilt von jetzt an. Bescheinigungen behalten das Regelwerk so, wie es war, als sie ausgestellt wurden.',

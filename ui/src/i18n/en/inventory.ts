@@ -36,6 +36,7 @@ export const inventory = {
   'assets.none.body': 'Bring in a CycloneDX document, or have a scan find them.',
   'assets.query': 'Query, such as bits<3072',
 
+  'attestations.acceptedUntil': '{count} accepted for now, the first until {day}',
   'attestations.asOf': 'As of',
   'attestations.create': 'Attest',
   'attestations.create.lead':
@@ -165,6 +166,7 @@ export const inventory = {
   'policyCheck.stance': 'By what the authority says of each algorithm',
 
   'policyPacks.about': 'About',
+  'policyPacks.among': 'Among (query)',
   'policyPacks.attested': 'Attested until',
   'policyPacks.change.lead': 'It counts from now on. Attestations keep the policy as it was when they were made.',
   'policyPacks.create': 'Add a policy pack',

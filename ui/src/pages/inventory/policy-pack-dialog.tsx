@@ -69,11 +69,12 @@ export function PolicyPackDialog({ pack, onClose }: PolicyPackDialogProps) {
           hint: t('policyPacks.requirements.hint'),
           isRequired: true,
           add: t('policyPacks.requirements.add'),
-          value: pack?.requirements.map(({ identifier, text, q = '' }) => ({ identifier, text, q })),
+          value: pack?.requirements.map(({ identifier, text, q = '', among = '' }) => ({ identifier, text, q, among })),
           columns: [
             { name: 'identifier', label: t('id'), placeholder: 'CRYPTO-1' },
             { name: 'text', label: t('attestations.requirement') },
             { name: 'q', label: t('policyPacks.query'), placeholder: 'family=RSA and bits<3072', isOptional: true },
+            { name: 'among', label: t('policyPacks.among'), placeholder: 'family=RSA', isOptional: true },
           ],
         },
       ]}

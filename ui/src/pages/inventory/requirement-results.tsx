@@ -2,6 +2,7 @@ import type { EvaluationView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Go } from '../../patterns/go.js';
+import { dayText } from '../../patterns/moment.js';
 
 type Result = EvaluationView['results'][number];
 
@@ -15,6 +16,7 @@ export function Share({ value }: { value: number | null }) {
 export function RequirementResults({ of: { pack, results } }: { of: Pick<EvaluationView, 'pack' | 'results'> }) {
   const { t, named } = useI18n();
   const requirements = new Map(pack.requirements.map((one) => [one.identifier, one]));
+  const isCounted = ({ identifier }: Result) => (requirements.get(identifier)?.check ?? 'review') !== 'review';
   return (
     <DataTable<Result>
       name={t('attestations.results')}
@@ -42,10 +44,23 @@ export function RequirementResults({ of: { pack, results } }: { of: Pick<Evaluat
           name: t('attestations.violations'),
           cell: (result) => <Violations result={result} q={requirements.get(result.identifier)?.q} />,
         },
-        { name: t('attestations.rationale'), width: 25, cell: ({ rationale }) => rationale },
+        {
+          name: t('attestations.rationale'),
+          width: 25,
+          cell: (result) => <Why result={result} isCounted={isCounted(result)} />,
+        },
       ]}
     />
   );
+}
+
+/** In the words of who judged it; of what is counted beside it, what is good only for now. */
+function Why({ result: { rationale, acceptedUntil }, isCounted }: { result: Result; isCounted: boolean }) {
+  const { t, language } = useI18n();
+  if (!isCounted) return rationale;
+  if (acceptedUntil === undefined) return '–';
+  const { assets: count, first } = acceptedUntil;
+  return t('attestations.acceptedUntil', { count, day: dayText(first, language) });
 }
 
 /** All of them, where a query tells them; else one of them to look at. */
