@@ -165,8 +165,12 @@ function credentialsOf({ name, certificate }: DemoApplication, host: string, now
   ];
 }
 
-function protocolOf({ tls, suites, hosts, algorithms }: DemoApplication): Component {
-  const references = algorithms.map(([name]) => name);
+/** What of an application's algorithms TLS uses: its certificate signs. */
+const IN_TLS = new Set(['kem', 'key-agree', 'ae', 'block-cipher', 'mac']);
+
+function protocolOf({ tls, suites, hosts, algorithms, certificate }: DemoApplication): Component {
+  const negotiated = algorithms.filter(([, primitive]) => IN_TLS.has(primitive)).map(([name]) => name);
+  const references = [...negotiated, certificate.algorithm];
   return asset('tls', `TLS ${tls}`, `${hosts[0]}:443`, 1, {
     assetType: 'protocol',
     protocolProperties: {
