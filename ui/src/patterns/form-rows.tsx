@@ -27,6 +27,7 @@ export function FormRows({ id, field, rows, onChange }: FormRowsProps) {
               key={column.name}
               id={`${id}-${index}-${column.name}`}
               column={column}
+              isFirst={index === 0}
               text={row[column.name] ?? ''}
               onChange={(text) => change(index, column.name, text)}
             />
@@ -41,13 +42,7 @@ export function FormRows({ id, field, rows, onChange }: FormRowsProps) {
           )}
         </div>
       ))}
-      <Button
-        variant="link"
-        isInline
-
-        icon={<PlusCircleIcon />}
-        onClick={() => onChange([...rows, newRow(field)])}
-      >
+      <Button variant="link" isInline icon={<PlusCircleIcon />} onClick={() => onChange([...rows, newRow(field)])}>
         {field.add}
       </Button>
     </div>
@@ -57,6 +52,8 @@ export function FormRows({ id, field, rows, onChange }: FormRowsProps) {
 interface CellProps {
   readonly id: string;
   readonly column: RowColumn;
+  /** Of the first row, whose cells say above them what they are for. */
+  readonly isFirst: boolean;
   readonly text: string;
   readonly onChange: (text: string) => void;
 }
@@ -64,11 +61,17 @@ interface CellProps {
 function Cell({
   id,
   column: { name, label, kind, options, placeholder, isOptional = false },
+  isFirst,
   text,
   onChange,
 }: CellProps) {
   return (
     <div className={kind === 'number' && options === undefined ? 'sw-cell sw-cell--number' : 'sw-cell'}>
+      {isFirst && (
+        <span className="sw-cell-label" aria-hidden="true">
+          {label}
+        </span>
+      )}
       {options === undefined ? (
         <TextInput
           id={id}
