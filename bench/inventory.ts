@@ -217,13 +217,14 @@ async function exportAll(): Promise<{ time: number; growth: number }> {
   return { time, growth: peak - before };
 }
 
-async function times(path: string, rounds = ROUNDS): Promise<number[]> {
+async function times(path: string, rounds = ROUNDS, body?: object): Promise<number[]> {
   const list: number[] = [];
   for (let round = 0; round < rounds; round += 1)
     list.push(
       (await seconds(async () => {
-        const { status, body } = await service.call('GET', path, { key: apiKey });
-        if (status !== 200) throw new Error(`${path}: ${JSON.stringify(body)}`);
+        const method = body === undefined ? 'GET' : 'POST';
+        const answer = await service.call(method, path, { key: apiKey, ...(body === undefined ? {} : { body }) });
+        if (answer.status !== 200) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
       })) * 1000,
     );
   return list;
@@ -233,7 +234,9 @@ async function times(path: string, rounds = ROUNDS): Promise<number[]> {
 async function reads(): Promise<void> {
   for (const query of PAGES) within(`page ${query}`, p(0.95, await times(`/api/assets${query}`)), 50);
   for (const path of SUMMARIES) within(path, p(0.95, await times(`/api/analytics/${path}`)), 50);
-  say('conflicts', `${p(0.95, await times('/api/quantum-risk/conflicts', 10)).toFixed(1)} ms`);
+  within('conflicts', p(0.95, await times('/api/quantum-risk/conflicts')), 50);
+  const policy = { pack: 'cnsa-2.0' };
+  within('held against CNSA 2.0', p(0.95, await times('/api/attestations/evaluations', ROUNDS, policy)), 50);
   const { body: page } = await service.call('GET', '/api/assets?name=RSA-2048', { key: apiKey });
   const radius = `/api/relationships/${page.items[0].id}/blast-radius?limit=10000`;
   const { body: reached } = await service.call('GET', radius, { key: apiKey });

@@ -45,7 +45,8 @@ const counted = () =>
   stage.sql(
     `SELECT d.dimension, d.value, coalesce(a.level, -1) AS level, count(*)::int AS count FROM judged_asset a, LATERAL (
        VALUES ('kind', a.kind), ('state', a.state), ('owner', coalesce(a.owner, '')), ('quantum', a.quantum), ('family', coalesce(a.family, '')),
-         ('size', a.family || ' ' || a.bits), ('deadline', a.deadline::text), ('expiry', to_char(a.not_after AT TIME ZONE 'UTC', 'YYYY-MM-DD'))
+         ('size', a.family || ' ' || a.bits), ('deadline', a.deadline::text), ('expiry', to_char(a.not_after AT TIME ZONE 'UTC', 'YYYY-MM-DD')),
+         ('verdict', CASE WHEN a.state = 'active' THEN a.verdict_id::text END)
      ) d (dimension, value) WHERE d.value IS NOT NULL GROUP BY 1, 2, 3 ORDER BY 1, 2, 3`,
   );
 

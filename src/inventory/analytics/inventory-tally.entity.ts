@@ -6,7 +6,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
  */
 @Entity('inventory_tally')
 export class InventoryTally {
-  /** kind, state, quantum, family, size, deadline or expiry. */
+  /** kind, state, owner, quantum, family, size, deadline, expiry, or verdict: of the active ones. */
   @PrimaryColumn('text')
   dimension: string;
 

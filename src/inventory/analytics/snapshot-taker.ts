@@ -6,8 +6,8 @@ import type { InventorySummary } from './inventory-snapshot.entity.js';
 import { summaryOf } from './summary.js';
 
 const DAY_MS = 24 * 3600 * 1000;
-/** Of certificates by day there are thousands of values; what has ended is in the summary. */
-const LEFT_OUT = new Set(['expiry']);
+/** Of certificates by day there are thousands of values, and what has ended is in the summary; verdicts are told by what they say. */
+const LEFT_OUT = new Set(['expiry', 'verdict']);
 
 /** Keeps how the inventory stood at the end of a day (UTC). A day that has its snapshot keeps it, whatever is learned later. */
 @Injectable()

@@ -1,9 +1,15 @@
 /** Of one asset or several alike, as SQL: the level and the values that `inventory_tally` counts it by. `row` has the columns of `judged_asset`. */
 export const tallied = (row: string): string => `
   coalesce(${row}.level, -1) AS level,
-  ARRAY['kind', 'state', 'owner', 'quantum', 'family', 'size', 'deadline', 'expiry'] AS dimension,
+  ARRAY['kind', 'state', 'owner', 'quantum', 'family', 'size', 'deadline', 'expiry', 'verdict'] AS dimension,
   ARRAY[${row}.kind, ${row}.state, coalesce(${row}.owner, ''), ${row}.quantum, coalesce(${row}.family, ''), ${row}.family || ' ' || ${row}.bits,
-        ${row}.deadline::text, to_char(${row}.not_after AT TIME ZONE 'UTC', 'YYYY-MM-DD')] AS value`;
+        ${row}.deadline::text, to_char(${row}.not_after AT TIME ZONE 'UTC', 'YYYY-MM-DD'),
+        CASE WHEN ${row}.state = 'active' THEN ${row}.verdict_id::text END] AS value`;
+
+/** How many active assets each verdict is of, as SQL. */
+export const ACTIVE_BY_VERDICT = `
+  SELECT value::uuid AS id, sum(count)::int AS count FROM inventory_tally
+  WHERE dimension = 'verdict' GROUP BY value HAVING sum(count) > 0`;
 
 /**
  * Adds to the running counts.

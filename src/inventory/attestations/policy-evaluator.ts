@@ -2,7 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock } from '../../platform/time/clock.js';
 import { conditionsOf } from '../assets/asset-filter.js';
-import { type Opinion, opinionsOn, type Stance, STANCES, worse } from '../risk/jurisdictions.js';
+import { ACTIVE_BY_VERDICT } from '../assets/tally.js';
+import { type Opinion, opinionsOn, STANCES, worse } from '../risk/jurisdictions.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
 import type { Ingredient, RiskSubject } from '../risk/risk-subject.js';
 import { RuleBook } from '../risk/rule-book.js';
@@ -68,13 +69,10 @@ export class PolicyEvaluator {
   }
 
   private async byQuery({ q, among }: QueryCheck, scope: string | undefined): Promise<Found> {
-    const all = this.conditions(scope, among);
+    const concerned = await this.byVerdict(scope, among);
     const bad = this.conditions(scope, among, q);
-    const [total] = (await this.db.query(
-      `SELECT count(*)::int AS count FROM judged_asset a WHERE ${all.where.join(' AND ')}`,
-      all.values,
-    )) as { count: number }[];
-    return { assets: total?.count ?? 0, ...(await this.violations(bad)) };
+    const violations = sum(await this.counts(bad));
+    return { assets: sum(concerned), violations, examples: await this.examples(violations, bad) };
   }
 
   private async byStance(check: StanceCheck, { day, scope }: EvaluationOrder): Promise<Found> {
@@ -87,28 +85,41 @@ export class PolicyEvaluator {
         return opinion === undefined ? [] : [[id, opinion] as const];
       }),
     );
-    const bad = [...said].filter(([, { stance }]) => isViolation(stance, check)).map(([id]) => id);
-    const all = ofVerdicts(this.conditions(scope), [...said.keys()]);
-    const counts: { id: string; count: number }[] = await this.db.query(
-      `SELECT a.verdict_id AS id, count(*)::int AS count FROM judged_asset a WHERE ${all.where.join(' AND ')} GROUP BY 1`,
-      all.values,
-    );
-    const temporary = counts.filter(({ id }) => said.get(id)?.stance === 'ACCEPTS_UNTIL');
+    const concerned = (await this.byVerdict(scope)).filter(({ id }) => said.has(id));
+    const bad = concerned.filter(({ id }) => isViolation(said.get(id), check));
+    const temporary = concerned.filter(({ id }) => said.get(id)?.stance === 'ACCEPTS_UNTIL');
     const first = temporary.flatMap(({ id }) => said.get(id)?.date ?? []).toSorted()[0];
+    const violations = sum(bad);
+    const examples = await this.examples(violations, ofVerdicts(this.conditions(scope), bad));
     return {
-      assets: sum(counts),
-      ...(await this.violations(ofVerdicts(this.conditions(scope), bad))),
+      assets: sum(concerned),
+      violations,
+      examples,
       ...(first === undefined ? {} : { acceptedUntil: { assets: sum(temporary), first } }),
     };
   }
 
-  private async violations({ where, values }: Conditions): Promise<Pick<Found, 'violations' | 'examples'>> {
-    const [row] = (await this.db.query(
-      `SELECT count(*)::int AS violations, (array_agg(a.id ORDER BY a.id))[1:${MOST_EXAMPLES}] AS examples
-       FROM judged_asset a WHERE ${where.join(' AND ')}`,
+  /** Of everything, from the running counts. */
+  private byVerdict(...queries: readonly (string | undefined)[]): Promise<VerdictCount[]> {
+    return queries.every((q) => q === undefined)
+      ? this.db.query(ACTIVE_BY_VERDICT)
+      : this.counts(this.conditions(...queries));
+  }
+
+  private counts({ where, values }: Conditions): Promise<VerdictCount[]> {
+    return this.db.query(
+      `SELECT a.verdict_id AS id, count(*)::int AS count FROM judged_asset a WHERE ${where.join(' AND ')} GROUP BY 1`,
       values,
-    )) as { violations: number; examples: string[] | null }[];
-    return { violations: row?.violations ?? 0, examples: row?.examples ?? [] };
+    );
+  }
+
+  private async examples(violations: number, { where, values }: Conditions): Promise<string[]> {
+    if (violations === 0) return [];
+    const rows: { id: string }[] = await this.db.query(
+      `SELECT a.id FROM judged_asset a WHERE ${where.join(' AND ')} ORDER BY a.id LIMIT ${MOST_EXAMPLES}`,
+      values,
+    );
+    return rows.map(({ id }) => id);
   }
 
   /** Active assets with cryptography of their own, by all of these queries. */
@@ -125,13 +136,21 @@ interface Conditions {
   readonly values: unknown[];
 }
 
-function ofVerdicts({ where, values }: Conditions, ids: readonly string[]): Conditions {
+/** How many assets a verdict is of. */
+interface VerdictCount {
+  readonly id: string;
+  readonly count: number;
+}
+
+function ofVerdicts({ where, values }: Conditions, verdicts: readonly VerdictCount[]): Conditions {
+  const ids = verdicts.map(({ id }) => id);
   return { where: [...where, `a.verdict_id = ANY($${values.length + 1}::uuid[])`], values: [...values, ids] };
 }
 
-const sum = (counts: readonly { readonly count: number }[]) => counts.reduce((all, { count }) => all + count, 0);
+const sum = (counts: readonly VerdictCount[]) => counts.reduce((all, { count }) => all + count, 0);
 
-const isViolation = (stance: Stance, { limit }: StanceCheck) => STANCES.indexOf(stance) >= STANCES.indexOf(limit);
+const isViolation = (said: Opinion | undefined, { limit }: StanceCheck) =>
+  said !== undefined && STANCES.indexOf(said.stance) >= STANCES.indexOf(limit);
 
 function rationaleOf({ assets, violations, acceptedUntil }: Found): string {
   const violated = `${violations} of ${assets} assets violate it.`;

@@ -8,9 +8,9 @@ import type { NewAssets } from './new-assets.js';
 
 const COLUMNS = 'kind, name, verdict_id, resolved_by, not_before, not_after, component, content';
 /** Of `stage_changed`: what is counted of an asset. */
-const COUNTED = 'id, kind, quantum, family, bits, level, state, owner, deadline, not_after';
+const COUNTED = 'id, kind, verdict_id, quantum, family, bits, level, state, owner, deadline, not_after';
 const COUNTED_NOW =
-  'a.id, a.kind, v.quantum, v.family, v.bits, v.level, a.state, a.owner, v.deadline, a.not_after FROM asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id';
+  'a.id, a.kind, a.verdict_id, v.quantum, v.family, v.bits, v.level, a.state, a.owner, v.deadline, a.not_after FROM asset a LEFT JOIN risk_verdict v ON v.id = a.verdict_id';
 /** Assets of a new source that are looked at while others wait. */
 const FEW_KNOWN = 1000;
 

@@ -58,7 +58,7 @@ export class NewAssets {
     for (const { asset, judged, count } of this.alike.values()) {
       const facts = this.factsOf(judged);
       const level = facts?.level ?? -1;
-      for (const [dimension, value] of valuesOf(asset, facts)) {
+      for (const [dimension, value] of valuesOf(asset, judged, facts)) {
         if (value === null) continue;
         const key = `${dimension} ${level} ${value}`;
         const known = counts.get(key);
@@ -91,7 +91,11 @@ export class NewAssets {
 }
 
 /** As tally.ts counts what has changed. */
-function valuesOf({ kind, stored }: IdentifiedAsset, facts: VerdictFacts | undefined): [string, string | null][] {
+function valuesOf(
+  { kind, stored }: IdentifiedAsset,
+  judged: VerdictRow | undefined,
+  facts: VerdictFacts | undefined,
+): [string, string | null][] {
   const { quantum = null, family = null, bits = null, deadline = null } = facts ?? {};
   return [
     ['kind', kind],
@@ -102,5 +106,6 @@ function valuesOf({ kind, stored }: IdentifiedAsset, facts: VerdictFacts | undef
     ['size', family === null || bits === null ? null : `${family} ${bits}`],
     ['deadline', deadline],
     ['expiry', stored.expires],
+    ['verdict', judged?.id ?? null],
   ];
 }

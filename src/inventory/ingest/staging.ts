@@ -25,7 +25,8 @@ export const STAGING = `
   CREATE TEMP TABLE IF NOT EXISTS stage_place (asset_id uuid, id uuid) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_relationship (from_id uuid, to_id uuid, kinds smallint) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_changed (
-    id uuid PRIMARY KEY, kind text, quantum text, family text, bits int, level smallint, state text, owner text, deadline date, not_after timestamptz
+    id uuid PRIMARY KEY, kind text, verdict_id uuid, quantum text, family text, bits int, level smallint, state text, owner text, deadline date,
+    not_after timestamptz
   ) ON COMMIT DELETE ROWS;
   CREATE TEMP TABLE IF NOT EXISTS stage_touched (id uuid PRIMARY KEY) ON COMMIT DELETE ROWS;`;
 

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Problem } from '../../platform/http/problem.js';
+import { ACTIVE_BY_VERDICT } from '../assets/tally.js';
 import {
   algorithmKey,
   isConflict,
@@ -65,12 +66,8 @@ export class JurisdictionsReader {
   }
 
   private async stands(day: string, engine: RiskEngine): Promise<Stand[]> {
-    // Counted by index alone: all assets, less the few that are gone.
     const rows: { subject: RiskSubject; assets: number }[] = await this.db.query(
-      `SELECT v.subject, (c.count - coalesce(g.count, 0))::int AS assets
-       FROM (SELECT verdict_id, count(*) FROM asset WHERE verdict_id IS NOT NULL GROUP BY verdict_id) c
-         LEFT JOIN (SELECT verdict_id, count(*) FROM asset WHERE state <> 'active' GROUP BY verdict_id) g USING (verdict_id)
-         JOIN risk_verdict v ON v.id = c.verdict_id`,
+      `SELECT v.subject, c.count AS assets FROM (${ACTIVE_BY_VERDICT}) c JOIN risk_verdict v USING (id)`,
     );
     const found = new Map<string, { ingredient: Ingredient; assets: number }>();
     for (const { subject, assets } of rows)
@@ -81,7 +78,6 @@ export class JurisdictionsReader {
         else known.assets += assets;
       }
     return [...found.values()]
-      .filter(({ assets }) => assets > 0)
       .sort((a, b) => b.assets - a.assets)
       .slice(0, MOST_ROWS)
       .map(({ ingredient, assets }) => standOf(ingredient, assets, day, engine));

@@ -223,8 +223,8 @@ async function moveCounts(tx: EntityManager, verdictId: string, next: RiskVerdic
     `WITH alike AS (
        SELECT kind, state, owner, date_trunc('day', not_after, 'UTC') AS not_after, count(*) AS count
        FROM asset WHERE verdict_id = $1 GROUP BY 1, 2, 3, 4),
-     old AS (SELECT a.*, ${FACTS} FROM alike a, risk_verdict v WHERE v.id = $1),
-     new AS (SELECT a.*, n.* FROM alike a, (SELECT ${factsIn('$2::jsonb')}) AS n(${FACTS})),
+     old AS (SELECT a.*, v.id AS verdict_id, ${FACTS} FROM alike a, risk_verdict v WHERE v.id = $1),
+     new AS (SELECT a.*, $1::uuid AS verdict_id, n.* FROM alike a, (SELECT ${factsIn('$2::jsonb')}) AS n(${FACTS})),
      counted AS (${addToTally(moved)})
      SELECT coalesce(sum(count), 0)::int AS count FROM alike`,
     [verdictId, JSON.stringify(next)],
