@@ -70,9 +70,9 @@ export class PolicyEvaluator {
 
   private async byQuery({ q, among }: QueryCheck, scope: string | undefined): Promise<Found> {
     const concerned = await this.byVerdict(scope, among);
-    const bad = this.conditions(scope, among, q);
-    const violations = sum(await this.counts(bad));
-    return { assets: sum(concerned), violations, examples: await this.examples(violations, bad) };
+    const violating = this.conditions(scope, among, q);
+    const bad = await this.counts(violating);
+    return { assets: sum(concerned), violations: sum(bad), examples: await this.examples(bad, violating) };
   }
 
   private async byStance(check: StanceCheck, { day, scope }: EvaluationOrder): Promise<Found> {
@@ -89,12 +89,10 @@ export class PolicyEvaluator {
     const bad = concerned.filter(({ id }) => isViolation(said.get(id), check));
     const temporary = concerned.filter(({ id }) => said.get(id)?.stance === 'ACCEPTS_UNTIL');
     const first = temporary.flatMap(({ id }) => said.get(id)?.date ?? []).toSorted()[0];
-    const violations = sum(bad);
-    const examples = await this.examples(violations, ofVerdicts(this.conditions(scope), bad));
     return {
       assets: sum(concerned),
-      violations,
-      examples,
+      violations: sum(bad),
+      examples: await this.examples(bad, this.conditions(scope)),
       ...(first === undefined ? {} : { acceptedUntil: { assets: sum(temporary), first } }),
     };
   }
@@ -113,13 +111,15 @@ export class PolicyEvaluator {
     );
   }
 
-  private async examples(violations: number, { where, values }: Conditions): Promise<string[]> {
-    if (violations === 0) return [];
+  /** Verdict by verdict: nothing has to be collected and sorted. */
+  private async examples(bad: readonly VerdictCount[], { where, values }: Conditions): Promise<string[]> {
     const rows: { id: string }[] = await this.db.query(
-      `SELECT a.id FROM judged_asset a WHERE ${where.join(' AND ')} ORDER BY a.id LIMIT ${MOST_EXAMPLES}`,
-      values,
+      `SELECT e.id FROM unnest($${values.length + 1}::uuid[]) AS b(id) CROSS JOIN LATERAL (
+         SELECT a.id FROM judged_asset a WHERE a.verdict_id = b.id AND ${where.join(' AND ')} LIMIT ${MOST_EXAMPLES}) e
+       LIMIT ${MOST_EXAMPLES}`,
+      [...values, bad.map(({ id }) => id)],
     );
-    return rows.map(({ id }) => id);
+    return rows.map(({ id }) => id).toSorted();
   }
 
   /** Active assets with cryptography of their own, by all of these queries. */
@@ -140,11 +140,6 @@ interface Conditions {
 interface VerdictCount {
   readonly id: string;
   readonly count: number;
-}
-
-function ofVerdicts({ where, values }: Conditions, verdicts: readonly VerdictCount[]): Conditions {
-  const ids = verdicts.map(({ id }) => id);
-  return { where: [...where, `a.verdict_id = ANY($${values.length + 1}::uuid[])`], values: [...values, ids] };
 }
 
 const sum = (counts: readonly VerdictCount[]) => counts.reduce((all, { count }) => all + count, 0);
