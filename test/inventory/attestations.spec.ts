@@ -118,6 +118,10 @@ describe('a policy pack', () => {
     const { body: narrow } = await packs('POST', '', amongRsa);
     expect(narrow.requirements).toMatchObject([{ q: 'family=RSA and bits<3072', among: 'family=RSA' }]);
     expect(await evaluated(narrow.id)).toEqual({ 'OURS-1': [1, 1] });
+    const scope = Array.from({ length: 48 }, (_, bits) => `bits!=${bits}`).join(' and ');
+    expect(await evaluated(narrow.id, { scope: `${scope} and family=RSA` })).toEqual({ 'OURS-1': [1, 1] });
+    const { body: refused } = await call('POST', '/evaluations', { pack: narrow.id, scope: 'name=x and name' });
+    expect(refused).toMatchObject({ code: 'query.invalid', errors: [{ column: 16 }] });
     const lost = { ...amongRsa, name: 'Lost', requirements: [{ ...requirement, among: 'family=' }] };
     expect((await packs('POST', '', lost)).body.code).toBe('query.invalid');
     const aimless = { ...pack, name: 'Aimless', requirements: [{ identifier: 'X', text: 'x', among: 'family=RSA' }] };

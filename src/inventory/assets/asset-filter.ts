@@ -30,8 +30,8 @@ export interface AssetFilter {
   readonly lastSeenBefore?: Date;
   readonly expiresAfter?: Date;
   readonly expiresBefore?: Date;
-  /** A query, as query-tree.ts reads it. */
-  readonly q?: string;
+  /** A query, as query-tree.ts reads it, or several that must all be met. */
+  readonly q?: string | readonly string[];
 }
 
 export interface Conditions {
@@ -74,7 +74,7 @@ export function conditionsOf(filter: AssetFilter, alias: string, now: Date): Con
     WHERE o.asset_id = ${alias}.id AND ${LAST_SEEN} >=`;
   add(filter.lastSeenAfter, (parameter) => `${seen} ${parameter}::timestamptz)`);
   add(filter.lastSeenBefore, (parameter) => `NOT ${seen} ${parameter}::timestamptz)`);
-  if (filter.q !== undefined) where.push(queried(filter.q, { alias, bind, now }));
+  for (const q of queriesOf(filter)) where.push(queried(q, { alias, bind, now }));
   return { where, values };
 }
 
@@ -92,8 +92,12 @@ export function verdictConditionsOf(filter: AssetFilter, alias: string, now: Dat
   for (const column of OF_VERDICTS) add(filter[column], column);
   add(numberOf(filter.level), 'level');
   add(numberOf(filter.minLevel), 'level', '>=');
-  if (filter.q !== undefined) where.push(verdictCondition(filter.q, { alias, bind, now }));
+  for (const q of queriesOf(filter)) where.push(verdictCondition(q, { alias, bind, now }));
   return { where, values };
+}
+
+function queriesOf({ q = [] }: AssetFilter): readonly string[] {
+  return typeof q === 'string' ? [q] : q;
 }
 
 function queried(query: string, context: Parameters<typeof queryCondition>[1]): string {

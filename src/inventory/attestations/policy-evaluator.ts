@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock } from '../../platform/time/clock.js';
-import { conditionsOf } from '../assets/asset-filter.js';
+import { type Conditions, conditionsOf } from '../assets/asset-filter.js';
 import { ACTIVE_BY_VERDICT } from '../assets/tally.js';
 import { type Opinion, opinionsOn, STANCES, worse } from '../risk/jurisdictions.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
@@ -48,7 +48,6 @@ export class PolicyEvaluator {
   /** @throws Problem 400 `query.invalid`. */
   async evaluate(order: EvaluationOrder): Promise<Evaluation> {
     const results: RequirementResult[] = [];
-    this.conditions(order.scope); // alone, so that a fault is told by its own column
     for (const requirement of order.pack.requirements) results.push(await this.result(requirement, order));
     const scores = results.flatMap(({ score }) => (score === null ? [] : [score]));
     const score = scores.length === 0 ? 0 : scores.reduce((sum, one) => sum + one, 0) / scores.length;
@@ -124,16 +123,10 @@ export class PolicyEvaluator {
 
   /** Active assets with cryptography of their own, by all of these queries. */
   private conditions(...queries: readonly (string | undefined)[]): Conditions {
-    const asked = queries.filter((q) => q !== undefined);
-    const q = asked.length > 1 ? asked.map((one) => `(${one})`).join(' and ') : asked[0];
+    const q = queries.filter((one) => one !== undefined);
     const { where, values } = conditionsOf({ state: 'active', q }, 'a', this.clock.now());
     return { where: [...where, 'a.level IS NOT NULL'], values };
   }
-}
-
-interface Conditions {
-  readonly where: string[];
-  readonly values: unknown[];
 }
 
 /** How many assets a verdict is of. */

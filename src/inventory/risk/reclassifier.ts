@@ -106,12 +106,12 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
 
   /** At the start: a new release may come with other rules than those by which it was judged. */
   private async judgeOutdated(): Promise<void> {
-    const { edition } = await this.rulesNow(this.db.manager, '');
+    const { version, ruleSet } = await this.book.read(this.db.manager);
     const [outdated] = (await this.db.query('SELECT 1 FROM risk_verdict WHERE rules <> $1 LIMIT 1', [
-      edition,
+      editionOf(ruleSet.edition, version),
     ])) as unknown[];
-    if (outdated !== undefined) await this.alone((tx) => this.judgeEach(tx, 'A new release has other rules.'));
-    this.isUpToDate = true;
+    if (outdated === undefined) this.isUpToDate = true;
+    else await this.alone((tx) => this.judgeEach(tx, 'A new release has other rules.'));
   }
 
   /** Undefined while another process judges. */
