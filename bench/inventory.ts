@@ -219,11 +219,11 @@ async function exportAll(): Promise<{ time: number; growth: number }> {
 
 async function times(path: string, rounds = ROUNDS, body?: object): Promise<number[]> {
   const list: number[] = [];
+  const [method, sent] = body === undefined ? ['GET', {}] : ['POST', { body }];
   for (let round = 0; round < rounds; round += 1)
     list.push(
       (await seconds(async () => {
-        const method = body === undefined ? 'GET' : 'POST';
-        const answer = await service.call(method, path, { key: apiKey, ...(body === undefined ? {} : { body }) });
+        const answer = await service.call(method, path, { key: apiKey, ...sent });
         if (answer.status !== 200) throw new Error(`${path}: ${JSON.stringify(answer.body)}`);
       })) * 1000,
     );

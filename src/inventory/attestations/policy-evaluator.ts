@@ -47,21 +47,29 @@ export class PolicyEvaluator {
 
   /** @throws Problem 400 `query.invalid`. */
   async evaluate(order: EvaluationOrder): Promise<Evaluation> {
+    const { requirements } = order.pack;
+    const isByStance = requirements.some(({ check }) => check.kind === 'stance');
+    const subjects = isByStance ? await this.subjects(order.scope) : [];
     const results: RequirementResult[] = [];
-    for (const requirement of order.pack.requirements) results.push(await this.result(requirement, order));
+    for (const requirement of requirements) results.push(await this.result(requirement, order, subjects));
     const scores = results.flatMap(({ score }) => (score === null ? [] : [score]));
     const score = scores.length === 0 ? 0 : scores.reduce((sum, one) => sum + one, 0) / scores.length;
     return { results, score };
   }
 
-  private async result({ identifier, check }: PolicyRequirement, order: EvaluationOrder): Promise<RequirementResult> {
+  private async result(
+    { identifier, check }: PolicyRequirement,
+    order: EvaluationOrder,
+    subjects: readonly SubjectCount[],
+  ): Promise<RequirementResult> {
     if (check.kind === 'review') {
       const review = order.reviews.find((one) => one.identifier === identifier);
       const score = review?.score ?? null;
       const rationale = review?.rationale ?? 'A person has yet to judge it.';
       return { identifier, assets: 0, violations: 0, examples: [], score, rationale };
     }
-    const found = check.kind === 'query' ? await this.byQuery(check, order.scope) : await this.byStance(check, order);
+    const found =
+      check.kind === 'query' ? await this.byQuery(check, order.scope) : await this.byStance(check, order, subjects);
     const { assets, violations } = found;
     const score = assets === 0 ? 1 : (assets - violations) / assets;
     return { identifier, ...found, score, rationale: rationaleOf(found) };
@@ -74,26 +82,37 @@ export class PolicyEvaluator {
     return { assets: sum(concerned), violations: sum(bad), examples: await this.examples(bad, violating) };
   }
 
-  private async byStance(check: StanceCheck, { day, scope }: EvaluationOrder): Promise<Found> {
+  private async byStance(
+    check: StanceCheck,
+    { day, scope }: EvaluationOrder,
+    subjects: readonly SubjectCount[],
+  ): Promise<Found> {
     const { engine } = await this.book.engineNow();
-    const rows: { id: string; subject: RiskSubject }[] = await this.db.query('SELECT id, subject FROM risk_verdict');
     const worst = new WorstOpinions(check, day, engine);
-    const said = new Map(
-      rows.flatMap(({ id, subject }) => {
-        const opinion = worst.of(subject);
-        return opinion === undefined ? [] : [[id, opinion] as const];
-      }),
-    );
-    const concerned = (await this.byVerdict(scope)).filter(({ id }) => said.has(id));
-    const bad = concerned.filter(({ id }) => isViolation(said.get(id), check));
-    const temporary = concerned.filter(({ id }) => said.get(id)?.stance === 'ACCEPTS_UNTIL');
-    const first = temporary.flatMap(({ id }) => said.get(id)?.date ?? []).toSorted()[0];
+    const concerned = subjects.flatMap(({ id, count, subject }) => {
+      const opinion = worst.of(subject);
+      return opinion === undefined ? [] : [{ id, count, ...opinion }];
+    });
+    const limit = STANCES.indexOf(check.limit);
+    const bad = concerned.filter(({ stance }) => STANCES.indexOf(stance) >= limit);
+    const temporary = concerned.filter(({ stance }) => stance === 'ACCEPTS_UNTIL');
+    const first = temporary.flatMap(({ date }) => date ?? []).toSorted()[0];
     return {
       assets: sum(concerned),
       violations: sum(bad),
       examples: await this.examples(bad, this.conditions(scope)),
       ...(first === undefined ? {} : { acceptedUntil: { assets: sum(temporary), first } }),
     };
+  }
+
+  /** Read once for all requirements: what the assets within the scope are, and how many. */
+  private async subjects(scope: string | undefined): Promise<SubjectCount[]> {
+    const counts = new Map((await this.byVerdict(scope)).map(({ id, count }) => [id, count]));
+    const rows: { id: string; subject: RiskSubject }[] = await this.db.query(
+      'SELECT id, subject FROM risk_verdict WHERE id = ANY($1)',
+      [[...counts.keys()]],
+    );
+    return rows.map((row) => ({ ...row, count: counts.get(row.id) ?? 0 }));
   }
 
   /** Of everything, from the running counts. */
@@ -135,10 +154,12 @@ interface VerdictCount {
   readonly count: number;
 }
 
-const sum = (counts: readonly VerdictCount[]) => counts.reduce((all, { count }) => all + count, 0);
+/** And of which facts. */
+interface SubjectCount extends VerdictCount {
+  readonly subject: RiskSubject;
+}
 
-const isViolation = (said: Opinion | undefined, { limit }: StanceCheck) =>
-  said !== undefined && STANCES.indexOf(said.stance) >= STANCES.indexOf(limit);
+const sum = (counts: readonly VerdictCount[]) => counts.reduce((all, { count }) => all + count, 0);
 
 function rationaleOf({ assets, violations, acceptedUntil }: Found): string {
   const violated = `${violations} of ${assets} assets violate it.`;
