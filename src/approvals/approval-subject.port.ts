@@ -2,11 +2,11 @@ import type { EntityManager } from 'typeorm';
 import type { Problem } from '../platform/http/problem.js';
 
 /** What can wait for approval, by itself or many together. The module that owns it registers an ApprovalSubject for it. */
-export const APPROVAL_KINDS = ['signing-request', 'signing-batch', 'ssh-rotation'] as const;
+export const APPROVAL_KINDS = ['signing-request', 'signing-batch', 'ssh-rotation', 'ssh-certificate'] as const;
 export type ApprovalKind = (typeof APPROVAL_KINDS)[number];
 
 /** What a policy can ask for; what comes together is asked for each by itself, and answered once. */
-export const POLICY_SUBJECTS = ['signing-request', 'ssh-rotation'] as const satisfies ApprovalKind[];
+export const POLICY_SUBJECTS = ['signing-request', 'ssh-rotation', 'ssh-certificate'] as const satisfies ApprovalKind[];
 export type PolicySubject = (typeof POLICY_SUBJECTS)[number];
 
 /** What the owner of a subject needs to know of its approval. */

@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { type Actor, AuditService } from '../audit/audit.service.js';
 import type { Caller } from '../auth/caller.js';
+import { Problem } from '../platform/http/problem.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
-import type { ApprovalKind, PolicySubject } from './approval-subject.port.js';
+import { type ApprovalKind, POLICY_REVISION, type PolicySubject } from './approval-subject.port.js';
 import { CLOCKWORK, type Manifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
 import { ApprovalItem } from './decisions/approval-item.entity.js';
 import { Approval } from './decisions/approval.entity.js';
@@ -69,6 +70,18 @@ export class ApprovalsService {
   /** The policies were changed since the last judgement: the next one reads again. */
   outdated(): void {
     this.book.forget();
+  }
+
+  /** In the transaction that acts on a judgement of this revision. Throws Problem `approval.policies-changed`. */
+  async assertCurrent(tx: EntityManager, revision: number): Promise<void> {
+    const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
+    if (row?.revision === revision) return;
+    this.outdated();
+    throw new Problem(
+      'conflict',
+      'approval.policies-changed',
+      'The approval policies were changed at this moment; try again.',
+    );
   }
 
   /** Asks for approval, in the transaction that writes what waits for it. */

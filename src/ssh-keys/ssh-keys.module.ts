@@ -9,7 +9,12 @@ import { SshAuthoritiesReader } from './certificate-authority/ssh-authorities.re
 import { SshAuthoritiesService } from './certificate-authority/ssh-authorities.service.js';
 import { SshAuthority } from './certificate-authority/ssh-authority.entity.js';
 import { SshCaController } from './certificate-authority/ssh-ca.controller.js';
+import { SshCertificateApprovals } from './certificate-authority/ssh-certificate-approvals.js';
+import { SshCertificateSigner } from './certificate-authority/ssh-certificate-signer.js';
+import { SshCertificateSubject } from './certificate-authority/ssh-certificate-subject.js';
 import { SshCertificate } from './certificate-authority/ssh-certificate.entity.js';
+import { SshCertificatesSchedule } from './certificate-authority/ssh-certificates.schedule.js';
+import { SshCertificatesService } from './certificate-authority/ssh-certificates.service.js';
 import { SshRevocation } from './certificate-authority/ssh-revocation.entity.js';
 import { SshRevocationsService } from './certificate-authority/ssh-revocations.service.js';
 import { FoundKeysIntake } from './keys/found-keys-intake.js';
@@ -108,6 +113,10 @@ import { RotationsReader } from './rotation/rotations.reader.js';
     RotationsReader,
     SshAuthoritiesReader,
     SshAuthoritiesService,
+    SshCertificateApprovals,
+    SshCertificateSigner,
+    SshCertificateSubject,
+    SshCertificatesService,
     SshKeyFindings,
     SshKeysReader,
     SshKeysService,
@@ -121,6 +130,7 @@ import { RotationsReader } from './rotation/rotations.reader.js';
     RotationApproval,
     RotationConductor,
     RotationOrders,
+    SshCertificateSigner,
     SshKeyFindings,
   ],
 })
@@ -147,6 +157,7 @@ export class SshKeysModule {}
     RotationRunner,
     RotationSchedule,
     RotationSteps,
+    SshCertificatesSchedule,
     SshKeySightings,
   ],
 })

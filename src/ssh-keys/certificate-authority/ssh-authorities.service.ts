@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { createHash, randomBytes } from 'node:crypto';
-import { DataSource, type EntityManager, IsNull } from 'typeorm';
+import { randomBytes } from 'node:crypto';
+import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { KeyVault } from '../../hsm/key-vault.js';
@@ -8,25 +8,10 @@ import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { fingerprintOf, readPublicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
 import { SshAuthority } from './ssh-authority.entity.js';
-import { SshCertificate } from './ssh-certificate.entity.js';
-import {
-  certificateLine,
-  certificateTypeOf,
-  type CertificateContent,
-  type CertificateKind,
-  toBeSigned,
-} from './ssh-certificate.js';
+import type { CertificateKind } from './ssh-certificate.js';
 
-export interface CertificateOrder extends Omit<CertificateContent, 'kind' | 'key' | 'serial'> {
-  /** `TYPE BASE64 [COMMENT]` */
-  readonly publicKey: string;
-}
-
-const NONCE_BYTES = 32;
-
-/** Certificate authorities whose keys are in the HSM, and the certificates that they issue. */
+/** Certificate authorities whose keys are in the HSM. */
 @Injectable()
 export class SshAuthoritiesService {
   constructor(
@@ -77,92 +62,17 @@ export class SshAuthoritiesService {
       await this.audit.appendBy(tx, caller, entry(`ssh-ca.${state.toLowerCase()}`, id, {}));
     });
   }
-
-  /**
-   * The serial is taken, and what is certified written down, before the HSM is asked. Whoever repeats the call gets the same certificate: it is
-   * signed then if it was not before.
-   */
-  async issue(
-    caller: Caller,
-    authorityId: string,
-    order: CertificateOrder,
-    use?: IdempotentUse,
-  ): Promise<SshCertificate> {
-    const key = readPublicKeyLine(order.publicKey);
-    if (key === undefined || certificateTypeOf(key.type) === undefined) throw uncertifiable();
-    const { keyId, principals, validAfter, validBefore } = order;
-    if (validAfter >= validBefore) {
-      const errors = [{ pointer: '/validBefore', detail: 'must be later than validAfter' }];
-      throw new Problem('malformed', 'ssh-ca.dates', '/validBefore: must be later than validAfter.', { errors });
-    }
-    const fingerprint = fingerprintOf(key.blob);
-    const written = await this.db.transaction(async (tx) => {
-      const id = use?.resource ?? newId();
-      const earlier = await this.idempotency.earlier(tx, use);
-      if (earlier !== undefined) return earlier;
-      const serial = await this.takeSerial(tx, authorityId);
-      const facts = { keyId, fingerprint, principals: [...principals], validAfter, validBefore };
-      await tx.insert(SshCertificate, { id, authorityId, serial, ...facts });
-      const detail = { certificateId: id, serial, ...facts, validAfter: validAfter.toISOString() };
-      await this.audit.appendBy(
-        tx,
-        caller,
-        entry('ssh-ca.certified', authorityId, { ...detail, validBefore: validBefore.toISOString() }),
-      );
-      return id;
-    });
-    return this.signed(written, { ...order, key });
-  }
-
-  private async signed(id: string, content: Omit<CertificateContent, 'kind' | 'serial'>): Promise<SshCertificate> {
-    const row = await this.db.manager.findOneByOrFail(SshCertificate, { id });
-    if (row.certificate !== null) return row;
-    const { authorityId, serial } = row;
-    const authority = await this.db.manager.findOneByOrFail(SshAuthority, { id: authorityId });
-    if (authority.state !== 'ACTIVE') throw inactive();
-    const certificate = await this.sign(authority, { ...content, kind: authority.kind, serial: BigInt(serial) });
-    await this.db.manager.update(SshCertificate, { id, certificate: IsNull() }, { certificate });
-    return this.db.manager.findOneByOrFail(SshCertificate, { id });
-  }
-
-  private async sign(authority: SshAuthority, content: CertificateContent): Promise<string> {
-    const { ckaId, publicKey } = authority;
-    const bytes = toBeSigned(content, randomBytes(NONCE_BYTES), sshPublicKeyOfSpki(publicKey));
-    const signature = await this.vault.sign({
-      key: { ckaId, publicKey, type: 'ec-p256' },
-      scheme: 'ecdsa-raw',
-      algorithm: 'sha256',
-      digest: createHash('sha256').update(bytes).digest(),
-    });
-    return certificateLine(content, bytes, signature);
-  }
-
-  private async takeSerial(tx: EntityManager, id: string): Promise<string> {
-    const [rows]: [{ serial: string }[], number] = await tx.query(
-      `UPDATE ssh_authority SET serial = serial + 1 WHERE id = $1 AND state = 'ACTIVE' RETURNING serial`,
-      [id],
-    );
-    if (rows[0] !== undefined) return rows[0].serial;
-    throw await refusalOf(tx, id);
-  }
 }
 
 export function entry(action: string, id: string, detail: Record<string, unknown>) {
   return { action, target: { kind: 'ssh-ca', id }, detail };
 }
 
-async function refusalOf(tx: EntityManager, id: string): Promise<Problem> {
+export async function refusalOf(tx: EntityManager, id: string): Promise<Problem> {
   if (await tx.existsBy(SshAuthority, { id })) return inactive();
   return new Problem('missing', 'ssh-ca.missing', 'There is no SSH authority with this id.');
 }
 
-function inactive(): Problem {
+export function inactive(): Problem {
   return new Problem('conflict', 'ssh-ca.inactive', 'The state of the authority does not allow it.');
-}
-
-function uncertifiable(): Problem {
-  const detail = 'must be an Ed25519, RSA or ECDSA public key of the form TYPE BASE64';
-  return new Problem('malformed', 'ssh-key.unreadable', `/publicKey: ${detail}.`, {
-    errors: [{ pointer: '/publicKey', detail }],
-  });
 }

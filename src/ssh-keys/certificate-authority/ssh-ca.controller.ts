@@ -1,9 +1,10 @@
-import { Body, Controller, Get, Header, HttpCode, Param, Post, Query, StreamableFile } from '@nestjs/common';
-import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, Header, HttpCode, Param, Post, Query, Res, StreamableFile } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
 import { Needs, Public, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { Repeatable } from '../../auth/repeatable.js';
-import { IdParam } from '../../platform/http/id-param.js';
+import { assertId, IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
@@ -22,6 +23,7 @@ import {
   SshCertificateView,
   SshRevocationPage,
 } from './ssh-ca.dto.js';
+import { SshCertificatesService } from './ssh-certificates.service.js';
 import { SshRevocationsService } from './ssh-revocations.service.js';
 
 @ApiTags('SSH authorities')
@@ -29,6 +31,7 @@ import { SshRevocationsService } from './ssh-revocations.service.js';
 export class SshCaController {
   constructor(
     private readonly authorities: SshAuthoritiesService,
+    private readonly certificates: SshCertificatesService,
     private readonly reader: SshAuthoritiesReader,
     private readonly revocations: SshRevocationsService,
   ) {}
@@ -101,16 +104,31 @@ export class SshCaController {
     return SshCertificatePage.of(await this.reader.certificates(id, query));
   }
 
-  /** Certifies a key. */
+  /** Certifies a key. 202 with `status: PENDING_APPROVAL` and Location when a policy asks for approval first. */
   @Post(':id/certificates')
   @Needs('ssh-ca:issue')
+  @ApiAcceptedResponse({ type: SshCertificateView })
   async issueSshCertificate(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
     @Body() { extensions = ['permit-pty'], ...order }: IssueSshCertificateBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
     @Repeatable() use?: IdempotentUse,
   ): Promise<SshCertificateView> {
-    return SshCertificateView.of(await this.authorities.issue(caller, id, { ...order, extensions }, use));
+    const certificate = await this.certificates.issue(caller, id, { ...order, extensions }, use);
+    void reply.header('location', `/v1/ssh-ca/${id}/certificates/${certificate.id}`);
+    if (certificate.status === 'PENDING_APPROVAL') void reply.status(202);
+    return SshCertificateView.of(certificate);
+  }
+
+  /** Shows a certificate that was asked for, and once it is signed, the certificate itself. */
+  @Get(':id/certificates/:certificateId')
+  @Needs('keys:read')
+  async getSshCertificate(
+    @Param('id') id: string,
+    @Param('certificateId') certificateId: string,
+  ): Promise<SshCertificateView> {
+    return SshCertificateView.of(await this.certificates.get(assertId(id), assertId(certificateId)));
   }
 
   /** Lists what an authority has taken back, newest first. */

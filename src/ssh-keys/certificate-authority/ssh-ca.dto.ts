@@ -16,7 +16,7 @@ import type { Page } from '../../platform/http/cursors.js';
 import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
 import type { IssuedCertificate } from './ssh-authorities.reader.js';
 import { AUTHORITY_STATES, type AuthorityState, type SshAuthority } from './ssh-authority.entity.js';
-import type { SshCertificate } from './ssh-certificate.entity.js';
+import { CERTIFICATE_STATUSES, type SshCertificate } from './ssh-certificate.entity.js';
 import { CERTIFICATE_KINDS, type CertificateKind } from './ssh-certificate.js';
 import { REVOCATION_KINDS, type RevocationKind, type SshRevocation } from './ssh-revocation.entity.js';
 import type { Pushed } from './ssh-revocations.service.js';
@@ -134,6 +134,16 @@ export class IssueSshCertificateBody {
   extensions?: Extension[];
 }
 
+const SHOWN_STATUSES = ['ISSUED', ...CERTIFICATE_STATUSES] as const;
+type ShownStatus = (typeof SHOWN_STATUSES)[number];
+
+export class SshCertificateFailure {
+  /** See docs/errors.md. @example approval.rejected */
+  code: string;
+  /** @example 'Bob rejected it: not from here' */
+  detail: string;
+}
+
 export class SshCertificateView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
@@ -149,12 +159,32 @@ export class SshCertificateView {
   validAfter: Date;
   /** @example 2027-01-02T00:00:00Z */
   validBefore: Date;
-  /** Content of the `-cert.pub` file. @example 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t ann' */
+  /** Content of the `-cert.pub` file; empty until it is signed. @example 'ssh-ed25519-cert-v01@openssh.com AAAAIHNzaC1lZDI1NTE5LWNlcnQtdjAxQG9wZW5zc2guY29t ann' */
   certificate: string;
+  /** `ISSUED`: signed. `READY`: is being signed. `PENDING_APPROVAL`: people are asked. `FAILED`: is never signed. */
+  @ApiProperty({ enum: SHOWN_STATUSES, example: 'ISSUED' })
+  status: ShownStatus;
+  /** The approval that it needs, where a policy asks for one. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  approvalId?: string;
+  /** Why it is never signed. */
+  failure?: SshCertificateFailure;
 
   static of(row: SshCertificate): SshCertificateView {
-    const { id, serial, keyId, fingerprint, principals, validAfter, validBefore, certificate } = row;
-    return { id, serial, keyId, fingerprint, principals, validAfter, validBefore, certificate: certificate ?? '' };
+    const { id, serial, keyId, fingerprint, principals, validAfter, validBefore, certificate, approvalId } = row;
+    const { failureCode: code, failureDetail: detail } = row;
+    return {
+      id,
+      serial,
+      keyId,
+      fingerprint,
+      principals,
+      validAfter,
+      validBefore,
+      certificate: certificate ?? '',
+      status: certificate === null ? row.status : 'ISSUED',
+      approvalId: approvalId ?? undefined,
+      failure: code === null ? undefined : { code, detail: detail ?? '' },
+    };
   }
 }
 

@@ -1,9 +1,30 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { Actor } from '../../audit/audit.service.js';
 
-/** A certificate that was issued. Its row is committed before it is signed. */
+/** READY: may be signed, or is. PENDING_APPROVAL: people are asked. FAILED: is never signed. */
+export const CERTIFICATE_STATUSES = ['READY', 'PENDING_APPROVAL', 'FAILED'] as const;
+export type CertificateStatus = (typeof CERTIFICATE_STATUSES)[number];
+
+/** What was asked for beyond the columns, and by whom: everything that is needed to sign later. */
+export interface CertificateRequest {
+  /** `TYPE BASE64` */
+  readonly publicKey: string;
+  readonly sourceAddress: string | null;
+  readonly forceCommand: string | null;
+  readonly extensions: readonly string[];
+  readonly requestedBy: Actor & { readonly ownerId: string };
+  /** X-Request-Id of the call. */
+  readonly correlation: string;
+}
+
+/** A certificate that was asked for. Its row is committed before it is signed; only a READY row can hold a certificate (CHECK). */
 @Entity('ssh_certificate')
 @Index('ssh_certificate_serial', ['authorityId', 'serial'], { unique: true })
 @Index('ssh_certificate_newest', ['authorityId', 'id'])
+@Index('ssh_certificate_unsigned', ['createdAt'], {
+  where: "certificate IS NULL AND status = 'READY' AND request IS NOT NULL",
+})
+@Check('ssh_certificate_ready', "certificate IS NULL OR status = 'READY'")
 export class SshCertificate {
   @PrimaryColumn('uuid')
   id: string;
@@ -32,6 +53,23 @@ export class SshCertificate {
   /** As in a `-cert.pub` file; null until it was signed. */
   @Column('text', { nullable: true })
   certificate: string | null;
+
+  @Column('text', { default: 'READY' })
+  status: CertificateStatus;
+
+  /** null in rows from before certificates could wait for approval. */
+  @Column('jsonb', { nullable: true })
+  request: CertificateRequest | null;
+
+  /** null: no policy asked for an approval. */
+  @Column('uuid', { nullable: true })
+  approvalId: string | null;
+
+  @Column('text', { nullable: true })
+  failureCode: string | null;
+
+  @Column('text', { nullable: true })
+  failureDetail: string | null;
 
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;

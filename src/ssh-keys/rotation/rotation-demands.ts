@@ -1,10 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import { POLICY_REVISION } from '../../approvals/approval-subject.port.js';
 import { ApprovalsService, type Demand, type Facts } from '../../approvals/approvals.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { Host } from '../../hosts/records/host.entity.js';
-import { Problem } from '../../platform/http/problem.js';
 import type { SshKey } from '../keys/ssh-key.entity.js';
 import type { Place } from './rotation-places.js';
 
@@ -38,15 +36,8 @@ export class RotationDemands {
   }
 
   /** In the transaction that acts on a judgement. Throws Problem `approval.policies-changed`. */
-  async assertCurrent(tx: EntityManager, { revision }: JudgedRotation): Promise<void> {
-    const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
-    if (row?.revision === revision) return;
-    this.approvals.outdated();
-    throw new Problem(
-      'conflict',
-      'approval.policies-changed',
-      'The approval policies were changed at this moment; try again.',
-    );
+  assertCurrent(tx: EntityManager, { revision }: JudgedRotation): Promise<void> {
+    return this.approvals.assertCurrent(tx, revision);
   }
 }
 

@@ -76,5 +76,6 @@ export const approvals: Record<keyof typeof english, string> = {
 
   'subject.signing-batch': 'Signieren eines Stapels',
   'subject.signing-request': 'Signieren',
+  'subject.ssh-certificate': 'SSH-Zertifikate',
   'subject.ssh-rotation': 'Rotation von SSH-Schlüsseln',
 };

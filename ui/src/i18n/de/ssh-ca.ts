@@ -14,6 +14,7 @@ export const sshCa = {
   'sshCa.hours': 'Gültig für (Stunden)',
   'sshCa.issue': 'Schlüssel zertifizieren',
   'sshCa.issue.lead': 'Das Zertifikat liegt neben dem Schlüssel, als SCHLÜSSEL-cert.pub.',
+  'sshCa.asked': 'Die Genehmigung ist angefragt. Das Zertifikat wird ausgestellt, sobald sie erteilt ist.',
   'sshCa.issued': 'Der Schlüssel wurde zertifiziert',
   'sshCa.keyId': 'Wer es ist',
   'sshCa.keyId.hint': 'sshd schreibt es in sein Protokoll.',

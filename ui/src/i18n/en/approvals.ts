@@ -75,5 +75,6 @@ export const approvals = {
 
   'subject.signing-batch': 'Signing of a batch',
   'subject.signing-request': 'Signing',
+  'subject.ssh-certificate': 'SSH certificates',
   'subject.ssh-rotation': 'Rotation of SSH keys',
 } as const;

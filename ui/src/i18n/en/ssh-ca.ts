@@ -14,6 +14,7 @@ export const sshCa = {
   'sshCa.hours': 'Good for (hours)',
   'sshCa.issue': 'Certify a key',
   'sshCa.issue.lead': 'The certificate goes beside the key, as KEY-cert.pub.',
+  'sshCa.asked': 'Approval was requested. The certificate is issued once it is approved.',
   'sshCa.issued': 'The key was certified',
   'sshCa.keyId': 'Who it is',
   'sshCa.keyId.hint': 'sshd writes it into its log.',

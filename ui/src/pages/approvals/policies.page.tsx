@@ -30,7 +30,7 @@ import { useAction } from '../../patterns/use-action.js';
 import { hoursOf, secondsOf, wholeHours } from '../../patterns/whole-hours.js';
 
 const DAY = 24 * 3600;
-const SUBJECTS: readonly ApprovalPolicyView['subject'][] = ['signing-request', 'ssh-rotation'];
+const SUBJECTS: readonly ApprovalPolicyView['subject'][] = ['signing-request', 'ssh-rotation', 'ssh-certificate'];
 
 type Dialog =
   | { readonly kind: 'policy'; readonly of?: ApprovalPolicyView }

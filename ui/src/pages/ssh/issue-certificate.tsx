@@ -3,6 +3,7 @@ import type { SshAuthorityView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Field, Values } from '../../patterns/form-fields.js';
+import { useToast } from '../../patterns/toasts.js';
 import { useAction } from '../../patterns/use-action.js';
 
 const MINUTE = 60_000;
@@ -30,12 +31,13 @@ function orderOf({ hours, ...values }: Values, now: number) {
 
 export function IssueCertificate({ authority, onClose }: { authority: SshAuthorityView; onClose: () => void }) {
   const { t } = useI18n();
+  const say = useToast();
   const { id, kind } = authority;
   const action = useAction(
     (values: Values, once, since) => issueSshCertificate({ path: { id }, body: orderOf(values, since), headers: once }),
     {
       changes: ['listSshCertificates'],
-      done: t('sshCa.issued'),
+      onDone: ({ status }) => say(t(status === 'PENDING_APPROVAL' ? 'sshCa.asked' : 'sshCa.issued')),
     },
   );
   const isForHost = kind === 'host';

@@ -141,9 +141,9 @@ function Certificates({ authority: { id } }: { authority: SshAuthorityView }) {
   );
 }
 
-function statusOf({ revoked, certificate, validAfter, validBefore }: IssuedSshCertificateView): string {
+function statusOf({ revoked, status, validAfter, validBefore }: IssuedSshCertificateView): string {
   if (revoked) return 'REVOKED';
-  if (certificate === '') return 'FAILED';
+  if (status !== 'ISSUED') return status === 'READY' ? 'PROCESSING' : status;
   if (new Date(validBefore) < new Date()) return 'EXPIRED';
   return new Date(validAfter) > new Date() ? 'PENDING' : 'ACTIVE';
 }

@@ -1,0 +1,126 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { approvalHash, ApprovalsService, type Demand } from '../../approvals/approvals.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
+import type { SshAuthority } from './ssh-authority.entity.js';
+import type { SshCertificate } from './ssh-certificate.entity.js';
+
+/** What the policies look at before a certificate is issued. */
+export interface CertificateUse {
+  /** `ssh-ed25519`, … of the key that is certified. */
+  readonly keyType: string;
+  readonly keyId: string;
+  readonly principals: readonly string[];
+  /** Ids of the caller and of the person behind it. */
+  readonly callers: readonly string[];
+}
+
+/** Policies revision, and who must approve; nobody when `demand` is undefined. */
+export interface JudgedCertificate {
+  readonly revision: number;
+  readonly demand: Demand | undefined;
+}
+
+/** Approvals of SSH certificates: who must give them, what they show, and whether one covers a certificate that is about to be signed. */
+@Injectable()
+export class SshCertificateApprovals {
+  constructor(
+    private readonly db: DataSource,
+    private readonly approvals: ApprovalsService,
+  ) {}
+
+  /**
+   * The approval that issuing needs. Each principal is judged by itself and all demands must be met, so that a harmless principal beside
+   * a guarded one changes nothing.
+   */
+  async judge(
+    { name, kind }: SshAuthority,
+    { keyType, keyId, principals, callers }: CertificateUse,
+  ): Promise<JudgedCertificate> {
+    const common = {
+      algorithm: [keyType],
+      caller: callers,
+      'metadata.kind': [kind],
+      'metadata.keyId': [keyId],
+    };
+    const uses = principals.map((principal) => ({
+      key: name,
+      facts: { ...common, 'metadata.principal': [principal] },
+    }));
+    return this.approvals.judgeAll('ssh-certificate', uses);
+  }
+
+  /** In the transaction that acts on a judgement. Throws Problem `approval.policies-changed`. */
+  assertCurrent(tx: EntityManager, { revision }: JudgedCertificate): Promise<void> {
+    return this.approvals.assertCurrent(tx, revision);
+  }
+
+  /** Asks for approval, in the transaction that writes the certificate's row. Answers the id of the approval. */
+  async ask(
+    tx: EntityManager,
+    caller: Caller,
+    { authority, certificate, demand }: { authority: SshAuthority; certificate: SshCertificate; demand: Demand },
+  ): Promise<string> {
+    const id = newId();
+    const { keyId, principals } = certificate;
+    const order = { id, kind: 'ssh-certificate' as const, subjectId: certificate.id, demand };
+    const title = `Certify the SSH key of ${keyId} for ${principals.join(', ')}`;
+    const shown = documentOf(authority, certificate);
+    await this.approvals.request(tx, caller, { ...order, title: wellFormedCut(title), shown });
+    return id;
+  }
+
+  /** Whether the row may be signed now: an approval covers exactly this row, or none is needed by the policies of this moment. */
+  async covers(authority: SshAuthority, certificate: SshCertificate): Promise<boolean> {
+    const { id, approvalId, request, keyId, principals } = certificate;
+    const [granted] = await this.approvals.granted(this.db.manager, 'ssh-certificate', [id]);
+    if (granted !== undefined || approvalId !== null) {
+      const isGiven = granted?.granted === true && granted.id === approvalId;
+      return isGiven && granted.hash.equals(approvalHash(documentOf(authority, certificate)));
+    }
+    if (request === null) return true; // issued by a version that knew no approvals, for a caller that repeats the call
+    const { requestedBy, publicKey } = request;
+    const [keyType = ''] = publicKey.split(' ');
+    const callers = [requestedBy.id, requestedBy.ownerId];
+    const { demand } = await this.judge(authority, { keyId, principals, keyType, callers });
+    return demand === undefined;
+  }
+}
+
+/** What approvers see: everything that the certificate will say, made of its rows alone. */
+function documentOf(authority: SshAuthority, certificate: SshCertificate): Record<string, unknown> {
+  const { id, serial, keyId, principals, validAfter, validBefore, request } = certificate;
+  if (request === null) throw new Error('a certificate that waits for approval has its request');
+  const { publicKey, sourceAddress, forceCommand, extensions, requestedBy } = request;
+  const authorityKey = sshPublicKeyOfSpki(authority.publicKey);
+  return {
+    operation: 'ssh-certificate',
+    certificate: id,
+    authority: {
+      id: authority.id,
+      name: authority.name,
+      kind: authority.kind,
+      publicKey: publicKeyLine(authorityKey),
+      fingerprint: fingerprintOf(authorityKey.blob),
+    },
+    serial,
+    publicKey,
+    keyId,
+    principals: [...principals],
+    validAfter: validAfter.toISOString(),
+    validBefore: validBefore.toISOString(),
+    sourceAddress,
+    forceCommand,
+    extensions: [...extensions],
+    requestedBy: { ...requestedBy },
+  };
+}
+
+const MAX_TITLE_LENGTH = 200;
+
+/** The first characters of a title of ASCII. */
+function wellFormedCut(title: string): string {
+  return title.length <= MAX_TITLE_LENGTH ? title : `${title.slice(0, MAX_TITLE_LENGTH - 1)}…`;
+}

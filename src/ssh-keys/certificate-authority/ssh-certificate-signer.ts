@@ -1,0 +1,112 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { createHash, randomBytes } from 'node:crypto';
+import { DataSource, IsNull } from 'typeorm';
+import { type Actor, AuditService } from '../../audit/audit.service.js';
+import { KeyVault } from '../../hsm/key-vault.js';
+import { readPublicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
+import { SshAuthority } from './ssh-authority.entity.js';
+import { entry, inactive } from './ssh-authorities.service.js';
+import { SshCertificateApprovals } from './ssh-certificate-approvals.js';
+import { type CertificateRequest, SshCertificate } from './ssh-certificate.entity.js';
+import { certificateLine, type CertificateContent, toBeSigned } from './ssh-certificate.js';
+
+const NONCE_BYTES = 32;
+/** Rows that one sweep signs. */
+const MAX_SWEPT = 50;
+/** Seconds that the process which accepted or released a certificate has to sign it before others do. */
+const SWEEP_AFTER_SECONDS = 10;
+
+export const SSH_CA_ACTOR: Actor = { kind: 'system', id: 'ssh-ca', name: 'ssh-ca' };
+
+/** Signs the certificates whose rows say that they may be, with the authority's key in the HSM. */
+@Injectable()
+export class SshCertificateSigner {
+  private readonly logger = new Logger(SshCertificateSigner.name);
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly vault: KeyVault,
+    private readonly audit: AuditService,
+    private readonly approvals: SshCertificateApprovals,
+  ) {}
+
+  /**
+   * The certificate's row, signed if it was not yet and may be. May run twice at once: the first signature that is stored is the certificate.
+   * @param repeated what a caller that repeats its call asks for; used for rows that do not hold the request
+   * @throws Problem `ssh-ca.inactive` when the authority issues nothing any more
+   */
+  async sign(id: string, repeated?: CertificateRequest): Promise<SshCertificate> {
+    const row = await this.db.manager.findOneByOrFail(SshCertificate, { id });
+    const request = row.request ?? repeated;
+    if (row.certificate !== null || row.status !== 'READY' || request === undefined) return row;
+    const authority = await this.db.manager.findOneByOrFail(SshAuthority, { id: row.authorityId });
+    if (authority.state !== 'ACTIVE') {
+      await this.fail(row, 'ssh-ca.inactive', 'The authority issues nothing any more.');
+      throw inactive();
+    }
+    if (!(await this.approvals.covers(authority, row))) {
+      await this.fail(row, 'ssh-ca.not-approved', 'What would be certified is not what was approved. Ask again.');
+    } else {
+      const certificate = await this.certificateOf(authority, row, request);
+      await this.db.manager.update(SshCertificate, { id, certificate: IsNull(), status: 'READY' }, { certificate });
+    }
+    return this.db.manager.findOneByOrFail(SshCertificate, { id });
+  }
+
+  /** Signs what was accepted or approved and never signed, because a process died or the HSM was away. */
+  async sweep(): Promise<void> {
+    const rows: { id: string }[] = await this.db.query(
+      `SELECT id FROM ssh_certificate
+       WHERE certificate IS NULL AND status = 'READY' AND request IS NOT NULL
+         AND created_at < now() - make_interval(secs => $1) ORDER BY created_at LIMIT $2`,
+      [SWEEP_AFTER_SECONDS, MAX_SWEPT],
+    );
+    for (const { id } of rows) {
+      await this.sign(id).catch((error: unknown) =>
+        this.logger.warn(`the SSH certificate ${id} is not signed yet: ${String(error)}`),
+      );
+    }
+  }
+
+  private async fail(row: SshCertificate, code: string, detail: string): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const { affected } = await tx.update(
+        SshCertificate,
+        { id: row.id, status: 'READY', certificate: IsNull() },
+        { status: 'FAILED', failureCode: code, failureDetail: detail },
+      );
+      if (affected !== 1) return;
+      const failed = entry('ssh-ca.certificate-failed', row.authorityId, { certificateId: row.id, code });
+      await this.audit.append(tx, [{ ...failed, actor: SSH_CA_ACTOR, correlation: row.request?.correlation ?? '' }]);
+    });
+  }
+
+  private async certificateOf(
+    { kind, ckaId, publicKey }: SshAuthority,
+    row: SshCertificate,
+    request: CertificateRequest,
+  ): Promise<string> {
+    const key = readPublicKeyLine(request.publicKey);
+    if (key === undefined) throw new Error('the key of a certificate was read before its row was written');
+    const content: CertificateContent = {
+      kind,
+      key,
+      serial: BigInt(row.serial),
+      keyId: row.keyId,
+      principals: row.principals,
+      validAfter: row.validAfter,
+      validBefore: row.validBefore,
+      sourceAddress: request.sourceAddress ?? undefined,
+      forceCommand: request.forceCommand ?? undefined,
+      extensions: request.extensions,
+    };
+    const bytes = toBeSigned(content, randomBytes(NONCE_BYTES), sshPublicKeyOfSpki(publicKey));
+    const signature = await this.vault.sign({
+      key: { ckaId, publicKey, type: 'ec-p256' },
+      scheme: 'ecdsa-raw',
+      algorithm: 'sha256',
+      digest: createHash('sha256').update(bytes).digest(),
+    });
+    return certificateLine(content, bytes, signature);
+  }
+}

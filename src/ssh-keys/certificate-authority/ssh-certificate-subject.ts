@@ -1,0 +1,61 @@
+import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { ApprovalSubject, SubjectApproval } from '../../approvals/approval-subject.port.js';
+import { ApprovalSubjectsService } from '../../approvals/approval-subjects.service.js';
+import { AuditService } from '../../audit/audit.service.js';
+import { Problem } from '../../platform/http/problem.js';
+import { SSH_CA_ACTOR, SshCertificateSigner } from './ssh-certificate-signer.js';
+import { SshCertificate } from './ssh-certificate.entity.js';
+import { certificateEntry } from './ssh-certificates.service.js';
+
+/** What happens to an SSH certificate when its approval is decided. */
+@Injectable()
+export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
+  private readonly logger = new Logger(SshCertificateSubject.name);
+
+  constructor(
+    private readonly subjects: ApprovalSubjectsService,
+    private readonly audit: AuditService,
+    private readonly signer: SshCertificateSigner,
+  ) {}
+
+  onModuleInit(): void {
+    this.subjects.register('ssh-certificate', this);
+  }
+
+  async released(tx: EntityManager, approval: SubjectApproval): Promise<void> {
+    if (!(await this.move(tx, approval, { status: 'READY' })))
+      throw new Problem('conflict', 'approval.subject-gone', 'The certificate does not wait for this approval.');
+  }
+
+  async ended(tx: EntityManager, approval: SubjectApproval, why: Problem): Promise<void> {
+    await this.move(tx, approval, { status: 'FAILED', failureCode: why.code, failureDetail: why.message });
+  }
+
+  decided(subjectId: string): void {
+    void this.signer
+      .sign(subjectId)
+      .catch((error: unknown) =>
+        this.logger.warn(`the SSH certificate ${subjectId} is signed by the next sweep: ${String(error)}`),
+      );
+  }
+
+  /** Whether the certificate waited for this approval; it then moves on, with its audit entry. */
+  private async move(
+    tx: EntityManager,
+    { approvalId, subjectId, correlation }: SubjectApproval,
+    to: Pick<SshCertificate, 'status'> & Partial<SshCertificate>,
+  ): Promise<boolean> {
+    const { affected } = await tx.update(SshCertificate, { id: subjectId, status: 'PENDING_APPROVAL', approvalId }, to);
+    if (affected !== 1) return false;
+    const certificate = await tx.findOneByOrFail(SshCertificate, { id: subjectId });
+    const { target, detail, ...entry } = certificateEntry(certificate);
+    const isFailed = to.status === 'FAILED';
+    const action = isFailed ? 'ssh-ca.certificate-failed' : entry.action;
+    const more = isFailed ? { code: to.failureCode } : {};
+    await this.audit.append(tx, [
+      { action, target, detail: { ...detail, ...more }, actor: SSH_CA_ACTOR, correlation, source: '' },
+    ]);
+    return true;
+  }
+}

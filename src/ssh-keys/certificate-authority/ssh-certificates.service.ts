@@ -1,0 +1,132 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { fingerprintOf, publicKeyLine, readPublicKeyLine } from '../../platform/ssh/public-key.js';
+import { entry, inactive, refusalOf } from './ssh-authorities.service.js';
+import { SshAuthority } from './ssh-authority.entity.js';
+import { SshCertificateApprovals } from './ssh-certificate-approvals.js';
+import { SshCertificateSigner } from './ssh-certificate-signer.js';
+import { type CertificateRequest, SshCertificate } from './ssh-certificate.entity.js';
+import { certificateTypeOf, type CertificateContent } from './ssh-certificate.js';
+
+export interface CertificateOrder extends Omit<CertificateContent, 'kind' | 'key' | 'serial'> {
+  /** `TYPE BASE64 [COMMENT]` */
+  readonly publicKey: string;
+}
+
+/** The certificates that authorities issue: asked for, approved where a policy demands it, signed. */
+@Injectable()
+export class SshCertificatesService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly idempotency: IdempotencyKeys,
+    private readonly approvals: SshCertificateApprovals,
+    private readonly signer: SshCertificateSigner,
+  ) {}
+
+  /**
+   * Issues a certificate, or asks for the approval that it needs (status PENDING_APPROVAL). The serial is taken, and what is certified
+   * written down, before the HSM is asked. A repeated call gets the same certificate: it is signed then if it was not before.
+   */
+  async issue(
+    caller: Caller,
+    authorityId: string,
+    order: CertificateOrder,
+    use?: IdempotentUse,
+  ): Promise<SshCertificate> {
+    const key = readPublicKeyLine(order.publicKey);
+    if (key === undefined || certificateTypeOf(key.type) === undefined) throw uncertifiable();
+    const { keyId, principals, validAfter, validBefore } = order;
+    if (validAfter >= validBefore) {
+      const errors = [{ pointer: '/validBefore', detail: 'must be later than validAfter' }];
+      throw new Problem('malformed', 'ssh-ca.dates', '/validBefore: must be later than validAfter.', { errors });
+    }
+    const authority = await this.db.manager.findOneBy(SshAuthority, { id: authorityId });
+    if (authority === null) throw await refusalOf(this.db.manager, authorityId);
+    const callers = [caller.id, caller.ownerId];
+    const judged = await this.approvals.judge(authority, { keyType: key.type, keyId, principals, callers });
+    const request = requestOf(caller, { ...order, publicKey: publicKeyLine(key) });
+    const content = {
+      keyId,
+      fingerprint: fingerprintOf(key.blob),
+      principals: [...principals],
+      validAfter,
+      validBefore,
+    };
+    const written = await this.db.transaction(async (tx) => {
+      const id = use?.resource ?? newId();
+      const earlier = await this.idempotency.earlier(tx, use);
+      if (earlier !== undefined) return earlier;
+      await this.approvals.assertCurrent(tx, judged);
+      const serial = await takeSerial(tx, authorityId);
+      const status = judged.demand === undefined ? ('READY' as const) : ('PENDING_APPROVAL' as const);
+      await tx.insert(SshCertificate, { id, authorityId, serial, ...content, status, request });
+      const certificate = await tx.findOneByOrFail(SshCertificate, { id });
+      if (judged.demand !== undefined) {
+        const approvalId = await this.approvals.ask(tx, caller, { authority, certificate, demand: judged.demand });
+        await tx.update(SshCertificate, { id }, { approvalId });
+        certificate.approvalId = approvalId;
+      }
+      await this.audit.appendBy(tx, caller, certificateEntry(certificate));
+      return id;
+    });
+    return this.signer.sign(written, request);
+  }
+
+  /** @throws Problem `ssh-ca.no-certificate` */
+  async get(authorityId: string, id: string): Promise<SshCertificate> {
+    const certificate = await this.db.manager.findOneBy(SshCertificate, { id, authorityId });
+    if (certificate !== null) return certificate;
+    const detail = 'There is no certificate with this id among those of the authority.';
+    throw new Problem('missing', 'ssh-ca.no-certificate', detail);
+  }
+}
+
+/** The audit entry of a certificate: what will be certified when it waits for approval, else what is. */
+export function certificateEntry(certificate: SshCertificate) {
+  const { id, authorityId, serial, keyId, fingerprint, principals, validAfter, validBefore, approvalId } = certificate;
+  const action = certificate.status === 'READY' ? 'ssh-ca.certified' : 'ssh-ca.certificate-requested';
+  return entry(action, authorityId, {
+    certificateId: id,
+    serial,
+    keyId,
+    fingerprint,
+    principals: [...principals],
+    validAfter: validAfter.toISOString(),
+    validBefore: validBefore.toISOString(),
+    ...(approvalId === null ? {} : { approval: approvalId }),
+  });
+}
+
+function requestOf(caller: Caller, order: CertificateOrder): CertificateRequest {
+  const { kind, id, name, ownerId, origin } = caller;
+  return {
+    publicKey: order.publicKey,
+    sourceAddress: order.sourceAddress ?? null,
+    forceCommand: order.forceCommand ?? null,
+    extensions: [...order.extensions].sort(),
+    requestedBy: { kind, id, name, ownerId },
+    correlation: origin.requestId,
+  };
+}
+
+async function takeSerial(tx: EntityManager, id: string): Promise<string> {
+  const [rows]: [{ serial: string }[], number] = await tx.query(
+    `UPDATE ssh_authority SET serial = serial + 1 WHERE id = $1 AND state = 'ACTIVE' RETURNING serial`,
+    [id],
+  );
+  if (rows[0] !== undefined) return rows[0].serial;
+  throw inactive();
+}
+
+function uncertifiable(): Problem {
+  const detail = 'must be an Ed25519, RSA or ECDSA public key of the form TYPE BASE64';
+  return new Problem('malformed', 'ssh-key.unreadable', `/publicKey: ${detail}.`, {
+    errors: [{ pointer: '/publicKey', detail }],
+  });
+}
