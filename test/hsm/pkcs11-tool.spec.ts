@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HsmSeal } from '../../src/hsm/hsm-seal.js';
 import type { KeyProcessVault } from '../../src/hsm/key-process-vault.js';
-import { answered, createToken, newKey, openVault } from '../support/hsm.js';
+import { answered, createToken, newIdentity, newKey, openVault } from '../support/hsm.js';
 import { has } from '../support/peers.js';
 
 const SOFTHSM = process.env['SW_TEST_SOFTHSM'] ?? '/usr/lib/softhsm/libsofthsm2.so';
@@ -37,13 +37,14 @@ const fields = (kind: string, name: string): string[] =>
 describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
   it.each(['rsa-2048', 'ec-p256'] as const)('%s: agrees with the evidence that was stored', async (type) => {
     const ckaId = randomBytes(16);
-    const { evidence } = await vault.generate({ ckaId, label: `evidence of ${type}`, type });
+    const identity = newIdentity(`evidence-of-${type}`);
+    const { evidence } = await vault.generate({ ckaId, identity, type });
     const privateKey = objects('--type', 'privkey').find((one) => one.includes(ckaId.toString('hex')));
     const access = /Access: +(.*)$/m.exec(privateKey ?? '')?.[1]?.split(', ');
     expect(access?.toSorted()).toEqual(['always sensitive', 'local', 'never extractable', 'sensitive']);
     expect(evidence).toMatchObject({ alwaysSensitive: true, local: true, neverExtractable: true, sensitive: true });
     expect(/Usage: +(.*)$/m.exec(privateKey ?? '')?.[1]).toBe('sign');
-    expect(privateKey).toContain(`label:      evidence of ${type}`);
+    expect(privateKey).toContain(`label:      sealwright signing ${identity.owner}`);
   });
 
   it('shows the public key that was stored, to the byte', async () => {
@@ -58,9 +59,11 @@ describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
 
   it('shows nothing of a pair that was destroyed, and all others', async () => {
     const [gone, stays] = [randomBytes(16), randomBytes(16)];
-    for (const ckaId of [gone, stays]) await vault.generate({ ckaId, label: 'a pair', type: 'ec-p256' });
-    await expect(vault.destroy({ ckaId: gone, label: 'another' })).rejects.toMatchObject({ code: 'hsm.refused' });
-    expect(await vault.destroy({ ckaId: gone, label: 'a pair' })).toBe(1);
+    const identity = newIdentity('a-pair');
+    for (const ckaId of [gone, stays]) await vault.generate({ ckaId, identity, type: 'ec-p256' });
+    const another = newIdentity('another');
+    await expect(vault.destroy({ ckaId: gone, identity: another })).rejects.toMatchObject({ code: 'hsm.other-key' });
+    expect(await vault.destroy({ ckaId: gone, identity })).toBe(1);
     for (const kind of ['privkey', 'pubkey']) {
       expect(fields(kind, 'ID')).not.toContain(gone.toString('hex'));
       expect(fields(kind, 'ID')).toContain(stays.toString('hex'));
@@ -77,9 +80,9 @@ describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
     expect(secretKey).toMatch(/AES length 32/);
     const ckaId = Buffer.from(/ID: +(\w+)/.exec(secretKey ?? '')?.[1] ?? '', 'hex');
     // Only pairs are looked for. A process that has made keys may not see all; the one in its place finds none of this id.
-    expect(await answered(() => vault.destroy({ ckaId, label: 'sealwright-sealing' }))).toBe(0);
+    expect(await answered(() => vault.destroy({ ckaId, identity: newIdentity() }))).toBe(0);
     expect(objects('--type', 'secrkey')).toHaveLength(1);
-    const canary = { ckaId: Buffer.from('sealwright-canary'), label: 'sealwright canary v1' };
-    await expect(vault.destroy(canary)).rejects.toMatchObject({ code: 'hsm.refused' });
+    const canary = { ckaId: Buffer.from('sealwright-canary'), identity: newIdentity('canary') };
+    await expect(vault.destroy(canary)).rejects.toMatchObject({ code: 'hsm.other-key' });
   });
 });

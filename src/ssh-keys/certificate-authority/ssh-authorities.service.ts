@@ -3,7 +3,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { KeyVault } from '../../hsm/key-vault.js';
+import { type KeyIdentity, KeyVault } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
@@ -41,7 +41,7 @@ export class SshAuthoritiesService {
     const known = await this.idempotency.known(use);
     if (known !== undefined) return known;
     const id = use?.resource ?? newId();
-    const key = { ckaId: randomBytes(16), label: `sealwright ssh ca ${id}` };
+    const key = { ckaId: randomBytes(16), identity: identityOf(id) };
     const { publicKey, evidence } = await this.vault.generate({ ...key, type: 'ec-p256' });
     const insert = async (tx: EntityManager) => {
       const earlier = await this.idempotency.earlier(tx, use);
@@ -126,10 +126,10 @@ export class SshAuthoritiesService {
   }
 
   private async sign(authority: SshAuthority, content: CertificateContent): Promise<string> {
-    const { ckaId, publicKey } = authority;
+    const { id, ckaId, publicKey } = authority;
     const bytes = toBeSigned(content, randomBytes(NONCE_BYTES), sshPublicKeyOfSpki(publicKey));
     const signature = await this.vault.sign({
-      key: { ckaId, publicKey, type: 'ec-p256' },
+      key: { ckaId, identity: identityOf(id), publicKey, type: 'ec-p256' },
       scheme: 'ecdsa-raw',
       algorithm: 'sha256',
       digest: createHash('sha256').update(bytes).digest(),
@@ -145,6 +145,11 @@ export class SshAuthoritiesService {
     if (rows[0] !== undefined) return rows[0].serial;
     throw await refusalOf(tx, id);
   }
+}
+
+/** What the token must say of the key of an authority. */
+function identityOf(id: string): KeyIdentity {
+  return { purpose: 'ssh-ca', owner: id };
 }
 
 export function entry(action: string, id: string, detail: Record<string, unknown>) {
