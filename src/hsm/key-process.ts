@@ -1,7 +1,7 @@
 import { Canary } from './canary.js';
 import { isFatal } from './cryptoki.js';
 import { KeyDirectory } from './key-directory.js';
-import { labelsOf } from './key-identity.js';
+import { labelsOf } from './key-labels.js';
 import { faultOf } from './key-process-fault.js';
 import type { ErrandRunners } from './errands.js';
 import type {

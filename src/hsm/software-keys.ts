@@ -1,6 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
-import { type KeyIdentity, labelsOf, type TokenKey } from './key-identity.js';
+import type { KeyIdentity, TokenKey } from './key-identity.js';
+import { labelsOf } from './key-labels.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import type { GeneratedKey, MlDsaType } from './key-vault.js';
 import type { Pkcs11Token } from './pkcs11-token.js';

@@ -3,7 +3,8 @@ import { EMPTY_ROOT, HASH_BYTES } from '../verifier/merkle-hash.js';
 import { isConsistent } from '../verifier/merkle-proof.js';
 import { noteText, openNote } from '../verifier/signed-note.js';
 import { CKA, CKO } from './cryptoki.js';
-import { LOG_LABEL, type TokenKey } from './key-identity.js';
+import type { TokenKey } from './key-identity.js';
+import { LOG_LABEL } from './key-labels.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import type { GeneratedKey } from './key-vault.js';
 import {

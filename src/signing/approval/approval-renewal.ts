@@ -90,8 +90,7 @@ export class ApprovalRenewal {
     const key = await this.keys.active(request.keyId);
     const { version: keyVersion, certificateId } = key;
     const sealed = envelope === undefined ? undefined : await this.intake.rewrap(request, envelope, key);
-    const signedDigest = sealed?.signedDigest?.toString('base64');
-    const facts = { ...keyFactsOf(key), signedDigest };
+    const facts = { ...keyFactsOf(key), signedDigest: sealed?.signedDigest?.toString('base64') };
     await this.write(tx, request, { approvalId, keyVersion, certificateId }, facts);
     if (envelope !== undefined && sealed !== undefined) {
       const { toBeSigned, signedDigest } = sealed;

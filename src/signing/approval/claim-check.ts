@@ -5,7 +5,7 @@ import { ApprovalsService } from '../../approvals/approvals.service.js';
 import { AuditService } from '../../audit/audit.service.js';
 import type { EntryRow } from '../../audit/log/log-leaf.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
-import type { Claimed } from '../requests/signing-claims.js';
+import type { Claimed } from '../requests/claimed.js';
 import { metadataSha256 } from '../requests/signing-entries.js';
 import { BACKGROUND } from '../requests/signing-outcome.js';
 import { factsOfRow } from './shown-request.js';

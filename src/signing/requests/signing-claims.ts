@@ -8,29 +8,8 @@ import { BACKGROUND } from './signing-outcome.js';
 import { ApprovalCheck } from '../approval/approval-check.js';
 import { ClaimCheck } from '../approval/claim-check.js';
 import { SigningEnvelope } from './signing-envelope.entity.js';
-import type { SigningRequest } from './signing-request.entity.js';
+import type { Claimed } from './claimed.js';
 import { statusesBefore } from './signing-status.js';
-
-/** What an attempt needs to know of its request. */
-export type Claimed = Pick<
-  SigningRequest,
-  | 'id'
-  | 'attempt'
-  | 'strikes'
-  | 'correlation'
-  | 'digest'
-  | 'algorithm'
-  | 'scheme'
-  | 'format'
-  | 'keyId'
-  | 'keyVersion'
-  | 'keyName'
-  | 'certificateId'
-  | 'composed'
-  | 'metadata'
-  | 'requestedBy'
-  | 'ownerId'
-> & { readonly keyRevision: number; readonly envelope?: Omit<SigningEnvelope, 'requestId' | 'timestampToken'> };
 
 interface Reclaimed {
   readonly id: string;
