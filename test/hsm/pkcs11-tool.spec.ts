@@ -19,11 +19,15 @@ afterAll(async () => {
   token.remove();
 });
 
+/** How pkcs11-tool is told of the token. */
+function where(): string[] {
+  const pin = readFileSync(token.pinFile, 'utf8').trim();
+  return ['--module', SOFTHSM, '--token-label', token.label, '--login', '--pin', pin];
+}
+
 /** What pkcs11-tool, which shares nothing with this service, sees in the token: one text per object. */
 function objects(...filter: string[]): string[] {
-  const pin = readFileSync(token.pinFile, 'utf8').trim();
-  const where = ['--module', SOFTHSM, '--token-label', token.label, '--login', '--pin', pin];
-  const text = execFileSync('pkcs11-tool', [...where, '--list-objects', ...filter], {
+  const text = execFileSync('pkcs11-tool', [...where(), '--list-objects', ...filter], {
     encoding: 'utf8',
     stdio: 'pipe',
   });
@@ -68,6 +72,34 @@ describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
       expect(fields(kind, 'ID')).not.toContain(gone.toString('hex'));
       expect(fields(kind, 'ID')).toContain(stays.toString('hex'));
     }
+  });
+
+  it('makes a pair of the same CKA_ID under another label: ours signs; under the same label too: neither does', async () => {
+    const key = await newKey(vault, 'ec-p256');
+    const order = { key, scheme: 'ecdsa-der', algorithm: 'sha256', digest: randomBytes(32) } as const;
+    const make = (label: string) =>
+      execFileSync(
+        'pkcs11-tool',
+        [
+          ...where(),
+          '--keypairgen',
+          '--key-type',
+          'EC:prime256v1',
+          '--id',
+          key.ckaId.toString('hex'),
+          '--label',
+          label,
+        ],
+        { env: { ...process.env, ...token.environment }, stdio: 'pipe' },
+      );
+    make('of somebody else');
+    // A process that knows no handle of it yet.
+    const fresh = await openVault(token);
+    expect((await fresh.sign(order)).length).toBeGreaterThan(60);
+    make(`sealwright signing ${key.identity.owner}`);
+    const last = await openVault(token);
+    await expect(last.sign(order)).rejects.toMatchObject({ code: 'hsm.refused' });
+    await Promise.all([fresh.onApplicationShutdown(), last.onApplicationShutdown()]);
   });
 
   it('the key that seals secrets stays in the token too', async () => {

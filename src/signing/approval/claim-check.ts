@@ -14,16 +14,19 @@ type Row = Claimed & { readonly approvalId: string | null };
 
 interface Refusal {
   readonly code: 'signing.not-logged' | 'approval.needed';
-  readonly detail: string;
+  /** SQL, as constant as the text of the statement that it is part of. */
+  readonly set: string;
 }
 
 const NOT_LOGGED: Refusal = {
   code: 'signing.not-logged',
-  detail: 'The audit log does not say that this request was accepted as it stands in the database.',
+  set: `failure_code = 'signing.not-logged',
+    failure_detail = 'The audit log does not say that this request was accepted as it stands in the database.'`,
 };
 const NEEDED: Refusal = {
   code: 'approval.needed',
-  detail: 'The key signs only after approval since a policy was made or changed; ask again.',
+  set: `failure_code = 'approval.needed',
+    failure_detail = 'The key signs only after approval since a policy was made or changed; ask again.'`,
 };
 
 /**
@@ -66,11 +69,11 @@ export class ClaimCheck {
 
   private async fail(tx: EntityManager, { id, correlation }: Row, refusal: Refusal | undefined): Promise<void> {
     if (refusal === undefined) return;
-    const { code, detail } = refusal;
+    const { code, set } = refusal;
     await tx.query(
       `UPDATE signing_request SET status = 'FAILED', attempt = attempt - 1, worker = NULL, lease_until = NULL, finished_at = now(),
-         failure_code = $2, failure_detail = $3 WHERE id = $1 AND status = 'PROCESSING'`,
-      [id, code, detail],
+         ${set} WHERE id = $1 AND status = 'PROCESSING'`,
+      [id],
     );
     const entry = { action: 'signing.failed', outcome: 'failed' as const, actor: BACKGROUND, correlation };
     const target = { kind: 'signing-request', id };
