@@ -9,10 +9,14 @@ export interface Inclusion {
 
 /** Where a proof stands in the tree: a node of a level and the last node of that level. */
 class Climb {
-  constructor(
-    private node: number,
-    private last: number,
-  ) {}
+  private node: number;
+  private last: number;
+
+  // Written out: the key process runs this from source in tests, where types alone are taken away.
+  constructor(node: number, last: number) {
+    this.node = node;
+    this.last = last;
+  }
 
   get atTop(): boolean {
     return this.last === 0;
