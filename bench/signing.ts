@@ -2,7 +2,7 @@ import { Logger } from '@nestjs/common';
 import { createHash, randomBytes } from 'node:crypto';
 import { Client } from 'pg';
 import { SEQUENCER_LOCK } from '../src/audit/log/sequencer-lock.js';
-import type { KeyType, SignatureScheme, VaultKey } from '../src/hsm/key-vault.js';
+import { type KeyType, type SignatureScheme, signingKeyOwner, type VaultKey } from '../src/hsm/key-vault.js';
 import { openVault } from '../test/support/hsm.js';
 import type { Service } from '../test/support/service.js';
 import { openStage, type Stage } from '../test/support/stage.js';
@@ -93,12 +93,13 @@ async function keyProcessRate(key: VaultKey, scheme: SignatureScheme): Promise<n
 }
 
 async function vaultKey(type: KeyType): Promise<VaultKey> {
-  const [row] = await stage.sql<{ ckaId: Buffer; publicKey: Buffer }>(
-    `SELECT cka_id AS "ckaId", public_key AS "publicKey" FROM signing_key_version v JOIN signing_key k ON k.id = v.key_id WHERE k.name = $1`,
+  const [row] = await stage.sql<{ keyId: string; version: number; ckaId: Buffer; publicKey: Buffer }>(
+    `SELECT key_id AS "keyId", v.version, cka_id AS "ckaId", public_key AS "publicKey" FROM signing_key_version v JOIN signing_key k ON k.id = v.key_id WHERE k.name = $1`,
     [type],
   );
   if (row === undefined) throw new Error(`no key ${type}`);
-  return { ...row, type };
+  const { keyId, version, ckaId, publicKey } = row;
+  return { ckaId, publicKey, type, identity: { purpose: 'signing', owner: signingKeyOwner(keyId, type, version) } };
 }
 
 const load = (type: KeyType, seconds: number, more: { async?: boolean } = {}) =>

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import autocannon from 'autocannon';
 import { createHash, randomBytes } from 'node:crypto';
-import type { KeyType, SignatureScheme, VaultKey } from '../src/hsm/key-vault.js';
+import { type KeyType, type SignatureScheme, signingKeyOwner, type VaultKey } from '../src/hsm/key-vault.js';
 import { Authority } from '../test/support/authority.js';
 import { certifiedKey } from '../test/support/certified-keys.js';
 import { openVault } from '../test/support/hsm.js';
@@ -107,12 +107,14 @@ async function keyProcessRate(name: string, type: KeyType, scheme: SignatureSche
 }
 
 async function vaultKey(name: string, type: KeyType): Promise<VaultKey> {
-  const [row] = await stage.sql<{ ckaId: Buffer; publicKey: Buffer }>(
-    `SELECT cka_id AS "ckaId", public_key AS "publicKey" FROM signing_key_version v JOIN signing_key k ON k.id = v.key_id WHERE k.name = $1`,
+  const [row] = await stage.sql<{ keyId: string; version: number; ckaId: Buffer; publicKey: Buffer }>(
+    `SELECT key_id AS "keyId", v.version, cka_id AS "ckaId", public_key AS "publicKey" FROM signing_key_version v JOIN signing_key k ON k.id = v.key_id WHERE k.name = $1`,
     [name],
   );
   if (row === undefined) throw new Error(`no key ${name}`);
-  return { ...row, type };
+  const { keyId, version, ckaId, publicKey } = row;
+  const identity = { purpose: 'timestamping', owner: signingKeyOwner(keyId, name, version) } as const;
+  return { ckaId, publicKey, type, identity };
 }
 
 Logger.overrideLogger(false);

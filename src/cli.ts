@@ -1,9 +1,15 @@
+import { acceptLog } from './cli/accept-log.command.js';
 import { migrate } from './cli/migrate.command.js';
 import { openapi } from './cli/openapi.command.js';
 import { seedDemo } from './cli/seed-demo.command.js';
 import { start } from './start.js';
 
-const COMMANDS: Record<string, (args: string[]) => Promise<void>> = { migrate, openapi, 'seed-demo': seedDemo };
+const COMMANDS: Record<string, (args: string[]) => Promise<void>> = {
+  'accept-log': acceptLog,
+  migrate,
+  openapi,
+  'seed-demo': seedDemo,
+};
 
 const [name = '', ...args] = process.argv.slice(2);
 const command = COMMANDS[name];
@@ -13,4 +19,4 @@ if (command === undefined) {
 }
 await start(() => command(args));
 // What the libraries keep open (sockets, timers) must not keep a finished command alive.
-process.exit(0);
+process.exit(process.exitCode ?? 0);

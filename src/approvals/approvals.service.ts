@@ -2,6 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { type Actor, AuditService } from '../audit/audit.service.js';
+import type { EntryRow } from '../audit/log/log-leaf.js';
+import { VouchedEntries } from '../audit/log/vouched-entries.js';
 import type { Caller } from '../auth/caller.js';
 import { Problem } from '../platform/http/problem.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
@@ -44,7 +46,7 @@ export interface GrantedApproval extends KnownApproval {
   readonly hash: Buffer;
   /** What was shown, where it cannot be put together again from one subject: that of a batch. Canonical JSON. */
   readonly shown: string | null;
-  /** APPROVED, with as many votes of different people over this very hash as each of its stages wants. */
+  /** APPROVED, with as many votes of different people over this very hash as each of its stages wants, by the rows and by the log. */
   readonly granted: boolean;
 }
 
@@ -55,6 +57,7 @@ export class ApprovalsService {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly book: PolicyBook,
+    private readonly vouched: VouchedEntries,
   ) {}
 
   /** Who must approve; of a revision that the statement which acts on it must check (POLICY_REVISION). */
@@ -146,7 +149,7 @@ export class ApprovalsService {
 
   /** What the approvals of these subjects are worth now. Subjects that never needed one are not in the answer. */
   async granted(tx: EntityManager, kind: PolicySubject, subjectIds: readonly string[]): Promise<GrantedApproval[]> {
-    return tx.query(
+    const rows: GrantedApproval[] = await tx.query(
       `WITH asked AS (
          SELECT id, subject_id AS about FROM approval WHERE subject_kind = $1 AND subject_id = ANY($2::uuid[])
          UNION ALL SELECT approval_id, subject_id FROM approval_item WHERE subject_id = ANY($2::uuid[])),
@@ -159,6 +162,9 @@ export class ApprovalsService {
        FROM one JOIN approval a ON a.id = one.id`,
       [kind, subjectIds],
     );
+    const ids = rows.filter(({ granted }) => granted).map(({ id }) => id);
+    const entries = await this.vouched.about(tx, ids, ['approval.requested', 'approval.approved']);
+    return rows.map((row) => ({ ...row, granted: row.granted && isGrantedBy(entries, row) }));
   }
 
   private async insert(tx: EntityManager, asked: Asked, items: Shown['items'], by: By): Promise<void> {
@@ -180,6 +186,19 @@ export class ApprovalsService {
     const entry = { ...approval, manifest: items?.manifest };
     await this.audit.append(tx, [requestedEntry(entry, by.actor, by.source)]);
   }
+}
+
+/** Whether entries that the service itself wrote say the same as the rows, which others may have written. */
+function isGrantedBy(entries: readonly EntryRow[], { id, hash: bytes }: GrantedApproval): boolean {
+  const hash = bytes.toString('base64');
+  const about = entries.filter(({ targetId, detail }) => targetId === id && detail['hash'] === hash);
+  const asked = about.find(({ action }) => action === 'approval.requested');
+  const stages = asked?.detail['stages'] as Demand['stages'] | undefined;
+  if (stages === undefined || stages.length === 0) return false;
+  return stages.every(({ threshold }, stage) => {
+    const votes = about.filter(({ action, detail }) => action === 'approval.approved' && detail['stage'] === stage);
+    return new Set(votes.map(({ actorId }) => actorId)).size >= threshold;
+  });
 }
 
 interface By {

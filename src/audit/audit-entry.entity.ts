@@ -50,6 +50,10 @@ export class AuditEntry {
   /** The record of a signature for verifiers that know nothing of this service: a leaf of the log by itself. */
   @Column('text', { nullable: true })
   record: string | null;
+
+  /** Shows that the service wrote the entry (audit-seals.ts); null in entries of earlier versions. */
+  @Column('bytea', { nullable: true })
+  seal: Buffer | null;
 }
 
 export const AUDIT_OUTCOMES = ['done', 'failed', 'refused'] as const;

@@ -3,7 +3,8 @@ import { IsIn, IsOptional, IsString, Length, Matches } from 'class-validator';
 import { IsDateTime } from '../platform/http/date-time.js';
 import type { Page } from '../platform/http/cursors.js';
 import { PageQuery } from '../platform/http/page.js';
-import { AUDIT_OUTCOMES, type AuditEntry, type AuditOutcome } from './audit-entry.entity.js';
+import { AUDIT_OUTCOMES, type AuditOutcome } from './audit-entry.entity.js';
+import type { PlacedEntry } from './audit.service.js';
 
 /** Ids are of every kind, but all can be printed. */
 const PRINTABLE = /^\P{C}+$/u;
@@ -79,7 +80,14 @@ export class AuditEntryView {
   })
   detail: Record<string, unknown>;
 
-  static of(entry: AuditEntry): AuditEntryView {
+  /** Number of its leaf in the log; null while it has none. @example 4711 */
+  @ApiProperty({ type: 'integer', nullable: true })
+  leaf: number | null;
+  /** Since when it waits for its number, which takes about a second; null when it does not wait. Who has neither was not written by this service. */
+  @ApiProperty({ type: 'string', format: 'date-time', nullable: true, example: null })
+  waitsSince: Date | null;
+
+  static of({ entry, leaf, waits }: PlacedEntry): AuditEntryView {
     return {
       id: entry.id,
       at: entry.at,
@@ -90,6 +98,8 @@ export class AuditEntryView {
       correlation: entry.correlation,
       source: entry.source,
       detail: entry.detail,
+      leaf,
+      waitsSince: leaf === null && waits ? entry.at : null,
     };
   }
 }
@@ -99,7 +109,7 @@ export class AuditPage {
   /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
-  static of(page: Page<AuditEntry>): AuditPage {
+  static of(page: Page<PlacedEntry>): AuditPage {
     return { items: page.items.map((entry) => AuditEntryView.of(entry)), nextCursor: page.nextCursor };
   }
 }

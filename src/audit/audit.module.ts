@@ -5,11 +5,15 @@ import { ProblemFilter } from '../platform/http/problem.filter.js';
 import { Refusals } from '../platform/http/refusals.js';
 import { AuditEntry } from './audit-entry.entity.js';
 import { AuditRefusals } from './audit-refusals.js';
+import { AuditSeals } from './audit-seals.js';
 import { AuditController } from './audit.controller.js';
 import { AuditService } from './audit.service.js';
+import { LogAcceptance } from './log/log-acceptance.js';
+import { LogAnchors } from './log/log-anchors.js';
 import { LogCheckpoint } from './log/log-checkpoint.entity.js';
 import { LogCheckTarget } from './log/log-check.target.js';
 import { LogExport } from './log/log-export.js';
+import { LogGaps } from './log/log-gaps.js';
 import { LogHealth } from './log/log-health.js';
 import { LogKey } from './log/log-key.entity.js';
 import { LogKeys } from './log/log-keys.js';
@@ -18,6 +22,7 @@ import { LogSequencer } from './log/log-sequencer.js';
 import { LogSequencerSchedule } from './log/log-sequencer.schedule.js';
 import { LogHead, LogLeaf, LogTile, LogWaiting } from './log/log-tree.entities.js';
 import { LogController } from './log/log.controller.js';
+import { VouchedEntries } from './log/vouched-entries.js';
 
 @Global()
 @Module({
@@ -29,14 +34,30 @@ import { LogController } from './log/log.controller.js';
   providers: [
     AuditService,
     ProblemFilter,
+    AuditSeals,
+    LogAcceptance,
+    LogAnchors,
     LogCheckTarget,
+    LogGaps,
     LogKeys,
     LogReader,
     LogExport,
     LogHealth,
+    VouchedEntries,
     { provide: Refusals, useClass: AuditRefusals },
   ],
-  exports: [AuditService, ProblemFilter, Refusals, LogExport, LogReader, LogKeys],
+  exports: [
+    AuditSeals,
+    AuditService,
+    ProblemFilter,
+    Refusals,
+    LogAcceptance,
+    LogAnchors,
+    LogExport,
+    LogKeys,
+    LogReader,
+    VouchedEntries,
+  ],
 })
 export class AuditModule {}
 

@@ -7,6 +7,7 @@ import type { Origin } from '../platform/http/origin.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../platform/http/cursors.js';
 import type { PageQuery } from '../platform/http/page.js';
 import { Problem } from '../platform/http/problem.js';
+import { AuditSeals, type SealedFields } from './audit-seals.js';
 import { AuditEntry, type AuditOutcome } from './audit-entry.entity.js';
 
 /** Who did it. */
@@ -29,6 +30,15 @@ export interface NewEntry {
   readonly record?: string;
 }
 
+/** An entry with its place in the log. */
+export interface PlacedEntry {
+  readonly entry: AuditEntry;
+  /** Number of its leaf; null while it has none. */
+  readonly leaf: number | null;
+  /** It has none yet, and will get one within about a second. */
+  readonly waits: boolean;
+}
+
 /** What is not told by who called. */
 type ByCaller = Omit<NewEntry, 'actor' | 'correlation' | 'source'>;
 
@@ -48,31 +58,36 @@ export class AuditService {
   constructor(
     private readonly db: DataSource,
     private readonly cursors: Cursors,
+    private readonly seals: AuditSeals,
   ) {}
 
   async append(tx: EntityManager, entries: readonly NewEntry[]): Promise<void> {
     if (entries.length === 0) return;
-    const { from, values } = columns(entries.map(rowOf), {
-      id: 'uuid',
-      action: 'text',
-      outcome: 'text',
-      actor_kind: 'text',
-      actor_id: 'text',
-      actor_name: 'text',
-      target_kind: 'text',
-      target_id: 'text',
-      correlation: 'text',
-      source: 'text',
-      detail: 'jsonb',
-      record: 'text',
-    });
+    const { from, values } = columns(
+      entries.map((entry) => this.rowOf(entry)),
+      {
+        id: 'uuid',
+        action: 'text',
+        outcome: 'text',
+        actor_kind: 'text',
+        actor_id: 'text',
+        actor_name: 'text',
+        target_kind: 'text',
+        target_id: 'text',
+        correlation: 'text',
+        source: 'text',
+        detail: 'jsonb',
+        record: 'text',
+        seal: 'bytea',
+      },
+    );
     await prepared(
       tx,
       'append',
       `WITH entry AS (
          INSERT INTO audit_entry
-           (id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail, record)
-         SELECT id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail::jsonb, record
+           (id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail, record, seal)
+         SELECT id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail::jsonb, record, seal
          FROM ${from} RETURNING id)
        INSERT INTO log_waiting (entry_id) SELECT id FROM entry`,
       values,
@@ -85,8 +100,8 @@ export class AuditService {
     return this.append(tx, [{ ...entry, actor, correlation, source }]);
   }
 
-  /** Newest first. */
-  async list(filter: AuditFilter): Promise<Page<AuditEntry>> {
+  /** Newest first, each with its place in the log. */
+  async list(filter: AuditFilter): Promise<Page<PlacedEntry>> {
     const { limit = DEFAULT_LIMIT, cursor, ...wanted } = filter;
     const { action, actor, outcome, target, from, to } = wanted;
     if (from !== undefined && to !== undefined && from >= to) throw emptySpan();
@@ -101,7 +116,39 @@ export class AuditService {
     // The time of the entry itself, since a cursor would have it in milliseconds.
     const place = '((SELECT last.at FROM audit_entry last WHERE last.id = :before), CAST(:before AS uuid))';
     if (before !== undefined) query.andWhere(`(entry.at, entry.id) < ${place}`, { before });
-    return this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
+    const { items, nextCursor } = this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
+    return { items: await this.placed(items), nextCursor };
+  }
+
+  private async placed(entries: readonly AuditEntry[]): Promise<PlacedEntry[]> {
+    const rows: { id: string; leaf: string | null; waits: boolean }[] = await this.db.query(
+      `SELECT id, EXISTS (SELECT FROM log_waiting w WHERE w.entry_id = id) AS waits,
+         (SELECT min(l.index) FROM log_leaf l WHERE l.entry_id = id AND l.index >= 0 AND l.index < (SELECT size FROM log_head)) AS leaf
+       FROM unnest($1::uuid[]) AS asked(id)`,
+      [entries.map(({ id }) => id)],
+    );
+    const places = new Map(
+      rows.map(({ id, leaf, waits }) => [id, { leaf: leaf === null ? null : Number(leaf), waits }]),
+    );
+    return entries.map((entry) => ({ entry, ...(places.get(entry.id) ?? { leaf: null, waits: false }) }));
+  }
+
+  private rowOf(entry: NewEntry) {
+    const row = {
+      id: newId(),
+      action: entry.action,
+      outcome: entry.outcome ?? 'done',
+      actorKind: entry.actor.kind,
+      actorId: entry.actor.id,
+      actorName: entry.actor.name,
+      targetKind: entry.target.kind,
+      targetId: entry.target.id,
+      correlation: entry.correlation,
+      source: entry.source ?? '',
+      detail: entry.detail ?? {},
+      record: entry.record ?? null,
+    };
+    return { ...snakeOf(row), seal: this.seals.sealOf(row) };
   }
 }
 
@@ -131,19 +178,7 @@ function emptySpan(): Problem {
   return new Problem('malformed', 'request.invalid', `/to: ${detail}.`, { errors: [{ pointer: '/to', detail }] });
 }
 
-function rowOf(entry: NewEntry) {
-  return {
-    id: newId(),
-    action: entry.action,
-    outcome: entry.outcome ?? 'done',
-    actor_kind: entry.actor.kind,
-    actor_id: entry.actor.id,
-    actor_name: entry.actor.name,
-    target_kind: entry.target.kind,
-    target_id: entry.target.id,
-    correlation: entry.correlation,
-    source: entry.source ?? '',
-    detail: entry.detail ?? {},
-    record: entry.record ?? null,
-  };
+function snakeOf({ actorKind, actorId, actorName, targetKind, targetId, ...row }: SealedFields) {
+  const actor = { actor_kind: actorKind, actor_id: actorId, actor_name: actorName };
+  return { ...row, ...actor, target_kind: targetKind, target_id: targetId };
 }

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { CKO } from './cryptoki.js';
 import { signEcdsa } from './ec-signer.js';
 import { generationPlan } from './key-templates.js';
+import type { TokenKey } from './key-identity.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import type { Handle } from './pkcs11-token.js';
 import { publicKeyInfoOf } from './public-key-reader.js';
@@ -10,6 +11,7 @@ import type { SigningParts } from './token-signer.js';
 
 const LABEL = 'sealwright-canary';
 const CKA_ID = Buffer.from(LABEL);
+const KEY: TokenKey = { ckaId: CKA_ID, labels: [LABEL] };
 const TYPE = 'ec-p256';
 /** Processes that start together on a fresh token would each make a canary; most are kept from it by looking again. */
 const CREATION_PAUSE_MS = 150;
@@ -43,7 +45,7 @@ export class Canary {
   async probe(): Promise<void> {
     const { token, directory } = this.parts;
     token.assertPresent();
-    if (this.pair === undefined || directory.all(CKO.privateKey, CKA_ID).length === 0) {
+    if (this.pair === undefined || directory.all(CKO.privateKey, KEY).length === 0) {
       throw new KeyProcessFault('unavailable', 'the token lost its canary key', true);
     }
     if (!(await this.works(this.pair))) {
@@ -53,8 +55,8 @@ export class Canary {
 
   private async workingPair(): Promise<Pair | undefined> {
     const { directory } = this.parts;
-    const publicKeys = directory.all(CKO.publicKey, CKA_ID).map((object) => publicKeyInfoOf(directory, object, TYPE));
-    for (const privateKey of directory.all(CKO.privateKey, CKA_ID)) {
+    const publicKeys = directory.all(CKO.publicKey, KEY).map((object) => publicKeyInfoOf(directory, object, TYPE));
+    for (const privateKey of directory.all(CKO.privateKey, KEY)) {
       for (const publicKey of publicKeys) {
         if (await this.works({ privateKey, publicKey })) return { privateKey, publicKey };
       }

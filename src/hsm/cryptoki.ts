@@ -1,7 +1,7 @@
 import type { DigestAlgorithm } from './key-vault.js';
 
 /** Numbers of PKCS#11 (v2.40 and v3.0 header files) that the key process uses. */
-export const CKO = { publicKey: 0x02, privateKey: 0x03, secretKey: 0x04 } as const;
+export const CKO = { data: 0x00, publicKey: 0x02, privateKey: 0x03, secretKey: 0x04 } as const;
 export const CKK = { rsa: 0x00, ec: 0x03, aes: 0x1f } as const;
 
 export const CKA = {
@@ -9,6 +9,8 @@ export const CKA = {
   token: 0x001,
   private: 0x002,
   label: 0x003,
+  application: 0x010,
+  value: 0x011,
   keyType: 0x100,
   id: 0x102,
   sensitive: 0x103,

@@ -1,4 +1,5 @@
 import type { DestroyOrder, GeneratedKey, SealOrder, UnsealOrder } from './key-vault.js';
+import type { AcceptedLog, CheckpointAnswer, CheckpointOrder, LogAnchor, NewLogOrder } from './log-anchor.js';
 import type { SealedSignOrder } from './software-keys.js';
 import type { GenerateOrder } from './token-generator.js';
 
@@ -8,6 +9,10 @@ export interface Errands {
   readonly destroy: { readonly order: DestroyOrder; readonly answer: { readonly destroyed: number } };
   readonly signSealed: { readonly order: SealedSignOrder; readonly answer: Uint8Array };
   readonly seal: { readonly order: SealOrder; readonly answer: Uint8Array };
+  readonly generateLogKey: { readonly order: NewLogOrder; readonly answer: GeneratedKey };
+  readonly logAnchor: { readonly order: { readonly origin: string }; readonly answer: { readonly anchor?: LogAnchor } };
+  readonly signCheckpoint: { readonly order: CheckpointOrder; readonly answer: CheckpointAnswer };
+  readonly acceptLog: { readonly order: AcceptedLog; readonly answer: { readonly anchor?: LogAnchor } };
   readonly unseal: { readonly order: UnsealOrder; readonly answer: Uint8Array };
 }
 export type ErrandName = keyof Errands;

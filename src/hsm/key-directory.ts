@@ -1,10 +1,14 @@
 import { CKA, CKO, isStaleHandle } from './cryptoki.js';
 import type { Handle, Pkcs11Token } from './pkcs11-token.js';
+import type { TokenKey } from './key-identity.js';
 import { KeyProcessFault } from './key-process-fault.js';
 
 const HANDLES_KEPT = 10_000;
 
-/** Finds private and secret keys by CKA_ID and remembers their handles, which count for the whole process. */
+/**
+ * Finds private and secret keys by CKA_ID and CKA_LABEL, and remembers their handles, which count for the whole process. A CKA_ID alone
+ * finds no key: the database says which one it is, and the database may be wrong.
+ */
 export class KeyDirectory {
   private readonly token: Pkcs11Token;
   private readonly session: Handle;
@@ -26,24 +30,27 @@ export class KeyDirectory {
     this.created = true;
   }
 
-  /** Throws KeyProcessFault `key-missing` (see also noteCreation), or `refused` when the CKA_ID is not unique. */
-  privateKey(ckaId: Buffer): Handle {
-    return this.known(ckaId) ?? this.lookUp(CKO.privateKey, ckaId);
+  /**
+   * Throws KeyProcessFault `key-missing` (see also noteCreation), `other-key` when what has this CKA_ID has another label, or `refused`
+   * when several have both.
+   */
+  privateKey(key: TokenKey): Handle {
+    return this.known(key) ?? this.lookUp(CKO.privateKey, key);
   }
 
   /** Throws as `privateKey` does. */
-  secretKey(ckaId: Buffer): Handle {
-    return this.known(ckaId) ?? this.lookUp(CKO.secretKey, ckaId);
+  secretKey(key: TokenKey): Handle {
+    return this.known(key) ?? this.lookUp(CKO.secretKey, key);
   }
 
   /** Does `once`, and again with a handle that was looked up anew when the token no longer knows the one that was kept. */
-  async withFreshHandles<T>(ckaId: Buffer, once: () => Promise<T>): Promise<T> {
+  async withFreshHandles<T>(key: TokenKey, once: () => Promise<T>): Promise<T> {
     try {
       return await once();
     } catch (error) {
       if (!isStaleHandle(error)) throw error;
     }
-    this.handles.delete(nameOf(ckaId));
+    this.handles.delete(nameOf(key));
     try {
       return await once();
     } catch (error) {
@@ -52,18 +59,26 @@ export class KeyDirectory {
     }
   }
 
-  private known(ckaId: Buffer): Handle | undefined {
-    return this.handles.get(nameOf(ckaId));
+  private known(key: TokenKey): Handle | undefined {
+    return this.handles.get(nameOf(key));
   }
 
-  private lookUp(objectClass: number, ckaId: Buffer): Handle {
-    const found = this.token.find(this.session, objectClass, ckaId);
+  private lookUp(objectClass: number, key: TokenKey): Handle {
+    const found = this.all(objectClass, key);
     const [handle] = found;
-    if (handle === undefined) throw this.missing();
-    if (found.length > 1) throw new KeyProcessFault('refused', `the token holds ${found.length} keys of this id`);
+    if (handle === undefined) throw this.absence(objectClass, key);
+    if (found.length > 1)
+      throw new KeyProcessFault('refused', `the token holds ${found.length} keys of this id and label`);
     if (this.handles.size >= HANDLES_KEPT) this.handles.clear();
-    this.handles.set(nameOf(ckaId), handle);
+    this.handles.set(nameOf(key), handle);
     return handle;
+  }
+
+  private absence(objectClass: number, { ckaId, labels }: TokenKey): KeyProcessFault {
+    const [other] = this.withId(objectClass, ckaId);
+    if (other === undefined) return this.missing();
+    const label = this.attribute(other, CKA.label).toString();
+    return new KeyProcessFault('other-key', `it is labelled "${label}", not "${labels[0]}"`);
   }
 
   /** Throws KeyProcessFault, which replaces the process, when there may be keys that this process cannot see (see noteCreation). */
@@ -72,8 +87,8 @@ export class KeyDirectory {
   }
 
   /** The key is gone from the token. */
-  forget(ckaId: Buffer): void {
-    this.handles.delete(nameOf(ckaId));
+  forget(key: TokenKey): void {
+    this.handles.delete(nameOf(key));
   }
 
   private missing(): KeyProcessFault {
@@ -82,15 +97,26 @@ export class KeyDirectory {
       : new KeyProcessFault('key-missing', 'the token holds no such key');
   }
 
-  all(objectClass: number, ckaId: Buffer): Handle[] {
+  /** Objects of a class that have this CKA_ID and one of these labels. */
+  all(objectClass: number, { ckaId, labels }: TokenKey): Handle[] {
+    return this.withId(objectClass, ckaId).filter((object) =>
+      labels.includes(this.attribute(object, CKA.label).toString()),
+    );
+  }
+
+  /** Whatever has this CKA_ID, ours or not. */
+  withId(objectClass: number, ckaId: Buffer): Handle[] {
     return this.token.find(this.session, objectClass, ckaId);
+  }
+
+  /** Objects of a class with this CKA_LABEL. */
+  labelled(objectClass: number, label: string): Handle[] {
+    return this.token.findLabelled(this.session, objectClass, label);
   }
 
   /** CKA_ID of each object of a class with this CKA_LABEL. */
   idsLabelled(objectClass: number, label: string): Buffer[] {
-    return this.token
-      .findLabelled(this.session, objectClass, label)
-      .map((object) => this.token.attribute(this.session, object, CKA.id));
+    return this.labelled(objectClass, label).map((object) => this.attribute(object, CKA.id));
   }
 
   attribute(object: Handle, type: number): Buffer {
@@ -98,6 +124,6 @@ export class KeyDirectory {
   }
 }
 
-function nameOf(ckaId: Buffer): string {
-  return ckaId.toString('latin1');
+function nameOf({ ckaId, labels }: TokenKey): string {
+  return `${labels[0]}\0${ckaId.toString('latin1')}`;
 }

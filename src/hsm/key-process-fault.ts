@@ -9,6 +9,7 @@ export const OUTCOMES = [
   'key-missing',
   'refused',
   'not-authentic',
+  'other-key',
 ] as const;
 export type Outcome = (typeof OUTCOMES)[number];
 

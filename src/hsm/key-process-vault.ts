@@ -2,7 +2,9 @@ import { type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config } from '../platform/config/config.js';
 import { isCurve } from './ecdsa.js';
+import { type KeyIdentity, MAX_OWNER_BYTES } from './key-identity.js';
 import { type Outcome } from './key-process-fault.js';
+import type { AcceptedLog, CheckpointAnswer, CheckpointOrder, LogAnchor, NewLogOrder } from './log-anchor.js';
 import { type ErrandName, type Errands } from './errands.js';
 import { type ErrandEndMessage, type ErrandMessage, type LastMessage } from './key-process-messages.js';
 import { KeyProcessSupervisor } from './key-process.supervisor.js';
@@ -32,7 +34,6 @@ const GRACE_MS = 1000;
 const FIRST_START_MS = 5000;
 const DRAIN_STEP_MS = 20;
 const MOST_ID_BYTES = 255;
-const MOST_LABEL_BYTES = 255;
 
 type Work =
   | { readonly kind: 'sign'; readonly order: SignOrder; readonly resolve: (signature: Buffer) => void }
@@ -102,14 +103,14 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
 
   async generate(order: GenerateOrder): Promise<GeneratedKey> {
     assertIdentifier('CKA_ID', order.ckaId, MOST_ID_BYTES);
-    assertIdentifier('label', Buffer.from(order.label), MOST_LABEL_BYTES);
+    assertOwner(order.identity);
     const { publicKey, sealed, evidence } = await this.run('generate', order);
     return { publicKey: Buffer.from(publicKey), sealed: sealed && Buffer.from(sealed), evidence };
   }
 
   async destroy(order: DestroyOrder): Promise<number> {
     assertIdentifier('CKA_ID', order.ckaId, MOST_ID_BYTES);
-    assertIdentifier('label', Buffer.from(order.label), MOST_LABEL_BYTES);
+    assertOwner(order.identity);
     return (await this.run('destroy', order)).destroyed;
   }
 
@@ -124,14 +125,31 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     return Buffer.from(await this.run('unseal', order));
   }
 
+  async generateLogKey(order: NewLogOrder): Promise<GeneratedKey> {
+    const { publicKey, evidence } = await this.run('generateLogKey', order);
+    return { publicKey: Buffer.from(publicKey), evidence };
+  }
+
+  async logAnchor(origin: string): Promise<LogAnchor | undefined> {
+    return (await this.run('logAnchor', { origin })).anchor;
+  }
+
+  signCheckpoint(order: CheckpointOrder): Promise<CheckpointAnswer> {
+    return this.run('signCheckpoint', order);
+  }
+
+  async acceptLog(order: AcceptedLog): Promise<LogAnchor | undefined> {
+    return (await this.run('acceptLog', order)).anchor;
+  }
+
   health(): VaultHealth {
     return this.supervisor.health();
   }
 
   private async signSealed(order: SignOrder, sealed: Buffer): Promise<Buffer> {
-    const { ckaId, publicKey } = order.key;
+    const { ckaId, identity, publicKey } = order.key;
     const message = order.message ?? order.digest;
-    return Buffer.from(await this.run('signSealed', { ckaId, publicKey, sealed, message }));
+    return Buffer.from(await this.run('signSealed', { ckaId, identity, publicKey, sealed, message }));
   }
 
   private async run<Name extends ErrandName>(
@@ -264,7 +282,14 @@ function assertSignable({ key, scheme, algorithm, digest, message }: SignOrder):
     throw vaultProblem('refused', `a key of type ${key.type} cannot sign by ${scheme}`);
   }
   assertIdentifier('CKA_ID', key.ckaId, MOST_ID_BYTES);
+  assertOwner(key.identity);
   if (key.publicKey.length > 0xffff) throw vaultProblem('refused', 'the stored public key is too long');
+}
+
+/** It travels as one byte for each character; its form is looked at in the key process. */
+function assertOwner({ owner }: KeyIdentity): void {
+  if (owner.length === 0 || owner.length > MAX_OWNER_BYTES)
+    throw vaultProblem('refused', `the owner of a key must have 1 to ${MAX_OWNER_BYTES} characters`);
 }
 
 function assertIdentifier(name: string, bytes: Buffer, most: number): void {

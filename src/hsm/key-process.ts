@@ -1,6 +1,7 @@
 import { Canary } from './canary.js';
 import { isFatal } from './cryptoki.js';
 import { KeyDirectory } from './key-directory.js';
+import { labelsOf } from './key-labels.js';
 import { faultOf } from './key-process-fault.js';
 import type { ErrandRunners } from './errands.js';
 import type {
@@ -18,6 +19,7 @@ import { SessionPool } from './session-pool.js';
 import { TokenDestroyer } from './token-destroyer.js';
 import { TokenGenerator } from './token-generator.js';
 import { SoftwareKeys } from './software-keys.js';
+import { TokenLog } from './token-log.js';
 import { TokenSealer } from './token-sealer.js';
 import { type SigningParts, TokenSigner } from './token-signer.js';
 
@@ -169,15 +171,21 @@ function errandRunners(parts: SigningParts, signer: TokenSigner): ErrandRunners 
   const destroyer = new TokenDestroyer(parts);
   const sealer = new TokenSealer(parts);
   const software = new SoftwareKeys(parts.token, sealer);
+  const log = new TokenLog(parts, signer, generator);
   return {
-    generate: ({ type, label, ...order }) => {
-      const ckaId = Buffer.from(order.ckaId);
-      return isMlDsa(type) ? software.generate({ ckaId, label, type }) : generator.generate({ ckaId, label, type });
+    generate: async ({ type, identity, ...order }) => {
+      const key = { ckaId: Buffer.from(order.ckaId), labels: labelsOf(identity) };
+      return isMlDsa(type) ? await software.generate({ ...key, type }) : await generator.generate({ ...key, type });
     },
-    destroy: async ({ ckaId, label }) => destroyer.destroy({ ckaId: Buffer.from(ckaId), label }),
+    destroy: async ({ ckaId, identity }) =>
+      destroyer.destroy({ ckaId: Buffer.from(ckaId), labels: labelsOf(identity) }),
     signSealed: (order) => software.sign(order),
     seal: (order) => sealer.seal(order),
     unseal: (order) => sealer.unseal(order),
+    generateLogKey: (order) => log.generateKey(order),
+    logAnchor: (order) => log.anchor(order),
+    signCheckpoint: (order) => log.sign(order),
+    acceptLog: (order) => log.accept(order),
   };
 }
 

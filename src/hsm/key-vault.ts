@@ -1,3 +1,9 @@
+import type { CheckpointAnswer, CheckpointOrder, LogAnchor, NewLogOrder, AcceptedLog } from './log-anchor.js';
+import type { KeyIdentity } from './key-identity.js';
+
+export { type KeyIdentity, signingKeyOwner } from './key-identity.js';
+export type { CheckpointAnswer, LogAnchor, LogHold } from './log-anchor.js';
+
 /** Types of key that the token makes and holds. */
 export const TOKEN_KEY_TYPES = ['rsa-2048', 'rsa-3072', 'rsa-4096', 'ec-p256', 'ec-p384', 'ec-p521'] as const;
 /** FIPS 204. Made in software and sealed by a key of the token. */
@@ -28,6 +34,8 @@ export type SignatureScheme = (typeof SCHEMES)[number];
 export interface VaultKey {
   /** CKA_ID of the key pair. */
   readonly ckaId: Buffer;
+  /** What the label of the key in the token must say. */
+  readonly identity: KeyIdentity;
   readonly type: KeyType;
   /** SubjectPublicKeyInfo (RFC 5280 section 4.1), DER: the stored public key. */
   readonly publicKey: Buffer;
@@ -84,7 +92,7 @@ export interface UnsealOrder {
 /** Names a key pair twice: what has this CKA_ID but another CKA_LABEL is some other key, and is left alone. */
 export interface DestroyOrder {
   readonly ckaId: Buffer;
-  readonly label: string;
+  readonly identity: KeyIdentity;
 }
 
 export const MOST_SEALED_BYTES = 65_536;
@@ -107,6 +115,7 @@ export interface VaultHealth {
  * - `hsm.deadline` (unavailable): the call took too long and the key process was replaced.
  * - `hsm.wrong-signature` (unavailable): the signature did not verify with the stored public key and was dropped.
  * - `hsm.key-missing` (conflict): the token holds no such key; retrying does not help.
+ * - `hsm.other-key` (conflict): the key of this CKA_ID has another label: it is for another purpose, or somebody else's.
  * - `hsm.refused` (conflict): the token refuses this key, mechanism or length; retrying does not help.
  * - `hsm.not-authentic` (conflict): what is to be opened was not sealed by this token, with this associated data.
  */
@@ -115,11 +124,11 @@ export abstract class KeyVault {
   abstract sign(order: SignOrder): Promise<Buffer>;
 
   /** Generates a key pair in the token under `ckaId` and reads its attributes back. Not retried: the caller owns `ckaId`. */
-  abstract generate(order: { ckaId: Buffer; label: string; type: KeyType }): Promise<GeneratedKey>;
+  abstract generate(order: { ckaId: Buffer; identity: KeyIdentity; type: KeyType }): Promise<GeneratedKey>;
 
   /**
    * Destroys a signing key pair in the token, for good. Answers how many private keys this very call destroyed: 0 when there was none
-   * (any more), so that a call whose answer was lost can be made again. `hsm.refused` when the label is another.
+   * (any more), so that a call whose answer was lost can be made again. `hsm.other-key` when the label is another.
    */
   abstract destroy(order: DestroyOrder): Promise<number>;
 
@@ -128,6 +137,24 @@ export abstract class KeyVault {
 
   /** The plaintext of what `seal` gave, under the same associated data. */
   abstract unseal(order: UnsealOrder): Promise<Buffer>;
+
+  /**
+   * Makes the key of a log (EC P-256), and the anchor of that log in the token: nothing is signed yet. `hsm.refused` when the
+   * token knows a log of this origin over which something was signed.
+   */
+  abstract generateLogKey(order: NewLogOrder): Promise<GeneratedKey>;
+
+  /** What the log key signed last for the log of this origin, as the token keeps it; undefined when it keeps nothing. */
+  abstract logAnchor(origin: string): Promise<LogAnchor | undefined>;
+
+  /**
+   * Signs a checkpoint: the key process puts the note together itself, and signs only what continues the last one that it signed.
+   * The answer says why it did not otherwise.
+   */
+  abstract signCheckpoint(order: CheckpointOrder): Promise<CheckpointAnswer>;
+
+  /** Replaces the anchor by what an operator has accepted, or removes it. Answers the one that was there. */
+  abstract acceptLog(order: AcceptedLog): Promise<LogAnchor | undefined>;
 
   /** The last known state; cheap, never asks the HSM. */
   abstract health(): VaultHealth;

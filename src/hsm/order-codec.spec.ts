@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { SIGNER_PURPOSES } from './key-identity.js';
 import { OUTCOMES } from './key-process-fault.js';
 import { DIGEST_BYTES, type DigestAlgorithm, KEY_TYPES, SCHEMES } from './key-vault.js';
 import { decodeOrders, decodeResults, encodeOrders, encodeResults } from './order-codec.js';
@@ -8,9 +9,15 @@ const number = fc.integer({ min: 0, max: 0xffffffff });
 const bytes = (minLength: number, maxLength: number): fc.Arbitrary<Buffer> =>
   fc.uint8Array({ minLength, maxLength }).map((value) => Buffer.from(value));
 
+const ascii = fc.string({ unit: 'binary-ascii', maxLength: 128 });
 const order = fc.constantFrom(...(Object.keys(DIGEST_BYTES) as DigestAlgorithm[])).chain((algorithm) =>
   fc.record({
-    key: fc.record({ ckaId: bytes(1, 255), type: fc.constantFrom(...KEY_TYPES), publicKey: bytes(0, 600) }),
+    key: fc.record({
+      ckaId: bytes(1, 255),
+      identity: fc.record({ purpose: fc.constantFrom(...SIGNER_PURPOSES), owner: ascii }),
+      type: fc.constantFrom(...KEY_TYPES),
+      publicKey: bytes(0, 600),
+    }),
     scheme: fc.constantFrom(...SCHEMES),
     algorithm: fc.constant(algorithm),
     digest: bytes(DIGEST_BYTES[algorithm], DIGEST_BYTES[algorithm]),

@@ -1,4 +1,5 @@
 import { DIGEST_BYTES, type DigestAlgorithm, KEY_TYPES, SCHEMES, type SignOrder } from './key-vault.js';
+import { SIGNER_PURPOSES } from './key-identity.js';
 import { type Outcome, OUTCOMES } from './key-process-fault.js';
 
 /** A sign order under the number that its result will carry. */
@@ -15,32 +16,36 @@ export interface OrderResult {
 }
 
 const ALGORITHMS = Object.keys(DIGEST_BYTES) as DigestAlgorithm[];
-const ORDER_HEADER = 10;
+const ORDER_HEADER = 12;
 const RESULT_HEADER = 7;
 
 /**
  * Orders as one block of bytes, for one message between processes. Each order: number (4 bytes, little-endian), indexes
- * of scheme, algorithm and key type (1 each), length of CKA_ID (1), length of the public key (2), digest, CKA_ID, public
- * key. Half the cost of letting V8 serialize objects, measured at 16 orders per message.
+ * of scheme, algorithm, key type and purpose (1 each), length of CKA_ID (1), length of the owner (1), length of the public key (2),
+ * digest, CKA_ID, owner, public key. Half the cost of letting V8 serialize objects, measured at 16 orders per message.
  */
 export function encodeOrders(orders: readonly NumberedOrder[]): Buffer {
   let size = 0;
   for (const { order } of orders) {
-    size += ORDER_HEADER + order.digest.length + order.key.ckaId.length + order.key.publicKey.length;
+    const { ckaId, identity, publicKey } = order.key;
+    size += ORDER_HEADER + order.digest.length + ckaId.length + identity.owner.length + publicKey.length;
   }
   const block = Buffer.allocUnsafe(size);
   let at = 0;
   for (const { id, order } of orders) {
-    const { ckaId, publicKey, type } = order.key;
+    const { ckaId, identity, publicKey, type } = order.key;
     block.writeUInt32LE(id, at);
     block[at + 4] = SCHEMES.indexOf(order.scheme);
     block[at + 5] = ALGORITHMS.indexOf(order.algorithm);
     block[at + 6] = KEY_TYPES.indexOf(type);
-    block[at + 7] = ckaId.length;
-    block.writeUInt16LE(publicKey.length, at + 8);
+    block[at + 7] = SIGNER_PURPOSES.indexOf(identity.purpose);
+    block[at + 8] = ckaId.length;
+    block[at + 9] = identity.owner.length;
+    block.writeUInt16LE(publicKey.length, at + 10);
     at += ORDER_HEADER;
     at += order.digest.copy(block, at);
     at += ckaId.copy(block, at);
+    at += block.write(identity.owner, at, 'latin1');
     at += publicKey.copy(block, at);
   }
   return block;
@@ -55,10 +60,13 @@ export function decodeOrders(block: Buffer): NumberedOrder[] {
     const algorithm = member(ALGORITHMS, block.readUInt8(at + 5));
     const type = member(KEY_TYPES, block.readUInt8(at + 6));
     const digestEnd = at + ORDER_HEADER + DIGEST_BYTES[algorithm];
-    const idEnd = digestEnd + block.readUInt8(at + 7);
-    const end = idEnd + block.readUInt16LE(at + 8);
+    const purpose = member(SIGNER_PURPOSES, block.readUInt8(at + 7));
+    const idEnd = digestEnd + block.readUInt8(at + 8);
+    const ownerEnd = idEnd + block.readUInt8(at + 9);
+    const end = ownerEnd + block.readUInt16LE(at + 10);
     if (end > block.length) throw new RangeError('a block of orders is cut short');
-    const key = { ckaId: block.subarray(digestEnd, idEnd), type, publicKey: block.subarray(idEnd, end) };
+    const identity = { purpose, owner: block.toString('latin1', idEnd, ownerEnd) };
+    const key = { ckaId: block.subarray(digestEnd, idEnd), identity, type, publicKey: block.subarray(ownerEnd, end) };
     orders.push({ id, order: { key, scheme, algorithm, digest: block.subarray(at + ORDER_HEADER, digestEnd) } });
     at = end;
   }

@@ -1,9 +1,10 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
+import type { KeyIdentity, TokenKey } from './key-identity.js';
+import { labelsOf } from './key-labels.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import type { GeneratedKey, MlDsaType } from './key-vault.js';
 import type { Pkcs11Token } from './pkcs11-token.js';
-import type { GenerateOrder } from './token-generator.js';
 import type { TokenSealer } from './token-sealer.js';
 
 const generatePair = promisify(generateKeyPair);
@@ -12,8 +13,12 @@ const signAsync = promisify(
     sign(null, data, key, done),
 );
 
+/** First byte of a sealed key that is bound to its purpose and owner. Earlier versions wrote what the sealer gives, which begins with 1. */
+const BOUND = Buffer.from([2]);
+
 export interface SealedSignOrder {
   readonly ckaId: Uint8Array;
+  readonly identity: KeyIdentity;
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Uint8Array;
   /** What `generate` gave: the private key, sealed by the token. */
@@ -34,15 +39,15 @@ export class SoftwareKeys {
     this.sealer = sealer;
   }
 
-  async generate({ ckaId, type }: GenerateOrder & { readonly type: MlDsaType }): Promise<GeneratedKey> {
+  async generate({ ckaId, labels, type }: TokenKey & { readonly type: MlDsaType }): Promise<GeneratedKey> {
     const { publicKey, privateKey } = await generatePair(type);
     const plain = privateKey.export({ format: 'der', type: 'pkcs8' });
     try {
-      const sealed = await this.sealer.seal({ plain, associatedData: placeOf(ckaId) });
+      const sealed = await this.sealer.seal({ plain, associatedData: placeOf(ckaId, labels[0]) });
       const { label, serial, model } = this.token.identity;
       return {
         publicKey: publicKey.export({ format: 'der', type: 'spki' }),
-        sealed,
+        sealed: Buffer.concat([BOUND, sealed]),
         evidence: {
           tokenLabel: label,
           tokenSerial: serial,
@@ -60,8 +65,12 @@ export class SoftwareKeys {
   }
 
   /** ML-DSA (FIPS 204 section 5.2, empty context); let out only when it verifies with the stored public key. */
-  async sign({ ckaId, publicKey, sealed, message: given }: SealedSignOrder): Promise<Buffer> {
-    const plain = await this.sealer.unseal({ sealed, associatedData: placeOf(ckaId) });
+  async sign({ ckaId, identity, publicKey, sealed, message: given }: SealedSignOrder): Promise<Buffer> {
+    const isBound = sealed[0] === BOUND[0];
+    const plain = await this.sealer.unseal({
+      sealed: isBound ? sealed.subarray(1) : sealed,
+      associatedData: placeOf(ckaId, isBound ? labelsOf(identity)[0] : ''),
+    });
     try {
       const key = createPrivateKey({ key: plain, format: 'der', type: 'pkcs8' });
       const message = Buffer.from(given);
@@ -75,6 +84,8 @@ export class SoftwareKeys {
   }
 }
 
-function placeOf(ckaId: Uint8Array): Buffer {
-  return Buffer.from(`software key\0${Buffer.from(ckaId).toString('hex')}`);
+/** What the sealed key is bound to: its CKA_ID, and since BOUND also what the label of a key in the token would be. */
+function placeOf(ckaId: Uint8Array, label: string): Buffer {
+  const place = `software key\0${Buffer.from(ckaId).toString('hex')}`;
+  return Buffer.from(label === '' ? place : `${place}\0${label}`);
 }

@@ -1,6 +1,6 @@
 import { CKA, CKO } from './cryptoki.js';
+import type { TokenKey } from './key-identity.js';
 import { KeyProcessFault } from './key-process-fault.js';
-import type { DestroyOrder } from './key-vault.js';
 import type { Handle } from './pkcs11-token.js';
 import type { SigningParts } from './token-signer.js';
 
@@ -15,13 +15,13 @@ export class TokenDestroyer {
     this.parts = parts;
   }
 
-  /** Throws KeyProcessFault `refused` for a key of another label, or the error of the HSM library. */
-  destroy({ ckaId, label }: DestroyOrder): { destroyed: number } {
+  /** Throws KeyProcessFault `other-key` for a key of another label, or the error of the HSM library. */
+  destroy({ ckaId, labels }: TokenKey): { destroyed: number } {
     const { token, directory } = this.parts;
     const [privateKeys, publicKeys] = this.find(ckaId);
     const pair = [...privateKeys, ...publicKeys];
-    if (pair.some((object) => directory.attribute(object, CKA.label).toString() !== label))
-      throw new KeyProcessFault('refused', 'the key of this id is not the one that is meant: it has another label');
+    if (pair.some((object) => !labels.includes(directory.attribute(object, CKA.label).toString())))
+      throw new KeyProcessFault('other-key', 'the key of this id has another label');
     if (privateKeys.length === 0) directory.assertSeesAll();
     const session = token.openSession(true);
     try {
@@ -29,7 +29,7 @@ export class TokenDestroyer {
       for (const object of pair) token.destroyObject(session, object);
     } finally {
       token.closeSession(session);
-      directory.forget(ckaId);
+      directory.forget({ ckaId, labels });
     }
     if (this.find(ckaId).flat().length > 0)
       throw new KeyProcessFault('refused', 'the token still holds the key that it said it has destroyed');
@@ -38,6 +38,6 @@ export class TokenDestroyer {
 
   private find(ckaId: Buffer): [Handle[], Handle[]] {
     const { directory } = this.parts;
-    return [directory.all(CKO.privateKey, ckaId), directory.all(CKO.publicKey, ckaId)];
+    return [directory.withId(CKO.privateKey, ckaId), directory.withId(CKO.publicKey, ckaId)];
   }
 }

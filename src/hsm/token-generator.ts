@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { CKA, CKO } from './cryptoki.js';
 import type { KeyDirectory } from './key-directory.js';
+import type { KeyIdentity, TokenKey } from './key-identity.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import { generationPlan } from './key-templates.js';
 import type { GeneratedKey, KeyEvidence, KeyType, SignatureScheme, TokenKeyType } from './key-vault.js';
@@ -13,11 +14,15 @@ const SIGNING_LIMITS = 12;
 
 export interface GenerateOrder {
   readonly ckaId: Buffer;
-  readonly label: string;
+  readonly identity: KeyIdentity;
   readonly type: KeyType;
 }
 
-type TokenOrder = GenerateOrder & { readonly type: TokenKeyType };
+export interface TokenGenerateOrder extends TokenKey {
+  readonly type: TokenKeyType;
+  /** What the pair signs to show that it works. */
+  readonly trial?: Buffer;
+}
 
 /** Generates key pairs in the token, tries them, and reads back what the token says of them. */
 export class TokenGenerator {
@@ -33,11 +38,11 @@ export class TokenGenerator {
    * Throws KeyProcessFault `refused` when the CKA_ID is taken or when the token does not vouch that the private key was
    * made in it and cannot leave; such a pair is destroyed.
    */
-  async generate(order: TokenOrder): Promise<GeneratedKey> {
+  async generate(order: TokenGenerateOrder): Promise<GeneratedKey> {
     const { token, pool, directory, limitMs } = this.parts;
-    const taken = [CKO.privateKey, CKO.publicKey].some((kind) => directory.all(kind, order.ckaId).length > 0);
+    const taken = [CKO.privateKey, CKO.publicKey].some((kind) => directory.withId(kind, order.ckaId).length > 0);
     if (taken) throw new KeyProcessFault('refused', 'the token already holds a key of this id');
-    const plan = generationPlan({ ...order, rawRsa: !padsSha3(token) });
+    const plan = generationPlan({ ...order, label: order.labels[0], rawRsa: !padsSha3(token) });
     const session = token.openSession(true);
     directory.noteCreation();
     try {
@@ -50,7 +55,7 @@ export class TokenGenerator {
     }
   }
 
-  private async vouched(order: TokenOrder, session: Handle, pair: KeyPair): Promise<GeneratedKey> {
+  private async vouched(order: TokenGenerateOrder, session: Handle, pair: KeyPair): Promise<GeneratedKey> {
     try {
       const publicKey = publicKeyInfoOf(this.parts.directory, pair.publicKey, order.type);
       const evidence = this.evidenceOf(pair.privateKey);
@@ -62,7 +67,8 @@ export class TokenGenerator {
         );
       }
       const scheme: SignatureScheme = order.type.startsWith('rsa-') ? 'rsa-pkcs1v15' : 'ecdsa-raw';
-      await this.signer.sign({ key: { ...order, publicKey }, scheme, algorithm: 'sha256', digest: randomBytes(32) });
+      const digest = order.trial ?? randomBytes(32);
+      await this.signer.signWith({ key: { ...order, publicKey }, scheme, algorithm: 'sha256', digest });
       return { publicKey, evidence };
     } catch (error) {
       this.destroy(session, pair);

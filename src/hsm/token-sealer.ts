@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { CKA, CKK, CKM, CKO, isNotAuthentic } from './cryptoki.js';
+import type { TokenKey } from './key-identity.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import { allowedMechanisms } from './key-templates.js';
 import type { SealOrder, UnsealOrder } from './key-vault.js';
@@ -34,9 +35,9 @@ export class TokenSealer {
     const { token, pool, directory, limitMs } = this.parts;
     const id = await this.currentId();
     const nonce = randomBytes(NONCE_BYTES);
-    const sealed = await directory.withFreshHandles(id, () =>
+    const sealed = await directory.withFreshHandles(keyOf(id), () =>
       pool.use(limitMs, (session) => {
-        const key = directory.secretKey(id);
+        const key = directory.secretKey(keyOf(id));
         return token.encrypt(session.handle, gcmMechanism(nonce, Buffer.from(associatedData)), key, Buffer.from(plain));
       }),
     );
@@ -48,9 +49,9 @@ export class TokenSealer {
     const { token, pool, directory, limitMs } = this.parts;
     const { id, nonce, body } = readSealed(Buffer.from(sealed));
     try {
-      return await directory.withFreshHandles(id, () =>
+      return await directory.withFreshHandles(keyOf(id), () =>
         pool.use(limitMs, (session) => {
-          const key = directory.secretKey(id);
+          const key = directory.secretKey(keyOf(id));
           return token.decrypt(session.handle, gcmMechanism(nonce, Buffer.from(associatedData)), key, body);
         }),
       );
@@ -95,6 +96,11 @@ function readSealed(sealed: Buffer): { id: Buffer; nonce: Buffer; body: Buffer }
     nonce: sealed.subarray(1 + ID_BYTES, HEADER_BYTES),
     body: sealed.subarray(HEADER_BYTES),
   };
+}
+
+/** What is sealed names its key by CKA_ID; only keys that were made for sealing open it. */
+function keyOf(ckaId: Buffer): TokenKey {
+  return { ckaId, labels: [LABEL] };
 }
 
 /** A key that stays in the token, seals and opens, and does nothing else. */

@@ -4,7 +4,9 @@ import { signEcdsa } from './ec-signer.js';
 import { type CurveType, isCurve, rawToDer } from './ecdsa.js';
 import type { KeyDirectory } from './key-directory.js';
 import { KeyProcessFault } from './key-process-fault.js';
-import { DIGEST_BYTES, type DigestAlgorithm, type SignOrder } from './key-vault.js';
+import type { TokenKey } from './key-identity.js';
+import { labelsOf } from './key-labels.js';
+import { DIGEST_BYTES, type DigestAlgorithm, type SignOrder, type VaultKey } from './key-vault.js';
 import { type Mechanism, type Pkcs11Token, pssMechanism } from './pkcs11-token.js';
 import { publicKeyInfoOf } from './public-key-reader.js';
 import { RsaCheck } from './rsa-check.js';
@@ -20,6 +22,11 @@ const PSS = Object.fromEntries(
     pssMechanism(hash.hashAlg, hash.mgf, DIGEST_BYTES[name as DigestAlgorithm]),
   ]),
 ) as Record<DigestAlgorithm, Mechanism>;
+
+/** A sign order whose key is named as the token knows it. */
+export interface TokenSignOrder extends Omit<SignOrder, 'key' | 'message'> {
+  readonly key: TokenKey & Pick<VaultKey, 'type' | 'publicKey'>;
+}
 
 export interface SigningParts {
   readonly token: Pkcs11Token;
@@ -42,35 +49,46 @@ export class TokenSigner {
   }
 
   /** Throws KeyProcessFault, or the error of the HSM library. */
-  async sign(order: SignOrder): Promise<Buffer> {
-    return await this.parts.directory.withFreshHandles(order.key.ckaId, () => this.signOnce(order));
+  async sign({ key, scheme, algorithm, digest }: SignOrder): Promise<Buffer> {
+    const { ckaId, type, publicKey } = key;
+    return await this.signWith({
+      key: { ckaId, labels: labelsOf(key.identity), type, publicKey },
+      scheme,
+      algorithm,
+      digest,
+    });
   }
 
-  private signOnce(order: SignOrder): Promise<Buffer> {
+  /** The same with a key that no sign order can name. */
+  async signWith(order: TokenSignOrder): Promise<Buffer> {
+    return await this.parts.directory.withFreshHandles(order.key, () => this.signOnce(order));
+  }
+
+  private signOnce(order: TokenSignOrder): Promise<Buffer> {
     return this.parts.pool.use(this.parts.limitMs, (session) =>
       isCurve(order.key.type) ? this.signEc(session, order, order.key.type) : this.signRsa(session, order),
     );
   }
 
-  private async signEc(session: PooledSession, order: SignOrder, curve: CurveType): Promise<Buffer> {
-    const { publicKey, ckaId } = order.key;
-    const handle = this.parts.directory.privateKey(ckaId);
+  private async signEc(session: PooledSession, order: TokenSignOrder, curve: CurveType): Promise<Buffer> {
+    const { publicKey } = order.key;
+    const handle = this.parts.directory.privateKey(order.key);
     const raw = await signEcdsa(this.parts.token, session, { handle, publicKey, curve, digest: order.digest });
     if (raw === undefined) throw this.wrongSignature(order);
     return order.scheme === 'ecdsa-der' ? rawToDer(raw) : Buffer.from(raw);
   }
 
-  private async signRsa(session: PooledSession, order: SignOrder): Promise<Buffer> {
+  private async signRsa(session: PooledSession, order: TokenSignOrder): Promise<Buffer> {
     const { algorithm, digest, key, scheme } = order;
     const { mechanism, data } = this.rsaInput(order);
-    const handle = this.parts.directory.privateKey(key.ckaId);
+    const handle = this.parts.directory.privateKey(key);
     const signature = await this.parts.token.sign(session.handle, mechanism, handle, data, session.room);
     const right = this.rsa[scheme === 'rsa-pss' ? 'pss' : 'pkcs1'](key.publicKey, algorithm, digest, signature);
     if (!right) throw this.wrongSignature(order);
     return Buffer.from(signature);
   }
 
-  private rsaInput({ algorithm, digest, key, scheme }: SignOrder): { mechanism: Mechanism; data: Buffer } {
+  private rsaInput({ algorithm, digest, key, scheme }: TokenSignOrder): { mechanism: Mechanism; data: Buffer } {
     if (scheme !== 'rsa-pss') return { mechanism: RSA_PKCS, data: digestInfo(algorithm, digest) };
     if (this.tokenPadsSha3 || !algorithm.startsWith('sha3-')) return { mechanism: PSS[algorithm], data: digest };
     const salt = randomBytes(DIGEST_BYTES[algorithm]);
@@ -81,9 +99,9 @@ export class TokenSigner {
    * A stored public key that is not the token's own explains the mismatch without any fault of the HSM; replacing the
    * process would then only disturb the other keys.
    */
-  private wrongSignature(order: SignOrder): KeyProcessFault {
+  private wrongSignature(order: TokenSignOrder): KeyProcessFault {
     const { directory } = this.parts;
-    const [inToken] = directory.all(CKO.publicKey, order.key.ckaId);
+    const [inToken] = directory.all(CKO.publicKey, order.key);
     const stored = order.key.publicKey;
     const foreign = inToken !== undefined && !publicKeyInfoOf(directory, inToken, order.key.type).equals(stored);
     return foreign

@@ -16,6 +16,10 @@ const FAILURES: Record<Failure, { readonly kind: ProblemKind; readonly text: (de
   },
   busy: { kind: 'overloaded', text: () => 'More is waiting for the HSM than it can work off. Try again.' },
   'key-missing': { kind: 'conflict', text: () => 'The HSM does not hold the private key.' },
+  'other-key': {
+    kind: 'conflict',
+    text: (detail) => `The key in the HSM is not the one that is meant: ${detail}.`,
+  },
   'not-authentic': {
     kind: 'conflict',
     text: () => 'The HSM does not open a stored secret: it was changed, or sealed for another place or by another HSM.',

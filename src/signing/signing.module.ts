@@ -11,6 +11,7 @@ import { SigningBatchesController } from './batches/signing-batches.controller.j
 import { SigningBatchesReader } from './batches/signing-batches.reader.js';
 import { SigningBatchesService } from './batches/signing-batches.service.js';
 import { ApprovalCheck } from './approval/approval-check.js';
+import { ClaimCheck } from './approval/claim-check.js';
 import { ApprovalRenewal } from './approval/approval-renewal.js';
 import { HeldBatches } from './approval/held-batches.js';
 import { HeldRequests } from './approval/held-requests.js';
@@ -109,6 +110,7 @@ import { TimestampingHttp } from './timestamping/timestamping.http.js';
   ],
   providers: [
     ApprovalCheck,
+    ClaimCheck,
     ApprovalRenewal,
     CertificatesReader,
     CertificatesService,

@@ -1,14 +1,21 @@
 import { createHash } from 'node:crypto';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import { type EvidenceFile, factsIn, type LoggedFact } from './evidence-file.js';
+import { approvalIn } from './evidence-steps.js';
 import { leafHash } from './merkle-hash.js';
 import { rootOfInclusion } from './merkle-proof.js';
 
 /** Of a request that was held: people approved this very thing, enough different ones in each stage, and none of them is who asked. */
 export function faultsOfApproval(evidence: EvidenceFile): string[] {
-  const { approvalId } = evidence.request;
-  if (approvalId === undefined) return [];
-  const facts = factsIn(evidence).filter(({ target }) => target.id === approvalId);
+  const { approvalId, requestId } = evidence.request;
+  const all = factsIn(evidence);
+  // The log decides whether anybody had to approve it, whatever the file says.
+  const logged = approvalIn(all.filter(({ target }) => target.id === requestId));
+  if (logged !== approvalId)
+    return logged === undefined ? ['the log knows of no approval of this request'] : ['its approval is left out'];
+  if (logged === undefined)
+    return evidence.approval === undefined ? [] : ['the log knows of no approval of this request'];
+  const facts = all.filter(({ target }) => target.id === logged);
   const asked = facts.find(({ action }) => action === 'approval.requested');
   const decided = facts.find(({ action, detail }) => action === 'approval.decided' && detail['to'] === 'APPROVED');
   if (asked === undefined || decided === undefined || !isAbout(evidence, asked))

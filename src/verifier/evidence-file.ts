@@ -17,6 +17,8 @@ export interface EvidenceFile {
     readonly version: number;
     /** SubjectPublicKeyInfo, PEM. */
     readonly publicKey: string;
+    /** What the token said of the private key when it was made. */
+    readonly attributes?: object;
   };
   /** What people approved, when a policy held the request. */
   readonly approval?: {

@@ -1,7 +1,9 @@
 import { createHash } from 'node:crypto';
 import { faultsOfApproval } from './evidence-approval.js';
 import { EvidenceContent } from './evidence-content.js';
-import { type EvidenceFile, type EvidenceLeaf, factsIn } from './evidence-file.js';
+import { type EvidenceFile, type EvidenceLeaf, factsIn, type LoggedFact } from './evidence-file.js';
+import { faultsOfKey, unsaidOfKey } from './evidence-key.js';
+import { faultsOfSteps } from './evidence-steps.js';
 import { leafHash } from './merkle-hash.js';
 import { rootOfInclusion } from './merkle-proof.js';
 import { type Checkpoint, openNote } from './signed-note.js';
@@ -13,25 +15,42 @@ interface Given {
   readonly content?: Buffer;
 }
 
+export interface EvidenceVerdict {
+  /** What is wrong; nothing means that the log vouches for the signature. */
+  readonly faults: string[];
+  /** What only the file says, because the log of an earlier version does not. */
+  readonly unsaid: string[];
+}
+
 /**
  * Checks an evidence file without the service. Answers what is wrong with it; nothing means that the log vouches for this signature over
  * this digest by this key, and, when the file is given, that the signature is one of that file.
  */
-export function verifyEvidence(evidence: EvidenceFile, { logKey, content }: Given = {}): string[] {
+export function verifyEvidence(evidence: EvidenceFile, given: Given = {}): string[] {
+  return examineEvidence(evidence, given).faults;
+}
+
+/** The same, with what the log left unsaid. */
+export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Given = {}): EvidenceVerdict {
   try {
     const checkpoint = openNote(evidence.log.checkpoint, logKey ?? Buffer.from(evidence.log.publicKey, 'base64'));
-    if (checkpoint === undefined) return ['the checkpoint is not signed by the key of the log'];
-    return [
+    if (checkpoint === undefined) return { faults: ['the checkpoint is not signed by the key of the log'], unsaid: [] };
+    const logged = loggedOf(factsIn(evidence));
+    const faults = [
       ...evidence.log.leaves.flatMap((leaf) =>
         isUnder(checkpoint, leaf) ? [] : [`leaf ${leaf.index} is not in the log`],
       ),
-      ...faultsOfRequest(evidence),
+      ...faultsOfRequest(evidence, logged),
+      ...faultsOfKey(evidence, logged),
+      ...faultsOfSteps(evidence, factsIn(evidence)),
       ...faultsOfApproval(evidence),
       ...(content === undefined ? [] : new EvidenceContent(evidence).update(content).faults()),
     ];
+    return { faults, unsaid: unsaidOfKey(logged) };
   } catch (error) {
     // Whoever wrote the file may have left out anything.
-    return [`it cannot be read as evidence: ${error instanceof Error ? error.message : 'unknown'}`];
+    const why = error instanceof Error ? error.message : 'unknown';
+    return { faults: [`it cannot be read as evidence: ${why}`], unsaid: [] };
   }
 }
 
@@ -42,21 +61,28 @@ function isUnder({ size, root }: Checkpoint, { index, data, path }: EvidenceLeaf
   );
 }
 
+/** What was accepted, by the log; when the key was rotated before the approval, the request was bound to its new version. */
+function loggedOf(facts: readonly LoggedFact[]): Record<string, unknown> {
+  const accepted = facts.find(({ action }) => action === 'signing.accepted')?.detail;
+  const renewed = facts.findLast(
+    ({ action, detail }) => action === 'signing.approval-renewed' && 'keyVersion' in detail,
+  );
+  if (renewed === undefined) return { ...accepted };
+  const { keyVersion, publicKeySha256, attributesSha256 } = renewed.detail;
+  const isSame = keyVersion === accepted?.['keyVersion'];
+  return { ...accepted, keyVersion, ...(isSame ? {} : { publicKeySha256, attributesSha256 }) };
+}
+
 /** The log's own words about the request against what the file says of it. */
-function faultsOfRequest(evidence: EvidenceFile): string[] {
+function faultsOfRequest(evidence: EvidenceFile, logged: Record<string, unknown>): string[] {
   const { request, key } = evidence;
   const facts = factsIn(evidence);
   const about = [request.requestId, request.approvalId];
   const faults = facts.some(({ target }) => !about.includes(target.id)) ? ['the log speaks of another request'] : [];
-  const accepted = facts.find(({ action }) => action === 'signing.accepted')?.detail;
   const { digest, algorithm, scheme, format } = request;
   const claimed = { digest, algorithm, scheme, format, key: key.name, keyVersion: key.version };
-  // When the key was rotated before the approval, the request was bound to its new version.
-  const renewed = facts.findLast(({ action }) => action === 'signing.approval-renewed')?.detail ?? {};
-  const logged = { ...accepted, ...('keyVersion' in renewed ? { keyVersion: renewed['keyVersion'] } : {}) };
   for (const [name, value] of Object.entries<unknown>(claimed))
-    if (logged[name as keyof typeof logged] !== value)
-      faults.push(`the log has another ${name}: ${String(logged[name as keyof typeof logged])}`);
+    if (logged[name] !== value) faults.push(`the log has another ${name}: ${String(logged[name])}`);
   const signature = Buffer.from(request.signature ?? '', 'base64');
   const signed = facts.find(({ action }) => action === 'signing.signed')?.detail;
   if (signed?.['signatureSha256'] !== createHash('sha256').update(signature).digest('base64'))

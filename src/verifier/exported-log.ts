@@ -1,8 +1,8 @@
 /**
  * What a leaf is over. `entry`: an entry of the audit log. `record`: the record of a signature that an entry carries, by itself and in
- * the shape that sigstore's verifiers expect. `missing`: an entry that somebody removed before it was numbered.
+ * the shape that sigstore's verifiers expect. `missing`: an entry that somebody removed before it was numbered. `foreign`: one that the service did not write.
  */
-export type LeafKind = 'entry' | 'record' | 'missing';
+export type LeafKind = 'entry' | 'record' | 'missing' | 'foreign';
 
 /** First line of an export of the log. */
 export interface ExportHead {
@@ -12,6 +12,11 @@ export interface ExportHead {
   readonly size: number;
   /** Signed note over a tree of `size`. */
   readonly checkpoint: string;
+}
+
+/** Lines after the last leaf: entries of the table that are no leaves and do not wait to become one. The service leaves none so. */
+export interface UnloggedEntry {
+  readonly unlogged: { readonly id: string; readonly at: string; readonly action: string };
 }
 
 /** Every further line: a leaf, in order. */

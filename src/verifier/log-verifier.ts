@@ -46,7 +46,9 @@ export class LogVerifier {
 
   /** A line of the export, in order. */
   line(text: string): void {
+    const unlogged = this.head === undefined ? undefined : parsed(text)?.['unlogged'];
     if (this.head === undefined) this.begin(text);
+    else if (unlogged !== undefined) this.found(`an entry is not in the log: ${JSON.stringify(unlogged)}`);
     else this.leaf(text);
   }
 
@@ -93,6 +95,7 @@ export class LogVerifier {
     if (data === null) this.found(`its entry ${entryId} is gone`, place);
     else if (leafHash(canonicalJson(data)).toString('base64') !== hash)
       this.found(`its entry ${entryId} is not what was numbered`, place);
+    else if ('foreign' in data) this.found(`its entry ${entryId} was not written by the service`, place);
     else if ('missing' in data) this.found(`its entry ${entryId} was removed before it was numbered`, place);
   }
 

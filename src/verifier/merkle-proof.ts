@@ -1,4 +1,4 @@
-import { nodeHash } from './merkle-hash.js';
+import { EMPTY_ROOT, nodeHash } from './merkle-hash.js';
 
 export interface Inclusion {
   readonly index: number;
@@ -9,10 +9,14 @@ export interface Inclusion {
 
 /** Where a proof stands in the tree: a node of a level and the last node of that level. */
 class Climb {
-  constructor(
-    private node: number,
-    private last: number,
-  ) {}
+  private node: number;
+  private last: number;
+
+  // Written out: the key process runs this from source in tests, where types alone are taken away.
+  constructor(node: number, last: number) {
+    this.node = node;
+    this.last = last;
+  }
 
   get atTop(): boolean {
     return this.last === 0;
@@ -63,7 +67,8 @@ export function isConsistent(proof: Consistency): boolean {
   const { first, firstRoot, second, secondRoot, path } = proof;
   if (first > second || first < 0) return false;
   if (first === second) return path.length === 0 && firstRoot.equals(secondRoot);
-  if (first === 0) return path.length === 0;
+  // Every tree begins with the empty one; what calls itself that and has another root is none.
+  if (first === 0) return path.length === 0 && firstRoot.equals(EMPTY_ROOT);
   const [start, ...hashes] = Number.isInteger(Math.log2(first)) ? [firstRoot, ...path] : path;
   return start !== undefined && leadsToBoth(proof, start, hashes);
 }

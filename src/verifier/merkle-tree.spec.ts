@@ -52,4 +52,23 @@ describe('proofs in trees of 1 to 70 leaves', () => {
       }
     }
   });
+
+  it('a proof is one for its two sizes alone, and starts from the empty tree only with its root', () => {
+    for (let second = 2; second <= leaves.length; second++) {
+      for (const first of [1, second >> 1, second - 1].filter((size) => size > 0)) {
+        const path = consistencyPath(first, second).map(rangeHash);
+        const proof = { first, firstRoot: root(first), second, secondRoot: root(second), path };
+        // Sizes whose proofs take the same way end in the same roots; all others are refused.
+        if (path.length > 0) expect(isConsistent({ ...proof, path: path.slice(0, -1) })).toBe(false);
+        expect(isConsistent({ ...proof, first: 0, firstRoot: EMPTY_ROOT })).toBe(path.length === 0);
+        expect(isConsistent({ ...proof, first: second, second: first })).toBe(false);
+        expect(isConsistent({ ...proof, second: second * 4 })).toBe(false);
+      }
+    }
+    const begun = { first: 0, firstRoot: EMPTY_ROOT, second: 3, secondRoot: root(3), path: [] };
+    expect(isConsistent(begun)).toBe(true);
+    expect(isConsistent({ ...begun, firstRoot: root(1) })).toBe(false);
+    expect(isConsistent({ ...begun, second: 0 })).toBe(false);
+    expect(isConsistent({ ...begun, first: 3, firstRoot: root(2) })).toBe(false);
+  });
 });

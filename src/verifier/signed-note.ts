@@ -1,4 +1,5 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { EMPTY_ROOT, HASH_BYTES } from './merkle-hash.js';
 
 /** What a checkpoint says: this log had so many leaves, and this was its root (C2SP tlog-checkpoint). */
 export interface Checkpoint {
@@ -25,8 +26,9 @@ export function openNote(note: string, publicKey: Buffer): Checkpoint | undefine
   const [origin, size, root, ...rest] = text.split('\n');
   if (end < 0 || origin === undefined || !/^(0|[1-9]\d{0,15})$/.test(size ?? '') || rest.join('') !== '')
     return undefined;
-  const key = keyIn(publicKey);
-  if (key === undefined) return undefined;
+  const [key, hash] = [keyIn(publicKey), rootIn(root ?? '')];
+  if (key === undefined || hash === undefined) return undefined;
+  if (size === '0' && !hash.equals(EMPTY_ROOT)) return undefined;
   const signed = note
     .slice(end + 2)
     .split('\n')
@@ -36,7 +38,13 @@ export function openNote(note: string, publicKey: Buffer): Checkpoint | undefine
       if (dash !== '\u2014' || name !== origin || !bytes.subarray(0, 4).equals(keyHint(publicKey))) return false;
       return verify('sha256', Buffer.from(text), key, bytes.subarray(4));
     });
-  return signed ? { origin, size: Number(size), root: Buffer.from(root ?? '', 'base64') } : undefined;
+  return signed ? { origin, size: Number(size), root: hash } : undefined;
+}
+
+/** 32 bytes in the one form of base64 that stands for them. */
+function rootIn(text: string): Buffer | undefined {
+  const root = Buffer.from(text, 'base64');
+  return root.length === HASH_BYTES && root.toString('base64') === text ? root : undefined;
 }
 
 function keyIn(publicKey: Buffer): KeyObject | undefined {

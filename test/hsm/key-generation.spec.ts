@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HsmModule } from '../../src/hsm/hsm.module.js';
 import { KeyVault, TOKEN_KEY_TYPES, type TokenKeyType } from '../../src/hsm/key-vault.js';
 import { Config } from '../../src/platform/config/config.js';
-import { createToken, newKey, useToken } from '../support/hsm.js';
+import { createToken, newIdentity, newKey, useToken } from '../support/hsm.js';
 
 /** What OpenSSL must say of the public key. */
 const DETAILS: Record<TokenKeyType, object> = {
@@ -45,7 +45,7 @@ afterAll(async () => {
 
 describe('generate', () => {
   it.each(TOKEN_KEY_TYPES)('%s: the key is of that type and the token vouches that it cannot leave', async (type) => {
-    const { publicKey, evidence } = await vault.generate({ ckaId: randomBytes(16), label: type, type });
+    const { publicKey, evidence } = await vault.generate({ ckaId: randomBytes(16), identity: newIdentity(type), type });
     const details = createPublicKey({ key: publicKey, format: 'der', type: 'spki' }).asymmetricKeyDetails;
     expect(details).toEqual(DETAILS[type]);
     expect(evidence).toEqual({
@@ -62,14 +62,14 @@ describe('generate', () => {
 
   it('refuses a CKA_ID that is taken, and the first key still signs', async () => {
     const key = await newKey(vault, 'ec-p256');
-    const again = vault.generate({ ckaId: key.ckaId, label: 'again', type: 'ec-p384' });
+    const again = vault.generate({ ckaId: key.ckaId, identity: newIdentity('again'), type: 'ec-p384' });
     await expect(again).rejects.toMatchObject({ kind: 'conflict', code: 'hsm.refused' });
     const order = { key, scheme: 'ecdsa-der', algorithm: 'sha256', digest: randomBytes(32) } as const;
     expect((await vault.sign(order)).length).toBeGreaterThan(60);
   });
 
   it.each([0, 256])('refuses a CKA_ID of %i bytes', async (length) => {
-    const made = vault.generate({ ckaId: Buffer.alloc(length), label: 'x', type: 'ec-p256' });
+    const made = vault.generate({ ckaId: Buffer.alloc(length), identity: newIdentity('x'), type: 'ec-p256' });
     await expect(made).rejects.toMatchObject({ kind: 'conflict', code: 'hsm.refused' });
   });
 });

@@ -6,7 +6,7 @@ import { type KeyProcessVault } from '../../src/hsm/key-process-vault.js';
 import { type SignatureScheme, type VaultKey } from '../../src/hsm/key-vault.js';
 import { Problem } from '../../src/platform/http/problem.js';
 import { buildShim } from '../fakes/pkcs11-shim/shim.js';
-import { createToken, newKey, openVault } from '../support/hsm.js';
+import { createToken, newIdentity, newKey, openVault } from '../support/hsm.js';
 
 const DEADLINE_MS = 600;
 /** A new process is there in about 200 ms, which the first test measures; on a machine that is busy, in a multiple of that. */
@@ -209,7 +209,7 @@ describe('an error code of the HSM', () => {
 });
 
 it('a key of which the token does not say that it can never leave is refused and destroyed', async () => {
-  const order = { ckaId: randomBytes(16), label: 'doubtful', type: 'ec-p256' } as const;
+  const order = { ckaId: randomBytes(16), identity: newIdentity('doubtful'), type: 'ec-p256' } as const;
   shim.fault('lie 1');
   expect(await codeOf(vault.generate(order))).toBe('hsm.refused');
   const { evidence } = await vault.generate(order);

@@ -10,7 +10,7 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { type KeyProcessVault } from '../../src/hsm/key-process-vault.js';
 import { type KeyVault, type VaultKey } from '../../src/hsm/key-vault.js';
 import { buildShim, type Shim } from '../fakes/pkcs11-shim/shim.js';
-import { answered, createToken, newKey, openVault, type TestToken, useToken } from '../support/hsm.js';
+import { answered, createToken, newIdentity, newKey, openVault, type TestToken, useToken } from '../support/hsm.js';
 
 const VAULT_SOURCE = fileURLToPath(new URL('../../src/hsm/key-process-vault.ts', import.meta.url));
 const CONFIG_SOURCE = fileURLToPath(new URL('../../src/platform/config/config.ts', import.meta.url));
@@ -89,7 +89,12 @@ describe('a wrong PIN', () => {
     expect(vault.health().detail).toContain('CKR_PIN_INCORRECT');
     expect(vault.health().detail).not.toContain('000000');
     const start = performance.now();
-    const key: VaultKey = { ckaId: Buffer.from([1]), type: 'ec-p256', publicKey: Buffer.alloc(91) };
+    const key: VaultKey = {
+      ckaId: Buffer.from([1]),
+      identity: newIdentity(),
+      type: 'ec-p256',
+      publicKey: Buffer.alloc(91),
+    };
     await expect(sign(vault, key)).rejects.toMatchObject({
       kind: 'unavailable',
       code: 'hsm.unavailable',

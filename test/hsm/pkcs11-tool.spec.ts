@@ -4,7 +4,7 @@ import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HsmSeal } from '../../src/hsm/hsm-seal.js';
 import type { KeyProcessVault } from '../../src/hsm/key-process-vault.js';
-import { answered, createToken, newKey, openVault } from '../support/hsm.js';
+import { answered, createToken, newIdentity, newKey, openVault } from '../support/hsm.js';
 import { has } from '../support/peers.js';
 
 const SOFTHSM = process.env['SW_TEST_SOFTHSM'] ?? '/usr/lib/softhsm/libsofthsm2.so';
@@ -19,11 +19,15 @@ afterAll(async () => {
   token.remove();
 });
 
+/** How pkcs11-tool is told of the token. */
+function where(): string[] {
+  const pin = readFileSync(token.pinFile, 'utf8').trim();
+  return ['--module', SOFTHSM, '--token-label', token.label, '--login', '--pin', pin];
+}
+
 /** What pkcs11-tool, which shares nothing with this service, sees in the token: one text per object. */
 function objects(...filter: string[]): string[] {
-  const pin = readFileSync(token.pinFile, 'utf8').trim();
-  const where = ['--module', SOFTHSM, '--token-label', token.label, '--login', '--pin', pin];
-  const text = execFileSync('pkcs11-tool', [...where, '--list-objects', ...filter], {
+  const text = execFileSync('pkcs11-tool', [...where(), '--list-objects', ...filter], {
     encoding: 'utf8',
     stdio: 'pipe',
   });
@@ -37,13 +41,14 @@ const fields = (kind: string, name: string): string[] =>
 describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
   it.each(['rsa-2048', 'ec-p256'] as const)('%s: agrees with the evidence that was stored', async (type) => {
     const ckaId = randomBytes(16);
-    const { evidence } = await vault.generate({ ckaId, label: `evidence of ${type}`, type });
+    const identity = newIdentity(`evidence-of-${type}`);
+    const { evidence } = await vault.generate({ ckaId, identity, type });
     const privateKey = objects('--type', 'privkey').find((one) => one.includes(ckaId.toString('hex')));
     const access = /Access: +(.*)$/m.exec(privateKey ?? '')?.[1]?.split(', ');
     expect(access?.toSorted()).toEqual(['always sensitive', 'local', 'never extractable', 'sensitive']);
     expect(evidence).toMatchObject({ alwaysSensitive: true, local: true, neverExtractable: true, sensitive: true });
     expect(/Usage: +(.*)$/m.exec(privateKey ?? '')?.[1]).toBe('sign');
-    expect(privateKey).toContain(`label:      evidence of ${type}`);
+    expect(privateKey).toContain(`label:      sealwright signing ${identity.owner}`);
   });
 
   it('shows the public key that was stored, to the byte', async () => {
@@ -58,13 +63,43 @@ describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
 
   it('shows nothing of a pair that was destroyed, and all others', async () => {
     const [gone, stays] = [randomBytes(16), randomBytes(16)];
-    for (const ckaId of [gone, stays]) await vault.generate({ ckaId, label: 'a pair', type: 'ec-p256' });
-    await expect(vault.destroy({ ckaId: gone, label: 'another' })).rejects.toMatchObject({ code: 'hsm.refused' });
-    expect(await vault.destroy({ ckaId: gone, label: 'a pair' })).toBe(1);
+    const identity = newIdentity('a-pair');
+    for (const ckaId of [gone, stays]) await vault.generate({ ckaId, identity, type: 'ec-p256' });
+    const another = newIdentity('another');
+    await expect(vault.destroy({ ckaId: gone, identity: another })).rejects.toMatchObject({ code: 'hsm.other-key' });
+    expect(await vault.destroy({ ckaId: gone, identity })).toBe(1);
     for (const kind of ['privkey', 'pubkey']) {
       expect(fields(kind, 'ID')).not.toContain(gone.toString('hex'));
       expect(fields(kind, 'ID')).toContain(stays.toString('hex'));
     }
+  });
+
+  it('makes a pair of the same CKA_ID under another label: ours signs; under the same label too: neither does', async () => {
+    const key = await newKey(vault, 'ec-p256');
+    const order = { key, scheme: 'ecdsa-der', algorithm: 'sha256', digest: randomBytes(32) } as const;
+    const make = (label: string) =>
+      execFileSync(
+        'pkcs11-tool',
+        [
+          ...where(),
+          '--keypairgen',
+          '--key-type',
+          'EC:prime256v1',
+          '--id',
+          key.ckaId.toString('hex'),
+          '--label',
+          label,
+        ],
+        { env: { ...process.env, ...token.environment }, stdio: 'pipe' },
+      );
+    make('of somebody else');
+    // A process that knows no handle of it yet.
+    const fresh = await openVault(token);
+    expect((await fresh.sign(order)).length).toBeGreaterThan(60);
+    make(`sealwright signing ${key.identity.owner}`);
+    const last = await openVault(token);
+    await expect(last.sign(order)).rejects.toMatchObject({ code: 'hsm.refused' });
+    await Promise.all([fresh.onApplicationShutdown(), last.onApplicationShutdown()]);
   });
 
   it('the key that seals secrets stays in the token too', async () => {
@@ -77,9 +112,9 @@ describe.skipIf(!has('pkcs11-tool'))('pkcs11-tool -O', () => {
     expect(secretKey).toMatch(/AES length 32/);
     const ckaId = Buffer.from(/ID: +(\w+)/.exec(secretKey ?? '')?.[1] ?? '', 'hex');
     // Only pairs are looked for. A process that has made keys may not see all; the one in its place finds none of this id.
-    expect(await answered(() => vault.destroy({ ckaId, label: 'sealwright-sealing' }))).toBe(0);
+    expect(await answered(() => vault.destroy({ ckaId, identity: newIdentity() }))).toBe(0);
     expect(objects('--type', 'secrkey')).toHaveLength(1);
-    const canary = { ckaId: Buffer.from('sealwright-canary'), label: 'sealwright canary v1' };
-    await expect(vault.destroy(canary)).rejects.toMatchObject({ code: 'hsm.refused' });
+    const canary = { ckaId: Buffer.from('sealwright-canary'), identity: newIdentity('canary') };
+    await expect(vault.destroy(canary)).rejects.toMatchObject({ code: 'hsm.other-key' });
   });
 });

@@ -89,7 +89,8 @@ describe('HsmSeal', () => {
 // Last, since it replaces both key processes: only one that has made no key itself says for sure that there is none.
 it('a key that one process destroyed is missing for every other, also for one that has just signed with it', async () => {
   const key = await newKey(vault, 'ec-p256');
-  const pair = { ckaId: key.ckaId, label: 'test ec-p256' };
+  const { ckaId, identity } = key;
+  const pair = { ckaId, identity };
   const order = { key, scheme: 'ecdsa-der', algorithm: 'sha256', digest: randomBytes(32) } as const;
   for (const one of [vault, other]) expect((await answered(() => one.sign(order))).length).toBeGreaterThan(60);
   expect(await other.destroy(pair)).toBe(1);

@@ -196,7 +196,7 @@ it('no other key of the token is reached: not that of the log, though a row says
     );
     return rows.length > 0 && rows;
   });
-  expect(refusal).toEqual({ code: 'hsm.refused' });
+  expect(refusal).toEqual({ code: 'hsm.other-key' });
   expect(await asked(key, 'destroy')).toEqual([]);
   expect(await stateOf(key)).toBe('DESTROYING');
   const sizeOf = async () =>

@@ -1,11 +1,17 @@
 import { execFileSync } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { KeyProcessVault } from '../../src/hsm/key-process-vault.js';
-import { type KeyType, type KeyVault, type VaultKey } from '../../src/hsm/key-vault.js';
+import {
+  type KeyIdentity,
+  type KeyType,
+  type KeyVault,
+  signingKeyOwner,
+  type VaultKey,
+} from '../../src/hsm/key-vault.js';
 import { Config } from '../../src/platform/config/config.js';
 import { Problem } from '../../src/platform/http/problem.js';
 
@@ -72,9 +78,15 @@ export async function openVault(token: TestToken, settings: Record<string, strin
 export async function newKey(vault: KeyVault, type: KeyType): Promise<VaultKey> {
   return answered(async () => {
     const ckaId = randomBytes(16);
-    const { publicKey } = await vault.generate({ ckaId, label: `test ${type}`, type });
-    return { ckaId, type, publicKey };
+    const identity = newIdentity();
+    const { publicKey } = await vault.generate({ ckaId, identity, type });
+    return { ckaId, identity, type, publicKey };
   });
+}
+
+/** Of a signing key that nobody else has. */
+export function newIdentity(name = 'test', version = 1): KeyIdentity {
+  return { purpose: 'signing', owner: signingKeyOwner(randomUUID(), name, version) };
 }
 
 /** As callers do: while the key process is being replaced it is asked again, for half a minute. Any other error is passed on. */

@@ -3,6 +3,7 @@ import type { Scope } from '../../auth/scopes.js';
 import { assertNoSettings } from '../../platform/schedules/no-settings.js';
 import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
 import { LogVerifier } from '../../verifier/log-verifier.js';
+import { LogAnchors } from './log-anchors.js';
 import { LogExport } from './log-export.js';
 import { LogReader } from './log-reader.js';
 
@@ -18,6 +19,7 @@ export class LogCheckTarget implements ScheduleTarget {
   constructor(
     private readonly reader: LogReader,
     private readonly log: LogExport,
+    private readonly anchors: LogAnchors,
     targets: ScheduleTargets,
   ) {
     targets.serve('log-check', this);
@@ -33,9 +35,15 @@ export class LogCheckTarget implements ScheduleTarget {
     for await (const lines of this.log.lines())
       for (const line of lines.split('\n')) if (line !== '') verifier.line(line);
     const { size, findings } = verifier.end();
+    const fault = await this.anchors.fault();
+    if (fault !== undefined) return this.wrong(`${fault.code}: ${fault.message}`);
     if (findings.length === 0) return { ok: true, detail: `${size} leaves are what their checkpoint says` };
     const shown = findings.slice(0, MOST_SHOWN).map(({ index, detail }) => (index === undefined ? detail : `leaf ${index}: ${detail}`)); // prettier-ignore
-    this.logger.error(`the audit log is not what was signed: ${shown.join('; ')}`);
-    return { ok: false, detail: `The audit log is not what was signed: ${shown.join('; ')}` };
+    return this.wrong(shown.join('; '));
+  }
+
+  private wrong(what: string): RunEnd {
+    this.logger.error(`the audit log is not what was signed: ${what}`);
+    return { ok: false, detail: `The audit log is not what was signed: ${what}` };
   }
 }

@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { ExportedLeaf, ExportHead, LeafKind } from '../../verifier/exported-log.js';
+import type { ExportedLeaf, ExportHead, LeafKind, UnloggedEntry } from '../../verifier/exported-log.js';
 import { HASH_BYTES } from '../../verifier/merkle-hash.js';
+import { IS_UNLOGGED } from './log-gaps.js';
 import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
 import { LogReader } from './log-reader.js';
 
+/** Entries that are not in the log; more say nothing more. */
+const MAX_UNLOGGED = 100;
 /** Leaves of one query: four tiles. */
 const STEP = 1024;
 
@@ -25,6 +28,16 @@ export class LogExport {
     const head: ExportHead = { log: origin, publicKey: publicKey.toString('base64'), size, checkpoint: note };
     yield `${JSON.stringify(head)}\n`;
     for (let from = 0; from < size; from += STEP) yield await this.step(from, Math.min(from + STEP, size));
+    const unlogged = await this.unlogged();
+    if (unlogged !== '') yield unlogged;
+  }
+
+  /** Entries that the service did not leave so; none when all is well. */
+  private async unlogged(): Promise<string> {
+    const rows: UnloggedEntry['unlogged'][] = await this.db.query(
+      `SELECT e.id, e.at, e.action FROM audit_entry e WHERE ${IS_UNLOGGED} ORDER BY e.id LIMIT ${MAX_UNLOGGED}`,
+    );
+    return rows.map((unlogged) => `${JSON.stringify({ unlogged } satisfies UnloggedEntry)}\n`).join('');
   }
 
   private async step(from: number, to: number): Promise<string> {

@@ -1,15 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { HealthIndicators, type Indication } from '../../platform/health/health-indicators.js';
+import { LogAnchors } from './log-anchors.js';
+import { LogGaps } from './log-gaps.js';
 
 /** Entries have their number after about a second; after this long somebody should look. */
 const LATE_MS = 60_000;
+/** How long what the token said is taken for granted. */
+const TOKEN_EVERY_MS = 3000;
 
-/** Whether entries get their number in the tree. */
+/** Whether entries get their number in the tree, and whether the tree is the one that was signed. */
 @Injectable()
 export class LogHealth {
+  private asked = -Infinity;
+  private fault: Promise<string | undefined> = Promise.resolve(undefined);
+
   constructor(
     private readonly db: DataSource,
+    private readonly anchors: LogAnchors,
+    private readonly gaps: LogGaps,
     indicators: HealthIndicators,
   ) {
     indicators.add('log', () => this.read());
@@ -23,9 +32,31 @@ export class LogHealth {
       `SELECT size FROM log_checkpoint ORDER BY size DESC LIMIT 1`,
     );
     const detail = `a checkpoint is signed over ${checkpoint?.size ?? 0} leaves`;
+    const fault = (await this.faultByToken()) ?? this.faultByGaps();
+    if (fault !== undefined) return { status: 'DOWN', detail: `${fault} ${detail}` };
     if (oldest === undefined || Date.now() - madeAt(oldest.id) < LATE_MS) return { status: 'UP', detail };
     const since = new Date(madeAt(oldest.id)).toISOString();
     return { status: 'DOWN', detail: `entries wait for their number since ${since}; ${detail}` };
+  }
+
+  private faultByToken(): Promise<string | undefined> {
+    if (performance.now() - this.asked > TOKEN_EVERY_MS) {
+      this.asked = performance.now();
+      // An HSM that does not answer is told of by its own indicator.
+      this.fault = this.anchors.fault().then(
+        (problem) => problem && `${problem.code}: ${problem.message}`,
+        () => undefined,
+      );
+    }
+    return this.fault;
+  }
+
+  private faultByGaps(): string | undefined {
+    const { unlogged } = this.gaps;
+    const [first] = unlogged;
+    if (first === undefined) return undefined;
+    const more = unlogged.length === 1 ? '' : ` and ${unlogged.length - 1} more`;
+    return `log.unlogged: The entry ${first}${more} is not in the log and does not wait for it: it was inserted into the database by somebody else. Run: sealwright log verify;`;
   }
 }
 

@@ -1,13 +1,10 @@
 import { Injectable } from '@nestjs/common';
-import { createHash } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
-import { type Checkpoint, noteText, signedNote } from '../../verifier/signed-note.js';
+import { logHeld } from './log-hold.js';
 import type { LogKey } from './log-key.entity.js';
-
-const TYPE = 'ec-p256';
 
 export type MadeLogKey = Omit<LogKey, 'publicKey'> & { readonly publicKey: Buffer };
 
@@ -15,28 +12,37 @@ export type MadeLogKey = Omit<LogKey, 'publicKey'> & { readonly publicKey: Buffe
 @Injectable()
 export class LogKeys {
   private known: MadeLogKey | undefined;
+  /** Name of a log that is begun now. */
+  readonly origin: string;
 
   constructor(
     private readonly db: DataSource,
     private readonly vault: KeyVault,
-    private readonly config: Config,
-  ) {}
+    config: Config,
+  ) {
+    this.origin = `${new URL(config.publicUrl).host}/log`;
+  }
 
   async current(): Promise<MadeLogKey | undefined> {
     this.known ??= await this.read();
     return this.known;
   }
 
-  /** The key, made now if there is none. For the one process that holds the sequencer's lock. */
+  /**
+   * The key, made now if there is none. For the one process that holds the sequencer's lock. Problem `log.other-key` when the token
+   * knows a log of this name already: one that has signed does not begin anew.
+   */
   async ensured(): Promise<MadeLogKey> {
     const there = await this.current();
     if (there !== undefined) return there;
+    const { origin } = this;
+    const anchor = await this.vault.logAnchor(origin);
+    if (anchor !== undefined && anchor.size > 0) throw logHeld('other-key', anchor, 0);
     const id = newId();
     const ckaId = Buffer.from(id.replaceAll('-', ''), 'hex');
-    const { host } = new URL(this.config.publicUrl);
     // Outside of the sequencer's transaction: the row must be there before the HSM makes the key, whatever happens then.
-    await this.db.query(`INSERT INTO log_key (id, cka_id, origin) VALUES ($1, $2, $3)`, [id, ckaId, `${host}/log`]);
-    const { publicKey, evidence } = await this.vault.generate({ ckaId, label: 'sealwright-log', type: TYPE });
+    await this.db.query(`INSERT INTO log_key (id, cka_id, origin) VALUES ($1, $2, $3)`, [id, ckaId, origin]);
+    const { publicKey, evidence } = await this.vault.generateLogKey({ ckaId, origin });
     await this.db.query(`UPDATE log_key SET public_key = $2, evidence = $3 WHERE id = $1 AND public_key IS NULL`, [
       id,
       publicKey,
@@ -47,18 +53,17 @@ export class LogKeys {
     return made;
   }
 
-  async signed(checkpoint: Checkpoint, { ckaId, publicKey }: MadeLogKey): Promise<string> {
-    const digest = createHash('sha256').update(noteText(checkpoint)).digest();
-    const key = { ckaId, publicKey, type: TYPE } as const;
-    const signature = await this.vault.sign({ key, scheme: 'ecdsa-der', algorithm: 'sha256', digest });
-    return signedNote(checkpoint, signature, publicKey);
-  }
-
-  private async read(): Promise<MadeLogKey | undefined> {
+  /** The key as its row has it now. */
+  async read(): Promise<MadeLogKey | undefined> {
     const [row]: MadeLogKey[] = await this.db.query(
       `SELECT id, cka_id AS "ckaId", origin, public_key AS "publicKey", evidence, created_at AS "createdAt"
        FROM log_key WHERE public_key IS NOT NULL ORDER BY id DESC LIMIT 1`,
     );
     return row;
+  }
+
+  /** Nothing of the key is believed any longer in this process. */
+  forget(): void {
+    this.known = undefined;
   }
 }

@@ -30,15 +30,21 @@ export interface EntryRow {
   readonly source: string;
   readonly detail: Record<string, unknown>;
   readonly record: string | null;
+  /** See audit-seals.ts. */
+  readonly seal: Buffer | null;
 }
 
 export const ENTRY_COLUMNS = `e.id, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS at, e.action, e.outcome,
   e.actor_kind AS "actorKind", e.actor_id AS "actorId", e.actor_name AS "actorName", e.target_kind AS "targetKind",
-  e.target_id AS "targetId", e.correlation, e.source, e.detail, e.record`;
+  e.target_id AS "targetId", e.correlation, e.source, e.detail, e.record, e.seal`;
 
 /** The bytes of the leaf of an entry: canonical JSON (RFC 8785). A record is in it by its SHA-256. */
 export function leafOf(row: EntryRow): string {
-  const entry: LoggedEntry & { record?: string } = {
+  return canonicalJson(loggedEntry(row));
+}
+
+function loggedEntry(row: EntryRow): LoggedEntry & { record?: string | undefined } {
+  return {
     id: row.id,
     at: row.at,
     action: row.action,
@@ -50,12 +56,12 @@ export function leafOf(row: EntryRow): string {
     detail: row.detail,
     record: row.record === null ? undefined : createHash('sha256').update(row.record).digest('hex'),
   };
-  return canonicalJson(entry);
 }
 
 /** The bytes of a leaf of this kind, or undefined when the entry that it is over is gone or has no such thing. */
 export function leafData(kind: LeafKind, entryId: string, row: EntryRow | undefined): string | undefined {
   if (kind === 'missing') return canonicalJson({ id: entryId, missing: true });
   if (row === undefined) return undefined;
+  if (kind === 'foreign') return canonicalJson({ foreign: true, entry: loggedEntry(row) });
   return kind === 'entry' ? leafOf(row) : (row.record ?? undefined);
 }

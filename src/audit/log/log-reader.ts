@@ -3,6 +3,7 @@ import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
+import { IS_UNLOGGED } from './log-gaps.js';
 import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
 import type { LogCheckpoint } from './log-checkpoint.entity.js';
 import { LogKeys, type MadeLogKey } from './log-keys.js';
@@ -92,7 +93,7 @@ export class LogReader {
     const checkpoint = size === undefined ? await this.checkpoint() : undefined;
     const wanted = size ?? Number(checkpoint?.size);
     const [leaf]: LeafRow[] = await this.db.query(
-      `SELECT index, kind FROM log_leaf WHERE entry_id = $1 AND (kind = $2 OR kind = 'missing') LIMIT 1`,
+      `SELECT index, kind FROM log_leaf WHERE entry_id = $1 AND (kind = $2 OR kind IN ('missing', 'foreign')) LIMIT 1`,
       [entryId, kind],
     );
     const index = Number(leaf?.index ?? wanted);
@@ -122,7 +123,7 @@ export class LogReader {
       [targetIds],
     );
     const late = rows.find(({ index }) => index === null || Number(index) >= size);
-    if (late !== undefined) throw notYet(size);
+    if (late !== undefined) throw await this.notYet(late.id, size);
     const ranges = rows.map(({ index }) => [
       { from: Number(index), to: Number(index) + 1 },
       ...inclusionPath(Number(index), size),
@@ -146,6 +147,17 @@ export class LogReader {
 
   root(size: number): Promise<Buffer> {
     return rootOf(this.db.manager, size);
+  }
+
+  /** An entry of the table that will never be in the log was put there by somebody else: nothing about its target is proved then. */
+  private async notYet(entryId: string, size: number): Promise<Problem> {
+    const [unlogged]: unknown[] = await this.db.query(
+      `SELECT 1 FROM audit_entry e WHERE e.id = $1 AND ${IS_UNLOGGED}`,
+      [entryId],
+    );
+    if (unlogged === undefined) return notYet(size);
+    const detail = `The entry ${entryId} is not in the log and does not wait for it: the service did not write it. Run: sealwright log verify.`;
+    return new Problem('conflict', 'log.unlogged', detail);
   }
 
   private async assertSize(size: number): Promise<void> {

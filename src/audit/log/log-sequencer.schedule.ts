@@ -1,5 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
+import { Problem } from '../../platform/http/problem.js';
 import { LogSequencer } from './log-sequencer.js';
 
 /** The clock of the log: every process that works asks once a second, one of them does it. */
@@ -36,7 +37,8 @@ export class LogSequencerSchedule implements BeforeApplicationShutdown {
   }
 
   private failed(error: unknown): void {
-    if (!this.failing) this.logger.error(`entries wait for their number or checkpoint: ${String(error)}`);
+    const why = error instanceof Problem ? `${error.code}: ${error.message}` : String(error);
+    if (!this.failing) this.logger.error(`entries wait for their number or checkpoint: ${why}`);
     this.failing = true;
   }
 }

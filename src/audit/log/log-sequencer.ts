@@ -3,16 +3,21 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/columns.js';
 import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
+import { AuditSeals } from '../audit-seals.js';
+import { LogAnchors, sizeOf } from './log-anchors.js';
 import { LogKeys } from './log-keys.js';
-import { appendLeaves, rootOf } from './log-tiles.js';
+import { appendLeaves } from './log-tiles.js';
 import type { LeafKind } from '../../verifier/exported-log.js';
-import { EMPTY_ROOT, leafHash } from '../../verifier/merkle-hash.js';
+import { leafHash } from '../../verifier/merkle-hash.js';
+import { openNote } from '../../verifier/signed-note.js';
 import { SEQUENCER_LOCK } from './sequencer-lock.js';
 
 /** Entries of one transaction: its locks are held for some ten milliseconds. */
 const MOST = 1000;
 /** Entries that are hashed in one turn of the event loop: about a millisecond. */
 const PER_TURN = 50;
+
+type WaitingRow = EntryRow & { readonly there: boolean };
 
 interface Leaf {
   readonly entryId: string;
@@ -23,27 +28,42 @@ interface Leaf {
 /** Numbers committed audit entries into the Merkle tree (RFC 6962), and signs what the tree has become. */
 @Injectable()
 export class LogSequencer {
+  /** The token keeps what was signed last. */
+  private isAnchored = false;
+  /** The newest note of the database, when its signature was found good. */
+  private known: string | undefined;
+
   constructor(
     private readonly db: DataSource,
     private readonly keys: LogKeys,
+    private readonly anchors: LogAnchors,
+    private readonly seals: AuditSeals,
   ) {}
 
   /** Numbers what waits, then signs a checkpoint if there is something new. Does nothing while another process is at it. */
   async run(stopping: () => boolean): Promise<void> {
+    await this.anchor();
     while ((await this.db.transaction((tx) => this.number(tx))) === MOST && !stopping());
     await this.db.transaction((tx) => this.checkpoint(tx));
   }
 
+  /** A log that an earlier version began is anchored before this version adds to it. */
+  private async anchor(): Promise<void> {
+    if (this.isAnchored || (await this.keys.current()) === undefined) return;
+    this.isAnchored = (await this.anchors.newest()) !== undefined;
+    if (!this.isAnchored) await this.db.transaction((tx) => this.checkpoint(tx));
+  }
+
   private async number(tx: EntityManager): Promise<number> {
     if (!(await held(tx))) return 0;
-    const rows: EntryRow[] = await tx.query(
+    const rows: WaitingRow[] = await tx.query(
       `WITH taken AS (
          DELETE FROM log_waiting WHERE entry_id = ANY(ARRAY(SELECT entry_id FROM log_waiting ORDER BY entry_id LIMIT ${MOST})) RETURNING entry_id)
        SELECT ${ENTRY_COLUMNS}, taken.entry_id AS id, e.id IS NOT NULL AS there
        FROM taken LEFT JOIN audit_entry e ON e.id = taken.entry_id ORDER BY taken.entry_id`,
     );
     if (rows.length === 0) return 0;
-    const leaves = await leavesOf(rows);
+    const leaves = await this.leaves(rows);
     const size = await sizeOf(tx);
     await appendLeaves(
       tx,
@@ -62,32 +82,43 @@ export class LogSequencer {
     return rows.length;
   }
 
+  /** An entry that the service did not write becomes a leaf that says so. */
+  private async leaves(rows: readonly WaitingRow[]): Promise<Leaf[]> {
+    const unsealed = new Set(rows.filter((row) => row.there && !this.seals.holds(row, row.seal)));
+    const takesUnsealed = unsealed.size > 0 && (await this.anchors.takesUnsealed());
+    return leavesOf(rows, (row) => !unsealed.has(row) || (takesUnsealed && row.seal === null));
+  }
+
   private async checkpoint(tx: EntityManager): Promise<void> {
     if (!(await held(tx))) return;
     const size = await sizeOf(tx);
     const last = await lastCheckpoint(tx);
-    if (size === last.size) return;
-    await assertGrown(tx, size, last);
+    if (size === 0 || (this.isAnchored && size === last?.size && (await this.isSigned(last.note)))) return;
     const key = await this.keys.ensured();
-    const root = await rootOf(tx, size);
-    const note = await this.keys.signed({ origin: key.origin, size, root }, key);
-    await tx.query(`INSERT INTO log_checkpoint (size, root, note) VALUES ($1, $2, $3)`, [size, root, note]);
+    const { root, note } = await this.anchors.sign(tx, key, size, last?.note);
+    // There is one already when whoever signed it was stopped before this, or when somebody put another in its place.
+    await tx.query(
+      `INSERT INTO log_checkpoint (size, root, note) VALUES ($1, $2, $3)
+       ON CONFLICT (size) DO UPDATE SET root = excluded.root, note = excluded.note, at = now()`,
+      [size, root, note],
+    );
+    this.isAnchored = true;
+  }
+
+  private async isSigned(note: string): Promise<boolean> {
+    if (note === this.known) return true;
+    const key = await this.keys.current();
+    if (key === undefined || openNote(note, key.publicKey) === undefined) return false;
+    this.known = note;
+    return true;
   }
 }
 
-async function lastCheckpoint(tx: EntityManager): Promise<{ size: number; root: Buffer }> {
-  const [last]: { size: string; root: Buffer }[] = await tx.query(
-    `SELECT size, root FROM log_checkpoint ORDER BY size DESC LIMIT 1`,
+async function lastCheckpoint(tx: EntityManager): Promise<{ size: number; note: string } | undefined> {
+  const [last]: { size: string; note: string }[] = await tx.query(
+    `SELECT size, note FROM log_checkpoint ORDER BY size DESC LIMIT 1`,
   );
-  return last === undefined ? { size: 0, root: EMPTY_ROOT } : { size: Number(last.size), root: last.root };
-}
-
-/** A checkpoint over a log that is not the continuation of the last one would vouch for a rolled-back or rewritten log: none is signed. */
-async function assertGrown(tx: EntityManager, size: number, last: { size: number; root: Buffer }): Promise<void> {
-  if (size < last.size)
-    throw new Error(`the log has ${size} leaves, but a checkpoint over ${last.size} was signed: it was rolled back`);
-  if (!(await rootOf(tx, last.size)).equals(last.root))
-    throw new Error(`the first ${last.size} leaves are not those of the last checkpoint: the log was rewritten`);
+  return last && { size: Number(last.size), note: last.note };
 }
 
 async function held(tx: EntityManager): Promise<boolean> {
@@ -95,21 +126,20 @@ async function held(tx: EntityManager): Promise<boolean> {
   return row?.held === true;
 }
 
-async function sizeOf(tx: EntityManager): Promise<number> {
-  const [head]: { size: string }[] = await tx.query(`SELECT size FROM log_head`);
-  if (head === undefined) throw new Error('the log has no head');
-  return Number(head.size);
-}
-
-async function leavesOf(rows: readonly (EntryRow & { there?: boolean })[]): Promise<Leaf[]> {
+async function leavesOf(rows: readonly WaitingRow[], isOurs: (row: WaitingRow) => boolean): Promise<Leaf[]> {
   const leaves: Leaf[] = [];
   for (const [at, row] of rows.entries()) {
     if (at % PER_TURN === PER_TURN - 1) await nextTurn();
-    const kinds: LeafKind[] = row.there === false ? ['missing'] : row.record === null ? ['entry'] : ['entry', 'record'];
-    for (const kind of kinds) {
+    for (const kind of kindsOf(row, isOurs)) {
       const data = leafData(kind, row.id, row) ?? '';
       leaves.push({ entryId: row.id, kind, hash: leafHash(data) });
     }
   }
   return leaves;
+}
+
+function kindsOf(row: WaitingRow, isOurs: (row: WaitingRow) => boolean): LeafKind[] {
+  if (!row.there) return ['missing'];
+  if (!isOurs(row)) return ['foreign'];
+  return row.record === null ? ['entry'] : ['entry', 'record'];
 }

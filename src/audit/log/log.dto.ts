@@ -86,8 +86,8 @@ export class CheckpointPage {
 export class InclusionView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   entryId: string;
-  /** `missing`: the entry was removed before it was numbered. */
-  kind: 'entry' | 'record' | 'missing';
+  /** `missing`: the entry was removed before it was numbered. `foreign`: the service did not write it. */
+  kind: 'entry' | 'record' | 'missing' | 'foreign';
   /** Number of the leaf, from 0. @example 17 */
   index: number;
   /** Number of leaves of the tree. @example 4711 */

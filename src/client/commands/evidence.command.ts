@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { EvidenceContent } from '../../verifier/evidence-content.js';
 import type { EvidenceFile } from '../../verifier/evidence-file.js';
-import { verifyEvidence } from '../../verifier/evidence-verifier.js';
+import { examineEvidence } from '../../verifier/evidence-verifier.js';
 import { type ClientCommand, text } from '../command.js';
 import { ClientError, EXIT, usageError } from '../exit-codes.js';
 import { readKey } from '../log-trust.js';
@@ -22,11 +22,12 @@ export const evidence: ClientCommand = {
     const logKey = keyFile === undefined ? undefined : await readKey(keyFile);
     const read = await readEvidence(file);
     const content = text(options, 'content');
-    const faults = verifyEvidence(read, { logKey });
+    const { faults, unsaid } = examineEvidence(read, { logKey });
     if (faults.length === 0 && content !== undefined) faults.push(...(await faultsOfContent(read, content)));
+    for (const one of unsaid) note(`Only the file says it: ${one}.`);
     const valid = faults.length === 0;
     const { requestId, digest, algorithm } = read.request ?? {};
-    print({ valid, requestId, digest, algorithm, key: read.key?.name, faults }, [
+    print({ valid, requestId, digest, algorithm, key: read.key?.name, faults, unsaid }, [
       ...faults.map((fault) => `BAD ${fault}`),
       valid ? `valid: ${algorithm} ${digest} by ${read.key.name} v${read.key.version}` : 'NOT VALID',
     ]);

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { setPriority } from 'node:os';
 import { parentPort, workerData } from 'node:worker_threads';
 import { DataSource } from 'typeorm';
+import { AuditSeals } from '../../audit/audit-seals.js';
 import { AuditService } from '../../audit/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { dataSourceOptions } from '../../platform/database/data-source-options.js';
@@ -30,7 +31,7 @@ const options = dataSourceOptions(config);
 const db = new DataSource({ ...options, poolSize: 1, extra: { ...(options.extra as object), ...LIMITS } });
 const intake = new DocumentIntake(
   db,
-  new AuditService(db, new Cursors(config)),
+  new AuditService(db, new Cursors(config), new AuditSeals(config)),
   new IdempotencyKeys(db),
   new RuleBook(db),
   workerData as string,

@@ -3,6 +3,7 @@ import { DataSource, type EntityManager, In } from 'typeorm';
 import { ApprovalsService, type KnownApproval } from '../../approvals/approvals.service.js';
 import { AuditService } from '../../audit/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
+import { keyFactsOf } from '../keys/key-facts.js';
 import { SigningKeyReader } from '../keys/signing-key.reader.js';
 import { BACKGROUND } from '../requests/signing-outcome.js';
 import { SigningEnvelope } from '../requests/signing-envelope.entity.js';
@@ -89,7 +90,8 @@ export class ApprovalRenewal {
     const key = await this.keys.active(request.keyId);
     const { version: keyVersion, certificateId } = key;
     const sealed = envelope === undefined ? undefined : await this.intake.rewrap(request, envelope, key);
-    await this.write(tx, request, { approvalId, keyVersion, certificateId });
+    const facts = { ...keyFactsOf(key), signedDigest: sealed?.signedDigest?.toString('base64') };
+    await this.write(tx, request, { approvalId, keyVersion, certificateId }, facts);
     if (envelope !== undefined && sealed !== undefined) {
       const { toBeSigned, signedDigest } = sealed;
       await tx.update(SigningEnvelope, { requestId: request.id }, { toBeSigned, signedDigest });
@@ -109,6 +111,7 @@ export class ApprovalRenewal {
     tx: EntityManager,
     { id, status, correlation }: SigningRequest,
     to: { approvalId: string; keyVersion: number; certificateId: string | null },
+    facts: object = {},
   ): Promise<void> {
     await tx.query(
       `UPDATE signing_request SET status = 'PENDING_APPROVAL', approval_id = $2, key_version = $3, certificate_id = $4, released_at = NULL,
@@ -117,7 +120,7 @@ export class ApprovalRenewal {
       [id, to.approvalId, to.keyVersion, to.certificateId],
     );
     const from = status === 'PROCESSING' ? 'QUEUED' : 'PENDING_APPROVAL';
-    const detail = { from, to: 'PENDING_APPROVAL', approval: to.approvalId, keyVersion: to.keyVersion };
+    const detail = { from, to: 'PENDING_APPROVAL', approval: to.approvalId, keyVersion: to.keyVersion, ...facts };
     const target = { kind: 'signing-request', id };
     await this.audit.append(tx, [
       { action: 'signing.approval-renewed', actor: BACKGROUND, target, correlation, detail },

@@ -35,9 +35,14 @@ export function shownRequest(request: ShownFields, envelope: Envelope | undefine
   };
 }
 
+type FactFields = Pick<ShownFields, 'algorithm' | 'scheme' | 'format' | 'metadata' | 'requestedBy' | 'ownerId'>;
+
 /** What policies may ask about. */
-export function factsOf({ request }: Acceptance, caller: Caller): Facts {
-  const { algorithm, scheme, format, metadata } = request;
+export function factsOf({ request }: Acceptance, { id: requestedBy, ownerId }: Caller): Facts {
+  return factsOfRow({ ...request, requestedBy, ownerId });
+}
+
+export function factsOfRow({ algorithm, scheme, format, metadata, requestedBy, ownerId }: FactFields): Facts {
   const told = Object.entries(metadata).flatMap(([name, value]) =>
     ['string', 'number', 'boolean'].includes(typeof value) ? [[`metadata.${name}`, [String(value)]] as const] : [],
   );
@@ -46,7 +51,7 @@ export function factsOf({ request }: Acceptance, caller: Caller): Facts {
     algorithm: [algorithm],
     scheme: [scheme],
     format: [format],
-    caller: [caller.id, caller.ownerId],
+    caller: [requestedBy, ownerId],
   };
 }
 

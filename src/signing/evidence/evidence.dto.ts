@@ -26,7 +26,7 @@ export class EvidenceLeafView {
   /** Number of the leaf. @example 17 */
   index: number;
   /** `entry`: an audit entry. `record`: the record of the signature for Sigstore's verifiers. */
-  kind: 'entry' | 'record' | 'missing';
+  kind: 'entry' | 'record' | 'missing' | 'foreign';
   /** The bytes of the leaf, base64. @example eyJhY3Rpb24iOiJzaWduaW5nLnNpZ25lZCJ9 */
   data: string;
   /** Hashes to the root, nearest first, base64 (RFC 6962 section 2.1.1). @example ["47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU="] */

@@ -7,12 +7,14 @@ import { Problem } from '../../platform/http/problem.js';
 import { leaseMs } from '../requests/signing-limits.js';
 import { WORKER_ID } from '../../platform/worker-id.js';
 import { BACKGROUND } from '../requests/signing-outcome.js';
-import { tokenLabelOf } from './signing-key-version.entity.js';
+import type { KeyPurpose } from './signing-key-purpose.js';
+import { identityOf } from './signing-key-version.entity.js';
 
 /** One attempt at one key: the fence that everything it writes must pass. */
 interface Claim {
   readonly keyId: string;
   readonly name: string;
+  readonly purpose: KeyPurpose;
   readonly attempt: number;
 }
 
@@ -54,8 +56,8 @@ export class SigningKeyDestroyer {
 
   private claim(): Promise<Claim | undefined> {
     return this.db.transaction(async (tx) => {
-      const [due]: { keyId: string; name: string }[] = await tx.query(
-        `SELECT d.key_id AS "keyId", k.name FROM signing_key_destruction d JOIN signing_key k ON k.id = d.key_id
+      const [due]: Omit<Claim, 'attempt'>[] = await tx.query(
+        `SELECT d.key_id AS "keyId", k.name, k.purpose FROM signing_key_destruction d JOIN signing_key k ON k.id = d.key_id
          WHERE d.finished_at IS NULL AND d.destroy_at <= now() AND (d.lease_until IS NULL OR d.lease_until < now())
          ORDER BY d.destroy_at LIMIT 1 FOR UPDATE SKIP LOCKED`,
       );
@@ -85,8 +87,8 @@ export class SigningKeyDestroyer {
   }
 
   private async destroyVersion(claim: Claim, { version, ckaId, sealed }: LivingVersion): Promise<void> {
-    const label = tokenLabelOf(claim.name, version);
-    const destroyed = sealed ? 0 : await this.vault.destroy({ ckaId, label });
+    const identity = identityOf(claim.purpose, { ...claim, version });
+    const destroyed = sealed ? 0 : await this.vault.destroy({ ckaId, identity });
     await this.db.transaction(async (tx) => {
       const [, kept]: [unknown, number] = await tx.query(
         `UPDATE signing_key_destruction SET lease_until = now() + $3 * interval '1 ms' WHERE key_id = $1 AND attempt = $2`,

@@ -7,7 +7,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
-import { SigningKeyVersion, tokenLabelOf } from './signing-key-version.entity.js';
+import { identityOf, SigningKeyVersion } from './signing-key-version.entity.js';
 
 /** A version that is made for so long belongs to a process that died on the way. */
 const ABANDONED_AFTER_MS = 5 * 60_000;
@@ -50,7 +50,8 @@ export class SigningKeyLifeService {
     const version = await this.reserve(caller, id, ckaId, use);
     if (version === undefined) return this.reader.get(id);
     try {
-      const made = await this.vault.generate({ ckaId, label: tokenLabelOf(key.name, version), type: key.type });
+      const identity = identityOf(key.purpose, { ...key, version });
+      const made = await this.vault.generate({ ckaId, identity, type: key.type });
       await this.db.transaction((tx) => this.keep(tx, caller, { id, version, when, from: key.version, made }));
     } catch (error) {
       await this.fail(caller, id, version);

@@ -1,5 +1,6 @@
 import { Column, Entity, PrimaryColumn, Unique } from 'typeorm';
-import type { KeyEvidence } from '../../hsm/key-vault.js';
+import { type KeyEvidence, type KeyIdentity, signingKeyOwner } from '../../hsm/key-vault.js';
+import type { KeyPurpose } from './signing-key-purpose.js';
 
 /** One key pair in the token. */
 @Entity('signing_key_version')
@@ -39,7 +40,10 @@ export class SigningKeyVersion {
   createdAt: Date;
 }
 
-/** CKA_LABEL of both halves of the pair in the token. */
-export function tokenLabelOf(keyName: string, version: number): string {
-  return `sealwright ${keyName} v${version}`;
+/** What the token must say of the pair. */
+export function identityOf(
+  purpose: KeyPurpose,
+  { keyId, name, version }: { readonly keyId: string; readonly name: string; readonly version: number },
+): KeyIdentity {
+  return { purpose, owner: signingKeyOwner(keyId, name, version) };
 }

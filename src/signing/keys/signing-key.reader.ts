@@ -10,6 +10,7 @@ import { Problem } from '../../platform/http/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { assertPermitted, type KeyConstraints, type KeyUse } from './key-constraints.js';
 import type { KeyPurpose } from './signing-key-purpose.js';
+import { identityOf } from './signing-key-version.entity.js';
 import type { SigningKeyState } from './signing-key-state.js';
 
 export interface KnownKey {
@@ -44,6 +45,12 @@ export interface SigningKeyWithVersion {
 }
 
 export type ActiveKey = SigningKeyWithVersion & { readonly ckaId: Buffer; readonly publicKey: Buffer };
+
+/** … as the vault is asked for it: for this purpose, whatever its row says. */
+export function vaultKeyOf(key: ActiveKey, purpose: KeyPurpose): VaultKey {
+  const { ckaId, type, publicKey, sealed } = key;
+  return { ckaId, identity: identityOf(purpose, key), type, publicKey, sealed };
+}
 
 /** A use that was accepted for this version of this key, at this revision of it. */
 export interface AcceptedUse extends KeyUse {
@@ -134,7 +141,8 @@ export class SigningKeyReader {
     const now = this.clock.now();
     assertInDate(key, now);
     if (!use.composed) assertPermitted(key, use, now);
-    return key;
+    // What callers send is signed by keys for signing alone; the token holds against that what the row says.
+    return vaultKeyOf(key, use.composed ? key.purpose : 'signing');
   }
 
   /** How often a key was used, as far as its quota and cap count it. */

@@ -12,7 +12,7 @@ import type { KeyConstraints } from './key-constraints.js';
 import type { KeyPurpose } from './signing-key-purpose.js';
 import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
 import { statesBefore } from './signing-key-state.js';
-import { SigningKeyVersion, tokenLabelOf } from './signing-key-version.entity.js';
+import { identityOf, SigningKeyVersion } from './signing-key-version.entity.js';
 import { SigningKey } from './signing-key.entity.js';
 
 export interface NewSigningKey {
@@ -48,7 +48,9 @@ export class SigningKeysService {
     const resource = await this.reserve(caller, { ...order, id, ckaId }, use);
     if (resource !== id) return this.reader.get(resource);
     try {
-      const generated = await this.vault.generate({ ckaId, label: tokenLabelOf(order.name, 1), type: order.type });
+      const { name, type, purpose = 'signing' } = order;
+      const identity = identityOf(purpose, { keyId: id, name, version: 1 });
+      const generated = await this.vault.generate({ ckaId, identity, type });
       await this.activate(caller, id, generated);
     } catch (error) {
       await this.fail(caller, caller.origin.requestId, [id]);

@@ -6,7 +6,7 @@ import { isFormatDigest } from '../formats/algorithm-identifiers.js';
 import { FORMAT_WRITERS, type WrappedFormat } from '../formats/format-writers.js';
 import { keyNameOf, type MadeSignature } from '../formats/signature-format.js';
 import { TimestampSources } from '../timestamping/timestamp-sources.js';
-import type { Claimed } from './signing-claims.js';
+import type { Claimed } from './claimed.js';
 import { BACKGROUND } from './signing-outcome.js';
 
 /** One attempt's way through the HSM, and through the format's container behind it. */

@@ -5,7 +5,7 @@ import { Metrics } from '../../platform/metrics/metrics.js';
 import { SigningKeyReader } from '../keys/signing-key.reader.js';
 import { SignatureMaker } from './signature-maker.js';
 import { backoffMs, MOST_STRIKES } from './signing-limits.js';
-import type { Claimed } from './signing-claims.js';
+import type { Claimed } from './claimed.js';
 import { SigningLedger } from './signing-ledger.js';
 import type { Outcome } from './signing-outcome.js';
 

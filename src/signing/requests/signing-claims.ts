@@ -6,30 +6,10 @@ import { leaseMs, MOST_STRIKES } from './signing-limits.js';
 import { WORKER_ID } from '../../platform/worker-id.js';
 import { BACKGROUND } from './signing-outcome.js';
 import { ApprovalCheck } from '../approval/approval-check.js';
+import { ClaimCheck } from '../approval/claim-check.js';
 import { SigningEnvelope } from './signing-envelope.entity.js';
-import type { SigningRequest } from './signing-request.entity.js';
+import type { Claimed } from './claimed.js';
 import { statusesBefore } from './signing-status.js';
-
-/** What an attempt needs to know of its request. */
-export type Claimed = Pick<
-  SigningRequest,
-  | 'id'
-  | 'attempt'
-  | 'strikes'
-  | 'correlation'
-  | 'digest'
-  | 'algorithm'
-  | 'scheme'
-  | 'format'
-  | 'keyId'
-  | 'keyVersion'
-  | 'keyName'
-  | 'certificateId'
-  | 'composed'
-  | 'metadata'
-  | 'requestedBy'
-  | 'ownerId'
-> & { readonly keyRevision: number; readonly envelope?: Omit<SigningEnvelope, 'requestId' | 'timestampToken'> };
 
 interface Reclaimed {
   readonly id: string;
@@ -50,6 +30,7 @@ export class SigningClaims {
     private readonly audit: AuditService,
     private readonly config: Config,
     private readonly approvals: ApprovalCheck,
+    private readonly checks: ClaimCheck,
   ) {}
 
   /** Claims what still waits among these requests. Two workers that hear the same bell share them without waiting for each other. */
@@ -129,13 +110,9 @@ export class SigningClaims {
          RETURNING ${CLAIMED}`,
         [WORKER_ID, leaseMs(this.config), statusesBefore('PROCESSING'), ...parameters],
       );
-      const rows = await this.approvals.cleared(tx, claimed);
+      const rows = await this.checks.passed(tx, await withEnvelopes(tx, await this.approvals.cleared(tx, claimed)));
       await this.recordIntents(tx, rows);
-      const enveloped = rows.filter((row) => row.enveloped).map(({ id }) => id);
-      if (enveloped.length === 0) return rows;
-      const envelopes = await tx.findBy(SigningEnvelope, { requestId: In(enveloped) });
-      const of = new Map(envelopes.map((envelope) => [envelope.requestId, envelope]));
-      return rows.map((row) => ({ ...row, envelope: of.get(row.id) }));
+      return rows;
     });
   }
 
@@ -151,4 +128,15 @@ export class SigningClaims {
       })),
     );
   }
+}
+
+async function withEnvelopes<Row extends Claimed & { readonly enveloped: boolean }>(
+  tx: EntityManager,
+  rows: readonly Row[],
+): Promise<Row[]> {
+  const enveloped = rows.filter((row) => row.enveloped).map(({ id }) => id);
+  if (enveloped.length === 0) return [...rows];
+  const envelopes = await tx.findBy(SigningEnvelope, { requestId: In(enveloped) });
+  const of = new Map(envelopes.map((envelope) => [envelope.requestId, envelope]));
+  return rows.map((row) => ({ ...row, envelope: of.get(row.id) }));
 }

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { NewEntry } from '../../audit/audit.service.js';
+import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { type Acceptance, BACKGROUND, type Settlement } from './signing-outcome.js';
 
 /** What the audit log says of a request that was accepted. */
-export function acceptedEntry({ request, envelope, status, caller, approvalId }: Acceptance): NewEntry {
-  const { keyName, keyVersion, algorithm, scheme, format } = request;
+export function acceptedEntry({ request, envelope, status, caller, approvalId, keyFacts }: Acceptance): NewEntry {
+  const { keyId, keyName, keyVersion, algorithm, scheme, format, composed, metadata } = request;
   return {
     action: 'signing.accepted',
     actor: caller,
@@ -22,8 +23,18 @@ export function acceptedEntry({ request, envelope, status, caller, approvalId }:
       format,
       digest: request.digest.toString('base64'),
       signedDigest: envelope?.signedDigest?.toString('base64'),
+      keyId,
+      ...keyFacts,
+      owner: caller.ownerId,
+      metadataSha256: metadataSha256(metadata),
+      composed: composed || undefined,
     },
   };
+}
+
+/** Of the canonical JSON, base64. */
+export function metadataSha256(metadata: Record<string, unknown>): string {
+  return createHash('sha256').update(canonicalJson(metadata)).digest('base64');
 }
 
 /** … and of an attempt that ended. */

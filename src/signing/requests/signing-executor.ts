@@ -1,7 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { SigningAttempts } from './signing-attempts.js';
-import { type Claimed, SigningClaims } from './signing-claims.js';
+import type { Claimed } from './claimed.js';
+import { SigningClaims } from './signing-claims.js';
 
 /** The work of a background worker: claims what waits and makes an attempt at each. */
 @Injectable()

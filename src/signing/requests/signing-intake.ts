@@ -11,6 +11,7 @@ import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { readExtractedData } from '../formats/authenticode.format.js';
 import { digestOfFormat, FORMAT_WRITERS, schemeOfFormat, type WrappedFormat } from '../formats/format-writers.js';
 import { keyNameOf } from '../formats/signature-format.js';
+import { keyFactsOf } from '../keys/key-facts.js';
 import { assertPermitted } from '../keys/key-constraints.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { TimestampSources } from '../timestamping/timestamp-sources.js';
@@ -65,6 +66,7 @@ export class SigningIntake {
         batchIndex: order.batch?.index ?? null,
       },
       keyRevision: key.revision,
+      keyFacts: keyFactsOf(key),
       limits: key.constraints,
       envelope: wrapping?.envelope ?? (order.timestamp ? bare(true) : undefined),
       status: background ? 'QUEUED' : 'PROCESSING',

@@ -2,6 +2,7 @@ import type { Actor } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import type { MadeSignature } from '../formats/signature-format.js';
+import type { KeyFacts } from '../keys/key-facts.js';
 import type { KeyConstraints } from '../keys/key-constraints.js';
 import type { SigningEnvelope } from './signing-envelope.entity.js';
 import { WORKER_ID } from '../../platform/worker-id.js';
@@ -29,6 +30,8 @@ export interface Acceptance {
   >;
   /** The revision of the key that the request was judged by. */
   readonly keyRevision: number;
+  /** What the log is to say of the key. */
+  readonly keyFacts: KeyFacts;
   /** Limits of the key that count requests. */
   readonly limits: Pick<KeyConstraints, 'perDay' | 'lifetime'>;
   /** Without one the HSM signs the request's digest and its signature is the answer. */

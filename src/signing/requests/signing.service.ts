@@ -5,6 +5,7 @@ import { DIGEST_BYTES, type DigestAlgorithm, type SignatureScheme } from '../../
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { keyFactsOf } from '../keys/key-facts.js';
 import type { ActiveKey } from '../keys/signing-key.reader.js';
 import { needsApproval } from '../approval/needs-approval.js';
 import { type Admitted, SigningAdmission } from '../approval/signing-admission.js';
@@ -99,7 +100,8 @@ export class SigningService {
     const what = { digest, algorithm, scheme, format: 'raw', metadata, reference: null, composed: true } as const;
     const alone = { batchId: null, batchIndex: null };
     const request = { ...place, ...what, ...alone };
-    const judged = { keyRevision: key.revision, limits: {}, status: 'PROCESSING' } as const;
+    const keyFacts = keyFactsOf(key);
+    const judged = { keyRevision: key.revision, keyFacts, limits: {}, status: 'PROCESSING' } as const;
     const acceptance: Acceptance = { request, envelope, ...judged, caller, use };
     const { id, at } = await this.admission.admitOwn(acceptance);
     const made = id === request.id ? await this.signNow(acceptance, at) : await this.repeated(acceptance, id);

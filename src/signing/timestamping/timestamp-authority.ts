@@ -5,7 +5,7 @@ import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
 import { oid } from '../../platform/asn1/der.js';
-import type { ActiveKey } from '../keys/signing-key.reader.js';
+import { type ActiveKey, vaultKeyOf } from '../keys/signing-key.reader.js';
 import { ClockGuard } from './clock-guard.js';
 import { TimestampKeys } from './timestamp-keys.js';
 import { type Asker, type TimestampIntent, TimestampLedger } from './timestamp-ledger.js';
@@ -59,7 +59,12 @@ export class TimestampAuthority {
     let signature: Buffer;
     try {
       this.guard.assertAgrees(shown, at);
-      signature = await this.vault.sign({ key, scheme, algorithm, digest: intent.signedDigest });
+      signature = await this.vault.sign({
+        key: vaultKeyOf(key, 'timestamping'),
+        scheme,
+        algorithm,
+        digest: intent.signedDigest,
+      });
     } catch (error) {
       await this.ledger.settle(intent, { signature: null, failureCode: codeOf(error) });
       throw error;

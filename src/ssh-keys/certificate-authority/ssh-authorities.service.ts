@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { KeyVault } from '../../hsm/key-vault.js';
+import { type KeyIdentity, KeyVault } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
@@ -26,7 +26,7 @@ export class SshAuthoritiesService {
     const known = await this.idempotency.known(use);
     if (known !== undefined) return known;
     const id = use?.resource ?? newId();
-    const key = { ckaId: randomBytes(16), label: `sealwright ssh ca ${id}` };
+    const key = { ckaId: randomBytes(16), identity: authorityIdentity(id) };
     const { publicKey, evidence } = await this.vault.generate({ ...key, type: 'ec-p256' });
     const insert = async (tx: EntityManager) => {
       const earlier = await this.idempotency.earlier(tx, use);
@@ -62,6 +62,11 @@ export class SshAuthoritiesService {
       await this.audit.appendBy(tx, caller, entry(`ssh-ca.${state.toLowerCase()}`, id, {}));
     });
   }
+}
+
+/** What the token must say of the key of an authority. */
+export function authorityIdentity(id: string): KeyIdentity {
+  return { purpose: 'ssh-ca', owner: id };
 }
 
 export function entry(action: string, id: string, detail: Record<string, unknown>) {

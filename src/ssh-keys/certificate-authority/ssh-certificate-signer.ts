@@ -5,7 +5,7 @@ import { type Actor, AuditService } from '../../audit/audit.service.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { readPublicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
 import { SshAuthority } from './ssh-authority.entity.js';
-import { entry, inactive } from './ssh-authorities.service.js';
+import { authorityIdentity, entry, inactive } from './ssh-authorities.service.js';
 import { SshCertificateApprovals } from './ssh-certificate-approvals.js';
 import { type CertificateRequest, SshCertificate } from './ssh-certificate.entity.js';
 import { certificateLine, type CertificateContent, toBeSigned } from './ssh-certificate.js';
@@ -82,7 +82,7 @@ export class SshCertificateSigner {
   }
 
   private async certificateOf(
-    { kind, ckaId, publicKey }: SshAuthority,
+    { id, kind, ckaId, publicKey }: SshAuthority,
     row: SshCertificate,
     request: CertificateRequest,
   ): Promise<string> {
@@ -102,7 +102,7 @@ export class SshCertificateSigner {
     };
     const bytes = toBeSigned(content, randomBytes(NONCE_BYTES), sshPublicKeyOfSpki(publicKey));
     const signature = await this.vault.sign({
-      key: { ckaId, publicKey, type: 'ec-p256' },
+      key: { ckaId, identity: authorityIdentity(id), publicKey, type: 'ec-p256' },
       scheme: 'ecdsa-raw',
       algorithm: 'sha256',
       digest: createHash('sha256').update(bytes).digest(),

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { HsmSeal } from '../../hsm/hsm-seal.js';
-import { KeyVault } from '../../hsm/key-vault.js';
+import { type KeyIdentity, KeyVault, type VaultKey } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
 import { newEd25519Pair } from '../format/key-pair.js';
@@ -44,7 +44,7 @@ export class KeyCustody {
   async makeInHsm(comment: string, owner: string | null): Promise<MadeKey> {
     const id = newId();
     const ckaId = randomBytes(16);
-    const { publicKey } = await this.vault.generate({ ckaId, label: `sealwright ssh ${id}`, type: 'ec-p256' });
+    const { publicKey } = await this.vault.generate({ ckaId, identity: identityOf(id), type: 'ec-p256' });
     const key = rowOf(id, sshPublicKeyOfSpki(publicKey), { comment, owner, custody: 'hsm' });
     return { key, secret: { keyId: id, sealed: null, ckaId } };
   }
@@ -74,12 +74,16 @@ export class KeyCustody {
     throw new Problem('conflict', 'ssh-key.not-held', 'The service does not hold the private half of this key.');
   }
 
-  /** CKA_ID of a key that the HSM holds. Problem `ssh-key.not-held`. */
-  async inHsm(keyId: string): Promise<Buffer> {
+  /** Where the HSM holds a key. Problem `ssh-key.not-held`. */
+  async inHsm(keyId: string): Promise<Pick<VaultKey, 'ckaId' | 'identity'>> {
     const secret = await this.db.manager.findOneBy(SshKeySecret, { keyId });
-    if (secret?.ckaId) return secret.ckaId;
+    if (secret?.ckaId) return { ckaId: secret.ckaId, identity: identityOf(keyId) };
     throw new Problem('conflict', 'ssh-key.not-held', 'The service does not hold the private half of this key.');
   }
+}
+
+function identityOf(id: string): KeyIdentity {
+  return { purpose: 'ssh-key', owner: id };
 }
 
 function rowOf(

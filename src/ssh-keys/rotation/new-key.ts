@@ -40,7 +40,7 @@ export class NewKey {
       case 'service':
         return this.trial.withPrivateKey(door, await this.custody.open(next.id));
       case 'hsm': {
-        const key = { ckaId: await this.custody.inHsm(next.id), type: 'ec-p256', publicKey: spkiOf(next) } as const;
+        const key = { ...(await this.custody.inHsm(next.id)), type: 'ec-p256', publicKey: spkiOf(next) } as const;
         return this.trial.withHsmKey(door, next.blob, key);
       }
       case 'human':

@@ -53,6 +53,7 @@ import { KeyDestruction1796200000000 } from './1796200000000-key-destruction.js'
 import { Sensors1795190100003 } from './1795190100003-sensors.js';
 import { SamlLogout1796100000000 } from './1796100000000-saml-logout.js';
 import { StepUpAtProviders1796100000001 } from './1796100000001-step-up-at-providers.js';
+import { SealedEntries1797200000030 } from './1797200000030-sealed-entries.js';
 
 /** Every migration, oldest first. */
 export const MIGRATIONS: (new () => MigrationInterface)[] = [
@@ -110,4 +111,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   SignedDigests1797000000000,
   AssetsByVerdict1797100000000,
   SshCertificateApprovals1797200000080,
+  SealedEntries1797200000030,
 ];

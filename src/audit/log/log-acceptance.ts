@@ -1,0 +1,92 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { KeyVault, type LogAnchor } from '../../hsm/key-vault.js';
+import { newId } from '../../platform/database/new-id.js';
+import type { Problem } from '../../platform/http/problem.js';
+import { type Actor, AuditService } from '../audit.service.js';
+import { LogAnchors, sizeOf } from './log-anchors.js';
+import { LogKeys } from './log-keys.js';
+import { rootOf } from './log-tiles.js';
+import { SEQUENCER_LOCK } from './sequencer-lock.js';
+
+const OPERATOR: Actor = { kind: 'system', id: 'operator', name: 'operator (command line)' };
+
+/** How the log stands that an operator is asked to accept. */
+export interface LogStanding {
+  /** Why no checkpoint is signed; undefined when there is nothing to accept. */
+  readonly fault: Problem | undefined;
+  readonly anchor: LogAnchor | undefined;
+  /** Leaves of the log in the database, and their root. */
+  readonly size: number;
+  readonly root: Buffer;
+}
+
+/** An operator says that the log in the database is the one that counts, although the token knows another. */
+@Injectable()
+export class LogAcceptance {
+  constructor(
+    private readonly db: DataSource,
+    private readonly keys: LogKeys,
+    private readonly anchors: LogAnchors,
+    private readonly vault: KeyVault,
+    private readonly audit: AuditService,
+  ) {}
+
+  async standing(tx: EntityManager = this.db.manager): Promise<LogStanding> {
+    this.keys.forget();
+    const [fault, anchor, size] = [await this.faultOf(tx), await this.anchors.newest(), await sizeOf(tx)];
+    return { fault, anchor, size, root: await rootOf(tx, size) };
+  }
+
+  /**
+   * Written down first: should the token fail after that, the log says that somebody meant to. Checkpoints that are not of this log are
+   * removed, the newest of them into the entry, so that what it proves is not lost.
+   */
+  async accept(): Promise<LogStanding> {
+    return this.db.transaction(async (tx) => {
+      await tx.query(`SELECT pg_advisory_xact_lock(${SEQUENCER_LOCK})`);
+      const standing = await this.standing(tx);
+      const { fault, anchor, size, root } = standing;
+      const superseded = await this.supersede(tx, size);
+      const detail = {
+        code: fault?.code,
+        signed: anchor && { size: anchor.size, root: Buffer.from(anchor.root).toString('base64') },
+        accepted: { size, root: root.toString('base64') },
+        superseded,
+      };
+      const target = { kind: 'audit-log', id: anchor?.origin ?? this.keys.origin };
+      await this.audit.append(tx, [
+        { action: 'audit-log.accepted', actor: OPERATOR, target, correlation: newId(), detail },
+      ]);
+      const key = await this.keys.read();
+      const state = key && { ckaId: key.ckaId, size, root };
+      await this.vault.acceptLog({ origin: key?.origin ?? this.keys.origin, state });
+      return standing;
+    });
+  }
+
+  /** A log that was never anchored is held as well when the database has no checkpoint to begin with. */
+  private async faultOf(tx: EntityManager): Promise<Problem | undefined> {
+    const fault = await this.anchors.fault();
+    if (fault !== undefined) return fault;
+    const key = await this.keys.read();
+    return key === undefined ? undefined : this.anchors.unanchored(tx, key);
+  }
+
+  /** The newest note that goes. */
+  private async supersede(tx: EntityManager, size: number): Promise<string | undefined> {
+    const rows: { size: string; root: Buffer; note: string }[] = await tx.query(
+      `SELECT size, root, note FROM log_checkpoint ORDER BY size DESC`,
+    );
+    const stale: typeof rows = [];
+    for (const row of rows) {
+      const fits = Number(row.size) <= size && (await rootOf(tx, Number(row.size))).equals(row.root);
+      // Whatever an earlier tree and this one share is at their beginning.
+      if (fits) break;
+      stale.push(row);
+    }
+    if (stale.length > 0)
+      await tx.query(`DELETE FROM log_checkpoint WHERE size = ANY($1::bigint[])`, [stale.map((row) => row.size)]);
+    return stale[0]?.note;
+  }
+}

@@ -1,0 +1,89 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { KeyVault, type LogAnchor } from '../../hsm/key-vault.js';
+import { Problem } from '../../platform/http/problem.js';
+import { consistencyPath } from '../../verifier/merkle-tree.js';
+import { openNote, signedNote } from '../../verifier/signed-note.js';
+import { logHeld } from './log-hold.js';
+import { LogKeys, type MadeLogKey } from './log-keys.js';
+import { rangeHashes, rootOf } from './log-tiles.js';
+
+/** After the upgrade of a log that an earlier version began, processes of that version may still write entries without a seal. */
+const UPGRADE_MS = 60 * 60_000;
+
+/** The log in the database against what the token says was signed last. */
+@Injectable()
+export class LogAnchors {
+  constructor(
+    private readonly db: DataSource,
+    private readonly keys: LogKeys,
+    private readonly vault: KeyVault,
+  ) {}
+
+  /**
+   * The signed note over a tree of this size. Problems `log.rolled-back`, `log.forked`, `log.other-key`, `log.no-anchor` when it does not
+   * continue what was signed before, and those of the vault.
+   *
+   * @param lastNote the newest note that the database has
+   */
+  async sign(tx: EntityManager, key: MadeLogKey, size: number, lastNote: string | undefined): Promise<Signed> {
+    const { origin, ckaId, publicKey } = key;
+    const root = await rootOf(tx, size);
+    const start = (await this.vault.logAnchor(origin)) ?? openNote(lastNote ?? '', publicKey);
+    const path = start === undefined || start.size > size ? [] : consistencyPath(start.size, size);
+    const proof = path.length === 0 ? [] : await rangeHashes(tx, path);
+    const answer = await this.vault.signCheckpoint({ origin, ckaId, publicKey, size, root, proof, lastNote });
+    if (answer.kind === 'held') throw logHeld(answer.why, answer.anchor, size);
+    return { root, note: signedNote({ origin, size, root }, Buffer.from(answer.signature), publicKey) };
+  }
+
+  /** What is wrong with the log, by the token; undefined when nothing is, or when nothing was signed yet. */
+  async fault(): Promise<Problem | undefined> {
+    const [key, anchor] = [await this.keys.read(), await this.newest()];
+    const size = await sizeOf(this.db.manager);
+    if (anchor === undefined) return undefined;
+    if (key === undefined) return anchor.size === 0 ? undefined : logHeld('other-key', anchor, size);
+    if (!key.ckaId.equals(anchor.ckaId)) return logHeld('other-key', anchor, size);
+    if (size < anchor.size) return logHeld('rolled-back', anchor, size);
+    try {
+      if ((await rootOf(this.db.manager, anchor.size)).equals(anchor.root)) return undefined;
+    } catch {
+      // Tiles are missing, or too short.
+    }
+    return logHeld('forked', anchor, size);
+  }
+
+  /** A log that has a key but no anchor is begun by its newest checkpoint; without one that the key signed it is held. */
+  async unanchored(tx: EntityManager, key: MadeLogKey): Promise<Problem | undefined> {
+    if ((await this.newest()) !== undefined) return undefined;
+    const [last]: { note: string }[] = await tx.query(`SELECT note FROM log_checkpoint ORDER BY size DESC LIMIT 1`);
+    const isSigned = openNote(last?.note ?? '', key.publicKey)?.origin === key.origin;
+    return isSigned ? undefined : logHeld('no-anchor', undefined, await sizeOf(tx));
+  }
+
+  /** Whether entries without a seal are taken for those of an earlier version: only for a while after the upgrade from it. */
+  async takesUnsealed(): Promise<boolean> {
+    const anchor = await this.newest();
+    if (anchor === undefined) return (await this.keys.current()) === undefined;
+    return anchor.size === 0 || (anchor.since > 0 && Date.now() < anchor.since + UPGRADE_MS);
+  }
+
+  /** Undefined while nothing is anchored. */
+  async newest(): Promise<LogAnchor | undefined> {
+    const key = await this.keys.current();
+    return this.vault.logAnchor(key?.origin ?? this.keys.origin);
+  }
+}
+
+export interface Signed {
+  readonly root: Buffer;
+  /** Signed note (C2SP tlog-checkpoint). */
+  readonly note: string;
+}
+
+/** Leaves that the tree has. */
+export async function sizeOf(tx: EntityManager): Promise<number> {
+  const [head]: { size: string }[] = await tx.query(`SELECT size FROM log_head`);
+  if (head === undefined) throw new Error('the log has no head');
+  return Number(head.size);
+}

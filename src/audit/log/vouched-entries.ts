@@ -1,0 +1,51 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { leafHash } from '../../verifier/merkle-hash.js';
+import { inclusionPath } from '../../verifier/merkle-tree.js';
+import { rootOfInclusion } from '../../verifier/merkle-proof.js';
+import { AuditSeals } from '../audit-seals.js';
+import { LogAnchors } from './log-anchors.js';
+import { ENTRY_COLUMNS, type EntryRow, leafOf } from './log-leaf.js';
+import { rangeHashes } from './log-tiles.js';
+
+type PlacedRow = EntryRow & { readonly leaf: string | null };
+
+/**
+ * Entries of the audit log that the service itself wrote: sealed by it, or, written before there were seals, under what the log's key
+ * has signed. What somebody else put into the table is not among them.
+ */
+@Injectable()
+export class VouchedEntries {
+  constructor(
+    private readonly seals: AuditSeals,
+    private readonly anchors: LogAnchors,
+  ) {}
+
+  /** Entries of these actions about these targets, oldest first. */
+  async about(tx: EntityManager, targetIds: readonly string[], actions: readonly string[]): Promise<EntryRow[]> {
+    if (targetIds.length === 0) return [];
+    const rows: PlacedRow[] = await tx.query(
+      `SELECT ${ENTRY_COLUMNS}, (SELECT l.index FROM log_leaf l WHERE l.entry_id = e.id AND l.kind = 'entry' LIMIT 1) AS leaf
+       FROM audit_entry e WHERE e.target_id = ANY($1) AND e.action = ANY($2) ORDER BY e.id`,
+      [targetIds, actions],
+    );
+    const vouched: EntryRow[] = [];
+    for (const row of rows) if (this.seals.holds(row, row.seal) || (await this.isOlder(tx, row))) vouched.push(row);
+    return vouched;
+  }
+
+  /** Written by an earlier version, or under another SVC_JWT_SECRET. */
+  private async isOlder(tx: EntityManager, row: PlacedRow): Promise<boolean> {
+    if (row.seal === null && (await this.anchors.takesUnsealed())) return true;
+    return this.isSigned(tx, row);
+  }
+
+  private async isSigned(tx: EntityManager, row: PlacedRow): Promise<boolean> {
+    if (row.leaf === null) return false;
+    const [index, anchor] = [Number(row.leaf), await this.anchors.newest()];
+    if (anchor === undefined || index < 0 || index >= anchor.size) return false;
+    const path = await rangeHashes(tx, inclusionPath(index, anchor.size));
+    const root = rootOfInclusion({ index, size: anchor.size, leaf: leafHash(leafOf(row)), path });
+    return root?.equals(anchor.root) === true;
+  }
+}

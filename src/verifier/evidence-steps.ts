@@ -1,0 +1,47 @@
+import type { EvidenceFile, LoggedFact } from './evidence-file.js';
+
+/** How an attempt ends that leads to another one. */
+const INTERRUPTED = ['signing.released', 'signing.outcome-unknown'];
+
+/**
+ * Whether the file has every step that the log must have of a request that was signed: it was accepted once, every attempt was begun, every
+ * one but the last was broken off, and what was held was released. What was cut out of the file is missed here.
+ */
+export function faultsOfSteps({ request: { requestId } }: EvidenceFile, facts: readonly LoggedFact[]): string[] {
+  const own = facts.filter(({ target }) => target.id === requestId);
+  const accepted = own.filter(({ action }) => action === 'signing.accepted');
+  const signed = own.filter(({ action }) => action === 'signing.signed');
+  const [first] = accepted;
+  const [end] = signed;
+  if (first === undefined || accepted.length > 1) return [`it has ${accepted.length} entries of being accepted, not 1`];
+  if (end === undefined || signed.length > 1) return [`it has ${signed.length} entries of being signed, not 1`];
+  return [...faultsOfAttempts(own, first, end), ...faultsOfRelease(own, first)];
+}
+
+function faultsOfAttempts(own: readonly LoggedFact[], accepted: LoggedFact, signed: LoggedFact): string[] {
+  const attempts = Number(signed.detail['attempt']);
+  const has = (actions: readonly string[], attempt: number) =>
+    own.some(({ action, detail }) => actions.includes(action) && detail['attempt'] === attempt);
+  const faults: string[] = [];
+  for (let attempt = 1; attempt <= attempts; attempt += 1) {
+    const isBegun = has(['signing.claimed'], attempt) || (attempt === 1 && accepted.detail['to'] === 'PROCESSING');
+    if (!isBegun) faults.push(`the beginning of attempt ${attempt} is left out`);
+    if (attempt < attempts && !has(INTERRUPTED, attempt)) faults.push(`the end of attempt ${attempt} is left out`);
+    if (faults.length > 0) break;
+  }
+  return faults;
+}
+
+function faultsOfRelease(own: readonly LoggedFact[], accepted: LoggedFact): string[] {
+  if (accepted.detail['to'] !== 'PENDING_APPROVAL') return [];
+  const approval = approvalIn(own);
+  const isReleased = own.some(({ action, detail }) => action === 'signing.approved' && detail['approval'] === approval);
+  return isReleased ? [] : ['its release by the approval is left out'];
+}
+
+/** The approval that the request waited for last, by the log; undefined when nobody had to approve it. */
+export function approvalIn(facts: readonly LoggedFact[]): string | undefined {
+  const last = facts.findLast(({ action }) => action === 'signing.accepted' || action === 'signing.approval-renewed');
+  const approval = last?.detail['approval'];
+  return typeof approval === 'string' ? approval : undefined;
+}
