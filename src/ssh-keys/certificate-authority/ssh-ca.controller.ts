@@ -7,6 +7,7 @@ import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import { RevocationPush } from './revocation-push.service.js';
 import { SshAuthoritiesReader } from './ssh-authorities.reader.js';
 import { SshAuthoritiesService } from './ssh-authorities.service.js';
 import {
@@ -31,6 +32,7 @@ export class SshCaController {
     private readonly authorities: SshAuthoritiesService,
     private readonly reader: SshAuthoritiesReader,
     private readonly revocations: SshRevocationsService,
+    private readonly lists: RevocationPush,
   ) {}
 
   /** Makes an authority whose key is made in the HSM and cannot leave it. */
@@ -146,7 +148,10 @@ export class SshCaController {
     return new StreamableFile(await this.revocations.list(id));
   }
 
-  /** Puts the list to hosts. Each one checks it with its own ssh-keygen before it takes the place of the list that it had. */
+  /**
+   * Puts the list to managed hosts, into the file that sshd of each names as RevokedKeys. Each one checks it with its own ssh-keygen before it takes the place
+   * of the list that it had.
+   */
   @Post(':id/krl/push')
   @HttpCode(200)
   @Needs('ssh-ca:write')
@@ -155,6 +160,6 @@ export class SshCaController {
     @Param() { id }: IdParam,
     @Body() { hostIds, path }: PushRevocationsBody,
   ): Promise<PushedList> {
-    return { items: await this.revocations.push(caller, id, hostIds, path) };
+    return { items: await this.lists.push(caller, id, hostIds, path) };
   }
 }
