@@ -39,6 +39,24 @@ describe('one line of a key file', () => {
     expect(readPublicKeyLine(text)).toMatchObject({ type: 'ssh-ed25519', comment: 'ann' });
   });
 
+  it.each([
+    ['options in front of the key', `command="true" ${KEY} ann`],
+    ['no blank between key and comment', `${KEY}ann@laptop=`],
+    ['a comment line above the key', `# Ann\n${KEY} ann`],
+  ])('is refused with %s', (_name, text) => {
+    expect(readPublicKeyLine(text)).toBeUndefined();
+  });
+
+  it.each([
+    'Ann of the night shift',
+    '$(touch /tmp/here) `id`; "quoted"',
+    '# not a comment line',
+    'expiry-time="20300101"',
+  ])('keeps the comment %s whole, blanks and all, as nothing but a comment', (comment) => {
+    const [line] = readLines(writeLines([{ ...lineOf('restrict', `${KEY} ${comment}`), end: '\n' }]));
+    expect(line?.key).toMatchObject({ options: 'restrict', comment });
+  });
+
   it('keeps a comment in any language, as UTF-8', () => {
     const comment = 'Jürgen Ċapek 日本 👩‍💻';
     const line = lineOf('', `${KEY} ${readPublicKeyLine(`${KEY} ${comment}`)?.comment}`);
