@@ -87,10 +87,10 @@ export const ssh = {
   'rotationPolicies.create': 'Create a policy',
   'rotationPolicies.create.lead': 'Keys that are too old are rotated from now on, a few an hour.',
   'rotationPolicies.due': 'Looks next',
+  'rotationPolicies.heldBack': 'Held back',
   'rotationPolicies.ignoreManagers': 'Also change files that configuration management calls its own',
   'rotationPolicies.ignoreManagers.hint':
     'Without it such files are left as they are, since they would be changed back.',
-  'rotationPolicies.heldBack': 'Held back',
   'rotationPolicies.keys': 'Keys',
   'rotationPolicies.lead': 'Keys that are rotated by themselves once they are too old.',
   'rotationPolicies.madeBy': 'Written by',
