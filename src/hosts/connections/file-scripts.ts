@@ -25,6 +25,7 @@ printf '%s\\n%s\\n%s\\n' "$facts" "$real" "$sum"
 `;
 
 export const READ_FILE = `${MUST_BE_THERE}
+[ -f "$1" ] || { echo 'it is no regular file' >&2; exit 1; }
 exec cat -- "$1"
 `;
 
