@@ -38,7 +38,7 @@ if [ "$(id -u)" = 0 ]; then
   for at in "$1" "$file" "$(readlink -f -- "$dir")/."; do
     while [ "$at" != / ] && [ "$at" != . ]; do
       at=$(dirname -- "$at")
-      case $(stat -c '%u %A' -- "$at") in '0 d????-??-'*|'0 l'*) ;; *) echo "others may change $at" >&2; exit 77 ;; esac
+      case $(stat -c '%u %A' -- "$at") in '0 d'????-??-*|'0 l'*) ;; *) echo "others may change $at" >&2; exit 77 ;; esac
     done
   done
 fi
