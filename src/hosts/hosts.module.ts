@@ -3,6 +3,7 @@ import { TypeOrmModule } from '@nestjs/typeorm';
 import { HsmModule } from '../hsm/hsm.module.js';
 import { ConnectionBook } from './connections/connection-book.js';
 import { ConnectionTester } from './connections/connection-tester.js';
+import { HostChanges } from './connections/host-changes.service.js';
 import { HostFiles } from './connections/host-files.service.js';
 import { SshConnections } from './connections/ssh-connections.service.js';
 import { HostCredentials } from './credentials/host-credentials.js';
@@ -33,6 +34,7 @@ import { HostsService } from './records/hosts.service.js';
     ConnectionBook,
     ConnectionTester,
     HostAuthorities,
+    HostChanges,
     HostCredentials,
     HostFiles,
     HostImport,
@@ -45,6 +47,15 @@ import { HostsService } from './records/hosts.service.js';
     OwnHostKeys,
     SshConnections,
   ],
-  exports: [AddressGuard, HostFiles, HostKeysService, HostSightings, HostsService, HostUses, SshConnections],
+  exports: [
+    AddressGuard,
+    HostChanges,
+    HostFiles,
+    HostKeysService,
+    HostSightings,
+    HostsService,
+    HostUses,
+    SshConnections,
+  ],
 })
 export class HostsModule {}

@@ -5,6 +5,7 @@ import { ApprovalsModule } from '../approvals/approvals.module.js';
 import { HostsModule } from '../hosts/hosts.module.js';
 import { HsmModule } from '../hsm/hsm.module.js';
 import { QueueModule } from '../platform/queue/queue.module.js';
+import { RevocationPush } from './certificate-authority/revocation-push.service.js';
 import { SshAuthoritiesReader } from './certificate-authority/ssh-authorities.reader.js';
 import { SshAuthoritiesService } from './certificate-authority/ssh-authorities.service.js';
 import { SshAuthority } from './certificate-authority/ssh-authority.entity.js';
@@ -32,6 +33,8 @@ import { AccountFiles } from './rotation/account-files.js';
 import { AccountSurvey } from './rotation/account-survey.js';
 import { HostResidentKey } from './rotation/host-resident-key.js';
 import { AgedKeys } from './policies/aged-keys.service.js';
+import { HeldBackKey } from './policies/held-back-key.entity.js';
+import { HeldBackKeys } from './policies/held-back-keys.js';
 import { RotationPoliciesController } from './policies/rotation-policies.controller.js';
 import { RotationPoliciesSchedule } from './policies/rotation-policies.schedule.js';
 import { RotationPoliciesService } from './policies/rotation-policies.service.js';
@@ -75,6 +78,7 @@ import { RotationsReader } from './rotation/rotations.reader.js';
     QueueModule,
     BullModule.registerQueue({ name: ROTATION_QUEUE }),
     TypeOrmModule.forFeature([
+      HeldBackKey,
       Rotation,
       RotationPolicy,
       RotationStep,
@@ -121,6 +125,7 @@ import { RotationsReader } from './rotation/rotations.reader.js';
     SshKeysReader,
     SshKeysService,
     SshRevocationsService,
+    RevocationPush,
   ],
   exports: [
     BullModule,
@@ -144,6 +149,7 @@ export class SshKeysModule {}
     AccountSurvey,
     AgedKeys,
     FoundKeysIntake,
+    HeldBackKeys,
     HostResidentKey,
     KeyTrial,
     NewKey,

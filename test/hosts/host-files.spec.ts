@@ -17,6 +17,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { REPLACE_FILE } from '../../src/hosts/connections/file-scripts.js';
 import { HostFiles } from '../../src/hosts/connections/host-files.service.js';
 import { LiveSession } from '../../src/hosts/connections/live-session.js';
+import type { ChangeSession } from '../../src/hosts/connections/ssh-session.port.js';
 import { shakeHands } from '../../src/hosts/connections/ssh-handshake.js';
 import { openSocket } from '../../src/hosts/connections/ssh-socket.js';
 import { parseAddress } from '../../src/hosts/network/address.port.js';
@@ -26,8 +27,8 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
   const files = new HostFiles();
   let sshd: Sshd;
   let key: ClientKey;
-  let root: LiveSession;
-  let deploy: LiveSession;
+  let root: LiveSession & ChangeSession;
+  let deploy: LiveSession & ChangeSession;
 
   beforeAll(async () => {
     sshd = await startSshd({ users: ['deploy', 'ann'] });
@@ -42,7 +43,7 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     await sshd.close();
   });
 
-  async function login(user: string): Promise<LiveSession> {
+  async function login(user: string): Promise<LiveSession & ChangeSession> {
     const address = parseAddress(sshd.address);
     if (address === undefined) throw new Error('no address');
     const stream = await openSocket([address], { port: sshd.port, timeoutMs: 5000 });
@@ -54,7 +55,8 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
       judge: () => undefined,
       proven: () => undefined,
     });
-    return new LiveSession(loggedIn, { hostId: 'here', user, privilege: user === 'root' ? 'root' : 'none' }, []);
+    const account = { hostId: 'here', user, privilege: user === 'root' ? 'root' : 'none' } as const;
+    return new LiveSession(loggedIn, account, []) as LiveSession & ChangeSession;
   }
   const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex');
   const pathOf = (name: string): string => join(sshd.home('ann'), name);

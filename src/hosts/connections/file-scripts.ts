@@ -1,7 +1,10 @@
 /**
  * POSIX shell, with `stat`, `sha256sum`, `readlink` and `mv` of GNU coreutils or BusyBox. Exit status 44: there is nothing at the path; 76: the file is not
- * the one that was expected; others are those of the tool that failed.
+ * the one that was expected; 77: root would write where others may choose; others are those of the tool that failed.
  */
+
+/** Of larger files no hash is taken: they are nothing that would be replaced. */
+const MAX_HASHED_BYTES = 64 * 1024 * 1024;
 
 /** Ends the script with 44 when nothing is at $1, and with the tool's own words when that cannot be told. */
 const MUST_BE_THERE = `
@@ -17,12 +20,28 @@ kind=plain; [ -L "$1" ] && kind=link
 real=$(readlink -f -- "$1") || exit 1
 facts=$(stat -c '%F|'"$kind"'|%a|%u|%g|%U|%h|%s|%Y' -- "$real") || exit 1
 sum=
-if [ -f "$real" ]; then sum=$(sha256sum < "$real") || exit 1; sum=\${sum%% *}; fi
+if [ -f "$real" ] && [ "$(stat -c %s -- "$real")" -le ${MAX_HASHED_BYTES} ]; then sum=$(sha256sum < "$real") || exit 1; sum=\${sum%% *}; fi
 printf '%s\\n%s\\n%s\\n' "$facts" "$real" "$sum"
 `;
 
 export const READ_FILE = `${MUST_BE_THERE}
+[ -f "$1" ] || { echo 'it is no regular file' >&2; exit 1; }
 exec cat -- "$1"
+`;
+
+/**
+ * Ends the script with 77 when an account other than root could put something else in the way to $1 or to $file, whose links are resolved: then root would
+ * write where somebody else chose. sshd asks the same of such files (StrictModes). An account that is not root can only reach what is its own.
+ */
+const MUST_BE_ROOTS = `
+if [ "$(id -u)" = 0 ]; then
+  for at in "$1" "$file" "$(readlink -f -- "$dir")/."; do
+    while [ "$at" != / ] && [ "$at" != . ]; do
+      at=$(dirname -- "$at")
+      case $(stat -c '%u %A' -- "$at") in '0 d'????-??-*|'0 l'*) ;; *) echo "others may change $at" >&2; exit 77 ;; esac
+    done
+  done
+fi
 `;
 
 /** Finds the file and its directory, and takes away what earlier attempts with the mark $2 left beside it. */
@@ -31,6 +50,7 @@ set -eu; umask 077; LC_ALL=C; export LC_ALL
 file=$1
 if [ -L "$file" ]; then file=$(readlink -f -- "$file"); fi
 dir=$(dirname -- "$file")
+${MUST_BE_ROOTS}
 rm -f -- "$dir/.sealwright.$2".*.tmp
 `;
 

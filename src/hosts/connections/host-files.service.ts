@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { Problem } from '../../platform/http/problem.js';
 import { FILE_STATE, READ_FILE, REPLACE_FILE, TIDY_FILE } from './file-scripts.js';
-import type { ExecResult, SshSession } from './ssh-session.port.js';
+import type { ChangeSession, ExecResult, SshSession } from './ssh-session.port.js';
 
 /** A file or directory as the host tells it. */
 export interface FileState {
@@ -19,7 +19,7 @@ export interface FileState {
   readonly links: number;
   readonly size: number;
   readonly modifiedAt: Date;
-  /** Hexadecimal; null for what is no regular file. */
+  /** Hexadecimal; null for what is no regular file, or is larger than 64 MiB. */
   readonly sha256: string | null;
 }
 
@@ -68,7 +68,10 @@ export class HostFiles {
    * SELinux label stay. Throws Problem `host.file-changed` when somebody else wrote to it meanwhile, `host.file` when it did not work;
    * then the file is as it was.
    */
-  async replace(session: SshSession, { path, content, expected, as, mark, mode = '600' }: Replacement): Promise<void> {
+  async replace(
+    session: ChangeSession,
+    { path, content, expected, as, mark, mode = '600' }: Replacement,
+  ): Promise<void> {
     if (!MARK.test(mark) || !/^[0-7]{3,4}$/.test(mode)) throw new Error('the mark or the mode is not one');
     const sha256 = createHash('sha256').update(content).digest('hex');
     const args = [path, mark, expected ?? 'none', sha256, mode];
@@ -79,7 +82,7 @@ export class HostFiles {
   }
 
   /** Takes away what an attempt with this mark left beside the file when the host itself stopped in the middle of it. */
-  async tidy(session: SshSession, { path, as, mark }: Pick<Replacement, 'path' | 'as' | 'mark'>): Promise<void> {
+  async tidy(session: ChangeSession, { path, as, mark }: Pick<Replacement, 'path' | 'as' | 'mark'>): Promise<void> {
     if (!MARK.test(mark)) throw new Error('the mark is not one');
     assertDone(await session.run(TIDY_FILE, { args: [path, mark], as }), path);
   }
@@ -92,6 +95,12 @@ interface ReadOptions {
 
 function assertDone({ code, stderr }: ExecResult, path: string): void {
   if (code === 0) return;
+  if (code === 77)
+    throw new Problem(
+      'refused',
+      'host.unsafe-path',
+      `A directory on the way to ${path} may be changed by others than root, so root does not write there.`,
+    );
   // The last line of what the host says is the only hint at the cause; it is the host's text, so it is made harmless.
   const said = stderr.toString('latin1').trim().split('\n').at(-1) ?? '';
   const hint = said.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200);

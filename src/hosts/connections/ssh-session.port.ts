@@ -15,6 +15,13 @@ export interface SshSession {
   close(): void;
 }
 
+declare const CHANGES: unique symbol;
+
+/** A session on a host that may be changed. Only `HostChanges.openToChange` answers one; whatever writes to a host asks for one. */
+export interface ChangeSession extends SshSession {
+  readonly [CHANGES]: true;
+}
+
 export interface ExecOptions {
   /** Standard input; closed when it is written, or at once without one. */
   readonly input?: Buffer;

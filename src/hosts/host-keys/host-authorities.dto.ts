@@ -1,4 +1,5 @@
 import { IsString, Length } from 'class-validator';
+import { OneKeyLine } from '../../platform/http/one-key-line.js';
 import type { HostAuthority } from './host-authority.entity.js';
 
 export class AddHostAuthorityBody {
@@ -10,6 +11,7 @@ export class AddHostAuthorityBody {
   /** As in a .pub file. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
   @IsString()
   @Length(16, 16_384)
+  @OneKeyLine()
   publicKey: string;
 }
 

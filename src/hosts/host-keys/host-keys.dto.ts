@@ -2,6 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { Allow, IsString, Length } from 'class-validator';
 import { Transform } from 'class-transformer';
 import { readCertificate } from '../../platform/ssh/certificate-reader.js';
+import { OneKeyLine } from '../../platform/http/one-key-line.js';
 import { assertId } from '../../platform/http/id-param.js';
 import { type HostKey, HOST_KEY_STATES, type HostKeyState, type Possession, POSSESSIONS } from './host-key.entity.js';
 
@@ -9,6 +10,7 @@ export class PinHostKeyBody {
   /** As in known_hosts or a .pub file, or a host certificate as in a -cert.pub file. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
   @IsString()
   @Length(16, 16_384)
+  @OneKeyLine()
   publicKey: string;
 }
 

@@ -1,3 +1,4 @@
+import { oneLine } from '../../platform/ssh/key-line.js';
 import { fingerprintOf } from '../../platform/ssh/public-key.js';
 
 /** A public key in the encoding of RFC 4253 section 6.6. */
@@ -31,9 +32,9 @@ export function readPublicKeyBlob(blob: Buffer): PublicKeyBlob | undefined {
   return { type, bits: bitsOf(type, parts), fingerprint: fingerprintOf(blob), blob };
 }
 
-/** `ssh-ed25519 AAAA… comment`, as in known_hosts or a .pub file. Undefined when it is none. */
-export function readPublicKeyLine(line: string): PublicKeyBlob | undefined {
-  const [type, base64 = ''] = line.trim().split(/\s+/);
+/** `ssh-ed25519 AAAA… comment`, as in known_hosts or a .pub file. Undefined when it is none, or more than one line. */
+export function readPublicKeyLine(text: string): PublicKeyBlob | undefined {
+  const [type, base64 = ''] = (oneLine(text) ?? '').split(/[ \t]+/);
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return undefined;
   const key = readPublicKeyBlob(Buffer.from(base64, 'base64'));
   return key?.type === type ? key : undefined;

@@ -1,3 +1,4 @@
+import { keyFileText } from './key-line.js';
 import { readBlob, type SshPublicKey } from './public-key.js';
 
 /** One line of an authorized_keys file, with every byte of it. */
@@ -22,6 +23,7 @@ export interface AuthorizedKey extends SshPublicKey {
 
 /** The bytes, one character each: authorized_keys has no encoding, and no byte may change on its way through. */
 const BYTES = 'latin1';
+const NO_LINE = /[\n\u0100-\uffff]/;
 
 export function readLines(file: Buffer): AuthorizedKeysLine[] {
   const lines: AuthorizedKeysLine[] = [];
@@ -37,7 +39,13 @@ export function readLines(file: Buffer): AuthorizedKeysLine[] {
   return lines;
 }
 
+/**
+ * The bytes of a file. Every line stays one line: throws an Error for a text that holds a line feed, or a character that is no byte (its lower half could
+ * be a line feed).
+ */
 export function writeLines(lines: readonly Pick<AuthorizedKeysLine, 'text' | 'end'>[]): Buffer {
+  for (const { text } of lines)
+    if (NO_LINE.test(text)) throw new Error('a line of authorized_keys holds a line feed, or what is no byte');
   return Buffer.from(lines.map(({ text, end }) => text + end).join(''), BYTES);
 }
 
@@ -46,9 +54,22 @@ export function lineEndOf(lines: readonly AuthorizedKeysLine[]): string {
   return lines.find(({ end }) => end !== '')?.end ?? '\n';
 }
 
+/**
+ * A new line. `options` and `indent` are as they stand on another line of the file, `rest` is text of any origin: written as UTF-8. Throws Problem
+ * `ssh-key.unwritable` when it would be more than one line.
+ */
 export function lineOf(options: string, rest: string, indent = ''): AuthorizedKeysLine {
+  return lineAgain(options, bytesOf(keyFileText(rest)), indent);
+}
+
+/** A line whose `rest` stood on a line of this file before, byte for byte. */
+export function lineAgain(options: string, rest: string, indent = ''): AuthorizedKeysLine {
   const text = `${indent}${options === '' ? '' : `${options} `}${rest}`;
   return { text, end: '', key: readKey(text) };
+}
+
+function bytesOf(text: string): string {
+  return Buffer.from(text, 'utf8').toString(BYTES);
 }
 
 /** Reads a line as auth_check_authkey_line of OpenSSH does: a key, or options and then a key. */

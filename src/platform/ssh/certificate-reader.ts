@@ -1,3 +1,4 @@
+import { oneLine } from './key-line.js';
 import { fingerprintOf, readBlob, type SshPublicKey } from './public-key.js';
 import { isSignedBy } from './ssh-signature.js';
 import { WireReader, wireString } from './wire.js';
@@ -31,9 +32,9 @@ const MOST_BYTES = 32 * 1024;
 /** Dates have an end; a certificate without one ends there. */
 const LAST_SECOND = 8_640_000_000_000n;
 
-/** `ssh-ed25519-cert-v01@openssh.com AAAA… comment`. Undefined when it is none, or its signature is not good. */
-export function readCertificateLine(line: string): ReadCertificate | undefined {
-  const [type = '', base64 = ''] = line.trim().split(/\s+/);
+/** `ssh-ed25519-cert-v01@openssh.com AAAA… comment`. Undefined when it is none, more than one line, or its signature is not good. */
+export function readCertificateLine(text: string): ReadCertificate | undefined {
+  const [type = '', base64 = ''] = (oneLine(text) ?? '').split(/[ \t]+/);
   if (!type.endsWith(SUFFIX) || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return undefined;
   return readCertificate(Buffer.from(base64, 'base64'));
 }

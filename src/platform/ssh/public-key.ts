@@ -1,4 +1,5 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
+import { oneLine } from './key-line.js';
 import { wireMpint, WireReader, wireString } from './wire.js';
 
 /** A public key as SSH writes it (RFC 4253 section 6.6). */
@@ -44,9 +45,9 @@ function isWhole(reader: WireReader, type: string): boolean {
   return reader.done && (type !== 'ssh-ed25519' || read[0]?.length === ED25519_BYTES);
 }
 
-/** `TYPE BASE64 [COMMENT]`, as in a .pub file. Undefined when it cannot be read. */
-export function readPublicKeyLine(line: string): (SshPublicKey & { readonly comment: string }) | undefined {
-  const [type = '', base64 = '', ...comment] = line.trim().split(/[ \t]+/);
+/** `TYPE BASE64 [COMMENT]`, as in a .pub file. Undefined when it cannot be read, is more than one line, or has a character that no key file may hold. */
+export function readPublicKeyLine(text: string): (SshPublicKey & { readonly comment: string }) | undefined {
+  const [type = '', base64 = '', ...comment] = (oneLine(text) ?? '').split(/[ \t]+/);
   const key = readBlob(type, base64);
   return key && { ...key, comment: comment.join(' ') };
 }

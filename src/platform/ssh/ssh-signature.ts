@@ -54,9 +54,10 @@ function ecdsa({ crv, bytes }: { crv: string; bytes: number }, point: Buffer): K
 /** r and s of RFC 5656 section 3.1.2, each in the full width of the curve. */
 function flat(value: Buffer, width: number): Buffer {
   const reader = new WireReader(value);
-  return Buffer.concat(
-    [reader.string(), reader.string()].map((part) => Buffer.concat([Buffer.alloc(width), bare(part)]).subarray(-width)),
-  );
+  const parts = [reader.string(), reader.string()].map(bare);
+  if (!reader.done || parts.some(({ length }) => length > width))
+    throw new RangeError('r or s is no number of the curve');
+  return Buffer.concat(parts.map((part) => Buffer.concat([Buffer.alloc(width), part]).subarray(-width)));
 }
 
 function bare(mpint: Buffer): Buffer {

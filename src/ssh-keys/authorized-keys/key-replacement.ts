@@ -1,4 +1,4 @@
-import { type AuthorizedKeysLine, lineOf, readLines } from '../../platform/ssh/authorized-keys-file.js';
+import { type AuthorizedKeysLine, lineAgain, lineOf, readLines } from '../../platform/ssh/authorized-keys-file.js';
 import { type EditedFile, editLines } from './line-edit.js';
 import { withExpiry } from '../../platform/ssh/line-options.js';
 
@@ -102,7 +102,7 @@ export function withOldRestored(file: Buffer, replacement: Replacement, oldText:
   return editLines(path, file, (line) => {
     if (!isOf(line, next) || line.key === undefined) return [line];
     const { options, indent } = line.key;
-    return [lineOf(withoutLimit(options, originals), oldText, indent), line];
+    return [lineAgain(withoutLimit(options, originals), oldText, indent), line];
   });
 }
 

@@ -1,5 +1,5 @@
 import { type AuthorizedKeysLine, lineEndOf, readLines, writeLines } from '../../platform/ssh/authorized-keys-file.js';
-import { unifiedDiff, type Changed } from './unified-diff.js';
+import { unifiedDiff } from './unified-diff.js';
 
 /** What becomes of one line: itself, others, or none. `next` is the line behind it. */
 export type LineChange = (line: AuthorizedKeysLine, next: AuthorizedKeysLine | undefined) => AuthorizedKeysLine[];
@@ -16,17 +16,11 @@ export interface EditedFile {
  */
 export function editLines(path: string, file: Buffer, change: LineChange): EditedFile {
   const before = readLines(file);
-  const changes = before.map((line, i): Changed => {
-    const becomes = change(line, before[i + 1]).map((made) => (made.end === '' ? { ...made, end: line.end } : made));
-    return { line, becomes };
-  });
-  const open = before.at(-1)?.end === '';
-  const after = ended(
-    changes.flatMap(({ becomes }) => becomes),
-    lineEndOf(before),
-    open,
+  const changed = before.flatMap((line, i) =>
+    change(line, before[i + 1]).map((made) => (made.end === '' ? { ...made, end: line.end } : made)),
   );
-  return { bytes: writeLines(after), diff: unifiedDiff(path, changes) };
+  const bytes = writeLines(ended(changed, lineEndOf(before), before.at(-1)?.end === ''));
+  return { bytes, diff: unifiedDiff(path, file, bytes) };
 }
 
 function ended(lines: AuthorizedKeysLine[], end: string, open: boolean): AuthorizedKeysLine[] {

@@ -1,34 +1,75 @@
-import type { AuthorizedKeysLine } from '../../platform/ssh/authorized-keys-file.js';
+import { type Match, matchingLines } from './line-match.js';
 
-export interface Changed {
-  readonly line: AuthorizedKeysLine;
-  readonly becomes: readonly AuthorizedKeysLine[];
-}
+type Encoding = 'utf8' | 'latin1';
 
 interface Row {
   readonly mark: ' ' | '-' | '+';
-  readonly text: string;
+  /** With its line feed, if it has one. */
+  readonly line: string;
 }
 
 const CONTEXT = 3;
+const NO_END = '\\ No newline at end of file\n';
+/** Characters of UTF-8 that would show a line otherwise than it is. */
+const MISLEADING = /\p{Bidi_Control}|\p{Zl}|\p{Zp}|[\u0080-\u009f]/u;
 
-/** What `diff -u` would show, without the times of the files; empty when nothing changes. */
-export function unifiedDiff(path: string, changes: readonly Changed[]): string {
-  const rows = changes.flatMap(rowsOf);
+/**
+ * What `diff -u` shows between two files, without their times; empty when no byte differs. Both files are compared whole: whatever is in the one and not in
+ * the other stands in it, so `withDiff` makes the second file of the first one.
+ */
+export function unifiedDiff(path: string, before: Buffer, after: Buffer): string {
+  if (before.equals(after)) return '';
+  const encoding = encodingOf(before, after);
+  const [old, next] = [linesOf(before.toString(encoding)), linesOf(after.toString(encoding))];
+  const rows = rowsOf(old, next, matchingLines(old, next));
   const touched = rows.flatMap(({ mark }, i) => (mark === ' ' ? [] : [i]));
-  if (touched.length === 0) return '';
   const hunks = hunksOf(touched, rows.length).map(([from, to]) => hunkText(rows, from, to));
   return `--- ${path}\n+++ ${path}\n${hunks.join('')}`;
 }
 
-function rowsOf({ line, becomes }: Changed): Row[] {
-  const kept = becomes.findIndex(({ text }) => text === line.text);
-  if (kept === -1) return [{ mark: '-', text: line.text }, ...becomes.map(added)];
-  return [...becomes.slice(0, kept).map(added), { mark: ' ', text: line.text }, ...becomes.slice(kept + 1).map(added)];
+/** The file that a diff of `unifiedDiff` makes of `before`. Throws an Error when the diff is not one of this file. */
+export function withDiff(before: Buffer, diff: string, encoding: Encoding): Buffer {
+  if (diff === '') return before;
+  const old = linesOf(before.toString(encoding));
+  const made: string[] = [];
+  let at = 0;
+  for (const { mark, line, from } of changesOf(diff)) {
+    while (at < from) made.push(old[at++] ?? notOfThisFile());
+    if (mark !== '+' && old[at++] !== line) notOfThisFile();
+    if (mark !== '-') made.push(line);
+  }
+  return Buffer.from([...made, ...old.slice(at)].join(''), encoding);
 }
 
-function added({ text }: AuthorizedKeysLine): Row {
-  return { mark: '+', text };
+/** As UTF-8 where both files are that and nothing in them would mislead, else a character for each byte. */
+export function encodingOf(before: Buffer, after: Buffer): Encoding {
+  const isReadable = (bytes: Buffer) => {
+    const text = bytes.toString('utf8');
+    return Buffer.from(text, 'utf8').equals(bytes) && !MISLEADING.test(text);
+  };
+  return isReadable(before) && isReadable(after) ? 'utf8' : 'latin1';
+}
+
+function linesOf(text: string): string[] {
+  const lines = text.split('\n');
+  const last = lines.pop() ?? '';
+  return [...lines.map((line) => `${line}\n`), ...(last === '' ? [] : [last])];
+}
+
+function rowsOf(before: readonly string[], after: readonly string[], matches: readonly Match[]): Row[] {
+  const rows: Row[] = [];
+  let [i, j] = [0, 0];
+  const to = (x: number, y: number) => {
+    for (; i < x; i += 1) rows.push({ mark: '-', line: before[i] ?? '' });
+    for (; j < y; j += 1) rows.push({ mark: '+', line: after[j] ?? '' });
+  };
+  for (const [x, y] of matches) {
+    to(x, y);
+    rows.push({ mark: ' ', line: before[x] ?? '' });
+    [i, j] = [x + 1, y + 1];
+  }
+  to(before.length, after.length);
+  return rows;
 }
 
 /** Ranges of rows, each with its context; ranges that touch are one. */
@@ -52,5 +93,32 @@ function hunkText(rows: readonly Row[], from: number, to: number): string {
     const start = count(rows.slice(0, from), other) + (lines === 0 ? 0 : 1);
     return `${start},${lines}`;
   };
-  return `@@ -${range('+')} +${range('-')} @@\n${shown.map(({ mark, text }) => `${mark}${text}\n`).join('')}`;
+  const text = shown.map(({ mark, line }) => (line.endsWith('\n') ? mark + line : `${mark}${line}\n${NO_END}`));
+  return `@@ -${range('+')} +${range('-')} @@\n${text.join('')}`;
+}
+
+/** The rows of a diff; `from`: how many lines of the old file stand before the hunk. */
+function changesOf(diff: string): (Row & { readonly from: number })[] {
+  const rows: (Row & { from: number })[] = [];
+  const [, , ...lines] = diff.split('\n').slice(0, -1);
+  let from = 0;
+  let rest = 0;
+  for (const [index, text] of lines.entries()) {
+    if (`${text}\n` === NO_END) continue;
+    const [, start, old, next] = /^@@ -(\d+),(\d+) \+\d+,(\d+) @@$/.exec(rest === 0 ? text : '') ?? [];
+    if (start !== undefined) {
+      from = Number(start) - (old === '0' ? 0 : 1);
+      rest = Number(old) + Number(next);
+      continue;
+    }
+    const mark = text.charAt(0);
+    if (rest === 0 || (mark !== ' ' && mark !== '-' && mark !== '+')) return notOfThisFile();
+    rest -= mark === ' ' ? 2 : 1;
+    rows.push({ mark, from, line: text.slice(1) + (`${lines[index + 1]}\n` === NO_END ? '' : '\n') });
+  }
+  return rows;
+}
+
+function notOfThisFile(): never {
+  throw new Error('the diff is not one of this file');
 }

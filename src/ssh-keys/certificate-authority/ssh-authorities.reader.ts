@@ -3,6 +3,7 @@ import { DataSource, Not } from 'typeorm';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
+import { keyFileLine } from '../../platform/ssh/key-line.js';
 import { publicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
 import { SshAuthority } from './ssh-authority.entity.js';
 import { SshCertificate } from './ssh-certificate.entity.js';
@@ -72,9 +73,9 @@ export class SshAuthoritiesReader {
       order: { id: 'ASC' },
       take: 100,
     });
-    const mark = kind === 'host' ? '@cert-authority * ' : '';
+    const mark = kind === 'host' ? '@cert-authority *' : '';
     return authorities
-      .map(({ name, publicKey }) => `${mark}${publicKeyLine(sshPublicKeyOfSpki(publicKey))} ${name}\n`)
+      .map(({ name, publicKey }) => keyFileLine(mark, publicKeyLine(sshPublicKeyOfSpki(publicKey)), name))
       .join('');
   }
 }

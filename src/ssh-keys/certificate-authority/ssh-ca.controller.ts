@@ -8,6 +8,7 @@ import { assertId, IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import { RevocationPush } from './revocation-push.service.js';
 import { SshAuthoritiesReader } from './ssh-authorities.reader.js';
 import { SshAuthoritiesService } from './ssh-authorities.service.js';
 import {
@@ -34,6 +35,7 @@ export class SshCaController {
     private readonly certificates: SshCertificatesService,
     private readonly reader: SshAuthoritiesReader,
     private readonly revocations: SshRevocationsService,
+    private readonly lists: RevocationPush,
   ) {}
 
   /** Makes an authority whose key is made in the HSM and cannot leave it. */
@@ -164,7 +166,10 @@ export class SshCaController {
     return new StreamableFile(await this.revocations.list(id));
   }
 
-  /** Puts the list to hosts. Each one checks it with its own ssh-keygen before it takes the place of the list that it had. */
+  /**
+   * Puts the list to managed hosts, into the file that sshd of each names as RevokedKeys. Each one checks it with its own ssh-keygen before it takes the place
+   * of the list that it had.
+   */
   @Post(':id/krl/push')
   @HttpCode(200)
   @Needs('ssh-ca:write')
@@ -173,6 +178,6 @@ export class SshCaController {
     @Param() { id }: IdParam,
     @Body() { hostIds, path }: PushRevocationsBody,
   ): Promise<PushedList> {
-    return { items: await this.revocations.push(caller, id, hostIds, path) };
+    return { items: await this.lists.push(caller, id, hostIds, path) };
   }
 }

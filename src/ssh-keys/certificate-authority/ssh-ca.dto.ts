@@ -12,6 +12,7 @@ import {
   MinDate,
 } from 'class-validator';
 import { IsDateTime } from '../../platform/http/date-time.js';
+import { OneKeyLine } from '../../platform/http/one-key-line.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
 import type { IssuedCertificate } from './ssh-authorities.reader.js';
@@ -19,7 +20,7 @@ import { AUTHORITY_STATES, type AuthorityState, type SshAuthority } from './ssh-
 import { CERTIFICATE_STATUSES, type SshCertificate } from './ssh-certificate.entity.js';
 import { CERTIFICATE_KINDS, type CertificateKind } from './ssh-certificate.js';
 import { REVOCATION_KINDS, type RevocationKind, type SshRevocation } from './ssh-revocation.entity.js';
-import type { Pushed } from './ssh-revocations.service.js';
+import type { Pushed } from './revocation-push.service.js';
 
 const PRINTABLE = /^[\x20-\x7e]+$/;
 const NAME = /^[A-Za-z0-9_*.@:-]{1,255}$/;
@@ -88,6 +89,7 @@ export class IssueSshCertificateBody {
   /** The key to certify. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r' */
   @IsString()
   @MaxLength(20_000)
+  @OneKeyLine()
   publicKey: string;
 
   /** Who it is: sshd writes it into its log. @example ann@example.org */
@@ -264,15 +266,18 @@ export class PushRevocationsBody {
   @IsUUID('all', { each: true })
   hostIds: string[];
 
-  /** Where RevokedKeys of sshd_config points. @example /etc/ssh/revoked_keys */
+  /** Where you expect RevokedKeys of sshd_config to point. A host whose sshd names another file is left as it is. Absent: whatever its sshd names. @example /etc/ssh/revoked_keys */
+  @IsOptional()
   @MaxLength(500)
   @Matches(/^\/[\x20-\x7e]*[^/]$/, { message: 'must be an absolute path of a file' })
-  path: string;
+  path?: string;
 }
 
 export class PushedView implements Pushed {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   hostId: string;
+  /** The file that sshd of the host names as RevokedKeys, as far as it was asked. @example /etc/ssh/revoked_keys */
+  path?: string;
   /** @example true */
   done: boolean;
   /** Of the list that the host has now, hexadecimal. @example 9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08 */

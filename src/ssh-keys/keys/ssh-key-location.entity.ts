@@ -47,6 +47,10 @@ export class SshKeyLocation {
   @Column('boolean', { nullable: true })
   passphrase: boolean | null;
 
+  /** When a private key file was last shown to hold the key, by a signature with it; null: the host only claims so. */
+  @Column('timestamptz', { nullable: true })
+  provenAt: Date | null;
+
   @Column('timestamptz', { nullable: true })
   modifiedAt: Date | null;
 

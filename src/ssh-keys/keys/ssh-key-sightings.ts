@@ -87,6 +87,8 @@ export class SshKeySightings {
          modified_at, $${next + 1}::timestamptz, $${next + 1}::timestamptz FROM ${from}
        ON CONFLICT (host_id, path, kind, account, key_id, occurrence) DO UPDATE SET uid = excluded.uid, line = excluded.line,
          options = excluded.options, comment = excluded.comment, passphrase = excluded.passphrase,
+         proven_at = CASE WHEN ssh_key_location.modified_at IS NULL OR ssh_key_location.modified_at = excluded.modified_at
+           THEN ssh_key_location.proven_at END,
          modified_at = excluded.modified_at, last_seen = excluded.last_seen, gone_at = NULL
        WHERE ssh_key_location.last_seen <= excluded.last_seen`,
       [...values, hostId, seenAt],
@@ -135,7 +137,11 @@ export class SshKeySightings {
 function keyRow(same: readonly Known[], seenAt: string) {
   const [first] = same as readonly [Known];
   const publicKey = same.find((key) => key.publicKey !== null)?.publicKey ?? '';
-  const dates = [seenAt, ...same.flatMap(({ modifiedAt }) => (modifiedAt === null ? [] : [modifiedAt]))];
+  // Whoever owns a file gives it any date; root has no need to.
+  const dates = [
+    seenAt,
+    ...same.flatMap(({ uid, modifiedAt }) => (uid === 0 && modifiedAt !== null ? [modifiedAt] : [])),
+  ];
   return {
     id: newId(),
     fingerprint: first.fingerprint,

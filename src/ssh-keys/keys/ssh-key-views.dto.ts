@@ -7,6 +7,9 @@ import type { SshKeyLogin } from './ssh-key-login.entity.js';
 import { CUSTODIES, type Custody, SSH_KEY_STATES, type SshKeyState } from './ssh-key.entity.js';
 import type { Opened, ShownSshKey, SshKeyAccess } from './ssh-keys.reader.js';
 
+const POSSESSIONS = ['claimed', 'proven'] as const;
+type FilePossession = (typeof POSSESSIONS)[number];
+
 export class SshKeyFindingView {
   @ApiProperty({ enum: FINDING_RULES, example: 'unrestricted' })
   rule: FindingRule;
@@ -61,7 +64,7 @@ export class SshKeyView {
   state: SshKeyState;
   /** The key that took its place. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   replacedBy?: string;
-  /** The oldest sign of it, be it a file's date; a public key carries no date of its own. @example 2024-03-01T08:00:00Z */
+  /** The oldest sign of it: when it was seen first, or the date of a file of root. A public key carries no date of its own. @example 2024-03-01T08:00:00Z */
   knownSince: Date;
   /** @example 2026-11-20T14:00:00Z */
   lastSeen?: Date;
@@ -104,7 +107,7 @@ export class SshKeyPage {
 export class SshKeyLocationView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
-  /** `authorized-key`: a line that lets it in; `private-key`: a file that holds the private half. */
+  /** `authorized-key`: a line that lets it in; `private-key`: a file of which its host says that it holds the private half. */
   @ApiProperty({ enum: LOCATION_KINDS, example: 'authorized-key' })
   kind: LocationKind;
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
@@ -121,7 +124,12 @@ export class SshKeyLocationView {
   comment?: string;
   /** Whether a passphrase protects the private key. @example true */
   passphrase?: boolean;
-  /** @example 2026-01-05T09:30:00Z */
+  /** Of a private key file: `claimed`: the host says so, and whoever owns the file can make it say so; `proven`: it was signed with, at `provenAt`. */
+  @ApiProperty({ enum: POSSESSIONS, required: false, example: 'claimed' })
+  possession?: FilePossession;
+  /** @example 2026-11-20T14:00:00Z */
+  provenAt?: Date;
+  /** As the file says; whoever owns it can set it. @example 2026-01-05T09:30:00Z */
   modifiedAt?: Date;
   /** @example 2026-11-01T02:00:00Z */
   firstSeen: Date;
@@ -142,6 +150,8 @@ export class SshKeyLocationView {
       options: location.options ?? undefined,
       comment: location.comment ?? undefined,
       passphrase: location.passphrase ?? undefined,
+      possession: kind === 'private-key' ? (location.provenAt === null ? 'claimed' : 'proven') : undefined,
+      provenAt: location.provenAt ?? undefined,
       modifiedAt: location.modifiedAt ?? undefined,
       firstSeen,
       lastSeen,
@@ -186,7 +196,7 @@ export class SshKeyAccessView {
   custody: Custody;
   /** @example payments-team */
   owner?: string;
-  /** Files that hold the private half. */
+  /** Files that hold the private half, or are claimed to. */
   holders: SshKeyLocationView[];
   /** Accounts that it opens. */
   opens: OpenedAccountView[];

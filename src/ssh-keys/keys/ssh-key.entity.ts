@@ -45,7 +45,7 @@ export class SshKey {
   @Column('uuid', { nullable: true })
   replacedBy: string | null;
 
-  /** The oldest sign of it: when it came in here, or was last written to a file, whichever is earlier. */
+  /** The oldest sign of it that no account of a host can forge: when it came in here, or a file of root that had it was last written, whichever is earlier. */
   @Column('timestamptz', { default: () => 'now()' })
   knownSince: Date;
 

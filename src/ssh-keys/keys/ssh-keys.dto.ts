@@ -1,5 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsOptional, IsString, IsUUID, Matches, MaxLength, ValidateIf } from 'class-validator';
+import { OneKeyLine } from '../../platform/http/one-key-line.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { FINDING_RULES, type FindingRule } from './finding-rules.js';
 import { CUSTODIES, type Custody, SSH_KEY_STATES, type SshKeyState } from './ssh-key.entity.js';
@@ -37,6 +38,7 @@ export class EnterSshKeyBody {
   /** As in a .pub file. @example 'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r ann@laptop' */
   @IsString()
   @MaxLength(20_000)
+  @OneKeyLine()
   publicKey: string;
 
   /** Who answers for it. @example payments-team */

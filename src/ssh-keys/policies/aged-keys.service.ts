@@ -6,6 +6,7 @@ import { Problem } from '../../platform/http/problem.js';
 import type { RotationOrder } from '../rotation/rotation-entry.js';
 import { RotationOrders } from '../rotation/rotation-orders.js';
 import type { NewCustody, RotationSettings } from '../rotation/rotation.entity.js';
+import { HeldBackKeys } from './held-back-keys.js';
 import { RotationPolicy } from './rotation-policy.entity.js';
 
 /** A key that is due, and who will hold the next one. */
@@ -19,8 +20,8 @@ interface AgedKey {
 const PAUSE = `interval '7 days'`;
 
 /**
- * Orders rotations of keys that are too old. Only of keys whose next private half finds its holder by itself: the service or the HSM holds it, or it lies in
- * one file of one managed host. People's keys need people.
+ * Orders rotations of keys that are too old. Only of keys whose next private half finds its holder by itself: the service or the HSM holds it, or people said
+ * that a host does, and one file of one managed host is known. The file must prove it before anything is changed. People's keys need people.
  */
 @Injectable()
 export class AgedKeys {
@@ -29,6 +30,7 @@ export class AgedKeys {
   constructor(
     private readonly db: DataSource,
     private readonly orders: RotationOrders,
+    private readonly heldBack: HeldBackKeys,
   ) {}
 
   /** Looks for every policy that is due, an hour after it looked last. */
@@ -44,6 +46,7 @@ export class AgedKeys {
   }
 
   private async follow(policy: RotationPolicy): Promise<void> {
+    await this.heldBack.look(policy);
     for (const key of await this.aged(policy)) {
       try {
         await this.orders.place(callerOf(policy), orderOf(policy, key));
@@ -59,11 +62,12 @@ export class AgedKeys {
       `SELECT k.id, CASE WHEN k.custody IN ('service', 'hsm') THEN k.custody ELSE 'host' END AS custody,
          CASE WHEN k.custody NOT IN ('service', 'hsm') THEN json_build_object('hostId', f.host_id, 'account', f.account, 'path', f.path) END AS holder
        FROM ssh_key k LEFT JOIN LATERAL (
-         SELECT host_id, account, path, count(*) OVER () AS files FROM ssh_key_location
-         WHERE key_id = k.id AND kind = 'private-key' AND gone_at IS NULL LIMIT 1) f ON true
+         SELECT host_id, account, path, count(*) OVER () AS files, count(proven_at) OVER () AS proven FROM ssh_key_location
+         WHERE key_id = k.id AND kind = 'private-key' AND gone_at IS NULL AND passphrase IS DISTINCT FROM true
+         ORDER BY proven_at DESC NULLS LAST LIMIT 1) f ON true
        WHERE k.state = 'ACTIVE' AND k.blob IS NOT NULL AND k.known_since < now() - make_interval(days => $1)
          AND ($2::text IS NULL OR k.owner = $2)
-         AND (k.custody IN ('service', 'hsm') OR k.custody IN ('host', 'unknown') AND f.files = 1
+         AND (k.custody IN ('service', 'hsm') OR k.custody = 'host' AND (f.proven = 1 OR f.files = 1)
               AND EXISTS (SELECT 1 FROM host h WHERE h.id = f.host_id AND h.management_mode = 'managed'))
          AND EXISTS (SELECT 1 FROM ssh_key_location l WHERE l.key_id = k.id AND l.kind = 'authorized-key' AND l.gone_at IS NULL)
          AND NOT EXISTS (SELECT 1 FROM ssh_rotation r WHERE r.key_id = k.id AND NOT r.dry_run

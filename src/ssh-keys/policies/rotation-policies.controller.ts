@@ -43,14 +43,16 @@ export class RotationPoliciesController {
   @Get()
   @Needs('keys:read')
   async listRotationPolicies(@Query() query: PageQuery): Promise<RotationPolicyPage> {
-    return RotationPolicyPage.of(await this.policies.list(query));
+    const page = await this.policies.list(query);
+    return RotationPolicyPage.of(page, await this.policies.heldBack(page.items));
   }
 
   /** Shows a rotation policy, with its ETag. */
   @Get(':id')
   @Needs('keys:read')
   async getRotationPolicy(@Param() { id }: IdParam): Promise<RotationPolicyView> {
-    return RotationPolicyView.of(await this.policies.get(id));
+    const policy = await this.policies.get(id);
+    return RotationPolicyView.of(policy, (await this.policies.heldBack([policy])).get(id));
   }
 
   /** Replaces a rotation policy. What it has ordered goes on; what it orders from now on is of whoever changed it. */
@@ -64,7 +66,8 @@ export class RotationPoliciesController {
     @Headers('if-match') ifMatch?: string,
   ): Promise<RotationPolicyView> {
     const order = RotationPolicyBody.orderOf(body);
-    return RotationPolicyView.of(await this.policies.change(caller, id, expectedVersion(ifMatch), order));
+    const policy = await this.policies.change(caller, id, expectedVersion(ifMatch), order);
+    return RotationPolicyView.of(policy, (await this.policies.heldBack([policy])).get(id));
   }
 
   /** Removes a rotation policy. What it has ordered goes on. */

@@ -2,7 +2,7 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
 import type { Page } from '../../platform/http/cursors.js';
 import { RotationTermsBody, type WindowBody } from '../rotation/rotations.dto.js';
-import type { NewRotationPolicy } from './rotation-policies.service.js';
+import type { NewRotationPolicy, ShownHeldBackKey } from './rotation-policies.service.js';
 import type { RotationPolicy } from './rotation-policy.entity.js';
 
 const DAY = 24 * 3600;
@@ -40,6 +40,19 @@ export class RotationPolicyBody extends RotationTermsBody {
   }
 }
 
+export class HeldBackKeyView implements ShownHeldBackKey {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  keyId: string;
+  /** @example SHA256:ohD8VZEXGWo6Ez8GSEJQ9WpafgLFsOfLOtGGQCQo6Og */
+  fingerprint: string;
+  /** See docs/errors.md. @example rotation.holder-claimed */
+  code: string;
+  /** @example 'build-7 says that /home/eve/.ssh/id_work of eve holds this key. Nobody has proven it.' */
+  detail: string;
+  /** @example 2026-11-20T14:00:00Z */
+  since: Date;
+}
+
 export class RotationPolicyView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
@@ -66,8 +79,13 @@ export class RotationPolicyView {
   createdAt: Date;
   /** When it looks for keys next. @example 2026-11-20T15:00:00Z */
   dueAt: Date;
+  /** Keys that it did not have rotated, and why: the latest twenty. */
+  heldBack: HeldBackKeyView[];
 
-  static of({ settings, madeBy, keyOwner, ...policy }: RotationPolicy): RotationPolicyView {
+  static of(
+    { settings, madeBy, keyOwner, ...policy }: RotationPolicy,
+    heldBack: readonly ShownHeldBackKey[] = [],
+  ): RotationPolicyView {
     const { id, name, maxAgeDays, mostPerHour, version, createdAt, dueAt } = policy;
     const { overlapSeconds, onFailure, ignoreManagers, window } = settings;
     return {
@@ -84,6 +102,13 @@ export class RotationPolicyView {
       version,
       createdAt,
       dueAt,
+      heldBack: heldBack.map(({ keyId, fingerprint, code, detail, since }) => ({
+        keyId,
+        fingerprint,
+        code,
+        detail,
+        since,
+      })),
     };
   }
 }
@@ -93,7 +118,8 @@ export class RotationPolicyPage {
   /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
   nextCursor: string | null;
 
-  static of(page: Page<RotationPolicy>): RotationPolicyPage {
-    return { items: page.items.map((row) => RotationPolicyView.of(row)), nextCursor: page.nextCursor };
+  static of(page: Page<RotationPolicy>, heldBack: ReadonlyMap<string, ShownHeldBackKey[]>): RotationPolicyPage {
+    const items = page.items.map((row) => RotationPolicyView.of(row, heldBack.get(row.id)));
+    return { items, nextCursor: page.nextCursor };
   }
 }

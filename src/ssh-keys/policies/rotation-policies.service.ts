@@ -9,9 +9,21 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { HeldBackKey } from './held-back-key.entity.js';
 import { RotationPolicy } from './rotation-policy.entity.js';
 
 export type NewRotationPolicy = Pick<RotationPolicy, 'name' | 'maxAgeDays' | 'keyOwner' | 'mostPerHour' | 'settings'>;
+
+/** A key that a policy did not have rotated. */
+export interface ShownHeldBackKey {
+  readonly keyId: string;
+  readonly fingerprint: string;
+  readonly code: string;
+  readonly detail: string;
+  readonly since: Date;
+}
+
+const MAX_HELD_BACK_SHOWN = 20;
 
 /** What is to be rotated by its age alone, as people say it. */
 @Injectable()
@@ -57,11 +69,24 @@ export class RotationPoliciesService {
     return this.cursors.newest('ssh-rotation-policies', this.db.createQueryBuilder(RotationPolicy, 'policy'), page);
   }
 
+  /** Keys that these policies did not have rotated, and why, by policy. */
+  async heldBack(policies: readonly RotationPolicy[]): Promise<Map<string, ShownHeldBackKey[]>> {
+    const rows: (ShownHeldBackKey & { policyId: string })[] = await this.db.query(
+      `SELECT b.policy_id AS "policyId", b.key_id AS "keyId", k.fingerprint, b.code, b.detail, b.since
+       FROM unnest($1::uuid[]) AS p(id) CROSS JOIN LATERAL (
+         SELECT * FROM ssh_rotation_held_back WHERE policy_id = p.id ORDER BY since DESC, key_id LIMIT ${MAX_HELD_BACK_SHOWN}) b
+         JOIN ssh_key k ON k.id = b.key_id`,
+      [policies.map(({ id }) => id)],
+    );
+    return Map.groupBy(rows, ({ policyId }) => policyId);
+  }
+
   /** What it has ordered goes on. */
   async remove(caller: Caller, id: string): Promise<void> {
     await this.db.transaction(async (tx) => {
       const { name } = await this.get(id, tx);
       const { affected } = await tx.delete(RotationPolicy, { id });
+      await tx.delete(HeldBackKey, { policyId: id });
       // Somebody else removed it meanwhile, and said so.
       if (affected === 1) await this.audit.appendBy(tx, caller, entry('ssh-rotation-policy.removed', id, { name }));
     });

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { HostFiles } from '../../hosts/connections/host-files.service.js';
-import type { SshSession } from '../../hosts/connections/ssh-session.port.js';
+import type { ChangeSession, SshSession } from '../../hosts/connections/ssh-session.port.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { EditedFile } from '../authorized-keys/line-edit.js';
 import { type Replacement, type Standing, type Standings, standingsOf } from '../authorized-keys/key-replacement.js';
@@ -44,7 +44,7 @@ export class AccountFiles {
    * Makes every file what `edit` says. What is so already is not written, so doing it again is harmless. Lines that others put
    * in meanwhile stay: the file is read again when it changed under our hands.
    */
-  async change(session: SshSession, work: ReadyWork, edit: Edit): Promise<WrittenFile[]> {
+  async change(session: ChangeSession, work: ReadyWork, edit: Edit): Promise<WrittenFile[]> {
     const written: WrittenFile[] = [];
     for (const file of filesOf(work)) {
       const change = await this.changeOne(session, work, file, edit);
@@ -54,7 +54,7 @@ export class AccountFiles {
   }
 
   private async changeOne(
-    session: SshSession,
+    session: ChangeSession,
     work: ReadyWork,
     file: TargetFile,
     edit: Edit,

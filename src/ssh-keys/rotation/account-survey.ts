@@ -1,17 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { HostFiles } from '../../hosts/connections/host-files.service.js';
 import type { SshSession } from '../../hosts/connections/ssh-session.port.js';
-import { Problem } from '../../platform/http/problem.js';
-import {
-  type Account,
-  type KeyFileSettings,
-  keyFilesOf,
-  readConfigured,
-  readEffective,
-} from '../../platform/ssh/key-files.js';
+import { type Account, type KeyFileSettings, keyFilesOf } from '../../platform/ssh/key-files.js';
 import { expirySupport, type ExpirySupport } from '../../platform/ssh/line-options.js';
 import type { Limit } from '../authorized-keys/key-replacement.js';
-import { CONDITIONS, SURVEY, TIME_AHEAD } from './survey-scripts.js';
+import { askSshd } from './sshd-settings.js';
+import { CONDITIONS, TIME_AHEAD } from './survey-scripts.js';
 import { StepFailure } from './rotation-work.js';
 
 /** A file of authorized keys that is there. */
@@ -33,6 +27,8 @@ export interface Survey {
 }
 
 const LEAST_FREE_KIB = 1024;
+/** A file of authorized keys; some ten thousand lines. */
+const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const MANAGERS =
   /(managed|generated|maintained|controlled)\s+(by|with)\s+(puppet|ansible|chef|salt|cfengine|cloud-init|terraform|rudder)|added by google|google-guest-agent/i;
 
@@ -42,7 +38,7 @@ export class AccountSurvey {
   constructor(private readonly files: HostFiles) {}
 
   async look(session: SshSession, name: string): Promise<Survey> {
-    const { settings, account } = await this.settings(session, name);
+    const { settings, account } = await askSshd(session, name);
     const files: KeyFile[] = [];
     for (const path of keyFilesOf(settings, account)) {
       if (path.includes('*'))
@@ -63,21 +59,20 @@ export class AccountSurvey {
     throw new StepFailure('BLOCKED', 'rotation.clock', 'The host does not tell its time.');
   }
 
-  private async settings(session: SshSession, name: string): Promise<Pick<Survey, 'settings' | 'account'>> {
-    const { stdout } = await asRoot(session, name, (as) => session.run(SURVEY, { args: [name], as }));
-    const [, passwd = '', kind, ...rest] = stdout.toString().split('\n');
-    const [, , uid, , , home = ''] = passwd.split(':');
-    if (home === '') throw new StepFailure('FAILED_PRECHECK', 'rotation.no-account', `There is no account ${name}.`);
-    const text = rest.join('\n');
-    const settings = kind === 'effective' ? readEffective(text) : readConfigured(text);
-    return { settings, account: { name, uid: Number(uid), home } };
-  }
-
   private async file(session: SshSession, account: Account, path: string): Promise<KeyFile | undefined> {
     // A file under the home belongs to the account, and root must not follow its links; any other one belongs to root.
     const as = path.startsWith(`${account.home}/`) ? account.name : 'root';
     const state = await this.files.state(session, path, as);
     if (state === undefined) return undefined;
+    // Before it is opened: whoever reads a FIFO waits for its writer.
+    if (state.kind !== 'file')
+      throw new StepFailure('FAILED_PRECHECK', 'rotation.no-file', `${path} is no regular file.`);
+    if (state.size > MAX_FILE_BYTES)
+      throw new StepFailure(
+        'FAILED_PRECHECK',
+        'rotation.obstacle',
+        `${path} has ${state.size} bytes, more than is read.`,
+      );
     const content = await this.files.read(session, path, { as });
     if (content === undefined || state.sha256 === null)
       throw new StepFailure('FAILED_PRECHECK', 'rotation.no-file', `${path} is no regular file.`);
@@ -88,6 +83,8 @@ export class AccountSurvey {
         ? ['is a symbolic link out of the home']
         : []),
       ...(state.links > 1 ? ['has another name (hard link)'] : []),
+      // sshd reads such a line up to the NUL, and people would be shown more than that.
+      ...(content.includes(0) ? ['holds a NUL byte'] : []),
       ...(state.owner !== as ? [`belongs to ${state.owner}`] : []),
       ...(/[ia]/.test(flags) ? ['is immutable or append-only (chattr)'] : []),
       ...(takes === 'yes' ? [] : ['is in a directory that takes no new file']),
@@ -100,16 +97,4 @@ export class AccountSurvey {
 /** What says that a configuration management system would undo the change. */
 export function managerOf(content: Buffer): string | undefined {
   return MANAGERS.exec(content.toString('latin1'))?.[0];
-}
-
-/** As root where the login may, else as the account, else as the login itself. */
-async function asRoot<T>(session: SshSession, account: string, run: (as?: string) => Promise<T>): Promise<T> {
-  for (const as of ['root', account]) {
-    try {
-      return await run(as);
-    } catch (error) {
-      if (!(error instanceof Problem && error.code === 'host.privilege')) throw error;
-    }
-  }
-  return run();
 }

@@ -1,28 +1,70 @@
 /**
- * For keys whose private half stays on a host. $1 is the path of the private key, $2 the mark of the rotation. Each may run twice.
- * POSIX shell, with ssh and ssh-keygen of OpenSSH.
+ * For keys whose private half stays on a host. $1 is the path of the private key, $2 the mark of the rotation. Each may run twice, as the account that holds
+ * the key. POSIX shell, with ssh and ssh-keygen of OpenSSH 8.0 or later. Exit status 3: the account is not shown to hold the key, and why is the last line of
+ * the output.
  */
 
-/** $3 comment. Makes the new key beside the old one and prints its public half; the private half is never printed. */
-export const MAKE_KEY = `
-set -eu; umask 077
+/** What a signature with a key of a holder is for. */
+export const HOLDER_NAMESPACE = 'holder@sealwright';
+export const UNPROVEN = 3;
+
+/**
+ * Ends the script when somebody else could put another file in the place of the key: a symbolic link on the way, or a directory that others may change. sshd
+ * asks the same of authorized_keys (StrictModes). An agent would sign for a key that is not here, so there is none.
+ */
+const OWN_PLACE = `
+set -u; umask 077; LC_ALL=C; export LC_ALL; unset SSH_AUTH_SOCK SSH_ASKPASS DISPLAY
+unproven() { echo "$1"; exit ${UNPROVEN}; }
+me=$(id -u); at=$1
+[ "$(readlink -f -- "$1" 2>/dev/null)" = "$1" ] || unproven 'The path leads through a symbolic link, or through nothing.'
+while [ "$at" != / ]; do
+  at=$(dirname -- "$at")
+  case $(stat -c '%u %A' -- "$at") in
+    "$me d"????-??-*|'0 d'????-??-*) ;;
+    *) unproven "The directory $at belongs to somebody else, or others may change it." ;;
+  esac
+done
+sign() { ssh-keygen -q -Y sign -n ${HOLDER_NAMESPACE} -f "$1" 2>/dev/null; }
+`;
+/** As text of an OpenSSH or PEM key never is. */
+const MAX_KEY_BYTES = 65_536;
+
+/**
+ * A message on standard input. Signs it with the private key in the file, which must be a file of this account alone. Prints the signature: what it is worth is
+ * found out by whoever knows the public key, since all else that an account says of its files is its own word.
+ */
+export const PROVE = `${OWN_PLACE}
+case $(stat -c '%F|%u|%h' -- "$1" 2>/dev/null) in
+  "regular file|$me|1") ;;
+  *) unproven 'It is no regular file, has another name (hard link), or belongs to somebody else.' ;;
+esac
+[ "$(stat -c %s -- "$1")" -le ${MAX_KEY_BYTES} ] || unproven 'It is too large to be a private key.'
+ssh-keygen -y -P '' -f "$1" </dev/null >/dev/null 2>&1 ||
+  unproven 'It is no private key, a passphrase protects it, or others may read it.'
+sign "$1" || unproven 'ssh-keygen could not sign with it: another key lies beside it as .pub, or OpenSSH is older than 8.0.'
+`;
+
+/** $3 comment; a message on standard input. Makes the new key beside the old one. Prints its public half, and the message signed with it. */
+export const MAKE_KEY = `${OWN_PLACE}
+set -e
 next="$1.$2.next"
-public=$(ssh-keygen -y -P '' -f "$next" 2>/dev/null) || {
+public=$(ssh-keygen -y -P '' -f "$next" </dev/null 2>/dev/null) || {
   rm -f -- "$next" "$next.pub"
-  ssh-keygen -q -t ed25519 -N '' -C "$3" -f "$next" >/dev/null
+  ssh-keygen -q -t ed25519 -N '' -C "$3" -f "$next" </dev/null >/dev/null
   rm -f -- "$next.pub"
-  public=$(ssh-keygen -y -P '' -f "$next")
+  public=$(ssh-keygen -y -P '' -f "$next" </dev/null)
 }
 printf '%s\\n' "$public"
+sign "$next"
 `;
 
 /**
- * $3 user, $4 address, $5 port; known_hosts lines on standard input. Logs in with the new key, wherever it is by now, without running
+ * $3 user, $4 address, $5 port, $6 old or new; known_hosts lines on standard input. Logs in with that key, the new one wherever it is by now, without running
  * anything there. Prints accepted, denied, or unclear and why. When nobody listens any more, the shell would die of SIGPIPE without its EXIT trap.
  */
-export const TRY_KEY = `
-set -u; umask 077
-key="$1.$2.next"; [ -f "$key" ] || key=$1
+export const TRY_KEY = `${OWN_PLACE}
+key=$1
+[ "$6" = old ] || { key="$1.$2.next"; [ -f "$key" ] || key=$1; }
 base="$(dirname -- "$1")/.sealwright.$2.$$"
 ssh=
 trap 'kill $ssh 2>/dev/null; rm -f -- "$base.hosts" "$base.log"' EXIT
@@ -46,28 +88,31 @@ exit 0
 `;
 
 /**
- * Puts the new private key in the place of the old one, in one rename. The .pub file is away meanwhile: ssh would believe it
- * and refuse a private key that does not match.
+ * Puts the new private key in the place of the old one, in one rename; nobody else may read it, whatever the old one allowed. The .pub file is away meanwhile:
+ * ssh would believe it and refuse a private key that does not match.
  */
-export const TAKE_OVER = `
-set -eu; umask 077
+export const TAKE_OVER = `${OWN_PLACE}
+set -e
 next="$1.$2.next"; prev="$1.$2.prev"; public="$1.$2.pub"
 if [ -f "$next" ]; then
-  chmod "$(stat -c %a -- "$1" 2>/dev/null || echo 600)" "$next"
+  chmod 600 "$next"
   [ -f "$prev" ] || [ ! -f "$1" ] || ln -- "$1" "$prev"
   rm -f -- "$1.pub"
   mv -f -T -- "$next" "$1"
 fi
-[ -f "$1.pub" ] || { ssh-keygen -y -P '' -f "$1" > "$public" && chmod 644 "$public" && mv -f -T -- "$public" "$1.pub"; }
+[ -f "$1.pub" ] || {
+  rm -f -- "$public"
+  ssh-keygen -y -P '' -f "$1" </dev/null > "$public" && chmod 644 "$public" && mv -f -T -- "$public" "$1.pub"
+}
 sync "$(dirname -- "$1")" 2>/dev/null || sync
 `;
 
 /** The old private key is not needed any more, nor what a trial left that was cut off. */
-export const FORGET_OLD = `
+export const FORGET_OLD = `${OWN_PLACE}
 rm -f -- "$1.$2.prev" "$(dirname -- "$1")/.sealwright.$2."*
 `;
 
 /** The new key is not wanted any more, nor what a trial left that was cut off. */
-export const FORGET_NEW = `
+export const FORGET_NEW = `${OWN_PLACE}
 rm -f -- "$1.$2.next" "$1.$2.next.pub" "$(dirname -- "$1")/.sealwright.$2."*
 `;

@@ -2,11 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Host } from '../../hosts/records/host.entity.js';
 import { HostsService } from '../../hosts/records/hosts.service.js';
+import { Problem } from '../../platform/http/problem.js';
 import { spkiOf } from '../../platform/ssh/public-key.js';
 import { HostResidentKey } from './host-resident-key.js';
 import { KeyCustody } from './key-custody.js';
 import { KeyTrial, type Verdict } from './key-trial.js';
 import { type ReadyWork, requesterOf, type Work } from './rotation-work.js';
+
+/** The holder, or its host, is not one that is changed any more. */
+const KEPT = ['rotation.holder-unproven', 'host.not-managed', 'host.missing'];
 
 /** What becomes of the new key, by who holds it. */
 @Injectable()
@@ -46,8 +50,13 @@ export class NewKey {
       case 'human':
         return this.trial.wouldAccept(door, next.blob);
       case 'host':
-        return this.resident.try(rotation, hostId, account);
+        return this.resident.try(rotation, target, 'new');
     }
+  }
+
+  /** For a key in the custody of a host: that its holder has the old private key, before anything is changed. Throws Problem `rotation.holder-unproven`. */
+  async assertHeld(work: Work): Promise<void> {
+    await this.resident.prove(work);
   }
 
   /** Whether the service itself logs in to the host with the old key. */
@@ -75,8 +84,16 @@ export class NewKey {
     if (rotation.custody === 'host') await this.resident.forgetOld(rotation);
   }
 
-  async abandon({ rotation }: Work): Promise<void> {
-    if (rotation.custody === 'host' && rotation.nextKeyId !== null) await this.resident.forgetNew(rotation);
+  /** A holder that cannot be trusted with its own file any more keeps a key that opens nothing. Answers why, then. */
+  async abandon({ rotation }: Work): Promise<string | undefined> {
+    if (rotation.custody !== 'host' || rotation.nextKeyId === null) return undefined;
+    try {
+      await this.resident.forgetNew(rotation);
+    } catch (error) {
+      if (error instanceof Problem && KEPT.includes(error.code)) return error.message;
+      throw error;
+    }
+    return undefined;
   }
 
   private host(id: string): Promise<Host> {

@@ -18,6 +18,8 @@ const TOO_MUCH: Ending = {
   says: 'Too many hosts could not be rotated.',
 };
 
+const HOLDER_UNPROVEN = 'rotation.holder-unproven';
+
 /** Looks after the targets of a rotation as a whole: lets wave after wave begin, and hands the new key over when every host has it. */
 @Injectable()
 export class RotationConductor {
@@ -55,8 +57,9 @@ export class RotationConductor {
       return open.length > 0 ? this.wake(tx, rotation) : this.end(tx, rotation, progress);
     if (rotation.status === 'HALTED') return 0;
     if (rotation.status === 'SURVEYING') return this.survey(tx, rotation, progress);
-    if (isTooMuch(rotation, progress)) {
-      await this.move(tx, rotation, TOO_MUCH);
+    const halt = haltOf(rotation, progress);
+    if (halt !== undefined) {
+      await this.move(tx, rotation, halt);
       return 0;
     }
     if (open.length === 0) return this.end(tx, rotation, progress);
@@ -70,8 +73,9 @@ export class RotationConductor {
   private async survey(tx: EntityManager, rotation: Rotation, progress: Progress): Promise<number> {
     const { open, lastWave } = progress;
     if (open.some(({ state }) => state === 'PLANNED')) return 0;
-    if (isTooMuch(rotation, progress, lastWave)) {
-      await this.move(tx, rotation, TOO_MUCH);
+    const halt = haltOf(rotation, progress, lastWave);
+    if (halt !== undefined) {
+      await this.move(tx, rotation, halt);
       return 0;
     }
     if (open.length === 0) return this.end(tx, rotation, progress);
@@ -157,6 +161,16 @@ export class RotationConductor {
     );
     return rows.length;
   }
+}
+
+/** Why a person has to look at it before it goes on. A holder that did not prove that it has the key concerns every host, whatever may fail otherwise. */
+function haltOf(rotation: Rotation, progress: Progress, wave = rotation.wave): Ending | undefined {
+  const unproven = progress.all.find(
+    ({ outcome, failureCode }) => outcome === 'FAILED_PRECHECK' && failureCode === HOLDER_UNPROVEN,
+  );
+  if (unproven !== undefined && rotation.promotedAt === null && !rotation.dryRun)
+    return { status: 'HALTED', code: HOLDER_UNPROVEN, says: unproven.failureDetail ?? HOLDER_UNPROVEN };
+  return isTooMuch(rotation, progress, wave) ? TOO_MUCH : undefined;
 }
 
 /** Before the hand-over a person decides how it goes on without these hosts; what is rolled back for good needs nobody. */

@@ -14,8 +14,15 @@ import { StepFailure, type StepResult, type Work } from './rotation-work.js';
 
 /** Seals snapshots of files; bound to the target. */
 const SNAPSHOT = 'ssh rotation snapshot';
-/** A host that shows another key than it should is never tried again by itself. */
-const FINAL = ['host.key-changed', 'host.key-unknown', 'host.key-rejected', 'host.missing'];
+/** A host that shows another key than it should, or is not to be changed, is never tried again by itself. */
+const FINAL = [
+  'host.key-changed',
+  'host.key-unknown',
+  'host.key-rejected',
+  'host.missing',
+  'host.not-managed',
+  'rotation.holder-unproven',
+];
 /** Faults that may pass: nobody said no. */
 const PASSING = [
   'host.unreachable',

@@ -39,15 +39,20 @@ export class RotationNotices {
   }
 
   private async callForPerson(tx: EntityManager, { id, keyId }: Rotation, why: string): Promise<void> {
-    const rows: { fingerprint: string; hosts: string | null }[] = await tx.query(
-      `SELECT k.fingerprint, (SELECT string_agg(DISTINCT h.name, ', ') FROM ssh_rotation_target t JOIN host h ON h.id = t.host_id
+    const rows: { fingerprint: string; hosts: string | null; because: string | null }[] = await tx.query(
+      `SELECT k.fingerprint, (SELECT t.failure_detail FROM ssh_rotation_target t
+         WHERE t.rotation_id = $2 AND t.outcome IN ('BLOCKED', 'CRITICAL', 'FAILED_PRECHECK') ORDER BY t.wave, t.id LIMIT 1) AS because, (SELECT string_agg(DISTINCT h.name, ', ') FROM ssh_rotation_target t JOIN host h ON h.id = t.host_id
          WHERE t.rotation_id = $2 AND t.outcome IN ('BLOCKED', 'CRITICAL', 'FAILED_PRECHECK')) AS hosts
        FROM ssh_key k WHERE k.id = $1`,
       [keyId, id],
     );
     const name = `rotation of ${rows[0]?.fingerprint ?? keyId}`;
     const where = rows[0]?.hosts ?? undefined;
-    const facts = { why, ...(where === undefined ? {} : { where }) };
+    const because = rows[0]?.because ?? why;
+    const facts = {
+      why: because.includes(why) ? because : `${why} ${because}`,
+      ...(where === undefined ? {} : { where }),
+    };
     await this.happenings.tell(tx, [{ type: 'rotation.critical', subject: { kind: 'ssh-rotation', id, name }, facts }]);
   }
 }

@@ -5,6 +5,7 @@ import { SshConnections } from '../../hosts/connections/ssh-connections.service.
 import { Host } from '../../hosts/records/host.entity.js';
 import { readLines } from '../../platform/ssh/authorized-keys-file.js';
 import { optionsOf, withNextLimited, withNextPermanent, withoutOld } from '../authorized-keys/key-replacement.js';
+import { encodingOf, unifiedDiff, withDiff } from '../authorized-keys/unified-diff.js';
 import { readOptions } from '../../platform/ssh/line-options.js';
 import { newEd25519Pair } from '../format/key-pair.js';
 import { type SshPublicKey, sshPublicKeyOf } from '../../platform/ssh/public-key.js';
@@ -13,7 +14,6 @@ import { KeyTrial } from './key-trial.js';
 import { NewKey } from './new-key.js';
 import type { TargetFile, TargetPlan } from './rotation-target.entity.js';
 import { replacementOf, StepFailure, type Work } from './rotation-work.js';
-import { comparedFile } from './plan-diff.js';
 
 /** Stands for the time of a limit, which is not known before it is set. */
 const SOME_TIME = '20000101000000Z';
@@ -65,9 +65,10 @@ export class RotationPrecheck {
       throw refusal('rotation.own-login', 'The service logs in with this very key: it must hold the new one too.');
   }
 
-  /** A key that the host does not let in from here could not be tried here either. */
-  private async assertOldAccepted({ target, rotation, old }: Work): Promise<void> {
-    if (rotation.custody === 'host') return;
+  /** A key that the host does not let in from here could not be tried here either. One that a host holds is tried from there. */
+  private async assertOldAccepted(work: Work): Promise<void> {
+    const { target, rotation, old } = work;
+    if (rotation.custody === 'host') return this.newKey.assertHeld(work);
     const door = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
     if ((await this.trial.wouldAccept(door, old.blob)) === 'accepted') return;
     throw refusal(
@@ -98,10 +99,17 @@ export class RotationPrecheck {
       const named = (diff: string) =>
         next === undefined ? diff.replaceAll(placeholder.blob.toString('base64'), '<new key>') : diff;
       const adds = named(added.diff).replaceAll(SOME_TIME, '<time>');
-      return { path: file.path, adds, result: named(comparedFile(file.path, before, result)) };
+      return { path: file.path, adds, result: named(wholeChange(file.path, before, result)) };
     });
     return { files: planned, diffs, confidence: survey.settings.confidence, warnings: warningsOf(survey) };
   }
+}
+
+/** What people are shown of a file. Throws StepFailure unless it is the whole change: what is shown, done to the file, must give the file as it will be. */
+function wholeChange(path: string, before: Buffer, after: Buffer): string {
+  const diff = unifiedDiff(path, before, after);
+  if (withDiff(before, diff, encodingOf(before, after)).equals(after)) return diff;
+  throw refusal('rotation.not-shown', `What would be changed in ${path} cannot be shown whole.`);
 }
 
 /** Stands for a key that is not made yet, and is of the type that it will have. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { SshConnections } from '../../hosts/connections/ssh-connections.service.js';
-import type { SshSession } from '../../hosts/connections/ssh-session.port.js';
+import { HostChanges } from '../../hosts/connections/host-changes.service.js';
+import type { ChangeSession } from '../../hosts/connections/ssh-session.port.js';
 import {
   type Limit,
   rolledBack,
@@ -29,7 +29,7 @@ const SECOND_MS = 1000;
 @Injectable()
 export class RotationSteps {
   constructor(
-    private readonly connections: SshConnections,
+    private readonly changes: HostChanges,
     private readonly files: AccountFiles,
     private readonly survey: AccountSurvey,
     private readonly trial: KeyTrial,
@@ -59,18 +59,18 @@ export class RotationSteps {
   async rollBack(work: Work): Promise<DoneStep> {
     const { target, rotation, old, next } = work;
     const result = { kind: 'done', state: target.state, outcome: 'ROLLED_BACK' } as const;
-    await this.newKey.abandon(work);
+    const leftWithHolder = await this.newKey.abandon(work);
     if (target.plan === null || next === undefined) return result;
     return this.inSession(work, async (session) => {
       const written = await this.files.change(session, { ...work, next }, rolledBack);
       const door = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
       const verdict = rotation.custody === 'host' ? 'not asked' : await this.trial.wouldAccept(door, old.blob);
-      if (verdict !== 'denied') return { ...result, detail: { written, old: verdict } };
+      if (verdict !== 'denied') return { ...result, detail: { written, old: verdict, leftWithHolder } };
       throw new StepFailure('BLOCKED', 'rotation.old-refused', 'The old key is back, and the host does not accept it.');
     });
   }
 
-  private async add(session: SshSession, work: ReadyWork): Promise<StepResult> {
+  private async add(session: ChangeSession, work: ReadyWork): Promise<StepResult> {
     const detail = await this.putNext(session, work);
     const standings = await this.files.standings(session, work);
     if (standings.next === 'absent')
@@ -79,7 +79,7 @@ export class RotationSteps {
   }
 
   /** The new key stands behind the old one, and sshd ends it if nobody comes back to verify it. */
-  private async putNext(session: SshSession, work: ReadyWork): Promise<{ written: WrittenFile[]; until: Limit }> {
+  private async putNext(session: ChangeSession, work: ReadyWork): Promise<{ written: WrittenFile[]; until: Limit }> {
     const until = await this.survey.limit(session, work.rotation.settings.verifySeconds);
     const written = await this.files.change(session, work, (file, replacement) => {
       const renewed = withNextRenewed(file, replacement, until);
@@ -104,7 +104,7 @@ export class RotationSteps {
     };
   }
 
-  private async makePermanent(session: SshSession, work: ReadyWork): Promise<StepResult> {
+  private async makePermanent(session: ChangeSession, work: ReadyWork): Promise<StepResult> {
     // Its time ran out since it was verified: that is where it gets a new one.
     if ((await this.newKey.try(work)) !== 'accepted')
       return { kind: 'done', state: 'ADDED', detail: { new: 'denied' } };
@@ -119,7 +119,7 @@ export class RotationSteps {
     return { kind: 'done', state: 'PROMOTED', detail: { new: 'accepted' } };
   }
 
-  private async limitOld(session: SshSession, work: ReadyWork): Promise<StepResult> {
+  private async limitOld(session: ChangeSession, work: ReadyWork): Promise<StepResult> {
     const { overlapSeconds } = work.rotation.settings;
     const undo = () => this.files.change(session, work, withOldPermanent);
     await this.assertNewAccepted(work, undo);
@@ -138,7 +138,7 @@ export class RotationSteps {
     };
   }
 
-  private async removeOld(session: SshSession, work: ReadyWork): Promise<StepResult> {
+  private async removeOld(session: ChangeSession, work: ReadyWork): Promise<StepResult> {
     const undo = () =>
       this.files.change(session, work, (file, replacement, { oldText }) => withOldRestored(file, replacement, oldText));
     await this.assertNewAccepted(work, undo);
@@ -182,8 +182,8 @@ export class RotationSteps {
     throw new StepFailure('CRITICAL', 'rotation.locked-out', 'The host accepts neither the new key nor the old one.');
   }
 
-  private async inSession<T>(work: Work, run: (session: SshSession) => Promise<T>): Promise<T> {
-    const session = await this.connections.open(work.target.hostId, { correlation: work.rotation.correlation });
+  private async inSession<T>(work: Work, run: (session: ChangeSession) => Promise<T>): Promise<T> {
+    const session = await this.changes.openToChange(work.target.hostId, { correlation: work.rotation.correlation });
     try {
       return await run(session);
     } finally {

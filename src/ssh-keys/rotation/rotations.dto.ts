@@ -16,11 +16,14 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
+import { OneKeyLine } from '../../platform/http/one-key-line.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { NEW_CUSTODIES, type NewCustody, type RotationSettings } from './rotation.entity.js';
 import { ROTATION_STATUSES, type RotationStatus } from './rotation-state.js';
 
 const ACCOUNT = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,31}\$?$/;
+/** Names parted by single slashes; none of them is `.` or `..`. */
+const KEY_FILE = /^(?:\/(?!\.{1,2}(?:\/|$))[^/\p{Cc}]+)+$/u;
 const DAY = 24 * 3600;
 
 export class PlaceBody {
@@ -35,10 +38,10 @@ export class PlaceBody {
 }
 
 export class HolderBody extends PlaceBody {
-  /** The private key file, absolute. @example /home/ci/.ssh/id_ed25519 */
+  /** The private key file, absolute: the old private key, in a file of this account. @example /home/ci/.ssh/id_ed25519 */
   @IsString()
   @MaxLength(500)
-  @Matches(/^\/[^\0\n]*[^\0\n/]$/, { message: 'must be an absolute path of a file' })
+  @Matches(KEY_FILE, { message: 'must be an absolute path of a file, without "." and ".." and control characters' })
   path: string;
 }
 
@@ -97,6 +100,7 @@ export class RotateSshKeyBody extends RotationTermsBody {
   @IsOptional()
   @IsString()
   @MaxLength(20_000)
+  @OneKeyLine()
   publicKey?: string;
 
   /** Where the private key lies, for custody host. */

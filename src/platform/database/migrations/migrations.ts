@@ -44,6 +44,7 @@ import { EveryKeyInUse1796900000000 } from './1796900000000-every-key-in-use.js'
 import { SignedDigests1797000000000 } from './1797000000000-signed-digests.js';
 import { AssetsByVerdict1797100000000 } from './1797100000000-assets-by-verdict.js';
 import { SshCertificateApprovals1797200000080 } from './1797200000080-ssh-certificate-approvals.js';
+import { ClaimsOfHosts1797200000010 } from './1797200000010-claims-of-hosts.js';
 import { ChangedRotationPolicies1796700000000 } from './1796700000000-changed-rotation-policies.js';
 import { RotationPolicies1796500000003 } from './1796500000003-rotation-policies.js';
 import { HostAuthorities1796500000002 } from './1796500000002-host-authorities.js';
@@ -112,4 +113,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   AssetsByVerdict1797100000000,
   SshCertificateApprovals1797200000080,
   SealedEntries1797200000030,
+  ClaimsOfHosts1797200000010,
 ];

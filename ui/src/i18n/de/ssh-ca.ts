@@ -25,7 +25,8 @@ export const sshCa = {
   'sshCa.notPushed': '{name} hat die Liste nicht: {code}',
   'sshCa.one': 'SSH-Zertifizierungsstelle',
   'sshCa.path': 'Datei',
-  'sshCa.path.hint': 'Worauf RevokedKeys in sshd_config zeigt.',
+  'sshCa.path.hint':
+    'Freiwillig: die Datei, die Sie erwarten. Die Liste kommt in die, die sshd des Hosts als RevokedKeys nennt, und sonst nirgends hin.',
   'sshCa.principals': 'Namen',
   'sshCa.principals.host': 'Namen des Hosts, je Zeile einer.',
   'sshCa.principals.user': 'Anmeldenamen, für die es gilt, je Zeile einer.',

@@ -90,6 +90,7 @@ export const ssh: Record<keyof typeof english, string> = {
   'rotationPolicies.create': 'Richtlinie anlegen',
   'rotationPolicies.create.lead': 'Zu alte Schlüssel werden von nun an rotiert, einige je Stunde.',
   'rotationPolicies.due': 'Schaut wieder',
+  'rotationPolicies.heldBack': 'Zurückgehalten',
   'rotationPolicies.ignoreManagers': 'Auch Dateien ändern, die einer Konfigurationsverwaltung gehören',
   'rotationPolicies.ignoreManagers.hint': 'Sonst bleiben solche Dateien, wie sie sind: Sie würden zurückgeändert.',
   'rotationPolicies.keys': 'Schlüssel',
@@ -182,6 +183,8 @@ export const ssh: Record<keyof typeof english, string> = {
   'sshKeys.release.lead':
     'Dass Sie sie entnommen haben, steht im Protokoll, bevor Sie sie sehen. Wurde der Schlüssel rotiert, ist es die des heutigen.',
   'sshKeys.replacedBy': 'Ersetzt durch',
+  'sshKeys.possession.claimed': 'Das sagt der Host. Wem die Datei gehört, kann sie so aussehen lassen.',
+  'sshKeys.possession.proven': 'Mit der Datei wurde unterschrieben.',
   'sshKeys.rotate': 'Rotieren',
   'sshKeys.rotate.custody': 'Wer den neuen Schlüssel hat',
   'sshKeys.rotate.custody.hint': 'Den Schlüssel, mit dem sich dieser Dienst selbst anmeldet, muss der Dienst haben.',
@@ -191,6 +194,8 @@ export const ssh: Record<keyof typeof english, string> = {
   'sshKeys.rotate.onFailure': 'Wenn ein Host nicht rotiert werden kann',
   'sshKeys.rotate.onFailure.short': 'Wenn ein Host scheitert',
   'sshKeys.rotate.path': 'Pfad des privaten Schlüssels',
+  'sshKeys.rotate.path.hint':
+    'Der alte private Schlüssel selbst, in einer Datei dieses Kontos: ohne Passphrase, Modus 600, ohne Links. Er muss damit unterschreiben, bevor etwas geändert wird.',
   'sshKeys.rotate.publicKey': 'Neuer öffentlicher Schlüssel',
   'sshKeys.rotate.publicKey.hint': 'Die Zeile der .pub-Datei.',
   'sshKeys.rotate.skip': 'Dort den alten Schlüssel behalten',

@@ -25,7 +25,8 @@ export const sshCa = {
   'sshCa.notPushed': '{name} does not have the list: {code}',
   'sshCa.one': 'SSH authority',
   'sshCa.path': 'File',
-  'sshCa.path.hint': 'Where RevokedKeys of sshd_config points.',
+  'sshCa.path.hint':
+    'Optional: the file that you expect. The list goes into the one that sshd of the host names as RevokedKeys, and nowhere else.',
   'sshCa.principals': 'Names',
   'sshCa.principals.host': 'Names of the host, one a line.',
   'sshCa.principals.user': 'Login names that it opens, one a line.',

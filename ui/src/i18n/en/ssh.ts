@@ -87,6 +87,7 @@ export const ssh = {
   'rotationPolicies.create': 'Create a policy',
   'rotationPolicies.create.lead': 'Keys that are too old are rotated from now on, a few an hour.',
   'rotationPolicies.due': 'Looks next',
+  'rotationPolicies.heldBack': 'Held back',
   'rotationPolicies.ignoreManagers': 'Also change files that configuration management calls its own',
   'rotationPolicies.ignoreManagers.hint':
     'Without it such files are left as they are, since they would be changed back.',
@@ -180,6 +181,8 @@ export const ssh = {
   'sshKeys.release.lead':
     'That you took it out is written to the audit log before you see it. If the key was rotated, it is the one in force now.',
   'sshKeys.replacedBy': 'Replaced by',
+  'sshKeys.possession.claimed': 'The host says so. Whoever owns the file can make it look like this.',
+  'sshKeys.possession.proven': 'The file has signed with the key.',
   'sshKeys.rotate': 'Rotate',
   'sshKeys.rotate.custody': 'Who holds the new key',
   'sshKeys.rotate.custody.hint': 'The key with which this service itself logs in has to be held by the service.',
@@ -189,6 +192,8 @@ export const ssh = {
   'sshKeys.rotate.onFailure': 'When a host cannot be rotated',
   'sshKeys.rotate.onFailure.short': 'When a host fails',
   'sshKeys.rotate.path': 'Path of the private key',
+  'sshKeys.rotate.path.hint':
+    'The old private key itself, in a file of this account: no passphrase, mode 600, no links. It has to sign with it before anything is changed.',
   'sshKeys.rotate.publicKey': 'New public key',
   'sshKeys.rotate.publicKey.hint': 'The line of the .pub file.',
   'sshKeys.rotate.skip': 'Keep the old key there',

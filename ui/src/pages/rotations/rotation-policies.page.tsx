@@ -8,6 +8,7 @@ import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Confirm } from '../../patterns/confirm.js';
 import type { Values } from '../../patterns/form-fields.js';
+import { Go } from '../../patterns/go.js';
 import { Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { ResourceList } from '../../patterns/resource-list.js';
@@ -47,6 +48,25 @@ export function RotationPoliciesPage() {
                 {keyOwner !== undefined && <div className="sw-muted">{keyOwner}</div>}
               </>
             ),
+          },
+          {
+            name: t('rotationPolicies.heldBack'),
+            width: 20,
+            cell: ({ heldBack }) =>
+              heldBack.length === 0 ? (
+                '–'
+              ) : (
+                <ul>
+                  {heldBack.map(({ keyId, fingerprint, detail }) => (
+                    <li key={keyId}>
+                      <Go to={`/ssh-keys/${keyId}`}>
+                        <span className="sw-mono">{fingerprint.slice(0, 19)}…</span>
+                      </Go>
+                      <div className="sw-muted">{detail}</div>
+                    </li>
+                  ))}
+                </ul>
+              ),
           },
           { name: t('rotationPolicies.window'), cell: ({ window }) => <Hours window={window} /> },
           { name: t('rotationPolicies.mostPerHour.short'), cell: ({ mostPerHour }) => mostPerHour },

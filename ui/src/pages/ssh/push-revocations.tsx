@@ -41,9 +41,8 @@ export function PushRevocations({ id, onClose }: { id: string; onClose: () => vo
         {
           name: 'path',
           label: t('sshCa.path'),
-          isRequired: true,
           hint: t('sshCa.path.hint'),
-          value: '/etc/ssh/revoked_keys',
+          placeholder: '/etc/ssh/revoked_keys',
         },
       ]}
     />

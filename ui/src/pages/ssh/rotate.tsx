@@ -87,6 +87,7 @@ function RotateDialog({ id, custody, onClose }: { id: string; custody: Custody; 
         {
           name: 'holderPath',
           label: t('sshKeys.rotate.path'),
+          hint: t('sshKeys.rotate.path.hint'),
           isRequired: true,
           when: isHeldBy('host'),
           placeholder: '/home/ci/.ssh/id_ed25519',

@@ -1,4 +1,4 @@
-import { Alert, Button, Card, CardBody, CardTitle, Stack, StackItem } from '@patternfly/react-core';
+import { Alert, Button, Card, CardBody, CardTitle, Label, Stack, StackItem, Tooltip } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
@@ -149,7 +149,21 @@ function Details({ sshKey: key }: { sshKey: SshKeyView }) {
               rowKey={({ id }) => id}
               empty={<p className="sw-muted">{t('asset.nowhere')}</p>}
               columns={[
-                { name: t('sshKeys.what'), cell: ({ kind }) => named('sshLocation', kind) },
+                {
+                  name: t('sshKeys.what'),
+                  cell: ({ kind, possession }) => (
+                    <span className="sw-labels">
+                      {named('sshLocation', kind)}
+                      {possession !== undefined && (
+                        <Tooltip content={t(`sshKeys.possession.${possession}`)}>
+                          <Label isCompact color={possession === 'proven' ? 'green' : 'orange'}>
+                            {named('possession', possession)}
+                          </Label>
+                        </Tooltip>
+                      )}
+                    </span>
+                  ),
+                },
                 { name: t('host'), cell: ({ hostId }) => <Go to={`/hosts/${hostId}`}>{hostId.slice(0, 8)}</Go> },
                 { name: t('sshKeys.account'), cell: ({ account }) => account },
                 {

@@ -1,0 +1,80 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import ts from 'typescript';
+import { describe, expect, it } from 'vitest';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const FILES = globSync('src/**/*.ts', { cwd: ROOT }).filter((file) => !file.endsWith('.spec.ts'));
+const textOf = (file: string) => readFileSync(join(ROOT, file), 'utf8');
+
+/** What may log in to a host without asking whether it may be changed, with the files whose scripts it runs there. */
+const READERS: Record<string, readonly string[]> = {
+  'src/discovery/deep/deep-scan.ts': ['src/discovery/deep/scripts.ts'],
+  'src/hosts/connections/connection-tester.ts': ['src/hosts/connections/connection-tester.ts'],
+  'src/hosts/connections/host-changes.service.ts': [],
+  'src/ssh-keys/rotation/rotation-precheck.ts': ['src/ssh-keys/rotation/survey-scripts.ts'],
+};
+
+/** A command of a shell that changes a file, where a command can stand; or output that goes into one. */
+const WRITES =
+  /(?:^|[;&|({`]|\b(?:then|do|else|exec|--)\s)\s*(?:mv|rm|cp|ln|dd|tee|touch|mkdir|rmdir|mktemp|mkfifo|chmod|chown|install|truncate|setfacl|setfattr|restorecon|sed\s+-i|ssh-keygen\s+(?:-q\s+)?-[tpNC])\b|>{1,2}\|?\s*(?!&|\/dev\/null)["$\w./]/m;
+
+function scriptsIn(file: string): string[] {
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isTemplateExpression(node))
+      found.push([node.head, ...node.templateSpans.map(({ literal }) => literal)].map(({ text }) => text).join(' '));
+    else if (ts.isStringLiteralLike(node)) found.push(node.text);
+    ts.forEachChild(node, visit);
+  };
+  visit(ts.createSourceFile(file, textOf(file), ts.ScriptTarget.Latest, true));
+  // Comments of a script tell, and "2>&1" goes nowhere.
+  return found.map((script) => script.replaceAll(/^\s*#.*$/gm, '').replaceAll(/\d?>&\d/g, ''));
+}
+
+const SHELL = /\b(?:exit|exec|printf|ssh-keygen|stat) /;
+
+describe('sessions that change a host', () => {
+  it('come from openToChange, or are of those that are known to read only', () => {
+    const opens = FILES.filter((file) => /\b(?:connections|ssh)\.open\(/.test(textOf(file)));
+    expect(opens.sort()).toEqual(Object.keys(READERS).sort());
+  });
+
+  it('are of one type that nothing else makes', () => {
+    const makers = FILES.filter((file) => /\bas (?:unknown as )?ChangeSession\b/.test(textOf(file)));
+    expect(makers).toEqual(['src/hosts/connections/host-changes.service.ts']);
+  });
+
+  it.each(Object.entries(READERS))('%s runs nothing that writes', (_reader, scripts) => {
+    for (const file of scripts)
+      for (const script of scriptsIn(file)) expect([file, WRITES.exec(script)?.[0]]).toEqual([file, undefined]);
+  });
+
+  it('are told from readers by their scripts', () => {
+    for (const file of ['src/hosts/connections/file-scripts.ts', 'src/ssh-keys/rotation/holder-scripts.ts'])
+      expect(scriptsIn(file).some((script) => WRITES.test(script))).toBe(true);
+    for (const script of [
+      'set -e; mv a b',
+      'x && rm -f y',
+      'cat > "$file"',
+      'echo x >>/etc/passwd',
+      'if a; then chmod 600 f; fi',
+    ])
+      expect([script, WRITES.test(script)]).toEqual([script, true]);
+  });
+
+  it('every shell script of the service is one of a reader, or of a session that changes', () => {
+    const known = [...Object.values(READERS).flat(), ...CHANGERS];
+    const scripted = FILES.filter((file) => /^src\/(?:hosts|ssh-keys|discovery|platform\/ssh)\//.test(file)).filter(
+      (file) => scriptsIn(file).some((script) => script.includes('\n') && SHELL.test(script) && WRITES.test(script)),
+    );
+    expect(scripted.filter((file) => !known.includes(file))).toEqual([]);
+  });
+});
+
+/** Run in sessions of openToChange alone: their functions take a ChangeSession. */
+const CHANGERS = [
+  'src/hosts/connections/file-scripts.ts',
+  'src/ssh-keys/certificate-authority/revocation-push.service.ts',
+  'src/ssh-keys/rotation/holder-scripts.ts',
+];

@@ -1,0 +1,40 @@
+import { createHash } from 'node:crypto';
+import { isSignedBy } from './ssh-signature.js';
+import { WireReader, wireString } from './wire.js';
+
+const MAGIC = Buffer.from('SSHSIG', 'latin1');
+const VERSION = 1;
+const HASHES = ['sha256', 'sha512'];
+const ARMOR = /-----BEGIN SSH SIGNATURE-----\s([A-Za-z0-9+/=\s]{1,20000})-----END SSH SIGNATURE-----/;
+
+export interface SignedMessage {
+  readonly message: Buffer;
+  /** What the signature is for: one that was made for something else does not count. */
+  readonly namespace: string;
+}
+
+/**
+ * Whether an armored signature of `ssh-keygen -Y sign` (OpenSSH's PROTOCOL.sshsig) over the message was made with the private half of this key, given as
+ * its blob. False for whatever cannot be read.
+ */
+export function isSshsigBy(key: Buffer, armored: string, { message, namespace }: SignedMessage): boolean {
+  const base64 = ARMOR.exec(armored)?.[1];
+  if (base64 === undefined) return false;
+  try {
+    const bytes = Buffer.from(base64, 'base64');
+    if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) return false;
+    const reader = new WireReader(bytes.subarray(MAGIC.length));
+    if (reader.uint32() !== VERSION || !reader.string().equals(key) || reader.text() !== namespace) return false;
+    const reserved = reader.string();
+    const hash = reader.text();
+    const signature = reader.string();
+    if (!reader.done || !HASHES.includes(hash)) return false;
+    const digest = createHash(hash).update(message).digest();
+    const signed = [MAGIC, wireString(namespace), wireString(reserved), wireString(hash), wireString(digest)];
+    // SHA-1 is no signature any more (PROTOCOL.sshsig: RSA signs with SHA-2).
+    if (new WireReader(signature).text() === 'ssh-rsa') return false;
+    return isSignedBy(key, signature, Buffer.concat(signed));
+  } catch {
+    return false;
+  }
+}

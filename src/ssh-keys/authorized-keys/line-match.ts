@@ -1,0 +1,60 @@
+/** Lines `[i, j]` that two files have in common, in order: line i of the one stands for line j of the other. */
+export type Match = readonly [number, number];
+
+/** More differences than this are shown as one block: the search for the shortest list costs their square. */
+const MAX_DIFFERENCES = 400;
+
+/** The common lines of two files, so that what is left is as little as possible (Myers, "An O(ND) Difference Algorithm"). */
+export function matchingLines(before: readonly string[], after: readonly string[]): Match[] {
+  const shorter = Math.min(before.length, after.length);
+  let head = 0;
+  while (head < shorter && before[head] === after[head]) head += 1;
+  let tail = 0;
+  while (tail < shorter - head && before.at(-1 - tail) === after.at(-1 - tail)) tail += 1;
+  const middle = shortestEdit(before.slice(head, before.length - tail), after.slice(head, after.length - tail));
+  return [
+    ...Array.from({ length: head }, (_, i): Match => [i, i]),
+    ...middle.map(([i, j]): Match => [i + head, j + head]),
+    ...Array.from({ length: tail }, (_, i): Match => [before.length - tail + i, after.length - tail + i]),
+  ];
+}
+
+/** None when the two differ in more than MAX_DIFFERENCES lines. */
+function shortestEdit(before: readonly string[], after: readonly string[]): Match[] {
+  const reached = new Map<number, number>([[1, 0]]);
+  const steps: Map<number, number>[] = [];
+  for (let edits = 0; edits <= Math.min(MAX_DIFFERENCES, before.length + after.length); edits += 1) {
+    steps.push(new Map(reached));
+    for (let diagonal = -edits; diagonal <= edits; diagonal += 2) {
+      let x = firstOn(reached, diagonal, edits);
+      while (x < before.length && x - diagonal < after.length && before[x] === after[x - diagonal]) x += 1;
+      reached.set(diagonal, x);
+      if (x >= before.length && x - diagonal >= after.length) return wayBack(steps, before.length, after.length);
+    }
+  }
+  return [];
+}
+
+/** Where a diagonal is entered with one more edit: from the neighbour that is further along. */
+function firstOn(reached: Map<number, number>, diagonal: number, edits: number): number {
+  const left = reached.get(diagonal - 1) ?? -1;
+  const right = reached.get(diagonal + 1) ?? -1;
+  return diagonal === -edits || (diagonal !== edits && left < right) ? right : left + 1;
+}
+
+function wayBack(steps: readonly Map<number, number>[], width: number, height: number): Match[] {
+  const matches: Match[] = [];
+  let [x, y] = [width, height];
+  for (let edits = steps.length - 1; edits >= 0; edits -= 1) {
+    const diagonal = x - y;
+    const start = firstOn(steps[edits] as Map<number, number>, diagonal, edits);
+    for (; x > start && y > start - diagonal; x -= 1, y -= 1) matches.push([x - 1, y - 1]);
+    if (edits === 0) break;
+    const isInsertion = (steps[edits] as Map<number, number>).get(diagonal + 1) === start;
+    const left = (steps[edits] as Map<number, number>).get(diagonal - 1) ?? -1;
+    const cameDown = diagonal === -edits || (diagonal !== edits && isInsertion && left < start);
+    if (cameDown) y -= 1;
+    else x -= 1;
+  }
+  return matches.reverse();
+}

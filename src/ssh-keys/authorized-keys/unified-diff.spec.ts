@@ -1,0 +1,74 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import fc from 'fast-check';
+import { afterAll, expect, it } from 'vitest';
+import { encodingOf, unifiedDiff, withDiff } from './unified-diff.js';
+
+const directory = mkdtempSync(join(tmpdir(), 'unified-diff-'));
+afterAll(() => rmSync(directory, { recursive: true }));
+
+/** Pieces of which files are made that tempt a diff: equal lines, blank lines, all kinds of ends, marks of a diff, bytes that are no UTF-8. */
+const PIECES = [
+  ...['a', 'b', 'b', '', ' a', '-a', '+a', '\\ No newline at end of file', '@@ -1,1 +1,1 @@', '--- x', 'é', '\r', '\v'],
+  ...['\n', '\n', '\n', '\n', '\r\n', '\xff', '\u2028', '\u0085', '\u202e'],
+].map((piece) => (piece === '\xff' ? Buffer.from([0xff]) : Buffer.from(piece)));
+const file = fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((pieces) => Buffer.concat(pieces));
+const anyBytes = fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes));
+
+it('whatever two files are, the diff makes the second one of the first one', () => {
+  const isWhole = (before: Buffer, after: Buffer) => {
+    const diff = unifiedDiff('/f', before, after);
+    expect(withDiff(before, diff, encodingOf(before, after))).toEqual(after);
+    expect(diff === '').toBe(before.equals(after));
+  };
+  fc.assert(fc.property(file, file, isWhole), { numRuns: 2000 });
+  fc.assert(fc.property(anyBytes, anyBytes, isWhole), { numRuns: 500 });
+});
+
+it('git apply makes the second file of it too', () => {
+  const text = fc.array(fc.constantFrom('a\n', 'b\n', '\n', '-a\n', '+b\n', 'é\n', 'c'), { maxLength: 20 });
+  const fileOf = (pieces: string[]) => Buffer.from(pieces.join(''));
+  const [target, diffFile] = [join(directory, 'target'), join(directory, 'diff')];
+  fc.assert(
+    fc.property(text.map(fileOf), text.map(fileOf), (before, after) => {
+      fc.pre(!before.equals(after) && before.length > 0 && after.length > 0);
+      writeFileSync(target, before);
+      writeFileSync(diffFile, unifiedDiff('target', before, after));
+      execFileSync('git', ['apply', '-p0', '--whitespace=nowarn', 'diff'], { cwd: directory });
+      expect(readFileSync(target)).toEqual(after);
+    }),
+    { numRuns: 40 },
+  );
+});
+
+it('a line that begins with a space is not taken for one that was there', () => {
+  const before = Buffer.from('command="echo" ssh-ed25519 OLD ann\n');
+  const after = Buffer.from('command="echo" ssh-ed25519 NEW ann\n ssh-ed25519 MORE backdoor\n');
+  expect(unifiedDiff('/f', before, after)).toBe(
+    [
+      '--- /f',
+      '+++ /f',
+      '@@ -1,1 +1,2 @@',
+      '-command="echo" ssh-ed25519 OLD ann',
+      '+command="echo" ssh-ed25519 NEW ann',
+      '+ ssh-ed25519 MORE backdoor',
+      '',
+    ].join('\n'),
+  );
+});
+
+it('a diff of another file is not applied', () => {
+  const diff = unifiedDiff('/f', Buffer.from('a\nb\n'), Buffer.from('a\nc\n'));
+  expect(() => withDiff(Buffer.from('a\nx\n'), diff, 'utf8')).toThrow('not one of this file');
+  expect(() => withDiff(Buffer.from(''), diff, 'utf8')).toThrow('not one of this file');
+});
+
+it('thousands of lines of which every one differs are one block', () => {
+  const lines = (of: string) => Buffer.from(Array.from({ length: 20_000 }, (_, i) => `${of}${i}\n`).join(''));
+  const [before, after] = [lines('a'), lines('b')];
+  const diff = unifiedDiff('/f', before, after);
+  expect(diff.split('\n')[2]).toBe('@@ -1,20000 +1,20000 @@');
+  expect(withDiff(before, diff, 'utf8')).toEqual(after);
+});

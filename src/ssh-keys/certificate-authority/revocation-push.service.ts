@@ -1,0 +1,127 @@
+import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { DataSource } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { HostChanges } from '../../hosts/connections/host-changes.service.js';
+import { HostFiles } from '../../hosts/connections/host-files.service.js';
+import type { ChangeSession, SshSession } from '../../hosts/connections/ssh-session.port.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { askSshd } from '../rotation/sshd-settings.js';
+import { versionOfList } from './revocation-list.js';
+import { entry } from './ssh-authorities.service.js';
+import { SshRevocationsService } from './ssh-revocations.service.js';
+
+export interface Pushed {
+  readonly hostId: string;
+  readonly done: boolean;
+  /** The file that sshd of the host names as RevokedKeys. */
+  readonly path?: string;
+  /** Of the list that the host has now. */
+  readonly sha256?: string;
+  /** Code of the Problem when it was not. */
+  readonly code?: string;
+}
+
+/** sshd refuses every key when its list is not one: it is looked at where it will be read, before it takes the place of the old one. */
+const CHECK = `
+umask 077; list=$(mktemp) || exit 1; trap 'rm -f -- "$list"' EXIT HUP INT TERM
+cat > "$list" && ssh-keygen -Q -l -f "$list" >/dev/null
+`;
+const AT_ONCE = 10;
+const MAX_TRIES = 8;
+/** `sshd -T` prints paths without quotes, so one with a blank in it cannot be told for certain. */
+const CERTAIN_PATH = /^\/[\x21\x23-\x7e]*[^/"\s]$/;
+
+/** Puts revocation lists to hosts: into the file that sshd there reads its list from, and into no other one. */
+@Injectable()
+export class RevocationPush {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly changes: HostChanges,
+    private readonly files: HostFiles,
+    private readonly revocations: SshRevocationsService,
+  ) {}
+
+  /**
+   * Puts the list to these hosts; `path` is what the caller expects sshd to name. A host that fails keeps the list that it had. What is about to be done is in
+   * the audit log before a host is touched, and what came of it afterwards.
+   */
+  async push(caller: Caller, authorityId: string, hostIds: readonly string[], path?: string): Promise<Pushed[]> {
+    await this.revocations.list(authorityId);
+    await this.note(caller, 'ssh-ca.list-push-requested', authorityId, { path, hostIds });
+    const queue = [...new Set(hostIds)];
+    const pushed: Pushed[] = [];
+    const lane = async () => {
+      for (let hostId = queue.shift(); hostId !== undefined; hostId = queue.shift())
+        pushed.push(await this.pushTo(hostId, path, authorityId, caller.origin.requestId));
+    };
+    await Promise.all(Array.from({ length: AT_ONCE }, lane));
+    await this.note(caller, 'ssh-ca.list-pushed', authorityId, { path, hosts: pushed });
+    return pushed;
+  }
+
+  private note(caller: Caller, action: string, authorityId: string, detail: Record<string, unknown>): Promise<unknown> {
+    return this.db.transaction((tx) => this.audit.appendBy(tx, caller, entry(action, authorityId, detail)));
+  }
+
+  private async pushTo(
+    hostId: string,
+    expected: string | undefined,
+    authorityId: string,
+    correlation: string,
+  ): Promise<Pushed> {
+    let path: string | undefined;
+    try {
+      const session = await this.changes.openToChange(hostId, { correlation });
+      try {
+        path = await listFileOf(session);
+        if (expected !== undefined && expected !== path) return { hostId, path, done: false, code: 'ssh-ca.list-path' };
+        return { path, ...(await this.put(session, path, authorityId)) };
+      } finally {
+        session.close();
+      }
+    } catch (error) {
+      return { hostId, path, done: false, code: error instanceof Problem ? error.code : 'internal' };
+    }
+  }
+
+  /** Whoever writes last looks again: a push that was overtaken must not leave an older list behind. */
+  private async put(session: ChangeSession, path: string, authorityId: string): Promise<Pushed> {
+    const { hostId } = session;
+    const place = { path, as: 'root', mark: newId(), mode: '644' };
+    for (let attempt = 1; attempt <= MAX_TRIES; attempt += 1) {
+      const list = await this.revocations.list(authorityId);
+      const { code } = await session.run(CHECK, { as: 'root', input: list });
+      if (code !== 0) return { hostId, done: false, code: 'ssh-ca.list-refused' };
+      const before = await this.files.state(session, path, 'root');
+      if (before !== undefined && before.sha256 === null) return { hostId, done: false, code: 'ssh-ca.list-path' };
+      const isThere = await this.files
+        .replace(session, { ...place, content: list, expected: before?.sha256 ?? null })
+        .then(() => true, notChanged);
+      const isLatest = versionOfList(await this.revocations.list(authorityId)) === versionOfList(list);
+      if (isThere && isLatest) return { hostId, done: true, sha256: createHash('sha256').update(list).digest('hex') };
+    }
+    return { hostId, done: false, code: 'host.file-changed' };
+  }
+}
+
+/** The file that the sshd which let us in names as RevokedKeys. Throws Problem `ssh-ca.no-list` when it names none, or could not be asked. */
+async function listFileOf(session: SshSession): Promise<string> {
+  const { settings } = await askSshd(session, 'root');
+  const { confidence, revokedKeys } = settings;
+  if (confidence === 'high' && revokedKeys !== undefined && CERTAIN_PATH.test(revokedKeys)) return revokedKeys;
+  throw new Problem(
+    'conflict',
+    'ssh-ca.no-list',
+    'sshd of the host names no RevokedKeys file, or could not be asked. Set RevokedKeys in its configuration first.',
+  );
+}
+
+/** False when it was changed by somebody else, so that it can be tried again. Throws everything else. */
+function notChanged(error: unknown): false {
+  if (error instanceof Problem && error.code === 'host.file-changed') return false;
+  throw error;
+}

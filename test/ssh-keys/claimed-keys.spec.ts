@@ -1,0 +1,340 @@
+import { execFileSync } from 'node:child_process';
+import {
+  chmodSync,
+  linkSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { forgedPrivateKey } from '../support/forged-keys.js';
+import { Field, logIn, type ManagedHost } from '../support/rotations.js';
+import { until } from '../support/signing.js';
+import { canRunSshd, type ClientKey, newClientKey } from '../support/sshd.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+const THREE_YEARS_MS = 3 * 365 * 24 * 3600 * 1000;
+
+describe.runIf(canRunSshd())('what a host says of private keys is a claim', () => {
+  let stage: Stage;
+  let field: Field;
+  /** Where keys lie, and where an unprivileged account of somebody else is. */
+  let build: ManagedHost;
+
+  beforeAll(async () => {
+    stage = await openStage();
+    const { apiKey } = await stage.seed();
+    const service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes' } });
+    field = new Field(() => service, apiKey);
+    build = await field.addHost({ users: ['deploy', 'eve'] });
+    for (const user of ['deploy', 'eve']) build.sshd.authorize(user, '# nobody');
+  });
+  afterAll(async () => {
+    await field.close();
+    await stage.close();
+  });
+
+  const sshOf = (user: string, { sshd } = build) => join(sshd.home(user), '.ssh');
+  /** A file of an account, as its owner leaves it. */
+  function put(user: string, name: string, content: string | Buffer, at = build): string {
+    const file = join(sshOf(user, at), name);
+    writeFileSync(file, content);
+    chmodSync(file, 0o600);
+    at.sshd.inside('chown', `${user}:${user}`, `/home/${user}/.ssh/${name}`);
+    return file;
+  }
+  /** All that lies in a directory, with modes and contents. */
+  const everythingOf = (user: string) =>
+    readdirSync(sshOf(user))
+      .sort()
+      .map((name) => {
+        const { mode, ino, size } = lstatSync(join(sshOf(user), name));
+        return [name, mode, ino, size];
+      });
+  const scanned = (at: ManagedHost) => field.ask('POST', '/v1/scans', { kind: 'ssh-deep', hosts: [at.id] });
+  const privateFiles = async (keyId: string) => {
+    const { items } = await field.ask('GET', `/v1/keys/${keyId}/locations`);
+    return items.filter(({ kind }: { kind: string }) => kind === 'private-key');
+  };
+
+  describe('an account that claims to hold the key of an administrator', () => {
+    let at: ManagedHost;
+    let admin: ClientKey & { id: string };
+    let before: string;
+    let forged: string;
+
+    beforeAll(async () => {
+      at = await field.addHost({ users: ['deploy', 'eve'] });
+      admin = await field.newKey();
+      at.sshd.authorize('root', admin.publicKey);
+      before = at.sshd.authorizedKeys('root');
+      at.sshd.authorize('eve', '# nobody');
+      forged = put('eve', 'id_work2', forgedPrivateKey(admin.publicKey, true), at);
+      const long = new Date(Date.now() - THREE_YEARS_MS);
+      utimesSync(forged, long, long);
+      await scanned(at);
+      await until('the file to be found', 40, async () => (await privateFiles(admin.id)).length > 0);
+    });
+    const assertNothingGiven = async () => {
+      expect(at.sshd.authorizedKeys('root')).toBe(before);
+      expect(readdirSync(sshOf('eve', at)).sort()).toEqual(['authorized_keys', 'id_work2']);
+      expect(await logIn(at, admin.file, 'root')).toBe('accepted');
+    };
+
+    it('is shown as that, and does not make the key older than it was seen', async () => {
+      expect(await privateFiles(admin.id)).toMatchObject([{ account: 'eve', possession: 'claimed', passphrase: true }]);
+      const { holders } = await field.ask('GET', `/v1/keys/${admin.id}/access`);
+      expect(holders).toMatchObject([{ path: '/home/eve/.ssh/id_work2', possession: 'claimed' }]);
+      const { knownSince } = await field.ask('GET', `/v1/keys/${admin.id}`);
+      expect(Date.now() - Date.parse(knownSince)).toBeLessThan(24 * 3600 * 1000);
+    });
+
+    it('is given nothing by a policy by age; an alert and the policy say why', async () => {
+      const { id } = await field.ask('POST', '/v1/rotation-policies', { name: 'Once a year', maxAgeDays: 365 });
+      const alert = await until('an alert', 40, () => field.alertAbout(admin.id));
+      expect(alert).toMatchObject({
+        severity: 'critical',
+        facts: {
+          where: expect.stringContaining('/home/eve/.ssh/id_work2 of eve'),
+          why: expect.stringContaining('Nobody has proven it'),
+        },
+      });
+      const policy = await field.ask('GET', `/v1/rotation-policies/${id}`);
+      expect(policy.heldBack).toMatchObject([
+        {
+          keyId: admin.id,
+          fingerprint: admin.fingerprint,
+          code: 'rotation.holder-claimed',
+          detail: expect.stringContaining('of eve'),
+        },
+      ]);
+      // Looked at again it is not a second thing.
+      await stage.sql('UPDATE ssh_rotation_policy SET due_at = now() WHERE id = $1', [id]);
+      await until('another look', 20, async () => {
+        const [row] = await stage.sql<{ later: boolean }>(
+          'SELECT due_at > now() AS later FROM ssh_rotation_policy WHERE id = $1',
+          [id],
+        );
+        return row?.later;
+      });
+      expect(await stage.sql(`SELECT 1 FROM happening WHERE subject_id = $1`, [admin.id])).toHaveLength(0);
+      expect((await field.ask('GET', `/v1/rotations?keyId=${admin.id}`)).items).toEqual([]);
+      await assertNothingGiven();
+      await field.call('DELETE', `/v1/rotation-policies/${id}`);
+      expect(await stage.sql('SELECT 1 FROM ssh_rotation_held_back')).toEqual([]);
+    });
+
+    it('is given nothing either when people said that a host holds the key, with onFailure skip too', async () => {
+      await field.ask('POST', '/v1/keys', { publicKey: admin.publicKey, custody: 'host' });
+      await stage.sql(`UPDATE ssh_key SET known_since = now() - interval '400 days' WHERE id = $1`, [admin.id]);
+      // An unprotected file may be one; that it is not is found out by what it signs.
+      put('eve', 'id_work2', forgedPrivateKey(admin.publicKey, false), at);
+      await scanned(at);
+      await until('the other file', 40, async () => (await privateFiles(admin.id))[0]?.passphrase === false);
+      const order = { name: 'Once a year', maxAgeDays: 365, onFailure: 'skip' };
+      const { id: policy } = await field.ask('POST', '/v1/rotation-policies', order);
+      const [rotation] = await until('a rotation', 30, async () => {
+        const { items } = await field.ask('GET', `/v1/rotations?keyId=${admin.id}`);
+        return items.length > 0 && items;
+      });
+      const ended = await field.ended(rotation.id);
+      expect(ended).toMatchObject({
+        status: 'HALTED',
+        failure: {
+          code: 'rotation.holder-unproven',
+          detail: expect.stringContaining('/home/eve/.ssh/id_work2 of eve'),
+        },
+      });
+      const alert = await until('an alert', 40, () => field.alertAbout(rotation.id));
+      expect(alert).toMatchObject({ facts: { why: ended.failure.detail } });
+      await assertNothingGiven();
+      await field.call('DELETE', `/v1/rotation-policies/${policy}`);
+    });
+  });
+
+  /** A holder who should not be one. Answers path and account. */
+  type Hostile = (
+    key: ClientKey & { id: string },
+    name: string,
+  ) => { account?: string; path?: string } | undefined | void;
+  const HOSTILE: [string, Hostile, RegExp][] = [
+    [
+      'claims the key in a header with a cipher',
+      (key, name) => void put('eve', name, forgedPrivateKey(key.publicKey, true)),
+      /passphrase/,
+    ],
+    [
+      'claims the key in a file without a passphrase',
+      (key, name) => void put('eve', name, forgedPrivateKey(key.publicKey, false)),
+      /./,
+    ],
+    [
+      'has another key',
+      (_key, name) => void put('eve', name, newClientKey(field.directory, name).privateKey),
+      /not signed with that key/,
+    ],
+    [
+      'has another key, and the public half of this one beside it',
+      (key, name) => {
+        put('eve', name, newClientKey(field.directory, name).privateKey);
+        put('eve', `${name}.pub`, `${key.publicKey}\n`);
+      },
+      /./,
+    ],
+    [
+      'has the key, and the public half of another one beside it',
+      (key, name) => {
+        put('eve', name, key.privateKey);
+        put('eve', `${name}.pub`, `${newClientKey(field.directory, name).publicKey}\n`);
+      },
+      /another key lies beside it/,
+    ],
+    [
+      'has the key under a passphrase',
+      (key, name) => {
+        const file = put('eve', name, key.privateKey);
+        execFileSync('ssh-keygen', ['-q', '-p', '-P', '', '-N', 'secret phrase', '-f', file]);
+        build.sshd.inside('chown', 'eve:eve', `/home/eve/.ssh/${name}`);
+      },
+      /passphrase/,
+    ],
+    [
+      'points to the file of somebody else',
+      (key, name) => {
+        put('deploy', name, key.privateKey);
+        symlinkSync(`/home/deploy/.ssh/${name}`, join(sshOf('eve'), name));
+      },
+      /symbolic link|account/,
+    ],
+    [
+      'has a second name for it',
+      (key, name) => {
+        const file = put('eve', name, key.privateKey);
+        linkSync(file, `${file}.again`);
+      },
+      /hard link/,
+    ],
+    [
+      'has a FIFO there',
+      (_key, name) => void build.sshd.inside('runuser', '-u', 'eve', '--', 'mkfifo', `/home/eve/.ssh/${name}`),
+      /no regular file/,
+    ],
+    [
+      'has a file without end there',
+      (_key, name) =>
+        void build.sshd.inside('runuser', '-u', 'eve', '--', 'truncate', '-s', '64G', `/home/eve/.ssh/${name}`),
+      /too large/,
+    ],
+    ['lets others read it', (key, name) => chmodSync(put('eve', name, key.privateKey), 0o640), /others may read it/],
+    [
+      'keeps it where everybody may put files',
+      (key, name) => {
+        const directory = join(build.sshd.home('eve'), `open-${name}`);
+        mkdirSync(directory);
+        chmodSync(directory, 0o777);
+        put('eve', name, key.privateKey);
+        build.sshd.inside(
+          'sh',
+          '-c',
+          `mv /home/eve/.ssh/${name} /home/eve/open-${name}/; chown eve:eve /home/eve/open-${name}`,
+        );
+        return { path: `/home/eve/open-${name}/${name}` };
+      },
+      /others may change it/,
+    ],
+    [
+      'is root, and the key lies with somebody else',
+      (key, name) => {
+        put('eve', name, key.privateKey);
+        return { account: 'root' };
+      },
+      /belongs to somebody else/,
+    ],
+    [
+      'is root, and the file is none of a key',
+      () => {
+        writeFileSync(join(build.sshd.home('root'), 'fake-shadow'), 'root:$6$x:19000::::::\n', { mode: 0o640 });
+        return { account: 'root', path: '/root/fake-shadow' };
+      },
+      /no private key/,
+    ],
+  ];
+
+  it.each(HOSTILE)('an account that %s is given nothing', async (_name, prepare, why) => {
+    const target = await field.addHost();
+    const key = await field.newKey();
+    target.sshd.authorize('deploy', `no-pty ${key.publicKey}`);
+    const file = target.sshd.authorizedKeys('deploy');
+    const name = `id_${key.id.slice(-8)}`;
+    const holder = { hostId: build.id, account: 'eve', path: `/home/eve/.ssh/${name}`, ...prepare(key, name) };
+    const before = everythingOf('eve');
+    const shadow = () => build.sshd.inside('sh', '-c', 'cat /root/fake-shadow 2>/dev/null || echo none');
+    const shadowBefore = shadow();
+    const id = await field.rotate(key.id, [target], { custody: 'host', holder });
+    expect(await field.ended(id)).toMatchObject({ status: 'HALTED', failure: { code: 'rotation.holder-unproven' } });
+    const [told] = await field.targets(id);
+    expect(told).toMatchObject({ outcome: 'FAILED_PRECHECK', failure: { detail: expect.stringMatching(why) } });
+    expect([everythingOf('eve'), shadow(), target.sshd.authorizedKeys('deploy')]).toEqual([before, shadowBefore, file]);
+    expect((await field.alertAbout(id)) ?? (await until('an alert', 30, () => field.alertAbout(id)))).toBeDefined();
+    await field.ask('POST', `/v1/rotations/${id}/rollback`);
+  });
+
+  it('an account that has the service read "accepted" where it has no key is given nothing', async () => {
+    const target = await field.addHost();
+    const key = await field.newKey();
+    target.sshd.authorize('deploy', key.publicKey);
+    put('eve', 'id_liar', forgedPrivateKey(key.publicKey, false));
+    const liar =
+      'while [ -f ~/.ssh/id_liar ]; do for f in ~/.ssh/.sealwright.*.log; do [ -f "$f" ] && echo "Authenticated to all" >> "$f"; done; done';
+    build.sshd.inside('sh', '-c', `HOME=/home/eve runuser -u eve -- sh -c '${liar}' >/dev/null 2>&1 &`);
+    const holder = { hostId: build.id, account: 'eve', path: '/home/eve/.ssh/id_liar' };
+    const id = await field.rotate(key.id, [target], { custody: 'host', holder });
+    const ended = await field.ended(id);
+    build.sshd.inside('rm', '/home/eve/.ssh/id_liar');
+    expect(ended).toMatchObject({ status: 'HALTED', failure: { code: 'rotation.holder-unproven' } });
+    expect(target.sshd.authorizedKeys('deploy')).toBe(`${key.publicKey}\n`);
+  });
+
+  it('a holder on a host that is looked at only is not written to', async () => {
+    const watched = await field.addHost({}, { managementMode: 'inventory-only' });
+    const target = await field.addHost();
+    const key = await field.newKey();
+    target.sshd.authorize('deploy', key.publicKey);
+    watched.sshd.authorize('deploy', '# nobody');
+    const file = put('deploy', 'id_ed25519', key.privateKey, watched);
+    const holder = { hostId: watched.id, account: 'deploy', path: '/home/deploy/.ssh/id_ed25519' };
+    const id = await field.rotate(key.id, [target], { custody: 'host', holder });
+    expect(await field.ended(id)).toMatchObject({ status: 'HALTED' });
+    expect((await field.targets(id))[0]).toMatchObject({ failure: { code: 'host.not-managed' } });
+    expect(readFileSync(file, 'utf8')).toBe(key.privateKey);
+  });
+
+  it('who has the key is given the next one, which nobody else may read, and is known for it from then on', async () => {
+    const target = await field.addHost();
+    const key = await field.newKey();
+    target.sshd.authorize('deploy', key.publicKey);
+    const file = put('deploy', 'id_own', key.privateKey);
+    chmodSync(file, 0o400);
+    const holder = { hostId: build.id, account: 'deploy', path: '/home/deploy/.ssh/id_own' };
+    const id = await field.rotate(key.id, [target], { custody: 'host', holder, overlapSeconds: 1 });
+    const { status, nextKeyId } = await field.ended(id);
+    expect([status, statSync(file).mode & 0o777]).toEqual(['DONE', 0o600]);
+    expect(await privateFiles(key.id)).toMatchObject([{ possession: 'proven', goneAt: expect.any(String) }]);
+    expect(await privateFiles(nextKeyId)).toMatchObject([{ path: '/home/deploy/.ssh/id_own', possession: 'proven' }]);
+    expect(await logIn(target, field.keep('own', readFileSync(file, 'utf8')))).toBe('accepted');
+    await scanned(build);
+    await until('the scan', 40, async () => (await privateFiles(nextKeyId))[0]?.modifiedAt);
+    expect((await privateFiles(nextKeyId))[0]?.possession).toBe('proven');
+    // Another file in its place is a claim again.
+    const later = new Date(Date.now() + 60_000);
+    utimesSync(file, later, later);
+    await scanned(build);
+    await until('another scan', 40, async () => (await privateFiles(nextKeyId))[0]?.possession === 'claimed');
+  });
+});

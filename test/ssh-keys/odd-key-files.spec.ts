@@ -1,0 +1,106 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Field, logIn, type ManagedHost } from '../support/rotations.js';
+import { canRunSshd, type ClientKey, newClientKey } from '../support/sshd.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+describe.runIf(canRunSshd())('an authorized_keys file as its account left it', () => {
+  let stage: Stage;
+  let field: Field;
+  let at: ManagedHost;
+  let key: ClientKey & { id: string };
+  const others = () => newClientKey(field.directory, `other-${(names += 1)}`).publicKey;
+  let names = 0;
+
+  beforeAll(async () => {
+    stage = await openStage();
+    const { apiKey } = await stage.seed();
+    const service = await stage.start({ settings: { SVC_ALLOW_LOOPBACK: 'yes' } });
+    field = new Field(() => service, apiKey);
+    at = await field.addHost();
+    at.sshd.authorize('deploy', '# nobody');
+  });
+  afterAll(async () => {
+    await field.close();
+    await stage.close();
+  });
+  const file = () => join(at.sshd.home('deploy'), '.ssh/authorized_keys');
+
+  it.each([
+    ['has CRLF', (line: string) => `# team\r\n${line}\r\n${others()}\r\n`],
+    ['has vertical tabs and escapes', (line: string) => `# a\vb\u001b[2K\f\n${line}\n# \r lone\n`],
+    ['is no UTF-8', (line: string) => `# \xe9\xff\n${line}\n`],
+    ['has no end', (line: string) => `${others()}\n   # indented\n\n \t\n${line}`],
+    [
+      'has the options of before',
+      (line: string) => `no-pty, restrict ${others()}\nno-pty,environment="A=1, 2" ${line}\n`,
+    ],
+  ])('that %s keeps every other byte', async (_name, around) => {
+    key = await field.newKey();
+    const before = around(key.publicKey);
+    writeFileSync(file(), before, 'latin1');
+    const id = await field.rotate(key.id, [at], { overlapSeconds: 1 });
+    expect(await field.ended(id)).toMatchObject({ status: 'DONE' });
+    const released = await field.released(key.id);
+    expect(await logIn(at, field.keep(`odd-${released?.id}`, released?.privateKey ?? ''))).toBe('accepted');
+    const after = Buffer.from(at.sshd.inside('base64', '-w0', '/home/deploy/.ssh/authorized_keys'), 'base64').toString(
+      'latin1',
+    );
+    const [, next = ''] = /(ssh-ed25519 \S+ sealwright:\S+)/.exec(after) ?? [];
+    expect(after.replace(next, key.publicKey)).toBe(before);
+  });
+
+  it.each<[string, (line: string) => void, string, RegExp]>([
+    ['holds a NUL', (line) => writeFileSync(file(), `${line}\n# \0\n`), 'rotation.obstacle', /NUL/],
+    [
+      'is a FIFO',
+      () => {
+        rmSync(file());
+        at.sshd.inside('runuser', '-u', 'deploy', '--', 'mkfifo', '/home/deploy/.ssh/authorized_keys');
+      },
+      'rotation.no-file',
+      /no regular file/,
+    ],
+    [
+      'has no end in sight',
+      () => {
+        rmSync(file());
+        at.sshd.inside('runuser', '-u', 'deploy', '--', 'truncate', '-s', '64G', '/home/deploy/.ssh/authorized_keys');
+      },
+      'rotation.obstacle',
+      /more than is read/,
+    ],
+    [
+      'is a link to the file of root',
+      (line) => {
+        at.sshd.authorize('root', line);
+        rmSync(file());
+        at.sshd.inside(
+          'runuser',
+          '-u',
+          'deploy',
+          '--',
+          'ln',
+          '-s',
+          '/root/.ssh/authorized_keys',
+          '/home/deploy/.ssh/authorized_keys',
+        );
+      },
+      'host.file',
+      /could not do it/,
+    ],
+  ])('that %s is not changed, at once and with the reason', async (_name, prepare, code, why) => {
+    key = await field.newKey();
+    prepare(key.publicKey);
+    const root = at.sshd.authorizedKeys('root');
+    const id = await field.rotate(key.id, [at]);
+    expect(await field.ended(id)).toMatchObject({ status: 'HALTED' });
+    const [target] = await field.targets(id);
+    expect(target).toMatchObject({ failure: { code, detail: expect.stringMatching(why) } });
+    expect(target.steps).toHaveLength(1);
+    expect(at.sshd.authorizedKeys('root')).toBe(root);
+    rmSync(file(), { force: true });
+    at.sshd.authorize('deploy', '# nobody');
+  });
+});
