@@ -6,6 +6,7 @@ import { ConnectionTester } from './connections/connection-tester.js';
 import { HostFiles } from './connections/host-files.service.js';
 import { SshConnections } from './connections/ssh-connections.service.js';
 import { HostCredentials } from './credentials/host-credentials.js';
+import { PrivateKeys } from './credentials/private-keys/private-keys.service.js';
 import { HostAuthoritiesController } from './host-keys/host-authorities.controller.js';
 import { HostAuthorities } from './host-keys/host-authorities.service.js';
 import { HostAuthority } from './host-keys/host-authority.entity.js';
@@ -17,6 +18,7 @@ import { HostImport } from './import/host-import.service.js';
 import { HostImportsController } from './import/host-imports.controller.js';
 import { AddressGuard } from './network/address-guard.service.js';
 import { Host } from './records/host.entity.js';
+import { HostMoves } from './records/host-moves.js';
 import { HostRemoval } from './records/host-removal.service.js';
 import { HostUses } from './records/host-uses.service.js';
 import { HostSightings } from './records/host-sightings.service.js';
@@ -37,12 +39,14 @@ import { HostsService } from './records/hosts.service.js';
     HostFiles,
     HostImport,
     HostKeysService,
+    HostMoves,
     HostRemoval,
     HostSightings,
     HostsReader,
     HostsService,
     HostUses,
     OwnHostKeys,
+    PrivateKeys,
     SshConnections,
   ],
   exports: [AddressGuard, HostFiles, HostKeysService, HostSightings, HostsService, HostUses, SshConnections],

@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
+  IsBoolean,
   IsIn,
   IsInt,
   IsObject,
@@ -31,6 +32,7 @@ import {
   REACHABILITIES,
   type Reachability,
 } from './host.entity.js';
+import { type DroppedByChange, isNothing } from './host-moves.js';
 import { IsLabels } from './labels.js';
 
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
@@ -43,7 +45,7 @@ export class CredentialBody {
   @MaxLength(33)
   user: string;
 
-  /** OpenSSH or PEM. Never shown again. @example "-----BEGIN OPENSSH PRIVATE KEY-----" */
+  /** OpenSSH, PEM (PKCS #1, PKCS #8, SEC 1) or PuTTY (.ppk). Never shown again. @example "-----BEGIN OPENSSH PRIVATE KEY-----" */
   @IsOptional()
   @IsString()
   @Length(1, 16_384)
@@ -151,11 +153,16 @@ export class UpdateHostBody extends HostFieldsBody {
   @MaxLength(128)
   name?: string;
 
-  /** Another address or port makes the host another machine: its pinned keys wait to be confirmed again. @example 192.0.2.11 */
+  /** Another address or port makes the host another machine: its credential is dropped, unless it comes with the change, and its pinned keys wait to be confirmed again. @example 192.0.2.11 */
   @ValidateIf((_, value) => value !== undefined)
   @IsString()
   @Length(1, 254)
   address?: string;
+
+  /** Needed when hosts with a credential are reached through this one and it moves: their credentials are dropped too. @example false */
+  @IsOptional()
+  @IsBoolean()
+  dropCredentialsBehind?: boolean;
 }
 
 export class HostQuery extends PageQuery {
@@ -259,6 +266,24 @@ export class HostView {
       createdAt: row.createdAt,
       updatedAt: row.updatedAt,
     };
+  }
+}
+
+export class DroppedView implements DroppedByChange {
+  /** The host had a credential and has none now: enter it again. @example true */
+  credential: boolean;
+  /** Host keys that wait to be confirmed again. @example 1 */
+  pinnedKeys: number;
+  /** Hosts reached through this one whose credential was dropped. @example 0 */
+  credentialsBehind: number;
+}
+
+export class ChangedHostView extends HostView {
+  /** What the change took away, since it was meant for another place; absent when nothing was. */
+  dropped?: DroppedView;
+
+  static after(row: Host, dropped: DroppedByChange): ChangedHostView {
+    return { ...HostView.of(row), ...(isNothing(dropped) ? {} : { dropped }) };
   }
 }
 
