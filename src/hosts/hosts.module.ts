@@ -16,6 +16,7 @@ import { HostKeysService } from './host-keys/host-keys.service.js';
 import { OwnHostKeys } from './host-keys/own-host-keys.js';
 import { HostImport } from './import/host-import.service.js';
 import { HostImportsController } from './import/host-imports.controller.js';
+import { ImportReading } from './import/import-reading.service.js';
 import { AddressGuard } from './network/address-guard.service.js';
 import { Host } from './records/host.entity.js';
 import { HostMoves } from './records/host-moves.js';
@@ -45,6 +46,7 @@ import { HostsService } from './records/hosts.service.js';
     HostsReader,
     HostsService,
     HostUses,
+    ImportReading,
     OwnHostKeys,
     PrivateKeys,
     SshConnections,

@@ -9,6 +9,7 @@ import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { NO_CREDENTIAL, type NewCredential } from '../credentials/host-credentials.js';
 import { AddressGuard } from '../network/address-guard.service.js';
+import { canonicalAddress } from '../network/host-place.js';
 import { type DroppedByChange, HostMoves, isNothing, wayChanged } from './host-moves.js';
 import { assertJumpHost } from './jump-hosts.js';
 import { Host } from './host.entity.js';
@@ -49,8 +50,8 @@ export class HostsService {
   /** Answers the id of the host, or of the one that the Idempotency-Key stands for. */
   async create(caller: Caller, { credential, ...order }: NewHost, use?: IdempotentUse): Promise<string> {
     const id = use?.resource ?? newId();
-    this.guard.assertWritten(order.address);
-    const place = { id, port: 22, jumpHostId: null, ...defined(order), address: canonical(order.address) };
+    this.guard.assertWritten(canonicalAddress(order.address));
+    const place = { id, port: 22, jumpHostId: null, ...defined(order), address: canonicalAddress(order.address) };
     const sealed = await this.moves.seal(place, credential);
     const row = { ...place, ...sealed.kept };
     return await this.written(order.name, async (tx) => {
@@ -64,9 +65,14 @@ export class HostsService {
 
   /** Adds a host without a credential in a transaction of the caller's. Answers its id. */
   async add(tx: EntityManager, caller: Caller, order: Omit<NewHost, 'credential'>): Promise<string> {
-    this.guard.assertWritten(order.address);
+    this.guard.assertWritten(canonicalAddress(order.address));
     const id = newId();
-    await this.insert(tx, caller, { ...defined(order), address: canonical(order.address), id }, told(order, undefined));
+    await this.insert(
+      tx,
+      caller,
+      { ...defined(order), address: canonicalAddress(order.address), id },
+      told(order, undefined),
+    );
     return id;
   }
 
@@ -88,8 +94,8 @@ export class HostsService {
    */
   async update(caller: Caller, id: string, version: number, order: HostChange): Promise<DroppedByChange> {
     const { credential, dropCredentialsBehind = false, ...change } = order;
-    if (change.address !== undefined) this.guard.assertWritten(change.address);
-    const address = change.address === undefined ? {} : { address: canonical(change.address) };
+    if (change.address !== undefined) this.guard.assertWritten(canonicalAddress(change.address));
+    const address = change.address === undefined ? {} : { address: canonicalAddress(change.address) };
     const row = { ...defined(change), ...address };
     const place = { ...(await this.moves.placeOf(id)), ...row };
     const sealed = await this.moves.seal(place, credential);
@@ -123,10 +129,6 @@ function isElsewhere(before: Host, row: Partial<Fields>): boolean {
   return (['address', 'port', 'jumpHostId'] as const).some(
     (name) => row[name] !== undefined && row[name] !== before[name],
   );
-}
-
-function canonical(address: string): string {
-  return address.toLowerCase().replace(/\.$/, '');
 }
 
 /** Members that were left out are no change; TypeORM would read undefined so too, and insert would not take the default. */
