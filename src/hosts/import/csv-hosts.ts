@@ -123,8 +123,8 @@ interface Cell {
 
 function cellAt(source: string, at: number, separator: string): Cell {
   if (source[at] !== '"') {
-    const ends = [source.indexOf(separator, at), source.indexOf('\n', at)].filter((one) => one !== -1);
-    const end = Math.min(source.length, ...ends);
+    let end = at;
+    while (end < source.length && source[end] !== separator && source[end] !== '\n') end += 1;
     return { cell: source.slice(at, end), end, isClosed: true };
   }
   for (let from = at + 1; ;) {
