@@ -1,5 +1,5 @@
 import { parseAddress, formatAddress } from '../network/address.port.js';
-import { readHostPlace } from '../network/host-place.js';
+import { readHostPlace } from '../network/host-place.port.js';
 import { nameOf } from './ansible-hosts.js';
 import { expandRanges } from './host-ranges.js';
 import { badItem, type ImportItem } from './import-item.js';

@@ -1,4 +1,4 @@
-import { readHostPlace } from '../network/host-place.js';
+import { readHostPlace } from '../network/host-place.port.js';
 import { badItem, type ImportItem } from './import-item.js';
 
 export type Vars = Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 import { readPublicKeyLine } from '../host-keys/public-key-blob.js';
-import { readHostPlace } from '../network/host-place.js';
+import { readHostPlace } from '../network/host-place.port.js';
 import { badItem, type ImportItem } from './import-item.js';
 import { type ImportBudget, ImportRefusal } from './import-limits.js';
 

@@ -7,7 +7,7 @@ import { hold } from '../../platform/database/hold.js';
 import { Problem } from '../../platform/http/problem.js';
 import { faultsOfBody } from '../../platform/http/validation.js';
 import { HostKeysService } from '../host-keys/host-keys.service.js';
-import { canonicalAddress } from '../network/host-place.js';
+import { canonicalAddress } from '../network/host-place.port.js';
 import { Host } from '../records/host.entity.js';
 import { CreateHostBody } from '../records/hosts.dto.js';
 import { HostsService, type NewHost } from '../records/hosts.service.js';

@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { ImportRefusal } from './import-limits.js';
 import type { ImportFormat, ImportItem } from './import-item.js';
 import { readImport } from './import-reader.js';
 
+vi.setConfig({ testTimeout: 120_000 });
 const read = (format: ImportFormat, lines: readonly string[] | string) =>
   readImport(format, typeof lines === 'string' ? lines : lines.join('\n'), []);
 const shown = (items: readonly ImportItem[]) =>

@@ -1,4 +1,4 @@
-import { readHostPlace } from '../network/host-place.js';
+import { readHostPlace } from '../network/host-place.port.js';
 import { itemOf, type Vars } from './ansible-hosts.js';
 import { badItem, type ImportItem } from './import-item.js';
 import { expandRanges } from './host-ranges.js';

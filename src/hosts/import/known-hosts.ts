@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { readPublicKeyLine } from '../host-keys/public-key-blob.js';
-import { canonicalAddress, readHostPlace } from '../network/host-place.js';
+import { canonicalAddress, readHostPlace } from '../network/host-place.port.js';
 import { badItem, type ImportItem } from './import-item.js';
 import type { ImportBudget } from './import-limits.js';
 

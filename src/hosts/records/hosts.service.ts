@@ -9,7 +9,7 @@ import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { NO_CREDENTIAL, type NewCredential } from '../credentials/host-credentials.js';
 import { AddressGuard } from '../network/address-guard.service.js';
-import { canonicalAddress } from '../network/host-place.js';
+import { canonicalAddress } from '../network/host-place.port.js';
 import { type DroppedByChange, HostMoves, isNothing, wayChanged } from './host-moves.js';
 import { assertJumpHost } from './jump-hosts.js';
 import { Host } from './host.entity.js';

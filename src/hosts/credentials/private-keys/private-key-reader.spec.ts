@@ -2,11 +2,13 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it, vi } from 'vitest';
 import { publicKeyLine } from '../../../platform/ssh/public-key.js';
 import { PrivateKeyFault } from './private-key-fault.js';
 import { readPrivateKey } from './private-key-reader.js';
 
+// Key derivations of both sides take their time on a machine with other work.
+vi.setConfig({ testTimeout: 120_000 });
 const directory = mkdtempSync(join(tmpdir(), 'private-keys-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 const has = (program: string) => spawnSync('sh', ['-c', `command -v ${program}`]).status === 0;
