@@ -20,7 +20,8 @@ import { expectedVersion, VersionInterceptor } from '../../platform/http/version
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { ConnectionTestView } from '../connections/connection-test.dto.js';
 import { ConnectionTester } from '../connections/connection-tester.js';
-import { ChangedHostView, CreateHostBody, HostPage, HostQuery, HostView, UpdateHostBody } from './hosts.dto.js';
+import { CreateHostBody, HostPage, HostQuery, HostView, UpdateHostBody } from './hosts.dto.js';
+import { ChangedHostView } from './changed-host.dto.js';
 import { HostRemoval } from './host-removal.service.js';
 import { HostsReader } from './hosts.reader.js';
 import { HostsService } from './hosts.service.js';

@@ -32,7 +32,6 @@ import {
   REACHABILITIES,
   type Reachability,
 } from './host.entity.js';
-import { type DroppedByChange, isNothing } from './host-moves.js';
 import { IsLabels } from './labels.js';
 
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
@@ -266,24 +265,6 @@ export class HostView {
       createdAt: row.createdAt,
       updatedAt: row.updatedAt,
     };
-  }
-}
-
-export class DroppedView implements DroppedByChange {
-  /** The host had a credential and has none now: enter it again. @example true */
-  credential: boolean;
-  /** Host keys that wait to be confirmed again. @example 1 */
-  pinnedKeys: number;
-  /** Hosts reached through this one whose credential was dropped. @example 0 */
-  credentialsBehind: number;
-}
-
-export class ChangedHostView extends HostView {
-  /** What the change took away, since it was meant for another place; absent when nothing was. */
-  dropped?: DroppedView;
-
-  static after(row: Host, dropped: DroppedByChange): ChangedHostView {
-    return { ...HostView.of(row), ...(isNothing(dropped) ? {} : { dropped }) };
   }
 }
 
