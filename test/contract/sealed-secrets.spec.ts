@@ -149,9 +149,8 @@ describe('every secret that is sealed', () => {
   });
 
   it('that is bound to its destination has a test that tries another one', () => {
-    for (const { by, rule, shown } of SEALED) {
-      if (rule === 'bound') expect(shown, by).toBeDefined();
-      if (shown !== undefined) expect(read(shown[0]), by).toContain(shown[1]);
-    }
+    const unshown = SEALED.filter(({ rule, shown }) => rule === 'bound' && shown === undefined);
+    const gone = SEALED.filter(({ shown }) => shown !== undefined && !read(shown[0]).includes(shown[1]));
+    expect([...unshown, ...gone].map(({ by }) => by)).toEqual([]);
   });
 });

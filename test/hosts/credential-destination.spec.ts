@@ -34,7 +34,7 @@ const call = (method: string, path: string, body?: unknown, headers: Record<stri
   service.call(method, path, { key: apiKey, body, headers });
 const newHost = async (body: object): Promise<Answer['body']> => {
   const made = await call('POST', '/v1/hosts', { name: `moving-${(names += 1)}`, ...body });
-  expect(made.status, JSON.stringify(made.body)).toBe(201);
+  expect(made).toMatchObject({ status: 201 });
   return made.body;
 };
 const change = async ({ id }: Answer['body'], body: object): Promise<Answer> => {

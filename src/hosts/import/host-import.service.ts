@@ -172,7 +172,7 @@ class KnownHosts {
 
   /** The same address and port, or the name that it has here. */
   find({ fields }: ImportItem): Known | undefined {
-    return this.byPlace.get(`${addressOf(fields)} ${String(fields['port'] ?? 22)}`);
+    return this.byPlace.get(`${addressOf(fields)} ${Number(fields['port'] ?? 22)}`);
   }
 }
 

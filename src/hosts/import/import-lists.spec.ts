@@ -10,7 +10,7 @@ const shown = (items: readonly ImportItem[]) =>
   items.map(({ name, fields, faults }) =>
     faults.length > 0
       ? `${faults[0]?.pointer}: ${faults[0]?.detail}`
-      : `${name} = ${String(fields['address'])}:${String(fields['port'] ?? '-')} ${Object.keys(fields.labels ?? {}).join(' ')}`.trim(),
+      : `${name} = ${String(fields['address'])}:${Number(fields['port'] ?? 0)} ${Object.keys(fields.labels ?? {}).join(' ')}`.trim(),
   );
 const refusal = (format: ImportFormat, text: string): ImportRefusal | undefined => {
   try {
@@ -46,7 +46,7 @@ describe('ssh_config', () => {
     ]);
     expect(
       items.map(({ name, fields, jumpHost }) =>
-        `${name} ${String(fields['address'])} ${String(fields['port'] ?? '-')} ${jumpHost ?? ''}`.trim(),
+        `${name} ${String(fields['address'])} ${Number(fields['port'] ?? 0)} ${jumpHost ?? ''}`.trim(),
       ),
     ).toEqual([
       'bastion 192.0.2.1 2022',
@@ -81,8 +81,8 @@ describe('ssh_config', () => {
       'line 2: is reached by a ProxyCommand, which is not run here: use ProxyJump',
       'line 4: is reached through itself',
       'line 6: has the HostName %u.example.com, which is put together when ssh runs',
-      'x = x:-',
-      'e = e:-',
+      'x = x:0',
+      'e = e:0',
       'line 8: goes through e by way of x, which the entry of that host does not say',
     ]);
   });
@@ -182,11 +182,7 @@ it('every format takes two megabytes of one character, or refuses them, in littl
       'a-1',
     ]) {
       const began = performance.now();
-      try {
-        read(format, unit.repeat(Math.floor(200_000 / unit.length)));
-      } catch (error) {
-        expect(error, `${format} ${unit}`).toBeInstanceOf(ImportRefusal);
-      }
+      refusal(format, unit.repeat(Math.floor(200_000 / unit.length))); // anything but a refusal is thrown
       expect(performance.now() - began, `${format} ${JSON.stringify(unit)}`).toBeLessThan(3000);
     }
 });

@@ -10,7 +10,7 @@ const shown = (items: readonly ImportItem[]) =>
   items.map(({ name, fields, faults }) =>
     faults.length > 0
       ? `${faults[0]?.pointer}: ${faults[0]?.detail}`
-      : `${name} = ${String(fields['address'])}:${String(fields['port'] ?? '-')} ${Object.keys(fields.labels ?? {}).join(' ')}`.trim(),
+      : `${name} = ${String(fields['address'])}:${Number(fields['port'] ?? 0)} ${Object.keys(fields.labels ?? {}).join(' ')}`.trim(),
   );
 const refusal = (format: ImportFormat, text: string): ImportRefusal | undefined => {
   try {
@@ -46,11 +46,11 @@ describe('an Ansible inventory in INI form', () => {
       'node02.example.com ansible_port=2300',
     ]);
     expect(shown(items)).toEqual([
-      '192.0.2.1 = 192.0.2.1:-',
+      '192.0.2.1 = 192.0.2.1:0',
       'web.example.com = web.example.com:2222',
       '2001-db8--1 = 2001:db8::1:2200',
-      '2001-db8--2 = 2001:db8::2:-',
-      'zoned = 2001:db8::3:-',
+      '2001-db8--2 = 2001:db8::2:0',
+      'zoned = 2001:db8::3:0',
       'quoted = 192.0.2.9:2201',
       'Trailing.Example.com. = trailing.example.com:2022',
       'node01.example.com = node01.example.com:2299 ansible/web ansible/prod',
@@ -87,7 +87,7 @@ describe('an Ansible inventory in INI form', () => {
       'line 7: is no host, or has no port after its colon',
       'line 8: is no section of an inventory',
       'line 10: must be NAME=VALUE: it is below a section of variables',
-      'good = good:-',
+      'good = good:0',
       'line 12: is reached by local, not by SSH',
       'line 13: has an address or port that Ansible puts together when it runs',
     ]);
@@ -95,7 +95,7 @@ describe('an Ansible inventory in INI form', () => {
 
   it('in which groups hold each other, or a range is endless, ends', () => {
     expect(shown(read('ansible-ini', ['[a]', 'x', '[a:children]', 'b', '[b:children]', 'a']))).toEqual([
-      'x = x:- ansible/a ansible/b',
+      'x = x:0 ansible/a ansible/b',
     ]);
     expect(refusal('ansible-ini', 'x[0:999999999]')?.code).toBe('host-import.too-large');
     expect(refusal('ansible-ini', `x${'[0:99]'.repeat(20)}`)?.code).toBe('host-import.too-large');
@@ -174,9 +174,9 @@ it('an Ansible inventory in JSON is taken as ansible-inventory and scripts write
   });
   expect(shown(read('ansible-json', text))).toEqual([
     'a = 192.0.2.1:2222 ansible/web ansible/old',
-    'lone = lone:-',
+    'lone = lone:0',
     'b = b:2200 ansible/web',
-    'c = c:- ansible/old',
+    'c = c:0 ansible/old',
   ]);
   expect(refusal('ansible-json', '{"a":\n  [1,]}')?.detail).toContain('is no ansible-json');
 });

@@ -5,6 +5,7 @@ import type { ImportBudget } from './import-limits.js';
 import { type ConfigBlock, matchesBlock, readBlocks } from './ssh-config-blocks.js';
 
 const MAX_JUMPS = 3;
+const MAX_IGNORED = 30;
 const TAKEN = ['hostname', 'port', 'proxyjump'];
 
 /**
@@ -53,25 +54,15 @@ class ConfigReading {
   }
 
   private itemOf(alias: string, pointer: string, settings: ReadonlyMap<string, string>): ImportItem {
-    if (
-      settings.has('proxycommand') &&
-      !['none', ''].includes(settings.get('proxycommand') ?? '') &&
-      !settings.has('proxyjump')
-    )
-      return badItem(pointer, alias, 'is reached by a ProxyCommand, which is not run here: use ProxyJump');
-    const address = (settings.get('hostname') ?? alias).replaceAll(/%[h%]/g, (token) => (token === '%h' ? alias : '%'));
-    const place = readHostPlace(address);
-    if (place === undefined || address.includes('%')) {
-      const detail = `has the HostName ${address.slice(0, 60)}, which is put together when ssh runs`;
-      if (place === undefined || !place.address.includes(':')) return badItem(pointer, alias, detail);
-    }
+    const place = placeOf(alias, settings);
+    if (typeof place === 'string') return badItem(pointer, alias, place);
     const port = settings.get('port');
-    const jump = settings.get('proxyjump');
-    const way = jump === undefined || jump === 'none' ? undefined : this.jump(alias, jump.split(','), pointer);
+    const jump = settings.get('proxyjump') ?? 'none';
+    const way = jump === 'none' ? undefined : this.jump(alias, jump.split(','), pointer);
     if (way !== undefined && 'detail' in way) return badItem(pointer, alias, way.detail);
     const name = nameOf(alias);
     const fields = { name, address: place.address, ...(port === undefined ? {} : { port: Number(port) }) };
-    const ignored = [...settings.keys()].filter((key) => !TAKEN.includes(key)).slice(0, 30);
+    const ignored = [...settings.keys()].filter((key) => !TAKEN.includes(key)).slice(0, MAX_IGNORED);
     return { pointer, name, fields, jumpHost: way?.name, keys: [], faults: [], ignored };
   }
 
@@ -122,4 +113,16 @@ class ConfigReading {
     }
     return settings;
   }
+}
+
+/** Where the host is, or why that cannot be known from the file. */
+function placeOf(alias: string, settings: ReadonlyMap<string, string>): { address: string } | string {
+  const command = settings.get('proxycommand') ?? 'none';
+  if (command !== 'none' && command !== '' && !settings.has('proxyjump'))
+    return 'is reached by a ProxyCommand, which is not run here: use ProxyJump';
+  const address = (settings.get('hostname') ?? alias).replaceAll(/%[h%]/g, (token) => (token === '%h' ? alias : '%'));
+  const place = readHostPlace(address);
+  // What is left behind a percent sign is a token of ssh, or the zone of an IPv6 address.
+  const isWhole = place !== undefined && (!address.includes('%') || place.address.includes(':'));
+  return isWhole ? place : `has the HostName ${address.slice(0, 60)}, which is put together when ssh runs`;
 }

@@ -16,6 +16,6 @@ export class ChangedHostView extends HostView {
   dropped?: DroppedView;
 
   static after(row: Host, dropped: DroppedByChange): ChangedHostView {
-    return { ...HostView.of(row), ...(isNothing(dropped) ? {} : { dropped }) };
+    return Object.assign(new ChangedHostView(), HostView.of(row), isNothing(dropped) ? {} : { dropped });
   }
 }

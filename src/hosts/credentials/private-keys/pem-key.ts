@@ -54,17 +54,22 @@ function assertCipher(info: string): void {
 /** EncryptedPrivateKeyInfo (RFC 5958 section 3). */
 function assertAffordable(der: Buffer): void {
   const [algorithm] = elementsOfSequence(der);
-  const [scheme, parameters] = elementsOfSequence(algorithm?.raw ?? Buffer.alloc(0));
-  if (OLDER.some((one) => isOid(scheme, one))) return assertIterations(elementsOfSequence(parameters?.raw ?? der)[1]);
+  const [scheme, parameters] = membersOf(algorithm);
+  if (OLDER.some((one) => isOid(scheme, one))) return assertIterations(membersOf(parameters)[1]);
   if (!isOid(scheme, PBES2))
     throw unsupported('is encrypted by a scheme that is not read: convert it with openssl pkcs8 -topk8');
-  const [derivation] = elementsOfSequence(parameters?.raw ?? der);
-  const [kdf, about] = elementsOfSequence(derivation?.raw ?? der);
-  const values = elementsOfSequence(about?.raw ?? der);
+  const [derivation] = membersOf(parameters);
+  const [kdf, about] = membersOf(derivation);
+  const values = membersOf(about);
   if (isOid(kdf, PBKDF2)) return assertIterations(values[1]);
   if (!isOid(kdf, SCRYPT)) throw unsupported('is encrypted by a derivation that is neither PBKDF2 nor scrypt');
   const cost = values.slice(1, 4).reduce((product, value) => product * numberOf(value), 1);
   if (cost > MAX_SCRYPT) throw tooCostly('takes more scrypt to open than is done here: write it anew with less');
+}
+
+function membersOf(element: Element | undefined): Element[] {
+  if (element === undefined) throw unreadable('is damaged: parameters of its encryption are not there');
+  return elementsOfSequence(element.raw);
 }
 
 function assertIterations(element: Element | undefined): void {

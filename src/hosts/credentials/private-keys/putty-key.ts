@@ -49,9 +49,21 @@ export async function readPuttyKey(text: string, passphrase: string | undefined)
 }
 
 function fileOf(text: string): PuttyFile {
-  const headers = new Map<string, string>();
+  const { headers, blocks } = partsOf(text);
+  const [first = '', type = ''] = headers.entries().next().value ?? [];
+  const version = Number(first.replace('PuTTY-User-Key-File-', ''));
+  const [publicBlob, privateBytes] = [blocks.get('Public-Lines'), blocks.get('Private-Lines')];
+  if (version !== 2 && version !== 3)
+    throw unsupported('is a PuTTY key of another version than 2 or 3: open and save it with a newer puttygen');
+  if (publicBlob === undefined || privateBytes === undefined || !headers.has('Private-MAC'))
+    throw unreadable('is damaged: a PuTTY key has Public-Lines, Private-Lines and Private-MAC');
+  return { version, type: type.trim(), headers, publicBlob, privateBytes };
+}
+
+/** `NAME: VALUE` in the order of the file; below a name that ends in `-Lines`, so many lines of base64. */
+function partsOf(text: string): { headers: Map<string, string>; blocks: Map<string, Buffer> } {
+  const [headers, blocks] = [new Map<string, string>(), new Map<string, Buffer>()];
   const lines = text.split('\n');
-  const blocks = new Map<string, Buffer>();
   for (let at = 0; at < lines.length; at += 1) {
     const line = lines[at] ?? '';
     const colon = line.indexOf(':');
@@ -65,14 +77,7 @@ function fileOf(text: string): PuttyFile {
     blocks.set(name, Buffer.from(lines.slice(at + 1, at + 1 + count).join(''), 'base64'));
     at += count;
   }
-  const [first = '', type = ''] = headers.entries().next().value ?? [];
-  const version = Number(first.replace('PuTTY-User-Key-File-', ''));
-  const [publicBlob, privateBytes] = [blocks.get('Public-Lines'), blocks.get('Private-Lines')];
-  if (version !== 2 && version !== 3)
-    throw unsupported('is a PuTTY key of another version than 2 or 3: open and save it with a newer puttygen');
-  if (publicBlob === undefined || privateBytes === undefined || !headers.has('Private-MAC'))
-    throw unreadable('is damaged: a PuTTY key has Public-Lines, Private-Lines and Private-MAC');
-  return { version, type: type.trim(), headers, publicBlob, privateBytes };
+  return { headers, blocks };
 }
 
 async function secretsOf(file: PuttyFile, passphrase: string): Promise<Secrets> {
