@@ -18,6 +18,7 @@ const PEERS = {
   faketime: 'that a skewed clock gives no timestamps',
   jdk: 'that jarsigner verifies our signature blocks, and that key stores of keytool are read',
   sshd: 'logins to real hosts, host keys, scans and rotations (OpenSSH)',
+  puttygen: 'that private keys of PuTTY (puttygen) are read',
   cc: 'behaviour under a failing HSM (the PKCS#11 shim has to be compiled)',
 };
 

@@ -7,6 +7,7 @@ import { HostChanges } from './connections/host-changes.service.js';
 import { HostFiles } from './connections/host-files.service.js';
 import { SshConnections } from './connections/ssh-connections.service.js';
 import { HostCredentials } from './credentials/host-credentials.js';
+import { PrivateKeys } from './credentials/private-keys/private-keys.service.js';
 import { HostAuthoritiesController } from './host-keys/host-authorities.controller.js';
 import { HostAuthorities } from './host-keys/host-authorities.service.js';
 import { HostAuthority } from './host-keys/host-authority.entity.js';
@@ -16,8 +17,10 @@ import { HostKeysService } from './host-keys/host-keys.service.js';
 import { OwnHostKeys } from './host-keys/own-host-keys.js';
 import { HostImport } from './import/host-import.service.js';
 import { HostImportsController } from './import/host-imports.controller.js';
+import { ImportReading } from './import/import-reading.service.js';
 import { AddressGuard } from './network/address-guard.service.js';
 import { Host } from './records/host.entity.js';
+import { HostMoves } from './records/host-moves.js';
 import { HostRemoval } from './records/host-removal.service.js';
 import { HostUses } from './records/host-uses.service.js';
 import { HostSightings } from './records/host-sightings.service.js';
@@ -39,12 +42,15 @@ import { HostsService } from './records/hosts.service.js';
     HostFiles,
     HostImport,
     HostKeysService,
+    HostMoves,
     HostRemoval,
     HostSightings,
     HostsReader,
     HostsService,
     HostUses,
+    ImportReading,
     OwnHostKeys,
+    PrivateKeys,
     SshConnections,
   ],
   exports: [

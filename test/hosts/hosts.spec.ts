@@ -240,7 +240,7 @@ describe.runIf(canRunSshd())('a real sshd', () => {
     expect(await test(away)).toMatchObject({ ok: false, code: 'host.unreachable' });
     assertProblem(await newHost({ address: sshd.address, credential: { ...credential, passphrase: 'wrong' } }), {
       status: 400,
-      code: 'host.credential',
+      code: 'host.passphrase-wrong',
       pointer: '/credential/passphrase',
     });
   });

@@ -39,6 +39,8 @@ export interface ScanOrigin {
 /** More than this takes hours and belongs into several scans. */
 const MOST_PROBES = 2_000_000;
 const MOST_HOSTS = 5000;
+/** Names and networks; a range of addresses is written as several networks. */
+const MAX_TARGETS = 1000;
 
 /** Judges orders for scans and writes them down, with the bell for a worker. */
 @Injectable()
@@ -91,8 +93,11 @@ export class ScanOrders {
   private async targetsOf(scope: ScanScope, given: readonly string[] | undefined, port: number): Promise<string[]> {
     if (given === undefined) return [...scope.networks, ...scope.names];
     const targets: string[] = [];
-    for (const [index, text] of given.entries())
-      targets.push(await this.guard.target(scope, text, port, `/targets/${index}`));
+    for (const [index, text] of given.entries()) {
+      targets.push(...(await this.guard.targets(scope, text, port, `/targets/${index}`)));
+      if (targets.length > MAX_TARGETS)
+        throw badMember(`/targets/${index}`, `is beyond the ${MAX_TARGETS} targets that one scan may have`);
+    }
     return [...new Set(targets)];
   }
 

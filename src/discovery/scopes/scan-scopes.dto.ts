@@ -21,12 +21,12 @@ export class CreateScanScopeBody {
   @Length(1, 100)
   name: string;
 
-  /** CIDR; host bits must be zero. @example ["192.0.2.0/24"] */
+  /** CIDR with host bits of zero, an address, or a range (`192.0.2.1-20`), several parted by commas, spaces or line ends too. @example ["192.0.2.0/24"] */
   @IsOptional()
   @IsArray()
   @ArrayMaxSize(200)
   @IsString({ each: true })
-  @MaxLength(50, { each: true })
+  @MaxLength(4000, { each: true })
   networks?: string[];
 
   /** DNS names; each stands for itself and everything below it. @example ["example.com"] */

@@ -12,6 +12,8 @@ import { statusesBefore } from '../scans/scan-status.js';
 import { ScanScope } from './scan-scope.entity.js';
 import { ScopeGuard } from './scope-guard.js';
 
+const MAX_NETWORKS = 1000;
+
 export type NewScanScope = Pick<ScanScope, 'name' | 'networks' | 'names' | 'ports'>;
 
 /** What may be scanned, as administrators say it. */
@@ -27,7 +29,9 @@ export class ScanScopesService {
 
   async create(caller: Caller, order: NewScanScope, use?: IdempotentUse): Promise<ScanScope> {
     const id = use?.resource ?? newId();
-    const networks = order.networks.map((text, i) => this.guard.network(text, `/networks/${i}`));
+    const written = order.networks.flatMap((text, i) => this.guard.networks(text, `/networks/${i}`));
+    const networks = [...new Set(written)];
+    if (networks.length > MAX_NETWORKS) throw tooMany(networks.length);
     const names = order.names.map((name) => name.toLowerCase().replace(/\.$/, ''));
     if (networks.length + names.length === 0)
       throw new Problem('malformed', 'scan-scope.empty', 'A scope needs a network or a name.');
@@ -66,6 +70,12 @@ export class ScanScopesService {
       await this.audit.appendBy(tx, caller, entry('scan-scope.removed', id, {}));
     });
   }
+}
+
+function tooMany(count: number): Problem {
+  const detail = `are ${count} networks when ranges are written as such; ${MAX_NETWORKS} are the most`;
+  const errors = [{ pointer: '/networks', detail }];
+  return new Problem('malformed', 'request.invalid', `/networks: ${detail}.`, { errors });
 }
 
 function entry(action: string, id: string, detail: Record<string, unknown>) {

@@ -5,45 +5,61 @@ import {
   containsNetwork,
   formatAddress,
   formatNetwork,
+  type Network,
   parseNetwork,
 } from '../../hosts/network/address.port.js';
 import { AddressGuard } from '../../hosts/network/address-guard.service.js';
+import { canonicalAddress } from '../../hosts/network/host-place.port.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { ScanScope } from './scan-scope.entity.js';
+import { readNetworks, type Word, wordsOf } from './written-networks.js';
 
 /** Holds scans to their scope, when they are ordered and again at every connection. */
 @Injectable()
 export class ScopeGuard {
   constructor(private readonly guard: AddressGuard) {}
 
-  /** The network in its one spelling. Throws Problem `network.spelling` or `network.denied`. */
-  network(text: string, pointer: string): string {
-    const network = parseNetwork(text);
-    if (network === undefined) {
-      const errors = [{ pointer, detail: 'must be a network like 192.0.2.0/24, its host bits zero' }];
-      throw new Problem('forbidden', 'network.spelling', `${pointer}: is no network.`, { errors });
+  /** The networks of a list, each in its one spelling. Throws Problem `network.spelling` or `network.denied`. */
+  networks(list: string, pointer: string): string[] {
+    return wordsOf(list).flatMap((word) => {
+      const networks = readNetworks(word.text);
+      if (Array.isArray(networks)) return networks.map((network) => this.allowedNetwork(network, pointer));
+      throw misspelt(pointer, word, networks ?? 'must be a network like 192.0.2.0/24, an address, or a range');
+    });
+  }
+
+  /**
+   * The targets of a list, each in its one spelling, if they are within the scope with all their addresses. Throws Problem; nothing is sent but
+   * questions to name servers.
+   */
+  async targets(scope: ScanScope, list: string, port: number, pointer: string): Promise<string[]> {
+    const targets: string[] = [];
+    const words = wordsOf(list);
+    if (words.length === 0) throw misspelt(pointer, { text: list, column: 1 }, 'names no target');
+    for (const word of words) targets.push(...(await this.target(scope, word, port, pointer)));
+    return targets;
+  }
+
+  private async target(scope: ScanScope, word: Word, port: number, pointer: string): Promise<string[]> {
+    const networks = readNetworks(word.text);
+    if (typeof networks === 'string') throw misspelt(pointer, word, networks);
+    if (networks !== undefined) {
+      const spelt = networks.map((network) => this.allowedNetwork(network, pointer));
+      const outer = scope.networks.map((one) => parseNetwork(one)).filter((one) => one !== undefined);
+      const isInside = networks.every((network) => outer.some((one) => containsNetwork(one, network)));
+      return isInside ? spelt : this.refuse(pointer, word.text);
     }
+    const name = canonicalAddress(word.text);
+    this.guard.assertWritten(name, pointer);
+    await this.addresses(scope, name, port, pointer);
+    return [name];
+  }
+
+  private allowedNetwork(network: Network, pointer: string): string {
     const denial = this.guard.networkDenial(network);
     if (denial === undefined) return formatNetwork(network);
     const errors = [{ pointer, detail: denial }];
     throw new Problem('forbidden', 'network.denied', `${pointer}: ${denial}.`, { errors });
-  }
-
-  /** A target in its one spelling, if it is within the scope with all its addresses. Throws Problem; nothing is sent but questions to name servers. */
-  async target(scope: ScanScope, text: string, port: number, pointer: string): Promise<string> {
-    if (text.includes('/') || parseNetwork(text) !== undefined) {
-      const spelt = this.network(text, pointer);
-      const network = parseNetwork(spelt);
-      const inside = scope.networks.some((one) => {
-        const outer = parseNetwork(one);
-        return outer !== undefined && network !== undefined && containsNetwork(outer, network);
-      });
-      return inside ? spelt : this.refuse(pointer, text);
-    }
-    this.guard.assertWritten(text, pointer);
-    const name = text.toLowerCase().replace(/\.$/, '');
-    await this.addresses(scope, name, port, pointer);
-    return name;
   }
 
   /**
@@ -76,6 +92,12 @@ export class ScopeGuard {
     const errors = [{ pointer, detail: `${shown} is outside the scope` }];
     throw new Problem('forbidden', 'scan.outside-scope', `${pointer}: ${shown} is outside the scope.`, { errors });
   }
+}
+
+function misspelt(pointer: string, { text, column }: Word, why: string): Problem {
+  const shown = text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 100);
+  const detail = `"${shown}" (column ${column}) ${why}`;
+  return new Problem('forbidden', 'network.spelling', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }
 
 function isIn(text: string, address: Address): boolean {

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Problem } from '../../platform/http/problem.js';
+import type { Destination } from '../credentials/destination.js';
 import { HostCredentials } from '../credentials/host-credentials.js';
 import { Host, type Reachability } from '../records/host.entity.js';
 import { MOST_JUMPS } from '../records/jump-hosts.js';
@@ -29,11 +30,24 @@ export class ConnectionBook {
     return route;
   }
 
-  /** Throws Problem `host.no-credential` when the host has none. */
-  async credential({ id, name }: Host): Promise<Login> {
+  /**
+   * The credential of the host at the end of the way. Throws Problem `host.no-credential` when it has none, `host.credential-elsewhere` when it
+   * was entered for another way.
+   */
+  async credential(route: readonly Host[]): Promise<Login> {
+    const { id, name } = route.at(-1) as Host;
     const row = await this.db.manager.findOne(Host, { where: { id }, select: { id: true, credential: true } });
-    if (row?.credential) return await this.credentials.open(id, row.credential);
-    throw new Problem('conflict', 'host.no-credential', `The host ${name} has no credential to log in with.`);
+    if (!row?.credential)
+      throw new Problem('conflict', 'host.no-credential', `The host ${name} has no credential to log in with.`);
+    const { login, rebound } = await this.credentials.open(route as unknown as Destination, row.credential);
+    // Unless somebody stored another one, or took it away, meanwhile.
+    if (rebound !== undefined)
+      await this.db.query('UPDATE host SET credential = $2 WHERE id = $1 AND credential = $3', [
+        id,
+        rebound,
+        row.credential,
+      ]);
+    return login;
   }
 
   async reached(id: string, sshVersion: string): Promise<void> {

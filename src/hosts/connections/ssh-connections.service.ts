@@ -47,7 +47,7 @@ export class SshConnections {
     try {
       for (const [step, host] of route.entries()) {
         const isLast = step === route.length - 1;
-        const login = (isLast ? options.login : undefined) ?? (await this.book.credential(host));
+        const login = (isLast ? options.login : undefined) ?? (await this.book.credential(route.slice(0, step + 1)));
         sessions.push(await this.hop(host, login, sessions.at(-1), options));
       }
     } catch (error) {

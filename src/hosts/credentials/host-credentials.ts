@@ -1,10 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { HsmSeal } from '../../hsm/hsm-seal.js';
 import { Problem } from '../../platform/http/problem.js';
-import ssh2 from 'ssh2';
-import type { Login } from '../connections/login.port.js';
+import type { PasswordLogin, PrivateKeyLogin } from '../connections/login.port.js';
 import { fingerprintOf } from '../../platform/ssh/public-key.js';
 import type { Host } from '../records/host.entity.js';
+import { type Destination, destinationText, type Hop } from './destination.js';
+import { PrivateKeys } from './private-keys/private-keys.service.js';
+
+type StoredLogin = PrivateKeyLogin | PasswordLogin;
 
 /** What somebody gives us to log in with: a private key, or a password. */
 export interface NewCredential {
@@ -24,49 +27,82 @@ export const NO_CREDENTIAL: KeptCredential = {
   credentialFingerprint: null,
 };
 
-const PURPOSE = 'host-credential';
+/** Bound to the destination. */
+const PURPOSE = 'host credential for a destination';
+/** As versions before sealed it: bound to the id of the host alone. */
+const UNBOUND_PURPOSE = 'host-credential';
+/** First byte of what is bound to a destination; seals themselves begin with 1. */
+const BOUND = 2;
 
-/** Credentials of hosts: written, sealed, opened to log in, and never shown again. */
+/**
+ * Credentials of hosts: written, sealed, opened to log in, and never shown again. A credential is sealed for one destination: at another
+ * address, port, or through other hosts it cannot be opened, whoever changed the record.
+ */
 @Injectable()
 export class HostCredentials {
-  constructor(private readonly seals: HsmSeal) {}
+  constructor(
+    private readonly seals: HsmSeal,
+    private readonly privateKeys: PrivateKeys,
+  ) {}
 
-  /** Throws Problem `host.credential` when it cannot be used to log in. */
-  async close(hostId: string, given: NewCredential): Promise<KeptCredential> {
-    const login = loginOf(given);
-    const credentialFingerprint = login.kind === 'private-key' ? fingerprintOfLogin(login) : null;
-    const secret = Buffer.from(JSON.stringify(login));
+  /** Throws Problem `host.credential`, or one of those of PrivateKeys, when it cannot be used to log in. */
+  async close(destination: Destination, given: NewCredential): Promise<KeptCredential> {
+    const { login, fingerprint } = await this.loginOf(given);
     return {
       loginUser: given.user,
       credentialKind: login.kind,
-      credential: await this.seals.close(PURPOSE, hostId, secret),
-      credentialFingerprint,
+      credential: await this.bind(destination, login),
+      credentialFingerprint: fingerprint,
     };
   }
 
-  async open(hostId: string, sealed: Buffer): Promise<Login> {
-    return JSON.parse((await this.seals.open(PURPOSE, hostId, sealed)).toString()) as Login;
+  /**
+   * Opens what was sealed for this destination. What a version before sealed, for the host alone, comes with `rebound`: the same for this
+   * destination, to be stored in its place. Throws Problem `host.credential-elsewhere` when it was sealed for another destination.
+   */
+  async open(destination: Destination, sealed: Buffer): Promise<{ login: StoredLogin; rebound?: Buffer }> {
+    if (sealed[0] === BOUND)
+      return { login: await this.opened(PURPOSE, destinationText(destination), sealed.subarray(1)) };
+    const { id } = destination[destination.length - 1] as Hop;
+    const login = await this.withoutPassphrase(await this.opened(UNBOUND_PURPOSE, id, sealed));
+    return { login, rebound: await this.bind(destination, login) };
   }
-}
 
-function loginOf({ user, privateKey, passphrase, password }: NewCredential): Exclude<Login, { kind: 'signer' }> {
-  if (privateKey !== undefined && password === undefined)
-    return { kind: 'private-key', user, privateKey, ...(passphrase === undefined ? {} : { passphrase }) };
-  if (password !== undefined && privateKey === undefined && passphrase === undefined)
-    return { kind: 'password', user, password };
-  throw refusal('/credential', 'must have either privateKey (and its passphrase) or password');
-}
-
-function fingerprintOfLogin({ privateKey, passphrase }: { privateKey: string; passphrase?: string }): string {
-  const parsed = ssh2.utils.parseKey(privateKey, passphrase);
-  // The parser's words are about the format only, but what it says is not for us to promise.
-  if (parsed instanceof Error) {
-    if (/passphrase|decrypt|integrity|bad/i.test(parsed.message))
-      throw refusal('/credential/passphrase', 'does not open the private key');
-    throw refusal('/credential/privateKey', 'must be a private key in OpenSSH or PEM format');
+  /** A key that was stored with its passphrase, to be opened at every login. One that cannot be read any more stays as it is. */
+  private async withoutPassphrase(login: StoredLogin): Promise<StoredLogin> {
+    if (login.kind !== 'private-key' || login.passphrase === undefined) return login;
+    const { user, privateKey, passphrase } = login;
+    const key = await this.privateKeys.read(privateKey, passphrase, '/credential').catch(() => undefined);
+    return key === undefined ? login : { kind: 'private-key', user, privateKey: key.privateKey };
   }
-  if (!parsed.isPrivateKey()) throw refusal('/credential/privateKey', 'must be a private key, this is a public one');
-  return fingerprintOf(parsed.getPublicSSH());
+
+  private async bind(destination: Destination, login: StoredLogin): Promise<Buffer> {
+    const sealed = await this.seals.close(PURPOSE, destinationText(destination), Buffer.from(JSON.stringify(login)));
+    return Buffer.concat([Buffer.from([BOUND]), sealed]);
+  }
+
+  private async opened(purpose: string, place: string, sealed: Buffer): Promise<StoredLogin> {
+    try {
+      return JSON.parse((await this.seals.open(purpose, place, sealed)).toString()) as StoredLogin;
+    } catch (error) {
+      if (!(error instanceof Problem) || error.code !== 'hsm.not-authentic') throw error;
+      const detail = 'The credential was entered for another address, port or way to the host; enter it again.';
+      throw new Problem('conflict', 'host.credential-elsewhere', detail, { cause: error });
+    }
+  }
+
+  private async loginOf(given: NewCredential): Promise<{ login: StoredLogin; fingerprint: string | null }> {
+    const { user, privateKey, passphrase, password } = given;
+    if (privateKey !== undefined && password === undefined) {
+      // Kept without its passphrase: one seal protects both, and no login has to derive a key again.
+      const key = await this.privateKeys.read(privateKey, passphrase, '/credential');
+      const login = { kind: 'private-key', user, privateKey: key.privateKey } as const;
+      return { login, fingerprint: fingerprintOf(key.publicKey.blob) };
+    }
+    if (password !== undefined && privateKey === undefined && passphrase === undefined)
+      return { login: { kind: 'password', user, password }, fingerprint: null };
+    throw refusal('/credential', 'must have either privateKey (and its passphrase) or password');
+  }
 }
 
 function refusal(pointer: string, detail: string): Problem {

@@ -1,3 +1,4 @@
+import { readHostPlace } from '../network/host-place.port.js';
 import { badItem, type ImportItem } from './import-item.js';
 
 export type Vars = Readonly<Record<string, string>>;
@@ -9,34 +10,55 @@ export interface InventoryHost {
   readonly vars: Vars;
 }
 
+/** Stands for a value that Ansible Vault has encrypted. */
+export const VAULTED = '\0vault';
+
 const SECRET = /pass(word|wd)?$|private_key|secret|token|vault/i;
-const MOST_LABEL = 120;
+const SSH = ['ssh', 'paramiko', 'smart', 'paramiko_ssh', 'ansible.builtin.ssh', 'ansible.builtin.paramiko_ssh'];
+const TAKEN = ['ansible_host', 'ansible_ssh_host', 'ansible_port', 'ansible_ssh_port', 'ansible_connection'];
+const MAX_LABEL = 120;
+const MAX_IGNORED = 30;
 
 /** A host of an Ansible inventory as an item; its groups become labels `ansible/GROUP: yes`. */
 export function itemOf(name: string, { pointer, groups, vars }: InventoryHost): ImportItem {
   const first = (...names: string[]) =>
     names.map((one) => vars[one]).find((value) => value !== undefined && value !== '');
-  const address = first('ansible_host', 'ansible_ssh_host') ?? name;
-  const port = first('ansible_port', 'ansible_ssh_port');
+  const written = first('ansible_host', 'ansible_ssh_host') ?? name;
   const connection = first('ansible_connection');
-  if (connection !== undefined && !['ssh', 'paramiko', 'smart', 'paramiko_ssh'].includes(connection))
+  if (connection !== undefined && !SSH.includes(connection))
     return badItem(pointer, name, `is reached by ${connection.slice(0, 40)}, not by SSH`);
-  if ([address, port].some((value) => value?.includes('{{')))
+  const place = readHostPlace(written);
+  const port = first('ansible_port', 'ansible_ssh_port') ?? place?.port;
+  if ([written, port].some((value) => String(value).includes(VAULTED)))
+    return badItem(pointer, name, 'has an address or port that Ansible Vault has encrypted');
+  if ([written, port].some((value) => String(value).includes('{{')))
     return badItem(pointer, name, 'has an address or port that Ansible puts together when it runs');
+  if (place === undefined) return badItem(pointer, name, `has the address ${written.slice(0, 60)}, which is none`);
   const labels = Object.fromEntries(
     groups
       .filter((group) => group !== 'all' && group !== 'ungrouped')
-      .map((group) => [`ansible/${group}`.slice(0, MOST_LABEL), 'yes']),
+      .map((group) => [`ansible/${group}`.slice(0, MAX_LABEL), 'yes']),
   );
-  const taken = ['ansible_host', 'ansible_ssh_host', 'ansible_port', 'ansible_ssh_port', 'ansible_connection'];
-  const ignored = Object.keys(vars)
-    .filter((key) => !taken.includes(key))
-    .map((key) => (SECRET.test(key) ? `${key.slice(0, 60)} (a secret)` : key.slice(0, 60)));
   const fields = {
-    name,
-    address,
+    name: nameOf(name),
+    address: place.address,
     ...(port === undefined ? {} : { port: Number(port) }),
     ...(Object.keys(labels).length > 0 ? { labels } : {}),
   };
-  return { pointer, name, fields, keys: [], faults: [], ignored };
+  return { pointer, name: fields.name, fields, keys: [], faults: [], ignored: ignoredOf(vars) };
+}
+
+/** Colons of IPv6 are no part of a name. */
+export function nameOf(text: string): string {
+  return text.replaceAll(':', '-').replaceAll(/^-+|-+$/g, '');
+}
+
+/** Variables that hosts have no place for, by their names. */
+function ignoredOf(vars: Vars): string[] {
+  const names = Object.keys(vars).filter((key) => !TAKEN.includes(key));
+  const shown = names.slice(0, MAX_IGNORED).map((key) => {
+    const isSecret = SECRET.test(key.slice(0, 200)) || vars[key] === VAULTED;
+    return isSecret ? `${key.slice(0, 60)} (a secret)` : key.slice(0, 60);
+  });
+  return names.length > MAX_IGNORED ? [...shown, `and ${names.length - MAX_IGNORED} more`] : shown;
 }

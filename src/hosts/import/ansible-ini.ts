@@ -1,121 +1,114 @@
-import { itemOf, type Vars } from './ansible-hosts.js';
-import { badItem, type ImportItem } from './import-item.js';
+import type { ImportItem } from './import-item.js';
+import type { ImportBudget } from './import-limits.js';
+import { InventoryGraph } from './inventory-graph.js';
 
-const MOST_OF_A_RANGE = 5000;
-
-interface Group {
-  readonly hosts: Set<string>;
-  readonly children: Set<string>;
-  readonly vars: Record<string, string>;
-}
-
-/** Reads an Ansible inventory in INI form: groups, `:children`, `:vars`, and ranges like `web[01:20].example.com`. */
-export function readAnsibleIni(text: string): ImportItem[] {
-  const reading = new IniReading();
+/** Reads an Ansible inventory in INI form: groups, `:children`, `:vars`, ranges, and ports behind a colon. */
+export function readAnsibleIni(text: string, budget: ImportBudget): ImportItem[] {
+  const reading = new IniReading(new InventoryGraph(budget));
   for (const [index, raw] of text.split('\n').entries()) {
     const line = raw.trim();
-    if (line !== '' && !/^[#;]/.test(line)) reading.line(line, `line ${index + 1}`);
+    if (line !== '' && !/^[#;]/.test(line)) reading.line(line, { number: index + 1, indent: raw.indexOf(line) });
   }
-  return reading.items();
+  return reading.graph.items();
+}
+
+interface At {
+  /** From 1. */
+  readonly number: number;
+  /** Characters before the line's first that is no space. */
+  readonly indent: number;
+}
+
+interface Word {
+  readonly text: string;
+  /** From 0, in the line without its indent. */
+  readonly column: number;
 }
 
 class IniReading {
-  private readonly groups = new Map<string, Group>();
-  private readonly hosts = new Map<string, { pointer: string; vars: Record<string, string> }>();
-  private readonly bad: ImportItem[] = [];
   private section = 'ungrouped';
   private kind = '';
 
-  line(line: string, pointer: string): void {
-    const head = /^\[([^\]:]+)(?::(children|vars))?\]\s*([#;].*)?$/.exec(line);
-    if (head !== null) [this.section, this.kind] = [head[1] ?? '', head[2] ?? ''];
-    else if (line.startsWith('[')) this.bad.push(badItem(pointer, line.slice(0, 60), 'is no section of an inventory'));
-    else if (this.kind === 'children') this.group().children.add(line.split(/\s/)[0] ?? '');
-    else if (this.kind === 'vars') Object.assign(this.group().vars, varsOf([line]));
-    else this.host(wordsOf(line), pointer);
+  constructor(readonly graph: InventoryGraph) {}
+
+  line(line: string, at: At): void {
+    const pointer = `line ${at.number}`;
+    const head = /^\[([^\]:]{1,200})(?::(children|vars))?\]\s*(?:[#;].*)?$/.exec(line);
+    if (head !== null) {
+      [this.section, this.kind] = [head[1] ?? '', head[2] ?? ''];
+      this.graph.group(this.section);
+    } else if (this.kind === 'vars') this.variable(line, at);
+    else if (this.kind === 'children') this.graph.child(this.section, line.split(/\s/, 1)[0] ?? '');
+    else if (isSection(line)) this.graph.refuse(pointer, line.slice(0, 60), 'is no section of an inventory');
+    else this.host(line, at);
   }
 
-  items(): ImportItem[] {
-    const hosts = [...this.hosts].map(([name, host]) =>
-      itemOf(name, { ...host, ...inherited(this.groups, name, host.vars) }),
+  private variable(line: string, { number }: At): void {
+    const at = line.indexOf('=');
+    if (at < 1)
+      this.graph.refuse(`line ${number}`, line.slice(0, 60), 'must be NAME=VALUE: it is below a section of variables');
+    else this.graph.group(this.section, { [line.slice(0, at).trim()]: unquoted(line.slice(at + 1).trim()) });
+  }
+
+  private host(line: string, { number, indent }: At): void {
+    const pointer = `line ${number}`;
+    const words = wordsOf(line);
+    const [pattern, ...rest] = words.all;
+    const stray = rest.find(({ text }) => text.indexOf('=') < 1);
+    const fault =
+      words.open === undefined
+        ? stray && { column: stray.column, detail: `${stray.text.slice(0, 40)} must be NAME=VALUE` }
+        : { column: words.open, detail: 'a quote is never closed' };
+    if (fault !== undefined || pattern === undefined) {
+      const detail = `column ${(fault?.column ?? 0) + indent + 1}: ${fault?.detail ?? 'names no host'}`;
+      return this.graph.refuse(pointer, pattern?.text ?? line, detail);
+    }
+    const vars = Object.fromEntries(
+      rest.map(({ text }) => [text.slice(0, text.indexOf('=')), text.slice(text.indexOf('=') + 1)]),
     );
-    return [...this.bad, ...hosts];
+    this.graph.members(this.section, pattern.text, { pointer, vars });
   }
+}
 
-  private host([pattern = '', ...words]: string[], pointer: string): void {
-    const names = expanded(pattern);
-    if (names === undefined)
-      this.bad.push(
-        badItem(pointer, pattern.slice(0, 60), `is a range of more than ${MOST_OF_A_RANGE} hosts, or none`),
-      );
-    for (const name of names ?? []) {
-      this.group().hosts.add(name);
-      const known = this.hosts.get(name) ?? { pointer, vars: {} };
-      this.hosts.set(name, { ...known, vars: { ...known.vars, ...varsOf(words) } });
+/** A range may stand at the beginning of a name too, `[a:c].example.com`, and so may an address, `[2001:db8::1]:22`. */
+function isSection(line: string): boolean {
+  return line.startsWith('[') && (line.endsWith(']') || !line.includes(']')) && !/^\[[0-9a-f:]+\]$/i.test(line);
+}
+
+/** Words as a shell parts them, up to a comment; `open` is where a quote begins that does not end. */
+function wordsOf(line: string): { all: Word[]; open?: number } {
+  const all: Word[] = [];
+  for (let at = 0; at < line.length;) {
+    if (/\s/.test(line[at] as string)) at += 1;
+    else if (line[at] === '#') return { all };
+    else {
+      const { text, end, open } = wordAt(line, at);
+      if (open !== undefined) return { all, open };
+      all.push({ text, column: at });
+      at = end;
     }
   }
+  return { all };
+}
 
-  private group(): Group {
-    const group = this.groups.get(this.section) ?? { hosts: new Set(), children: new Set(), vars: {} };
-    this.groups.set(this.section, group);
-    return group;
+function wordAt(line: string, start: number): { text: string; end: number; open?: number } {
+  let text = '';
+  let at = start;
+  for (; at < line.length && !/\s/.test(line[at] as string); at += 1) {
+    const one = line[at] as string;
+    if (one !== '"' && one !== "'") {
+      text += one;
+      continue;
+    }
+    const close = line.indexOf(one, at + 1);
+    if (close === -1) return { text, end: line.length, open: at };
+    text += line.slice(at + 1, close);
+    at = close;
   }
+  return { text, end: at };
 }
 
-/** Groups that a host is in, also through others, and their variables: nearer groups and then the host's own win. */
-function inherited(groups: ReadonlyMap<string, Group>, host: string, own: Vars): { groups: string[]; vars: Vars } {
-  let found = [...groups].filter(([, group]) => group.hosts.has(host)).map(([name]) => name);
-  const all: string[] = [];
-  while (found.length > 0) {
-    all.push(...found);
-    const parents = [...groups].filter(
-      ([name, group]) => !all.includes(name) && found.some((child) => group.children.has(child)),
-    );
-    found = parents.map(([name]) => name);
-  }
-  const vars = ['all', ...all.toReversed()].map((name) => groups.get(name)?.vars ?? {});
-  return { groups: all, vars: Object.assign({}, ...vars, own) as Vars };
-}
-
-/** Words of a line as a shell would part them, up to a comment. */
-function wordsOf(line: string): string[] {
-  const words = [...line.matchAll(/(?:[^\s"'#]|"[^"]*"|'[^']*'|(?<=\S)#)+|#.*/g)].map(([word]) => word);
-  const comment = words.findIndex((word) => word.startsWith('#'));
-  return (comment === -1 ? words : words.slice(0, comment)).map((word) =>
-    word.replaceAll(/"([^"]*)"|'([^']*)'/g, '$1$2'),
-  );
-}
-
-function varsOf(words: readonly string[]): Record<string, string> {
-  return Object.fromEntries(
-    words.flatMap((word) => {
-      const at = word.indexOf('=');
-      return at < 1
-        ? []
-        : [
-            [
-              word.slice(0, at).trim(),
-              word
-                .slice(at + 1)
-                .trim()
-                .replace(/^(["'])(.*)\1$/, '$2'),
-            ],
-          ];
-    }),
-  );
-}
-
-/** `web[01:20]` and `db[a:f]`, several of them in one name too; undefined for what is none. */
-function expanded(pattern: string): string[] | undefined {
-  const [, before, from = '', to = '', step = '1', after = ''] =
-    /^([^[]*)\[([0-9]+|[a-z]):([0-9]+|[a-z])(?::([0-9]+))?\](.*)$/i.exec(pattern) ?? [];
-  if (before === undefined) return pattern.includes('[') ? undefined : [pattern];
-  const isNumber = /\d/.test(from);
-  const [first, last] = isNumber ? [Number(from), Number(to)] : [from.charCodeAt(0), to.charCodeAt(0)];
-  const rest = expanded(after);
-  const size = Math.floor((last - first) / Number(step)) + 1;
-  if (rest === undefined || !(size > 0) || size * rest.length > MOST_OF_A_RANGE || Number(step) < 1) return undefined;
-  return Array.from({ length: size }, (_, i) => first + i * Number(step)).flatMap((at) =>
-    rest.map((tail) => `${before}${isNumber ? String(at).padStart(from.length, '0') : String.fromCharCode(at)}${tail}`),
-  );
+function unquoted(text: string): string {
+  const [first = ''] = text;
+  return text.length > 1 && (first === '"' || first === "'") && text.endsWith(first) ? text.slice(1, -1) : text;
 }

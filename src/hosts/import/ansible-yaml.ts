@@ -1,63 +1,79 @@
-import { FAILSAFE_SCHEMA, load } from 'js-yaml';
-import { itemOf, type Vars } from './ansible-hosts.js';
-import { badItem, type ImportItem } from './import-item.js';
+import {
+  defineMappingTag,
+  defineScalarTag,
+  defineSequenceTag,
+  FAILSAFE_SCHEMA,
+  load,
+  mapTag,
+  mergeTag,
+  seqTag,
+  YAMLException,
+} from 'js-yaml';
+import { readAnsibleTree, Tagged } from './ansible-tree.js';
+import type { ImportItem } from './import-item.js';
+import { type ImportBudget, ImportRefusal } from './import-limits.js';
 
-const MOST_DEPTH = 20;
-const MOST_HOSTS = 5001;
+/** Nodes that aliases may add to those that are written. */
+const MAX_UNFOLDED = 100_000;
+const MAX_DEPTH = 1000;
+const YAML = 'tag:yaml.org,2002:';
 
-interface Seen {
-  readonly pointer: string;
-  readonly groups: string[];
-  vars: Vars;
+/** Values are texts, whatever they look like: `08` is a name, and `yes` a word. Tags of Ansible and of YAML change nothing of that. */
+const SCHEMA = FAILSAFE_SCHEMA.withTags(
+  mergeTag,
+  ['!', YAML].flatMap((prefix) => [
+    defineScalarTag(prefix, {
+      matchByTagPrefix: true,
+      resolve: (source, _isExplicit, tagName) =>
+        tagName.startsWith(YAML) || tagName === '!unsafe' ? source : new Tagged(tagName),
+      identify: () => false,
+    }),
+    defineSequenceTag(prefix, { ...seqTag, matchByTagPrefix: true, identify: () => false }),
+    defineMappingTag(prefix, { ...mapTag, matchByTagPrefix: true, identify: () => false }),
+  ]),
+);
+
+/** Reads an Ansible inventory in YAML. Throws ImportRefusal, with line and column, when it is no YAML, or not of that form. */
+export function readAnsibleYaml(text: string, budget: ImportBudget): ImportItem[] {
+  const document = documentOf(text);
+  assertAffordable(document);
+  return readAnsibleTree(document, budget, 'ansible-yaml');
 }
 
-/** Reads an Ansible inventory in YAML: `group: {hosts, children, vars}`. Undefined when it is no YAML, or not of that form. */
-export function readAnsibleYaml(text: string): ImportItem[] | undefined {
-  let document: unknown;
+function documentOf(text: string): unknown {
   try {
-    // What the vault holds stays what it is: a secret, which is not taken.
-    document = load(text.replaceAll(/!(?:vault|unsafe)(?=[\s|>])/g, ''), { schema: FAILSAFE_SCHEMA });
-  } catch {
-    return undefined;
+    return load(text, { schema: SCHEMA, json: true });
+  } catch (error) {
+    const { reason, mark } = error instanceof YAMLException ? error : { reason: 'it cannot be read', mark: undefined };
+    const at = mark === undefined ? '' : `line ${mark.line + 1}, column ${mark.column + 1}: `;
+    throw new ImportRefusal('host-import.format', `is no ansible-yaml: ${at}${reason.slice(0, 200)}`);
   }
-  if (!isMap(document)) return undefined;
-  const hosts = new Map<string, Seen>();
-  const bad: ImportItem[] = [];
-  const walk = (name: string, group: unknown, at: { pointer: string; groups: string[]; vars: Vars }): void => {
-    const { pointer, groups } = at;
-    if (groups.length > MOST_DEPTH || hosts.size > MOST_HOSTS) return;
-    if (!isMap(group)) {
-      if (group !== '' && group !== null && group !== undefined)
-        bad.push(badItem(pointer, name, 'must be a group with hosts, children or vars'));
-      return;
-    }
-    const vars = { ...at.vars, ...textsOf(group['vars']) };
-    const own = [...groups, name];
-    if (isMap(group['hosts']))
-      for (const [host, given] of Object.entries(group['hosts'])) {
-        const known = hosts.get(host) ?? { pointer: `${pointer}/hosts/${escaped(host)}`, groups: [], vars: {} };
-        known.groups.push(...own.filter((one) => !known.groups.includes(one)));
-        known.vars = { ...vars, ...known.vars, ...textsOf(given) };
-        hosts.set(host, known);
-      }
-    if (isMap(group['children']))
-      for (const [child, inner] of Object.entries(group['children']))
-        walk(child, inner, { pointer: `${pointer}/children/${escaped(child)}`, groups: own, vars });
+}
+
+/** Counts what a document would be without aliases, in as many steps as it has nodes. A document within itself has no end. */
+function assertAffordable(document: unknown): void {
+  const sizes = new Map<object, number>();
+  const sizeOf = (node: unknown, depth: number): number => {
+    if (typeof node !== 'object' || node === null) return 1;
+    const known = sizes.get(node);
+    if (known !== undefined) return known;
+    if (depth > MAX_DEPTH) throw unfolded();
+    sizes.set(node, Infinity); // until it is known: whatever it holds cannot hold it
+    const size = Object.values(node).reduce<number>((sum, inner) => sum + sizeOf(inner, depth + 1), 1);
+    sizes.set(node, size);
+    return size;
   };
-  for (const [name, group] of Object.entries(document))
-    walk(name, group, { pointer: `/${escaped(name)}`, groups: [], vars: {} });
-  return [...bad, ...[...hosts].map(([name, host]) => itemOf(name, host))];
+  const scalars = new Map<object, number>();
+  const size = sizeOf(document, 0);
+  for (const node of sizes.keys())
+    scalars.set(node, Object.values(node).filter((inner) => typeof inner !== 'object' || inner === null).length);
+  const written = [...scalars.values()].reduce((sum, count) => sum + count, sizes.size);
+  if (size > written + MAX_UNFOLDED) throw unfolded();
 }
 
-function isMap(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function textsOf(value: unknown): Vars {
-  if (!isMap(value)) return {};
-  return Object.fromEntries(Object.entries(value).map(([key, text]) => [key, typeof text === 'string' ? text : '']));
-}
-
-function escaped(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1').slice(0, 200);
+function unfolded(): ImportRefusal {
+  return new ImportRefusal(
+    'host-import.too-large',
+    'has aliases (*name) that unfold to more than is read: write groups once',
+  );
 }

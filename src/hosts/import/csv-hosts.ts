@@ -1,5 +1,7 @@
 import { readPublicKeyLine } from '../host-keys/public-key-blob.js';
+import { readHostPlace } from '../network/host-place.port.js';
 import { badItem, type ImportItem } from './import-item.js';
+import { type ImportBudget, ImportRefusal } from './import-limits.js';
 
 const COLUMNS = [
   'name',
@@ -15,13 +17,28 @@ const COLUMNS = [
   'hostKey',
 ] as const;
 
-/** RFC 4180 with a header; `label.KEY` columns and `labels` (`key=value;key=value`) become labels. Undefined when there is no header with a name and an address. */
-export function readCsvHosts(text: string): ImportItem[] | undefined {
-  const [header, ...rows] = records(text);
-  const names = header?.cells.map((cell) => cell.trim()) ?? [];
-  if (!names.includes('name') || !names.includes('address')) return undefined;
-  if (names.some((name) => !COLUMNS.includes(name as never) && !name.startsWith('label.'))) return undefined;
+/** Excel writes semicolons where a comma parts the decimals, and tabs when cells are copied. */
+const SEPARATORS = [',', ';', '\t'];
+
+/**
+ * RFC 4180 with a header; `label.KEY` columns and `labels` (`key=value;key=value`) become labels. Cells may be parted by semicolons or tabs as
+ * well. Throws ImportRefusal when there is no header with a name and an address.
+ */
+export function readCsvHosts(text: string, budget: ImportBudget): ImportItem[] {
+  const start = text.slice(0, 1000).split('\n', 1)[0] ?? '';
+  const separator = SEPARATORS.find((one) => start.includes(one)) ?? ',';
+  const [header, ...rows] = records(text, separator);
+  const names = header?.cells.map((cell) => columnOf(cell.trim())) ?? [];
+  if (!names.includes('name') || !names.includes('address'))
+    throw new ImportRefusal('host-import.format', 'is no csv: line 1 must have the columns name and address');
+  const stray = names.findIndex((name) => !COLUMNS.includes(name as never) && !name.startsWith('label.'));
+  if (stray !== -1)
+    throw new ImportRefusal(
+      'host-import.format',
+      `is no csv that is known: column ${stray + 1} of line 1 is "${names[stray]?.slice(0, 60)}"`,
+    );
   return rows.map(({ line, cells, isOpen }) => {
+    budget.spendHost();
     const pointer = `line ${line}`;
     if (isOpen || cells.length !== names.length)
       return badItem(
@@ -33,13 +50,20 @@ export function readCsvHosts(text: string): ImportItem[] | undefined {
   });
 }
 
+/** Columns in any case. */
+function columnOf(name: string): string {
+  return COLUMNS.find((column) => column.toLowerCase() === name.toLowerCase()) ?? name;
+}
+
 function item(pointer: string, cells: ReadonlyMap<string, string>): ImportItem {
   const text = (name: string) => cells.get(name) || undefined;
   const plain = ['name', 'address', 'owner', 'environment', 'hostKeyPolicy', 'managementMode', 'privilege'];
   const fields: Record<string, unknown> = Object.fromEntries(
     plain.flatMap((name) => (text(name) === undefined ? [] : [[name, text(name)]])),
   );
-  const port = text('port');
+  const place = readHostPlace(text('address') ?? '');
+  const port = text('port') ?? place?.port;
+  if (place !== undefined) fields['address'] = place.address;
   if (port !== undefined) fields['port'] = Number(port);
   const labels = Object.fromEntries([
     ...(text('labels')?.split(';') ?? [])
@@ -70,20 +94,16 @@ interface CsvRecord {
   readonly isOpen: boolean;
 }
 
-/** One cell: quoted, with quotes in it doubled, or plain. */
-const CELL = /"((?:[^"]|"")*)("?)|([^,\n]*)/y;
-
-/** Records, with empty lines left out. A quoted cell may hold commas, quotes (doubled) and line breaks. */
-function records(text: string): CsvRecord[] {
-  const source = text.replace(/^\uFEFF/, '').replaceAll('\r\n', '\n');
+/** Records, with empty lines left out. A quoted cell may hold separators, quotes (doubled) and line breaks. */
+function records(source: string, separator: string): CsvRecord[] {
   const found: CsvRecord[] = [];
   let [line, cells, start] = [1, [] as string[], 1];
   for (let at = 0; at <= source.length; at += 1) {
-    const { cell, whole, isClosed } = cellAt(source, at);
+    const { cell, end, isClosed } = cellAt(source, at, separator);
     cells.push(cell);
-    line += whole.split('\n').length - 1;
-    at += whole.length;
-    if (source[at] === ',' && isClosed) continue;
+    line += cell.split('\n').length - 1;
+    at = end;
+    if (source[at] === separator && isClosed) continue;
     // What follows a closing quote belongs to no cell.
     const isOpen = !isClosed || (at < source.length && source[at] !== '\n');
     if (isOpen || cells.length > 1 || cells[0]?.trim() !== '') found.push({ line: start, cells, isOpen });
@@ -94,9 +114,24 @@ function records(text: string): CsvRecord[] {
   return found;
 }
 
-function cellAt(source: string, at: number): { cell: string; whole: string; isClosed: boolean } {
-  CELL.lastIndex = at;
-  const [whole = '', quoted, end, plain = ''] = CELL.exec(source) ?? [];
-  if (quoted === undefined) return { cell: plain, whole, isClosed: true };
-  return { cell: quoted.replaceAll('""', '"'), whole, isClosed: end !== '' };
+interface Cell {
+  readonly cell: string;
+  /** Where what follows it begins. */
+  readonly end: number;
+  readonly isClosed: boolean;
+}
+
+function cellAt(source: string, at: number, separator: string): Cell {
+  if (source[at] !== '"') {
+    let end = at;
+    while (end < source.length && source[end] !== separator && source[end] !== '\n') end += 1;
+    return { cell: source.slice(at, end), end, isClosed: true };
+  }
+  for (let from = at + 1; ;) {
+    const quote = source.indexOf('"', from);
+    if (quote === -1) return { cell: source.slice(at + 1), end: source.length, isClosed: false };
+    if (source[quote + 1] !== '"')
+      return { cell: source.slice(at + 1, quote).replaceAll('""', '"'), end: quote + 1, isClosed: true };
+    from = quote + 2;
+  }
 }

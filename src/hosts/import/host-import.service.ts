@@ -7,14 +7,12 @@ import { hold } from '../../platform/database/hold.js';
 import { Problem } from '../../platform/http/problem.js';
 import { faultsOfBody } from '../../platform/http/validation.js';
 import { HostKeysService } from '../host-keys/host-keys.service.js';
+import { canonicalAddress } from '../network/host-place.port.js';
 import { Host } from '../records/host.entity.js';
 import { CreateHostBody } from '../records/hosts.dto.js';
 import { HostsService, type NewHost } from '../records/hosts.service.js';
-import { readAnsibleIni } from './ansible-ini.js';
-import { readAnsibleYaml } from './ansible-yaml.js';
-import { readCsvHosts } from './csv-hosts.js';
 import type { ImportFormat, ImportItem, ItemFault } from './import-item.js';
-import { isHashOf, readKnownHosts } from './known-hosts.js';
+import { cancelled, ImportReading } from './import-reading.service.js';
 
 export interface ImportOrder {
   readonly format: ImportFormat;
@@ -44,7 +42,8 @@ export interface ImportReport {
   readonly items: readonly ImportedItem[];
 }
 
-const MOST_ITEMS = 5000;
+/** Items between two turns that others get. */
+const ITEMS_AT_ONCE = 20;
 
 /** Undoes what was written so far; not an error to anybody. */
 class NothingStored extends Error {}
@@ -56,17 +55,18 @@ export class HostImport {
     private readonly db: DataSource,
     private readonly hosts: HostsService,
     private readonly keys: HostKeysService,
+    private readonly reading: ImportReading,
   ) {}
 
-  /** Throws Problem `host-import.format` when it is not such a file at all. */
-  async run(caller: Caller, order: ImportOrder): Promise<ImportReport> {
-    const items = itemsOf(order);
+  /** Throws the Problems of ImportReading when it is not such a file at all, or when `signal` says that nobody waits any more. */
+  async run(caller: Caller, order: ImportOrder, signal?: AbortSignal): Promise<ImportReport> {
+    const items = await this.reading.read(order.format, order.text, signal);
     let taken: ImportedItem[] = [];
     try {
       await this.db.transaction(async (tx) => {
         // Two imports at once would not see each other's names.
         await hold(tx, 'host import');
-        taken = await this.take(tx, caller, items, order.pin);
+        taken = await this.take(tx, caller, items, { pin: order.pin, signal });
         if (order.dryRun || (order.onRefusal === 'abort' && taken.some(({ outcome }) => outcome === 'refused')))
           throw new NothingStored();
       });
@@ -85,14 +85,19 @@ export class HostImport {
     }
   }
 
-  private async take(tx: EntityManager, caller: Caller, items: ImportItem[], pin: boolean): Promise<ImportedItem[]> {
-    const known = await this.known(tx, items);
+  private async take(
+    tx: EntityManager,
+    caller: Caller,
+    items: readonly ImportItem[],
+    { pin, signal }: { pin: boolean; signal?: AbortSignal },
+  ): Promise<ImportedItem[]> {
+    const known = new KnownHosts(await this.known(tx, items));
     const taken: ImportedItem[] = [];
-    for (const item of items) {
+    for (const [index, item] of items.entries()) {
+      if (index % ITEMS_AT_ONCE === 0) await nextTurn();
+      if (signal?.aborted === true) throw cancelled();
       const faults = [...item.faults];
-      // The name behind a hash is found by trying all that are known; whoever else calls meanwhile has a turn.
-      if (item.hashed !== undefined) await nextTurn();
-      const found = known.find((host) => isSame(host, item));
+      const found = faults.length > 0 ? undefined : known.find(item);
       const body = found === undefined && faults.length === 0 ? await this.body(item, known, faults) : undefined;
       const refused = { outcome: 'refused', hostId: undefined } as const;
       const done =
@@ -103,7 +108,7 @@ export class HostImport {
               return refused;
             });
       if (body !== undefined && done.hostId !== undefined)
-        known.push({ id: done.hostId, name: body.name, address: body.address.toLowerCase(), port: body.port ?? 22 });
+        known.add({ id: done.hostId, name: body.name, address: canonicalAddress(body.address), port: body.port ?? 22 });
       taken.push({ pointer: item.pointer, name: found?.name ?? item.name, ...done, faults, ignored: item.ignored });
     }
     return taken;
@@ -122,31 +127,58 @@ export class HostImport {
   }
 
   /** The order that makes the host; what is wrong with it is put to the faults. */
-  private async body(item: ImportItem, known: Known[], faults: ItemFault[]): Promise<NewHost | undefined> {
-    if (item.hashed !== undefined) {
-      faults.push({ pointer: item.pointer, detail: 'is the hash of a name, and no known host has that name' });
-      return undefined;
-    }
+  private async body(item: ImportItem, known: KnownHosts, faults: ItemFault[]): Promise<NewHost | undefined> {
     faults.push(...(await faultsOfBody(CreateHostBody, item.fields, item.pointer)));
-    if (known.some(({ name }) => name === item.name))
+    if (known.named(item.name) !== undefined)
       faults.push({ pointer: `${item.pointer}/name`, detail: 'is the name of another host, at another address' });
-    const jumpHostId = known.find(({ name }) => name === item.jumpHost)?.id;
+    const jumpHostId = item.jumpHost === undefined ? undefined : known.named(item.jumpHost)?.id;
     if (item.jumpHost !== undefined && jumpHostId === undefined)
       faults.push({ pointer: `${item.pointer}/jumpHost`, detail: 'is the name of no host' });
     return { ...(item.fields as unknown as NewHost), ...(jumpHostId === undefined ? {} : { jumpHostId }) };
   }
 
-  /** Hosts that an item could be. A hashed name could be any of them. */
+  /** Hosts that an item could be. */
   private async known(tx: EntityManager, items: readonly ImportItem[]): Promise<Known[]> {
     const select = { id: true, name: true, address: true, port: true } as const;
-    if (items.some(({ hashed }) => hashed !== undefined)) return tx.find(Host, { select, order: { id: 'ASC' } });
     const names = items.flatMap(({ name, jumpHost }) => [name, jumpHost ?? name]);
-    const addresses = items.map(({ fields }) => String(fields['address']).toLowerCase());
-    return tx.find(Host, { where: [{ name: In(names) }, { address: In(addresses) }], select, order: { id: 'ASC' } });
+    const addresses = items.map(({ fields }) => addressOf(fields));
+    const where = [{ name: In([...names, ...addresses]) }, { address: In(addresses) }];
+    return tx.find(Host, { where, select, order: { id: 'ASC' } });
   }
 }
 
 type Known = Pick<Host, 'id' | 'name' | 'address' | 'port'>;
+
+/** Finds hosts by address or name, and port. */
+class KnownHosts {
+  private readonly byPlace = new Map<string, Known>();
+  private readonly byName = new Map<string, Known>();
+
+  constructor(hosts: readonly Known[]) {
+    for (const host of hosts) this.add(host);
+  }
+
+  add(host: Known): void {
+    this.byName.set(host.name, host);
+    for (const place of [host.address, host.name]) {
+      const key = `${place} ${host.port}`;
+      if (!this.byPlace.has(key)) this.byPlace.set(key, host);
+    }
+  }
+
+  named(name: string): Known | undefined {
+    return this.byName.get(name);
+  }
+
+  /** The same address and port, or the name that it has here. */
+  find({ fields }: ImportItem): Known | undefined {
+    return this.byPlace.get(`${addressOf(fields)} ${Number(fields['port'] ?? 22)}`);
+  }
+}
+
+function addressOf(fields: ImportItem['fields']): string {
+  return canonicalAddress(String(fields['address']));
+}
 
 interface Storing {
   readonly caller: Caller;
@@ -154,36 +186,6 @@ interface Storing {
   readonly found: Known | undefined;
   readonly body: NewHost | undefined;
   readonly pin: boolean;
-}
-
-function itemsOf({ format, text }: ImportOrder): ImportItem[] {
-  const items = read(format, text);
-  const [detail, pointer] =
-    items === undefined
-      ? [`is no ${format}`, '/text']
-      : [`has ${items.length} hosts; ${MOST_ITEMS} are the most`, '/text'];
-  if (items !== undefined && items.length <= MOST_ITEMS) return items;
-  throw new Problem('refused', 'host-import.format', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
-}
-
-function read(format: ImportFormat, text: string): ImportItem[] | undefined {
-  switch (format) {
-    case 'csv':
-      return readCsvHosts(text);
-    case 'known-hosts':
-      return readKnownHosts(text);
-    case 'ansible-ini':
-      return readAnsibleIni(text);
-    case 'ansible-yaml':
-      return readAnsibleYaml(text);
-  }
-}
-
-/** The same address and port, or the name that it has here. */
-function isSame({ name, address, port }: Known, { fields, hashed }: ImportItem): boolean {
-  if (hashed !== undefined) return isHashOf(hashed, address, port) || isHashOf(hashed, name, port);
-  const there = String(fields['address']).toLowerCase().replace(/\.$/, '');
-  return (address === there || name === there) && port === (fields['port'] ?? 22);
 }
 
 /** What the rules of hosts say of one item is no fault of the import; anything else is thrown. */

@@ -2,6 +2,7 @@ import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
+import { ClientGone } from '../../platform/http/client-gone.js';
 import { TakesJson } from '../../platform/http/json-limits.js';
 import { ImportHostsBody, ImportReportView, MOST_CHARACTERS } from './host-import.dto.js';
 import { HostImport } from './host-import.service.js';
@@ -14,13 +15,17 @@ const LIMITS = { bytes: 3 * MOST_CHARACTERS, values: 2000 };
 export class HostImportsController {
   constructor(private readonly imports: HostImport) {}
 
-  /** Takes hosts from CSV, known_hosts or an Ansible inventory, and reports on each. What is there already stays as it is. */
+  /** Takes hosts from CSV, known_hosts, ssh_config, a plain list or an Ansible inventory, and reports on each. What is there already stays as it is. */
   @Post()
   @HttpCode(200)
   @Needs('hosts:write')
   @TakesJson(LIMITS)
-  async importHosts(@TheCaller() caller: Caller, @Body() body: ImportHostsBody): Promise<ImportReportView> {
+  async importHosts(
+    @TheCaller() caller: Caller,
+    @Body() body: ImportHostsBody,
+    @ClientGone() gone: AbortSignal,
+  ): Promise<ImportReportView> {
     const { format, text, pin = false, onRefusal = 'abort', dryRun = false } = body;
-    return ImportReportView.of(await this.imports.run(caller, { format, text, pin, onRefusal, dryRun }));
+    return ImportReportView.of(await this.imports.run(caller, { format, text, pin, onRefusal, dryRun }, gone));
   }
 }

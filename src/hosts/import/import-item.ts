@@ -2,7 +2,15 @@ import type { HostKeyState } from '../host-keys/host-key.entity.js';
 import type { PublicKeyBlob } from '../host-keys/public-key-blob.js';
 import type { Labels } from '../records/host.entity.js';
 
-export const IMPORT_FORMATS = ['csv', 'known-hosts', 'ansible-ini', 'ansible-yaml'] as const;
+export const IMPORT_FORMATS = [
+  'csv',
+  'known-hosts',
+  'ansible-ini',
+  'ansible-yaml',
+  'ansible-json',
+  'ssh-config',
+  'list',
+] as const;
 export type ImportFormat = (typeof IMPORT_FORMATS)[number];
 
 export interface ItemFault {

@@ -1,9 +1,11 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { readPublicKeyLine } from '../host-keys/public-key-blob.js';
+import { canonicalAddress, readHostPlace } from '../network/host-place.port.js';
 import { badItem, type ImportItem } from './import-item.js';
+import type { ImportBudget } from './import-limits.js';
 
 /** Reads known_hosts (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). Lines of the same host become one item. */
-export function readKnownHosts(text: string): ImportItem[] {
+export function readKnownHosts(text: string, budget: ImportBudget): ImportItem[] {
   const items: ImportItem[] = [];
   const byPlace = new Map<string, number>();
   for (const [index, line] of text.split('\n').entries()) {
@@ -13,10 +15,12 @@ export function readKnownHosts(text: string): ImportItem[] {
     const before = item.faults.length > 0 || item.hashed !== undefined ? undefined : byPlace.get(place);
     const first = before === undefined ? undefined : items[before];
     if (first !== undefined && before !== undefined) {
+      budget.spend(first.keys.length);
       items[before] = { ...first, keys: [...first.keys, ...item.keys] };
       continue;
     }
     if (item.hashed === undefined && item.faults.length === 0) byPlace.set(place, items.length);
+    budget.spendHost();
     items.push(item);
   }
   return items;
@@ -50,21 +54,28 @@ function named(names: string, common: Pick<ImportItem, 'pointer' | 'keys' | 'fau
   if (/[*?!|]/.test(names)) return badItem(pointer, names.slice(0, 100), 'has a pattern, which names no one host');
   const places = names.split(',').map(placeOf);
   // A name says more than an address, and stays when the machine gets another one.
-  const place = places.find(({ address }) => /[a-z]/i.test(address) && !address.includes(':')) ?? places[0];
+  const place =
+    places.find((one) => one !== undefined && /[a-z]/i.test(one.address) && !one.address.includes(':')) ?? places[0];
   if (place === undefined) return badItem(pointer, '', 'names no host');
   const plain = place.address.replaceAll(':', '-');
   const name = place.port === 22 ? plain : `${plain}-${place.port}`;
   return { ...common, name, fields: { name, ...place } };
 }
 
-/** `host` or `[host]:port` */
-function placeOf(text: string): { address: string; port: number } {
-  const [, address, port] = /^\[(.+)\]:(\d+)$/.exec(text) ?? [];
-  return { address: address ?? text, port: port === undefined ? 22 : Number(port) };
+/** `host` or `[host]:port`; a port without brackets is not in this format, and what stands there is an IPv6 address. */
+function placeOf(text: string): { address: string; port: number } | undefined {
+  if (!text.startsWith('['))
+    return { address: canonicalAddress(text.includes(':') ? text.replace(/%.*$/, '') : text), port: 22 };
+  const place = readHostPlace(text);
+  return place && { address: place.address, port: place.port ?? 22 };
 }
 
 /** Whether a hashed name (ssh_config(5), HashKnownHosts) stands for this address and port. */
-export function isHashOf({ salt, hash }: { salt: Buffer; hash: Buffer }, address: string, port: number): boolean {
+export function isHashOf(
+  { salt, hash }: { salt: Uint8Array; hash: Uint8Array },
+  address: string,
+  port: number,
+): boolean {
   const spelling = port === 22 ? address : `[${address}]:${port}`;
   const made = createHmac('sha1', salt).update(spelling).digest();
   return made.length === hash.length && timingSafeEqual(made, hash);

@@ -40,7 +40,7 @@ export class AddressGuard {
     if (address !== undefined) return this.assertAllowed(address, target);
     if (NAME.test(target) && !ENDS_IN_A_NUMBER.test(target)) return;
     throw new Problem('forbidden', 'network.spelling', `"${shown(target)}" is neither an IP address nor a host name.`, {
-      errors: [{ pointer, detail: 'must be an IP address in its usual form or a host name' }],
+      errors: [{ pointer, detail: `must be an IP address in its usual form or a host name${hintFor(target)}` }],
     });
   }
 
@@ -134,6 +134,14 @@ async function resolved(resolver: Resolver, name: string): Promise<string[]> {
 
 function ownAddresses(): Set<string> {
   return new Set(Object.values(networkInterfaces()).flatMap((list) => (list ?? []).map(({ address }) => address)));
+}
+
+/** What people write there that belongs elsewhere. */
+function hintFor(target: string): string {
+  if (target.includes('://')) return ', without a scheme';
+  if (target.includes('%')) return ', without a zone';
+  if (target.includes('/')) return '; a network is scanned, in a scope';
+  return /[^:]:\d{1,5}$/.test(target) ? '; the port has a member of its own' : '';
 }
 
 /** As much of what was typed as an answer may repeat. */

@@ -57,6 +57,20 @@ export function overlaps(one: Network, other: Network): boolean {
   return containsNetwork(one, other) || containsNetwork(other, one);
 }
 
+/** The fewest networks that hold every address from the first to the last, and no other; empty when they run backwards or differ in family. */
+export function networksBetween(first: Address, last: Address): Network[] {
+  const networks: Network[] = [];
+  if (first.family !== last.family) return networks;
+  for (let base = first.value; base <= last.value;) {
+    let bits: number = WIDTH[first.family];
+    const wider = () => sizeOf({ family: first.family, bits: bits - 1 });
+    while (bits > 0 && base % wider() === 0n && base + wider() - 1n <= last.value) bits -= 1;
+    networks.push({ family: first.family, base, bits });
+    base += sizeOf({ family: first.family, bits });
+  }
+  return networks;
+}
+
 /** RFC 5952 for IPv6. */
 export function formatAddress({ family, value }: Address): string {
   if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join('.');

@@ -21,6 +21,7 @@ import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.
 import { ConnectionTestView } from '../connections/connection-test.dto.js';
 import { ConnectionTester } from '../connections/connection-tester.js';
 import { CreateHostBody, HostPage, HostQuery, HostView, UpdateHostBody } from './hosts.dto.js';
+import { ChangedHostView } from './changed-host.dto.js';
 import { HostRemoval } from './host-removal.service.js';
 import { HostsReader } from './hosts.reader.js';
 import { HostsService } from './hosts.service.js';
@@ -63,7 +64,10 @@ export class HostsController {
     return HostView.of(await this.reader.get(id));
   }
 
-  /** Changes a host; members that are left out stay as they are, null empties them. */
+  /**
+   * Changes a host; members that are left out stay as they are, null empties them. A credential belongs to address, port and jump host: when one
+   * of them changes, it is dropped unless it comes with the same call; `dropped` says so.
+   */
   @Patch(':id')
   @Needs('hosts:write')
   @ApiHeader(IF_MATCH)
@@ -72,9 +76,9 @@ export class HostsController {
     @Param() { id }: IdParam,
     @Body() body: UpdateHostBody,
     @Headers('if-match') match?: string,
-  ): Promise<HostView> {
-    await this.hosts.update(caller, id, expectedVersion(match), body);
-    return HostView.of(await this.reader.get(id));
+  ): Promise<ChangedHostView> {
+    const dropped = await this.hosts.update(caller, id, expectedVersion(match), body);
+    return ChangedHostView.after(await this.reader.get(id), dropped);
   }
 
   /** Removes a host and what is known of its keys. The machine itself is not touched. */

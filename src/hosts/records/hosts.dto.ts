@@ -1,6 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import {
+  IsBoolean,
   IsIn,
   IsInt,
   IsObject,
@@ -43,7 +44,7 @@ export class CredentialBody {
   @MaxLength(33)
   user: string;
 
-  /** OpenSSH or PEM. Never shown again. @example "-----BEGIN OPENSSH PRIVATE KEY-----" */
+  /** OpenSSH, PEM (PKCS #1, PKCS #8, SEC 1) or PuTTY (.ppk). Never shown again. @example "-----BEGIN OPENSSH PRIVATE KEY-----" */
   @IsOptional()
   @IsString()
   @Length(1, 16_384)
@@ -151,11 +152,16 @@ export class UpdateHostBody extends HostFieldsBody {
   @MaxLength(128)
   name?: string;
 
-  /** Another address or port makes the host another machine: its pinned keys wait to be confirmed again. @example 192.0.2.11 */
+  /** Another address or port makes the host another machine: its credential is dropped, unless it comes with the change, and its pinned keys wait to be confirmed again. @example 192.0.2.11 */
   @ValidateIf((_, value) => value !== undefined)
   @IsString()
   @Length(1, 254)
   address?: string;
+
+  /** Needed when hosts with a credential are reached through this one and it moves: their credentials are dropped too. @example false */
+  @IsOptional()
+  @IsBoolean()
+  dropCredentialsBehind?: boolean;
 }
 
 export class HostQuery extends PageQuery {

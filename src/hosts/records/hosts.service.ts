@@ -7,14 +7,10 @@ import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import {
-  HostCredentials,
-  type KeptCredential,
-  NO_CREDENTIAL,
-  type NewCredential,
-} from '../credentials/host-credentials.js';
-import { HostKey } from '../host-keys/host-key.entity.js';
+import { NO_CREDENTIAL, type NewCredential } from '../credentials/host-credentials.js';
 import { AddressGuard } from '../network/address-guard.service.js';
+import { canonicalAddress } from '../network/host-place.port.js';
+import { type DroppedByChange, HostMoves, isNothing, wayChanged } from './host-moves.js';
 import { assertJumpHost } from './jump-hosts.js';
 import { Host } from './host.entity.js';
 
@@ -33,8 +29,12 @@ type Fields = Pick<
 >;
 
 /** What people write about a host; an absent member stays as it is, null empties it. */
-export type HostChange = Partial<Fields> & { readonly credential?: NewCredential | null };
-export type NewHost = HostChange & Pick<Host, 'name' | 'address'>;
+export type HostChange = Partial<Fields> & {
+  readonly credential?: NewCredential | null;
+  /** Drops credentials of hosts that are reached through this one, when it moves. */
+  readonly dropCredentialsBehind?: boolean;
+};
+export type NewHost = Partial<Fields> & Pick<Host, 'name' | 'address'> & Pick<HostChange, 'credential'>;
 
 /** Adds and changes hosts. */
 @Injectable()
@@ -43,19 +43,21 @@ export class HostsService {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly idempotency: IdempotencyKeys,
-    private readonly credentials: HostCredentials,
     private readonly guard: AddressGuard,
+    private readonly moves: HostMoves,
   ) {}
 
   /** Answers the id of the host, or of the one that the Idempotency-Key stands for. */
   async create(caller: Caller, { credential, ...order }: NewHost, use?: IdempotentUse): Promise<string> {
     const id = use?.resource ?? newId();
-    this.guard.assertWritten(order.address);
-    const kept = await this.keep(id, credential);
-    const row = { ...defined(order), address: canonical(order.address), id, ...kept };
+    this.guard.assertWritten(canonicalAddress(order.address));
+    const place = { id, port: 22, jumpHostId: null, ...defined(order), address: canonicalAddress(order.address) };
+    const sealed = await this.moves.seal(place, credential);
+    const row = { ...place, ...sealed.kept };
     return await this.written(order.name, async (tx) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
+      if (!(await this.moves.isStill(tx, place, sealed))) throw wayChanged();
       await this.insert(tx, caller, row, told(order, credential));
       return id;
     });
@@ -63,9 +65,14 @@ export class HostsService {
 
   /** Adds a host without a credential in a transaction of the caller's. Answers its id. */
   async add(tx: EntityManager, caller: Caller, order: Omit<NewHost, 'credential'>): Promise<string> {
-    this.guard.assertWritten(order.address);
+    this.guard.assertWritten(canonicalAddress(order.address));
     const id = newId();
-    await this.insert(tx, caller, { ...defined(order), address: canonical(order.address), id }, told(order, undefined));
+    await this.insert(
+      tx,
+      caller,
+      { ...defined(order), address: canonicalAddress(order.address), id },
+      told(order, undefined),
+    );
     return id;
   }
 
@@ -80,36 +87,32 @@ export class HostsService {
     await this.audit.appendBy(tx, caller, hostEntry('host.created', row.id, detail));
   }
 
-  /** Changes what is given, if the host is still at `version`. Throws Problem `request.stale` when it is not. */
-  async update(caller: Caller, id: string, version: number, { credential, ...change }: HostChange): Promise<void> {
-    if (change.address !== undefined) this.guard.assertWritten(change.address);
-    const kept = await this.keep(id, credential);
-    const address = change.address === undefined ? {} : { address: canonical(change.address) };
-    const row = { ...defined(change), ...address, ...kept };
-    await this.written(change.name, async (tx) => {
+  /**
+   * Changes what is given, if the host is still at `version`. A credential is for one destination: when address, port or jump host change, it
+   * is dropped unless it comes with the change, and so are those of hosts behind, which must be said (`dropCredentialsBehind`). Throws Problem
+   * `request.stale`, `host.credentials-behind`.
+   */
+  async update(caller: Caller, id: string, version: number, order: HostChange): Promise<DroppedByChange> {
+    const { credential, dropCredentialsBehind = false, ...change } = order;
+    if (change.address !== undefined) this.guard.assertWritten(canonicalAddress(change.address));
+    const address = change.address === undefined ? {} : { address: canonicalAddress(change.address) };
+    const row = { ...defined(change), ...address };
+    const place = { ...(await this.moves.placeOf(id)), ...row };
+    const sealed = await this.moves.seal(place, credential);
+    return await this.written(change.name, async (tx) => {
+      if (!(await this.moves.isStill(tx, place, sealed))) throw staleProblem(`/v1/hosts/${id}`);
       if (row.jumpHostId) await assertJumpHost(tx, id, row.jumpHostId);
       const before = await tx.findOne(Host, { where: { id }, lock: { mode: 'pessimistic_write' } });
       if (before === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
       if (before.version !== version) throw staleProblem(`/v1/hosts/${id}`);
-      await tx.update(Host, { id }, { ...row, version: version + 1, updatedAt: () => 'now()' });
-      if (isElsewhere(before, row)) await this.doubtKeys(tx, id);
-      await this.audit.appendBy(tx, caller, hostEntry('host.changed', id, told(change, credential)));
+      const move = { isMoved: isElsewhere(before, row), keepsCredential: credential !== undefined };
+      const dropped = await this.moves.drop(tx, caller, before, { ...move, dropCredentialsBehind });
+      const next = { ...row, ...(dropped.credential ? NO_CREDENTIAL : sealed.kept) };
+      await tx.update(Host, { id }, { ...next, version: version + 1, updatedAt: () => 'now()' });
+      const detail = { ...told(change, credential), ...(isNothing(dropped) ? {} : { dropped }) };
+      await this.audit.appendBy(tx, caller, hostEntry('host.changed', id, detail));
+      return dropped;
     });
-  }
-
-  private async keep(id: string, credential: NewCredential | null | undefined): Promise<Partial<KeptCredential>> {
-    if (credential === undefined) return {};
-    return credential === null ? NO_CREDENTIAL : await this.credentials.close(id, credential);
-  }
-
-  /** At another address another machine answers: what was confirmed of the old one says nothing of it. */
-  private async doubtKeys(tx: EntityManager, id: string): Promise<void> {
-    await tx.update(
-      HostKey,
-      { hostId: id, state: 'pinned' },
-      { state: 'tofu-pending', decidedBy: null, decidedAt: null },
-    );
-    await tx.update(Host, { id }, { reachability: 'unknown', reachabilityCode: null, checkedAt: null });
   }
 
   private async written<Result>(
@@ -126,10 +129,6 @@ function isElsewhere(before: Host, row: Partial<Fields>): boolean {
   return (['address', 'port', 'jumpHostId'] as const).some(
     (name) => row[name] !== undefined && row[name] !== before[name],
   );
-}
-
-function canonical(address: string): string {
-  return address.toLowerCase().replace(/\.$/, '');
 }
 
 /** Members that were left out are no change; TypeORM would read undefined so too, and insert would not take the default. */

@@ -7,7 +7,7 @@ import { OldRows } from '../database/old-rows.js';
 import { WorkPool } from '../queue/work-pool.js';
 import { Seal } from '../sealing/seal.js';
 import { newMailTransport } from './mail-transport.js';
-import { MAIL_SEAL } from './mailbox.js';
+import { openMail } from './mailbox.js';
 
 interface Claimed {
   readonly id: string;
@@ -90,14 +90,14 @@ export class MailSender implements BeforeApplicationShutdown {
     const { id, attempts, recipient, subject, body, html } = mail;
     const beat = setInterval(() => void this.renew(mail), BEAT_MS);
     try {
-      const text = this.seal.open(MAIL_SEAL, id, body).toString();
+      const text = openMail(this.seal, mail, body);
       const messageId = `<${id}@${new URL(this.config.publicUrl).hostname}>`;
       await this.transport.sendMail({
         from: this.config.mailFrom,
         to: { name: '', address: recipient },
         subject,
         text,
-        ...(html === null ? {} : { html: this.seal.open(MAIL_SEAL, id, html).toString() }),
+        ...(html === null ? {} : { html: openMail(this.seal, mail, html) }),
         messageId,
       });
       await this.db.query(

@@ -15,7 +15,23 @@ export interface NewMail {
   readonly goodForSeconds: number;
 }
 
-export const MAIL_SEAL = 'mail';
+const SEAL = 'mail to a recipient';
+/** As versions before sealed it: bound to the id of the mail alone. */
+const UNBOUND_SEAL = 'mail';
+
+/** The text is for one recipient: in a row that names another one it cannot be opened. */
+export function closeMail(seal: Seal, { id, recipient }: { id: string; recipient: string }, text: string): Buffer {
+  return seal.close(SEAL, `${id} ${recipient}`, Buffer.from(text));
+}
+
+/** Throws when the mail was written for another recipient. What a version before wrote opens too, until it is sent. */
+export function openMail(seal: Seal, { id, recipient }: { id: string; recipient: string }, sealed: Buffer): string {
+  try {
+    return seal.open(SEAL, `${id} ${recipient}`, sealed).toString();
+  } catch {
+    return seal.open(UNBOUND_SEAL, id, sealed).toString();
+  }
+}
 
 /** Puts mails into the outbox, in the transaction of what they tell of. MailSender sends them. */
 @Injectable()
@@ -25,12 +41,12 @@ export class Mailbox {
   /** Answers the id of the mail. */
   async put(tx: EntityManager, mail: NewMail): Promise<string> {
     const id = newId();
+    const to = { id, recipient: mail.recipient };
     await tx.insert(MailMessage, {
-      id,
-      recipient: mail.recipient,
+      ...to,
       subject: mail.subject,
-      body: this.seal.close(MAIL_SEAL, id, Buffer.from(mail.text)),
-      html: mail.html === undefined ? null : this.seal.close(MAIL_SEAL, id, Buffer.from(mail.html)),
+      body: closeMail(this.seal, to, mail.text),
+      html: mail.html === undefined ? null : closeMail(this.seal, to, mail.html),
       expiresAt: new Date(Date.now() + mail.goodForSeconds * 1000),
     });
     return id;

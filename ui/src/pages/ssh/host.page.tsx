@@ -31,6 +31,7 @@ import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { Failed, Problem } from '../../patterns/problem.js';
+import { useToast } from '../../patterns/toasts.js';
 import { useAction } from '../../patterns/use-action.js';
 import { HostKeys } from './host-keys.js';
 import { hostBody, useHostFields } from './hosts.page.js';
@@ -70,6 +71,7 @@ function Actions({ host }: { host: HostView }) {
   const { t } = useI18n();
   const { may } = useSession();
   const navigate = useNavigate();
+  const say = useToast();
   const [dialog, setDialog] = useState<'edit' | 'remove'>();
   const fields = useHostFields(host);
   const path = { id: host.id };
@@ -77,6 +79,11 @@ function Actions({ host }: { host: HostView }) {
   const edit = useAction((values: Values) => updateHost({ path, headers, body: hostBody(values) }), {
     changes: ['getHost', 'listHost'],
     done: t('saved'),
+    onDone: ({ dropped }) => {
+      if (dropped?.credential) say(t('hosts.dropped'), 'info');
+      if ((dropped?.credentialsBehind ?? 0) > 0)
+        say(t('hosts.droppedBehind', { count: dropped?.credentialsBehind ?? 0 }), 'info');
+    },
   });
   const remove = useAction((_values: Values) => deleteHost({ path, headers }), {
     changes: ['listHosts'],

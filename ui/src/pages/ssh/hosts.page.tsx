@@ -39,12 +39,24 @@ export function useHostFields(of?: HostView): Field[] {
     choice('privilege', t('hosts.privilege'), ['none', 'sudo', 'root'], of?.privilege),
     { name: 'user', label: t('hosts.user'), ...(of === undefined ? {} : { hint: t('hosts.user.keep') }) },
     { name: 'privateKey', kind: 'area', label: t('hosts.privateKey'), hint: t('hosts.privateKey.hint') },
+    { name: 'passphrase', kind: 'password', label: t('hosts.passphrase'), hint: t('hosts.passphrase.hint') },
+    { name: 'password', kind: 'password', label: t('hosts.password'), hint: t('hosts.password.hint') },
+    ...(of === undefined ? [] : [dropBehind(t)]),
   ];
 }
 
-export function hostBody({ user, privateKey, ...rest }: Values): never {
-  const credential =
-    user === undefined ? {} : { credential: { user, ...(privateKey === undefined ? {} : { privateKey }) } };
+function dropBehind(t: ReturnType<typeof useI18n>['t']): Field {
+  return {
+    name: 'dropCredentialsBehind',
+    kind: 'yes',
+    label: t('hosts.dropBehind'),
+    hint: t('hosts.dropBehind.hint'),
+  };
+}
+
+export function hostBody({ user, privateKey, passphrase, password, ...rest }: Values): never {
+  const secrets = Object.entries({ privateKey, passphrase, password }).filter(([, value]) => value !== undefined);
+  const credential = user === undefined ? {} : { credential: { user, ...Object.fromEntries(secrets) } };
   return { ...rest, ...credential } as never;
 }
 

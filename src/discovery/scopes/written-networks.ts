@@ -1,0 +1,48 @@
+import {
+  formatAddress,
+  type Network,
+  networksBetween,
+  parseAddress,
+  parseNetwork,
+} from '../../hosts/network/address.port.js';
+
+/** A word of a list, and where it begins, from 1. */
+export interface Word {
+  readonly text: string;
+  readonly column: number;
+}
+
+/** Parts a list as people write them: commas, semicolons, spaces, tabs, and line ends of any kind. */
+export function wordsOf(text: string): Word[] {
+  return [...text.matchAll(/[^\s,;]+/g)].map(({ 0: word, index }) => ({ text: word, column: index + 1 }));
+}
+
+/**
+ * `192.0.2.0/24`, `192.0.2.1`, `192.0.2.1-20`, `192.0.2.1-192.0.2.20`, and the same in IPv6, with brackets or without. A text says what is wrong
+ * with what looks like one of these; undefined for anything else, a name above all.
+ */
+export function readNetworks(written: string): Network[] | string | undefined {
+  const text = written.startsWith('[') && written.endsWith(']') ? written.slice(1, -1) : written;
+  const network = parseNetwork(text);
+  if (network !== undefined) return [network];
+  if (text.includes('%')) return 'has a zone, which names an interface of one machine: leave it out';
+  if (text.includes('/')) return hostBits(text);
+  const [from = '', to = '', ...rest] = text.split('-');
+  const first = parseAddress(from);
+  if (first === undefined || to === '' || rest.length > 0) return undefined;
+  const last = parseAddress(/^\d{1,3}$/.test(to) ? `${from.slice(0, from.lastIndexOf('.') + 1)}${to}` : to);
+  if (last === undefined) return 'is no range of addresses like 192.0.2.1-20 or 192.0.2.1-192.0.2.20';
+  const networks = networksBetween(first, last);
+  return networks.length > 0 ? networks : 'is a range that runs backwards';
+}
+
+function hostBits(text: string): string {
+  const [head = '', bits = ''] = text.split('/');
+  const address = parseAddress(head);
+  const width = address?.family === 4 ? 32 : 128;
+  const isPrefix = /^\d{1,3}$/.test(bits) && Number(bits) <= width;
+  if (address === undefined || !isPrefix) return 'must be a network like 192.0.2.0/24';
+  const size = 1n << BigInt(width - Number(bits));
+  const base = formatAddress({ ...address, value: address.value - (address.value % size) });
+  return `must have host bits of zero: ${base}/${bits} is the network, ${head} the address`;
+}

@@ -1,0 +1,86 @@
+import { unreadable, unsupported } from './private-key-fault.js';
+
+/** A textual encoding of RFC 7468, or of OpenSSL's older form with headers (RFC 1421 section 4.6). */
+export interface KeyBlock {
+  /** The words between BEGIN and the dashes, for example `EC PRIVATE KEY`. */
+  readonly label: string;
+  readonly headers: ReadonlyMap<string, string>;
+  readonly body: Buffer;
+}
+
+const BEGIN = '-----BEGIN ';
+const DASHES = '-----';
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+const PUTTY = 'PuTTY-User-Key-File-';
+
+/** The text with one kind of line end, and without a byte order mark. Text in one line with `\n` written out gets its lines back. */
+export function plainText(text: string): string {
+  const plain = text.replaceAll('\uFEFF', '').replaceAll('\r\n', '\n').replaceAll('\r', '\n');
+  return plain.trim().includes('\n') ? plain : plain.replaceAll(String.raw`\r`, '').replaceAll(String.raw`\n`, '\n');
+}
+
+/** Where a PuTTY private key begins; -1 when the text has none. */
+export function puttyStart(text: string): number {
+  const at = text.indexOf(PUTTY);
+  return at === 0 || text[at - 1] === '\n' ? at : -1;
+}
+
+/**
+ * The first block of a private key. What stands before it, such as EC PARAMETERS, certificates or attributes, is skipped, as OpenSSL does.
+ * Throws PrivateKeyFault when there is none, naming what there is instead.
+ */
+export function privateKeyBlock(text: string): KeyBlock {
+  const labels: string[] = [];
+  for (let at = text.indexOf(BEGIN); at !== -1; at = text.indexOf(BEGIN, at + BEGIN.length)) {
+    const end = text.indexOf(DASHES, at + BEGIN.length);
+    const label = end === -1 ? '' : text.slice(at + BEGIN.length, end);
+    if (label.endsWith('PRIVATE KEY')) return blockAt(text, label, end + DASHES.length);
+    labels.push(label);
+  }
+  throw withoutKey(text, labels);
+}
+
+function blockAt(text: string, label: string, from: number): KeyBlock {
+  const end = text.indexOf(`-----END ${label}-----`, from);
+  if (end === -1) throw unreadable(`ends too early: the line -----END ${label.slice(0, 40)}----- is not there`);
+  const lines = text.slice(from, end).split('\n');
+  const blank = lines.findIndex((line, i) => i > 0 && line.trim() === '');
+  const hasHeaders = blank !== -1 && lines.slice(0, blank).some((line) => line.includes(':'));
+  const headers = hasHeaders ? headersOf(lines.slice(0, blank)) : new Map<string, string>();
+  const base64 = lines
+    .slice(hasHeaders ? blank : 0)
+    .join('')
+    .replaceAll(/[ \t]/g, '');
+  if (!BASE64.test(base64) || base64.length % 4 !== 0)
+    throw unreadable('is damaged: between BEGIN and END is something else than whole base64');
+  return { label, headers, body: Buffer.from(base64, 'base64') };
+}
+
+function headersOf(lines: readonly string[]): Map<string, string> {
+  return new Map(
+    lines
+      .filter((line) => line.includes(':'))
+      .map((line) => [line.slice(0, line.indexOf(':')).trim(), line.slice(line.indexOf(':') + 1).trim()]),
+  );
+}
+
+function withoutKey(text: string, labels: readonly string[]): Error {
+  if (text.includes('BEGIN SSH2 ENCRYPTED PRIVATE KEY'))
+    return unsupported('is a key of SSH Communications (SSH2): convert it with puttygen -O private-openssh');
+  if (text.includes('SSH PRIVATE KEY FILE FORMAT 1.1')) return unsupported('is a key of SSH protocol 1, which is gone');
+  const isPublic =
+    labels.some((label) => label.endsWith('PUBLIC KEY')) ||
+    text.includes('BEGIN SSH2 PUBLIC KEY') ||
+    /(?:^|\n)\s*(?:ssh|ecdsa|sk-ssh|sk-ecdsa)-\S{1,64} AAAA/.test(text);
+  if (isPublic) return unreadable('must be a private key, this is a public one');
+  const [label] = labels;
+  return label === undefined
+    ? unreadable('must be a private key in OpenSSH, PEM (PKCS #1, PKCS #8, SEC 1) or PuTTY format')
+    : unreadable(`must be a private key, this is ${label.slice(0, 60)}`);
+}
+
+export function pemOf({ label, headers, body }: KeyBlock): string {
+  const before = headers.size === 0 ? '' : `${[...headers].map(([name, value]) => `${name}: ${value}`).join('\n')}\n\n`;
+  const lines = body.toString('base64').match(/.{1,64}/g) ?? [];
+  return `-----BEGIN ${label}-----\n${before}${lines.join('\n')}\n-----END ${label}-----\n`;
+}

@@ -1,0 +1,159 @@
+import bcrypt from 'bcrypt-pbkdf';
+import { createDecipheriv, type KeyObject } from 'node:crypto';
+import { wireMpint, WireReader, wireString, wireUint32 } from '../../../platform/ssh/wire.js';
+import { type SshPublicKey } from '../../../platform/ssh/public-key.js';
+import { ecKey, ed25519Key, rsaKey } from './key-parts.js';
+import { DSA, passphraseMissing, passphraseWrong, tooCostly, unreadable, unsupported } from './private-key-fault.js';
+
+/** `openssh-key-v1`: OpenSSH's PROTOCOL.key. */
+const MAGIC = Buffer.from('openssh-key-v1\0');
+/** ssh-keygen writes 24; people take up to a few hundred. Each costs some milliseconds. */
+const MAX_ROUNDS = 1000;
+const SEED_BYTES = 32;
+const BLOCK = 8;
+
+interface Cipher {
+  readonly name: string;
+  readonly keyBytes: number;
+  readonly ivBytes: number;
+  readonly tagBytes: number;
+}
+
+const cipher = (name: string, keyBytes: number, ivBytes: number, tagBytes = 0): Cipher => ({
+  name,
+  keyBytes,
+  ivBytes,
+  tagBytes,
+});
+const CIPHERS: Readonly<Record<string, Cipher>> = {
+  'aes128-cbc': cipher('aes-128-cbc', 16, 16),
+  'aes192-cbc': cipher('aes-192-cbc', 24, 16),
+  'aes256-cbc': cipher('aes-256-cbc', 32, 16),
+  'aes128-ctr': cipher('aes-128-ctr', 16, 16),
+  'aes192-ctr': cipher('aes-192-ctr', 24, 16),
+  'aes256-ctr': cipher('aes-256-ctr', 32, 16),
+  '3des-cbc': cipher('des-ede3-cbc', 24, 8),
+  'aes128-gcm@openssh.com': cipher('aes-128-gcm', 16, 12, 16),
+  'aes256-gcm@openssh.com': cipher('aes-256-gcm', 32, 12, 16),
+  'chacha20-poly1305@openssh.com': cipher('chacha20', 64, 0, 16),
+};
+
+export interface ReadKey {
+  readonly key: KeyObject;
+  /** As the file says it beside the private half. */
+  readonly publicBlob?: Buffer;
+}
+
+/** Throws PrivateKeyFault, or RangeError when the bytes end too early. */
+export function readOpenSshKey(body: Buffer, passphrase: string | undefined): ReadKey {
+  if (!body.subarray(0, MAGIC.length).equals(MAGIC))
+    throw unreadable('is damaged: it does not begin as openssh-key-v1');
+  const reader = new WireReader(body.subarray(MAGIC.length));
+  const [cipherName, kdf, options] = [reader.text(), reader.text(), reader.string()];
+  if (reader.uint32() !== 1) throw unreadable('has several keys in one block');
+  const publicBlob = reader.string();
+  assertUsable(new WireReader(publicBlob).text());
+  const sealed = reader.string();
+  const tag = body.subarray(MAGIC.length + reader.position);
+  if (cipherName === 'none')
+    return { key: keyIn(sealed, unreadable('is damaged: its check numbers differ')), publicBlob };
+  if (passphrase === undefined) throw passphraseMissing();
+  const method = CIPHERS[cipherName];
+  if (method === undefined || kdf !== 'bcrypt')
+    throw unsupported(`is encrypted with ${cipherName.slice(0, 60)} and ${kdf.slice(0, 60)}, which is not read`);
+  const derived = derive(passphrase, options, method.keyBytes + method.ivBytes);
+  return { key: keyIn(opened(method, derived, sealed, tag), passphraseWrong()), publicBlob };
+}
+
+/** Refuses by name what no login of this service can use; no passphrase is needed to tell. */
+export function assertUsable(type: string): void {
+  if (type === 'ssh-dss') throw unsupported(DSA);
+  if (type.startsWith('sk-'))
+    throw unsupported(
+      'is a handle to a security key (FIDO), which signs only where the device is plugged in: use another key',
+    );
+  if (!/^(?:ssh-ed25519|ssh-rsa|ecdsa-sha2-nistp(?:256|384|521))$/.test(type))
+    throw unsupported(
+      `is of the type ${type.replaceAll(/[^\x21-\x7e]/g, '?').slice(0, 60)}, which no login here can use`,
+    );
+}
+
+function derive(passphrase: string, options: Buffer, length: number): Buffer {
+  const reader = new WireReader(options);
+  const [salt, rounds] = [reader.string(), reader.uint32()];
+  if (rounds > MAX_ROUNDS)
+    throw tooCostly(`takes ${rounds} rounds of bcrypt to open; ${MAX_ROUNDS} are the most (ssh-keygen -p -a 100)`);
+  const secret = Buffer.from(passphrase);
+  const key = Buffer.alloc(length);
+  if (bcrypt.pbkdf(secret, secret.length, salt, salt.length, key, key.length, rounds) !== 0)
+    throw unreadable('is damaged: its derivation of the key cannot be computed');
+  return key;
+}
+
+function opened(method: Cipher, derived: Buffer, sealed: Buffer, tag: Buffer): Buffer {
+  if (tag.length !== method.tagBytes) throw unreadable('is damaged: it ends too early or too late');
+  if (method.name === 'chacha20') return chacha(derived, sealed);
+  const key = derived.subarray(0, method.keyBytes);
+  const stream = createDecipheriv(method.name, key, derived.subarray(method.keyBytes));
+  stream.setAutoPadding(false);
+  if (method.tagBytes > 0 && 'setAuthTag' in stream) (stream as { setAuthTag(tag: Buffer): void }).setAuthTag(tag);
+  try {
+    return Buffer.concat([stream.update(sealed), stream.final()]);
+  } catch {
+    throw passphraseWrong();
+  }
+}
+
+/**
+ * PROTOCOL.chacha20poly1305 with packet number 0: block 0 makes the key of Poly1305, and the contents begin with block 1. Node has no
+ * Poly1305 by itself; what is read is judged by its check numbers and by whether the halves of the key belong together.
+ */
+function chacha(derived: Buffer, sealed: Buffer): Buffer {
+  const counter = Buffer.alloc(16);
+  counter.writeUInt8(1);
+  const stream = createDecipheriv('chacha20', derived.subarray(0, SEED_BYTES), counter);
+  return Buffer.concat([stream.update(sealed), stream.final()]);
+}
+
+function keyIn(plain: Buffer, otherwise: Error): KeyObject {
+  const reader = new WireReader(plain);
+  if (plain.length < BLOCK || reader.uint32() !== reader.uint32()) throw otherwise;
+  const type = reader.text();
+  assertUsable(type);
+  if (type === 'ssh-ed25519') {
+    reader.string();
+    return ed25519Key(reader.string().subarray(0, SEED_BYTES));
+  }
+  if (type === 'ssh-rsa') {
+    const [n, e, d, qi, p, q] = Array.from({ length: 6 }, () => reader.string()) as [Buffer, ...Buffer[]];
+    return rsaKey({ n, e, d, p, q, qi } as Parameters<typeof rsaKey>[0]);
+  }
+  const curve = reader.text();
+  reader.string();
+  return ecKey(curve, reader.string());
+}
+
+/** The key as `openssh-key-v1` in PEM, not encrypted: to be sealed at once. */
+export function writeOpenSshKey(key: KeyObject, { type, blob }: SshPublicKey): string {
+  const check = Buffer.alloc(4, 1);
+  const inner = Buffer.concat([check, check, wireString(type), ...privateFields(key, type), wireString('')]);
+  const padding = Buffer.from(Array.from({ length: (BLOCK - (inner.length % BLOCK)) % BLOCK }, (_, i) => i + 1));
+  const body = Buffer.concat([
+    MAGIC,
+    ...['none', 'none', ''].map((text) => wireString(text)),
+    wireUint32(1),
+    wireString(blob),
+    wireString(Buffer.concat([inner, padding])),
+  ]);
+  const lines = body.toString('base64').match(/.{1,70}/g) ?? [];
+  return `-----BEGIN OPENSSH PRIVATE KEY-----\n${lines.join('\n')}\n-----END OPENSSH PRIVATE KEY-----\n`;
+}
+
+function privateFields(key: KeyObject, type: string): Buffer[] {
+  const jwk = key.export({ format: 'jwk' });
+  const part = (value: string | undefined) => Buffer.from(value ?? '', 'base64url');
+  if (type === 'ssh-ed25519') return [wireString(part(jwk.x)), wireString(Buffer.concat([part(jwk.d), part(jwk.x)]))];
+  if (type === 'ssh-rsa') return [jwk.n, jwk.e, jwk.d, jwk.qi, jwk.p, jwk.q].map((value) => wireMpint(part(value)));
+  const point = Buffer.concat([Buffer.from([4]), part(jwk.x), part(jwk.y)]);
+  return [wireString(type.replace('ecdsa-sha2-', '')), wireString(point), wireMpint(part(jwk.d))];
+}

@@ -1,0 +1,85 @@
+import { createPrivateKey, type KeyObject } from 'node:crypto';
+import { oid } from '../../../platform/asn1/der.js';
+import { type Element, elementsOfSequence, unsignedOf } from '../../../platform/asn1/der-reader.js';
+import { type KeyBlock, pemOf } from './key-blocks.js';
+import { DSA, passphraseMissing, passphraseWrong, tooCostly, unreadable, unsupported } from './private-key-fault.js';
+
+/** Rounds of a hash in PBKDF2 or an older derivation: about two seconds of one core. */
+const MAX_ITERATIONS = 5_000_000;
+/** N·r·p of scrypt (RFC 7914): four times what openssl writes at most. */
+const MAX_SCRYPT = 1 << 20;
+
+const isOid = (element: Element | undefined, dotted: string): boolean => element?.raw.equals(oid(dotted)) === true;
+const PBES2 = '1.2.840.113549.1.5.13';
+const PBKDF2 = '1.2.840.113549.1.5.12';
+const SCRYPT = '1.3.6.1.4.1.11591.4.11';
+/** Older schemes whose parameters are {salt, iterations}: 3DES of PKCS #12 (RFC 7292 appendix C). OpenSSL has no other without its legacy provider. */
+const OLDER = ['1.2.840.113549.1.12.1.3', '1.2.840.113549.1.12.1.4'];
+
+/**
+ * PKCS #1, SEC 1 and PKCS #8 (RFC 5958), encrypted or not. What it costs to open is known before it is opened. Throws PrivateKeyFault, or
+ * RangeError on what is no DER.
+ */
+export function readPemKey(block: KeyBlock, passphrase: string | undefined): KeyObject {
+  if (block.label === 'DSA PRIVATE KEY') throw unsupported(DSA);
+  if (!['PRIVATE KEY', 'ENCRYPTED PRIVATE KEY', 'RSA PRIVATE KEY', 'EC PRIVATE KEY'].includes(block.label))
+    throw unsupported(`is a ${block.label.slice(0, 40)}, which is not read`);
+  const isEncrypted = block.label.startsWith('ENCRYPTED') || block.headers.has('DEK-Info');
+  if (!isEncrypted) return opened(block, undefined);
+  if (block.label === 'ENCRYPTED PRIVATE KEY') assertAffordable(block.body);
+  else assertCipher(block.headers.get('DEK-Info') ?? '');
+  if (passphrase === undefined) throw passphraseMissing();
+  return opened(block, passphrase);
+}
+
+function opened(block: KeyBlock, passphrase: string | undefined): KeyObject {
+  try {
+    return createPrivateKey({ key: pemOf(block), format: 'pem', passphrase });
+  } catch {
+    throw passphrase === undefined
+      ? unreadable(`is damaged: it is not the DER of a ${block.label}`)
+      : passphraseWrong();
+  }
+}
+
+/** RFC 1421 as OpenSSL writes it: `AES-128-CBC,` and the hexadecimal IV. One round of MD5. */
+function assertCipher(info: string): void {
+  const [name = ''] = info.split(',');
+  if (!/^(?:AES-(?:128|192|256)-CBC|DES-EDE3-CBC)$/.test(name))
+    throw unsupported(
+      `is encrypted with ${name.slice(0, 40)}, which is not read: convert it with openssl pkcs8 -topk8`,
+    );
+}
+
+/** EncryptedPrivateKeyInfo (RFC 5958 section 3). */
+function assertAffordable(der: Buffer): void {
+  const [algorithm] = elementsOfSequence(der);
+  const [scheme, parameters] = membersOf(algorithm);
+  if (OLDER.some((one) => isOid(scheme, one))) return assertIterations(membersOf(parameters)[1]);
+  if (!isOid(scheme, PBES2))
+    throw unsupported('is encrypted by a scheme that is not read: convert it with openssl pkcs8 -topk8');
+  const [derivation] = membersOf(parameters);
+  const [kdf, about] = membersOf(derivation);
+  const values = membersOf(about);
+  if (isOid(kdf, PBKDF2)) return assertIterations(values[1]);
+  if (!isOid(kdf, SCRYPT)) throw unsupported('is encrypted by a derivation that is neither PBKDF2 nor scrypt');
+  const cost = values.slice(1, 4).reduce((product, value) => product * numberOf(value), 1);
+  if (cost > MAX_SCRYPT) throw tooCostly('takes more scrypt to open than is done here: write it anew with less');
+}
+
+function membersOf(element: Element | undefined): Element[] {
+  if (element === undefined) throw unreadable('is damaged: parameters of its encryption are not there');
+  return elementsOfSequence(element.raw);
+}
+
+function assertIterations(element: Element | undefined): void {
+  const iterations = numberOf(element);
+  if (iterations > MAX_ITERATIONS)
+    throw tooCostly(`takes ${iterations} iterations to open; ${MAX_ITERATIONS} are the most`);
+}
+
+function numberOf(element: Element | undefined): number {
+  if (element === undefined) throw unreadable('is damaged: parameters of its encryption are not there');
+  const digits = unsignedOf(element);
+  return digits.length > 6 ? Infinity : digits.readUIntBE(0, digits.length);
+}

@@ -1,0 +1,27 @@
+/** Why a private key cannot be used. Each has a Problem code of its own: see private-keys.service.ts. */
+export type PrivateKeyFaultReason =
+  'unreadable' | 'unsupported' | 'passphrase-missing' | 'passphrase-wrong' | 'too-costly';
+
+/** A private key that cannot be used. The message describes the format only and holds nothing of the key. */
+export class PrivateKeyFault extends Error {
+  constructor(
+    readonly reason: PrivateKeyFaultReason,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export const unreadable = (message: string): PrivateKeyFault => new PrivateKeyFault('unreadable', message);
+export const unsupported = (message: string): PrivateKeyFault => new PrivateKeyFault('unsupported', message);
+export const tooCostly = (message: string): PrivateKeyFault => new PrivateKeyFault('too-costly', message);
+
+export function passphraseMissing(): PrivateKeyFault {
+  return new PrivateKeyFault('passphrase-missing', 'is encrypted: give its passphrase too');
+}
+
+export function passphraseWrong(): PrivateKeyFault {
+  return new PrivateKeyFault('passphrase-wrong', 'does not open the private key');
+}
+
+export const DSA = 'is a DSA key, which SSH servers do not accept any more: use Ed25519, ECDSA or RSA';

@@ -1,0 +1,56 @@
+import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
+import { sshPublicKeyOf, type SshPublicKey } from '../../../platform/ssh/public-key.js';
+import { plainText, privateKeyBlock, puttyStart } from './key-blocks.js';
+import { type ReadKey, readOpenSshKey, writeOpenSshKey } from './openssh-key.js';
+import { readPemKey } from './pem-key.js';
+import { DSA, PrivateKeyFault, unreadable, unsupported } from './private-key-fault.js';
+import { readPuttyKey } from './putty-key.js';
+
+export interface UsableKey {
+  readonly publicKey: SshPublicKey;
+  /** `openssh-key-v1` in PEM, not encrypted: to be sealed at once. */
+  readonly privateKey: string;
+}
+
+/** OpenSSH's own bounds (sshkey.h, SSH_RSA_MINIMUM_MODULUS_SIZE). */
+const RSA_BITS = { least: 1024, most: 16_384 };
+const PROBE = Buffer.from('do the halves belong together?');
+
+/**
+ * A private key in any form that people have it: OpenSSH, PKCS #1, SEC 1, PKCS #8 and PuTTY, encrypted or not, with any line ends, and with
+ * other text before it. Opening may take seconds of CPU, so this runs in a thread (private-keys.service.ts). Throws PrivateKeyFault.
+ */
+export async function readPrivateKey(text: string, passphrase?: string): Promise<UsableKey> {
+  try {
+    const { key, publicBlob } = await readAny(plainText(text), passphrase);
+    assertUsableKey(key);
+    const publicKey = sshPublicKeyOf(createPublicKey(key));
+    const isWhole =
+      (publicBlob?.equals(publicKey.blob) ?? true) && verify(null, PROBE, createPublicKey(key), sign(null, PROBE, key));
+    if (!isWhole) throw unreadable('is damaged: its private and its public half do not belong together');
+    return { publicKey, privateKey: writeOpenSshKey(key, publicKey) };
+  } catch (error) {
+    if (error instanceof PrivateKeyFault) throw error;
+    throw unreadable('is damaged: it cannot be read to its end');
+  }
+}
+
+async function readAny(text: string, passphrase: string | undefined): Promise<ReadKey> {
+  const putty = puttyStart(text);
+  if (putty !== -1) return readPuttyKey(text.slice(putty), passphrase);
+  const block = privateKeyBlock(text);
+  if (block.label === 'OPENSSH PRIVATE KEY') return readOpenSshKey(block.body, passphrase);
+  return { key: readPemKey(block, passphrase) };
+}
+
+function assertUsableKey({ asymmetricKeyType: type, asymmetricKeyDetails: details }: KeyObject): void {
+  if (type === 'dsa') throw unsupported(DSA);
+  const bits = details?.modulusLength ?? 0;
+  if (type === 'rsa' && (bits < RSA_BITS.least || bits > RSA_BITS.most))
+    throw unsupported(`is an RSA key of ${bits} bits; SSH has ${RSA_BITS.least} to ${RSA_BITS.most}`);
+  if (type === 'rsa' || type === 'ed25519') return;
+  const curve = details?.namedCurve ?? 'explicit parameters';
+  if (type !== 'ec') throw unsupported(`is a key of the type ${type}, which SSH does not have`);
+  if (!['prime256v1', 'secp384r1', 'secp521r1'].includes(curve))
+    throw unsupported(`is on the curve ${curve}, which SSH does not have: use P-256, P-384 or P-521`);
+}

@@ -1,0 +1,28 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import { PrivateKeyFault, type PrivateKeyFaultReason } from './private-key-fault.js';
+import { readPrivateKey, type UsableKey } from './private-key-reader.js';
+
+export interface PrivateKeyOrder {
+  readonly text: string;
+  readonly passphrase?: string;
+}
+
+/** Buffers arrive as Uint8Array on the other side. */
+export type PrivateKeyReply =
+  | { readonly key: UsableKey }
+  | { readonly fault: { readonly reason: PrivateKeyFaultReason; readonly message: string } };
+
+const { text, passphrase } = workerData as PrivateKeyOrder;
+
+async function reply(): Promise<PrivateKeyReply> {
+  try {
+    return { key: await readPrivateKey(text, passphrase) };
+  } catch (error) {
+    const { reason, message } =
+      error instanceof PrivateKeyFault ? error : new PrivateKeyFault('unreadable', 'cannot be read');
+    return { fault: { reason, message } };
+  }
+}
+
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+parentPort?.postMessage(await reply());

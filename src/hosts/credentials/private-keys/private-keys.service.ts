@@ -1,0 +1,50 @@
+import { Injectable } from '@nestjs/common';
+import { Problem } from '../../../platform/http/problem.js';
+import { BoundedThreads, ThreadEnded } from '../../../platform/threads/bounded-thread.js';
+import type { PrivateKeyFaultReason } from './private-key-fault.js';
+import type { UsableKey } from './private-key-reader.js';
+import type { PrivateKeyOrder, PrivateKeyReply } from './private-key-thread.js';
+
+/** At once; each takes a core, and up to 256 MiB for Argon2. */
+const MAX_THREADS = 2;
+/** The dearest key within the budgets takes some seconds on a slow machine. */
+const DEADLINE_MS = 30_000;
+const HEAP_MB = 128;
+
+const CODES: Readonly<Record<PrivateKeyFaultReason, string>> = {
+  unreadable: 'host.private-key-unreadable',
+  unsupported: 'host.private-key-unsupported',
+  'too-costly': 'host.private-key-too-costly',
+  'passphrase-missing': 'host.passphrase-missing',
+  'passphrase-wrong': 'host.passphrase-wrong',
+};
+
+/** Reads private keys off the event loop: a key derivation takes as long as its file says. */
+@Injectable()
+export class PrivateKeys {
+  private readonly threads = new BoundedThreads(MAX_THREADS);
+
+  /** @param pointer of the body member that holds privateKey and passphrase. @throws Problem with one of the codes above. */
+  async read(text: string, passphrase: string | undefined, pointer: string): Promise<UsableKey> {
+    const reply = await this.replyTo({ text, passphrase });
+    if ('fault' in reply) throw problemOf(reply.fault.reason, reply.fault.message, pointer);
+    const { publicKey, privateKey } = reply.key;
+    return { publicKey: { type: publicKey.type, blob: Buffer.from(publicKey.blob) }, privateKey };
+  }
+
+  private async replyTo(input: PrivateKeyOrder): Promise<PrivateKeyReply> {
+    const file = new URL('./private-key-thread.js', import.meta.url);
+    try {
+      return await this.threads.run({ file, name: 'private-key', input, deadlineMs: DEADLINE_MS, heapMb: HEAP_MB });
+    } catch (error) {
+      if (!(error instanceof ThreadEnded)) throw error;
+      const message = error.why === 'deadline' ? 'takes longer to open than is waited here' : 'cannot be read';
+      return { fault: { reason: error.why === 'deadline' ? 'too-costly' : 'unreadable', message } };
+    }
+  }
+}
+
+function problemOf(reason: PrivateKeyFaultReason, detail: string, parent: string): Problem {
+  const pointer = `${parent}/${reason.startsWith('passphrase') ? 'passphrase' : 'privateKey'}`;
+  return new Problem('malformed', CODES[reason], `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
+}

@@ -1,0 +1,105 @@
+import { VAULTED, type Vars } from './ansible-hosts.js';
+import type { ImportItem } from './import-item.js';
+import { type ImportBudget, ImportRefusal } from './import-limits.js';
+import { InventoryGraph } from './inventory-graph.js';
+
+const MAX_DEPTH = 100;
+
+/** A value behind a tag of Ansible's, such as `!vault`. */
+export class Tagged {
+  constructor(readonly tag: string) {}
+}
+
+/**
+ * Reads `{group: {hosts, children, vars}}`, as a YAML inventory has it and as `ansible-inventory --list` writes it: members of a group as
+ * a mapping or as a list, and variables of hosts under `_meta`. Each group of the document is walked once for each name that it has. Throws
+ * ImportRefusal when it is something else.
+ */
+export function readAnsibleTree(document: unknown, budget: ImportBudget, format: string): ImportItem[] {
+  if (!isMap(document)) throw new ImportRefusal('host-import.format', `is no ${format}: it is no mapping of groups`);
+  const walk = new TreeWalk(new InventoryGraph(budget));
+  for (const [name, group] of Object.entries(document)) {
+    const at = { pointer: `/${escaped(name)}`, depth: 1 };
+    if (name === '_meta') walk.variables(group, at.pointer);
+    else walk.group(name, group, at);
+  }
+  return walk.graph.items();
+}
+
+interface At {
+  readonly pointer: string;
+  readonly depth: number;
+}
+
+class TreeWalk {
+  /** Names under which a node was walked already; aliases of YAML share one node. */
+  private readonly walked = new Map<object, Set<string>>();
+
+  constructor(readonly graph: InventoryGraph) {}
+
+  group(name: string, group: unknown, { pointer, depth }: At): void {
+    this.graph.budget.spend();
+    if (depth > MAX_DEPTH) throw new ImportRefusal('host-import.too-large', 'has groups nested too deep');
+    this.graph.group(name);
+    if (Array.isArray(group)) return this.hosts(name, group, pointer);
+    if (!isMap(group)) {
+      if (group !== '' && group !== null && group !== undefined)
+        this.graph.refuse(pointer, name, 'must be a group with hosts, children or vars');
+      return;
+    }
+    if (this.isWalked(name, group)) return;
+    this.graph.group(name, textsOf(group['vars']));
+    this.hosts(name, group['hosts'], `${pointer}/hosts`);
+    for (const [child, inner] of entriesOf(group['children'])) {
+      this.graph.child(name, child);
+      this.group(child, inner, { pointer: `${pointer}/children/${escaped(child)}`, depth: depth + 1 });
+    }
+  }
+
+  /** `_meta: {hostvars: {HOST: {…}}}`: of hosts that groups name too. */
+  variables(meta: unknown, pointer: string): void {
+    const hostvars = isMap(meta) ? meta['hostvars'] : undefined;
+    for (const [host, vars] of entriesOf(hostvars))
+      this.graph.members(undefined, host, { pointer: `${pointer}/hostvars/${escaped(host)}`, vars: textsOf(vars) });
+  }
+
+  private hosts(group: string, hosts: unknown, pointer: string): void {
+    for (const [host, vars] of entriesOf(hosts))
+      this.graph.members(group, host, { pointer: `${pointer}/${escaped(host)}`, vars: textsOf(vars) });
+  }
+
+  private isWalked(name: string, node: object): boolean {
+    const names = this.walked.get(node) ?? new Set();
+    this.walked.set(node, names);
+    const isKnown = names.has(name);
+    names.add(name);
+    return isKnown;
+  }
+}
+
+/** Members as a mapping, a list of names, or one name. */
+function entriesOf(value: unknown): (readonly [string, unknown])[] {
+  if (isMap(value)) return Object.entries(value);
+  const names = Array.isArray(value) ? (value as unknown[]) : [value];
+  return names
+    .filter((name): name is string => typeof name === 'string' && name !== '')
+    .map((name) => [name, undefined]);
+}
+
+function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value) && !(value instanceof Tagged);
+}
+
+function textsOf(value: unknown): Vars {
+  if (!isMap(value)) return {};
+  return Object.fromEntries(Object.entries(value).map(([key, one]) => [key, textOf(one)]));
+}
+
+function textOf(value: unknown): string {
+  if (value instanceof Tagged) return value.tag.startsWith('!vault') ? VAULTED : '';
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
+}
+
+function escaped(name: string): string {
+  return name.replaceAll('~', '~0').replaceAll('/', '~1').slice(0, 200);
+}

@@ -1,0 +1,29 @@
+import { parentPort, workerData } from 'node:worker_threads';
+import type { ImportFormat, ImportItem } from './import-item.js';
+import { ImportRefusal } from './import-limits.js';
+import { type KnownPlace, readImport } from './import-reader.js';
+
+export interface ImportThreadOrder {
+  readonly format: ImportFormat;
+  readonly text: string;
+  readonly known: readonly KnownPlace[];
+}
+
+/** Buffers arrive as Uint8Array on the other side. */
+export type ImportThreadReply =
+  { readonly items: ImportItem[] } | { readonly refusal: Pick<ImportRefusal, 'code' | 'detail'> };
+
+const { format, text, known } = workerData as ImportThreadOrder;
+
+function reply(): ImportThreadReply {
+  try {
+    return { items: readImport(format, text, known) };
+  } catch (error) {
+    if (!(error instanceof ImportRefusal)) throw error;
+    const { code, detail } = error;
+    return { refusal: { code, detail } };
+  }
+}
+
+// oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
+parentPort?.postMessage(reply());

@@ -1,0 +1,35 @@
+/** Hosts that one import may have. */
+export const MAX_HOSTS = 5000;
+/** Names that are expanded, groups that are walked, and variables that are inherited: far more than any inventory of 5000 hosts has. */
+const MAX_STEPS = 2_000_000;
+
+/** Why a file is not taken at all. */
+export class ImportRefusal extends Error {
+  /** @param code of the Problem. @param detail what is wrong, with line and column where they are known. */
+  constructor(
+    readonly code: 'host-import.format' | 'host-import.too-large',
+    readonly detail: string,
+  ) {
+    super(detail);
+  }
+}
+
+/** What reading one file may cost, however short the file is. */
+export class ImportBudget {
+  private steps = 0;
+  private hosts = 0;
+
+  /** Throws ImportRefusal when the file asks for more than is read. */
+  spend(steps = 1): void {
+    this.steps += steps;
+    if (this.steps > MAX_STEPS)
+      throw new ImportRefusal('host-import.too-large', 'unfolds to more than is read at once: import it in parts');
+  }
+
+  /** Throws ImportRefusal when the file has more hosts than one import may have. */
+  spendHost(): void {
+    this.hosts += 1;
+    if (this.hosts > MAX_HOSTS)
+      throw new ImportRefusal('host-import.too-large', `has more than ${MAX_HOSTS} hosts: import it in parts`);
+  }
+}

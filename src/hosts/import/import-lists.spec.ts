@@ -1,0 +1,188 @@
+import { describe, expect, it, vi } from 'vitest';
+import { ImportRefusal } from './import-limits.js';
+import type { ImportFormat, ImportItem } from './import-item.js';
+import { readImport } from './import-reader.js';
+
+vi.setConfig({ testTimeout: 120_000 });
+const read = (format: ImportFormat, lines: readonly string[] | string) =>
+  readImport(format, typeof lines === 'string' ? lines : lines.join('\n'), []);
+const shown = (items: readonly ImportItem[]) =>
+  items.map(({ name, fields, faults }) =>
+    faults.length > 0
+      ? `${faults[0]?.pointer}: ${faults[0]?.detail}`
+      : `${name} = ${String(fields['address'])}:${Number(fields['port'] ?? 0)} ${Object.keys(fields.labels ?? {}).join(' ')}`.trim(),
+  );
+const refusal = (format: ImportFormat, text: string): ImportRefusal | undefined => {
+  try {
+    read(format, text);
+    return undefined;
+  } catch (error) {
+    if (error instanceof ImportRefusal) return error;
+    throw error;
+  }
+};
+
+describe('ssh_config', () => {
+  it('is taken as ssh takes it: the first value of each counts', () => {
+    const items = read('ssh-config', [
+      'User everyone # for all',
+      'Host web db',
+      '  HostName %h.example.com',
+      '  Port=2222',
+      '  ProxyJump me@bastion',
+      'Host inner',
+      '\tHostName "10.0.0.5"',
+      '  ProxyJump 192.0.2.7:2200,relay',
+      'Host relay',
+      '  ProxyJump 192.0.2.7:2200',
+      'Host bastion',
+      '  Hostname 192.0.2.1',
+      'Host v6 !web *.internal',
+      '  HostName 2001:db8::9%eth0',
+      'Match host db',
+      '  IdentityFile ~/.ssh/db',
+      'Match all',
+      '  Port 2022',
+    ]);
+    expect(
+      items.map(({ name, fields, jumpHost }) =>
+        `${name} ${String(fields['address'])} ${Number(fields['port'] ?? 0)} ${jumpHost ?? ''}`.trim(),
+      ),
+    ).toEqual([
+      'bastion 192.0.2.1 2022',
+      'web web.example.com 2222 bastion',
+      'db db.example.com 2222 bastion',
+      '192.0.2.7-2200 192.0.2.7 2200',
+      'relay relay 2022 192.0.2.7-2200',
+      'inner 10.0.0.5 2022 relay',
+      'v6 2001:db8::9 2022',
+    ]);
+    expect(items.find(({ name }) => name === 'db')?.ignored).toEqual(['user', 'identityfile']);
+  });
+
+  it('names what it cannot know', () => {
+    const items = read('ssh-config', [
+      'Include config.d/*',
+      'Host a',
+      '  ProxyCommand nc %h %p',
+      'Host b',
+      '  ProxyJump b',
+      'Host c',
+      '  HostName %u.example.com',
+      'Host d',
+      '  ProxyJump x,e',
+      'Host e',
+      'Match exec "test -f /x" host a',
+      '  HostName elsewhere',
+    ]);
+    expect(shown(items)).toEqual([
+      'line 1: names another file, which is not here: import that one too',
+      'line 12: HostName depends on who connects, and when: write it below Host',
+      'line 2: is reached by a ProxyCommand, which is not run here: use ProxyJump',
+      'line 4: is reached through itself',
+      'line 6: has the HostName %u.example.com, which is put together when ssh runs',
+      'x = x:0',
+      'e = e:0',
+      'line 8: goes through e by way of x, which the entry of that host does not say',
+    ]);
+  });
+
+  it('with many patterns for many hosts is refused', () => {
+    const hosts = Array.from({ length: 4000 }, (_, i) => `Host h${i} ${'*a*a*a*b '.repeat(20)}`).join('\n');
+    expect(refusal('ssh-config', hosts)?.code).toBe('host-import.too-large');
+  });
+});
+
+it('a list of hosts is taken in each spelling, once each', () => {
+  const items = read('list', [
+    '# mine',
+    'web-1 web-2,web-3;192.0.2.1 # and these',
+    'web-1:2222\tssh://deploy@db.example.com:22/',
+    '[2001:db8::1]:2200 2001:db8::2 fd00::3%eth0',
+    '192.0.2.8-10 192.0.2.254-192.0.3.1 web-1',
+    'n[1:2]',
+    'bücher.example.',
+    '10.0.0.0/24 10.0.0.9-3 web:',
+  ]);
+  expect(shown(items)).toEqual([
+    ...['web-1', 'web-2', 'web-3', '192.0.2.1'].map((one) => `${one} = ${one}:22`),
+    'web-1-2222 = web-1:2222',
+    'db.example.com = db.example.com:22',
+    '2001-db8--1-2200 = 2001:db8::1:2200',
+    '2001-db8--2 = 2001:db8::2:22',
+    'fd00--3 = fd00::3:22',
+    ...['2.8', '2.9', '2.10', '2.254', '2.255', '3.0', '3.1'].map((one) => `192.0.${one} = 192.0.${one}:22`),
+    'n1 = n1:22',
+    'n2 = n2:22',
+    'xn--bcher-kva.example = xn--bcher-kva.example:22',
+    'line 8: column 1: is a network: scan it, and what is found becomes hosts',
+    'line 8: column 13: is a range that runs backwards',
+    'line 8: column 24: is no host, or has no port after its colon',
+  ]);
+  expect(refusal('list', '0.0.0.0-255.255.255.255')?.code).toBe('host-import.too-large');
+});
+
+it('CSV is taken with semicolons, tabs, a byte order mark and any line ends', () => {
+  for (const [separator, end] of [
+    [',', '\n'],
+    [';', '\r\n'],
+    ['\t', '\r'],
+  ] as const) {
+    const rows = [
+      ['Name', 'Address', 'label.env'],
+      ['a', '"192.0.2.1:2222"', `"x${separator}""y"""`],
+      ['', '', ''],
+    ];
+    const text = `\uFEFF${rows.map((row) => row.join(separator)).join(end)}`;
+    const [item] = read('csv', text);
+    expect(item).toMatchObject({
+      name: 'a',
+      fields: { address: '192.0.2.1', port: 2222, labels: { env: `x${separator}"y"` } },
+    });
+  }
+  expect(refusal('csv', 'name,address,colour\na,b,c')?.detail).toBe(
+    'is no csv that is known: column 3 of line 1 is "colour"',
+  );
+  expect(refusal('csv', `name,address\n${'a,b\n'.repeat(5001)}`)?.code).toBe('host-import.too-large');
+  expect(read('csv', `name,address\n${'a\n'.repeat(4000)}`)).toHaveLength(4000);
+});
+
+it('every format takes two megabytes of one character, or refuses them, in little time', () => {
+  const formats: ImportFormat[] = [
+    'csv',
+    'known-hosts',
+    'ansible-ini',
+    'ansible-yaml',
+    'ansible-json',
+    'ssh-config',
+    'list',
+  ];
+  for (const format of formats)
+    for (const unit of [
+      'a',
+      ' ',
+      '"',
+      "'",
+      '[',
+      '{',
+      ',',
+      ':',
+      '#',
+      '\t',
+      '\n',
+      '-',
+      '*',
+      '&a ',
+      '[a:',
+      '"a',
+      '\'"',
+      'Host *\n',
+      '|1|',
+      '!a ',
+      'a-1',
+    ]) {
+      const began = performance.now();
+      refusal(format, unit.repeat(Math.floor(200_000 / unit.length))); // anything but a refusal is thrown
+      expect(performance.now() - began, `${format} ${JSON.stringify(unit)}`).toBeLessThan(3000);
+    }
+});

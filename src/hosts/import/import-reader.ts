@@ -1,0 +1,50 @@
+import { readAddressList } from './address-list.js';
+import { readAnsibleIni } from './ansible-ini.js';
+import { readAnsibleJson } from './ansible-json.js';
+import { readAnsibleYaml } from './ansible-yaml.js';
+import { readCsvHosts } from './csv-hosts.js';
+import type { ImportFormat, ImportItem } from './import-item.js';
+import { ImportBudget } from './import-limits.js';
+import { isHashOf, readKnownHosts } from './known-hosts.js';
+import { readSshConfig } from './ssh-config.js';
+
+/** A host that is known: what the hash of a name is compared with. */
+export interface KnownPlace {
+  readonly name: string;
+  readonly address: string;
+  readonly port: number;
+}
+
+const READERS: Readonly<Record<ImportFormat, (text: string, budget: ImportBudget) => ImportItem[]>> = {
+  csv: readCsvHosts,
+  'known-hosts': readKnownHosts,
+  'ansible-ini': readAnsibleIni,
+  'ansible-yaml': readAnsibleYaml,
+  'ansible-json': readAnsibleJson,
+  'ssh-config': readSshConfig,
+  list: readAddressList,
+};
+
+/** Reads a file of hosts. What it costs is bounded by ImportBudget, and by the thread that it runs in. Throws ImportRefusal. */
+export function readImport(format: ImportFormat, text: string, known: readonly KnownPlace[]): ImportItem[] {
+  const plain = text
+    .replace(/^\uFEFF/, '')
+    .replaceAll('\r\n', '\n')
+    .replaceAll('\r', '\n');
+  return READERS[format](plain, new ImportBudget()).map((item) => withPlace(item, known));
+}
+
+/** Whom the hash of a name stands for, found by trying all that are known. */
+function withPlace(item: ImportItem, known: readonly KnownPlace[]): ImportItem {
+  const { hashed, ...rest } = item;
+  if (hashed === undefined) return item;
+  const found = known.find(
+    ({ name, address, port }) => isHashOf(hashed, address, port) || (name !== address && isHashOf(hashed, name, port)),
+  );
+  if (found !== undefined) {
+    const { name, address, port } = found;
+    return { ...rest, name, fields: { name, address, port } };
+  }
+  const detail = 'is the hash of a name, and no known host has that name';
+  return { ...rest, faults: [...item.faults, { pointer: item.pointer, detail }] };
+}

@@ -1,0 +1,61 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Problem } from '../../platform/http/problem.js';
+import { BoundedThreads, ThreadEnded } from '../../platform/threads/bounded-thread.js';
+import { Host } from '../records/host.entity.js';
+import type { ImportThreadOrder, ImportThreadReply } from './host-import-thread.js';
+import type { ImportFormat, ImportItem } from './import-item.js';
+
+/** At once; others wait. */
+const MAX_THREADS = 2;
+/** The largest file of each format takes about a second. */
+const DEADLINE_MS = 15_000;
+const HEAP_MB = 256;
+
+/** Reads files of hosts in a thread: what is in a file decides how long that takes, and nobody else waits for it. */
+@Injectable()
+export class ImportReading {
+  private readonly threads = new BoundedThreads(MAX_THREADS);
+
+  constructor(private readonly db: DataSource) {}
+
+  /** @param signal ends the thread when nobody waits any more. @throws Problem `host-import.format`, `host-import.too-large`, `host-import.cancelled`. */
+  async read(format: ImportFormat, text: string, signal?: AbortSignal): Promise<ImportItem[]> {
+    const select = { name: true, address: true, port: true } as const;
+    const hasHashes = format === 'known-hosts' && text.includes('|1|');
+    const hosts = hasHashes ? await this.db.manager.find(Host, { select, order: { id: 'ASC' } }) : [];
+    const known = hosts.map(({ name, address, port }) => ({ name, address, port }));
+    const reply = await this.replyTo({ format, text, known }, signal);
+    if ('items' in reply) return reply.items.map(withBuffers);
+    throw refused(reply.refusal.code, reply.refusal.detail);
+  }
+
+  private async replyTo(input: ImportThreadOrder, signal?: AbortSignal): Promise<ImportThreadReply> {
+    const file = new URL('./host-import-thread.js', import.meta.url);
+    const limits = { deadlineMs: DEADLINE_MS, heapMb: HEAP_MB, signal };
+    try {
+      return await this.threads.run({ file, name: 'host-import', input, ...limits });
+    } catch (error) {
+      if (!(error instanceof ThreadEnded) || error.why === 'failed') throw error;
+      if (error.why === 'cancelled') throw cancelled();
+      throw refused(
+        'host-import.too-large',
+        'takes longer, or more memory, to read than an import may: import it in parts',
+      );
+    }
+  }
+}
+
+export function cancelled(): Problem {
+  return new Problem('unavailable', 'host-import.cancelled', 'The import was given up: nobody waited for it any more.');
+}
+
+function refused(code: string, detail: string): Problem {
+  const pointer = '/text';
+  return new Problem('refused', code, `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
+}
+
+function withBuffers(item: ImportItem): ImportItem {
+  const keys = item.keys.map((one) => ({ ...one, key: { ...one.key, blob: Buffer.from(one.key.blob) } }));
+  return { ...item, keys };
+}

@@ -1,0 +1,94 @@
+/** What ssh_config(5) says for the hosts that its patterns match. */
+export interface ConfigBlock {
+  /** Patterns of `Match` are those of its criteria `host` or `originalhost`. */
+  readonly kind: 'host' | 'match';
+  readonly line: number;
+  readonly patterns: readonly string[];
+  /** First value of each keyword, in lower case. */
+  readonly settings: Map<string, string>;
+}
+
+export interface ConfigFault {
+  readonly line: number;
+  readonly name: string;
+  readonly detail: string;
+}
+
+/** Keywords that say where a host is: a block with one of them cannot be left out without a word. */
+const PLACES = ['hostname', 'port', 'proxyjump', 'proxycommand'];
+const NOBODY: readonly string[] = [];
+
+/** Parts a file into its blocks; what stands before the first is for every host. */
+export function readBlocks(text: string): { blocks: ConfigBlock[]; faults: ConfigFault[] } {
+  const blocks: ConfigBlock[] = [{ kind: 'match', line: 1, patterns: ['*'], settings: new Map() }];
+  const faults: ConfigFault[] = [];
+  for (const [index, raw] of text.split('\n').entries()) {
+    const line = index + 1;
+    const [keyword = '', ...words] = wordsOf(raw);
+    const key = keyword.toLowerCase();
+    const block = blocks.at(-1) as ConfigBlock;
+    if (key === '') continue;
+    if (key === 'host') blocks.push({ kind: 'host', line, patterns: words, settings: new Map() });
+    else if (key === 'match') blocks.push({ kind: 'match', line, patterns: patternsOf(words), settings: new Map() });
+    else if (key === 'include')
+      faults.push({
+        line,
+        name: `Include ${words.join(' ')}`.slice(0, 100),
+        detail: 'names another file, which is not here: import that one too',
+      });
+    else if (PLACES.includes(key) && block.patterns === NOBODY)
+      faults.push({
+        line,
+        name: `Match, line ${block.line}`,
+        detail: `${keyword} depends on who connects, and when: write it below Host`,
+      });
+    else if (!block.settings.has(key)) block.settings.set(key, words.join(' '));
+  }
+  return { blocks, faults };
+}
+
+/** As ssh: one pattern must match, and none that is negated. */
+export function matchesBlock({ patterns }: ConfigBlock, name: string): boolean {
+  let isMatched = false;
+  for (const pattern of patterns) {
+    const isNegated = pattern.startsWith('!');
+    if (!matches(isNegated ? pattern.slice(1) : pattern, name)) continue;
+    if (isNegated) return false;
+    isMatched = true;
+  }
+  return isMatched;
+}
+
+/** `Match all`, `Match host a,b` and `Match originalhost a,b`; any other criterion cannot be judged here. */
+function patternsOf(words: readonly string[]): readonly string[] {
+  const [criterion = '', list = '', ...rest] = words;
+  if (criterion.toLowerCase() === 'all' && words.length === 1) return ['*'];
+  const isHost = ['host', 'originalhost'].includes(criterion.toLowerCase()) && rest.length === 0 && list !== '';
+  return isHost ? list.split(',') : NOBODY;
+}
+
+/** `KEYWORD value`, `KEYWORD=value`, values in double quotes too; a comment begins a line, or a word. */
+function wordsOf(raw: string): string[] {
+  const line = raw.trim();
+  if (line.startsWith('#')) return [];
+  const end = line.search(/[\s=]/);
+  if (end === -1) return [line];
+  const rest = line.slice(end).replace(/^\s*=?\s*/, '');
+  const words = [...rest.matchAll(/"([^"\n]*)"|([^\s"]+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? '');
+  const comment = words.findIndex((word) => word.startsWith('#'));
+  return [line.slice(0, end), ...(comment === -1 ? words : words.slice(0, comment))];
+}
+
+/** `*` and `?`, in time that grows with the product of both lengths at most. */
+function matches(pattern: string, name: string): boolean {
+  let [at, inName, star, restart] = [0, 0, -1, 0];
+  while (inName < name.length) {
+    const one = pattern[at];
+    if (one !== '*' && (one === '?' || one === name[inName])) [at, inName] = [at + 1, inName + 1];
+    else if (one === '*') [star, restart, at] = [at, inName, at + 1];
+    else if (star === -1) return false;
+    else [at, inName, restart] = [star + 1, restart + 1, restart + 1];
+  }
+  while (pattern[at] === '*') at += 1;
+  return at === pattern.length;
+}

@@ -1,0 +1,128 @@
+import { readHostPlace } from '../network/host-place.port.js';
+import { nameOf } from './ansible-hosts.js';
+import { badItem, type ImportItem } from './import-item.js';
+import type { ImportBudget } from './import-limits.js';
+import { type ConfigBlock, matchesBlock, readBlocks } from './ssh-config-blocks.js';
+
+const MAX_JUMPS = 3;
+const MAX_IGNORED = 30;
+const TAKEN = ['hostname', 'port', 'proxyjump'];
+
+/**
+ * Reads ssh_config(5): a host for each name of a `Host` line that is no pattern, with `HostName`, `Port` and `ProxyJump` as ssh itself would take
+ * them, the first value of each. Hosts that others are reached through come first. Throws ImportRefusal.
+ */
+export function readSshConfig(text: string, budget: ImportBudget): ImportItem[] {
+  const { blocks, faults } = readBlocks(text);
+  const names = new Map<string, number>();
+  for (const { patterns, line, kind } of blocks)
+    if (kind === 'host')
+      for (const pattern of patterns) if (isName(pattern) && !names.has(pattern)) names.set(pattern, line);
+  const bad = faults.map(({ line, name, detail }) => badItem(`line ${line}`, name, detail));
+  for (const _ of bad) budget.spendHost();
+  const reading = new ConfigReading(blocks, names, budget);
+  for (const name of names.keys()) reading.host(name);
+  return [...bad, ...reading.items.values()];
+}
+
+function isName(pattern: string): boolean {
+  return !/[*?!]/.test(pattern);
+}
+
+class ConfigReading {
+  /** By name as it stands in the file, jump hosts before those behind them. */
+  readonly items = new Map<string, ImportItem>();
+  private readonly open = new Set<string>();
+
+  constructor(
+    private readonly blocks: readonly ConfigBlock[],
+    private readonly names: ReadonlyMap<string, number>,
+    private readonly budget: ImportBudget,
+  ) {}
+
+  /** @returns the name of the host in the import. */
+  host(alias: string): string {
+    const name = nameOf(alias);
+    if (this.items.has(alias) || this.open.has(alias)) return name;
+    this.open.add(alias);
+    const pointer = `line ${this.names.get(alias) ?? 0}`;
+    const settings = this.settingsOf(alias);
+    const item = this.itemOf(alias, pointer, settings);
+    this.budget.spendHost();
+    this.items.set(alias, item);
+    return name;
+  }
+
+  private itemOf(alias: string, pointer: string, settings: ReadonlyMap<string, string>): ImportItem {
+    const place = placeOf(alias, settings);
+    if (typeof place === 'string') return badItem(pointer, alias, place);
+    const port = settings.get('port');
+    const jump = settings.get('proxyjump') ?? 'none';
+    const way = jump === 'none' ? undefined : this.jump(alias, jump.split(','), pointer);
+    if (way !== undefined && 'detail' in way) return badItem(pointer, alias, way.detail);
+    const name = nameOf(alias);
+    const fields = { name, address: place.address, ...(port === undefined ? {} : { port: Number(port) }) };
+    const ignored = [...settings.keys()].filter((key) => !TAKEN.includes(key)).slice(0, MAX_IGNORED);
+    return { pointer, name, fields, jumpHost: way?.name, keys: [], faults: [], ignored };
+  }
+
+  /** The last of the hosts that a connection goes through; each is reached through the one before it. */
+  private jump(alias: string, jumps: readonly string[], pointer: string): { name: string } | { detail: string } {
+    if (jumps.length > MAX_JUMPS) return { detail: `is reached through more than ${MAX_JUMPS} hosts` };
+    let before: string | undefined;
+    for (const text of jumps) {
+      const written = text.trim().slice(text.trim().lastIndexOf('@') + 1);
+      const place = readHostPlace(text.trim());
+      if (place === undefined) return { detail: `has the ProxyJump ${text.slice(0, 60)}, which is no host` };
+      const known = this.names.has(written) ? written : undefined;
+      if (known === alias) return { detail: 'is reached through itself' };
+      if (known !== undefined) {
+        const name = this.host(known);
+        const own = this.items.get(known)?.jumpHost;
+        if (before !== undefined && own !== before)
+          return {
+            detail: `goes through ${written.slice(0, 60)} by way of ${before}, which the entry of that host does not say`,
+          };
+        before = name;
+      } else before = this.unnamed(place, before, pointer);
+    }
+    return { name: before ?? '' };
+  }
+
+  /** A jump host without an entry of its own. */
+  private unnamed(
+    { address, port }: { address: string; port?: number },
+    jumpHost: string | undefined,
+    pointer: string,
+  ): string {
+    const plain = nameOf(address);
+    const name = port === undefined || port === 22 ? plain : `${plain}-${port}`;
+    if (this.items.has(name)) return name;
+    this.budget.spendHost();
+    const fields = { name, address, ...(port === undefined ? {} : { port }) };
+    this.items.set(name, { pointer, name, fields, jumpHost, keys: [], faults: [], ignored: [] });
+    return name;
+  }
+
+  private settingsOf(alias: string): Map<string, string> {
+    const settings = new Map<string, string>();
+    for (const block of this.blocks) {
+      this.budget.spend(1 + block.patterns.length);
+      if (!matchesBlock(block, alias)) continue;
+      for (const [key, value] of block.settings) if (!settings.has(key)) settings.set(key, value);
+    }
+    return settings;
+  }
+}
+
+/** Where the host is, or why that cannot be known from the file. */
+function placeOf(alias: string, settings: ReadonlyMap<string, string>): { address: string } | string {
+  const command = settings.get('proxycommand') ?? 'none';
+  if (command !== 'none' && command !== '' && !settings.has('proxyjump'))
+    return 'is reached by a ProxyCommand, which is not run here: use ProxyJump';
+  const address = (settings.get('hostname') ?? alias).replaceAll(/%[h%]/g, (token) => (token === '%h' ? alias : '%'));
+  const place = readHostPlace(address);
+  // What is left behind a percent sign is a token of ssh, or the zone of an IPv6 address.
+  const isWhole = place !== undefined && (!address.includes('%') || place.address.includes(':'));
+  return isWhole ? place : `has the HostName ${address.slice(0, 60)}, which is put together when ssh runs`;
+}

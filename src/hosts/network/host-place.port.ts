@@ -1,0 +1,53 @@
+import { domainToASCII } from 'node:url';
+import { formatAddress, parseAddress } from './address.port.js';
+
+const MAX_PORT = 65_535;
+
+export interface HostPlace {
+  /** An address or name in its usual form. */
+  readonly address: string;
+  readonly port?: number;
+}
+
+/**
+ * An address or name in the one form in which it is stored: IPv6 as in RFC 5952 and without brackets, names in lower case, without the dot at
+ * their end, and international ones as A-labels (RFC 5890). What is neither stays as it is, for AddressGuard to refuse.
+ */
+export function canonicalAddress(text: string): string {
+  const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;
+  const address = parseAddress(bare);
+  if (address !== undefined) return formatAddress(address);
+  const name = text.toLowerCase().replace(/\.$/, '');
+  if (!/[^\0-\x7f]/.test(name)) return name;
+  const ascii = domainToASCII(name);
+  // Digits of other scripts would make an address of what nobody wrote as one.
+  return ascii === '' || parseAddress(ascii) !== undefined ? name : ascii;
+}
+
+/**
+ * `host`, `host:22`, `2001:db8::1`, `[2001:db8::1]:22`, each with or without `ssh://` and `user@`. A zone (`%eth0`) belongs to the machine that
+ * the text was written on and is left out. Undefined when the port is none.
+ */
+export function readHostPlace(text: string): HostPlace | undefined {
+  const bare = text.replace(/^ssh:\/\//i, '').replace(/\/$/, '');
+  const host = bare.slice(bare.lastIndexOf('@') + 1);
+  const bracketed = host.startsWith('[') ? host.indexOf(']') : -1;
+  if (bracketed !== -1) {
+    const rest = host.slice(bracketed + 1);
+    if (rest !== '' && !rest.startsWith(':')) return undefined;
+    return place(host.slice(1, bracketed), rest.slice(1));
+  }
+  const colon = host.indexOf(':');
+  // With two colons it is an IPv6 address, which has a port only behind brackets.
+  if (colon === -1 || host.includes(':', colon + 1)) return place(host, '');
+  return host.endsWith(':') ? undefined : place(host.slice(0, colon), host.slice(colon + 1));
+}
+
+function place(host: string, port: string): HostPlace | undefined {
+  const zone = host.indexOf('%');
+  const address = canonicalAddress(zone > 0 && host.includes(':') ? host.slice(0, zone) : host);
+  if (address === '') return undefined;
+  if (port === '') return { address };
+  const number = /^\d{1,5}$/.test(port) ? Number(port) : 0;
+  return number >= 1 && number <= MAX_PORT ? { address, port: number } : undefined;
+}

@@ -1,0 +1,135 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Caller } from '../../auth/caller.js';
+import { Problem } from '../../platform/http/problem.js';
+import { type Destination, destinationOf, destinationText } from '../credentials/destination.js';
+import {
+  HostCredentials,
+  type KeptCredential,
+  NO_CREDENTIAL,
+  type NewCredential,
+} from '../credentials/host-credentials.js';
+import { HostKey } from '../host-keys/host-key.entity.js';
+import { Host } from './host.entity.js';
+import { MOST_JUMPS } from './jump-hosts.js';
+
+/** What a change of a host took away, because it was meant for the place that the host had before. */
+export interface DroppedByChange {
+  /** Whether the host had a credential, and has none now. */
+  readonly credential: boolean;
+  /** Pinned host keys that wait to be confirmed again. */
+  readonly pinnedKeys: number;
+  /** Hosts reached through this one whose credential was dropped. */
+  readonly credentialsBehind: number;
+}
+
+export interface Move {
+  /** Whether address, port or jump host are others than before. */
+  readonly isMoved: boolean;
+  /** A credential, or that there is to be none, came with the change. */
+  readonly keepsCredential: boolean;
+  readonly dropCredentialsBehind: boolean;
+}
+
+export interface SealedCredential {
+  readonly kept: Partial<KeptCredential>;
+  /** Absent when nothing was sealed. */
+  readonly destination?: Destination;
+}
+
+export type Place = Pick<Host, 'id' | 'address' | 'port' | 'jumpHostId'>;
+
+export function wayChanged(): Problem {
+  const detail = 'A host on the way to this one was changed just now; repeat the call.';
+  return new Problem('conflict', 'host.way-changed', detail);
+}
+
+const NOTHING: DroppedByChange = { credential: false, pinnedKeys: 0, credentialsBehind: 0 };
+
+export function isNothing({ credential, pinnedKeys, credentialsBehind }: DroppedByChange): boolean {
+  return !credential && pinnedKeys + credentialsBehind === 0;
+}
+
+/**
+ * What happens to the secrets of a host that moves. At another address another machine may answer, and who changes the address need not be
+ * who entered the secret: it follows nowhere by itself. Hosts behind are reached through a machine that may be another one as well.
+ */
+@Injectable()
+export class HostMoves {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly credentials: HostCredentials,
+  ) {}
+
+  /** Throws Problem `host.missing`. */
+  async placeOf(id: string): Promise<Place> {
+    const host = await this.db.manager.findOneBy(Host, { id });
+    if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
+    const { address, port, jumpHostId } = host;
+    return { id, address, port, jumpHostId };
+  }
+
+  /** Seals before the transaction: the HSM may take its time. */
+  async seal(place: Place, credential: NewCredential | null | undefined): Promise<SealedCredential> {
+    if (credential === undefined) return { kept: {} };
+    if (credential === null) return { kept: NO_CREDENTIAL };
+    const destination = await destinationOf(this.db.manager, place);
+    return { kept: await this.credentials.close(destination, credential), destination };
+  }
+
+  /** Whether the way to the host is the one that its credential was sealed for; until the transaction ends it stays so. */
+  async isStill(tx: EntityManager, place: Place, { destination }: SealedCredential): Promise<boolean> {
+    if (destination === undefined) return true;
+    const now = await destinationOf(tx, place, { hold: true });
+    return destinationText(now) === destinationText(destination);
+  }
+
+  /** In the transaction of the change, which holds the row of the host. Throws Problem `host.credentials-behind`. */
+  async drop(tx: EntityManager, caller: Caller, host: Host, move: Move): Promise<DroppedByChange> {
+    if (!move.isMoved) return NOTHING;
+    const credentialsBehind = await this.dropBehind(tx, caller, host, move.dropCredentialsBehind);
+    const pinned = { hostId: host.id, state: 'pinned' } as const;
+    const doubted = await tx.update(HostKey, pinned, { state: 'tofu-pending', decidedBy: null, decidedAt: null });
+    await tx.update(Host, { id: host.id }, { reachability: 'unknown', reachabilityCode: null, checkedAt: null });
+    const credential = host.credentialKind !== null && !move.keepsCredential;
+    return { credential, pinnedKeys: doubted.affected ?? 0, credentialsBehind };
+  }
+
+  private async dropBehind(tx: EntityManager, caller: Caller, host: Host, isWanted: boolean): Promise<number> {
+    const behind: { id: string }[] = await tx.query(
+      `WITH RECURSIVE behind (id, step) AS (
+         SELECT id, 1 FROM host WHERE jump_host_id = $1
+         UNION ALL SELECT h.id, step + 1 FROM host h JOIN behind ON h.jump_host_id = behind.id WHERE step <= $2)
+       SELECT id FROM host WHERE id IN (SELECT id FROM behind) AND credential_kind IS NOT NULL ORDER BY id FOR UPDATE`,
+      [host.id, MOST_JUMPS],
+    );
+    if (behind.length === 0) return 0;
+    if (!isWanted) throw heldByOthers(behind.length);
+    const ids = behind.map(({ id }) => id);
+    await tx.query(
+      `UPDATE host SET login_user = NULL, credential_kind = NULL, credential = NULL, credential_fingerprint = NULL,
+         version = version + 1, updated_at = now() WHERE id = ANY($1::uuid[])`,
+      [ids],
+    );
+    const detail = { because: 'a host on the way to it moved', jumpHostId: host.id };
+    for (const id of ids)
+      await this.audit.appendBy(tx, caller, {
+        action: 'host.credential-dropped',
+        target: { kind: 'host', id },
+        detail,
+      });
+    return ids.length;
+  }
+}
+
+function heldByOthers(count: number): Problem {
+  const detail =
+    `${count} hosts with a stored credential are reached through this one, and their credentials would be dropped: ` +
+    'repeat the call with dropCredentialsBehind, then enter them again.';
+  const errors = [
+    { pointer: '/dropCredentialsBehind', detail: 'must be true to drop the credentials of hosts behind' },
+  ];
+  return new Problem('conflict', 'host.credentials-behind', detail, { errors });
+}

@@ -1,0 +1,41 @@
+import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { Service } from './service.js';
+import { until } from './signing.js';
+
+const PROBE = join(import.meta.dirname, '../fakes/event-loop-probe.mjs');
+
+interface Delays {
+  readonly round: number;
+  /** Milliseconds. */
+  readonly p99: number;
+  readonly max: number;
+}
+
+/** Watches the event loop of a service that was started with `settings`. */
+export function watchEventLoop(): {
+  readonly settings: Record<string, string>;
+  /** The delays while the work goes on. */
+  during(service: Service, work: () => Promise<void>): Promise<Delays>;
+} {
+  const file = join(mkdtempSync(join(tmpdir(), 'event-loop-')), 'delays.json');
+  const read = (): Delays | undefined => {
+    // It may be read while it is written.
+    try {
+      return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Delays) : undefined;
+    } catch {
+      return undefined;
+    }
+  };
+  return {
+    settings: { NODE_OPTIONS: `--import ${PROBE}`, LOOP_FILE: file },
+    during: async (service, work) => {
+      const before = (await until('the probe of the event loop', 20, read)).round;
+      process.kill(service.pid, 'SIGUSR2');
+      await until('a new round', 20, () => read()?.round === before + 1);
+      await work();
+      return (await until('the delays', 20, read)) as Delays;
+    },
+  };
+}
