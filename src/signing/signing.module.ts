@@ -30,6 +30,9 @@ import { EvidenceService } from './evidence/evidence.service.js';
 import { FacadeCredentials } from './facades/facade-credentials.js';
 import { SignServerController } from './facades/sign-server.controller.js';
 import { SignServerService } from './facades/sign-server.service.js';
+import { FacadeSigning } from './facades/facade-signing.js';
+import { VaultSystemController } from './facades/vault-system.controller.js';
+import { VaultSystemService } from './facades/vault-system.service.js';
 import { TransitController } from './facades/transit.controller.js';
 import { TransitService } from './facades/transit.service.js';
 import { SigningKeyDestroyer } from './keys/signing-key-destroyer.js';
@@ -105,6 +108,7 @@ import { TimestampingHttp } from './timestamping/timestamping.http.js';
     TimestampingController,
     SignServerController,
     TransitController,
+    VaultSystemController,
     VerificationController,
   ],
   providers: [
@@ -150,8 +154,10 @@ import { TimestampingHttp } from './timestamping/timestamping.http.js';
     TimestampingHealth,
     TimestampingHttp,
     FacadeCredentials,
+    FacadeSigning,
     SignServerService,
     TransitService,
+    VaultSystemService,
     VerificationService,
     VerificationSubjects,
   ],

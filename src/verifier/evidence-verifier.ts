@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { base64Bytes } from '../platform/encoding/base64.js';
 import { faultsOfApproval } from './evidence-approval.js';
 import { EvidenceContent } from './evidence-content.js';
 import { type EvidenceFile, type EvidenceLeaf, factsIn } from './evidence-file.js';
@@ -19,7 +20,7 @@ interface Given {
  */
 export function verifyEvidence(evidence: EvidenceFile, { logKey, content }: Given = {}): string[] {
   try {
-    const checkpoint = openNote(evidence.log.checkpoint, logKey ?? Buffer.from(evidence.log.publicKey, 'base64'));
+    const checkpoint = openNote(evidence.log.checkpoint, logKey ?? base64Bytes(evidence.log.publicKey));
     if (checkpoint === undefined) return ['the checkpoint is not signed by the key of the log'];
     return [
       ...evidence.log.leaves.flatMap((leaf) =>
@@ -36,9 +37,9 @@ export function verifyEvidence(evidence: EvidenceFile, { logKey, content }: Give
 }
 
 function isUnder({ size, root }: Checkpoint, { index, data, path }: EvidenceLeaf): boolean {
-  const leaf = leafHash(Buffer.from(data, 'base64'));
+  const leaf = leafHash(base64Bytes(data));
   return (
-    rootOfInclusion({ index, size, leaf, path: path.map((one) => Buffer.from(one, 'base64')) })?.equals(root) === true
+    rootOfInclusion({ index, size, leaf, path: path.map((one) => base64Bytes(one)) })?.equals(root) === true
   );
 }
 
@@ -57,7 +58,7 @@ function faultsOfRequest(evidence: EvidenceFile): string[] {
   for (const [name, value] of Object.entries<unknown>(claimed))
     if (logged[name as keyof typeof logged] !== value)
       faults.push(`the log has another ${name}: ${String(logged[name as keyof typeof logged])}`);
-  const signature = Buffer.from(request.signature ?? '', 'base64');
+  const signature = base64Bytes(request.signature ?? '');
   const signed = facts.find(({ action }) => action === 'signing.signed')?.detail;
   if (signed?.['signatureSha256'] !== createHash('sha256').update(signature).digest('base64'))
     faults.push('the log has another signature');

@@ -1,4 +1,5 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
+import { fromBase64 } from '../platform/encoding/base64.js';
 
 /** What a checkpoint says: this log had so many leaves, and this was its root (C2SP tlog-checkpoint). */
 export interface Checkpoint {
@@ -32,11 +33,13 @@ export function openNote(note: string, publicKey: Buffer): Checkpoint | undefine
     .split('\n')
     .some((line) => {
       const [dash, name, encoded] = line.split(' ');
-      const bytes = Buffer.from(encoded ?? '', 'base64');
+      const bytes = fromBase64(encoded ?? '');
+      if (bytes === undefined) return false;
       if (dash !== '\u2014' || name !== origin || !bytes.subarray(0, 4).equals(keyHint(publicKey))) return false;
       return verify('sha256', Buffer.from(text), key, bytes.subarray(4));
     });
-  return signed ? { origin, size: Number(size), root: Buffer.from(root ?? '', 'base64') } : undefined;
+  const rootHash = fromBase64(root ?? '');
+  return signed && rootHash !== undefined ? { origin, size: Number(size), root: rootHash } : undefined;
 }
 
 function keyIn(publicKey: Buffer): KeyObject | undefined {

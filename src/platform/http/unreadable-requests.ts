@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
+import { errorShapeOf } from './error-shapes.js';
 import { answerOfHttp, type HttpRefusal, isHttpRefusal, problemText } from './problem.filter.js';
 
 const TYPE = 'application/problem+json; charset=utf-8';
@@ -14,6 +15,12 @@ export function refuseAddress(
   reply: FastifyReply,
 ): void {
   const answer = answerOfHttp(isHttpRefusal(error.statusCode) ? error.statusCode : 400);
+  const foreign = errorShapeOf(request)?.(answer, request);
+  if (foreign !== undefined) {
+    void reply.status(foreign.status).header('x-request-id', request.id).header('content-type', 'application/json');
+    void reply.send(JSON.stringify(foreign.body));
+    return;
+  }
   void reply
     .status(answer.status)
     .header('x-request-id', request.id)

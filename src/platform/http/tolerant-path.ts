@@ -1,0 +1,28 @@
+import type { IncomingMessage } from 'node:http';
+
+const DOUBLED = /\/{2,}/g;
+
+/**
+ * The path as the router gets it: a slash too many, doubled or at the end, changes nothing for programs. The pages and files of the console
+ * are left as they are.
+ */
+export class TolerantPath {
+  /** @param aliases first segments of a path that stand for another, such as `/v1/kms/` for `/v1/transit/` */
+  constructor(private readonly aliases: ReadonlyMap<string, string>) {}
+
+  of({ url = '/' }: IncomingMessage): string {
+    const query = url.indexOf('?');
+    const path = query < 0 ? url : url.slice(0, query);
+    if (!FOR_PROGRAMS.test(path)) return url;
+    const single = path.replaceAll(DOUBLED, '/');
+    const whole = single.length > 1 && single.endsWith('/') ? single.slice(0, -1) : single;
+    return this.renamed(whole) + url.slice(path.length);
+  }
+
+  private renamed(path: string): string {
+    for (const [alias, name] of this.aliases) if (path.startsWith(alias)) return name + path.slice(alias.length);
+    return path;
+  }
+}
+
+const FOR_PROGRAMS = /^\/+(?:api|v1|rest|tsa|oauth|actuator)\//;
