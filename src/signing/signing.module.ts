@@ -66,6 +66,7 @@ import { SIGNING_QUEUE } from './requests/signing.queue.js';
 import { SigningSchedule } from './requests/signing.schedule.js';
 import { SigningService } from './requests/signing.service.js';
 import { ClockGuard } from './timestamping/clock-guard.js';
+import { TimestampAdmission } from './timestamping/timestamp-admission.js';
 import { TimestampAuthority } from './timestamping/timestamp-authority.js';
 import { TimestampClient } from './timestamping/timestamp-client.js';
 import { TimestampDesk } from './timestamping/timestamp-desk.js';
@@ -145,6 +146,7 @@ import { TimestampingHttp } from './timestamping/timestamping.http.js';
     SigningRelay,
     SigningRequestsReader,
     SigningService,
+    TimestampAdmission,
     TimestampAuthority,
     TimestampClient,
     TimestampDesk,

@@ -23,7 +23,11 @@ describe('the fault of a text that is no JSON', () => {
       }),
       { numRuns: 20_000 },
     );
-    fc.assert(fc.property(fc.jsonValue(), (value) => expect(jsonFault(JSON.stringify(value, null, 1))).toBeUndefined()));
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        expect(jsonFault(JSON.stringify(value, null, 1))).toBeUndefined();
+      }),
+    );
   });
 
   it.each([

@@ -35,6 +35,8 @@ class Reader {
   private at = 0;
   /** The bracket that closes each list and object around. */
   private readonly around: ('}' | ']')[] = [];
+  /** Nothing stands yet behind the bracket that was opened last. */
+  private isNew = false;
 
   constructor(private readonly text: string) {}
 
@@ -55,21 +57,23 @@ class Reader {
     if (character === closing) {
       this.at += 1;
       this.around.pop();
+      this.isNew = false;
       return;
     }
-    if (character !== ',') throw this.fault(`a comma or ${closing} belongs here`);
-    this.at += 1;
-    this.skipBlanks();
-    if (this.text[this.at] === closing) throw this.fault('JSON has no comma behind the last member; take it away');
-    this.member(closing);
-  }
-
-  private member(closing: '}' | ']' | undefined): void {
+    if (!this.isNew) this.comma(closing);
+    this.isNew = false;
     if (closing === '}') this.name();
     this.value();
   }
 
-  /** A whole value, or the beginning of a list or an object up to its first member. */
+  private comma(closing: string | undefined): void {
+    if (this.text[this.at] !== ',') throw this.fault(`a comma or ${closing} belongs here`);
+    this.at += 1;
+    this.skipBlanks();
+    if (this.text[this.at] === closing) throw this.fault('JSON has no comma behind the last member; take it away');
+  }
+
+  /** A whole value, or the bracket that begins a list or an object. */
   private value(): void {
     this.skipBlanks();
     const character = this.text[this.at];
@@ -82,8 +86,7 @@ class Reader {
   private open(closing: '}' | ']'): void {
     this.at += 1;
     this.around.push(closing);
-    this.skipBlanks();
-    if (this.text[this.at] !== closing) this.member(closing);
+    this.isNew = true;
   }
 
   private name(): void {

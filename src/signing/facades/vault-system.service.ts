@@ -52,10 +52,6 @@ export class VaultSystemService {
     return { type: 'pkcs11', initialized: true, sealed: this.isSealed(), ...shares, ...build, ...place };
   }
 
-  private isSealed(): boolean {
-    return this.vault.health().status === 'DOWN';
-  }
-
   token({ id, name, ownerId, scopes }: Caller): VaultTokenData {
     return {
       ...{ id: '', accessor: id, display_name: name, entity_id: ownerId, policies: [...scopes].sort() },
@@ -80,6 +76,10 @@ export class VaultSystemService {
   mounts(): Record<string, VaultMountData> {
     const names = [...new Set(['transit', ...this.config.transitMounts])];
     return Object.fromEntries(names.map((name) => [`${name}/`, mounted(name)]));
+  }
+
+  private isSealed(): boolean {
+    return !this.vault.health().up;
   }
 
   private capabilitiesAt(scopes: Caller['scopes'], path: string): string[] {
