@@ -12,7 +12,9 @@ export function showBanner({ url, demo, begun, data, timestamps }) {
   if (demo.API_KEY) say(`  API key         ${demo.API_KEY}`);
   say(`  API explorer    ${url}/swagger-ui/index.html`);
   if (timestamps)
-    say(`  Timestamps      ${url}/tsa ${yellow(`needs no credential from ${timestamps} (SVC_TSA_ALLOW; to try out, off in prod)`)}`);
+    say(
+      `  Timestamps      ${url}/tsa ${yellow(`needs no credential from ${timestamps} (SVC_TSA_ALLOW; to try out, off in prod)`)}`,
+    );
   if (demo.API_KEY) showFirstSignature(here('demo.env'));
   say();
   say(`  Data and secrets   ${here('')}/ ${dim('(remove it while stopped to start empty)')}`);

@@ -38,9 +38,7 @@ export function verifyEvidence(evidence: EvidenceFile, { logKey, content }: Give
 
 function isUnder({ size, root }: Checkpoint, { index, data, path }: EvidenceLeaf): boolean {
   const leaf = leafHash(base64Bytes(data));
-  return (
-    rootOfInclusion({ index, size, leaf, path: path.map((one) => base64Bytes(one)) })?.equals(root) === true
-  );
+  return rootOfInclusion({ index, size, leaf, path: path.map((one) => base64Bytes(one)) })?.equals(root) === true;
 }
 
 /** The log's own words about the request against what the file says of it. */

@@ -53,11 +53,28 @@ async function send(method: string, path: string, headers: Record<string, string
 const token = () => ({ 'X-Vault-Token': certified.apiKey });
 const GO = () => ({ 'User-Agent': 'Go-http-client/1.1', 'X-Vault-Request': 'true', ...token() });
 const CURL = () => ({ 'User-Agent': 'curl/8.5.0', 'Content-Type': 'application/x-www-form-urlencoded', ...token() });
-const HVAC = () => ({ 'User-Agent': 'python-requests/2.32.3', 'X-Vault-Request': 'true', 'Content-Type': 'application/json', ...token() });
-const SPRING = () => ({ Accept: 'application/json, application/*+json', 'Content-Type': 'application/json', 'X-Vault-Namespace': 'team-a', ...token() });
+const HVAC = () => ({
+  'User-Agent': 'python-requests/2.32.3',
+  'X-Vault-Request': 'true',
+  'Content-Type': 'application/json',
+  ...token(),
+});
+const SPRING = () => ({
+  Accept: 'application/json, application/*+json',
+  'Content-Type': 'application/json',
+  'X-Vault-Namespace': 'team-a',
+  ...token(),
+});
 const SHARP = () => ({ 'Content-Type': 'application/json; charset=utf-8', 'X-Vault-Request': 'true', ...token() });
-const NODE_VAULT = () => ({ 'Content-Type': 'application/json', 'X-Vault-Token': certified.apiKey, Accept: 'application/json' });
-const JSIGN = () => ({ 'Content-Type': 'application/json; charset=utf-8', Authorization: `Bearer ${certified.apiKey}` });
+const NODE_VAULT = () => ({
+  'Content-Type': 'application/json',
+  'X-Vault-Token': certified.apiKey,
+  Accept: 'application/json',
+});
+const JSIGN = () => ({
+  'Content-Type': 'application/json; charset=utf-8',
+  Authorization: `Bearer ${certified.apiKey}`,
+});
 
 type Shape = 'signature' | 'batch' | 'valid' | 'not valid' | 'key' | 'keys' | 'errors' | 'nothing' | 'data' | 'plain';
 interface Call {
@@ -74,67 +91,423 @@ const of = (name: string) => signed.get(name) ?? '';
 
 const CALLS: Call[] = [
   // vault: every value is a text, no Content-Type, PUT.
-  { client: 'vault write sign', headers: GO, call: 'PUT /v1/transit/sign/ec-p256', body: json({ input: INPUT }), status: 200, shape: 'signature' },
-  { client: 'vault write sign prehashed=true', headers: GO, call: 'PUT /v1/transit/sign/ec-p256/sha2-256', body: json({ input: DIGEST, prehashed: 'true' }), status: 200, shape: 'signature' },
-  { client: 'vault write sign key_version=1 prehashed=1', headers: GO, call: 'PUT /v1/transit/sign/rsa-2048', body: json({ input: DIGEST, prehashed: '1', key_version: '1', signature_algorithm: 'pkcs1v15', hash_algorithm: 'sha2-256' }), status: 200, shape: 'signature' },
-  { client: 'vault write sign salt_length=hash', headers: GO, call: 'PUT /v1/transit/sign/rsa-2048/sha2-256', body: json({ input: INPUT, salt_length: 'hash' }), status: 200, shape: 'signature' },
-  { client: 'vault write verify', headers: GO, call: 'PUT /v1/transit/verify/ec-p256', body: () => json({ input: INPUT, signature: of('ec-p256') }), status: 200, shape: 'valid' },
-  { client: 'vault write verify of something else', headers: GO, call: 'PUT /v1/transit/verify/ec-p256', body: () => json({ input: Buffer.from('else').toString('base64'), signature: of('ec-p256') }), status: 200, shape: 'not valid' },
+  {
+    client: 'vault write sign',
+    headers: GO,
+    call: 'PUT /v1/transit/sign/ec-p256',
+    body: json({ input: INPUT }),
+    status: 200,
+    shape: 'signature',
+  },
+  {
+    client: 'vault write sign prehashed=true',
+    headers: GO,
+    call: 'PUT /v1/transit/sign/ec-p256/sha2-256',
+    body: json({ input: DIGEST, prehashed: 'true' }),
+    status: 200,
+    shape: 'signature',
+  },
+  {
+    client: 'vault write sign key_version=1 prehashed=1',
+    headers: GO,
+    call: 'PUT /v1/transit/sign/rsa-2048',
+    body: json({
+      input: DIGEST,
+      prehashed: '1',
+      key_version: '1',
+      signature_algorithm: 'pkcs1v15',
+      hash_algorithm: 'sha2-256',
+    }),
+    status: 200,
+    shape: 'signature',
+  },
+  {
+    client: 'vault write sign salt_length=hash',
+    headers: GO,
+    call: 'PUT /v1/transit/sign/rsa-2048/sha2-256',
+    body: json({ input: INPUT, salt_length: 'hash' }),
+    status: 200,
+    shape: 'signature',
+  },
+  {
+    client: 'vault write verify',
+    headers: GO,
+    call: 'PUT /v1/transit/verify/ec-p256',
+    body: () => json({ input: INPUT, signature: of('ec-p256') }),
+    status: 200,
+    shape: 'valid',
+  },
+  {
+    client: 'vault write verify of something else',
+    headers: GO,
+    call: 'PUT /v1/transit/verify/ec-p256',
+    body: () => json({ input: Buffer.from('else').toString('base64'), signature: of('ec-p256') }),
+    status: 200,
+    shape: 'not valid',
+  },
   { client: 'vault read keys', headers: GO, call: 'GET /v1/transit/keys/ec-p256', status: 200, shape: 'key' },
   { client: 'vault list keys', headers: GO, call: 'GET /v1/transit/keys?list=true', status: 200, shape: 'keys' },
-  { client: 'vault read of a key that is not there', headers: GO, call: `GET /v1/transit/keys/${NOBODY}`, status: 404, shape: 'nothing' },
-  { client: 'vault write sign with a key that is not there', headers: GO, call: `PUT /v1/transit/sign/${NOBODY}`, body: json({ input: INPUT }), status: 400, shape: 'errors' },
-  { client: 'vault write sign of no base64', headers: GO, call: 'PUT /v1/transit/sign/ec-p256', body: json({ input: 'release 9 (candidate)' }), status: 400, shape: 'errors' },
-  { client: 'vault write sign hash_algorithm=md5', headers: GO, call: 'PUT /v1/transit/sign/ec-p256', body: json({ input: INPUT, hash_algorithm: 'md5' }), status: 400, shape: 'errors' },
-  { client: 'vault write sign key_version=7', headers: GO, call: 'PUT /v1/transit/sign/ec-p256', body: json({ input: INPUT, key_version: '7' }), status: 400, shape: 'errors' },
-  { client: 'vault write encrypt', headers: GO, call: 'PUT /v1/transit/encrypt/ec-p256', body: json({ plaintext: INPUT }), status: 400, shape: 'errors' },
-  { client: 'vault read of another engine', headers: GO, call: 'GET /v1/transit/nothing/here', status: 404, shape: 'errors' },
+  {
+    client: 'vault read of a key that is not there',
+    headers: GO,
+    call: `GET /v1/transit/keys/${NOBODY}`,
+    status: 404,
+    shape: 'nothing',
+  },
+  {
+    client: 'vault write sign with a key that is not there',
+    headers: GO,
+    call: `PUT /v1/transit/sign/${NOBODY}`,
+    body: json({ input: INPUT }),
+    status: 400,
+    shape: 'errors',
+  },
+  {
+    client: 'vault write sign of no base64',
+    headers: GO,
+    call: 'PUT /v1/transit/sign/ec-p256',
+    body: json({ input: 'release 9 (candidate)' }),
+    status: 400,
+    shape: 'errors',
+  },
+  {
+    client: 'vault write sign hash_algorithm=md5',
+    headers: GO,
+    call: 'PUT /v1/transit/sign/ec-p256',
+    body: json({ input: INPUT, hash_algorithm: 'md5' }),
+    status: 400,
+    shape: 'errors',
+  },
+  {
+    client: 'vault write sign key_version=7',
+    headers: GO,
+    call: 'PUT /v1/transit/sign/ec-p256',
+    body: json({ input: INPUT, key_version: '7' }),
+    status: 400,
+    shape: 'errors',
+  },
+  {
+    client: 'vault write encrypt',
+    headers: GO,
+    call: 'PUT /v1/transit/encrypt/ec-p256',
+    body: json({ plaintext: INPUT }),
+    status: 400,
+    shape: 'errors',
+  },
+  {
+    client: 'vault read of another engine',
+    headers: GO,
+    call: 'GET /v1/transit/nothing/here',
+    status: 404,
+    shape: 'errors',
+  },
   { client: 'vault status', headers: GO, call: 'GET /v1/sys/seal-status', status: 200, shape: 'plain' },
   { client: 'vault token lookup', headers: GO, call: 'GET /v1/auth/token/lookup-self', status: 200, shape: 'data' },
-  { client: 'vault token capabilities', headers: GO, call: 'PUT /v1/sys/capabilities-self', body: json({ paths: ['transit/sign/ec-p256'] }), status: 200, shape: 'data' },
-  { client: 'vault kv preflight', headers: GO, call: 'GET /v1/sys/internal/ui/mounts/transit', status: 200, shape: 'data' },
+  {
+    client: 'vault token capabilities',
+    headers: GO,
+    call: 'PUT /v1/sys/capabilities-self',
+    body: json({ paths: ['transit/sign/ec-p256'] }),
+    status: 200,
+    shape: 'data',
+  },
+  {
+    client: 'vault kv preflight',
+    headers: GO,
+    call: 'GET /v1/sys/internal/ui/mounts/transit',
+    status: 200,
+    shape: 'data',
+  },
   // curl, as Vault's own pages have it.
-  { client: 'curl --data JSON', headers: CURL, call: 'POST /v1/transit/sign/ec-p256', body: json({ input: INPUT }), status: 200, shape: 'signature' },
-  { client: 'curl --data form', headers: CURL, call: 'POST /v1/transit/sign/ec-p256', body: `input=${encodeURIComponent(DIGEST)}&prehashed=true`, status: 200, shape: 'signature' },
-  { client: 'curl with a namespace and no body', headers: () => ({ ...CURL(), 'X-Vault-Namespace': 'ns1/' }), call: 'POST /v1/transit/verify/ec-p256', status: 400, shape: 'errors' },
-  { client: 'curl --data of half an object', headers: CURL, call: 'POST /v1/transit/sign/ec-p256', body: '{"input":', status: 400, shape: 'errors' },
+  {
+    client: 'curl --data JSON',
+    headers: CURL,
+    call: 'POST /v1/transit/sign/ec-p256',
+    body: json({ input: INPUT }),
+    status: 200,
+    shape: 'signature',
+  },
+  {
+    client: 'curl --data form',
+    headers: CURL,
+    call: 'POST /v1/transit/sign/ec-p256',
+    body: `input=${encodeURIComponent(DIGEST)}&prehashed=true`,
+    status: 200,
+    shape: 'signature',
+  },
+  {
+    client: 'curl with a namespace and no body',
+    headers: () => ({ ...CURL(), 'X-Vault-Namespace': 'ns1/' }),
+    call: 'POST /v1/transit/verify/ec-p256',
+    status: 400,
+    shape: 'errors',
+  },
+  {
+    client: 'curl --data of half an object',
+    headers: CURL,
+    call: 'POST /v1/transit/sign/ec-p256',
+    body: '{"input":',
+    status: 400,
+    shape: 'errors',
+  },
   // hvac
-  { client: 'hvac sign_data', headers: HVAC, call: 'POST /v1/transit/sign/rsa-2048', body: json({ input: INPUT, hash_algorithm: 'sha2-512', signature_algorithm: 'pss', marshaling_algorithm: 'asn1', salt_length: 'auto' }), status: 200, shape: 'signature' },
-  { client: 'hvac verify_signed_data', headers: HVAC, call: 'POST /v1/transit/verify/rsa-2048', body: () => json({ name: 'rsa-2048', input: INPUT, signature: of('rsa-2048'), signature_algorithm: 'pkcs1v15' }), status: 200, shape: 'valid' },
+  {
+    client: 'hvac sign_data',
+    headers: HVAC,
+    call: 'POST /v1/transit/sign/rsa-2048',
+    body: json({
+      input: INPUT,
+      hash_algorithm: 'sha2-512',
+      signature_algorithm: 'pss',
+      marshaling_algorithm: 'asn1',
+      salt_length: 'auto',
+    }),
+    status: 200,
+    shape: 'signature',
+  },
+  {
+    client: 'hvac verify_signed_data',
+    headers: HVAC,
+    call: 'POST /v1/transit/verify/rsa-2048',
+    body: () => json({ name: 'rsa-2048', input: INPUT, signature: of('rsa-2048'), signature_algorithm: 'pkcs1v15' }),
+    status: 200,
+    shape: 'valid',
+  },
   { client: 'hvac read_key', headers: HVAC, call: 'GET /v1/transit/keys/rsa-2048', status: 200, shape: 'key' },
-  { client: 'hvac sign_data with a context that is no base64', headers: HVAC, call: 'POST /v1/transit/sign/ec-p256', body: json({ input: INPUT, context: '???' }), status: 400, shape: 'errors' },
-  { client: 'hvac sign_data with a batch', headers: HVAC, call: 'POST /v1/transit/sign/ec-p256', body: json({ batch_input: [{ input: INPUT, reference: 'a' }, { input: 'no base64!' }] }), status: 200, shape: 'batch' },
-  { client: 'hvac sign_data with an empty batch', headers: HVAC, call: 'POST /v1/transit/sign/ec-p256', body: json({ batch_input: [] }), status: 400, shape: 'errors' },
-  { client: 'hvac is_authenticated', headers: HVAC, call: 'GET /v1/auth/token/lookup-self', status: 200, shape: 'data' },
-  { client: 'hvac export_key', headers: HVAC, call: 'GET /v1/transit/export/public-key/ec-p256', status: 200, shape: 'data' },
-  { client: 'hvac export_key of the private half', headers: HVAC, call: 'GET /v1/transit/export/signing-key/ec-p256', status: 400, shape: 'errors' },
-  { client: 'hvac read_health_status', headers: HVAC, call: 'GET /v1/sys/health?standbyok=true&sealedcode=299', status: 200, shape: 'plain' },
+  {
+    client: 'hvac sign_data with a context that is no base64',
+    headers: HVAC,
+    call: 'POST /v1/transit/sign/ec-p256',
+    body: json({ input: INPUT, context: '???' }),
+    status: 400,
+    shape: 'errors',
+  },
+  {
+    client: 'hvac sign_data with a batch',
+    headers: HVAC,
+    call: 'POST /v1/transit/sign/ec-p256',
+    body: json({ batch_input: [{ input: INPUT, reference: 'a' }, { input: 'no base64!' }] }),
+    status: 200,
+    shape: 'batch',
+  },
+  {
+    client: 'hvac sign_data with an empty batch',
+    headers: HVAC,
+    call: 'POST /v1/transit/sign/ec-p256',
+    body: json({ batch_input: [] }),
+    status: 400,
+    shape: 'errors',
+  },
+  {
+    client: 'hvac is_authenticated',
+    headers: HVAC,
+    call: 'GET /v1/auth/token/lookup-self',
+    status: 200,
+    shape: 'data',
+  },
+  {
+    client: 'hvac export_key',
+    headers: HVAC,
+    call: 'GET /v1/transit/export/public-key/ec-p256',
+    status: 200,
+    shape: 'data',
+  },
+  {
+    client: 'hvac export_key of the private half',
+    headers: HVAC,
+    call: 'GET /v1/transit/export/signing-key/ec-p256',
+    status: 400,
+    shape: 'errors',
+  },
+  {
+    client: 'hvac read_health_status',
+    headers: HVAC,
+    call: 'GET /v1/sys/health?standbyok=true&sealedcode=299',
+    status: 200,
+    shape: 'plain',
+  },
   // spring-vault: the older name of the algorithm, and a member that it writes with a blank.
-  { client: 'spring-vault sign', headers: SPRING, call: 'POST /v1/transit/sign/ec-p256', body: json({ input: INPUT, algorithm: 'sha2-384' }), status: 200, shape: 'signature' },
-  { client: 'spring-vault sign with a field of another version', headers: SPRING, call: 'POST /v1/transit/sign/ec-p256', body: json({ 'input': INPUT, 'key_version ': 1, 'derived': false }), status: 200, shape: 'signature' },
-  { client: 'spring-vault verify', headers: SPRING, call: 'POST /v1/transit/verify/ec-p256', body: () => json({ input: INPUT, signature: of('ec-p256'), algorithm: 'sha2-256' }), status: 200, shape: 'valid' },
-  { client: 'spring-vault verify of an HMAC', headers: SPRING, call: 'POST /v1/transit/verify/ec-p256', body: json({ input: INPUT, hmac: 'vault:v1:AAAA' }), status: 400, shape: 'errors' },
-  { client: 'spring-vault getKeys', headers: SPRING, call: 'GET /v1/transit/keys?list=true', status: 200, shape: 'keys' },
-  { client: 'spring-vault createKey of one that is there', headers: SPRING, call: 'POST /v1/transit/keys/ec-p256', body: json({ type: 'ecdsa-p256' }), status: 200, shape: 'key' },
-  { client: 'spring-vault createKey of a type that encrypts', headers: SPRING, call: 'POST /v1/transit/keys/another', body: json({ type: 'aes256-gcm96' }), status: 400, shape: 'errors' },
+  {
+    client: 'spring-vault sign',
+    headers: SPRING,
+    call: 'POST /v1/transit/sign/ec-p256',
+    body: json({ input: INPUT, algorithm: 'sha2-384' }),
+    status: 200,
+    shape: 'signature',
+  },
+  {
+    client: 'spring-vault sign with a field of another version',
+    headers: SPRING,
+    call: 'POST /v1/transit/sign/ec-p256',
+    body: json({ input: INPUT, 'key_version ': 1, derived: false }),
+    status: 200,
+    shape: 'signature',
+  },
+  {
+    client: 'spring-vault verify',
+    headers: SPRING,
+    call: 'POST /v1/transit/verify/ec-p256',
+    body: () => json({ input: INPUT, signature: of('ec-p256'), algorithm: 'sha2-256' }),
+    status: 200,
+    shape: 'valid',
+  },
+  {
+    client: 'spring-vault verify of an HMAC',
+    headers: SPRING,
+    call: 'POST /v1/transit/verify/ec-p256',
+    body: json({ input: INPUT, hmac: 'vault:v1:AAAA' }),
+    status: 400,
+    shape: 'errors',
+  },
+  {
+    client: 'spring-vault getKeys',
+    headers: SPRING,
+    call: 'GET /v1/transit/keys?list=true',
+    status: 200,
+    shape: 'keys',
+  },
+  {
+    client: 'spring-vault createKey of one that is there',
+    headers: SPRING,
+    call: 'POST /v1/transit/keys/ec-p256',
+    body: json({ type: 'ecdsa-p256' }),
+    status: 200,
+    shape: 'key',
+  },
+  {
+    client: 'spring-vault createKey of a type that encrypts',
+    headers: SPRING,
+    call: 'POST /v1/transit/keys/another',
+    body: json({ type: 'aes256-gcm96' }),
+    status: 400,
+    shape: 'errors',
+  },
   // VaultSharp: null for what is not set, enums as texts.
-  { client: 'VaultSharp SignDataAsync', headers: SHARP, call: 'POST /v1/transit/sign/ec-p256/sha2-256', body: json({ key_version: null, input: DIGEST, prehashed: true, context: null, signature_algorithm: 'pss', marshaling_algorithm: 'asn1', batch_input: null }), status: 200, shape: 'signature' },
-  { client: 'VaultSharp VerifySignedDataAsync', headers: SHARP, call: 'POST /v1/transit/verify/ec-p256/sha2-256', body: () => json({ input: DIGEST, prehashed: true, signature: of('ec-p256'), hmac: null, batch_input: null }), status: 200, shape: 'valid' },
-  { client: 'VaultSharp ReadAllEncryptionKeysAsync', headers: SHARP, call: 'GET /v1/transit/keys?list=true', status: 200, shape: 'keys' },
-  { client: 'VaultSharp with a signature of no version', headers: SHARP, call: 'POST /v1/transit/verify/ec-p256/sha2-256', body: json({ input: DIGEST, prehashed: true, signature: 'MEUCIQ==' }), status: 400, shape: 'errors' },
-  { client: 'VaultSharp GetSecretBackendsAsync', headers: SHARP, call: 'GET /v1/sys/mounts', status: 200, shape: 'data' },
+  {
+    client: 'VaultSharp SignDataAsync',
+    headers: SHARP,
+    call: 'POST /v1/transit/sign/ec-p256/sha2-256',
+    body: json({
+      key_version: null,
+      input: DIGEST,
+      prehashed: true,
+      context: null,
+      signature_algorithm: 'pss',
+      marshaling_algorithm: 'asn1',
+      batch_input: null,
+    }),
+    status: 200,
+    shape: 'signature',
+  },
+  {
+    client: 'VaultSharp VerifySignedDataAsync',
+    headers: SHARP,
+    call: 'POST /v1/transit/verify/ec-p256/sha2-256',
+    body: () => json({ input: DIGEST, prehashed: true, signature: of('ec-p256'), hmac: null, batch_input: null }),
+    status: 200,
+    shape: 'valid',
+  },
+  {
+    client: 'VaultSharp ReadAllEncryptionKeysAsync',
+    headers: SHARP,
+    call: 'GET /v1/transit/keys?list=true',
+    status: 200,
+    shape: 'keys',
+  },
+  {
+    client: 'VaultSharp with a signature of no version',
+    headers: SHARP,
+    call: 'POST /v1/transit/verify/ec-p256/sha2-256',
+    body: json({ input: DIGEST, prehashed: true, signature: 'MEUCIQ==' }),
+    status: 400,
+    shape: 'errors',
+  },
+  {
+    client: 'VaultSharp GetSecretBackendsAsync',
+    headers: SHARP,
+    call: 'GET /v1/sys/mounts',
+    status: 200,
+    shape: 'data',
+  },
   // cosign, by Vault's Go client; node-vault; jsign; sops.
-  { client: 'cosign sign', headers: GO, call: 'PUT /v1/transit/sign/ec-p256/sha2-256', body: `${json({ input: DIGEST, key_version: '', prehashed: true, signature_algorithm: 'pkcs1v15' })}\n`, status: 200, shape: 'signature' },
-  { client: 'cosign verify, with its doubled slash', headers: GO, call: 'PUT /v1/transit/verify/rsa-2048//sha2-256', body: () => `${json({ input: DIGEST, prehashed: true, signature: of('rsa-2048') })}\n`, status: 200, shape: 'valid' },
-  { client: 'cosign generate-key-pair', headers: GO, call: 'PUT /v1/transit/keys/ec-p256', body: `${json({ type: 'ecdsa-p256' })}\n`, status: 200, shape: 'key' },
-  { client: 'node-vault write', headers: NODE_VAULT, call: 'POST /v1/transit/sign/ec-p256/', body: json({ input: INPUT, prehashed: 0 }), status: 200, shape: 'signature' },
+  {
+    client: 'cosign sign',
+    headers: GO,
+    call: 'PUT /v1/transit/sign/ec-p256/sha2-256',
+    body: `${json({ input: DIGEST, key_version: '', prehashed: true, signature_algorithm: 'pkcs1v15' })}\n`,
+    status: 200,
+    shape: 'signature',
+  },
+  {
+    client: 'cosign verify, with its doubled slash',
+    headers: GO,
+    call: 'PUT /v1/transit/verify/rsa-2048//sha2-256',
+    body: () => `${json({ input: DIGEST, prehashed: true, signature: of('rsa-2048') })}\n`,
+    status: 200,
+    shape: 'valid',
+  },
+  {
+    client: 'cosign generate-key-pair',
+    headers: GO,
+    call: 'PUT /v1/transit/keys/ec-p256',
+    body: `${json({ type: 'ecdsa-p256' })}\n`,
+    status: 200,
+    shape: 'key',
+  },
+  {
+    client: 'node-vault write',
+    headers: NODE_VAULT,
+    call: 'POST /v1/transit/sign/ec-p256/',
+    body: json({ input: INPUT, prehashed: 0 }),
+    status: 200,
+    shape: 'signature',
+  },
   { client: 'node-vault health', headers: () => ({}), call: 'GET /v1/sys/health', status: 200, shape: 'plain' },
-  { client: 'jsign sign', headers: JSIGN, call: 'POST /v1/transit/sign/rsa-2048', body: json({ input: DIGEST, signature_algorithm: 'pkcs1v15', hash_algorithm: 'sha2-256', prehashed: true, key_version: '1' }), status: 200, shape: 'signature' },
-  { client: 'sops, which encrypts', headers: GO, call: 'PUT /v1/transit/encrypt/rsa-2048', body: json({ plaintext: INPUT }), status: 400, shape: 'errors' },
+  {
+    client: 'jsign sign',
+    headers: JSIGN,
+    call: 'POST /v1/transit/sign/rsa-2048',
+    body: json({
+      input: DIGEST,
+      signature_algorithm: 'pkcs1v15',
+      hash_algorithm: 'sha2-256',
+      prehashed: true,
+      key_version: '1',
+    }),
+    status: 200,
+    shape: 'signature',
+  },
+  {
+    client: 'sops, which encrypts',
+    headers: GO,
+    call: 'PUT /v1/transit/encrypt/rsa-2048',
+    body: json({ plaintext: INPUT }),
+    status: 400,
+    shape: 'errors',
+  },
   // Whoever may not.
-  { client: 'vault without a token', headers: () => ({ 'X-Vault-Request': 'true' }), call: 'PUT /v1/transit/sign/ec-p256', body: json({ input: INPUT }), status: 403, shape: 'errors' },
-  { client: 'vault with a token of another server', headers: () => ({ 'X-Vault-Token': 'hvs.CAESIJzG' }), call: 'GET /v1/transit/keys/ec-p256', status: 403, shape: 'errors' },
-  { client: 'vault with a policy that lacks it', headers: () => ({ 'X-Vault-Token': signer }), call: 'GET /v1/transit/keys/ec-p256', status: 403, shape: 'errors' },
+  {
+    client: 'vault without a token',
+    headers: () => ({ 'X-Vault-Request': 'true' }),
+    call: 'PUT /v1/transit/sign/ec-p256',
+    body: json({ input: INPUT }),
+    status: 403,
+    shape: 'errors',
+  },
+  {
+    client: 'vault with a token of another server',
+    headers: () => ({ 'X-Vault-Token': 'hvs.CAESIJzG' }),
+    call: 'GET /v1/transit/keys/ec-p256',
+    status: 403,
+    shape: 'errors',
+  },
+  {
+    client: 'vault with a policy that lacks it',
+    headers: () => ({ 'X-Vault-Token': signer }),
+    call: 'GET /v1/transit/keys/ec-p256',
+    status: 403,
+    shape: 'errors',
+  },
   { client: 'vault delete', headers: GO, call: 'DELETE /v1/transit/keys/ec-p256', status: 405, shape: 'errors' },
 ];
 
@@ -151,7 +524,9 @@ const SHAPES: Record<Shape, unknown> = {
   },
   valid: { data: { valid: true } },
   'not valid': { data: { valid: false } },
-  key: { data: { latest_version: 1, keys: { '1': { public_key: expect.stringMatching(/^-----BEGIN PUBLIC KEY-----\n/) } } } },
+  key: {
+    data: { latest_version: 1, keys: { '1': { public_key: expect.stringMatching(/^-----BEGIN PUBLIC KEY-----\n/) } } },
+  },
   keys: { data: { keys: ['ec-p256', 'rsa-2048'] } },
   data: { data: expect.any(Object) },
   plain: { initialized: true, sealed: false },
@@ -177,7 +552,13 @@ describe('a call of a client is answered as Vault answers it', () => {
       for (const error of answer.body.errors) expect(error).toMatch(/\w/);
     }
     if (['signature', 'batch', 'valid', 'key', 'keys'].includes(shape))
-      expect(answer.body).toMatchObject({ lease_id: '', renewable: false, lease_duration: 0, auth: null, wrap_info: null });
+      expect(answer.body).toMatchObject({
+        lease_id: '',
+        renewable: false,
+        lease_duration: 0,
+        auth: null,
+        wrap_info: null,
+      });
   });
 });
 
@@ -199,10 +580,16 @@ describe('what was signed', () => {
   it('is found under another name of the mount', async () => {
     const renamed = await certified.stage.start({ role: 'api', settings: { SVC_TRANSIT_MOUNTS: 'kms,team/signing' } });
     for (const mount of ['kms', 'team/signing', 'transit']) {
-      const answer = await fetch(`${renamed.url}/v1/${mount}/sign/ec-p256`, { method: 'PUT', headers: GO(), body: json({ input: INPUT }) });
+      const answer = await fetch(`${renamed.url}/v1/${mount}/sign/ec-p256`, {
+        method: 'PUT',
+        headers: GO(),
+        body: json({ input: INPUT }),
+      });
       expect(answer.status).toBe(200);
     }
-    expect((await fetch(`${renamed.url}/v1/elsewhere/sign/ec-p256`, { method: 'PUT', headers: GO(), body: '{}' })).status).toBe(404);
+    expect(
+      (await fetch(`${renamed.url}/v1/elsewhere/sign/ec-p256`, { method: 'PUT', headers: GO(), body: '{}' })).status,
+    ).toBe(404);
   });
 
   it('is nothing where the text is no base64: no call of this kind reaches the HSM', async () => {

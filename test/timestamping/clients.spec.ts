@@ -78,10 +78,15 @@ describe('clients that cannot show a credential', () => {
     for (const file of ['once.p12', 'app.jar', 'signed.jar']) rmSync(at(file), { force: true });
     authority.keep('x.txt', 'x');
     const key = ['-genkeypair', '-alias', 'once', '-keyalg', 'EC', '-groupname', 'secp256r1', '-dname', 'CN=once'];
-    execFileSync('keytool', [...key, '-keystore', 'once.p12', '-storepass', 'changeit'], { cwd: directory, stdio: 'pipe' });
+    execFileSync('keytool', [...key, '-keystore', 'once.p12', '-storepass', 'changeit'], {
+      cwd: directory,
+      stdio: 'pipe',
+    });
     execFileSync('jar', ['cf', 'app.jar', 'x.txt'], { cwd: directory });
     const store = ['-keystore', 'once.p12', '-storepass', 'changeit'];
-    const made = ask('jarsigner', [...store, '-tsa', address(), '-signedjar', 'signed.jar', 'app.jar', 'once'], { cwd: directory });
+    const made = ask('jarsigner', [...store, '-tsa', address(), '-signedjar', 'signed.jar', 'app.jar', 'once'], {
+      cwd: directory,
+    });
     expect(made).toMatchObject({ ok: true, text: expect.stringContaining('jar signed') });
     const shown = ask('jarsigner', ['-verify', '-verbose', '-certs', 'signed.jar'], { cwd: directory });
     expect(shown.text).toMatch(/Timestamped by "CN=tsa/);
@@ -89,14 +94,42 @@ describe('clients that cannot show a credential', () => {
 
   it.skipIf(!has('osslsigncode')).each(ways)('osslsigncode -ts, %s', (_, address) => {
     const [key, certificate] = [at('own.key'), at('own.pem')];
-    const self = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', '-keyout', key, '-out', certificate, '-subj', '/CN=own'];
+    const self = [
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-keyout',
+      key,
+      '-out',
+      certificate,
+      '-subj',
+      '/CN=own',
+    ];
     execFileSync('openssl', [...self, '-days', '9', '-addext', 'extendedKeyUsage=codeSigning'], { stdio: 'pipe' });
     const [input, output] = [authority.keep('app.exe', portableExecutable('ts')), at('stamped.exe')];
     rmSync(output, { force: true });
-    const sign = ['sign', '-certs', certificate, '-key', key, '-h', 'sha256', '-ts', address(), '-in', input, '-out', output];
+    const sign = [
+      'sign',
+      '-certs',
+      certificate,
+      '-key',
+      key,
+      '-h',
+      'sha256',
+      '-ts',
+      address(),
+      '-in',
+      input,
+      '-out',
+      output,
+    ];
     expect(ask('osslsigncode', sign)).toMatchObject({ ok: true });
     const trust = ['-CAfile', certificate, '-TSA-CAfile', authority.root];
-    expect(ask('osslsigncode', ['verify', ...trust, '-in', output]).text).toMatch(/Timestamp Server Signature verification: ok/);
+    expect(ask('osslsigncode', ['verify', ...trust, '-in', output]).text).toMatch(
+      /Timestamp Server Signature verification: ok/,
+    );
   });
 
   it('are written down with where they came from, and as nobody', async () => {
@@ -113,7 +146,10 @@ describe('clients that cannot show a credential', () => {
   });
 
   it('are judged by a credential where they show one', async () => {
-    const wrong = { 'content-type': TIMESTAMP_QUERY, authorization: `Basic ${Buffer.from('any:wrong').toString('base64')}` };
+    const wrong = {
+      'content-type': TIMESTAMP_QUERY,
+      authorization: `Basic ${Buffer.from('any:wrong').toString('base64')}`,
+    };
     expect((await post(open, '/tsa', wrong, query())).status).toBe(401);
   });
 
@@ -134,18 +170,28 @@ describe('clients that cannot show a credential', () => {
   });
 
   it('may not ask too often', async () => {
-    const slow = await stage.start({ role: 'api', settings: { SVC_TSA_ALLOW: LOOPBACK, SVC_TSA_OPEN_PER_MINUTE: '3' } });
+    const slow = await stage.start({
+      role: 'api',
+      settings: { SVC_TSA_ALLOW: LOOPBACK, SVC_TSA_OPEN_PER_MINUTE: '3' },
+    });
     const statuses: number[] = [];
-    for (let i = 0; i < 9; i += 1) statuses.push((await post(slow, '/tsa', { 'content-type': TIMESTAMP_QUERY }, query())).status);
+    for (let i = 0; i < 9; i += 1)
+      statuses.push((await post(slow, '/tsa', { 'content-type': TIMESTAMP_QUERY }, query())).status);
     expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(3);
     expect(statuses[0]).toBe(200);
-    const named = await post(slow, '/tsa', { 'content-type': TIMESTAMP_QUERY, authorization: `Bearer ${apiKey}` }, query());
+    const named = await post(
+      slow,
+      '/tsa',
+      { 'content-type': TIMESTAMP_QUERY, authorization: `Bearer ${apiKey}` },
+      query(),
+    );
     expect(named.status).toBe(200);
   });
 });
 
 describe('a key in the address', () => {
-  const by = (key: string) => closed.call('POST', `/tsa/${key}`, { body: query(), headers: { 'content-type': TIMESTAMP_QUERY } });
+  const by = (key: string) =>
+    closed.call('POST', `/tsa/${key}`, { body: query(), headers: { 'content-type': TIMESTAMP_QUERY } });
 
   it('may do nothing but have timestamps issued', async () => {
     assertProblem(await by(apiKey), { status: 403, code: 'timestamp.wide-key' });
@@ -203,16 +249,27 @@ describe('what is signed is DER, whatever came in', () => {
     ['a BOOLEAN of two octets', queryOf(imprint(NULL), hex('0102ffff')), /wrong format/],
     ['a BOOLEAN of none', queryOf(imprint(NULL), hex('0100')), /wrong format/],
     ['something behind the query', Buffer.concat([queryOf(imprint(NULL)), hex('0000')]), /wrong format/],
-    ['an indefinite length', Buffer.concat([hex('3080'), queryOf(imprint(NULL)).subarray(2), hex('0000')]), /wrong format/],
+    [
+      'an indefinite length',
+      Buffer.concat([hex('3080'), queryOf(imprint(NULL)).subarray(2), hex('0000')]),
+      /wrong format/,
+    ],
     ['a field that comes twice', queryOf(imprint(NULL), nonce('11'), nonce('11')), /wrong format/],
     ['fields out of order', queryOf(imprint(NULL), CERT_REQ, nonce('11')), /wrong format/],
-    ['a hash that is too short', queryOf(tlv(0x30, tlv(0x30, SHA256, NULL), tlv(4, hex('00'.repeat(20))))), /wrong format/],
+    [
+      'a hash that is too short',
+      queryOf(tlv(0x30, tlv(0x30, SHA256, NULL), tlv(4, hex('00'.repeat(20))))),
+      /wrong format/,
+    ],
     ['nothing at all', Buffer.alloc(0), /wrong format/],
     ['Authenticode before RFC 3161', Buffer.from(`${queryOf(imprint(NULL)).toString('base64')}\r\n`), /wrong format/],
   ])('%s is refused in the words of the protocol', async (_, body, words) => {
     const before = await stage.sql(`SELECT id FROM "timestamp"`);
     const { status, reply } = await stamp(body);
-    expect({ status, text: client.text(reply) }).toEqual({ status: 200, text: expect.stringMatching(/Status: Rejected\./) });
+    expect({ status, text: client.text(reply) }).toEqual({
+      status: 200,
+      text: expect.stringMatching(/Status: Rejected\./),
+    });
     expect(client.text(reply)).toMatch(words);
     expect(await stage.sql(`SELECT id FROM "timestamp"`)).toEqual(before);
   });
@@ -253,7 +310,14 @@ describe('HTTP as timestamp clients speak it', () => {
   it('Expect: 100-continue and chunks', async () => {
     const file = authority.keep('expect.tsq', query());
     const out = at('expect.tsr');
-    const headers = ['-H', `Content-Type: ${TIMESTAMP_QUERY}`, '-H', 'Expect: 100-continue', '-H', 'Transfer-Encoding: chunked'];
+    const headers = [
+      '-H',
+      `Content-Type: ${TIMESTAMP_QUERY}`,
+      '-H',
+      'Expect: 100-continue',
+      '-H',
+      'Transfer-Encoding: chunked',
+    ];
     execFileSync('curl', ['-sS', '-o', out, ...headers, '--data-binary', `@${file}`, `${open.url}/tsa`]);
     expect(client.text(readFileSync(out))).toMatch(/Status: Granted\./);
   });

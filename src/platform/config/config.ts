@@ -18,7 +18,18 @@ export class ConfigError extends Error {
 }
 
 /** First segments under /v1/ that are taken. */
-const OWN_PATHS = new Set(['auth', 'host-authorities', 'hosts', 'keys', 'rotation-policies', 'rotations', 'scan-scopes', 'scans', 'ssh-ca', 'sys']);
+const OWN_PATHS = new Set([
+  'auth',
+  'host-authorities',
+  'hosts',
+  'keys',
+  'rotation-policies',
+  'rotations',
+  'scan-scopes',
+  'scans',
+  'ssh-ca',
+  'sys',
+]);
 
 type Environment = Record<string, string | undefined>;
 
@@ -222,7 +233,9 @@ export class Config {
   /** Names of our own under /v1/ cannot be those of a mount. */
   private mounts(name: SettingName): string[] {
     const values = this.list(name);
-    const wrong = values.find((value) => !/^\w[\w.-]*(?:\/\w[\w.-]*)*$/.test(value) || OWN_PATHS.has(value.split('/')[0] ?? ''));
+    const wrong = values.find(
+      (value) => !/^\w[\w.-]*(?:\/\w[\w.-]*)*$/.test(value) || OWN_PATHS.has(value.split('/')[0] ?? ''),
+    );
     if (wrong !== undefined) this.faults.push(`${name} must be paths like transit or team/transit, not "${wrong}"`);
     return values;
   }

@@ -101,7 +101,8 @@ const OWN_TEXTS: Record<string, string> = {
 
 it('from outside is read by this decoder: nobody else calls the one of Node, which takes anything', () => {
   const root = join(import.meta.dirname, '../../..');
-  const raw = /\b(?:Buffer\.from\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*,\s*['"]base64(?:url)?['"]\s*\)|atob\(|IsBase64\b)/;
+  const raw =
+    /\b(?:Buffer\.from\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*,\s*['"]base64(?:url)?['"]\s*\)|atob\(|IsBase64\b)/;
   const files = globSync('src/**/*.ts', { cwd: root }).filter((file) => !file.endsWith('.spec.ts'));
   expect(files.length).toBeGreaterThan(500);
   const calling = files.filter((file) => raw.test(readFileSync(join(root, file), 'utf8')));

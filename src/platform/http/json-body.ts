@@ -34,7 +34,8 @@ export function parseJsonBody(body: Buffer, mostValues = MOST_VALUES): unknown {
 
 function notJson(text: string, cause: unknown): Problem {
   const fault = jsonFault(text);
-  if (fault === undefined) return new Problem('malformed', 'request.malformed', 'The body is not valid JSON.', { cause });
+  if (fault === undefined)
+    return new Problem('malformed', 'request.malformed', 'The body is not valid JSON.', { cause });
   const { line, column } = fault;
   const detail = `line ${line}, column ${column}: ${fault.detail}`;
   const errors = [{ pointer: '', detail, column }];

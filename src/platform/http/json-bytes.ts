@@ -14,7 +14,8 @@ export function withoutMark(body: Buffer): Buffer {
  */
 export function assertNoWideEncoding(body: Buffer): void {
   const [a, b, c, d] = [body[0], body[1], body[2], body[3]];
-  const isUtf32 = (a === 0 && b === 0) || (b === 0 && c === 0 && d === 0) || (a === 0xff && b === 0xfe && c === 0 && d === 0);
+  const isUtf32 =
+    (a === 0 && b === 0) || (b === 0 && c === 0 && d === 0) || (a === 0xff && b === 0xfe && c === 0 && d === 0);
   const isMarked = (a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff);
   const isUtf16 = isMarked || (body.length > 1 && (a === 0 || b === 0));
   if (!isUtf32 && !isUtf16) return;

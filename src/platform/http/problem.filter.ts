@@ -141,7 +141,8 @@ function send(reply: FastifyReply, request: FastifyRequest, answer: Answer): voi
   const foreign = errorShapeOf(request)?.(answer, request);
   if (status === 405) void reply.header('allow', allowedMethods(request.server, request.url).join(', '));
   // RFC 9110 section 15.5.16.
-  if (status === 415 && request.headers['content-encoding'] !== undefined) void reply.header('accept-encoding', 'identity');
+  if (status === 415 && request.headers['content-encoding'] !== undefined)
+    void reply.header('accept-encoding', 'identity');
   const { code, retryAfter, scope } = problem;
   // Else whoever was refused in the middle of a body could go on sending it.
   if (status === 408 || status === 413) void reply.header('connection', 'close');
@@ -149,7 +150,10 @@ function send(reply: FastifyReply, request: FastifyRequest, answer: Answer): voi
   if (status === 401 || scope !== undefined) void reply.header('www-authenticate', challenge(status, code, scope));
   void reply.header('cache-control', 'no-store');
   if (foreign !== undefined) {
-    void reply.status(foreign.status).headers(foreign.headers ?? {}).header('content-type', 'application/json');
+    void reply
+      .status(foreign.status)
+      .headers(foreign.headers ?? {})
+      .header('content-type', 'application/json');
     void reply.send(JSON.stringify(foreign.body));
     return;
   }

@@ -13,9 +13,12 @@ const parses = (text: string): boolean => {
 
 describe('the fault of a text that is no JSON', () => {
   it('is found in whatever JSON.parse refuses, and in nothing else', () => {
-    const text = fc.array(fc.constantFrom(...'{}[]",:\\ \n\t0123456789-+.eEtruefalsnull/u'.split(''), '"a"', '{"a":1}', 'true'), {
-      maxLength: 14,
-    });
+    const text = fc.array(
+      fc.constantFrom(...'{}[]",:\\ \n\t0123456789-+.eEtruefalsnull/u'.split(''), '"a"', '{"a":1}', 'true'),
+      {
+        maxLength: 14,
+      },
+    );
     fc.assert(
       fc.property(text, (parts) => {
         const joined = parts.join('');
@@ -34,7 +37,7 @@ describe('the fault of a text that is no JSON', () => {
     ['{"a":1,}', 1, 8, /no comma behind the last/],
     ['[1,2,\n]', 2, 1, /no comma behind the last/],
     ["{'a':1}", 1, 2, /double quotation marks/],
-    ["{\"a\":'b'}", 1, 6, /double quotation marks/],
+    ['{"a":\'b\'}', 1, 6, /double quotation marks/],
     ['{a:1}', 1, 2, /double quotation marks/],
     ['{"a":1\n "b":2}', 2, 2, /a comma or } belongs here/],
     ['{"a" 1}', 1, 6, /colon/],

@@ -99,7 +99,7 @@ class Reader {
   }
 
   private string(): void {
-    for (this.at += 1; this.text[this.at] !== '"'; ) {
+    for (this.at += 1; this.text[this.at] !== '"';) {
       const character = this.text[this.at];
       if (character === undefined) throw this.fault('the text ends within a string');
       if (character < ' ') throw this.fault('a control character in a string is written as an escape, such as \\n');
@@ -113,7 +113,9 @@ class Reader {
     if (!this.take(NUMBER)) throw this.fault('this is no number of JSON');
     const after = this.text[this.at];
     if (after !== undefined && /[\w.+]/.test(after))
-      throw this.fault('this is no number of JSON: no leading zeros, no hexadecimal, digits on both sides of the point');
+      throw this.fault(
+        'this is no number of JSON: no leading zeros, no hexadecimal, digits on both sides of the point',
+      );
   }
 
   private word(): void {
@@ -122,7 +124,8 @@ class Reader {
     const word = this.text.slice(start, this.at);
     if (['true', 'false', 'null'].includes(word)) return;
     this.at = start;
-    if (word !== '') throw this.fault('a value belongs here: a string is in double quotation marks, words are true, false, null');
+    if (word !== '')
+      throw this.fault('a value belongs here: a string is in double quotation marks, words are true, false, null');
     throw this.fault(this.text[start] === "'" ? 'strings are in double quotation marks' : 'a value belongs here');
   }
 

@@ -37,7 +37,8 @@ function dataOf(body: WeakValues): Buffer {
   if (encoding === '') return Buffer.from(data);
   if (encoding.toUpperCase() !== 'BASE64') throw refusal('/encoding', 'must be BASE64, or left out for text');
   const bytes = fromBase64(data);
-  if (bytes === undefined) throw refusal('/data', 'is not base64 (RFC 4648 section 4, with padding and without line breaks)');
+  if (bytes === undefined)
+    throw refusal('/data', 'is not base64 (RFC 4648 section 4, with padding and without line breaks)');
   return bytes;
 }
 

@@ -21,7 +21,8 @@ export async function eachOf<Result extends object>(
   const results: BatchResult<Result>[] = [];
   const waiting = items.entries();
   const lane = async () => {
-    for (const [i, item] of waiting) results[i] = { ...(await outcomeOf(item, work)), reference: item.text('reference') ?? '' };
+    for (const [i, item] of waiting)
+      results[i] = { ...(await outcomeOf(item, work)), reference: item.text('reference') ?? '' };
   };
   await Promise.all(Array.from({ length: AT_ONCE }, lane));
   return results;
@@ -34,7 +35,8 @@ async function outcomeOf<Result>(
   try {
     return await work(item);
   } catch (error) {
-    if (error instanceof Problem && error.kind !== 'unavailable' && error.kind !== 'overloaded') return { error: error.message };
+    if (error instanceof Problem && error.kind !== 'unavailable' && error.kind !== 'overloaded')
+      return { error: error.message };
     throw error;
   }
 }

@@ -1,5 +1,11 @@
 import { createHash } from 'node:crypto';
-import { DIGEST_BYTES, type DigestAlgorithm, isMlDsa, type KeyType, type SignatureScheme } from '../../hsm/key-vault.js';
+import {
+  DIGEST_BYTES,
+  type DigestAlgorithm,
+  isMlDsa,
+  type KeyType,
+  type SignatureScheme,
+} from '../../hsm/key-vault.js';
 import { fromBase64, fromBase64Url } from '../../platform/encoding/base64.js';
 import { Problem } from '../../platform/http/problem.js';
 import { isRsa } from '../formats/signature-format.js';
@@ -43,10 +49,14 @@ export function transitOptions(body: WeakValues, hash?: string): TransitOptions 
 export function transitDigest(item: WeakValues, { algorithm, prehashed }: TransitOptions): Buffer {
   assertContext(item);
   const input = item.text('input') ?? '';
-  if (input.length > MAX_INPUT) throw refusal('input', `input has more than ${MAX_INPUT} characters; send a hash value, with prehashed`);
+  if (input.length > MAX_INPUT)
+    throw refusal('input', `input has more than ${MAX_INPUT} characters; send a hash value, with prehashed`);
   const bytes = fromBase64(input);
   if (bytes === undefined)
-    throw refusal('input', 'unable to decode input as base64: it must be RFC 4648 with padding and without line breaks (base64 -w0)');
+    throw refusal(
+      'input',
+      'unable to decode input as base64: it must be RFC 4648 with padding and without line breaks (base64 -w0)',
+    );
   if (!prehashed) return createHash(algorithm).update(bytes).digest();
   const wanted = DIGEST_BYTES[algorithm];
   if (bytes.length === wanted) return bytes;
@@ -64,7 +74,8 @@ export function transitSignature(item: WeakValues, { marshaling }: TransitOption
   if (text === undefined) throw refusal('signature', missingSignature(item));
   if (!text.startsWith('vault:v')) throw refusal('signature', 'invalid signature: no prefix');
   const [, version, encoded = ''] = SIGNATURE.exec(text) ?? [];
-  if (version === undefined || Number(version) < 1) throw refusal('signature', 'invalid signature: vault:vN:… is expected');
+  if (version === undefined || Number(version) < 1)
+    throw refusal('signature', 'invalid signature: vault:vN:… is expected');
   const bytes = marshaling === 'jws' ? fromBase64Url(encoded) : fromBase64(encoded);
   if (bytes === undefined) throw refusal('signature', 'invalid base64 signature value');
   return { version: Number(version), bytes };
@@ -82,7 +93,10 @@ export function transitScheme(type: KeyType, { padding, marshaling }: TransitOpt
 /** Salts are as long as the hash (RFC 8017 section 9.1): `auto` lets the signer choose, and a verifier finds out. */
 export function assertSaltLength({ saltLength, algorithm }: TransitOptions, scheme: SignatureScheme): void {
   if (scheme !== 'rsa-pss' || saltLength === undefined || saltLength === DIGEST_BYTES[algorithm]) return;
-  throw refusal('salt_length', `salt length ${saltLength} is not offered: take auto, hash, or ${DIGEST_BYTES[algorithm]}`);
+  throw refusal(
+    'salt_length',
+    `salt length ${saltLength} is not offered: take auto, hash, or ${DIGEST_BYTES[algorithm]}`,
+  );
 }
 
 /** `auto` and `hash`, or Go's numbers for them (0, -1), or bytes. */

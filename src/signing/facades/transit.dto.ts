@@ -181,7 +181,11 @@ export class TransitExportData {
   /** @example ecdsa-p256 */
   type: string;
   /** By number: the public key, PEM. */
-  @ApiProperty({ type: 'object', additionalProperties: { type: 'string' }, example: { '1': '-----BEGIN PUBLIC KEY-----' } })
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    example: { '1': '-----BEGIN PUBLIC KEY-----' },
+  })
   keys: Record<string, string>;
 }
 

@@ -54,9 +54,11 @@ export class TransitService {
   /** Names of all keys for signing, sorted. */
   async names(): Promise<string[]> {
     const names: string[] = [];
-    for (let cursor: string | undefined; ; ) {
+    for (let cursor: string | undefined; ;) {
       const { items, nextCursor } = await this.keys.list({ limit: MAX_LISTED, cursor });
-      names.push(...items.filter(({ purpose, state }) => purpose === 'signing' && state !== 'FAILED').map(({ name }) => name));
+      names.push(
+        ...items.filter(({ purpose, state }) => purpose === 'signing' && state !== 'FAILED').map(({ name }) => name),
+      );
       if (nextCursor === null) return names.sort();
       cursor = nextCursor;
     }
@@ -94,7 +96,13 @@ export class TransitService {
     const scheme = transitScheme(type, options);
     assertSaltLength(options, scheme);
     if (options.version !== 0) assertCurrent(options, (await this.keys.get(id)).version);
-    const request = await this.signing.sign(caller, { digest, algorithm: options.algorithm, key: name, scheme, metadata: {} });
+    const request = await this.signing.sign(caller, {
+      digest,
+      algorithm: options.algorithm,
+      key: name,
+      scheme,
+      metadata: {},
+    });
     // The key may have been rotated since.
     if (options.version !== 0) assertCurrent(options, request.keyVersion);
     const encoding = options.marshaling === 'jws' ? 'base64url' : 'base64';
@@ -109,8 +117,7 @@ export class TransitService {
     const key = await this.keys.known(name);
     const { version: latest } = await this.keys.get(key.id);
     if (signature.version > latest) throw refusal('/signature', 'invalid signature: version is too new');
-    for (const one of paddingsOf(key, options))
-      if (await this.holds(caller, key, digest, signature, one)) return true;
+    for (const one of paddingsOf(key, options)) if (await this.holds(caller, key, digest, signature, one)) return true;
     return false;
   }
 
@@ -142,7 +149,10 @@ function assertCurrent({ version }: TransitOptions, current: number): void {
 
 function unknownType(wanted: string): Problem {
   const names = KEY_TYPES.map((one) => TYPE[one] ?? one).join(', ');
-  return refusal('/type', `unsupported key type "${wanted.slice(0, 40)}": the keys of this service sign, so take one of ${names}`);
+  return refusal(
+    '/type',
+    `unsupported key type "${wanted.slice(0, 40)}": the keys of this service sign, so take one of ${names}`,
+  );
 }
 
 function refusal(pointer: string, detail: string): Problem {

@@ -22,7 +22,10 @@ export const vaultErrors: ErrorShape = (refusal, request) => {
 
 function ofRouter(code: string, { url, method }: FastifyRequest): ForeignAnswer {
   if (NO_SIGNATURES.test(url) && method !== 'GET')
-    return answer(400, 'this operation is not supported: the keys of this service sign and verify, and do nothing else');
+    return answer(
+      400,
+      'this operation is not supported: the keys of this service sign and verify, and do nothing else',
+    );
   if (code === 'route.method') return answer(405, '1 error occurred:\n\t* unsupported operation\n\n');
   const route = url.replace(/^\/v1\//, '').split('?', 1)[0];
   return answer(404, `no handler for route "${route}". route entry not found.`);

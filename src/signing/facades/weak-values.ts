@@ -62,7 +62,10 @@ export class WeakValues {
   /** A list of texts, or one text with commas between them. */
   texts(name: string): string[] | undefined {
     const value = this.values[name] ?? undefined;
-    if (!Array.isArray(value)) return this.text(name)?.split(',').filter((text) => text !== '');
+    if (!Array.isArray(value))
+      return this.text(name)
+        ?.split(',')
+        .filter((text) => text !== '');
     if (value.every((item) => typeof item === 'string')) return value;
     throw this.wrong(name, 'a list of strings');
   }

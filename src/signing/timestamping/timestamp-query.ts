@@ -19,7 +19,15 @@ export interface TimestampQuery {
 
 const DIGEST_BYTES: Record<FormatDigest, number> = { sha256: 32, sha384: 48, sha512: 64 };
 const MOST_NONCE_BYTES = 128;
-const TAG = { boolean: 0x01, integer: 0x02, octetString: 0x04, null: 0x05, oid: 0x06, sequence: 0x30, extensions: 0xa0 };
+const TAG = {
+  boolean: 0x01,
+  integer: 0x02,
+  octetString: 0x04,
+  null: 0x05,
+  oid: 0x06,
+  sequence: 0x30,
+  extensions: 0xa0,
+};
 
 /**
  * Reads BER where DER is meant (X.690), since many clients write it, and gives back nothing but DER: what is signed is made here.
@@ -108,7 +116,9 @@ function readElements(bytes: Buffer): Element[] {
     return elementsIn(bytes);
   } catch {
     const isOld = bytes.length > 16 && /^[A-Za-z0-9+/\r\n]+=*\s*$/.test(bytes.toString('latin1'));
-    const detail = isOld ? 'This is the timestamp protocol of Authenticode before RFC 3161 (signtool /t); take RFC 3161 (/tr).' : 'This is not DER.';
+    const detail = isOld
+      ? 'This is the timestamp protocol of Authenticode before RFC 3161 (signtool /t); take RFC 3161 (/tr).'
+      : 'This is not DER.';
     throw new TimestampRefusal('badDataFormat', detail);
   }
 }

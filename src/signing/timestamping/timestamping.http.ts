@@ -43,7 +43,8 @@ export class TimestampingHttp implements OnModuleInit {
     const server = this.host.httpAdapter?.getInstance<FastifyInstance>();
     if (server === undefined) return;
     const { tsaAllow } = this.config;
-    if (tsaAllow.length > 0) this.logger.warn(`timestamps need no credential from ${tsaAllow.join(', ')} (SVC_TSA_ALLOW)`);
+    if (tsaAllow.length > 0)
+      this.logger.warn(`timestamps need no credential from ${tsaAllow.join(', ')} (SVC_TSA_ALLOW)`);
     server.addHook('onRequest', (request, _reply, done) => {
       const route = request.routeOptions.url;
       if (route === PATH || route === PATH_WITH_KEY) this.readHeaders(request, route);
