@@ -1,6 +1,7 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { connect } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import { type CertifiedStage, openCertifiedStage } from '../support/certified-stage.js';
@@ -590,6 +591,23 @@ describe('what was signed', () => {
     expect(
       (await fetch(`${renamed.url}/v1/elsewhere/sign/ec-p256`, { method: 'PUT', headers: GO(), body: '{}' })).status,
     ).toBe(404);
+  });
+
+  it('is listed by the method that Vault made up, as hvac and curl -X LIST ask', async () => {
+    const { hostname, port } = new URL(certified.service.url);
+    const list = async (token: string) => {
+      const socket = connect(Number(port), hostname);
+      socket.write(`LIST /v1/transit/keys HTTP/1.1\r\nHost: ${hostname}\r\nX-Vault-Token: ${token}\r\n\r\n`);
+      const parts: Buffer[] = [];
+      for await (const part of socket) parts.push(part as Buffer);
+      const [head = '', body = ''] = Buffer.concat(parts).toString().split('\r\n\r\n');
+      return { status: Number(head.split(' ')[1]), body: JSON.parse(body) };
+    };
+    expect(await list(certified.apiKey)).toMatchObject({ status: 200, body: SHAPES.keys });
+    expect(await list('hvs.wrong')).toMatchObject({
+      status: 403,
+      body: { errors: ['permission denied', expect.any(String)] },
+    });
   });
 
   it('is nothing where the text is no base64: no call of this kind reaches the HSM', async () => {

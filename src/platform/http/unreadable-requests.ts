@@ -1,7 +1,8 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
 import { errorShapeOf } from './error-shapes.js';
+import { answerList, listRequestIn } from './list-method.js';
 import { answerOfHttp, type HttpRefusal, isHttpRefusal, problemText } from './problem.filter.js';
 
 const TYPE = 'application/problem+json; charset=utf-8';
@@ -28,10 +29,19 @@ export function refuseAddress(
     .send(problemText(answer, request.id));
 }
 
-/** Answers what is not even HTTP, then hangs up; all there is of such a request is its socket. */
-export function refuseConnection(error: Error & { code?: string }, socket: Socket): void {
+/** Answers what is not even HTTP, then hangs up; all there is of such a request is its socket. LIST, which Vault made up, is answered. */
+export function refuseConnection(
+  this: FastifyInstance,
+  error: Error & { code?: string; rawPacket?: Buffer },
+  socket: Socket,
+): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
+    return;
+  }
+  const list = error.code === 'HPE_INVALID_METHOD' ? listRequestIn(error.rawPacket ?? Buffer.alloc(0)) : undefined;
+  if (list !== undefined) {
+    answerList(this, socket, list).catch(() => socket.destroy());
     return;
   }
   const answer = answerOfHttp(STATUS_OF_PARSER[error.code ?? ''] ?? 400);
