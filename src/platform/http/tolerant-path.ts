@@ -1,5 +1,3 @@
-import type { IncomingMessage } from 'node:http';
-
 const DOUBLED = /\/{2,}/g;
 
 /**
@@ -10,7 +8,7 @@ export class TolerantPath {
   /** @param aliases first segments of a path that stand for another, such as `/v1/kms/` for `/v1/transit/` */
   constructor(private readonly aliases: ReadonlyMap<string, string>) {}
 
-  of({ url = '/' }: IncomingMessage): string {
+  of({ url = '/' }: { readonly url?: string }): string {
     const query = url.indexOf('?');
     const path = query < 0 ? url : url.slice(0, query);
     if (!FOR_PROGRAMS.test(path)) return url;

@@ -32,14 +32,14 @@ export function refuseAddress(
 /** Answers what is not even HTTP, then hangs up; all there is of such a request is its socket. LIST, which Vault made up, is answered. */
 export function refuseConnection(
   this: FastifyInstance,
-  error: Error & { code?: string; rawPacket?: Buffer },
+  error: Error & { code?: string; rawPacket?: unknown },
   socket: Socket,
 ): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
     return;
   }
-  const list = error.code === 'HPE_INVALID_METHOD' ? listRequestIn(error.rawPacket ?? Buffer.alloc(0)) : undefined;
+  const list = error.code === 'HPE_INVALID_METHOD' ? listRequestOf(error.rawPacket) : undefined;
   if (list !== undefined) {
     answerList(this, socket, list).catch(() => socket.destroy());
     return;
@@ -55,4 +55,8 @@ export function refuseConnection(
     'Connection: close',
   ];
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
+}
+
+function listRequestOf(packet: unknown): ReturnType<typeof listRequestIn> {
+  return Buffer.isBuffer(packet) ? listRequestIn(packet) : undefined;
 }
