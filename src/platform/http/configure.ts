@@ -33,7 +33,7 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 export function httpAdapter(config: Config): FastifyAdapter {
   const path = new TolerantPath(new Map(config.transitMounts.map((mount) => [`/v1/${mount}/`, '/v1/transit/'])));
   return new FastifyAdapter({
-    rewriteUrl: (request: { url?: string }) => path.of(request),
+    rewriteUrl: (request: { url?: string; method?: string }) => path.of(request),
     bodyLimit: BODY_LIMIT,
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
     requestTimeout: 20 * 60_000, // how slowly a body may come is told by arriving-bodies.ts
