@@ -56,6 +56,7 @@ async function main() {
     // Its output goes to a file.
     NO_COLOR: '1',
     SVC_JWT_SECRET: jwtSecret(),
+    ...openTimestamps(),
   };
   keepEnvironment(env);
   await step('Migrations', () => cli(env, 'migrate'));
@@ -95,6 +96,12 @@ function jwtSecret() {
   return secret;
 }
 
+/** Timestamp clients send no credential: to try them out, this machine needs none. Never in the profile prod. */
+function openTimestamps() {
+  if (settings.SVC_PROFILE === 'prod' || settings.SVC_TSA_ALLOW !== undefined) return {};
+  return { SVC_TSA_ALLOW: '127.0.0.0/8,::1' };
+}
+
 /** For `npm run cli` and `npm run worker`, which find the same stores. */
 function keepEnvironment(env) {
   const names = Object.keys(env).filter((name) => name.startsWith('SVC_') || name === 'SOFTHSM2_CONF');
@@ -120,7 +127,7 @@ async function serve(env, port) {
   const demo = existsSync(DEMO) ? readEnvFile(DEMO) : {};
   const url = demo.BASE_URL ?? `http://localhost:${port}`;
   claim.tell({ url });
-  showBanner({ url, demo, begun: BEGUN, data: DATA });
+  showBanner({ url, demo, begun: BEGUN, data: DATA, timestamps: env.SVC_TSA_ALLOW });
   service.onTrouble((line) => say(line));
   watchStores(running, (line) => say(yellow(line)));
   if (process.argv.includes('--watch')) rebuildOnChange(() => service.stop().then(up));

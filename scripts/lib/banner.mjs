@@ -1,8 +1,8 @@
 import path from 'node:path';
-import { bold, dim, green, say, seconds } from './steps.mjs';
+import { bold, dim, green, say, seconds, yellow } from './steps.mjs';
 
 /** What a newcomer needs to go on: where the console is, who may enter, and a first signature that openssl confirms. */
-export function showBanner({ url, demo, begun, data }) {
+export function showBanner({ url, demo, begun, data, timestamps }) {
   const here = (file) => path.relative(process.cwd(), path.join(data, file));
   say();
   say(`${green('Sealwright is up')} after ${seconds(Date.now() - begun)}`);
@@ -11,6 +11,10 @@ export function showBanner({ url, demo, begun, data }) {
   if (demo.ADMIN_EMAIL) say(`  Administrator   ${demo.ADMIN_EMAIL}  ${demo.ADMIN_PASSWORD}`);
   if (demo.API_KEY) say(`  API key         ${demo.API_KEY}`);
   say(`  API explorer    ${url}/swagger-ui/index.html`);
+  if (timestamps)
+    say(
+      `  Timestamps      ${url}/tsa ${yellow(`needs no credential from ${timestamps} (SVC_TSA_ALLOW; to try out, off in prod)`)}`,
+    );
   if (demo.API_KEY) showFirstSignature(here('demo.env'));
   say();
   say(`  Data and secrets   ${here('')}/ ${dim('(remove it while stopped to start empty)')}`);

@@ -17,7 +17,8 @@ export interface CallerSession {
 
 /** Who is calling, with which rights, from where. The first argument of every service method that changes something. */
 export interface Caller extends Actor {
-  readonly kind: 'user' | 'api-key' | 'oauth-client';
+  /** `anonymous` where a call is answered without a credential (guest-callers.ts). */
+  readonly kind: 'user' | 'api-key' | 'oauth-client' | 'anonymous';
   /** The person behind it: the user, or the owner of the API key or OAuth client. */
   readonly ownerId: string;
   readonly scopes: ReadonlySet<Scope>;

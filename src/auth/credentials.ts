@@ -8,6 +8,7 @@ import { BrowserSessions } from './browser/browser-sessions.js';
 import { OwnPages } from './browser/own-pages.js';
 import { SessionCookie } from './browser/session-cookie.js';
 import type { Caller } from './caller.js';
+import { guestOf } from './guest-callers.js';
 import { SessionCallers } from './sessions/session-callers.js';
 import { ACCESS_TOKEN, badToken, type Presented } from './tokens/jwt.strategy.js';
 
@@ -28,6 +29,8 @@ export class Credentials {
   async callerOfRequest(request: FastifyRequest): Promise<Caller> {
     const header = authorizationOf(request);
     const cookie = header === undefined ? this.cookie.of(request) : undefined;
+    const guest = header === undefined && cookie === undefined ? guestOf(request) : undefined;
+    if (guest !== undefined) return guest;
     if (cookie === undefined) return this.callerOf(header, originOf(request));
     this.pages.assertAsked(request);
     return this.browsers.callerOf(cookie, originOf(request));

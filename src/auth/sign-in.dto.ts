@@ -131,7 +131,7 @@ export class TokenView {
 }
 
 export class CallerView {
-  kind: 'user' | 'api-key' | 'oauth-client';
+  kind: 'user' | 'api-key' | 'oauth-client' | 'anonymous';
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   id: string;
   /** @example ada@example.com */

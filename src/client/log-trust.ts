@@ -1,6 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
+import { base64Bytes } from '../platform/encoding/base64.js';
 import { ClientError, EXIT } from './exit-codes.js';
 
 /** The newest checkpoint of a log that was found to be right, and the key that signed it. */
@@ -23,7 +24,7 @@ export interface LogTrust {
 export async function readTrust(keyFile: string | undefined, stateFile: string | undefined): Promise<LogTrust> {
   const pinned = keyFile === undefined ? undefined : await readKey(keyFile);
   const state = stateFile === undefined || !existsSync(stateFile) ? undefined : await readState(stateFile);
-  const remembered = state === undefined ? undefined : Buffer.from(state.publicKey, 'base64');
+  const remembered = state === undefined ? undefined : base64Bytes(state.publicKey);
   if (pinned !== undefined && remembered !== undefined && !pinned.equals(remembered))
     throw new ClientError(EXIT.failed, `${stateFile} is of a log with another key than ${keyFile}.`);
   return { publicKey: pinned ?? remembered, state };

@@ -31,6 +31,9 @@ import { EvidenceService } from './evidence/evidence.service.js';
 import { FacadeCredentials } from './facades/facade-credentials.js';
 import { SignServerController } from './facades/sign-server.controller.js';
 import { SignServerService } from './facades/sign-server.service.js';
+import { FacadeSigning } from './facades/facade-signing.js';
+import { VaultSystemController } from './facades/vault-system.controller.js';
+import { VaultSystemService } from './facades/vault-system.service.js';
 import { TransitController } from './facades/transit.controller.js';
 import { TransitService } from './facades/transit.service.js';
 import { SigningKeyDestroyer } from './keys/signing-key-destroyer.js';
@@ -64,6 +67,7 @@ import { SIGNING_QUEUE } from './requests/signing.queue.js';
 import { SigningSchedule } from './requests/signing.schedule.js';
 import { SigningService } from './requests/signing.service.js';
 import { ClockGuard } from './timestamping/clock-guard.js';
+import { TimestampAdmission } from './timestamping/timestamp-admission.js';
 import { TimestampAuthority } from './timestamping/timestamp-authority.js';
 import { TimestampClient } from './timestamping/timestamp-client.js';
 import { TimestampDesk } from './timestamping/timestamp-desk.js';
@@ -106,6 +110,7 @@ import { TimestampingHttp } from './timestamping/timestamping.http.js';
     TimestampingController,
     SignServerController,
     TransitController,
+    VaultSystemController,
     VerificationController,
   ],
   providers: [
@@ -143,6 +148,7 @@ import { TimestampingHttp } from './timestamping/timestamping.http.js';
     SigningRelay,
     SigningRequestsReader,
     SigningService,
+    TimestampAdmission,
     TimestampAuthority,
     TimestampClient,
     TimestampDesk,
@@ -152,8 +158,10 @@ import { TimestampingHttp } from './timestamping/timestamping.http.js';
     TimestampingHealth,
     TimestampingHttp,
     FacadeCredentials,
+    FacadeSigning,
     SignServerService,
     TransitService,
+    VaultSystemService,
     VerificationService,
     VerificationSubjects,
   ],

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { base64Bytes } from '../platform/encoding/base64.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import { type EvidenceFile, factsIn, type LoggedFact } from './evidence-file.js';
 import { approvalIn } from './evidence-steps.js';
@@ -31,7 +32,7 @@ function isAbout({ approval }: EvidenceFile, { detail }: LoggedFact): boolean {
   if (detail['subject'] !== 'signing-batch')
     return detail['hash'] === createHash('sha256').update(text).digest('base64');
   const { size, root } = detail['manifest'] as { size: number; root: string };
-  const hashes = path.map((one) => Buffer.from(one, 'base64'));
+  const hashes = path.map((one) => base64Bytes(one));
   const found = rootOfInclusion({ index: place, size, leaf: leafHash(text), path: hashes });
   return found?.toString('base64') === root;
 }

@@ -1,4 +1,5 @@
 import { constants, createHash, createPublicKey, createVerify, verify } from 'node:crypto';
+import { base64Bytes } from '../platform/encoding/base64.js';
 import type { EvidenceFile } from './evidence-file.js';
 
 /**
@@ -34,7 +35,7 @@ export class EvidenceContent {
   private holds(digest: Buffer): boolean {
     const { scheme, signature: encoded = '' } = this.evidence.request;
     const key = createPublicKey(this.evidence.key.publicKey);
-    const signature = Buffer.from(encoded, 'base64');
+    const signature = base64Bytes(encoded);
     // FIPS 204 section 5.3, empty context: the digest is the message.
     if (this.verification === undefined) return verify(null, digest, key, signature);
     const options = {

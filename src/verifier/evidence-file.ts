@@ -1,3 +1,4 @@
+import { base64Bytes } from '../platform/encoding/base64.js';
 import type { LeafKind } from './exported-log.js';
 
 /** What the verifier reads of an evidence file; the service writes more into it. */
@@ -54,5 +55,5 @@ export interface LoggedFact {
 export function factsIn({ log }: EvidenceFile): LoggedFact[] {
   return log.leaves
     .filter(({ kind }) => kind === 'entry')
-    .map(({ data }) => JSON.parse(Buffer.from(data, 'base64').toString()) as LoggedFact);
+    .map(({ data }) => JSON.parse(base64Bytes(data).toString()) as LoggedFact);
 }

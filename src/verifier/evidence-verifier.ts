@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { base64Bytes } from '../platform/encoding/base64.js';
 import { faultsOfApproval } from './evidence-approval.js';
 import { EvidenceContent } from './evidence-content.js';
 import { type EvidenceFile, type EvidenceLeaf, factsIn, type LoggedFact } from './evidence-file.js';
@@ -33,7 +34,7 @@ export function verifyEvidence(evidence: EvidenceFile, given: Given = {}): strin
 /** The same, with what the log left unsaid. */
 export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Given = {}): EvidenceVerdict {
   try {
-    const checkpoint = openNote(evidence.log.checkpoint, logKey ?? Buffer.from(evidence.log.publicKey, 'base64'));
+    const checkpoint = openNote(evidence.log.checkpoint, logKey ?? base64Bytes(evidence.log.publicKey));
     if (checkpoint === undefined) return { faults: ['the checkpoint is not signed by the key of the log'], unsaid: [] };
     const logged = loggedOf(factsIn(evidence));
     const faults = [
@@ -55,10 +56,8 @@ export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Giv
 }
 
 function isUnder({ size, root }: Checkpoint, { index, data, path }: EvidenceLeaf): boolean {
-  const leaf = leafHash(Buffer.from(data, 'base64'));
-  return (
-    rootOfInclusion({ index, size, leaf, path: path.map((one) => Buffer.from(one, 'base64')) })?.equals(root) === true
-  );
+  const leaf = leafHash(base64Bytes(data));
+  return rootOfInclusion({ index, size, leaf, path: path.map((one) => base64Bytes(one)) })?.equals(root) === true;
 }
 
 /** What was accepted, by the log; when the key was rotated before the approval, the request was bound to its new version. */
@@ -83,7 +82,7 @@ function faultsOfRequest(evidence: EvidenceFile, logged: Record<string, unknown>
   const claimed = { digest, algorithm, scheme, format, key: key.name, keyVersion: key.version };
   for (const [name, value] of Object.entries<unknown>(claimed))
     if (logged[name] !== value) faults.push(`the log has another ${name}: ${String(logged[name])}`);
-  const signature = Buffer.from(request.signature ?? '', 'base64');
+  const signature = base64Bytes(request.signature ?? '');
   const signed = facts.find(({ action }) => action === 'signing.signed')?.detail;
   if (signed?.['signatureSha256'] !== createHash('sha256').update(signature).digest('base64'))
     faults.push('the log has another signature');

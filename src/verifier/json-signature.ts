@@ -8,6 +8,7 @@ import {
   type PublicKeyInput,
   type Verify,
 } from 'node:crypto';
+import { fromBase64Url } from '../platform/encoding/base64.js';
 import type { JsonObjectText } from './json-object-text.js';
 
 /** A signature inside the JSON object that it signs (JSON Signature Format 0.82), by one signer. */
@@ -86,7 +87,7 @@ export class SignedText {
   isSignedBy(key: KeyObject, { curve, isPss }: JsfAlgorithm, value: string): boolean {
     const padding = isPss === true ? constants.RSA_PKCS1_PSS_PADDING : constants.RSA_PKCS1_PADDING;
     const how = curve === undefined ? { key, padding } : { key, dsaEncoding: 'ieee-p1363' as const };
-    return this.verifier.verify(how, Buffer.from(value, 'base64url'));
+    return this.verifier.verify(how, fromBase64Url(value) ?? Buffer.alloc(0));
   }
 }
 

@@ -1,3 +1,4 @@
+import { base64Bytes, fromBase64 } from '../platform/encoding/base64.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import type { ExportedLeaf } from './exported-log.js';
 import { GrowingRoot } from './growing-root.js';
@@ -69,7 +70,7 @@ export class LogVerifier {
   private begin(text: string): void {
     const { publicKey, checkpoint } = parsed(text) ?? {};
     const note = typeof checkpoint === 'string' ? checkpoint : '';
-    const key = this.trusted.publicKey ?? Buffer.from(typeof publicKey === 'string' ? publicKey : '', 'base64');
+    const key = this.trusted.publicKey ?? fromBase64(typeof publicKey === 'string' ? publicKey : '') ?? Buffer.alloc(0);
     this.head = { note, key };
     this.checkpoint = openNote(note, key);
     if (this.trusted.olderNote === undefined) return;
@@ -85,7 +86,7 @@ export class LogVerifier {
     const leaf = readLeaf(text);
     if (leaf === undefined) this.found('cannot be read', place);
     else this.check(leaf, place);
-    this.tree.add(leaf === undefined ? UNREADABLE : Buffer.from(leaf.hash, 'base64'));
+    this.tree.add(leaf === undefined ? UNREADABLE : base64Bytes(leaf.hash));
     this.compareWithOlder();
   }
 
@@ -124,7 +125,7 @@ export function provesGrowth(first: Checkpoint, second: Checkpoint, path: readon
 function readLeaf(text: string): Line | undefined {
   const { index, entryId, hash, data } = parsed(text) ?? {};
   if (typeof index !== 'number' || typeof hash !== 'string' || typeof data !== 'object') return undefined;
-  if (Buffer.from(hash, 'base64').length !== HASH_BYTES) return undefined;
+  if (fromBase64(hash)?.length !== HASH_BYTES) return undefined;
   return { index, entryId: String(entryId), hash, data };
 }
 

@@ -1,5 +1,6 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { EMPTY_ROOT, HASH_BYTES } from './merkle-hash.js';
+import { fromBase64 } from '../platform/encoding/base64.js';
 
 /** What a checkpoint says: this log had so many leaves, and this was its root (C2SP tlog-checkpoint). */
 export interface Checkpoint {
@@ -34,17 +35,18 @@ export function openNote(note: string, publicKey: Buffer): Checkpoint | undefine
     .split('\n')
     .some((line) => {
       const [dash, name, encoded] = line.split(' ');
-      const bytes = Buffer.from(encoded ?? '', 'base64');
+      const bytes = fromBase64(encoded ?? '');
+      if (bytes === undefined) return false;
       if (dash !== '\u2014' || name !== origin || !bytes.subarray(0, 4).equals(keyHint(publicKey))) return false;
       return verify('sha256', Buffer.from(text), key, bytes.subarray(4));
     });
   return signed ? { origin, size: Number(size), root: hash } : undefined;
 }
 
-/** 32 bytes in the one form of base64 that stands for them. */
+/** 32 bytes of base64 in its canonical form. */
 function rootIn(text: string): Buffer | undefined {
-  const root = Buffer.from(text, 'base64');
-  return root.length === HASH_BYTES && root.toString('base64') === text ? root : undefined;
+  const root = fromBase64(text);
+  return root?.length === HASH_BYTES ? root : undefined;
 }
 
 function keyIn(publicKey: Buffer): KeyObject | undefined {

@@ -3,6 +3,7 @@ import { CONSOLE_PAGES } from '../../src/system/console/console-pages.js';
 import { mayDo, ROLE_NAMES, type RoleName, type Scope, SCOPE_NAMES, scopesOf } from '../../src/auth/scopes.js';
 import { accessToken, newApiKey } from '../support/access.js';
 import { type Operation, operationsOf, routesOfBuild, shippedDocument } from '../support/api-document.js';
+import { assertRefused, isForeign } from '../support/foreign-errors.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Answer, Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
@@ -42,6 +43,9 @@ const PUBLIC = [
   'trustedUserCaKeys',
   'knownHosts',
   'getSshRevocationList',
+  'vaultHealth',
+  'vaultSealStatus',
+  'vaultLeader',
 ];
 /** Of these, the ones that need something else than a credential of ours: a client's secret, or a provider or authority that is set up. */
 const ELSEWHERE = [
@@ -162,7 +166,7 @@ describe.each(OPERATIONS.filter(({ isPublic, raw }) => !isPublic && raw['x-perso
   '$method $path',
   (operation) => {
     it('refuses who shows no credential', async () => {
-      assertProblem(await call(operation, undefined), { status: 401, code: 'auth.missing' });
+      assertRefused(operation.path, await call(operation, undefined), { status: 401, code: 'auth.missing' });
     });
 
     it('lets the right scopes in', async () => {
@@ -199,14 +203,14 @@ describe.each(scoped)('$method $path', (operation) => {
 
   it.each(scopes)('refuses all other scopes than %s together, and names it', async (scope) => {
     const answer = await call(operation, allBut.get(scope));
-    assertProblem(answer, { status: 403, code: 'insufficient_scope' });
-    expect(answer.body.scope).toBe(scope);
+    assertRefused(operation.path, answer, { status: 403, code: 'insufficient_scope' });
+    expect(answer.headers.get('www-authenticate')).toContain(`scope="${scope}"`);
   });
 
   it('lets in the roles that hold its scopes, and no other', async () => {
     for (const [role, key] of tokens) {
       const { status, body } = await call(operation, key);
-      const isRefused = status === 403 && body.code === 'insufficient_scope';
+      const isRefused = status === 403 && (body.code === 'insufficient_scope' || isForeign(operation.path));
       const may = scopes.every((scope) => mayDo(scopesOf([role]), scope));
       expect([role, isRefused]).toEqual([role, !may]);
       expect(status).not.toBe(401);

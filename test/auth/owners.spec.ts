@@ -120,7 +120,7 @@ const SHARED = `
   /api/auth/device/ /api/settings/invitations/ /api/settings/identity-providers/ /api/settings/identity-providers/oidc/
   /api/settings/identity-providers/saml/ /api/settings/identity-providers/test/
   /api/v1/approval-policies/ /api/v1/approver-groups/ /api/v1/signing-keys/ /api/v1/certificates/
-  /rest/v1/workers/ /v1/transit/keys/ /v1/transit/sign/ /v1/transit/verify/
+  /rest/v1/workers/ /v1/transit/keys/ /v1/transit/sign/ /v1/transit/verify/ /v1/transit/export/ /v1/sys/internal/ui/mounts/ /tsa/
   /api/assets/ /api/asset-views/ /api/attestations/ /api/policy-packs/ /api/bom-link/assets/ /api/analytics/snapshots/ /api/quantum-risk/rules/ /api/quantum-risk/reclassifications/ /api/relationships/
   /v1/hosts/ /v1/host-authorities/ /v1/scan-scopes/ /v1/scans/ /v1/keys/ /v1/rotations/ /v1/rotation-policies/ /v1/ssh-ca/
   /api/alert-rules/ /api/alerts/ /api/webhooks/ /api/webhooks/deliveries/ /api/schedules/ /api/sensors/`

@@ -101,8 +101,11 @@ describe('the very bytes that real clients send', () => {
     const signature = Buffer.from(body.data.signature.split(':')[2], 'base64');
     expect(verifies(CONTENT, await keyOf('rsa-2048'), signature)).toBe(true);
     const before = await asked();
-    expect(await ask('2')).toMatchObject({ status: 409, body: { code: 'signing-key.version' } });
-    expect((await ask('latest')).body).toMatchObject({ code: 'request.invalid' });
+    expect(await ask('2')).toMatchObject({ status: 400, body: { errors: [expect.stringMatching(/only version 1/)] } });
+    expect(await ask('latest')).toMatchObject({
+      status: 400,
+      body: { errors: [expect.stringMatching(/key_version/)] },
+    });
     expect(await asked()).toBe(before);
   });
 
@@ -161,7 +164,10 @@ describe('the routes of Vault’s transit engine', () => {
     const wrong = bytesOf(body.data.signature);
     wrong.writeUInt8(wrong.readUInt8(20) ^ 1, 20);
     expect(await valid(digestOf(CONTENT), `vault:v1:${wrong.toString('base64')}`)).toBe(false);
-    expect(await valid(digestOf(CONTENT), body.data.signature.replace('v1', 'v2'))).toBe(false);
+    const newer = { input: digestOf(CONTENT), prehashed: true, signature: body.data.signature.replace('v1', 'v2') };
+    expect((await vault('PUT', 'verify/ec-p256//sha2-256', newer)).body.errors).toEqual([
+      expect.stringMatching(/too new/),
+    ]);
     expect(await asked()).toBe(before);
   });
 
@@ -170,9 +176,9 @@ describe('the routes of Vault’s transit engine', () => {
     await certified.service.call('POST', '/api/v1/signing-keys', { key: certified.apiKey, body: order });
     const before = await asked();
     const refused = await vault('PUT', 'sign/only-jws/sha2-256', { input: digestOf(CONTENT), prehashed: true });
-    expect(refused).toMatchObject({ status: 403, body: { code: 'key-policy.format' } });
+    expect(refused).toMatchObject({ status: 403, body: { errors: [expect.stringMatching(/format/)] } });
     const nobody = await vault('PUT', 'sign/ec-p256', { input: digestOf(CONTENT) }, 'sw_wrong');
-    expect(nobody.status).toBe(401);
+    expect(nobody).toMatchObject({ status: 403, body: { errors: ['permission denied', expect.any(String)] } });
     expect(await asked()).toBe(before);
     const digest = digestOf('recorded');
     await vault('PUT', 'sign/ec-p256/sha2-256', { input: digest, prehashed: true });
@@ -180,13 +186,25 @@ describe('the routes of Vault’s transit engine', () => {
     expect(body.items[0]).toMatchObject({ digest, status: 'SIGNED', key: { name: 'ec-p256' } });
   });
 
-  it('a key that needs approval: 403 with the request that waits', async () => {
+  it('a key that needs approval: told where it is asked for, and the same call gets the signature once it is there', async () => {
     const place = { stage: certified.stage, service: certified.service, apiKey: certified.apiKey };
-    const { key } = await newGuardedKey(place, [{ members: [await newApprover(place)], threshold: 1 }]);
-    const answer = await vault('PUT', `sign/${key.name}/sha2-256`, { input: digestOf(CONTENT), prehashed: true });
-    expect(answer).toMatchObject({ status: 403, body: { code: 'approval.needed' } });
-    const { body } = await certified.service.call('GET', answer.body.instance, { key: certified.apiKey });
+    const approver = await newApprover(place);
+    const { key } = await newGuardedKey(place, [{ members: [approver], threshold: 1 }]);
+    const ask = (input = digestOf(CONTENT)) => vault('PUT', `sign/${key.name}/sha2-256`, { input, prehashed: true });
+    const [first, second] = [await ask(), await ask()];
+    for (const answer of [first, second]) expect(answer.status).toBe(403);
+    const [, request = '', approval = ''] =
+      /The request (\S+) waits for it at http\S+\/approvals\/([\w-]+)/.exec(first.body.errors[0]) ?? [];
+    expect(second.body).toEqual(first.body);
+    const { body } = await certified.service.call('GET', `/api/v1/sign/requests/${request}`, { key: certified.apiKey });
     expect(body.status).toBe('PENDING_APPROVAL');
+    const vote = { key: approver.token, body: {} };
+    expect((await certified.service.call('POST', `/api/v1/approvals/${approval}/approve`, vote)).status).toBe(200);
+    const { status, body: made } = await ask();
+    expect(status).toBe(200);
+    expect(verifies(CONTENT, key, bytesOf(made.data.signature))).toBe(true);
+    // The consent was for that digest.
+    expect((await ask(digestOf('another file'))).status).toBe(403);
   });
 });
 
@@ -222,7 +240,60 @@ describe('the route of SignServer', () => {
   });
 
   it('knows no worker of another name, and no data that is not hashed', async () => {
-    expect((await process('nobody', digestOf(CONTENT))).status).toBe(422);
-    expect((await process('rsa-2048', digestOf(CONTENT, 'sha1'))).body).toMatchObject({ code: 'digest.length' });
+    expect(await process('nobody', digestOf(CONTENT))).toMatchObject({
+      status: 404,
+      body: { error: expect.stringMatching(/nobody/) },
+    });
+    const short = await process('rsa-2048', digestOf(CONTENT, 'sha1'));
+    expect(short).toMatchObject({ status: 400, body: { error: expect.stringMatching(/20 bytes/) } });
+  });
+
+  it('refuses a key without certificate before anything is signed: clients read signerCertificate unseen', async () => {
+    const order = { key: certified.apiKey, body: { name: 'bare', type: 'ec-p256' } };
+    expect((await certified.service.call('POST', '/api/v1/signing-keys', order)).status).toBe(201);
+    const before = await asked();
+    for (const data of [createHash('sha256').digest('base64'), digestOf(CONTENT)])
+      expect(await process('bare', data)).toMatchObject({
+        status: 409,
+        body: { error: expect.stringMatching(/no certificate/) },
+      });
+    expect(await asked()).toBe(before);
+  });
+
+  it.each<[string, object, number]>([
+    ['data that is hashed here', { data: CONTENT.toString('base64'), encoding: 'BASE64' }, 200],
+    [
+      'the same as jsign asks with |serverside',
+      { data: CONTENT.toString('base64'), encoding: 'BASE64', metaData: { USING_CLIENTSUPPLIED_HASH: 'false' } },
+      200,
+    ],
+    ['text without an encoding', { data: CONTENT.toString(), metaData: { FILENAME: 'a.txt' } }, 200],
+    [
+      'members of other versions',
+      { data: CONTENT.toString('base64'), encoding: 'base64', requestMetaData: {}, metaData: { OTHER: 'x' } },
+      200,
+    ],
+    ['no data', { encoding: 'BASE64' }, 400],
+    ['data that is no base64', { data: 'release 3!', encoding: 'BASE64' }, 400],
+    ['an encoding that nobody knows', { data: 'AAAA', encoding: 'BASE32' }, 400],
+    [
+      'a hash function that nobody should use',
+      { data: 'AAAA', encoding: 'BASE64', metaData: { CLIENTSIDE_HASHDIGESTALGORITHM: 'MD5' } },
+      400,
+    ],
+    ['metadata that is a list', { data: 'AAAA', encoding: 'BASE64', metaData: [] }, 400],
+  ])('%s', async (_, body, status) => {
+    const credentials = Buffer.from(`any:${certified.apiKey}`).toString('base64');
+    const headers = { authorization: `Basic ${credentials}` };
+    const answer = await certified.service.call('POST', '/rest/v1/workers/ec-p256/process', { body, headers });
+    expect(answer.status).toBe(status);
+    if (status !== 200) expect(answer.body).toEqual({ error: expect.stringMatching(/\w/) });
+    else expect(verifies(CONTENT, await keyOf('ec-p256'), Buffer.from(answer.body.data, 'base64'))).toBe(true);
+  });
+
+  it('asks for Basic, in words that a client can show', async () => {
+    const answer = await certified.service.call('POST', '/rest/v1/workers/ec-p256/process', { body: {} });
+    expect(answer).toMatchObject({ status: 401, body: { error: expect.stringMatching(/\w/) } });
+    expect(answer.headers.get('www-authenticate')).toMatch(/^Basic /);
   });
 });

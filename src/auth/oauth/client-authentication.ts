@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { timingSafeEqual } from 'node:crypto';
+import { fromBase64 } from '../../platform/encoding/base64.js';
 import { hashOf } from '../secret-text.js';
 import type { OAuthClient } from './oauth-client.entity.js';
 import { OAuthClientsService } from './oauth-clients.service.js';
@@ -53,9 +54,10 @@ function shownBy(authorization: string | undefined, parameters: OAuthParameters)
 
 function basicOf(authorization: string): Shown {
   const [, encoded] = /^basic ([A-Za-z0-9+/]+={0,2})$/i.exec(authorization) ?? [];
-  const [id, secret, ...rest] = Buffer.from(encoded ?? '', 'base64')
-    .toString('utf8')
-    .split(':');
+  const [id, secret, ...rest] =
+    fromBase64(encoded ?? '', 'optional')
+      ?.toString('utf8')
+      .split(':') ?? [];
   if (id === undefined || id === '' || secret === undefined || rest.length > 0) throw unknown();
   return { id: decoded(id), secret: decoded(secret) };
 }

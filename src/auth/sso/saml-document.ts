@@ -1,3 +1,5 @@
+import { fromBase64 as strictBytes } from '../../platform/encoding/base64.js';
+
 /** What may stand in an Algorithm attribute: no SHA-1, no CBC, no transforms that choose what is signed. */
 const ALGORITHMS = new Set([
   'http://www.w3.org/2000/09/xmldsig#enveloped-signature',
@@ -37,8 +39,7 @@ export function plainDocument(text: string, rootName: string): SamlDocument | un
 /** The bytes behind base64 of a sane length; undefined when it is anything else. */
 export function fromBase64(encoded: string | undefined): Buffer | undefined {
   const text = encoded?.replaceAll(/\s/g, '') ?? '';
-  const isGood = text !== '' && text.length <= LONGEST && /^[A-Za-z0-9+/]+={0,2}$/.test(text);
-  return isGood ? Buffer.from(text, 'base64') : undefined;
+  return text !== '' && text.length <= LONGEST ? strictBytes(text) : undefined;
 }
 
 export function isAllowed(algorithm: string): boolean {

@@ -1,4 +1,5 @@
 import { createReadStream } from 'node:fs';
+import { base64Bytes } from '../../platform/encoding/base64.js';
 import { type Finding, LogVerifier, provesGrowth } from '../../verifier/log-verifier.js';
 import { openNote } from '../../verifier/signed-note.js';
 import { type ClientCommand, type Invocation, text } from '../command.js';
@@ -82,7 +83,7 @@ async function quick({ api }: Invocation, { state, publicKey }: LogTrust, place:
       `an older checkpoint is over ${before.size} leaves, the newest over ${size}: the log was rolled back`,
     );
   const { path } = await client.call('GET', `/api/v1/audit/log/consistency?first=${before.size}&second=${size}`);
-  const hashes = (path as string[]).map((hash) => Buffer.from(hash, 'base64'));
+  const hashes = (path as string[]).map((hash) => base64Bytes(hash));
   if (now.origin !== before.origin || !provesGrowth(before, now, hashes))
     return broken(`the log of ${size} leaves is not the continuation of the one with ${before.size}: it was forked`);
   return { size, findings: [], seen: { ...state, checkpoint: note } };

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { base64Bytes } from '../../platform/encoding/base64.js';
 import { awaited, isFinal, type Request, secondsOf } from '../awaiting.js';
 import { type ClientCommand, type Invocation, text } from '../command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../exit-codes.js';
@@ -69,11 +70,11 @@ async function finish(invocation: Invocation, request: Request, file: string): P
     return EXIT.pending;
   }
   const out = text(invocation.options, 'out') ?? `${file}${EXTENSION[format] ?? '.sig'}`;
-  await writeFile(out, Buffer.from(signature, 'base64'));
+  await writeFile(out, base64Bytes(signature));
   const files = [out];
   if (timestamp !== undefined && (format === 'raw' || format === 'jws')) {
     files.push(`${out}${TOKEN_EXTENSION}`);
-    await writeFile(`${out}${TOKEN_EXTENSION}`, Buffer.from(timestamp, 'base64'));
+    await writeFile(`${out}${TOKEN_EXTENSION}`, base64Bytes(timestamp));
   }
   invocation.print({ requestId, status, key: request.key, files }, files);
   return EXIT.done;

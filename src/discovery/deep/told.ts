@@ -1,3 +1,5 @@
+import { fromBase64 } from '../../platform/encoding/base64.js';
+
 /** One line of what a script printed: its tag and its fields. */
 export interface Told {
   readonly tag: string;
@@ -8,10 +10,12 @@ export interface Told {
 export function readTold(output: Buffer): Told[] | undefined {
   const lines = output.toString('latin1').trimEnd().split('\n');
   if (lines.pop() !== 'end') return undefined;
-  return lines.map((line) => {
-    const [tag = '', ...fields] = line.split('\t');
-    return { tag, fields: fields.map((field) => Buffer.from(field, 'base64')) };
+  const told = lines.flatMap((line) => {
+    const [tag = '', ...given] = line.split('\t');
+    const fields = given.flatMap((field) => fromBase64(field) ?? []);
+    return fields.length === given.length ? [{ tag, fields }] : [];
   });
+  return told.length === lines.length ? told : undefined;
 }
 
 /** A field as text; the host's bytes need not be UTF-8. */

@@ -1,4 +1,5 @@
 import { oneLine } from '../../platform/ssh/key-line.js';
+import { fromBase64 } from '../../platform/encoding/base64.js';
 import { fingerprintOf } from '../../platform/ssh/public-key.js';
 
 /** A public key in the encoding of RFC 4253 section 6.6. */
@@ -35,8 +36,8 @@ export function readPublicKeyBlob(blob: Buffer): PublicKeyBlob | undefined {
 /** `ssh-ed25519 AAAA… comment`, as in known_hosts or a .pub file. Undefined when it is none, or more than one line. */
 export function readPublicKeyLine(text: string): PublicKeyBlob | undefined {
   const [type, base64 = ''] = (oneLine(text) ?? '').split(/[ \t]+/);
-  if (!/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return undefined;
-  const key = readPublicKeyBlob(Buffer.from(base64, 'base64'));
+  const blob = fromBase64(base64);
+  const key = blob && readPublicKeyBlob(blob);
   return key?.type === type ? key : undefined;
 }
 

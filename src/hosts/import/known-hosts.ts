@@ -1,4 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
+import { fromBase64 } from '../../platform/encoding/base64.js';
 import { readPublicKeyLine } from '../host-keys/public-key-blob.js';
 import { canonicalAddress, readHostPlace } from '../network/host-place.port.js';
 import { badItem, type ImportItem } from './import-item.js';
@@ -44,9 +45,9 @@ function readLine(pointer: string, line: string): ImportItem {
 }
 
 function hashIn(names: string): ImportItem['hashed'] {
-  const [, salt, hash] = /^\|1\|([A-Za-z0-9+/=]+)\|([A-Za-z0-9+/=]+)$/.exec(names) ?? [];
-  if (salt === undefined || hash === undefined) return undefined;
-  return { salt: Buffer.from(salt, 'base64'), hash: Buffer.from(hash, 'base64') };
+  const parts = /^\|1\|([A-Za-z0-9+/=]+)\|([A-Za-z0-9+/=]+)$/.exec(names)?.slice(1) ?? [];
+  const [salt, hash] = parts.map((part) => fromBase64(part));
+  return salt === undefined || hash === undefined ? undefined : { salt, hash };
 }
 
 function named(names: string, common: Pick<ImportItem, 'pointer' | 'keys' | 'faults' | 'ignored'>): ImportItem {

@@ -1,3 +1,4 @@
+import { fromBrokenBase64 } from '../../platform/encoding/base64.js';
 import type { DraftOccurrence } from '../ingest/draft.js';
 import { readCertificate } from './certificate-reader.js';
 import { FoundAssets } from './found-assets.js';
@@ -32,5 +33,5 @@ export class FoundCredentials {
 }
 
 function derOf(text: string): Buffer {
-  return pemBlocks(text)[0]?.bytes ?? Buffer.from(text, 'base64');
+  return pemBlocks(text)[0]?.bytes ?? fromBrokenBase64(text) ?? Buffer.alloc(0);
 }

@@ -1,3 +1,5 @@
+import { fromBrokenBase64 } from '../../platform/encoding/base64.js';
+
 export interface PemBlock {
   /** What stands after BEGIN. */
   readonly label: string;
@@ -27,7 +29,12 @@ export function pemBlocks(text: string): PemBlock[] {
     const body = inner.includes(':') ? inner.slice(inner.search(/\r?\n\r?\n/)) : inner;
     const closing = text.indexOf('-----', end + 9);
     const after = closing < 0 ? text.length : closing + 5;
-    blocks.push({ label, bytes: Buffer.from(body, 'base64'), text: text.slice(found.index, after), line });
+    blocks.push({
+      label,
+      bytes: fromBrokenBase64(body) ?? Buffer.alloc(0),
+      text: text.slice(found.index, after),
+      line,
+    });
     begin.lastIndex = end;
   }
   return blocks;

@@ -1,4 +1,5 @@
 import { createHash, createPublicKey, type JsonWebKey } from 'node:crypto';
+import { fromBase64 } from '../../platform/encoding/base64.js';
 import { bitLength } from './der-elements.js';
 import { sha256 } from './certificate-reader.js';
 import { FIELD_BITS } from './key-oids.js';
@@ -105,7 +106,6 @@ const LINE =
 /** A line of authorized_keys, known_hosts or a .pub file; undefined for a comment or anything else. */
 export function sshKeyLine(line: string): { readonly blob: Buffer; readonly comment: string } | undefined {
   const [, , base64, comment = ''] = line.startsWith('#') ? [] : (LINE.exec(line) ?? []);
-  return base64 === undefined
-    ? undefined
-    : { blob: Buffer.from(base64, 'base64'), comment: comment.trim().slice(0, 200) };
+  const blob = base64 === undefined ? undefined : fromBase64(base64);
+  return blob && { blob, comment: comment.trim().slice(0, 200) };
 }

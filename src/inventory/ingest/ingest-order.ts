@@ -13,7 +13,7 @@ export interface IngestOrder {
   /** Opens a key store; it is used and forgotten. */
   readonly password: string | undefined;
   readonly caller: {
-    readonly kind: 'user' | 'api-key' | 'oauth-client' | 'system';
+    readonly kind: 'user' | 'api-key' | 'oauth-client' | 'system' | 'anonymous';
     readonly id: string;
     readonly name: string;
     readonly ownerId: string;

@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { assertNoWideEncoding } from '../../platform/http/json-bytes.js';
 import { Problem } from '../../platform/http/problem.js';
 
 /** Where a text may hold what PostgreSQL cannot store: only then the parsed value is looked through. Most texts have no such escapes. */
@@ -14,6 +15,7 @@ export function textOf(bytes: Buffer): string {
 
 /** The text of a whole body, which may begin with a byte order mark. */
 export function bodyText(bytes: Buffer): string {
+  assertNoWideEncoding(bytes);
   const text = textOf(bytes);
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }

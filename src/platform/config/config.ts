@@ -17,6 +17,20 @@ export class ConfigError extends Error {
   }
 }
 
+/** First segments under /v1/ that are taken. */
+const OWN_PATHS = new Set([
+  'auth',
+  'host-authorities',
+  'hosts',
+  'keys',
+  'rotation-policies',
+  'rotations',
+  'scan-scopes',
+  'scans',
+  'ssh-ca',
+  'sys',
+]);
+
 type Environment = Record<string, string | undefined>;
 
 /**
@@ -74,6 +88,11 @@ export class Config {
   readonly tsaTimeoutMs: number;
   readonly tsaAccuracySeconds: number;
   readonly tsaNtpServers: string[];
+  /** Addresses and blocks in CIDR notation that need no credential for a timestamp. */
+  readonly tsaAllow: string[];
+  readonly tsaOpenPerMinute: number;
+  /** Without slashes around. */
+  readonly transitMounts: string[];
   readonly dnsServers: string[];
   readonly allowLoopback: boolean;
 
@@ -126,6 +145,9 @@ export class Config {
     this.tsaTimeoutMs = this.whole('SVC_TSA_TIMEOUT_MS', 100, 60_000);
     this.tsaAccuracySeconds = this.whole('SVC_TSA_ACCURACY_SECONDS', 2, 60);
     this.tsaNtpServers = this.list('SVC_TSA_NTP_SERVERS');
+    this.tsaAllow = this.blocks('SVC_TSA_ALLOW');
+    this.tsaOpenPerMinute = this.whole('SVC_TSA_OPEN_PER_MINUTE', 1, 1_000_000);
+    this.transitMounts = this.mounts('SVC_TRANSIT_MOUNTS');
     this.dnsServers = this.list('SVC_DNS_SERVERS');
     this.allowLoopback = this.oneOf('SVC_ALLOW_LOOPBACK', ['no', 'yes']) === 'yes';
     this.refuseWeakSecrets();
@@ -205,6 +227,16 @@ export class Config {
     const values = this.list(name);
     const wrong = values.filter((value) => !isBlock(value));
     if (wrong.length > 0) this.faults.push(`${name} must be addresses or blocks like 10.1.0.0/16, not "${wrong[0]}"`);
+    return values;
+  }
+
+  /** Names of our own under /v1/ cannot be those of a mount. */
+  private mounts(name: SettingName): string[] {
+    const values = this.list(name);
+    const wrong = values.find(
+      (value) => !/^\w[\w.-]*(?:\/\w[\w.-]*)*$/.test(value) || OWN_PATHS.has(value.split('/')[0] ?? ''),
+    );
+    if (wrong !== undefined) this.faults.push(`${name} must be paths like transit or team/transit, not "${wrong}"`);
     return values;
   }
 

@@ -83,6 +83,18 @@ export const SETTINGS = {
     '',
     'Time servers (host or host:port, comma-separated) that the clock must agree with; without any, only the database is asked',
   ),
+  SVC_TSA_ALLOW: setting(
+    '',
+    'Addresses or blocks like 192.0.2.0/24, comma-separated, that get timestamps at /tsa without a credential',
+  ),
+  SVC_TSA_OPEN_PER_MINUTE: setting(
+    '600',
+    'Timestamps in a minute for one address of SVC_TSA_ALLOW, and for one key that is shown in the path',
+  ),
+  SVC_TRANSIT_MOUNTS: setting(
+    'transit',
+    'Names under /v1/ at which clients of HashiCorp Vault find its transit engine, comma-separated, beside transit',
+  ),
   SVC_SSH_KEY_MAX_AGE_DAYS: setting('365', 'An SSH key that is known for longer counts as old'),
   SVC_SSH_ROTATION_LEASE_SECONDS: setting(
     '20',

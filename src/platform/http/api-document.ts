@@ -75,7 +75,7 @@ function refine(document: OpenAPIObject): void {
     for (const method of METHODS) {
       const operation = path[method];
       if (operation === undefined) continue;
-      operation.responses['4XX'] = PROBLEM;
+      operation.responses['4XX'] ??= PROBLEM;
       operation.responses['5XX'] ??= PROBLEM;
       operation.security ??= [];
       if (operation.parameters !== undefined) operation.parameters = onePerHeader(operation.parameters);

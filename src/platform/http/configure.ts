@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import { Config } from '../config/config.js';
 import { Metrics } from '../metrics/metrics.js';
+import { rememberRoutes } from './allowed-methods.js';
 import { ArrivingBodies } from './arriving-bodies.js';
 import { NextLinkInterceptor } from './next-link.interceptor.js';
 import { BodyRoom } from './body-room.js';
@@ -15,8 +16,9 @@ import { parseJsonBody } from './json-body.js';
 import { lingerAfterRefusals } from './lingering.js';
 import { refuseNulInQuery } from './nul-in-query.js';
 import { ProblemFilter } from './problem.filter.js';
-import { admitLargeBodies, rawBodyOf, readRawBodies } from './raw-body.js';
+import { admitLargeBodies, JSON_TYPE, limitRawBodies, rawBodyOf, takesMediaType } from './raw-body.js';
 import { ReadmissionInterceptor } from './readmission.js';
+import { TolerantPath } from './tolerant-path.js';
 import { refuseAddress, refuseConnection } from './unreadable-requests.js';
 import { UnknownQueryGuard } from './unknown-query.guard.js';
 import { validationPipe } from './validation.js';
@@ -29,7 +31,9 @@ const REQUEST_ID = /^[A-Za-z0-9._-]{8,64}$/;
 
 /** The HTTP server with limits that a slow or endless client cannot stretch. */
 export function httpAdapter(config: Config): FastifyAdapter {
+  const path = new TolerantPath(new Map(config.transitMounts.map((mount) => [`/v1/${mount}/`, '/v1/transit/'])));
   return new FastifyAdapter({
+    rewriteUrl: (request: { url?: string; method?: string }) => path.of(request),
     bodyLimit: BODY_LIMIT,
     trustProxy: config.trustProxy.length > 0 ? config.trustProxy : false,
     requestTimeout: 20 * 60_000, // how slowly a body may come is told by arriving-bodies.ts
@@ -55,6 +59,7 @@ export function configureHttp(app: NestFastifyApplication): void {
   const server = app.getHttpAdapter().getInstance();
   secure(server, config);
   observe(server, app.get(Metrics));
+  rememberRoutes(server);
   refuseNulInQuery(server);
   readBodies(server, app.get(ArrivingBodies));
   admitLargeBodies(server, app.get(Doorman), app.get(BodyRoom));
@@ -72,9 +77,11 @@ function requestId(request: { headers: IncomingMessage['headers'] }): string {
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : randomUUID();
 }
 
-/** Media types beside application/json, for the routes that ask for them. A form can be posted from any site: no other route takes one. */
+/** Media types that are read at all; each route says which it takes. A form can be posted from any site: few routes take one. */
 const FORM = 'application/x-www-form-urlencoded';
-const RAW_TYPES = [
+const TYPES = [
+  JSON_TYPE,
+  'text/json',
   'application/vnd.cyclonedx+json',
   'application/sarif+json',
   'application/x-ndjson',
@@ -86,8 +93,10 @@ const RAW_TYPES = [
   'application/x-pkcs12',
   'application/x-java-keystore',
   'application/octet-stream',
+  'application/timestamp-query',
   FORM,
 ];
+const ANY_JSON = /^application\/[\w!#$&^.+-]+\+json(?:$|[\s;])/i;
 
 function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
   server.removeAllContentTypeParsers();
@@ -96,11 +105,14 @@ function readBodies(server: FastifyInstance, bodies: ArrivingBodies): void {
     done(coding === undefined || coding === 'identity' ? undefined : new UnsupportedMediaTypeException());
   });
   readJsonLimits(server);
-  readRawBodies(server, bodies, RAW_TYPES);
-  server.addContentTypeParser('application/json', async (request: FastifyRequest, body: IncomingMessage) => {
+  limitRawBodies(server);
+  const read = async (request: FastifyRequest, body: IncomingMessage) => {
+    if (!takesMediaType(request)) throw new UnsupportedMediaTypeException();
     const bytes = await bodies.read(request, body);
     return rawBodyOf(request, bytes) ?? parseJsonBody(bytes, mostValuesOf(request));
-  });
+  };
+  server.addContentTypeParser(TYPES, read);
+  server.addContentTypeParser(ANY_JSON, read);
 }
 
 /** What every answer tells browsers; pages replace the policy by their own. Nothing of ours belongs into another site's frame. */

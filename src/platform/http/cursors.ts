@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { SelectQueryBuilder } from 'typeorm';
 import { Config } from '../config/config.js';
+import { base64UrlBytes } from '../encoding/base64.js';
 import { Problem } from './problem.js';
 
 export interface Page<Item> {
@@ -35,7 +36,7 @@ export class Cursors {
     if (cursor === undefined) return undefined;
     const [body = '', seal = ''] = cursor.split('.');
     const [name, ...position] = this.isOurs(body, seal)
-      ? (JSON.parse(Buffer.from(body, 'base64url').toString()) as string[])
+      ? (JSON.parse(base64UrlBytes(body).toString()) as string[])
       : [];
     if (name !== list)
       throw new Problem('malformed', 'request.cursor', 'The cursor is not one of this list; start again without it.');

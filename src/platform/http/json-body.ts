@@ -1,4 +1,6 @@
+import { jsonFault } from '../json/json-fault.js';
 import { repeatedMember } from '../json/repeated-member.js';
+import { assertNoWideEncoding, withoutMark } from './json-bytes.js';
 import { Problem } from './problem.js';
 
 const MOST_DEPTH = 32;
@@ -9,23 +11,35 @@ const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 /**
  * Parses a JSON body and refuses what no service should have to think of: deep nesting, floods of members,
  * prototype names, NUL characters and lone surrogates (PostgreSQL stores neither), numbers that are none any
- * more, and members that come twice. A body without a byte is none: many clients name its type with every call.
+ * more, and members that come twice. A body without a byte is none: many clients name its type with every call. A byte order mark of UTF-8
+ * is skipped; other encodings are named.
  */
 export function parseJsonBody(body: Buffer, mostValues = MOST_VALUES): unknown {
   if (body.length === 0) return undefined;
-  const text = body.toString('utf8');
+  assertNoWideEncoding(body);
+  const text = withoutMark(body).toString('utf8');
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (cause) {
-    throw new Problem('malformed', 'request.malformed', 'The body is not valid JSON.', { cause });
+    throw notJson(text, cause);
   }
-  if (text.includes('\uFFFD') && !isUtf8(body))
+  if (text.includes('\uFFFD') && !isUtf8(withoutMark(body)))
     throw new Problem('malformed', 'request.malformed', 'The body is not valid UTF-8.');
   inspect(value, mostValues);
   const twice = repeatedMember(text);
   if (twice !== undefined) throw refusal('', `it has the member "${twice.slice(0, 64)}" twice`);
   return value;
+}
+
+function notJson(text: string, cause: unknown): Problem {
+  const fault = jsonFault(text);
+  if (fault === undefined)
+    return new Problem('malformed', 'request.malformed', 'The body is not valid JSON.', { cause });
+  const { line, column } = fault;
+  const detail = `line ${line}, column ${column}: ${fault.detail}`;
+  const errors = [{ pointer: '', detail, column }];
+  return new Problem('malformed', 'request.malformed', `The body is not valid JSON; ${detail}.`, { cause, errors });
 }
 
 function isUtf8(body: Buffer): boolean {

@@ -1,6 +1,9 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, HttpException, Injectable, Logger } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { isDatabaseTrouble } from '../database/database-error.js';
+import { allowedMethods } from './allowed-methods.js';
+import { errorShapeOf, type Refusal } from './error-shapes.js';
+import { mediaTypesOf } from './raw-body.js';
 import { Problem, type ProblemKind } from './problem.js';
 import { Refusals } from './refusals.js';
 
@@ -21,6 +24,7 @@ const STATUS: Record<ProblemKind, { status: number; title: string }> = {
 const OF_HTTP = {
   400: { code: 'request.malformed', title: 'Bad Request', detail: 'The request cannot be read.' },
   404: { code: 'route.missing', title: 'Not Found', detail: 'There is nothing at this address.' },
+  405: { code: 'route.method', title: 'Method Not Allowed', detail: 'This address does not answer to this method.' },
   408: { code: 'request.timeout', title: 'Request Timeout', detail: 'The request took too long to arrive.' },
   413: {
     code: 'request.too-large',
@@ -37,10 +41,8 @@ const OF_HTTP = {
 } as const satisfies Record<number, { code: string; title: string; detail: string }>;
 export type HttpRefusal = keyof typeof OF_HTTP;
 
-export interface Answer {
-  readonly status: number;
+export interface Answer extends Refusal {
   readonly title: string;
-  readonly problem: Problem;
 }
 
 /** Turns every error into application/problem+json (RFC 9457). The one place that knows statuses. */
@@ -78,7 +80,7 @@ export class ProblemFilter implements ExceptionFilter {
       return ofProblem(error);
     }
     const status = statusOf(error);
-    if (isHttpRefusal(status)) return answerOfHttp(status);
+    if (isHttpRefusal(status)) return answerOfHttp(routed(status, request), request);
     if (isDatabaseTrouble(error)) {
       this.logger.warn(`database: ${messageOf(error)}`, { requestId: request.id });
       const detail =
@@ -91,9 +93,28 @@ export class ProblemFilter implements ExceptionFilter {
   }
 }
 
-export function answerOfHttp(status: HttpRefusal): Answer {
+export function answerOfHttp(status: HttpRefusal, request?: FastifyRequest): Answer {
   const { code, title, detail } = OF_HTTP[status];
-  return { status, title, problem: new Problem('malformed', code, detail) };
+  const more = request === undefined ? undefined : moreOf(status, request);
+  return { status, title, problem: new Problem('malformed', code, more ?? detail) };
+}
+
+/** A path that answers to other methods is there, whatever the router says. */
+function routed(status: HttpRefusal, request: FastifyRequest): HttpRefusal {
+  return status === 404 && request.is404 && allowedMethods(request.server, request.url).length > 0 ? 405 : status;
+}
+
+function moreOf(status: HttpRefusal, request: FastifyRequest): string | undefined {
+  if (status === 405) return `This address answers to ${allowedMethods(request.server, request.url).join(', ')}.`;
+  return status === 415 ? wrongMediaType(request) : undefined;
+}
+
+/** Names what the route takes. */
+function wrongMediaType(request: FastifyRequest): string {
+  const { 'content-encoding': coding, 'content-type': given } = request.headers;
+  if (coding !== undefined && coding !== 'identity') return 'Send the body as it is, without a Content-Encoding.';
+  const came = given === undefined ? 'this one names none' : `this one is "${given.slice(0, 100)}"`;
+  return `Send the body with the Content-Type ${mediaTypesOf(request).join(' or ')}; ${came}.`;
 }
 
 export function isHttpRefusal(status: number | undefined): status is HttpRefusal {
@@ -117,15 +138,28 @@ function messageOf(error: unknown): string {
 
 function send(reply: FastifyReply, request: FastifyRequest, answer: Answer): void {
   const { status, problem } = answer;
+  const foreign = errorShapeOf(request)?.(answer, request);
+  if (status === 405) void reply.header('allow', allowedMethods(request.server, request.url).join(', '));
+  // RFC 9110 section 15.5.16.
+  if (status === 415 && request.headers['content-encoding'] !== undefined)
+    void reply.header('accept-encoding', 'identity');
   const { code, retryAfter, scope } = problem;
   // Else whoever was refused in the middle of a body could go on sending it.
   if (status === 408 || status === 413) void reply.header('connection', 'close');
   if (retryAfter !== undefined) void reply.header('retry-after', String(retryAfter));
   if (status === 401 || scope !== undefined) void reply.header('www-authenticate', challenge(status, code, scope));
+  void reply.header('cache-control', 'no-store');
+  if (foreign !== undefined) {
+    void reply
+      .status(foreign.status)
+      .headers(foreign.headers ?? {})
+      .header('content-type', 'application/json');
+    void reply.send(JSON.stringify(foreign.body));
+    return;
+  }
   void reply
     .status(status)
     .header('content-type', 'application/problem+json; charset=utf-8')
-    .header('cache-control', 'no-store')
     .send(problemText(answer, request.id));
 }
 

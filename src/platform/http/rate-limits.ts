@@ -27,14 +27,12 @@ export class RateLimits implements OnApplicationShutdown {
   private readonly logger = new Logger(RateLimits.name);
   private readonly redis: Redis;
   private readonly timer = setInterval(() => void this.share(), SHARE_EVERY_MS);
-  private readonly policy: string;
   private counts = new Map<string, Count>();
   private window = 0;
   private sharing = false;
   private failing = false;
 
   constructor(private readonly config: Config) {
-    this.policy = `"default";q=${config.rateLimitPerMinute};w=${WINDOW_SECONDS}`;
     this.redis = new Redis(config.redisUrl, {
       lazyConnect: true,
       enableOfflineQueue: false,
@@ -48,17 +46,17 @@ export class RateLimits implements OnApplicationShutdown {
   }
 
   /** Counts a call and tells the caller what is left (draft-ietf-httpapi-ratelimit-headers); beyond the quota it is refused. */
-  take(caller: string, reply: FastifyReply): void {
+  take(caller: string, reply: FastifyReply, quota = this.config.rateLimitPerMinute): void {
     const now = Date.now();
     const left = this.roll(now);
     const count = this.countOf(caller);
     count.own += 1;
-    const remaining = this.config.rateLimitPerMinute - count.own - count.others;
+    const remaining = quota - count.own - count.others;
     void reply
-      .header('ratelimit-policy', this.policy)
+      .header('ratelimit-policy', `"default";q=${quota};w=${WINDOW_SECONDS}`)
       .header('ratelimit', `"default";r=${Math.max(0, remaining)};t=${left}`);
     if (remaining >= 0) return;
-    const detail = `The quota is ${this.config.rateLimitPerMinute} calls a minute; wait ${left} seconds.`;
+    const detail = `The quota is ${quota} calls a minute; wait ${left} seconds.`;
     throw new Problem('overloaded', 'rate-limit.exceeded', detail, { retryAfter: left });
   }
 

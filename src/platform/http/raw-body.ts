@@ -1,8 +1,6 @@
 import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
-import type { IncomingMessage } from 'node:http';
-import type { ArrivingBodies } from './arriving-bodies.js';
 import type { BodyLease, BodyRoom } from './body-room.js';
 import type { Doorman } from './doorman.js';
 
@@ -48,20 +46,36 @@ const leases = new WeakMap<FastifyRequest, BodyLease>();
 /** The body as bytes, when the route asks for that. */
 export function rawBodyOf(request: FastifyRequest, body: Buffer): RawBody | undefined {
   const route = rawRoute(request.routeOptions.config);
-  const mediaType = (request.headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+  const mediaType = mediaTypeOf(request);
   return route?.types.includes(mediaType) === true ? new RawBody(body, mediaType, leases.get(request)) : undefined;
 }
 
-/** Media types that only raw routes take. Must be called before routes are made, so that their limits count. */
-export function readRawBodies(server: FastifyInstance, bodies: ArrivingBodies, types: readonly string[]): void {
+/** Of a body, without parameters, in lower case; '' when none is named. */
+export function mediaTypeOf({ headers }: FastifyRequest): string {
+  return (headers['content-type'] ?? '').split(';')[0]?.trim().toLowerCase() ?? '';
+}
+
+/** What the route of a call takes. */
+export function mediaTypesOf(request: FastifyRequest): readonly string[] {
+  return rawRoute(request.routeOptions.config)?.types ?? [JSON_TYPE];
+}
+
+export const JSON_TYPE = 'application/json';
+/** Spellings of JSON; a type with the suffix is JSON to who does not know the type (RFC 6839 section 3.1). */
+const OTHER_JSON = /^(?:text\/json|application\/[\w!#$&^.+-]+\+json)$/;
+
+/** Whether the route takes a body of this type: as bytes where it asks for that, else as JSON under any name. */
+export function takesMediaType(request: FastifyRequest): boolean {
+  const type = mediaTypeOf(request);
+  const types = mediaTypesOf(request);
+  return types.includes(type) || (rawRoute(request.routeOptions.config) === undefined && OTHER_JSON.test(type));
+}
+
+/** Must be called before routes are made, so that their limits count. */
+export function limitRawBodies(server: FastifyInstance): void {
   server.addHook('onRoute', (route: RouteOptions) => {
     const raw = rawRoute(route.config);
     if (raw !== undefined) route.bodyLimit = raw.limit;
-  });
-  server.addContentTypeParser([...types], async (request: FastifyRequest, body: IncomingMessage) => {
-    const raw = rawBodyOf(request, await bodies.read(request, body));
-    if (raw !== undefined) return raw;
-    throw Object.assign(new Error('this route does not take this media type'), { statusCode: 415 });
   });
 }
 

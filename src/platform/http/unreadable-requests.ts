@@ -1,6 +1,8 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { randomUUID } from 'node:crypto';
 import type { Socket } from 'node:net';
+import { errorShapeOf } from './error-shapes.js';
+import { answerList, listRequestIn } from './list-method.js';
 import { answerOfHttp, type HttpRefusal, isHttpRefusal, problemText } from './problem.filter.js';
 
 const TYPE = 'application/problem+json; charset=utf-8';
@@ -14,6 +16,12 @@ export function refuseAddress(
   reply: FastifyReply,
 ): void {
   const answer = answerOfHttp(isHttpRefusal(error.statusCode) ? error.statusCode : 400);
+  const foreign = errorShapeOf(request)?.(answer, request);
+  if (foreign !== undefined) {
+    void reply.status(foreign.status).header('x-request-id', request.id).header('content-type', 'application/json');
+    void reply.send(JSON.stringify(foreign.body));
+    return;
+  }
   void reply
     .status(answer.status)
     .header('x-request-id', request.id)
@@ -21,10 +29,19 @@ export function refuseAddress(
     .send(problemText(answer, request.id));
 }
 
-/** Answers what is not even HTTP, then hangs up; all there is of such a request is its socket. */
-export function refuseConnection(error: Error & { code?: string }, socket: Socket): void {
+/** Answers what is not even HTTP, then hangs up; all there is of such a request is its socket. LIST, which Vault made up, is answered. */
+export function refuseConnection(
+  this: FastifyInstance,
+  error: Error & { code?: string; rawPacket?: unknown },
+  socket: Socket,
+): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
+    return;
+  }
+  const list = error.code === 'HPE_INVALID_METHOD' ? listRequestOf(error.rawPacket) : undefined;
+  if (list !== undefined) {
+    answerList(this, socket, list).catch(() => socket.destroy());
     return;
   }
   const answer = answerOfHttp(STATUS_OF_PARSER[error.code ?? ''] ?? 400);
@@ -38,4 +55,8 @@ export function refuseConnection(error: Error & { code?: string }, socket: Socke
     'Connection: close',
   ];
   socket.end(`${lines.join('\r\n')}\r\n\r\n${body}`);
+}
+
+function listRequestOf(packet: unknown): ReturnType<typeof listRequestIn> {
+  return Buffer.isBuffer(packet) ? listRequestIn(packet) : undefined;
 }

@@ -1,4 +1,5 @@
 import { oneLine } from './key-line.js';
+import { fromBase64 } from '../encoding/base64.js';
 import { fingerprintOf, readBlob, type SshPublicKey } from './public-key.js';
 import { isSignedBy } from './ssh-signature.js';
 import { WireReader, wireString } from './wire.js';
@@ -35,8 +36,8 @@ const LAST_SECOND = 8_640_000_000_000n;
 /** `ssh-ed25519-cert-v01@openssh.com AAAA… comment`. Undefined when it is none, more than one line, or its signature is not good. */
 export function readCertificateLine(text: string): ReadCertificate | undefined {
   const [type = '', base64 = ''] = (oneLine(text) ?? '').split(/[ \t]+/);
-  if (!type.endsWith(SUFFIX) || !/^[A-Za-z0-9+/]+={0,2}$/.test(base64)) return undefined;
-  return readCertificate(Buffer.from(base64, 'base64'));
+  const blob = type.endsWith(SUFFIX) ? fromBase64(base64) : undefined;
+  return blob && readCertificate(blob);
 }
 
 export function readCertificate(blob: Buffer): ReadCertificate | undefined {

@@ -1,5 +1,6 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { oneLine } from './key-line.js';
+import { fromBase64 } from '../encoding/base64.js';
 import { wireMpint, WireReader, wireString } from './wire.js';
 
 /** A public key as SSH writes it (RFC 4253 section 6.6). */
@@ -9,7 +10,6 @@ export interface SshPublicKey {
   readonly blob: Buffer;
 }
 
-const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const CURVE_BITS: Record<string, number> = { nistp256: 256, nistp384: 384, nistp521: 521 };
 /** Strings that follow the name in a blob. */
 const PARTS: Record<string, number> = {
@@ -28,8 +28,8 @@ const CURVES: Record<string, string> = { prime256v1: 'nistp256', secp384r1: 'nis
 
 /** Reads the blob of a line: base64 whose inner name is `type`, complete if the type is a known one. Undefined when it is not one. */
 export function readBlob(type: string, base64: string): SshPublicKey | undefined {
-  if (!BASE64.test(base64)) return undefined;
-  const blob = Buffer.from(base64, 'base64');
+  const blob = base64 === '' ? undefined : fromBase64(base64);
+  if (blob === undefined) return undefined;
   try {
     return isWhole(new WireReader(blob), type) ? { type, blob } : undefined;
   } catch {

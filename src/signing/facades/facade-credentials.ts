@@ -1,38 +1,69 @@
-import { Injectable, type OnModuleInit } from '@nestjs/common';
+import { Injectable, type OnModuleInit, UnsupportedMediaTypeException } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import { bearerOfBasic } from '../../auth/basic-credentials.js';
+import { ArrivingBodies } from '../../platform/http/arriving-bodies.js';
+import { shapeErrors } from '../../platform/http/error-shapes.js';
+import { parseJsonBody } from '../../platform/http/json-body.js';
+import { mostValuesOf } from '../../platform/http/json-limits.js';
+import { mediaTypeOf } from '../../platform/http/raw-body.js';
+import { signServerErrors, vaultErrors } from './vault-errors.js';
 
-const VAULT = '/v1/transit/';
+const VAULT = ['/v1/transit/', '/v1/sys/', '/v1/auth/'];
 const SIGN_SERVER = '/rest/v1/workers/';
-const BASIC = /^Basic ([A-Za-z0-9+/]+=*)$/i;
+const FORM = 'application/x-www-form-urlencoded';
+/** Stands for whatever a client of Vault calls its body. */
+const VAULT_BODY = 'application/vnd.sealwright.vault';
+const LOOKS_LIKE_JSON = /^\s*[{[]/;
 
 /**
- * Credentials as the clients of other services send them: `X-Vault-Token`, and HTTP Basic for SignServer (RFC 7617). Both carry an API
- * key or an access token; the user name does not matter. Vault's own client, which cosign has inside, names no media type for its JSON.
+ * What clients of other services need of HTTP. Credentials: `X-Vault-Token`, and HTTP Basic for SignServer (RFC 7617); both carry an API key
+ * or an access token, the user name does not matter. Bodies: Vault takes JSON whatever the Content-Type says, curl's form type included, and
+ * a form only where the body does not begin like JSON. Refusals: in the shapes that these clients read.
  */
 @Injectable()
 export class FacadeCredentials implements OnModuleInit {
-  constructor(private readonly host: HttpAdapterHost) {}
+  constructor(
+    private readonly host: HttpAdapterHost,
+    private readonly bodies: ArrivingBodies,
+  ) {}
 
   onModuleInit(): void {
+    for (const prefix of VAULT) shapeErrors(prefix, vaultErrors);
+    shapeErrors(SIGN_SERVER, signServerErrors);
     // A worker has no HTTP.
     const server = this.host.httpAdapter?.getInstance<FastifyInstance>();
-    server?.addHook('onRequest', (request, _reply, done) => {
+    if (server === undefined) return;
+    const forms = new WeakSet<FastifyRequest>();
+    server.addHook('onRequest', (request, _reply, done) => {
       const route = request.routeOptions.url ?? '';
-      const { authorization, 'x-vault-token': token } = request.headers;
-      if (route.startsWith(VAULT)) {
-        request.raw.headers['content-type'] ??= 'application/json';
-        if (typeof token === 'string') request.raw.headers.authorization = `Bearer ${token}`;
+      const { headers } = request.raw;
+      if (isVault(request)) {
+        if (mediaTypeOf(request) === FORM) forms.add(request);
+        headers['content-type'] = VAULT_BODY;
+        const token = headers['x-vault-token'];
+        if (typeof token === 'string') headers.authorization = `Bearer ${token.trim()}`;
       }
-      if (route.startsWith(SIGN_SERVER)) request.raw.headers.authorization = asBearer(authorization);
+      if (route.startsWith(SIGN_SERVER)) headers.authorization = bearerOfBasic(headers.authorization);
       done();
+    });
+    server.addContentTypeParser(VAULT_BODY, async (request: FastifyRequest, body: IncomingMessage) => {
+      if (!isVault(request)) throw new UnsupportedMediaTypeException();
+      const bytes = await this.bodies.read(request, body);
+      const isForm = forms.has(request) && !LOOKS_LIKE_JSON.test(bytes.toString('latin1', 0, 64));
+      return isForm ? formOf(bytes) : parseJsonBody(bytes, mostValuesOf(request));
     });
   }
 }
 
-function asBearer(header: string | undefined): string | undefined {
-  const [, credentials] = BASIC.exec(header ?? '') ?? [];
-  if (credentials === undefined) return header;
-  const [, password = ''] = /^[^:]*:([\x21-\x7e]+)$/.exec(Buffer.from(credentials, 'base64').toString()) ?? [];
-  return `Bearer ${password}`;
+function isVault({ routeOptions }: FastifyRequest): boolean {
+  return VAULT.some((prefix) => routeOptions.url?.startsWith(prefix) === true);
+}
+
+/** As Vault reads it: a name that comes more than once has its values joined by commas. */
+function formOf(bytes: Buffer): object {
+  const form = new URLSearchParams(bytes.toString('utf8'));
+  const names = [...new Set(form.keys())];
+  return Object.fromEntries(names.map((name) => [name, form.getAll(name).join(',').replaceAll('\0', '')]));
 }

@@ -1,11 +1,13 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiBody, ApiResponse, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
-import { ProcessBody, ProcessView, WorkerParam } from './sign-server.dto.js';
+import { processOrder } from './sign-server-order.js';
+import { ProcessBody, ProcessView, SignServerError, WorkerParam } from './sign-server.dto.js';
 import { SignServerService } from './sign-server.service.js';
 
 @ApiTags('Facades')
+@ApiResponse({ status: '4XX', description: 'Refused, in SignServer’s shape', type: SignServerError })
 @Controller('rest/v1/workers')
 export class SignServerController {
   constructor(private readonly workers: SignServerService) {}
@@ -14,17 +16,18 @@ export class SignServerController {
   @Post(':name/process')
   @HttpCode(200)
   @Needs('sign:digest')
+  @ApiBody({ type: ProcessBody })
   async processByWorker(
     @TheCaller() caller: Caller,
     @Param() { name }: WorkerParam,
-    @Body() { data, metaData }: ProcessBody,
+    @Body() body: unknown,
   ): Promise<ProcessView> {
-    const { CLIENTSIDE_HASHDIGESTALGORITHM: algorithm, FILENAME: fileName } = metaData;
-    const made = await this.workers.process(caller, name, { digest: data, algorithm, fileName });
+    const made = await this.workers.process(caller, name, processOrder(body));
     return {
       data: made.signature.toString('base64'),
       archiveId: made.requestId,
-      signerCertificate: made.certificate?.toString('base64'),
+      signerCertificate: made.certificate.toString('base64'),
+      metaData: {},
     };
   }
 }

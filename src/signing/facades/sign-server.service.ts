@@ -1,53 +1,59 @@
 import { Injectable } from '@nestjs/common';
-import { createHash } from 'node:crypto';
 import type { Caller } from '../../auth/caller.js';
-import { needsApproval } from '../approval/needs-approval.js';
+import { Problem } from '../../platform/http/problem.js';
+import { Clock } from '../../platform/time/clock.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { SigningKeyReader } from '../keys/signing-key.reader.js';
-import { SigningService } from '../requests/signing.service.js';
-
-export interface ProcessOrder {
-  /** Base64 of the hash value. */
-  readonly digest: string;
-  readonly algorithm: string;
-  readonly fileName: string | undefined;
-}
+import { FacadeSigning } from './facade-signing.js';
+import type { ProcessOrder } from './sign-server-order.js';
 
 export interface Processed {
   readonly signature: Buffer;
-  readonly requestId?: string;
-  readonly certificate?: Buffer;
+  /** '' when nothing was signed. */
+  readonly requestId: string;
+  /** DER. */
+  readonly certificate: Buffer;
 }
-
-/** jsign learns the certificate by asking for a signature over the SHA-256 of nothing. */
-const OF_NOTHING = createHash('sha256').digest('base64');
 
 /** What clients of the REST interface of SignServer call: a worker is a signing key, and a call a signing request like any other. */
 @Injectable()
 export class SignServerService {
   constructor(
-    private readonly signing: SigningService,
+    private readonly signing: FacadeSigning,
     private readonly keys: SigningKeyReader,
     private readonly certificates: CertificatesReader,
+    private readonly clock: Clock,
   ) {}
 
-  /** Nothing is signed for the hash of nothing. Problem `approval.needed` when people are asked first. */
-  async process(caller: Caller, name: string, { digest, algorithm, fileName }: ProcessOrder): Promise<Processed> {
-    if (digest === OF_NOTHING) {
-      const { certificateId } = await this.keys.active(name);
-      return { signature: Buffer.alloc(0), certificate: (await this.certificates.chain(certificateId))?.[0] };
-    }
-    const request = await this.signing.submit(caller, {
-      digest,
+  /**
+   * Nothing is signed for the hash of nothing. A key without certificate is refused before anything is signed: every answer of SignServer has
+   * a certificate, and its clients read it without a look whether it is there.
+   *
+   * @throws Problem `certificate.none`, `certificate.expired`, `approval.needed` when people are asked first, and those of signing.
+   */
+  async process(caller: Caller, name: string, order: ProcessOrder): Promise<Processed> {
+    const certificate = await this.certificateOf(name);
+    if (order.isOfNothing) return { signature: Buffer.alloc(0), requestId: '', certificate };
+    const { digest, algorithm, fileName } = order;
+    const request = await this.signing.sign(caller, {
+      digest: digest.toString('base64'),
       algorithm,
       key: name,
-      format: 'raw',
-      timestamp: false,
       metadata: fileName === undefined ? {} : { filename: fileName },
-      reference: null,
-      background: false,
     });
-    if (request.signature === null) throw needsApproval(request.id);
-    return { signature: request.signature, requestId: request.id, certificate: request.chain?.[0] };
+    return { signature: request.signature, requestId: request.id, certificate: request.chain?.[0] ?? certificate };
+  }
+
+  private async certificateOf(name: string): Promise<Buffer> {
+    const { certificateId, name: keyName } = await this.keys.active(name);
+    const certificate = certificateId === null ? undefined : await this.certificates.get(certificateId);
+    const own = certificate?.chain[0];
+    if (certificate === undefined || own === undefined) {
+      const detail = `The key "${keyName}" has no certificate yet, and clients of SignServer cannot do without. Import one first.`;
+      throw new Problem('conflict', 'certificate.none', detail);
+    }
+    if (this.clock.now() < certificate.notAfter) return own;
+    const detail = `The certificate of the key "${keyName}" expired at ${certificate.notAfter.toISOString()}.`;
+    throw new Problem('conflict', 'certificate.expired', detail);
   }
 }

@@ -1,39 +1,108 @@
-import { Body, Controller, Get, HttpCode, Param, Post, Put } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { Body, Controller, Get, HttpCode, Param, Post, Put, Query, Req } from '@nestjs/common';
+import { ApiBody, ApiTags } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
+import { TakesJson } from '../../platform/http/json-limits.js';
+import { Problem } from '../../platform/http/problem.js';
+import { eachOf } from './transit-batch.js';
+import { transitOptions } from './transit-order.js';
 import {
+  TransitExportParam,
+  TransitExportView,
   TransitHashParam,
+  TransitKeyData,
   TransitKeyParam,
+  TransitKeysView,
   TransitKeyView,
+  TransitNewKeyBody,
   TransitSignBody,
+  TransitSignData,
   TransitSignView,
   TransitVerifyBody,
+  TransitVerifyData,
   TransitVerifyView,
 } from './transit.dto.js';
 import { TransitService } from './transit.service.js';
+import { RefusesAsVault, vaultAnswer } from './vault-answer.dto.js';
+import { WeakValues } from './weak-values.js';
+
+/** Enough for a batch of a thousand hash values. */
+const BATCH = { bytes: 512 * 1024, values: 10_000 };
 
 /** The routes of Vault's transit engine that its clients call for signatures. Both PUT and POST mean "write" there. */
 @ApiTags('Facades')
+@RefusesAsVault()
 @Controller('v1/transit')
 export class TransitController {
   constructor(private readonly transit: TransitService) {}
 
+  /** Lists the names of the signing keys, as Vault does. */
+  @Get('keys')
+  @Needs('signing-keys:read')
+  async listTransitKeys(@Req() { id }: FastifyRequest, @Query() _query: object): Promise<TransitKeysView> {
+    return vaultAnswer(id, { keys: await this.transit.names() });
+  }
+
   /** Shows the public keys of a signing key, as Vault does. */
   @Get('keys/:name')
   @Needs('signing-keys:read')
-  async readTransitKey(@Param() { name }: TransitKeyParam): Promise<TransitKeyView> {
-    return TransitKeyView.of(await this.transit.key(name));
+  async readTransitKey(
+    @Req() { id }: FastifyRequest,
+    @Param() { name }: TransitKeyParam,
+    @Query() _query: object,
+  ): Promise<TransitKeyView> {
+    return vaultAnswer(id, TransitKeyData.of(await this.transit.key(name)));
+  }
+
+  /** Makes a signing key, unless there is one of that name. */
+  @Post('keys/:name')
+  @HttpCode(200)
+  @Needs('signing-keys:write')
+  @ApiBody({ type: TransitNewKeyBody, required: false })
+  postTransitKey(
+    @TheCaller() caller: Caller,
+    @Param() { name }: TransitKeyParam,
+    @Body() body: unknown,
+  ): Promise<TransitKeyView> {
+    return this.create(caller, name, body);
+  }
+
+  /** Makes a signing key, unless there is one of that name. */
+  @Put('keys/:name')
+  @Needs('signing-keys:write')
+  @ApiBody({ type: TransitNewKeyBody, required: false })
+  putTransitKey(
+    @TheCaller() caller: Caller,
+    @Param() { name }: TransitKeyParam,
+    @Body() body: unknown,
+  ): Promise<TransitKeyView> {
+    return this.create(caller, name, body);
+  }
+
+  /** Gives the public keys of a signing key, as Vault exports them. */
+  @Get('export/:type/:name')
+  @Needs('signing-keys:read')
+  async exportTransitKey(
+    @Req() { id }: FastifyRequest,
+    @Param() { type, name }: TransitExportParam,
+  ): Promise<TransitExportView> {
+    if (type !== 'public-key') throw notExportable();
+    const { versions, type: keyType } = await this.transit.key(name);
+    const keys = Object.fromEntries(versions.map(({ version, publicKey }) => [String(version), publicKey]));
+    return vaultAnswer(id, { name, type: keyType, keys });
   }
 
   /** Signs as Vault does. */
   @Post('sign/:name')
   @HttpCode(200)
   @Needs('sign:digest')
+  @TakesJson(BATCH)
+  @ApiBody({ type: TransitSignBody })
   postTransitSign(
     @TheCaller() caller: Caller,
     @Param() { name }: TransitKeyParam,
-    @Body() body: TransitSignBody,
+    @Body() body: unknown,
   ): Promise<TransitSignView> {
     return this.sign(caller, name, body);
   }
@@ -41,10 +110,12 @@ export class TransitController {
   /** Signs as Vault does. */
   @Put('sign/:name')
   @Needs('sign:digest')
+  @TakesJson(BATCH)
+  @ApiBody({ type: TransitSignBody })
   putTransitSign(
     @TheCaller() caller: Caller,
     @Param() { name }: TransitKeyParam,
-    @Body() body: TransitSignBody,
+    @Body() body: unknown,
   ): Promise<TransitSignView> {
     return this.sign(caller, name, body);
   }
@@ -53,10 +124,12 @@ export class TransitController {
   @Post('sign/:name/:hash')
   @HttpCode(200)
   @Needs('sign:digest')
+  @TakesJson(BATCH)
+  @ApiBody({ type: TransitSignBody })
   postTransitSignWithHash(
     @TheCaller() caller: Caller,
     @Param() { name, hash }: TransitHashParam,
-    @Body() body: TransitSignBody,
+    @Body() body: unknown,
   ): Promise<TransitSignView> {
     return this.sign(caller, name, body, hash);
   }
@@ -64,48 +137,100 @@ export class TransitController {
   /** Signs as Vault does, the hash algorithm in the address. */
   @Put('sign/:name/:hash')
   @Needs('sign:digest')
+  @TakesJson(BATCH)
+  @ApiBody({ type: TransitSignBody })
   putTransitSignWithHash(
     @TheCaller() caller: Caller,
     @Param() { name, hash }: TransitHashParam,
-    @Body() body: TransitSignBody,
+    @Body() body: unknown,
   ): Promise<TransitSignView> {
     return this.sign(caller, name, body, hash);
   }
 
   /** Verifies as Vault does. */
-  @Post('verify/:name/:hash')
+  @Post('verify/:name')
   @HttpCode(200)
   @Needs('sign:read')
+  @TakesJson(BATCH)
+  @ApiBody({ type: TransitVerifyBody })
   postTransitVerify(
     @TheCaller() caller: Caller,
-    @Param() { name, hash }: TransitHashParam,
-    @Body() body: TransitVerifyBody,
+    @Param() { name }: TransitKeyParam,
+    @Body() body: unknown,
   ): Promise<TransitVerifyView> {
-    return this.verify(caller, name, body, hash);
+    return this.verify(caller, name, body);
   }
 
   /** Verifies as Vault does. */
-  @Put('verify/:name/:hash')
+  @Put('verify/:name')
   @Needs('sign:read')
+  @TakesJson(BATCH)
+  @ApiBody({ type: TransitVerifyBody })
   putTransitVerify(
     @TheCaller() caller: Caller,
+    @Param() { name }: TransitKeyParam,
+    @Body() body: unknown,
+  ): Promise<TransitVerifyView> {
+    return this.verify(caller, name, body);
+  }
+
+  /** Verifies as Vault does, the hash algorithm in the address. */
+  @Post('verify/:name/:hash')
+  @HttpCode(200)
+  @Needs('sign:read')
+  @TakesJson(BATCH)
+  @ApiBody({ type: TransitVerifyBody })
+  postTransitVerifyWithHash(
+    @TheCaller() caller: Caller,
     @Param() { name, hash }: TransitHashParam,
-    @Body() body: TransitVerifyBody,
+    @Body() body: unknown,
   ): Promise<TransitVerifyView> {
     return this.verify(caller, name, body, hash);
   }
 
-  private async sign(caller: Caller, name: string, body: TransitSignBody, hash?: string): Promise<TransitSignView> {
-    const { signature, version } = await this.transit.sign(caller, name, body.toOrder(hash));
-    return { data: { signature, key_version: version } };
+  /** Verifies as Vault does, the hash algorithm in the address. */
+  @Put('verify/:name/:hash')
+  @Needs('sign:read')
+  @TakesJson(BATCH)
+  @ApiBody({ type: TransitVerifyBody })
+  putTransitVerifyWithHash(
+    @TheCaller() caller: Caller,
+    @Param() { name, hash }: TransitHashParam,
+    @Body() body: unknown,
+  ): Promise<TransitVerifyView> {
+    return this.verify(caller, name, body, hash);
   }
 
-  private async verify(
-    caller: Caller,
-    name: string,
-    body: TransitVerifyBody,
-    hash: string,
-  ): Promise<TransitVerifyView> {
-    return { data: { valid: await this.transit.verify(caller, name, body.toOrder(hash), body.signature) } };
+  private async create(caller: Caller, name: string, body: unknown): Promise<TransitKeyView> {
+    const type = WeakValues.of(body).text('type') ?? '';
+    return vaultAnswer(caller.origin.requestId, TransitKeyData.of(await this.transit.create(caller, name, type)));
   }
+
+  private async sign(caller: Caller, name: string, given: unknown, hash?: string): Promise<TransitSignView> {
+    const body = WeakValues.of(given);
+    const options = transitOptions(body, hash);
+    const one = async (item: WeakValues): Promise<TransitSignData> => {
+      const { signature, version } = await this.transit.sign(caller, name, item, options);
+      return { signature, key_version: version };
+    };
+    const items = body.list('batch_input');
+    const data = items === undefined ? await one(body) : { batch_results: await eachOf(items, one) };
+    return vaultAnswer(caller.origin.requestId, data);
+  }
+
+  private async verify(caller: Caller, name: string, given: unknown, hash?: string): Promise<TransitVerifyView> {
+    const body = WeakValues.of(given);
+    const options = transitOptions(body, hash);
+    const one = async (item: WeakValues): Promise<TransitVerifyData> => ({
+      valid: await this.transit.verify(caller, name, item, options),
+    });
+    const items = body.list('batch_input');
+    const data = items === undefined ? await one(body) : { batch_results: await eachOf(items, one) };
+    return vaultAnswer(caller.origin.requestId, data);
+  }
+}
+
+function notExportable(): Problem {
+  const detail = 'private key material is not exportable';
+  return new Problem('malformed', 'request.invalid', detail, { errors: [{ pointer: '/type', detail }] });
 }

@@ -1,95 +1,115 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
-import { IsBoolean, IsIn, IsInt, IsOptional, IsString, Length, Matches, Max, Min } from 'class-validator';
-import { WholeNumber } from '../../platform/http/whole-number.js';
-import type { TransitKey, TransitOrder } from './transit.service.js';
+import { IsString, Length, Matches } from 'class-validator';
+import type { TransitKey } from './transit.service.js';
+import { VaultAnswer } from './vault-answer.dto.js';
 
 export class TransitKeyParam {
   /** @example release-2027 */
-  @Matches(/^[a-z0-9][a-z0-9._-]{0,62}$/)
+  @Matches(/^\w[\w.-]{0,199}$/)
   name: string;
 }
 
 export class TransitHashParam extends TransitKeyParam {
   /** @example sha2-256 */
-  @Length(1, 16)
+  @Length(1, 40)
   @IsString()
   hash: string;
 }
 
-/** Names are Vault's. */
-export class TransitSignBody {
+export class TransitNewKeyBody {
+  /** @example ecdsa-p256 */
+  type?: string;
+}
+
+export class TransitSignItem {
   /** Base64 of the hash value with `prehashed`, else of at most 32 KB that are hashed here. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
-  @IsString()
-  @Length(1, 44_000)
-  input: string;
+  input?: string;
+  /** Base64; for derived keys, of which there are none. @example '' */
+  context?: string;
+  /** Of an item of a batch: echoed. @example build-4711 */
+  reference?: string;
+}
 
+/** Names are Vault’s. Types are taken weakly, as Vault takes them: `"true"` for true, `"1"` for 1. Unknown fields are ignored. */
+class TransitFields extends TransitSignItem {
   /** @example true */
-  @IsOptional()
-  @IsBoolean()
-  prehashed?: boolean = false;
-
+  prehashed?: boolean;
   /** @example sha2-256 */
-  @IsOptional()
-  @IsString()
-  @Length(1, 16)
-  hash_algorithm?: string = 'sha2-256';
-
+  hash_algorithm?: string;
+  /** An older name of `hash_algorithm`. @example sha2-256 */
+  algorithm?: string;
   /** The padding of RSA keys; pss when absent, as in Vault. */
   @ApiPropertyOptional({ enum: ['pss', 'pkcs1v15'], example: 'pkcs1v15' })
-  @IsOptional()
-  @IsIn(['pss', 'pkcs1v15'])
-  signature_algorithm?: 'pss' | 'pkcs1v15';
-
+  signature_algorithm?: string;
   @ApiPropertyOptional({ enum: ['asn1', 'jws'], example: 'asn1' })
-  @IsOptional()
-  @IsIn(['asn1', 'jws'])
-  marshaling_algorithm?: 'asn1' | 'jws';
-
-  /** The version that is to sign, which only the newest does; 0 is whichever that is. cosign and jsign send the number as a text. @example 0 */
-  @IsOptional()
-  @WholeNumber()
-  @IsInt()
-  @Min(0)
-  @Max(100_000)
-  key_version?: number = 0;
-
-  toOrder(hash = this.hash_algorithm ?? 'sha2-256'): TransitOrder {
-    return {
-      input: this.input,
-      prehashed: this.prehashed ?? false,
-      hash,
-      padding: this.signature_algorithm,
-      marshaling: this.marshaling_algorithm,
-      version: this.key_version ?? 0,
-    };
-  }
+  marshaling_algorithm?: string;
+  /** Of PSS: auto, hash, or the length of the hash in bytes. @example auto */
+  salt_length?: string;
+  /** The version that is to sign, which only the newest does; 0 is whichever that is. @example 0 */
+  key_version?: number;
 }
 
-export class TransitVerifyBody extends TransitSignBody {
+export class TransitSignBody extends TransitFields {
+  /** In place of `input`: up to 1,000 items, each with its result. */
+  batch_input?: TransitSignItem[];
+}
+
+export class TransitVerifyItem extends TransitSignItem {
   /** As sign answered it. @example vault:v1:MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
-  @IsString()
-  @Length(1, 2000)
-  signature: string;
+  signature?: string;
 }
 
-export class TransitSignature {
+export class TransitVerifyBody extends TransitFields {
+  /** As sign answered it. @example vault:v1:MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
+  signature?: string;
+  /** In place of `input` and `signature`. */
+  batch_input?: TransitVerifyItem[];
+}
+
+export class TransitSignResult {
   /** @example vault:v1:MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
-  signature: string;
+  signature?: string;
   /** @example 1 */
-  key_version: number;
+  key_version?: number;
+  /** Why this item was not signed. @example 'unable to decode input as base64' */
+  error?: string;
+  /** @example build-4711 */
+  reference?: string;
 }
 
-export class TransitSignView {
-  data: TransitSignature;
+export class TransitSignData extends TransitSignResult {
+  /** For `batch_input`, in its order. */
+  batch_results?: TransitSignResult[];
 }
 
-export class TransitValidity {
-  /** @example true */
-  valid: boolean;
+export class TransitSignView extends VaultAnswer {
+  data: TransitSignData;
 }
 
-export class TransitVerifyView {
-  data: TransitValidity;
+export class TransitVerifyResult {
+  valid?: boolean;
+  /** Why this item was not looked at. @example 'invalid base64 signature value' */
+  error?: string;
+  /** @example build-4711 */
+  reference?: string;
+}
+
+export class TransitVerifyData extends TransitVerifyResult {
+  /** For `batch_input`, in its order. */
+  batch_results?: TransitVerifyResult[];
+}
+
+export class TransitVerifyView extends VaultAnswer {
+  data: TransitVerifyData;
+}
+
+export class TransitKeyNames {
+  /** @example ["release-2027"] */
+  keys: string[];
+}
+
+export class TransitKeysView extends VaultAnswer {
+  data: TransitKeyNames;
 }
 
 export class TransitKeyData {
@@ -99,25 +119,76 @@ export class TransitKeyData {
   type: string;
   /** @example 1 */
   latest_version: number;
-  /** @example true */
+  /** @example 1 */
+  min_available_version: number;
+  /** @example 1 */
+  min_decryption_version: number;
+  /** The only version that signs. @example 1 */
+  min_encryption_version: number;
   supports_signing: boolean;
+  supports_encryption: boolean;
+  supports_decryption: boolean;
+  supports_derivation: boolean;
+  derived: boolean;
+  exportable: boolean;
+  allow_plaintext_backup: boolean;
+  deletion_allowed: boolean;
+  imported_key: boolean;
+  /** @example 0 */
+  auto_rotate_period: number;
   /** By number: the public key, PEM. */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
     example: { '1': { name: 'ecdsa-p256', public_key: '-----BEGIN PUBLIC KEY-----' } },
   })
-  keys: Record<string, { name: string; public_key: string; creation_time: Date }>;
-}
+  keys: Record<string, { name: string; public_key: string; creation_time: Date; certificate_chain: string }>;
 
-export class TransitKeyView {
-  data: TransitKeyData;
-
-  static of({ name, type, latest, versions }: TransitKey): TransitKeyView {
+  static of({ name, type, latest, versions }: TransitKey): TransitKeyData {
     const keys = versions.map(({ version, publicKey, createdAt }) => [
       String(version),
-      { name: type, public_key: publicKey, creation_time: createdAt },
+      { name: TransitKeyData.curveOf(type), public_key: publicKey, creation_time: createdAt, certificate_chain: '' },
     ]);
-    return { data: { name, type, latest_version: latest, supports_signing: true, keys: Object.fromEntries(keys) } };
+    return {
+      ...{ name, type, latest_version: latest, keys: Object.fromEntries(keys) },
+      ...{ min_available_version: 0, min_decryption_version: 1, min_encryption_version: latest },
+      ...{ supports_signing: true, supports_encryption: false, supports_decryption: false, supports_derivation: false },
+      ...{ derived: false, exportable: false, allow_plaintext_backup: false, deletion_allowed: false },
+      ...{ imported_key: false, auto_rotate_period: 0 },
+    };
   }
+
+  /** Vault names the curve of a version as FIPS 186 does. */
+  private static curveOf(type: string): string {
+    return type.startsWith('ecdsa-p') ? type.replace('ecdsa-p', 'P-') : type;
+  }
+}
+
+export class TransitKeyView extends VaultAnswer {
+  data: TransitKeyData;
+}
+
+export class TransitExportParam extends TransitKeyParam {
+  /** Only `public-key` leaves. @example public-key */
+  @Length(1, 40)
+  @IsString()
+  type: string;
+}
+
+export class TransitExportData {
+  /** @example release-2027 */
+  name: string;
+  /** @example ecdsa-p256 */
+  type: string;
+  /** By number: the public key, PEM. */
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: { type: 'string' },
+    example: { '1': '-----BEGIN PUBLIC KEY-----' },
+  })
+  keys: Record<string, string>;
+}
+
+export class TransitExportView extends VaultAnswer {
+  data: TransitExportData;
 }

@@ -1,25 +1,22 @@
 import { Injectable } from '@nestjs/common';
-import { createHash, createPublicKey } from 'node:crypto';
+import { createPublicKey } from 'node:crypto';
 import type { Caller } from '../../auth/caller.js';
-import { isMlDsa, type KeyType, type SignatureScheme } from '../../hsm/key-vault.js';
+import { KEY_TYPES, type KeyType } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/http/problem.js';
-import { needsApproval } from '../approval/needs-approval.js';
 import { isRsa } from '../formats/signature-format.js';
-import { SigningKeyReader } from '../keys/signing-key.reader.js';
-import { digestAlgorithm } from '../requests/signing-order.js';
-import { SigningService } from '../requests/signing.service.js';
+import { type KnownKey, SigningKeyReader } from '../keys/signing-key.reader.js';
+import { SigningKeysService } from '../keys/signing-keys.service.js';
 import { VerificationService } from '../verification/verification.service.js';
-
-export interface TransitOrder {
-  /** Base64 of the hash value with `prehashed`, else of what is to be hashed. */
-  readonly input: string;
-  readonly prehashed: boolean;
-  readonly hash: string;
-  readonly padding: 'pss' | 'pkcs1v15' | undefined;
-  readonly marshaling: 'asn1' | 'jws' | undefined;
-  /** 0 is the newest. */
-  readonly version: number;
-}
+import { FacadeSigning } from './facade-signing.js';
+import {
+  assertSaltLength,
+  transitDigest,
+  type TransitOptions,
+  transitScheme,
+  type TransitSignature,
+  transitSignature,
+} from './transit-order.js';
+import type { WeakValues } from './weak-values.js';
 
 export interface TransitKey {
   readonly name: string;
@@ -28,25 +25,44 @@ export interface TransitKey {
   readonly versions: readonly { readonly version: number; readonly publicKey: string; readonly createdAt: Date }[];
 }
 
-const SIGNATURE = /^vault:v(\d{1,9}):([A-Za-z0-9+/_-]+={0,2})$/;
-/** Names of Vault for types of key; what it has no name for is not offered. */
+export interface TransitSigned {
+  /** `vault:vN:` and the signature. */
+  readonly signature: string;
+  readonly version: number;
+}
+
+/** Names of Vault for types of key; ML-DSA goes by its own. */
 const TYPE: Partial<Record<KeyType, string>> = {
-  'rsa-2048': 'rsa-2048',
-  'rsa-3072': 'rsa-3072',
-  'rsa-4096': 'rsa-4096',
   'ec-p256': 'ecdsa-p256',
   'ec-p384': 'ecdsa-p384',
   'ec-p521': 'ecdsa-p521',
 };
+/** Of a key that is made here. */
+const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
+const MAX_LISTED = 200;
 
 /** What clients of the transit engine of HashiCorp Vault call. Every signature is a signing request like any other. */
 @Injectable()
 export class TransitService {
   constructor(
-    private readonly signing: SigningService,
+    private readonly signing: FacadeSigning,
     private readonly verification: VerificationService,
     private readonly keys: SigningKeyReader,
+    private readonly made: SigningKeysService,
   ) {}
+
+  /** Names of all keys for signing, sorted. */
+  async names(): Promise<string[]> {
+    const names: string[] = [];
+    for (let cursor: string | undefined; ;) {
+      const { items, nextCursor } = await this.keys.list({ limit: MAX_LISTED, cursor });
+      names.push(
+        ...items.filter(({ purpose, state }) => purpose === 'signing' && state !== 'FAILED').map(({ name }) => name),
+      );
+      if (nextCursor === null) return names.sort();
+      cursor = nextCursor;
+    }
+  }
 
   async key(name: string): Promise<TransitKey> {
     const { id, type } = await this.keys.known(name);
@@ -57,69 +73,90 @@ export class TransitService {
     return { name, type: TYPE[type] ?? type, latest, versions };
   }
 
-  /** `vault:vN:` and the signature. Problem `approval.needed` (forbidden) when people are asked first: the client cannot wait. */
-  async sign(caller: Caller, name: string, order: TransitOrder): Promise<{ signature: string; version: number }> {
-    const { id, type } = await this.keys.known(name);
-    if (order.version !== 0) assertCurrent(order, (await this.keys.get(id)).version);
-    const request = await this.signing.submit(caller, {
-      digest: digestOf(order).toString('base64'),
-      algorithm: order.hash,
-      key: name,
-      scheme: schemeOf(type, order),
-      format: 'raw',
-      timestamp: false,
-      metadata: {},
-      reference: null,
-      background: false,
-    });
-    if (request.signature === null) throw needsApproval(request.id);
-    // The key may have been rotated since.
-    if (order.version !== 0) assertCurrent(order, request.keyVersion);
-    const encoding = order.marshaling === 'jws' ? 'base64url' : 'base64';
-    return {
-      signature: `vault:v${request.keyVersion}:${request.signature.toString(encoding)}`,
-      version: request.keyVersion,
-    };
+  /** A key that is there already stays as it is, as in Vault. Problem `request.invalid` for a type that does not sign. */
+  async create(caller: Caller, name: string, wanted: string): Promise<TransitKey> {
+    const type = KEY_TYPES.find((one) => (TYPE[one] ?? one) === wanted);
+    if (type === undefined) throw unknownType(wanted);
+    const isThere = await this.keys.known(name).then(
+      () => true,
+      (error: unknown) => {
+        if (error instanceof Problem && error.code === 'signing-key.unknown') return false;
+        throw error;
+      },
+    );
+    if (!isThere && !NAME.test(name)) throw refusal('/name', 'a new key has a name of a-z, 0-9, ".", "_", "-"');
+    if (!isThere) await this.made.create(caller, { name, type, purpose: 'signing', constraints: {} });
+    return this.key(name);
   }
 
-  /** A client that names no padding to verify, as cosign's does not, may have named either to sign. */
-  async verify(caller: Caller, name: string, order: TransitOrder, signature: string): Promise<boolean> {
-    const [, version, encoded] = SIGNATURE.exec(signature) ?? [];
-    if (version === undefined || encoded === undefined) return false;
-    const { type } = await this.keys.known(name);
-    const paddings = order.padding === undefined && isRsa(type) ? (['pkcs1v15', 'pss'] as const) : [order.padding];
-    for (const padding of paddings) {
-      const verification = await this.verification.verify(caller, {
-        digest: digestOf(order).toString('base64'),
-        algorithm: order.hash,
-        key: name,
-        version: Number(version),
-        scheme: schemeOf(type, { ...order, padding }),
-        format: 'raw',
-        // Reads base64url as well.
-        signature: Buffer.from(encoded, 'base64'),
-      });
-      if (verification.checks.some(({ check, ok }) => check === 'signature' && ok)) return true;
-    }
+  /** Problem `approval.needed` (forbidden) when people are asked first: the client cannot wait. */
+  async sign(caller: Caller, name: string, item: WeakValues, options: TransitOptions): Promise<TransitSigned> {
+    const digest = transitDigest(item, options).toString('base64');
+    const { id, type } = await this.keys.known(name);
+    const scheme = transitScheme(type, options);
+    assertSaltLength(options, scheme);
+    if (options.version !== 0) assertCurrent(options, (await this.keys.get(id)).version);
+    const request = await this.signing.sign(caller, {
+      digest,
+      algorithm: options.algorithm,
+      key: name,
+      scheme,
+      metadata: {},
+    });
+    // The key may have been rotated since.
+    if (options.version !== 0) assertCurrent(options, request.keyVersion);
+    const encoding = options.marshaling === 'jws' ? 'base64url' : 'base64';
+    const signature = `vault:v${request.keyVersion}:${request.signature.toString(encoding)}`;
+    return { signature, version: request.keyVersion };
+  }
+
+  /** Whether the signature is one of this key. What cannot be a signature at all is refused, as by Vault. */
+  async verify(caller: Caller, name: string, item: WeakValues, options: TransitOptions): Promise<boolean> {
+    const signature = transitSignature(item, options);
+    const digest = transitDigest(item, options).toString('base64');
+    const key = await this.keys.known(name);
+    const { version: latest } = await this.keys.get(key.id);
+    if (signature.version > latest) throw refusal('/signature', 'invalid signature: version is too new');
+    for (const one of paddingsOf(key, options)) if (await this.holds(caller, key, digest, signature, one)) return true;
     return false;
   }
+
+  private async holds(
+    caller: Caller,
+    { name, type }: KnownKey,
+    digest: string,
+    { bytes, version }: TransitSignature,
+    options: TransitOptions,
+  ): Promise<boolean> {
+    const { algorithm } = options;
+    const scheme = transitScheme(type, options);
+    const claim = { digest, algorithm, key: name, version, scheme, format: 'raw' as const, signature: bytes };
+    const { checks } = await this.verification.verify(caller, claim);
+    return checks.some(({ check, ok }) => check === 'signature' && ok);
+  }
 }
 
-function assertCurrent({ version }: TransitOrder, current: number): void {
+/** A client that names no padding to verify, as cosign's does not, may have named either to sign. */
+function paddingsOf({ type }: KnownKey, options: TransitOptions): TransitOptions[] {
+  if (options.padding !== '' || !isRsa(type)) return [options];
+  return ['pkcs1v15', 'pss'].map((padding) => ({ ...options, padding }));
+}
+
+function assertCurrent({ version }: TransitOptions, current: number): void {
   if (version === current) return;
-  throw new Problem('conflict', 'signing-key.version', `Only version ${current} of the key signs.`);
+  throw new Problem('conflict', 'signing-key.version', `only version ${current} of the key signs, not ${version}`);
 }
 
-function digestOf({ input, prehashed, hash }: TransitOrder): Buffer {
-  const bytes = Buffer.from(input, 'base64');
-  return prehashed ? bytes : createHash(digestAlgorithm(hash)).update(bytes).digest();
+function unknownType(wanted: string): Problem {
+  const names = KEY_TYPES.map((one) => TYPE[one] ?? one).join(', ');
+  return refusal(
+    '/type',
+    `unsupported key type "${wanted.slice(0, 40)}": the keys of this service sign, so take one of ${names}`,
+  );
 }
 
-/** PSS is Vault's default for RSA keys, and so it is here; clients that want PKCS #1 v1.5 say so. */
-function schemeOf(type: KeyType, { padding, marshaling }: TransitOrder): SignatureScheme {
-  if (isMlDsa(type)) return 'ml-dsa';
-  if (isRsa(type)) return padding === 'pkcs1v15' ? 'rsa-pkcs1v15' : 'rsa-pss';
-  return marshaling === 'jws' ? 'ecdsa-raw' : 'ecdsa-der';
+function refusal(pointer: string, detail: string): Problem {
+  return new Problem('malformed', 'request.invalid', detail, { errors: [{ pointer, detail }] });
 }
 
 function pem(spki: Buffer): string {

@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Caller } from '../../auth/caller.js';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
+import { fromBase64 } from '../../platform/encoding/base64.js';
 import { Problem } from '../../platform/http/problem.js';
 import { idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { Clock } from '../../platform/time/clock.js';
@@ -139,7 +140,7 @@ function digestOf({ format, digest, algorithm: given, content: encoded }: Signin
   if (encoded === undefined)
     throw malformedContent('content.missing', 'send what osslsigncode extract-data wrote, in base64');
   const found = extracted(encoded);
-  if (digest !== undefined && Buffer.from(digest, 'base64').compare(found.digest) !== 0)
+  if (digest !== undefined && !digestBytes(digest, found.algorithm).equals(found.digest))
     throw malformedContent(
       'content.other-digest',
       'is of a file with another Authenticode hash than the digest beside it',
@@ -148,8 +149,8 @@ function digestOf({ format, digest, algorithm: given, content: encoded }: Signin
 }
 
 function extracted(encoded: string): Digest {
-  const bytes = Buffer.from(encoded, 'base64');
-  if (bytes.toString('base64') !== encoded) throw malformedContent('content.unreadable', 'must be base64 with padding');
+  const bytes = fromBase64(encoded);
+  if (bytes === undefined) throw malformedContent('content.unreadable', 'must be base64 with padding');
   try {
     return readExtractedData(bytes);
   } catch (cause) {

@@ -5,6 +5,7 @@ import {
   type SignatureScheme,
   isMlDsa,
 } from '../../hsm/key-vault.js';
+import { fromBase64 } from '../../platform/encoding/base64.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
 
@@ -40,11 +41,11 @@ const HEX_ONLY = /^(?:[0-9a-f]+|[0-9A-F]+)$/;
 
 /** Decodes a digest and checks that it has the length that its algorithm gives. */
 export function digestBytes(base64: string, algorithm: DigestAlgorithm): Buffer {
-  const bytes = Buffer.from(base64, 'base64');
   if (HEX_ONLY.test(base64) && base64.length >= 32) {
     throw invalid('/digest', 'digest.hex', 'looks like hexadecimal; send base64 of the binary hash value');
   }
-  if (bytes.toString('base64') !== base64 || base64 === '') {
+  const bytes = base64 === '' ? undefined : fromBase64(base64);
+  if (bytes === undefined) {
     throw invalid(
       '/digest',
       'digest.not-base64',

@@ -1,6 +1,5 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import {
-  IsBase64,
   IsBoolean,
   IsIn,
   IsInt,
@@ -15,6 +14,7 @@ import {
 } from 'class-validator';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import type { Page } from '../../platform/http/cursors.js';
+import { IsBase64Text } from '../../platform/http/base64-text.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { JsonAtMost } from '../../platform/http/json-at-most.js';
 import { WholeNumber } from '../../platform/http/whole-number.js';
@@ -110,7 +110,7 @@ export class SigningRequestsQuery extends PageQuery {
 
   /** Base64 of the hash value of a file: what was asked for it. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
   @IsOptional()
-  @IsBase64()
+  @IsBase64Text()
   @MaxLength(128)
   digest?: string;
 }

@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Caller } from '../../auth/caller.js';
 import { mayDo } from '../../auth/scopes.js';
+import { fromBase64 } from '../../platform/encoding/base64.js';
 import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
@@ -69,7 +70,7 @@ export class SigningRequestsReader {
     const list = `signing-requests ${status ?? ''} ${digest ?? ''}`;
     const query = this.db.createQueryBuilder(SigningRequest, 'request');
     if (!seesAll(caller)) query.andWhere('request.ownerId = :owner', { owner: caller.ownerId });
-    if (digest !== undefined) query.andWhere('request.digest = :digest', { digest: Buffer.from(digest, 'base64') });
+    if (digest !== undefined) query.andWhere('request.digest = :digest', { digest: fromBase64(digest) });
     if (status !== undefined) query.andWhere('request.status = :status', { status });
     return this.cursors.newest(list, query, { limit, cursor });
   }

@@ -1,17 +1,17 @@
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from '../formats/algorithm-identifiers.js';
-import { oid } from '../../platform/asn1/der.js';
+import { element, nullValue, octetString, oid, sequence } from '../../platform/asn1/der.js';
 import { type Element, elementsIn } from '../../platform/asn1/der-reader.js';
 import { TimestampRefusal } from './timestamp-refusal.js';
 
 /** What a client wants stamped (TimeStampReq, RFC 3161 section 2.4.1). */
 export interface TimestampQuery {
-  /** MessageImprint, DER, as it came: the token repeats it. */
+  /** MessageImprint, DER, for the token to repeat. It says what came, and is written here. */
   readonly imprint: Buffer;
   readonly digest: Buffer;
   readonly algorithm: FormatDigest;
   /** Dotted. */
   readonly policy?: Buffer;
-  /** INTEGER, DER, as it came. */
+  /** INTEGER, DER: the number that came, written as DER has it, which clients that fill it with random bytes do not always do. */
   readonly nonce?: Buffer;
   /** The certificate of the authority shall come along. */
   readonly certificates: boolean;
@@ -19,33 +19,58 @@ export interface TimestampQuery {
 
 const DIGEST_BYTES: Record<FormatDigest, number> = { sha256: 32, sha384: 48, sha512: 64 };
 const MOST_NONCE_BYTES = 128;
-const TAG = { boolean: 0x01, integer: 0x02, octetString: 0x04, oid: 0x06, sequence: 0x30, extensions: 0xa0 };
+const TAG = {
+  boolean: 0x01,
+  integer: 0x02,
+  octetString: 0x04,
+  null: 0x05,
+  oid: 0x06,
+  sequence: 0x30,
+  extensions: 0xa0,
+};
 
-/** Throws TimestampRefusal: badDataFormat, badRequest, badAlg, unacceptedExtension. */
+/**
+ * Reads BER where DER is meant (X.690), since many clients write it, and gives back nothing but DER: what is signed is made here.
+ * Throws TimestampRefusal: badDataFormat, badRequest, badAlg, unacceptedExtension.
+ */
 export function readQuery(bytes: Buffer): TimestampQuery {
   const [version, imprint, ...optional] = fieldsOf(bytes);
   if (version?.tag !== TAG.integer || imprint?.tag !== TAG.sequence)
     throw new TimestampRefusal('badDataFormat', 'This is not a TimeStampReq.');
-  if (!version.contents.equals(Buffer.from([1])))
+  if (!leastOctets(version).equals(Buffer.from([1])))
     throw new TimestampRefusal('badRequest', 'Only version 1 of TimeStampReq is known.');
   const taken = takeOptional(optional);
   if (taken.extensions !== undefined)
     throw new TimestampRefusal('unacceptedExtension', 'Extensions are not supported.');
   if ((taken.nonce?.contents.length ?? 0) > MOST_NONCE_BYTES)
     throw new TimestampRefusal('badRequest', `The nonce is longer than ${MOST_NONCE_BYTES} bytes.`);
+  if (taken.certReq !== undefined && taken.certReq.contents.length !== 1)
+    throw new TimestampRefusal('badDataFormat', 'certReq is no BOOLEAN of one octet.');
   return {
     ...readImprint(imprint),
-    imprint: imprint.raw,
     policy: taken.policy?.raw,
-    nonce: taken.nonce?.raw,
+    nonce: taken.nonce === undefined ? undefined : element(TAG.integer, leastOctets(taken.nonce)),
     certificates: taken.certReq !== undefined && taken.certReq.contents[0] !== 0,
   };
+}
+
+/** The octets of an INTEGER as DER has them: no more than the number needs (X.690 section 8.3.2). */
+function leastOctets({ contents }: Element): Buffer {
+  if (contents.length === 0) throw new TimestampRefusal('badDataFormat', 'An INTEGER has no octets.');
+  let start = 0;
+  while (start < contents.length - 1 && isIdle(contents[start], contents[start + 1])) start += 1;
+  return contents.subarray(start);
+}
+
+/** An octet that only repeats the sign of the one behind it. */
+function isIdle(octet = 0, next = 0): boolean {
+  return octet === (next < 0x80 ? 0 : 0xff);
 }
 
 function fieldsOf(bytes: Buffer): Element[] {
   const [outer, ...more] = readElements(bytes);
   if (outer?.tag !== TAG.sequence || more.length > 0)
-    throw new TimestampRefusal('badDataFormat', 'This is not a TimeStampReq.');
+    throw new TimestampRefusal('badDataFormat', 'This is not a TimeStampReq, or not one alone.');
   return readElements(outer.contents);
 }
 
@@ -63,23 +88,37 @@ function takeOptional(fields: Element[]) {
   return taken;
 }
 
-function readImprint(imprint: Element): { digest: Buffer; algorithm: FormatDigest } {
+function readImprint(imprint: Element): Pick<TimestampQuery, 'digest' | 'algorithm' | 'imprint'> {
   const [identifier, hash, ...more] = readElements(imprint.contents);
   if (identifier?.tag !== TAG.sequence || hash?.tag !== TAG.octetString || more.length > 0)
     throw new TimestampRefusal('badDataFormat', 'The messageImprint cannot be read.');
-  const [id] = readElements(identifier.contents);
+  const [id, ...parameters] = readElements(identifier.contents);
   const algorithm = FORMAT_DIGESTS.find((name) => id?.raw.equals(oid(DIGEST_OID[name])));
   if (algorithm === undefined)
     throw new TimestampRefusal('badAlg', `The imprint must be by ${FORMAT_DIGESTS.join(', ')}.`);
   if (hash.contents.length !== DIGEST_BYTES[algorithm])
     throw new TimestampRefusal('badDataFormat', 'The imprint does not have the length of its algorithm.');
-  return { algorithm, digest: hash.contents };
+  assertNoParameters(parameters);
+  const name = sequence(oid(DIGEST_OID[algorithm]), ...parameters.map(() => nullValue));
+  return { algorithm, digest: hash.contents, imprint: sequence(name, octetString(hash.contents)) };
+}
+
+/** Hash functions have none, which some write as NULL and some leave out (RFC 5754 section 2); the token repeats which it was. */
+function assertNoParameters(parameters: readonly Element[]): void {
+  const [first, ...more] = parameters;
+  if (more.length > 0) throw new TimestampRefusal('badDataFormat', 'The hash algorithm has more than one parameter.');
+  if (first === undefined || (first.tag === TAG.null && first.contents.length === 0)) return;
+  throw new TimestampRefusal('badAlg', 'The hash algorithm has a parameter, and none of them takes one.');
 }
 
 function readElements(bytes: Buffer): Element[] {
   try {
     return elementsIn(bytes);
   } catch {
-    throw new TimestampRefusal('badDataFormat', 'This is not DER.');
+    const isOld = bytes.length > 16 && /^[A-Za-z0-9+/\r\n]+=*\s*$/.test(bytes.toString('latin1'));
+    const detail = isOld
+      ? 'This is the timestamp protocol of Authenticode before RFC 3161 (signtool /t); take RFC 3161 (/tr).'
+      : 'This is not DER.';
+    throw new TimestampRefusal('badDataFormat', detail);
   }
 }

@@ -1,26 +1,55 @@
-import { Controller, Get, Header, HttpCode, Post, Req, UnsupportedMediaTypeException } from '@nestjs/common';
+import { Controller, Get, Header, HttpCode, Param, Post, Res } from '@nestjs/common';
 import { ApiConsumes, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
-import type { FastifyRequest } from 'fastify';
+import type { FastifyReply } from 'fastify';
 import { Needs, Public, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
+import { RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
+import { TimestampAdmission } from './timestamp-admission.js';
 import { TimestampDesk } from './timestamp-desk.js';
-import { TIMESTAMP_QUERY, TIMESTAMP_REPLY } from './timestamping.http.js';
+import { TimestampKeyParam } from './timestamping.dto.js';
+import { MAX_QUERY_BYTES, TIMESTAMP_QUERY, TIMESTAMP_REPLY } from './timestamping.http.js';
 
 @ApiTags('Timestamps')
 @Controller('tsa')
 export class TimestampingController {
-  constructor(private readonly desk: TimestampDesk) {}
+  constructor(
+    private readonly desk: TimestampDesk,
+    private readonly admission: TimestampAdmission,
+  ) {}
 
   /** Issues a timestamp (RFC 3161). What is refused is answered with HTTP 200 and a PKIStatus of rejection. */
   @Post()
   @HttpCode(200)
   @Header('content-type', TIMESTAMP_REPLY)
   @Needs('timestamps:issue')
+  @TakesRaw(MAX_QUERY_BYTES, [TIMESTAMP_QUERY])
   @ApiConsumes(TIMESTAMP_QUERY)
   @ApiProduces(TIMESTAMP_REPLY)
-  async issueTimestamp(@TheCaller() caller: Caller, @Req() request: FastifyRequest): Promise<Buffer> {
-    if (!Buffer.isBuffer(request.body)) throw new UnsupportedMediaTypeException();
-    return this.desk.answer(caller, request.body);
+  async issueTimestamp(
+    @TheCaller() caller: Caller,
+    @TheRawBody() { bytes }: RawBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Buffer> {
+    this.admission.admit(caller, reply);
+    return this.desk.answer(caller, bytes);
+  }
+
+  /** Issues a timestamp to a client that can show no credential: an API key for timestamps alone stands in the address. */
+  @Post(':key')
+  @HttpCode(200)
+  @Header('content-type', TIMESTAMP_REPLY)
+  @Needs('timestamps:issue')
+  @TakesRaw(MAX_QUERY_BYTES, [TIMESTAMP_QUERY])
+  @ApiConsumes(TIMESTAMP_QUERY)
+  @ApiProduces(TIMESTAMP_REPLY)
+  async issueTimestampByKey(
+    @TheCaller() caller: Caller,
+    @Param() { key }: TimestampKeyParam,
+    @TheRawBody() { bytes }: RawBody,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<Buffer> {
+    this.admission.admitByPath(caller, key, reply);
+    return this.desk.answer(caller, bytes);
   }
 
   /** The chain to verify timestamps against, PEM. */

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { FORMAT_DIGESTS } from '../formats/algorithm-identifiers.js';
+import { fromBase64, fromBase64Url } from '../../platform/encoding/base64.js';
 import { elementsIn } from '../../platform/asn1/der-reader.js';
 import { BadSignature } from './bad-signature.js';
 import type { SignatureReader } from './signature-claim.js';
@@ -18,7 +19,7 @@ const SCHEME_OF = { RS: 'rsa-pkcs1v15', PS: 'rsa-pss', ES: 'ecdsa-raw' } as cons
 /** Detached JWS with an unencoded payload (RFC 7797), which is the digest. */
 export const readJws: SignatureReader = ({ digest, algorithm, signature }) => {
   const [encoded = '', payload, value = '', ...more] = signature.toString('latin1').split('.');
-  const header = json(Buffer.from(encoded, 'base64url').toString());
+  const header = json(jwsPart(encoded).toString());
   const { alg, b64, crit } = header;
   if (payload !== '' || more.length > 0 || b64 !== false || JSON.stringify(crit) !== '["b64"]')
     throw new BadSignature('it is no detached JWS with an unencoded payload');
@@ -29,7 +30,7 @@ export const readJws: SignatureReader = ({ digest, algorithm, signature }) => {
     scheme: SCHEME_OF[prefix],
     algorithm,
     signedDigest: createHash(algorithm).update(signingInput).digest(),
-    signature: Buffer.from(value, 'base64url'),
+    signature: jwsPart(value),
     certificates: [],
   };
 };
@@ -79,5 +80,15 @@ function record(value: unknown): Record<string, unknown> {
 
 function bytes(value: unknown): Buffer {
   if (typeof value !== 'string') throw new BadSignature('a part is missing');
-  return Buffer.from(value, 'base64');
+  return decoded(fromBase64(value));
+}
+
+/** RFC 7515 section 2: base64url without padding. */
+function jwsPart(text: string): Buffer {
+  return decoded(fromBase64Url(text));
+}
+
+function decoded(bytes: Buffer | undefined): Buffer {
+  if (bytes === undefined) throw new BadSignature('a part is not the base64 that belongs there');
+  return bytes;
 }

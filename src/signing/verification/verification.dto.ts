@@ -1,18 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
-import {
-  IsBase64,
-  IsIn,
-  IsInt,
-  IsOptional,
-  IsString,
-  IsUUID,
-  Length,
-  Max,
-  MaxLength,
-  Min,
-  ValidateIf,
-} from 'class-validator';
+import { IsIn, IsInt, IsOptional, IsString, IsUUID, Length, Max, MaxLength, Min, ValidateIf } from 'class-validator';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
+import { fromBase64 } from '../../platform/encoding/base64.js';
+import { IsBase64Text } from '../../platform/http/base64-text.js';
 import { nameOf } from '../certificates/certificate-chain.js';
 import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import type { VerificationOrder } from './verification-subjects.js';
@@ -40,7 +30,7 @@ export class VerifyBody {
 
   /** Base64 of the signature, or of the file that holds it, as signing answered it. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   @IsOptional()
-  @IsBase64()
+  @IsBase64Text()
   @Length(4, MOST_BASE64)
   signature?: string;
 
@@ -70,7 +60,7 @@ export class VerifyBody {
 
   /** Base64 of a TimeStampToken (DER) over the signature, when it is not in the file. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   @IsOptional()
-  @IsBase64()
+  @IsBase64Text()
   @Length(4, MOST_BASE64)
   timestamp?: string;
 
@@ -84,8 +74,8 @@ export class VerifyBody {
       format,
       key: this.key,
       version: this.version,
-      signature: signature === undefined ? undefined : Buffer.from(signature, 'base64'),
-      timestamp: timestamp === undefined ? undefined : Buffer.from(timestamp, 'base64'),
+      signature: signature === undefined ? undefined : fromBase64(signature),
+      timestamp: timestamp === undefined ? undefined : fromBase64(timestamp),
     };
   }
 }

@@ -15,6 +15,7 @@ export const settings: Record<keyof typeof english, string> = {
   'apiKeys.rotate': 'Erneuern',
   'apiKeys.rotate.lead':
     'Erzeugt einen neuen Schlüssel mit den Rechten von „{name}“. Bis die Überlappung vorbei ist, gelten beide.',
+  'apiKeys.timestampAddress': 'Adresse für Zeitstempel-Programme',
 
   'client.confidential': 'Mit Geheimnis',
   'client.public': 'Öffentlich (Befehlszeile)',

@@ -12,6 +12,7 @@ export const settings = {
   'apiKeys.revoke.lead': 'Programs that use “{name}” are refused at once. This cannot be undone.',
   'apiKeys.rotate': 'Renew',
   'apiKeys.rotate.lead': 'Makes a new key with the rights of “{name}”. Both are good until the overlap has passed.',
+  'apiKeys.timestampAddress': 'Address for timestamp clients',
 
   'client.confidential': 'With a secret',
   'client.public': 'Public (command line)',

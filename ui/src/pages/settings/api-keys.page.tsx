@@ -40,6 +40,15 @@ export function stateOf({ revokedAt, expiry }: { revokedAt: string | null; expir
   return expiry !== undefined && Date.parse(expiry) < Date.now() ? 'EXPIRED' : 'ACTIVE';
 }
 
+/** The address that timestamp clients are given, which know no other way to show a key: it takes keys that may do nothing else. */
+function timestampAddress({ key }: NewApiKeyView, label: string): [string, string] {
+  return [label, `${window.location.origin}/tsa/${key}`];
+}
+
+function isForTimestamps({ permissions }: NewApiKeyView): boolean {
+  return permissions.length === 1 && permissions[0] === 'timestamps:issue';
+}
+
 export function ApiKeysPage() {
   const { t } = useI18n();
   const { may } = useSession();
@@ -92,7 +101,14 @@ export function ApiKeysPage() {
       {dialog?.kind === 'rotate' && <Rotate of={dialog.of} onClose={close} onMade={setMade} />}
       {dialog?.kind === 'revoke' && <Revoke of={dialog.of} onClose={close} />}
       {made !== undefined && (
-        <SecretOnce title={made.name} secrets={[[t('nav.apiKey'), made.key]]} onClose={() => setMade(undefined)} />
+        <SecretOnce
+          title={made.name}
+          secrets={[
+            [t('nav.apiKey'), made.key],
+            ...(isForTimestamps(made) ? [timestampAddress(made, t('apiKeys.timestampAddress'))] : []),
+          ]}
+          onClose={() => setMade(undefined)}
+        />
       )}
     </PageFrame>
   );

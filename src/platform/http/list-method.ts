@@ -1,0 +1,56 @@
+import type { FastifyInstance } from 'fastify';
+import type { Socket } from 'node:net';
+
+const REQUEST_LINE = /^LIST (\/v1\/[\x21-\x7e]{1,2000}) HTTP\/1\.[01]$/;
+const HEADER = /^([\w!#$%&'*+.^`|~-]{1,100}):[ \t]*([\x20-\x7e]{0,8000}?)[ \t]*$/;
+const END = '\r\n\r\n';
+
+interface ListRequest {
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/**
+ * A whole request by the method LIST, which Vault made up for `GET …?list=true`, in bytes that Node's parser has refused for the method. Read
+ * more strictly than HTTP is: one request and no body, each header once. Undefined for anything else.
+ */
+export function listRequestIn(packet: Buffer): ListRequest | undefined {
+  const text = packet.toString('latin1');
+  if (!text.endsWith(END) || text.indexOf(END) !== text.length - END.length) return undefined;
+  const [first = '', ...lines] = text.slice(0, -END.length).split('\r\n');
+  const [, url] = REQUEST_LINE.exec(first) ?? [];
+  const headers: Record<string, string> = {};
+  for (const line of lines) {
+    const [, given, value = ''] = HEADER.exec(line) ?? [];
+    const name = given?.toLowerCase();
+    if (name === undefined || Object.hasOwn(headers, name)) return undefined;
+    headers[name] = value;
+  }
+  const hasBody = 'transfer-encoding' in headers || (headers['content-length'] ?? '0') !== '0';
+  if (url === undefined || hasBody) return undefined;
+  delete headers['content-length'];
+  return { url: `${url}${url.includes('?') ? '&' : '?'}list=true`, headers };
+}
+
+/** Answers it as the GET that it stands for, and hangs up. */
+export async function answerList(
+  server: FastifyInstance,
+  socket: Socket,
+  { url, headers }: ListRequest,
+): Promise<void> {
+  const { remoteAddress } = socket;
+  if (remoteAddress === undefined) {
+    socket.destroy();
+    return;
+  }
+  const answer = await server.inject({ method: 'GET', url, headers: { ...headers }, remoteAddress });
+  const lines = Object.entries(answer.headers).flatMap(([name, value]) =>
+    ['connection', 'content-length', 'transfer-encoding'].includes(name)
+      ? []
+      : [value].flat().map((one) => `${name}: ${String(one)}`),
+  );
+  const body = answer.rawPayload;
+  const head = [`HTTP/1.1 ${answer.statusCode} ${answer.statusMessage}`, ...lines];
+  socket.write(`${[...head, `content-length: ${body.length}`, 'connection: close'].join('\r\n')}${END}`, 'latin1');
+  socket.end(body);
+}

@@ -1,0 +1,149 @@
+/** Where a text stops being JSON (RFC 8259), and why. Line and column count from 1, in characters. */
+export interface JsonFault {
+  readonly line: number;
+  readonly column: number;
+  /** What is wrong there, and what would be right. Quotes nothing of the text but one character. */
+  readonly detail: string;
+}
+
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+const WORD = /[A-Za-z_$][\w$]*/y;
+const ESCAPE = /\\(?:["\\/bfnrt]|u[\da-fA-F]{4})/y;
+
+class Fault extends Error {
+  constructor(
+    readonly at: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+/** The first fault of a text that JSON.parse refuses; undefined when there is none. Does not recurse. */
+export function jsonFault(text: string): JsonFault | undefined {
+  try {
+    new Reader(text).read();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    const before = text.slice(0, error.at).split('\n');
+    return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1, detail: error.message };
+  }
+}
+
+class Reader {
+  private at = 0;
+  /** The bracket that closes each list and object around. */
+  private readonly around: ('}' | ']')[] = [];
+  /** Nothing stands yet behind the bracket that was opened last. */
+  private isNew = false;
+
+  constructor(private readonly text: string) {}
+
+  read(): void {
+    this.skipBlanks();
+    if (this.at === this.text.length) throw new Fault(0, 'there is nothing but blanks; send a JSON value');
+    this.value();
+    while (this.around.length > 0) this.next();
+    this.skipBlanks();
+    if (this.at < this.text.length) throw this.fault('the value ended before this; send one value');
+  }
+
+  /** After a value, or an opening bracket, inside of a list or an object. */
+  private next(): void {
+    const closing = this.around.at(-1);
+    this.skipBlanks();
+    const character = this.text[this.at];
+    if (character === closing) {
+      this.at += 1;
+      this.around.pop();
+      this.isNew = false;
+      return;
+    }
+    if (!this.isNew) this.comma(closing);
+    this.isNew = false;
+    if (closing === '}') this.name();
+    this.value();
+  }
+
+  private comma(closing: string | undefined): void {
+    if (this.text[this.at] !== ',') throw this.fault(`a comma or ${closing} belongs here`);
+    this.at += 1;
+    this.skipBlanks();
+    if (this.text[this.at] === closing) throw this.fault('JSON has no comma behind the last member; take it away');
+  }
+
+  /** A whole value, or the bracket that begins a list or an object. */
+  private value(): void {
+    this.skipBlanks();
+    const character = this.text[this.at];
+    if (character === '{' || character === '[') this.open(character === '{' ? '}' : ']');
+    else if (character === '"') this.string();
+    else if (character !== undefined && /[-\d]/.test(character)) this.number();
+    else this.word();
+  }
+
+  private open(closing: '}' | ']'): void {
+    this.at += 1;
+    this.around.push(closing);
+    this.isNew = true;
+  }
+
+  private name(): void {
+    this.skipBlanks();
+    if (this.text[this.at] !== '"') throw this.fault('the name of a member belongs here, in double quotation marks');
+    this.string();
+    this.skipBlanks();
+    if (this.text[this.at] !== ':') throw this.fault('a colon belongs behind the name of a member');
+    this.at += 1;
+  }
+
+  private string(): void {
+    for (this.at += 1; this.text[this.at] !== '"';) {
+      const character = this.text[this.at];
+      if (character === undefined) throw this.fault('the text ends within a string');
+      if (character < ' ') throw this.fault('a control character in a string is written as an escape, such as \\n');
+      if (character !== '\\') this.at += 1;
+      else if (!this.take(ESCAPE)) throw this.fault('a backslash in a string is written twice, or begins an escape');
+    }
+    this.at += 1;
+  }
+
+  private number(): void {
+    if (!this.take(NUMBER)) throw this.fault('this is no number of JSON');
+    const after = this.text[this.at];
+    if (after !== undefined && /[\w.+]/.test(after))
+      throw this.fault(
+        'this is no number of JSON: no leading zeros, no hexadecimal, digits on both sides of the point',
+      );
+  }
+
+  private word(): void {
+    const start = this.at;
+    this.take(WORD);
+    const word = this.text.slice(start, this.at);
+    if (['true', 'false', 'null'].includes(word)) return;
+    this.at = start;
+    if (word !== '')
+      throw this.fault('a value belongs here: a string is in double quotation marks, words are true, false, null');
+    throw this.fault(this.text[start] === "'" ? 'strings are in double quotation marks' : 'a value belongs here');
+  }
+
+  private take(pattern: RegExp): boolean {
+    pattern.lastIndex = this.at;
+    const found = pattern.exec(this.text);
+    if (found !== null) this.at += found[0].length;
+    return found !== null;
+  }
+
+  private skipBlanks(): void {
+    while (' \t\r\n'.includes(this.text[this.at] ?? 'x')) this.at += 1;
+    if (this.text.startsWith('//', this.at) || this.text.startsWith('/*', this.at))
+      throw this.fault('JSON has no comments');
+  }
+
+  private fault(message: string): Fault {
+    const isOver = this.at >= this.text.length && !message.includes('ends');
+    return new Fault(this.at, isOver ? `the text ends too early: ${message}` : message);
+  }
+}

@@ -1,0 +1,61 @@
+import { createHash } from 'node:crypto';
+import { DIGEST_BYTES, type DigestAlgorithm } from '../../hsm/key-vault.js';
+import { fromBase64 } from '../../platform/encoding/base64.js';
+import { Problem } from '../../platform/http/problem.js';
+import { digestAlgorithm } from '../requests/signing-order.js';
+import { WeakValues } from './weak-values.js';
+
+/** What a client of SignServer sent, read as SignServer reads it. */
+export interface ProcessOrder {
+  readonly digest: Buffer;
+  readonly algorithm: DigestAlgorithm;
+  /** It is the hash of nothing, by which clients ask for the certificate. */
+  readonly isOfNothing: boolean;
+  readonly fileName: string | undefined;
+}
+
+const MAX_DATA = 44_000;
+const MAX_FILE_NAME = 1024;
+
+/** Problem `request.invalid` that says which field is wrong. */
+export function processOrder(given: unknown): ProcessOrder {
+  const body = WeakValues.of(given);
+  const metaData = body.object('metaData');
+  const algorithm = algorithmOf(metaData.text('CLIENTSIDE_HASHDIGESTALGORITHM'));
+  const bytes = dataOf(body);
+  const isHash = metaData.flag('USING_CLIENTSUPPLIED_HASH') ?? false;
+  const digest = isHash ? assertLength(bytes, algorithm) : createHash(algorithm).update(bytes).digest();
+  const isOfNothing = digest.equals(createHash(algorithm).digest());
+  return { digest, algorithm, isOfNothing, fileName: metaData.text('FILENAME')?.slice(0, MAX_FILE_NAME) || undefined };
+}
+
+function dataOf(body: WeakValues): Buffer {
+  const data = body.text('data');
+  if (data === undefined) throw refusal('/data', 'must be given');
+  if (data.length > MAX_DATA) throw refusal('/data', `has more than ${MAX_DATA} characters; send a hash value instead`);
+  const encoding = body.text('encoding') ?? '';
+  if (encoding === '') return Buffer.from(data);
+  if (encoding.toUpperCase() !== 'BASE64') throw refusal('/encoding', 'must be BASE64, or left out for text');
+  const bytes = fromBase64(data);
+  if (bytes === undefined)
+    throw refusal('/data', 'is not base64 (RFC 4648 section 4, with padding and without line breaks)');
+  return bytes;
+}
+
+function assertLength(bytes: Buffer, algorithm: DigestAlgorithm): Buffer {
+  if (bytes.length === DIGEST_BYTES[algorithm]) return bytes;
+  throw refusal('/data', `is no ${algorithm} hash value: it has ${bytes.length} bytes, not ${DIGEST_BYTES[algorithm]}`);
+}
+
+function algorithmOf(name = 'SHA-256'): DigestAlgorithm {
+  try {
+    return digestAlgorithm(name);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw refusal('/metaData/CLIENTSIDE_HASHDIGESTALGORITHM', 'must be SHA-256, SHA-384 or SHA-512');
+  }
+}
+
+function refusal(pointer: string, detail: string): Problem {
+  return new Problem('malformed', 'request.invalid', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
+}

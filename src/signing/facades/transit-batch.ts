@@ -1,0 +1,47 @@
+import { Problem } from '../../platform/http/problem.js';
+import type { WeakValues } from './weak-values.js';
+
+const MAX_ITEMS = 1000;
+/** Of one call: more would be in the way of others. */
+const AT_ONCE = 8;
+
+/** The result of an item, or what is wrong with it. */
+export type BatchResult<Result> = (Result | { readonly error: string }) & { readonly reference: string };
+
+/**
+ * Does one thing with every item of `batch_input`. As in Vault the call succeeds whatever becomes of the items: each has its result or its
+ * error, in their order. What is not the fault of an item ends the call. Problem `request.invalid` for a list that is empty or too long.
+ */
+export async function eachOf<Result extends object>(
+  items: readonly WeakValues[],
+  work: (item: WeakValues) => Promise<Result>,
+): Promise<BatchResult<Result>[]> {
+  if (items.length === 0) throw refusal('missing batch input to process');
+  if (items.length > MAX_ITEMS) throw refusal(`batch_input has more than ${MAX_ITEMS} items`);
+  const results: BatchResult<Result>[] = [];
+  const waiting = items.entries();
+  const lane = async () => {
+    for (const [i, item] of waiting)
+      results[i] = { ...(await outcomeOf(item, work)), reference: item.text('reference') ?? '' };
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  return results;
+}
+
+async function outcomeOf<Result>(
+  item: WeakValues,
+  work: (item: WeakValues) => Promise<Result>,
+): Promise<Result | { error: string }> {
+  try {
+    return await work(item);
+  } catch (error) {
+    if (error instanceof Problem && error.kind !== 'unavailable' && error.kind !== 'overloaded')
+      return { error: error.message };
+    throw error;
+  }
+}
+
+function refusal(detail: string): Problem {
+  const errors = [{ pointer: '/batch_input', detail }];
+  return new Problem('malformed', 'request.invalid', detail, { errors });
+}

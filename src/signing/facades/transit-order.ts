@@ -1,0 +1,132 @@
+import { createHash } from 'node:crypto';
+import {
+  DIGEST_BYTES,
+  type DigestAlgorithm,
+  isMlDsa,
+  type KeyType,
+  type SignatureScheme,
+} from '../../hsm/key-vault.js';
+import { fromBase64, fromBase64Url } from '../../platform/encoding/base64.js';
+import { Problem } from '../../platform/http/problem.js';
+import { isRsa } from '../formats/signature-format.js';
+import { digestAlgorithm } from '../requests/signing-order.js';
+import type { WeakValues } from './weak-values.js';
+
+const MAX_INPUT = 44_000;
+const SIGNATURE = /^vault:v(\d{1,9}):([A-Za-z0-9+/_=-]+)$/;
+
+/** What one call asks of the transit engine, apart from the items. */
+export interface TransitOptions {
+  readonly algorithm: DigestAlgorithm;
+  readonly prehashed: boolean;
+  /** `signature_algorithm`: as given, '' when absent. It says nothing for keys that are not RSA. */
+  readonly padding: string;
+  readonly marshaling: 'asn1' | 'jws';
+  /** Bytes of the salt of PSS; undefined for whatever is usual. */
+  readonly saltLength: number | undefined;
+  /** 0 is the newest. */
+  readonly version: number;
+}
+
+/** @param hash the hash algorithm in the address, which comes before the one in the body */
+export function transitOptions(body: WeakValues, hash?: string): TransitOptions {
+  const named = [hash, body.text('hash_algorithm'), body.text('algorithm')].find((name) => name) ?? 'sha2-256';
+  const algorithm = algorithmOf(named);
+  const marshaling = body.text('marshaling_algorithm') ?? '';
+  if (marshaling !== '' && marshaling !== 'asn1' && marshaling !== 'jws')
+    throw refusal('marshaling_algorithm', `invalid marshaling type "${marshaling.slice(0, 40)}"`);
+  return {
+    algorithm,
+    prehashed: body.flag('prehashed') ?? false,
+    padding: body.text('signature_algorithm') ?? '',
+    marshaling: marshaling === 'jws' ? 'jws' : 'asn1',
+    saltLength: saltLengthOf(body, algorithm),
+    version: body.whole('key_version') ?? 0,
+  };
+}
+
+/** The hash value of an item, in base64; what is not hashed yet is hashed here. A missing input is an empty one, as in Vault. */
+export function transitDigest(item: WeakValues, { algorithm, prehashed }: TransitOptions): Buffer {
+  assertContext(item);
+  const input = item.text('input') ?? '';
+  if (input.length > MAX_INPUT)
+    throw refusal('input', `input has more than ${MAX_INPUT} characters; send a hash value, with prehashed`);
+  const bytes = fromBase64(input);
+  if (bytes === undefined)
+    throw refusal(
+      'input',
+      'unable to decode input as base64: it must be RFC 4648 with padding and without line breaks (base64 -w0)',
+    );
+  if (!prehashed) return createHash(algorithm).update(bytes).digest();
+  const wanted = DIGEST_BYTES[algorithm];
+  if (bytes.length === wanted) return bytes;
+  throw refusal('input', `input is no ${algorithm} digest: it has ${bytes.length} bytes, not ${wanted}`);
+}
+
+export interface TransitSignature {
+  readonly version: number;
+  readonly bytes: Buffer;
+}
+
+/** `vault:vN:` and base64, or base64url without padding for jws. */
+export function transitSignature(item: WeakValues, { marshaling }: TransitOptions): TransitSignature {
+  const text = item.text('signature');
+  if (text === undefined) throw refusal('signature', missingSignature(item));
+  if (!text.startsWith('vault:v')) throw refusal('signature', 'invalid signature: no prefix');
+  const [, version, encoded = ''] = SIGNATURE.exec(text) ?? [];
+  if (version === undefined || Number(version) < 1)
+    throw refusal('signature', 'invalid signature: vault:vN:… is expected');
+  const bytes = marshaling === 'jws' ? fromBase64Url(encoded) : fromBase64(encoded);
+  if (bytes === undefined) throw refusal('signature', 'invalid base64 signature value');
+  return { version: Number(version), bytes };
+}
+
+/** PSS is Vault's default for RSA keys, and so it is here; clients that want PKCS #1 v1.5 say so. */
+export function transitScheme(type: KeyType, { padding, marshaling }: TransitOptions): SignatureScheme {
+  if (isMlDsa(type)) return 'ml-dsa';
+  if (!isRsa(type)) return marshaling === 'jws' ? 'ecdsa-raw' : 'ecdsa-der';
+  if (padding === '' || padding === 'pss') return 'rsa-pss';
+  if (padding === 'pkcs1v15') return 'rsa-pkcs1v15';
+  throw refusal('signature_algorithm', `unsupported rsa signature algorithm "${padding.slice(0, 40)}"`);
+}
+
+/** Salts are as long as the hash (RFC 8017 section 9.1): `auto` lets the signer choose, and a verifier finds out. */
+export function assertSaltLength({ saltLength, algorithm }: TransitOptions, scheme: SignatureScheme): void {
+  if (scheme !== 'rsa-pss' || saltLength === undefined || saltLength === DIGEST_BYTES[algorithm]) return;
+  throw refusal(
+    'salt_length',
+    `salt length ${saltLength} is not offered: take auto, hash, or ${DIGEST_BYTES[algorithm]}`,
+  );
+}
+
+/** `auto` and `hash`, or Go's numbers for them (0, -1), or bytes. */
+function saltLengthOf(body: WeakValues, algorithm: DigestAlgorithm): number | undefined {
+  const given = (body.text('salt_length') ?? '').toLowerCase();
+  if (given === '' || given === 'auto' || given === '0') return undefined;
+  if (given === 'hash' || given === '-1') return DIGEST_BYTES[algorithm];
+  if (/^\d{1,4}$/.test(given)) return Number(given);
+  throw refusal('salt_length', `salt length neither 'auto', 'hash', nor an int: ${given.slice(0, 40)}`);
+}
+
+function algorithmOf(name: string): DigestAlgorithm {
+  try {
+    return digestAlgorithm(name);
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    throw refusal('hash_algorithm', `invalid hash algorithm "${name.slice(0, 40)}"`);
+  }
+}
+
+/** It is for derived keys, of which there are none; but what is sent must be what it should be. */
+function assertContext(item: WeakValues): void {
+  if (fromBase64(item.text('context') ?? '') === undefined) throw refusal('context', 'failed to base64-decode context');
+}
+
+function missingSignature(item: WeakValues): string {
+  if (item.text('hmac') === undefined) return "neither a 'signature' nor an 'hmac' were given to verify";
+  return 'the keys of this service make signatures, not HMACs';
+}
+
+function refusal(field: string, detail: string): Problem {
+  return new Problem('malformed', 'request.invalid', detail, { errors: [{ pointer: `/${field}`, detail }] });
+}

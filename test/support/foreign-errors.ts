@@ -1,0 +1,21 @@
+import { expect } from 'vitest';
+import { assertProblem, type Refusal } from './refused-calls.js';
+import type { Answer } from './service.js';
+
+/** Paths whose refusals are in the shape of another service. */
+const VAULT = /^\/v1\/(?:transit|sys|auth)\//;
+const SIGN_SERVER = /^\/rest\/v1\/workers\//;
+
+export function isForeign(path: string): boolean {
+  return VAULT.test(path) || SIGN_SERVER.test(path);
+}
+
+/** The refusal, as the clients of this path read it: Vault knows no 401, and neither shape has a code. */
+export function assertRefused(path: string, answer: Answer, refusal: Refusal): void {
+  if (!isForeign(path)) return assertProblem(answer, refusal);
+  const isVault = VAULT.test(path);
+  expect(answer.headers.get('content-type')).toMatch(/^application\/json/);
+  expect(answer.status).toBe(isVault && refusal.status === 401 ? 403 : refusal.status);
+  const words = expect.stringMatching(/\w/);
+  expect(answer.body).toEqual(isVault ? { errors: ['permission denied', words] } : { error: words });
+}

@@ -1,0 +1,167 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { gzipSync } from 'node:zlib';
+import { type Operation, operationsOf, shippedDocument } from '../support/api-document.js';
+import { isForeign } from '../support/foreign-errors.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Service } from '../support/service.js';
+import { digestOf } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+
+const OPERATIONS = operationsOf(shippedDocument());
+const typesOf = ({ raw }: Operation): string[] => Object.keys(raw.requestBody?.content ?? {});
+/** Clients of Vault say anything of a body; it is read by how it looks. */
+const WITH_BODY = OPERATIONS.filter(
+  (one) => typesOf(one).length > 0 && !/^\/v1\/(?:transit|sys|auth)\//.test(one.path),
+);
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+});
+afterAll(() => stage.close());
+
+const ORDER = JSON.stringify({ digest: digestOf('from strangers') });
+const sign = (body: string | Buffer, headers: Record<string, string> = {}) =>
+  service.call('POST', '/api/v1/sign/digest', { key: apiKey, body, headers });
+
+describe('the media type of a body', () => {
+  it.each(WITH_BODY.map((one) => [`${one.method} ${one.path}`, one] as const))(
+    '%s: a wrong one is refused by the names of those that are taken',
+    async (_, operation) => {
+      const path = operation.path.replaceAll(/\{\w+\}/g, '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11');
+      const headers = { 'content-type': 'application/x-cannot-be-taken' };
+      const answer = await service.call(operation.method, path, { key: apiKey, body: 'x', headers });
+      expect(answer.status).toBe(415);
+      const text: string = isForeign(path) ? answer.body.error : answer.body.detail;
+      for (const type of typesOf(operation)) expect(text).toContain(type);
+    },
+  );
+
+  it.each([
+    'application/json; charset=UTF-8',
+    'application/json;charset=utf-8',
+    'APPLICATION/JSON',
+    'application/json; q=1; version="2"',
+    'application/vnd.example.v1+json',
+    'application/problem+json; charset=utf-8',
+    'text/json',
+  ])('%s is JSON', async (type) => {
+    expect((await sign(ORDER, { 'content-type': type })).status).toBe(200);
+  });
+
+  it.each(['text/plain', 'application/x-www-form-urlencoded', 'multipart/form-data; boundary=x', 'application/jsonp'])(
+    '%s is none: a form of another site could send it, or it is something else',
+    async (type) => {
+      assertProblem(await sign(ORDER, { 'content-type': type }), { status: 415, code: 'request.media-type' });
+    },
+  );
+
+  it('an encoding is refused as such, with the one that is taken', async () => {
+    const answer = await sign(gzipSync(ORDER), { 'content-encoding': 'gzip' });
+    assertProblem(answer, { status: 415, code: 'request.media-type' });
+    expect(answer.body.detail).toMatch(/without a Content-Encoding/);
+    expect(answer.headers.get('accept-encoding')).toBe('identity');
+  });
+});
+
+describe('the bytes before and in JSON', () => {
+  const mark = (bytes: number[], encoding: BufferEncoding = 'utf8') =>
+    Buffer.concat([Buffer.from(bytes), Buffer.from(ORDER, encoding)]);
+  const swapped = (bytes: Buffer) => Buffer.from(bytes).swap16();
+
+  it('a byte order mark of UTF-8 is taken', async () => {
+    expect((await sign(mark([0xef, 0xbb, 0xbf]))).status).toBe(200);
+  });
+
+  it.each([
+    ['UTF-16', mark([0xff, 0xfe], 'utf16le')],
+    ['UTF-16', swapped(mark([0xff, 0xfe], 'utf16le'))],
+    ['UTF-16', mark([], 'utf16le')],
+    ['UTF-16', swapped(mark([], 'utf16le'))],
+    ['UTF-32', Buffer.from([...'{}'].flatMap((letter) => [0, 0, 0, letter.charCodeAt(0)]))],
+  ])('%s is named', async (name, body) => {
+    const answer = await sign(body);
+    assertProblem(answer, { status: 400, code: 'request.malformed' });
+    expect(answer.body.detail).toContain(name);
+  });
+
+  it.each([
+    ['{"digest":"x",}', /line 1, column 15: JSON has no comma/],
+    ['{\n  "digest": \'x\'\n}', /line 2, column 13: strings are in double quotation marks/],
+    ['{"digest"', /ends too early/],
+    ['   ', /nothing but blanks/],
+    ['{"a":1}{"a":1}', /send one value/],
+  ])('%j: what is wrong is said, and where', async (body, words) => {
+    const answer = await sign(body);
+    assertProblem(answer, { status: 400, code: 'request.malformed', pointer: '' });
+    expect(answer.body.detail).toMatch(words);
+  });
+
+  it('an empty body is told what it lacks', async () => {
+    const answer = await sign('');
+    assertProblem(answer, { status: 400, code: 'request.invalid' });
+  });
+});
+
+describe('addresses and methods', () => {
+  it.each(['/api/v1/sign/digest/', '//api/v1//sign/digest', '/api/v1/sign/dige%73t'])(
+    '%s is the same place',
+    async (path) => {
+      expect((await service.call('POST', path, { key: apiKey, body: ORDER })).status).toBe(200);
+    },
+  );
+
+  it.each([
+    ['DELETE', '/api/v1/sign/digest', 'POST'],
+    ['PUT', '/api/v1/signing-keys/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11', 'GET, HEAD, PATCH'],
+  ])('%s %s is told which methods there are', async (method, path, allow) => {
+    const answer = await service.call(method, path, { key: apiKey, body: {} });
+    assertProblem(answer, { status: 405, code: 'route.method' });
+    expect(answer.headers.get('allow')).toBe(allow);
+    assertProblem(await service.call(method, '/api/v1/nothing', { key: apiKey }), {
+      status: 404,
+      code: 'route.missing',
+    });
+  });
+
+  it('HEAD answers as GET does, without the body', async () => {
+    const head = await fetch(`${service.url}/api/v1/signing-keys`, {
+      method: 'HEAD',
+      headers: { authorization: `bearer ${apiKey}` },
+    });
+    expect({ status: head.status, text: await head.text() }).toEqual({ status: 200, text: '' });
+  });
+
+  it.each(['Bearer', 'Bearer ', `Basic ${Buffer.from('any:x').toString('base64')}`, 'Token x', ''])(
+    'Authorization: "%s" is told what to send',
+    async (authorization) => {
+      const answer = await service.call('GET', '/api/v1/signing-keys', { headers: { authorization } });
+      expect(answer.status).toBe(401);
+      expect(answer.body.detail).toMatch(/\w/);
+    },
+  );
+
+  it.each(['*/*', 'text/html', 'application/xml;q=0.9, */*;q=0.1', 'application/problem+json', ''])(
+    'Accept: "%s" changes nothing',
+    async (accept) => {
+      expect((await sign(ORDER, { accept })).status).toBe(200);
+    },
+  );
+
+  it('a preflight from the console’s origin is answered, and none from another', async () => {
+    const preflight = (origin: string) =>
+      fetch(`${service.url}/api/v1/sign/digest`, {
+        method: 'OPTIONS',
+        headers: { origin, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization' },
+      });
+    expect((await preflight('http://localhost:4200')).headers.get('access-control-allow-origin')).toBe(
+      'http://localhost:4200',
+    );
+    expect((await preflight('https://elsewhere.example')).headers.get('access-control-allow-origin')).toBeNull();
+  });
+});

@@ -1,0 +1,339 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { readFileSync, rmSync } from 'node:fs';
+import { connect } from 'node:net';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { newApiKey } from '../support/access.js';
+import { ask, Authority } from '../support/authority.js';
+import { certifiedKey } from '../support/certified-keys.js';
+import { has } from '../support/peers.js';
+import { portableExecutable } from '../support/portable-executable.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { TIMESTAMP_QUERY, TimestampClient } from '../support/timestamps.js';
+
+const LOOPBACK = '127.0.0.0/8,::1';
+let stage: Stage;
+/** Asks everybody for a credential. */
+let closed: Service;
+/** Asks nobody on this machine. */
+let open: Service;
+let apiKey: string;
+let authority: Authority;
+let client: TimestampClient;
+/** A key that may only have timestamps issued. */
+let narrow: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  closed = await stage.start({ role: 'api' });
+  open = await stage.start({ role: 'api', settings: { SVC_TSA_ALLOW: LOOPBACK, SVC_TSA_OPEN_PER_MINUTE: '200' } });
+  authority = new Authority();
+  await certifiedKey(closed, apiKey, authority, { name: 'tsa', type: 'rsa-2048', purpose: 'timestamping' });
+  client = new TimestampClient(open, apiKey, authority);
+  ({ key: narrow } = await newApiKey(closed, apiKey, ['timestamps:issue']));
+});
+afterAll(async () => {
+  authority.remove();
+  await stage.close();
+});
+
+const at = (name: string) => join(authority.directory, name);
+const query = () => client.query(authority.keep('stamped.bin', 'to be stamped'));
+
+async function post(service: Service, path: string, headers: Record<string, string>, body: Buffer) {
+  const answer = await fetch(`${service.url}${path}`, { method: 'POST', headers, body: new Uint8Array(body) });
+  return { status: answer.status, reply: Buffer.from(await answer.arrayBuffer()) };
+}
+
+/** As a client that knows no credentials. */
+const stamp = (body: Buffer, headers = { 'content-type': TIMESTAMP_QUERY }) => post(open, '/tsa', headers, body);
+
+/** DER, or what should have been DER. */
+function tlv(tag: number, ...parts: Buffer[]): Buffer {
+  const contents = Buffer.concat(parts);
+  const length = contents.length < 0x80 ? [contents.length] : [0x81, contents.length];
+  return Buffer.concat([Buffer.from([tag, ...length]), contents]);
+}
+const hex = (text: string) => Buffer.from(text, 'hex');
+const SHA256 = hex('0609608648016503040201');
+const NULL = hex('0500');
+const imprint = (...parameters: Buffer[]) =>
+  tlv(0x30, tlv(0x30, SHA256, ...parameters), tlv(4, createHash('sha256').update('to be stamped').digest()));
+const queryOf = (...fields: Buffer[]) => tlv(0x30, hex('020101'), ...fields);
+const nonce = (octets: string) => tlv(2, hex(octets));
+const CERT_REQ = hex('0101ff');
+
+describe('clients that cannot show a credential', () => {
+  const ways: [string, () => string][] = [
+    ['whose address is on the list', () => `${open.url}/tsa`],
+    ['whose address holds a key', () => `${closed.url}/tsa/${narrow}`],
+  ];
+
+  it.skipIf(!has('jdk')).each(ways)('jarsigner -tsa, %s', (_, address) => {
+    const directory = authority.directory;
+    for (const file of ['once.p12', 'app.jar', 'signed.jar']) rmSync(at(file), { force: true });
+    authority.keep('x.txt', 'x');
+    const key = ['-genkeypair', '-alias', 'once', '-keyalg', 'EC', '-groupname', 'secp256r1', '-dname', 'CN=once'];
+    execFileSync('keytool', [...key, '-keystore', 'once.p12', '-storepass', 'changeit'], {
+      cwd: directory,
+      stdio: 'pipe',
+    });
+    execFileSync('jar', ['cf', 'app.jar', 'x.txt'], { cwd: directory });
+    const store = ['-keystore', 'once.p12', '-storepass', 'changeit'];
+    const made = ask('jarsigner', [...store, '-tsa', address(), '-signedjar', 'signed.jar', 'app.jar', 'once'], {
+      cwd: directory,
+    });
+    expect(made).toMatchObject({ ok: true, text: expect.stringContaining('jar signed') });
+    const shown = ask('jarsigner', ['-verify', '-verbose', '-certs', 'signed.jar'], { cwd: directory });
+    expect(shown.text).toMatch(/Timestamped by "CN=tsa/);
+  });
+
+  it.skipIf(!has('osslsigncode')).each(ways)('osslsigncode -ts, %s', (_, address) => {
+    const [key, certificate] = [at('own.key'), at('own.pem')];
+    const self = [
+      'req',
+      '-x509',
+      '-newkey',
+      'rsa:2048',
+      '-nodes',
+      '-keyout',
+      key,
+      '-out',
+      certificate,
+      '-subj',
+      '/CN=own',
+    ];
+    execFileSync('openssl', [...self, '-days', '9', '-addext', 'extendedKeyUsage=codeSigning'], { stdio: 'pipe' });
+    const [input, output] = [authority.keep('app.exe', portableExecutable('ts')), at('stamped.exe')];
+    rmSync(output, { force: true });
+    const sign = [
+      'sign',
+      '-certs',
+      certificate,
+      '-key',
+      key,
+      '-h',
+      'sha256',
+      '-ts',
+      address(),
+      '-in',
+      input,
+      '-out',
+      output,
+    ];
+    expect(ask('osslsigncode', sign)).toMatchObject({ ok: true });
+    const trust = ['-CAfile', certificate, '-TSA-CAfile', authority.root];
+    expect(ask('osslsigncode', ['verify', ...trust, '-in', output]).text).toMatch(
+      /Timestamp Server Signature verification: ok/,
+    );
+  });
+
+  it('are written down with where they came from, and as nobody', async () => {
+    expect((await stamp(query())).status).toBe(200);
+    const [last] = await stage.sql(
+      `SELECT actor_kind, actor_name, source FROM audit_entry WHERE action = 'timestamp.issued' ORDER BY id DESC LIMIT 1`,
+    );
+    expect(last).toEqual({ actor_kind: 'anonymous', actor_name: '127.0.0.1', source: '127.0.0.1' });
+    expect((await post(closed, `/tsa/${narrow}`, { 'content-type': TIMESTAMP_QUERY }, query())).status).toBe(200);
+    const [named] = await stage.sql(
+      `SELECT actor_kind FROM audit_entry WHERE action = 'timestamp.issued' ORDER BY id DESC LIMIT 1`,
+    );
+    expect(named).toEqual({ actor_kind: 'api-key' });
+  });
+
+  it('are judged by a credential where they show one', async () => {
+    const wrong = {
+      'content-type': TIMESTAMP_QUERY,
+      authorization: `Basic ${Buffer.from('any:wrong').toString('base64')}`,
+    };
+    expect((await post(open, '/tsa', wrong, query())).status).toBe(401);
+  });
+
+  it('get nothing else, and nothing where no address is on the list', async () => {
+    expect((await post(closed, '/tsa', { 'content-type': TIMESTAMP_QUERY }, query())).status).toBe(401);
+    assertProblem(await open.call('GET', '/api/v1/signing-keys'), { status: 401, code: 'auth.missing' });
+    assertProblem(await open.call('GET', '/api/auth/me'), { status: 401, code: 'auth.missing' });
+  });
+
+  it('do not choose their address: X-Forwarded-For counts from a trusted proxy alone', async () => {
+    const settings = { SVC_TSA_ALLOW: '192.0.2.7' };
+    const headers = { 'content-type': TIMESTAMP_QUERY, 'x-forwarded-for': '192.0.2.7' };
+    const direct = await stage.start({ role: 'api', settings });
+    expect((await post(direct, '/tsa', headers, query())).status).toBe(401);
+    const behind = await stage.start({ role: 'api', settings: { ...settings, SVC_TRUST_PROXY: '127.0.0.1' } });
+    expect((await post(behind, '/tsa', headers, query())).status).toBe(200);
+    expect((await post(behind, '/tsa', { ...headers, 'x-forwarded-for': '192.0.2.8' }, query())).status).toBe(401);
+  });
+
+  it('may not ask too often', async () => {
+    const slow = await stage.start({
+      role: 'api',
+      settings: { SVC_TSA_ALLOW: LOOPBACK, SVC_TSA_OPEN_PER_MINUTE: '3' },
+    });
+    const statuses: number[] = [];
+    for (let i = 0; i < 9; i += 1)
+      statuses.push((await post(slow, '/tsa', { 'content-type': TIMESTAMP_QUERY }, query())).status);
+    expect(statuses.filter((status) => status === 429).length).toBeGreaterThanOrEqual(3);
+    expect(statuses[0]).toBe(200);
+    const named = await post(
+      slow,
+      '/tsa',
+      { 'content-type': TIMESTAMP_QUERY, authorization: `Bearer ${apiKey}` },
+      query(),
+    );
+    expect(named.status).toBe(200);
+  });
+});
+
+describe('a key in the address', () => {
+  const by = (key: string) =>
+    closed.call('POST', `/tsa/${key}`, { body: query(), headers: { 'content-type': TIMESTAMP_QUERY } });
+
+  it('may do nothing but have timestamps issued', async () => {
+    assertProblem(await by(apiKey), { status: 403, code: 'timestamp.wide-key' });
+    const { key } = await newApiKey(closed, apiKey, ['timestamps:issue', 'sign:digest']);
+    assertProblem(await by(key), { status: 403, code: 'timestamp.wide-key' });
+    const { key: other } = await newApiKey(closed, apiKey, ['sign:digest']);
+    assertProblem(await by(other), { status: 403, code: 'insufficient_scope' });
+  });
+
+  it('is of no use once it is revoked, nor with a letter changed', async () => {
+    const { id, key } = await newApiKey(closed, apiKey, ['timestamps:issue']);
+    expect((await by(key)).status).toBe(200);
+    expect((await by(`${key.slice(0, -1)}!`)).status).toBe(401);
+    expect((await closed.call('DELETE', `/api/settings/api-keys/${id}`, { key: apiKey })).status).toBe(204);
+    expect((await by(key)).status).toBe(401);
+  });
+});
+
+describe('what is signed is DER, whatever came in', () => {
+  it.each([
+    ['a nonce with zeros in front', [nonce('0000001122')], '0x1122'],
+    ['a nonce with ones in front', [nonce('ffffff80')], '-0x80'],
+    ['a negative nonce', [nonce('9c01')], '-0x63FF'],
+    ['a nonce of zero', [nonce('00')], '0x00'],
+    ['a nonce of 32 octets', [nonce('41'.repeat(32))], `0x${'41'.repeat(32)}`],
+    ['TRUE as some write it', [nonce('11'), hex('010101')], '0x11'],
+    ['FALSE, which should be left out', [nonce('11'), hex('010100')], '0x11'],
+  ])('%s: openssl reads the answer, and the number is the same', async (_, fields, number) => {
+    const { status, reply } = await stamp(queryOf(imprint(NULL), ...fields));
+    expect(status).toBe(200);
+    const text = client.text(reply);
+    expect(text).toMatch(/Status: Granted\./);
+    expect(text).toContain(`Nonce: ${number}`);
+    expect(nonceOf(reply)).toBe(true);
+  });
+
+  it.each([
+    ['no parameters', imprint()],
+    ['NULL', imprint(NULL)],
+  ])('the imprint is repeated with %s, as it came', async (_, given) => {
+    const { reply } = await stamp(queryOf(given, CERT_REQ));
+    expect(reply.includes(given)).toBe(true);
+  });
+
+  it('lengths in the long form are read, and not repeated', async () => {
+    const body = queryOf(imprint(NULL), nonce('77')).subarray(2);
+    const { reply } = await stamp(Buffer.concat([Buffer.from([0x30, 0x82, 0, body.length]), body]));
+    expect(client.text(reply)).toMatch(/Status: Granted\./);
+  });
+
+  it.each([
+    ['a nonce without octets', queryOf(imprint(NULL), hex('0200')), /wrong format/],
+    ['two parameters of the hash algorithm', queryOf(imprint(NULL, NULL)), /wrong format/],
+    ['a parameter of the hash algorithm', queryOf(imprint(hex('04026869'))), /unsupported algorithm/],
+    ['a BOOLEAN of two octets', queryOf(imprint(NULL), hex('0102ffff')), /wrong format/],
+    ['a BOOLEAN of none', queryOf(imprint(NULL), hex('0100')), /wrong format/],
+    ['something behind the query', Buffer.concat([queryOf(imprint(NULL)), hex('0000')]), /wrong format/],
+    [
+      'an indefinite length',
+      Buffer.concat([hex('3080'), queryOf(imprint(NULL)).subarray(2), hex('0000')]),
+      /wrong format/,
+    ],
+    ['a field that comes twice', queryOf(imprint(NULL), nonce('11'), nonce('11')), /wrong format/],
+    ['fields out of order', queryOf(imprint(NULL), CERT_REQ, nonce('11')), /wrong format/],
+    [
+      'a hash that is too short',
+      queryOf(tlv(0x30, tlv(0x30, SHA256, NULL), tlv(4, hex('00'.repeat(20))))),
+      /wrong format/,
+    ],
+    ['nothing at all', Buffer.alloc(0), /wrong format/],
+    ['Authenticode before RFC 3161', Buffer.from(`${queryOf(imprint(NULL)).toString('base64')}\r\n`), /wrong format/],
+  ])('%s is refused in the words of the protocol', async (_, body, words) => {
+    const before = await stage.sql(`SELECT id FROM "timestamp"`);
+    const { status, reply } = await stamp(body);
+    expect({ status, text: client.text(reply) }).toEqual({
+      status: 200,
+      text: expect.stringMatching(/Status: Rejected\./),
+    });
+    expect(client.text(reply)).toMatch(words);
+    expect(await stage.sql(`SELECT id FROM "timestamp"`)).toEqual(before);
+  });
+});
+
+/** openssl reads the whole token as strict DER. */
+function nonceOf(reply: Buffer): boolean {
+  const file = authority.keep('token.tsr', reply);
+  const { status } = spawnSync('openssl', ['ts', '-reply', '-in', file, '-token_out', '-out', at('token.der')]);
+  return status === 0 && readFileSync(at('token.der')).length > 100;
+}
+
+describe('HTTP as timestamp clients speak it', () => {
+  it.each([
+    ['a parameter', { 'content-type': `${TIMESTAMP_QUERY}; charset=binary` }],
+    ['another case', { 'content-type': 'Application/Timestamp-Query' }],
+    ['bytes of no type', { 'content-type': 'application/octet-stream' }],
+    ['no type', {}],
+  ])('the media type: %s', async (_, headers) => {
+    const { status, reply } = await post(open, '/tsa', headers as Record<string, string>, query());
+    expect(status).toBe(200);
+    expect(client.text(reply)).toMatch(/Status: Granted\./);
+  });
+
+  it('another media type is refused by the name of the one that is taken', async () => {
+    const answer = await open.call('POST', '/tsa', { body: 'x', headers: { 'content-type': 'text/plain' } });
+    assertProblem(answer, { status: 415, code: 'request.media-type' });
+    expect(answer.body.detail).toContain(TIMESTAMP_QUERY);
+  });
+
+  it('a GET is told to POST', async () => {
+    const answer = await open.call('GET', '/tsa');
+    assertProblem(answer, { status: 405, code: 'route.method' });
+    expect(answer.headers.get('allow')).toBe('POST');
+    expect((await fetch(`${open.url}/tsa`, { method: 'HEAD' })).status).toBe(405);
+  });
+
+  it('Expect: 100-continue and chunks', async () => {
+    const file = authority.keep('expect.tsq', query());
+    const out = at('expect.tsr');
+    const headers = [
+      '-H',
+      `Content-Type: ${TIMESTAMP_QUERY}`,
+      '-H',
+      'Expect: 100-continue',
+      '-H',
+      'Transfer-Encoding: chunked',
+    ];
+    execFileSync('curl', ['-sS', '-o', out, ...headers, '--data-binary', `@${file}`, `${open.url}/tsa`]);
+    expect(client.text(readFileSync(out))).toMatch(/Status: Granted\./);
+  });
+
+  it('a slash too many', async () => {
+    expect((await post(open, '//tsa/', { 'content-type': TIMESTAMP_QUERY }, query())).status).toBe(200);
+  });
+
+  it('HTTP/1.0 without a host', async () => {
+    const body = query();
+    const { port } = new URL(open.url);
+    const socket = connect(Number(port), '127.0.0.1');
+    socket.write(`POST /tsa HTTP/1.0\r\nContent-Type: ${TIMESTAMP_QUERY}\r\nContent-Length: ${body.length}\r\n\r\n`);
+    socket.write(body);
+    const parts: Buffer[] = [];
+    for await (const part of socket) parts.push(part as Buffer);
+    expect(Buffer.concat(parts).toString('latin1')).toMatch(/^HTTP\/1\.[01] 200 /);
+  });
+});
