@@ -10,7 +10,7 @@ import { ImportView } from '../imports/imports.dto.js';
 import { ImportsService } from '../imports/imports.service.js';
 import { type IngestOptions, IngestService } from './ingest.service.js';
 
-const SCOPE = 'inventory:write';
+const SCOPE = 'inventory:report';
 const MEDIA_TYPES = [
   'application/json',
   'application/vnd.cyclonedx+json',
