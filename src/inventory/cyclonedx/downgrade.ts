@@ -46,3 +46,14 @@ function move(component: CdxComponent, path: string[], kept: { name: string; val
   else if (Array.isArray(place)) place.splice(Number(name), 1);
   else delete place[name];
 }
+
+/** A member that `asVersion16` has taken out of a component, by its path; undefined when there was none. */
+export function keptMember({ properties }: CdxComponent, path: string): unknown {
+  const kept = properties?.find(({ name }) => name === `${MOVED}:${path}`)?.value;
+  if (kept === undefined) return undefined;
+  try {
+    return JSON.parse(kept);
+  } catch {
+    return undefined;
+  }
+}

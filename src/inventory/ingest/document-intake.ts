@@ -14,9 +14,10 @@ import { tellOfAssets } from './asset-happenings.js';
 import { AssetRows } from './asset-rows.js';
 import { arrivalsOf } from './arrivals.js';
 import { readBody } from './body-reader.js';
+import { uuidArray } from './copy-rows.js';
 import { DocumentAssets } from './document-assets.js';
 import { entryOf, isGoodEnough, nothingNew, outcomeOf, SUPERSEDED, together } from './document-outcome.js';
-import type { Draft } from './draft.js';
+import type { CdxComponent, Draft } from './draft.js';
 import type { IngestOrder, IngestProgress } from './ingest-order.js';
 import type { IngestOutcome } from './ingest-outcome.js';
 import {
@@ -93,12 +94,20 @@ export class DocumentIntake {
     const assets = new DocumentAssets(draft, arrival.source);
     try {
       // Before it keeps anybody waiting. Nothing is read after that.
-      assets.all();
+      await assets.read((ids) => this.knownComponents(ids));
       if (!arrival.order.bytes.detached) freeMemoryOf(new Uint8Array(arrival.order.bytes));
       return await this.takeAssets({ ...arrival, draft, assets, tell });
     } finally {
       assets.release();
     }
+  }
+
+  /** Of assets that are there. */
+  private async knownComponents(ids: readonly string[]): Promise<ReadonlyMap<string, CdxComponent>> {
+    const rows = (await this.db.query('SELECT id, component FROM asset WHERE id = ANY($1::uuid[])', [
+      uuidArray(ids),
+    ])) as { id: string; component: CdxComponent }[];
+    return new Map(rows.map(({ id, component }) => [id, component]));
   }
 
   private async takeAssets(known: Omit<Intake, 'rows' | 'rules'>): Promise<IngestOutcome> {
