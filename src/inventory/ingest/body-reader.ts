@@ -6,7 +6,7 @@ import { type CredentialOptions, readCredentials } from '../certificates/credent
 import { Problem } from '../../platform/http/problem.js';
 import { type Outline, outlineOf } from '../../platform/json/json-outline.js';
 import type { CheckedDocument, Draft } from './draft.js';
-import { parseJson, bodyText } from './json-body.js';
+import { bodyText, isUtf16, parseJson } from './json-body.js';
 import { isSarif, readSarif } from '../sarif/sarif-reader.js';
 import { isSensorScan, readSensorScan } from './sensor-scan-reader.js';
 
@@ -29,7 +29,7 @@ const BOM_FORMAT = 'CycloneDX';
 export function readBody(bytes: Buffer, options: BodyOptions): readonly CheckedDocument[] {
   const { kind, mode, source } = options;
   if (kind === 'any' && !looksLikeJson(bytes)) return [asItIs(readCredentials(bytes, options))];
-  const outline = kind === 'ndjson' ? undefined : outlineOf(bytes);
+  const outline = kind === 'ndjson' || isUtf16(bytes) ? undefined : outlineOf(bytes);
   if (outline !== undefined && isBom(bytes, outline)) return [readBom(new BomText(bytes, outline), mode)];
   const document = kind === 'ndjson' ? { assets: linesOf(bodyText(bytes)) } : parseJson(bodyText(bytes));
   if (!isMembers(document)) throw unknownFormat();
@@ -49,7 +49,12 @@ function asItIs(draft: Draft): CheckedDocument {
 }
 
 function looksLikeJson(bytes: Buffer): boolean {
-  return /^[\uFEFF\s]*[{[]/.test(bytes.toString('utf8', 0, 64));
+  return /^[\uFEFF\s]*[{[]/.test(isUtf16(bytes) ? utf16Start(bytes) : bytes.toString('utf8', 0, 64));
+}
+
+/** In either order of octets; a text of certificates may be UTF-16 as well. */
+function utf16Start(bytes: Buffer): string {
+  return bytes.toString('latin1', 0, 128).replaceAll(/\0|^\u00FF\u00FE|^\u00FE\u00FF/g, '');
 }
 
 function unknownFormat(): Problem {

@@ -28,6 +28,8 @@ const REVOCATIONS = new Set([0x20, 0x28]);
 /** Certifications of users, bindings of subkeys, and signatures over the key itself. */
 const SELF_SIGNATURES = new Set([0x10, 0x11, 0x12, 0x13, 0x18, 0x1f]);
 const MAX_KEYS = 100_000;
+/** Reason for revocation: the key material has been compromised. */
+const COMPROMISED = 2;
 const ENCRYPTS = 0x0c;
 const SIGNS = 0x03;
 
@@ -68,7 +70,13 @@ export function readPgpKeyring(bytes: Buffer): { keys: PgpKey[]; unread: number 
         if (key === undefined) unread += 1;
         const isSubkey = !isPrimary(packet);
         if (key === undefined) continue;
-        const draft = { packet: key, isSubkey, primary: isSubkey ? primary : undefined, userId: undefined, signatures: [] };
+        const draft = {
+          packet: key,
+          isSubkey,
+          primary: isSubkey ? primary : undefined,
+          userId: undefined,
+          signatures: [],
+        };
         drafts.push(draft);
         if (!isSubkey) primary = draft;
       } else if (packet.tag === TAG.userId && primary !== undefined) primary.userId ??= userIdIn(packet);
@@ -79,7 +87,7 @@ export function readPgpKeyring(bytes: Buffer): { keys: PgpKey[]; unread: number 
     unread += 1;
   }
   if (drafts.length === 0) throw new RangeError('no OpenPGP key');
-  return { keys: drafts.map(finished), unread };
+  return { keys: finished(drafts), unread };
 }
 
 function isPrimary({ tag }: PgpPacket): boolean {
@@ -99,32 +107,53 @@ function addSignature({ signatures }: Draft, { body }: PgpPacket): void {
   }
 }
 
-/** Only what the primary key itself says counts; a signature without an issuer is taken for its own. */
-function finished(draft: Draft): PgpKey {
-  const { packet, isSubkey } = draft;
-  const primary = draft.primary ?? draft;
-  const own = (one: Draft) =>
-    one.signatures.filter(({ issuer }) => issuer === undefined || issuer === primary.packet.keyId);
-  const revocation = [...own(primary), ...own(draft)].find(({ type }) => REVOCATIONS.has(type));
-  const told = own(draft)
-    .filter(({ type }) => SELF_SIGNATURES.has(type))
-    .toSorted((a, b) => b.created - a.created);
-  const [newest] = told;
+/** What the signatures of one key say. Only what its primary key says counts; a signature without an issuer is taken for that. */
+interface Told {
+  readonly expires: Date | undefined;
+  readonly revoked: PgpKey['revoked'];
+  readonly flags: number | undefined;
+}
+
+function toldOf({ packet, signatures }: Draft, keyId: string): Told {
+  let newest: PgpSignature | undefined;
+  let revocation: PgpSignature | undefined;
+  for (const signature of signatures) {
+    const { issuer, type, created } = signature;
+    if (issuer !== undefined && issuer !== keyId) continue;
+    if (REVOCATIONS.has(type)) revocation ??= signature;
+    if (SELF_SIGNATURES.has(type) && (newest === undefined || created > newest.created)) newest = signature;
+  }
   const seconds = packet.validSeconds ?? newest?.keyExpiry ?? 0;
-  const ends = seconds === 0 ? undefined : new Date((packet.created + seconds) * 1000);
-  const primaryEnds = draft.primary === undefined ? undefined : finished(draft.primary).expires;
   return {
-    fingerprint: packet.fingerprint,
-    keyId: packet.keyId,
-    version: packet.version,
-    algorithm: usedFor(packet.algorithm, newest?.keyFlags),
-    isSubkey,
-    userId: primary.userId,
-    created: new Date(packet.created * 1000),
-    expires: [ends, primaryEnds].filter((end) => end !== undefined).toSorted((a, b) => Number(a) - Number(b))[0],
-    revoked: revocation === undefined ? undefined : revocation.reason === 2 ? 'compromised' : 'deactivated',
-    secret: packet.secret,
+    expires: seconds === 0 ? undefined : new Date((packet.created + seconds) * 1000),
+    revoked: revocation === undefined ? undefined : revocation.reason === COMPROMISED ? 'compromised' : 'deactivated',
+    flags: newest?.keyFlags,
   };
+}
+
+/** A subkey ends with its primary key at the latest. */
+function finished(drafts: readonly Draft[]): PgpKey[] {
+  const known = new Map<Draft, Told>();
+  return drafts.map((draft) => {
+    const { packet, isSubkey } = draft;
+    const primary = draft.primary ?? draft;
+    const own = toldOf(draft, primary.packet.keyId);
+    known.set(draft, own);
+    const above = known.get(primary) ?? own;
+    const ends = [own.expires, above.expires].filter((end) => end !== undefined).map(Number);
+    return {
+      fingerprint: packet.fingerprint,
+      keyId: packet.keyId,
+      version: packet.version,
+      algorithm: usedFor(packet.algorithm, own.flags),
+      isSubkey,
+      userId: primary.userId,
+      created: new Date(packet.created * 1000),
+      expires: ends.length === 0 ? undefined : new Date(Math.min(...ends)),
+      revoked: above.revoked ?? own.revoked,
+      secret: packet.secret,
+    };
+  });
 }
 
 /** An RSA key that only encrypts is listed as one that does. */
@@ -159,7 +188,8 @@ function keyOf({ tag, body }: PgpPacket): PacketKey | undefined {
     const fields = new PgpFields(body, start);
     const algorithm = pgpAlgorithm(id, fields);
     const isSecret = tag === TAG.secretKey || tag === TAG.secretSubkey;
-    const end = version >= 5 ? start + body.readUInt32BE(algorithmAt + 1) : isKnownAlgorithm(id) ? fields.at : body.length;
+    const end =
+      version >= 5 ? start + body.readUInt32BE(algorithmAt + 1) : isKnownAlgorithm(id) ? fields.at : body.length;
     if (end > body.length) return undefined;
     const fingerprint = fingerprintOf(version, body.subarray(0, end), start);
     return {
@@ -187,7 +217,10 @@ function fingerprintOf(version: number, half: Buffer, start: number): string {
   const head = Buffer.alloc(version === 4 ? 3 : 5);
   head[0] = { 4: 0x99, 5: 0x9a, 6: 0x9b }[version] ?? 0;
   head.writeUIntBE(half.length, 1, head.length - 1);
-  return createHash(version === 4 ? 'sha1' : 'sha256').update(head).update(half).digest('hex');
+  return createHash(version === 4 ? 'sha1' : 'sha256')
+    .update(head)
+    .update(half)
+    .digest('hex');
 }
 
 /** Of version 3 the end of the modulus, of 4 that of the fingerprint, of later ones its start. */
