@@ -23,6 +23,7 @@ export const NEEDS = {
   msi: command('msibuild', 'msitools', 'msitools'),
   faketime: command('faketime', 'faketime', 'libfaketime'),
   sshd: { ...command('sshd', 'openssh-server openssh-client', 'openssh'), present: () => hasSshd() },
+  gnupg: command('gpg', 'gnupg', 'gnupg'),
   jdk: command('jarsigner', 'default-jdk-headless', 'openjdk'),
   aiosmtpd: { ...command('aiosmtpd', 'python3-aiosmtpd', 'aiosmtpd'), present: () => hasAiosmtpd() },
   chromium: { ...command('chromium'), present: () => hasChromium() },

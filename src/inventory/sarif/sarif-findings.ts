@@ -46,7 +46,9 @@ function isCryptographic(result: Members, { id, descriptor }: SarifRule, tool: S
   if (namesWeakness(textOf(descriptor['name']))) return true;
   if ([descriptor, result].some(({ properties }) => bagNamesWeakness(properties))) return true;
   const related = objectsOf(descriptor['relationships']).filter(isAbout);
-  const taxa = [...related.map(({ target }) => membersOf(target)), ...objectsOf(result['taxa'])];
+  // Some tools write a list where the standard has one.
+  const targets = related.flatMap(({ target }) => (Array.isArray(target) ? objectsOf(target) : [membersOf(target)]));
+  const taxa = [...targets, ...objectsOf(result['taxa'])];
   return taxa.some((reference) => {
     const taxon = tool.taxonOf(reference);
     return namesWeakness(taxon.id) || (CWE.test(taxon.taxonomy) && isWeakness(taxon.id));
