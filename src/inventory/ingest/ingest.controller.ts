@@ -23,6 +23,8 @@ const MEDIA_TYPES = [
   'application/pkcs7-mime',
   'application/x-pkcs12',
   'application/x-java-keystore',
+  'application/pkcs8',
+  'application/pgp-keys',
   'application/octet-stream',
 ];
 const KEY_HEADER = {

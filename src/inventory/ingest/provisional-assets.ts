@@ -1,3 +1,4 @@
+import { keptMember } from '../cyclonedx/downgrade.js';
 import { isMembers } from '../cyclonedx/json-values.js';
 import { hashId, PUBLIC_KEY_PROPERTY } from './asset-identity.js';
 import { furtherFacts, materialFingerprint, statedSha256 } from './certificate-identity.js';
@@ -9,6 +10,7 @@ import type { DraftRef, DraftRefs } from './draft-refs.js';
 export type KnownComponents = (ids: readonly string[]) => Promise<ReadonlyMap<string, CdxComponent>>;
 type Components = ReadonlyMap<string, CdxComponent>;
 const NONE: Components = new Map();
+const RELATED = 'cryptoProperties.certificateProperties.relatedCryptographicAssets';
 
 /** A certificate or key that goes by what the version before knew it by, until all is known that tells it from others. */
 interface Provisional {
@@ -103,12 +105,15 @@ export class ProvisionalAssets {
     if (!isMembers(facts)) return false;
     const sha256 = statedSha256(before);
     const ownBefore = sha256 === undefined ? undefined : hashId('asset', 'certificate', 'sha256', sha256);
-    const refers = (ref: DraftRef<IdentifiedAsset> | undefined) => ref?.asset?.id ?? ref?.name;
+    // The version before did not read what 1.7 says of it.
+    const isUnread = keptMember(before, RELATED) !== undefined;
+    const isTo = (ref: DraftRef<IdentifiedAsset> | undefined, stored: unknown) =>
+      stored === (ref?.asset?.id ?? ref?.name) || (stored === undefined && isUnread);
     return (
       ownBefore === own &&
       furtherFacts(before) === further &&
-      facts['signatureAlgorithmRef'] === refers(signature) &&
-      facts['subjectPublicKeyRef'] === refers(key)
+      isTo(signature, facts['signatureAlgorithmRef']) &&
+      isTo(key, facts['subjectPublicKeyRef'])
     );
   }
 }

@@ -85,6 +85,8 @@ const RAW_TYPES = [
   'application/pkcs7-mime',
   'application/x-pkcs12',
   'application/x-java-keystore',
+  'application/pkcs8',
+  'application/pgp-keys',
   'application/octet-stream',
   FORM,
 ];
