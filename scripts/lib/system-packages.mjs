@@ -24,6 +24,7 @@ export const NEEDS = {
   faketime: command('faketime', 'faketime', 'libfaketime'),
   sshd: { ...command('sshd', 'openssh-server openssh-client', 'openssh'), present: () => hasSshd() },
   puttygen: command('puttygen', 'putty-tools', 'putty'),
+  gnupg: command('gpg', 'gnupg', 'gnupg'),
   jdk: command('jarsigner', 'default-jdk-headless', 'openjdk'),
   aiosmtpd: { ...command('aiosmtpd', 'python3-aiosmtpd', 'aiosmtpd'), present: () => hasAiosmtpd() },
   chromium: { ...command('chromium'), present: () => hasChromium() },

@@ -21,7 +21,8 @@ export const SCOPES = {
   'users:read': 'View users and their sessions',
   'users:write': 'Invite, change and disable users',
   'inventory:read': 'View cryptographic assets, their risk and relationships',
-  'inventory:write': 'Bring assets into the inventory; change its rules',
+  'inventory:report': 'Report assets to the inventory, of sources that nobody else reports',
+  'inventory:write': 'Report assets for any source; change rules, policy packs, attestations and views',
   'alerts:read': 'View alerts and their rules',
   'alerts:write': 'Acknowledge and resolve alerts; change their rules',
   'approvals:read': 'View approvals, approver groups and policies',
@@ -66,6 +67,7 @@ export const ROLES = {
     'timestamps:issue',
     'signing-keys:read',
     'inventory:read',
+    'inventory:report',
     'inventory:write',
     'alerts:read',
     'alerts:write',
@@ -99,9 +101,13 @@ export const ROLES = {
 
 export type RoleName = keyof typeof ROLES;
 
-/** `admin:*` is the only wildcard; scopes are compared as whole words. */
+/** Scopes that a wider one includes. */
+const INCLUDED_IN: Partial<Record<Scope, Scope>> = { 'inventory:report': 'inventory:write' };
+
+/** `admin:*` is the only wildcard; scopes are compared as whole words, and a wider one includes the narrower. */
 export function mayDo(held: ReadonlySet<string>, wanted: Scope): boolean {
-  return held.has(wanted) || held.has('admin:*');
+  const wider = INCLUDED_IN[wanted];
+  return held.has(wanted) || held.has('admin:*') || (wider !== undefined && held.has(wider));
 }
 
 /** @throws Problem 403 `insufficient_scope`, which names the scope that is wanted. */

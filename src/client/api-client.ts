@@ -138,7 +138,7 @@ async function errorOf(response: Response): Promise<ClientError> {
   const { code = `HTTP ${response.status}`, detail = response.statusText, scope } = problem;
   const missing = scope === undefined ? '' : ` (missing scope: ${scope})`;
   const { status } = response;
-  return new ClientError(EXIT_OF[status] ?? EXIT.failed, `${detail} [${code}]${missing}`, status, retryAfterOf(response)); // prettier-ignore
+  return new ClientError(EXIT_OF[status] ?? EXIT.failed, `${detail} [${code}]${missing}`, status, retryAfterOf(response), code); // prettier-ignore
 }
 
 /** In seconds; a date is not told by this service. */

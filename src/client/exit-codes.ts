@@ -11,6 +11,8 @@ export class ClientError extends Error {
     readonly status?: number,
     /** Seconds after which it asks to be called again. */
     readonly retryAfter?: number,
+    /** Of the problem that the answer tells. */
+    readonly code?: string,
   ) {
     super(message);
   }

@@ -7,7 +7,7 @@ import type { Scope } from '../auth/scopes.js';
 import { SensorApiKey } from './sensor-api-key.entity.js';
 
 /** All that a sensor may do: report that it is there, and what it found. */
-const PERMISSIONS: readonly Scope[] = ['sensors:report', 'inventory:write'];
+const PERMISSIONS: readonly Scope[] = ['sensors:report', 'inventory:report'];
 
 export interface SensorKey {
   readonly id: string;
@@ -45,7 +45,7 @@ export class SensorKeys {
   ): Promise<SensorKey> {
     const { id, apiKeyId } = sensor;
     if (!(await this.apiKeys.isLive(tx, apiKeyId))) return this.make(tx, caller, sensor, order.expiry);
-    return note(tx, id, await this.renewal.rotateIn(tx, caller, apiKeyId, order));
+    return note(tx, id, await this.renewal.rotateIn(tx, caller, apiKeyId, { ...order, permissions: PERMISSIONS }));
   }
 
   /** All that a sensor has, except for `but`. */

@@ -121,7 +121,7 @@ describe('a call is refused', () => {
     const { key } = await newApiKey(service, apiKey, ['inventory:read']);
     expect((await service.call('POST', '/api/ingest', { key, body: {} })).body).toMatchObject({
       status: 403,
-      scope: 'inventory:write',
+      scope: 'inventory:report',
     });
     expect((await service.call('POST', '/api/ingest', { body: {} })).status).toBe(401);
   });

@@ -5,6 +5,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import type { Caller } from '../caller.js';
+import type { Scope } from '../scopes.js';
 import { newApiKeyText } from './api-key-text.js';
 import { ApiKey } from './api-key.entity.js';
 import { ApiKeysService, type NewApiKey } from './api-keys.service.js';
@@ -13,6 +14,8 @@ export interface RotationOrder {
   readonly expiry: Date;
   /** How long the old key goes on; at most seven days. */
   readonly overlapHours: number;
+  /** What the new key may do; absent is what the old one may. */
+  readonly permissions?: readonly Scope[];
 }
 
 /** Days before its end at which the owner of a key is told. */
@@ -45,7 +48,7 @@ export class ApiKeyRenewalService {
     tx: EntityManager,
     caller: Caller,
     id: string,
-    { expiry, overlapHours }: RotationOrder,
+    { expiry, overlapHours, permissions: wanted }: RotationOrder,
   ): Promise<NewApiKey> {
     const { key, lookup, secretHash } = newApiKeyText();
     const old = await tx.findOne(ApiKey, { where: { id }, lock: { mode: 'pessimistic_write' } });
@@ -53,7 +56,8 @@ export class ApiKeyRenewalService {
     if (old.revokedAt !== null || old.replacedBy !== null || old.expiry <= new Date()) {
       throw new Problem('conflict', 'api-key.over', 'This API key was revoked or replaced, or has expired.');
     }
-    const { name, permissions, addresses, ownerId } = old;
+    const { name, addresses, ownerId } = old;
+    const permissions = [...(wanted ?? old.permissions)];
     this.apiKeys.assertGrantable(caller, { name, permissions, expiry });
     const next = { id: newId(), name, permissions, addresses, ownerId, expiry, lookup, secretHash };
     await tx.insert(ApiKey, next);

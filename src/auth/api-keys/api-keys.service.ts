@@ -50,6 +50,7 @@ interface KeyRow {
   readonly revoked_at: Date | null;
   readonly owner_roles: RoleName[] | null;
   readonly owner_disabled: boolean | null;
+  readonly of_sensor: boolean;
 }
 
 const LONGEST_LIFE_MS = 366 * 24 * 3600 * 1000;
@@ -159,13 +160,14 @@ export class ApiKeysService implements OnApplicationShutdown {
   /** The key together with its owner: it can do no more than they can now, and nothing once they are disabled. */
   private async look(lookup: string): Promise<KnownKey | null> {
     const [row]: (KeyRow | undefined)[] = await this.db.query(
-      `SELECT k.*, u.roles AS owner_roles, u.disabled AS owner_disabled FROM api_key k
+      `SELECT k.*, u.roles AS owner_roles, u.disabled AS owner_disabled,
+         EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id) AS of_sensor FROM api_key k
        LEFT JOIN user_account u ON u.id::text = k.owner_id WHERE k.lookup = $1`,
       [lookup],
     );
     if (row === undefined) return null;
     const owned = row.owner_roles === null ? undefined : scopesOf(row.owner_roles);
-    const scopes = new Set(row.permissions.filter((scope) => owned === undefined || mayDo(owned, scope)));
+    const scopes = new Set(permissionsOf(row).filter((scope) => owned === undefined || mayDo(owned, scope)));
     return {
       secretHash: row.secret_hash,
       expiry: row.expiry,
@@ -199,4 +201,10 @@ export class ApiKeysService implements OnApplicationShutdown {
     const target = { kind: 'api-key', id: key.id };
     await this.audit.appendBy(tx, caller, { action, target, detail });
   }
+}
+
+/** Keys that sensors got from the version before hold `inventory:write`; a sensor only reports. */
+function permissionsOf({ permissions, of_sensor: ofSensor }: KeyRow): Scope[] {
+  if (!ofSensor) return permissions;
+  return permissions.map((scope) => (scope === 'inventory:write' ? 'inventory:report' : scope));
 }

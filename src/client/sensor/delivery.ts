@@ -90,5 +90,7 @@ export function isPassing(error: unknown): error is ClientError {
 }
 
 function isForever(error: unknown): error is ClientError {
-  return error instanceof ClientError && [400, 409, 413, 415, 422].includes(error.status ?? 0);
+  if (!(error instanceof ClientError)) return false;
+  // Of a source that somebody else reports: other batches may be of others.
+  return [400, 409, 413, 415, 422].includes(error.status ?? 0) || error.code === 'source.owned';
 }

@@ -15,7 +15,11 @@ export interface FoundPrivateKey {
   readonly name: string;
   /** Of the public half. */
   readonly fingerprint: string;
-  readonly algorithm: PublicKeyAlgorithm;
+  /** Undefined when that is closed as well. */
+  readonly algorithm: PublicKeyAlgorithm | undefined;
+  /** Another name of its own, by which it goes; then `fingerprint` is no SHA-256 of a SubjectPublicKeyInfo. */
+  readonly id?: string;
+  readonly lifetime?: Lifetime;
   /** What protects it, as an algorithm's name; undefined when nothing does. */
   readonly securedBy: string | undefined;
 }
@@ -28,13 +32,35 @@ export interface FoundPublicKey {
   readonly sshFingerprint?: string;
   readonly algorithm: PublicKeyAlgorithm;
   readonly format: string;
+  /** Of a format that has fingerprints of its own: it goes by that. */
+  readonly id?: string;
+  readonly lifetime?: Lifetime;
+}
+
+/** From when until when a key may be used, as it says itself. */
+export interface Lifetime {
+  readonly creationDate?: string;
+  readonly expirationDate?: string;
+  /** Of a key that was revoked. */
+  readonly state?: 'deactivated' | 'compromised';
+}
+
+/** A key of a symmetric cipher or a MAC that lies in a store; its bytes are nowhere. */
+export interface FoundSecretKey {
+  readonly name: string;
+  /** Which one it is: the store and the alias, hashed. */
+  readonly id: string;
+  /** Undefined when the store does not say, or is not opened. */
+  readonly algorithm: string | undefined;
+  readonly bits: number | undefined;
+  readonly securedBy: string;
 }
 
 interface KeyFacts {
   readonly name: string;
   readonly facts: object;
   readonly fingerprint: string | undefined;
-  readonly algorithm: PublicKeyAlgorithm;
+  readonly algorithm: PublicKeyAlgorithm | undefined;
   /** The key itself lay there for anybody to read. */
   readonly bytesFound?: boolean;
 }
@@ -76,30 +102,47 @@ export class FoundAssets {
   }
 
   publicKey(key: FoundPublicKey, occurrences: readonly DraftOccurrence[]): string {
-    const { fingerprint, sshFingerprint, algorithm, format, name } = key;
-    const ref = `public key ${fingerprint ?? sshFingerprint}`;
-    const facts = { type: 'public-key', id: sshFingerprint ?? fingerprint, ...sizeOf(algorithm), format };
+    const { fingerprint, sshFingerprint, algorithm, format, name, lifetime } = key;
+    const id = key.id ?? sshFingerprint ?? fingerprint;
+    const ref = `public key ${key.id ?? fingerprint ?? sshFingerprint}`;
+    const facts = { type: 'public-key', id, ...sizeOf(algorithm), format, ...lifetime };
     this.key(ref, { name, facts, fingerprint, algorithm }, occurrences);
     return ref;
   }
 
   privateKey(key: FoundPrivateKey, occurrences: readonly DraftOccurrence[]): string {
-    const { name, fingerprint, algorithm, securedBy } = key;
-    const ref = `private key ${fingerprint}`;
-    const facts = { type: 'private-key', id: fingerprint, ...sizeOf(algorithm) };
+    const { name, algorithm, securedBy, lifetime } = key;
+    const ref = `private key ${key.id ?? key.fingerprint}`;
+    const fingerprint = key.id === undefined ? key.fingerprint : undefined;
+    const facts = { type: 'private-key', id: key.id ?? key.fingerprint, ...sizeOf(algorithm), ...lifetime };
     if (securedBy === undefined) {
       this.key(ref, { name, facts, fingerprint, algorithm, bytesFound: true }, occurrences);
       return ref;
     }
-    const algorithmRef = this.algorithm(securedBy, undefined, {});
-    const secured = { ...facts, securedBy: { mechanism: 'Software', algorithmRef } };
-    this.key(ref, { name, facts: secured, fingerprint, algorithm }, occurrences);
+    this.key(ref, { name, facts: { ...facts, ...this.secured(securedBy) }, fingerprint, algorithm }, occurrences);
     return ref;
   }
 
+  secretKey({ name, id, algorithm, bits, securedBy }: FoundSecretKey, occurrences: readonly DraftOccurrence[]): string {
+    const ref = `secret key ${id}`;
+    const size = bits === undefined ? {} : { size: bits };
+    const facts = { type: 'secret-key', id, ...size, ...this.secured(securedBy) };
+    const properties = bits === undefined ? {} : { parameterSetIdentifier: String(bits) };
+    const used = algorithm === undefined ? undefined : symmetric(algorithm, bits, properties);
+    this.key(ref, { name, facts, fingerprint: undefined, algorithm: used }, occurrences);
+    return ref;
+  }
+
+  private secured(scheme: string): object {
+    return { securedBy: { mechanism: 'Software', algorithmRef: this.algorithm(scheme, undefined, {}) } };
+  }
+
   private key(ref: string, key: KeyFacts, occurrences: readonly DraftOccurrence[]): void {
-    const { name, oid, properties } = key.algorithm;
-    const algorithmRef = this.algorithm(name, oid, properties);
+    const { algorithm } = key;
+    const uses =
+      algorithm === undefined
+        ? {}
+        : { algorithmRef: this.algorithm(algorithm.name, algorithm.oid || undefined, algorithm.properties) };
     const own = key.fingerprint === undefined ? [] : [{ name: PUBLIC_KEY_PROPERTY, value: key.fingerprint }];
     const withheld = key.bytesFound === true ? [{ name: WITHHELD_PROPERTY, value: 'file' }] : [];
     this.add(ref, 'related-crypto-material', occurrences, {
@@ -107,14 +150,15 @@ export class FoundAssets {
       name: key.name,
       cryptoProperties: {
         assetType: 'related-crypto-material',
-        relatedCryptoMaterialProperties: { ...key.facts, algorithmRef },
+        relatedCryptoMaterialProperties: { ...key.facts, ...uses },
       },
       properties: [...own, ...withheld],
     });
   }
 
   private algorithm(name: string, oid: string | undefined, properties: AlgorithmProperties): string {
-    const ref = `algorithm ${name}`;
+    const { primitive = 'signature' } = properties;
+    const ref = primitive === 'signature' ? `algorithm ${name}` : `algorithm ${name} ${primitive}`;
     this.add(ref, 'algorithm', [], {
       type: 'cryptographic-asset',
       name,
@@ -138,8 +182,17 @@ export class FoundAssets {
   }
 }
 
-function sizeOf({ bits }: PublicKeyAlgorithm): { size?: number } {
+function sizeOf(algorithm: PublicKeyAlgorithm | undefined): { size?: number } {
+  const bits = algorithm?.bits ?? null;
   return bits === null ? {} : { size: bits };
+}
+
+/** Names of the Java Cryptography Architecture and the like: `AES`, `DESede`, `HmacSHA256`. */
+function symmetric(name: string, bits: number | undefined, properties: AlgorithmProperties): PublicKeyAlgorithm {
+  const isMac = /mac/i.test(name);
+  const title = isMac || bits === undefined || !/^(?:AES|ARIA|Camellia|SEED)$/i.test(name) ? name : `${name}-${bits}`;
+  const primitive = isMac ? 'mac' : /^(?:RC4|ARCFOUR|ChaCha20)/i.test(name) ? 'stream-cipher' : 'block-cipher';
+  return { oid: '', name: title, bits: bits ?? null, curve: null, properties: { primitive, ...properties } };
 }
 
 function certificateName({ commonName, names, subject, fingerprint }: ReadCertificate): string {
@@ -162,6 +215,6 @@ function propertiesOf({
 }
 
 /** RFC 3339 without fractions; years before 1 or after 9999 cannot be written. */
-function rfc3339(time: Date): string | undefined {
+export function rfc3339(time: Date): string | undefined {
   return Number.isNaN(time.getTime()) ? undefined : time.toISOString().replace('.000Z', 'Z');
 }

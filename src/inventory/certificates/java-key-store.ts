@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { type JavaValue, readJavaObject } from './java-object-stream.js';
 
 const JKS = 0xfeedfeed;
 const JCEKS = 0xcececece;
@@ -6,19 +7,22 @@ const DIGEST_BYTES = 20;
 /** Sun's format is signed with this word between the password and the data. */
 const WHITENER = Buffer.from('Mighty Aphrodite');
 const MOST_ENTRIES = 100_000;
+const SECRET_KEY = 3;
 
 export interface JavaKeyStoreEntry {
   readonly alias: string;
-  /** true: a private key with its chain; false: a trusted certificate. */
-  readonly isKey: boolean;
+  /** A private key with its chain, a trusted certificate, or a secret key. */
+  readonly kind: 'private-key' | 'certificate' | 'secret-key';
   /** DER, the entry's own certificate first. */
   readonly certificates: readonly Buffer[];
+  /** Of a secret key: a `javax.crypto.SealedObject`. */
+  readonly sealed?: JavaValue;
 }
 
 export interface JavaKeyStore {
   readonly type: 'JKS' | 'JCEKS';
   readonly entries: JavaKeyStoreEntry[];
-  /** Entries from the first secret key on: what follows a serialized Java object cannot be found. */
+  /** Entries from the first one on whose end cannot be found. */
   readonly unread: number;
 }
 
@@ -38,7 +42,7 @@ export function isPasswordOf(bytes: Buffer, password: string): boolean {
 }
 
 /**
- * Reads a keystore of type JKS or JCEKS: names, certificates, and that there are keys, whose bytes are skipped.
+ * Reads a keystore of type JKS or JCEKS: names, certificates, and that there are keys, whose bytes are skipped; secret keys stay sealed.
  *
  * @throws RangeError when it is cut short.
  */
@@ -55,16 +59,22 @@ export function readJavaKeyStore(bytes: Buffer): JavaKeyStore {
   const entries: JavaKeyStoreEntry[] = [];
   for (let index = 0; index < count; index += 1) {
     const tag = fields.number();
-    if (tag !== 1 && tag !== 2) return { type, entries, unread: count - index };
+    if (tag < 1 || tag > SECRET_KEY) return { type, entries, unread: count - index };
     const alias = fields.text();
     fields.skip(8);
     if (tag === 2) {
-      entries.push({ alias, isKey: false, certificates: [certificate()] });
+      entries.push({ alias, kind: 'certificate', certificates: [certificate()] });
+      continue;
+    }
+    if (tag === SECRET_KEY) {
+      const sealed = fields.sealed();
+      if (sealed === undefined) return { type, entries, unread: count - index };
+      entries.push({ alias, kind: 'secret-key', certificates: [], sealed });
       continue;
     }
     fields.block();
     const length = Math.min(fields.number(), MOST_ENTRIES);
-    entries.push({ alias, isKey: true, certificates: Array.from({ length }, certificate) });
+    entries.push({ alias, kind: 'private-key', certificates: Array.from({ length }, certificate) });
   }
   return { type, entries, unread: 0 };
 }
@@ -89,6 +99,17 @@ class Fields {
 
   block(): Buffer {
     return this.take(this.number());
+  }
+
+  /** A serialized object; undefined where its end cannot be found. */
+  sealed(): JavaValue | undefined {
+    try {
+      const { value, end } = readJavaObject(this.bytes, this.at);
+      this.at = end;
+      return value;
+    } catch {
+      return undefined;
+    }
   }
 
   skip(count: number): void {

@@ -1,19 +1,29 @@
 import { createDecipheriv, createHash, pbkdf2Sync } from 'node:crypto';
 import { DER, type DerElement, derElements, dotted } from './der-elements.js';
+import { rc2Decrypt, rc4 } from './old-ciphers.js';
 
 /** More rounds than any tool writes: a store may not keep the thread busy for minutes. */
 const MOST_ITERATIONS = 2_000_000;
 const PBES2 = '1.2.840.113549.1.5.13';
-const SHA1_AND_3DES = '1.2.840.113549.1.12.1.3';
+
+interface LegacyScheme {
+  readonly name: string;
+  readonly keyBytes: number;
+  readonly decrypt: (key: Buffer, iv: Buffer, bytes: Buffer) => Buffer;
+}
 
 /** PKCS #12 schemes of RFC 7292 appendix C, by names that say their parts. */
-const LEGACY: Readonly<Record<string, string>> = {
-  '1.2.840.113549.1.12.1.1': 'PBEWithSHA1AndRC4_128',
-  '1.2.840.113549.1.12.1.2': 'PBEWithSHA1AndRC4_40',
-  [SHA1_AND_3DES]: 'PBEWithSHA1AndDESede',
-  '1.2.840.113549.1.12.1.4': 'PBEWithSHA1AndDESede',
-  '1.2.840.113549.1.12.1.5': 'PBEWithSHA1AndRC2_128',
-  '1.2.840.113549.1.12.1.6': 'PBEWithSHA1AndRC2_40',
+const LEGACY: Readonly<Record<string, LegacyScheme>> = {
+  '1.2.840.113549.1.12.1.1': {
+    name: 'PBEWithSHA1AndRC4_128',
+    keyBytes: 16,
+    decrypt: (key, _, bytes) => rc4(key, bytes),
+  },
+  '1.2.840.113549.1.12.1.2': { name: 'PBEWithSHA1AndRC4_40', keyBytes: 5, decrypt: (key, _, bytes) => rc4(key, bytes) },
+  '1.2.840.113549.1.12.1.3': { name: 'PBEWithSHA1AndDESede', keyBytes: 24, decrypt: tripleDes },
+  '1.2.840.113549.1.12.1.4': { name: 'PBEWithSHA1AndDESede', keyBytes: 16, decrypt: tripleDes },
+  '1.2.840.113549.1.12.1.5': { name: 'PBEWithSHA1AndRC2_128', keyBytes: 16, decrypt: rc2Decrypt },
+  '1.2.840.113549.1.12.1.6': { name: 'PBEWithSHA1AndRC2_40', keyBytes: 5, decrypt: rc2Decrypt },
 };
 const CIPHERS: Readonly<Record<string, { readonly name: string; readonly keyBytes: number }>> = {
   '2.16.840.1.101.3.4.1.2': { name: 'aes-128-cbc', keyBytes: 16 },
@@ -32,8 +42,8 @@ const PRFS: Readonly<Record<string, string>> = {
 export interface PasswordEncryption {
   /** Names the scheme, so that rules can judge it. */
   readonly name: string;
-  /** Undefined when the cipher is one that is not read. Throws when the password is wrong. */
-  readonly decrypt: ((bytes: Buffer, password: string) => Buffer) | undefined;
+  /** Undefined when the cipher is one that is not read. Throws when the password is wrong. PKCS #12 knows none (null) beside an empty one. */
+  readonly decrypt: ((bytes: Buffer, password: string | null) => Buffer) | undefined;
 }
 
 /** Of an AlgorithmIdentifier (its whole element): PBES2 (RFC 8018) or one of PKCS #12. */
@@ -42,15 +52,21 @@ export function passwordEncryption(algorithm: Buffer): PasswordEncryption {
   const oid = id === undefined ? '' : dotted(id.contents);
   const [first, second] = parameters === undefined ? [] : derElements(parameters.contents);
   if (oid === PBES2 && first !== undefined && second !== undefined) return pbes2(first, second);
-  const name = LEGACY[oid] ?? `encrypted as ${oid}`;
-  if (oid !== SHA1_AND_3DES || first === undefined) return { name, decrypt: undefined };
+  const scheme = LEGACY[oid];
+  if (scheme === undefined || first === undefined)
+    return { name: scheme?.name ?? `encrypted as ${oid}`, decrypt: undefined };
   const rounds = smallInteger(second);
-  const decrypt = (bytes: Buffer, password: string) => {
+  const decrypt = (bytes: Buffer, password: string | null) => {
     const derive = (purpose: number, length: number) =>
       pkcs12Key(password, first.contents, rounds, { purpose, length });
-    return decipher('des-ede3-cbc', derive(1, 24), derive(2, 8), bytes);
+    return scheme.decrypt(derive(1, scheme.keyBytes), derive(2, 8), bytes);
   };
-  return { name, decrypt };
+  return { name: scheme.name, decrypt };
+}
+
+/** Of two keys the third is the first. */
+function tripleDes(key: Buffer, iv: Buffer, bytes: Buffer): Buffer {
+  return decipher('des-ede3-cbc', key.length === 24 ? key : Buffer.concat([key, key.subarray(0, 8)]), iv, bytes);
 }
 
 function pbes2(derivation: DerElement, encryption: DerElement): PasswordEncryption {
@@ -63,8 +79,8 @@ function pbes2(derivation: DerElement, encryption: DerElement): PasswordEncrypti
   const digest = prf === undefined ? 'sha1' : PRFS[dotted(prf.contents)];
   if (cipher === undefined || digest === undefined || salt === undefined || iv === undefined)
     return { name: 'PBES2', decrypt: undefined };
-  const decrypt = (bytes: Buffer, password: string) => {
-    const key = pbkdf2Sync(password, salt.contents, smallInteger(iterations), cipher.keyBytes, digest);
+  const decrypt = (bytes: Buffer, password: string | null) => {
+    const key = pbkdf2Sync(password ?? '', salt.contents, smallInteger(iterations), cipher.keyBytes, digest);
     return decipher(cipher.name, key, iv.contents, bytes);
   };
   return { name: `PBES2-HMAC-${digest.toUpperCase()}-${cipher.name.toUpperCase()}`, decrypt };
@@ -91,12 +107,12 @@ function smallInteger(element: DerElement | undefined): number {
 
 /** RFC 7292 appendix B.2 with SHA-1. */
 function pkcs12Key(
-  password: string,
+  password: string | null,
   salt: Buffer,
   rounds: number,
   { purpose, length }: { purpose: number; length: number },
 ): Buffer {
-  const text = Buffer.from(`${password}\u0000`, 'utf16le').swap16();
+  const text = password === null ? Buffer.alloc(0) : Buffer.from(`${password}\u0000`, 'utf16le').swap16();
   const fill = (part: Buffer) => Buffer.alloc(Math.ceil(part.length / 64) * 64, part);
   const input = Buffer.concat([fill(salt), fill(text)]);
   const diversifier = Buffer.alloc(64, purpose);

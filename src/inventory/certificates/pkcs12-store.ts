@@ -10,6 +10,10 @@ const ENCRYPTED_DATA = '1.2.840.113549.1.7.6';
 const KEY_BAG = '1.2.840.113549.1.12.10.1.1';
 const SHROUDED_KEY_BAG = '1.2.840.113549.1.12.10.1.2';
 const CERT_BAG = '1.2.840.113549.1.12.10.1.3';
+const SECRET_BAG = '1.2.840.113549.1.12.10.1.5';
+const SAFE_CONTENTS_BAG = '1.2.840.113549.1.12.10.1.6';
+/** Bags within bags. */
+const MAX_DEPTH = 8;
 const FRIENDLY_NAME = '1.2.840.113549.1.9.20';
 const LOCAL_KEY_ID = '1.2.840.113549.1.9.21';
 
@@ -21,9 +25,16 @@ export interface Pkcs12Key {
   readonly securedBy: string | undefined;
 }
 
+/** A secret that lies in a store, in a form that its maker alone knows. */
+export interface Pkcs12Secret {
+  readonly name: string | undefined;
+  readonly securedBy: string;
+}
+
 export interface Pkcs12Store {
   readonly certificates: { readonly der: Buffer; readonly keyId: string | undefined }[];
   readonly keys: Pkcs12Key[];
+  readonly secrets: Pkcs12Secret[];
 }
 
 /** True for `SEQUENCE { INTEGER 3, … }`, which a certificate never is. */
@@ -38,7 +49,7 @@ export function isPkcs12(bytes: Buffer): boolean {
  * @throws Problem 422 `key-store.password` or `key-store.cipher`.
  */
 export function readPkcs12(bytes: Buffer, password: string): Pkcs12Store {
-  const store: Pkcs12Store = { certificates: [], keys: [] };
+  const store: Pkcs12Store = { certificates: [], keys: [], secrets: [] };
   const { authSafe } = AsnConvert.parse(bytes, PFX);
   for (const part of AsnConvert.parse(octets(authSafe), AuthenticatedSafe))
     for (const bag of AsnConvert.parse(contentsOf(part, password), SafeContents)) take(bag, store);
@@ -62,21 +73,26 @@ function contentsOf(part: ContentInfo, password: string): Buffer {
     content.tag === 0xa0
       ? Buffer.concat(derElements(content.contents).map((piece) => piece.contents))
       : content.contents;
-  try {
-    const clear = decrypt(encrypted, password);
-    AsnConvert.parse(clear, SafeContents);
-    return clear;
-  } catch {
-    const detail = password === '' ? 'needs a password (X-Key-Store-Password)' : 'is not opened by this password';
-    throw new Problem('refused', 'key-store.password', `The key store ${detail}.`);
-  }
+  // Who sets no password may mean an empty one, or none.
+  for (const candidate of password === '' ? ['', null] : [password])
+    try {
+      const clear = decrypt(encrypted, candidate);
+      AsnConvert.parse(clear, SafeContents);
+      return clear;
+    } catch {
+      // Another password.
+    }
+  const detail = password === '' ? 'needs a password (X-Key-Store-Password)' : 'is not opened by this password';
+  throw new Problem('refused', 'key-store.password', `The key store ${detail}.`);
 }
 
 function unreadable(detail: string): Problem {
   return new Problem('refused', 'key-store.cipher', `The certificates of the key store cannot be read: it ${detail}.`);
 }
 
-function take(bag: SafeBag, store: Pkcs12Store): void {
+function take(bag: SafeBag, store: Pkcs12Store, depth = 0): void {
+  if (bag.bagId === SAFE_CONTENTS_BAG && depth < MAX_DEPTH)
+    for (const inner of AsnConvert.parse(bag.bagValue, SafeContents)) take(inner, store, depth + 1);
   const keyId = attribute(bag, LOCAL_KEY_ID)?.toString('hex');
   const name = attribute(bag, FRIENDLY_NAME)?.swap16().toString('utf16le');
   if (bag.bagId === CERT_BAG) {
@@ -84,7 +100,19 @@ function take(bag: SafeBag, store: Pkcs12Store): void {
     store.certificates.push({ der: Buffer.from(AsnConvert.parse(certValue, OctetString).buffer), keyId });
   }
   if (bag.bagId === KEY_BAG) store.keys.push({ name, keyId, securedBy: undefined });
+  if (bag.bagId === SECRET_BAG) store.secrets.push({ name, securedBy: secretScheme(Buffer.from(bag.bagValue)) });
   if (bag.bagId === SHROUDED_KEY_BAG) store.keys.push({ name, keyId, securedBy: shroud(Buffer.from(bag.bagValue)) });
+}
+
+/** A SecretBag: a type, and the secret, which keytool shrouds like a private key. */
+function secretScheme(bag: Buffer): string {
+  try {
+    const [, value] = derElements(derElements(bag)[0]?.contents ?? Buffer.alloc(0));
+    const [octets] = derElements(value?.contents ?? Buffer.alloc(0));
+    return shroud(octets?.contents ?? Buffer.alloc(0));
+  } catch {
+    return 'PKCS #12';
+  }
 }
 
 function shroud(bag: Buffer): string {

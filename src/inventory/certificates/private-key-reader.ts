@@ -2,8 +2,11 @@ import { AsnConvert } from '@peculiar/asn1-schema';
 import { SubjectPublicKeyInfo } from '@peculiar/asn1-x509';
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { sha256 } from './certificate-reader.js';
+import { DER, type DerElement, derElements } from './der-elements.js';
 import type { FoundPrivateKey } from './found-assets.js';
-import { type PublicKeyAlgorithm, publicKeyAlgorithm } from './public-key-algorithm.js';
+import type { Iterations } from './iterations.js';
+import { passwordEncryption } from './password-encryption.js';
+import { type PublicKeyAlgorithm, publicKeyAlgorithm, sized } from './public-key-algorithm.js';
 import type { PemBlock } from './pem-blocks.js';
 import { readSshPublicKey } from './ssh-public-key.js';
 
@@ -19,14 +22,105 @@ export function describeSpki(spki: Buffer): { algorithm: PublicKeyAlgorithm; fin
 }
 
 /**
- * Which key a PEM block of a private key is; nothing of the private half is kept.
+ * Which key a PEM block of a private key is; nothing of the private half is kept. One that is encrypted is opened when there is a
+ * password; else it is listed by what protects it.
  *
- * @throws Error when it cannot be told: encrypted, and the public half is not beside it.
+ * @throws Error when it is no private key.
  */
-export function readPrivateKey({ label, bytes, text }: PemBlock): FoundPrivateKey {
+export function readPrivateKey(block: PemBlock, password: string, budget: Iterations): FoundPrivateKey {
+  const { label, bytes, text } = block;
   if (label === 'OPENSSH PRIVATE KEY') return readOpenSsh(bytes);
-  const { algorithm, fingerprint } = describePublicKey(createPublicKey(createPrivateKey(text)));
-  return { name: `private key ${fingerprint.slice(0, 16)}`, fingerprint, algorithm, securedBy: undefined };
+  if (label === 'ENCRYPTED PRIVATE KEY') return readEncrypted(bytes, password, budget);
+  const cipher = /^DEK-Info: *([A-Z0-9-]{1,40}),/m.exec(text)?.[1];
+  if (cipher !== undefined && text.includes('ENCRYPTED')) return readOldEncrypted(block, cipher, password);
+  return found(createPrivateKey(text), undefined);
+}
+
+/** The same of DER: PKCS #8, plain or encrypted, PKCS #1 and SEC 1. @throws Error when it is none of them. */
+export function readDerPrivateKey(der: Buffer, password: string, budget: Iterations): FoundPrivateKey {
+  const [first] = members(der);
+  if (first?.tag === DER.sequence) return readEncrypted(der, password, budget);
+  for (const type of ['pkcs8', 'pkcs1', 'sec1'] as const)
+    try {
+      return found(createPrivateKey({ key: der, format: 'der', type }), undefined);
+    } catch {
+      // Of another type.
+    }
+  throw new RangeError('no private key');
+}
+
+function found(key: KeyObject, securedBy: string | undefined): FoundPrivateKey {
+  const { algorithm, fingerprint } = describePublicKey(createPublicKey(key));
+  return { name: `private key ${fingerprint.slice(0, 16)}`, fingerprint, algorithm, securedBy };
+}
+
+/** What does not tell which key it is goes by its encrypted bytes. */
+function closed(bytes: Buffer, algorithm: PublicKeyAlgorithm | undefined, securedBy: string): FoundPrivateKey {
+  const fingerprint = sha256(bytes);
+  return {
+    name: `encrypted private key ${fingerprint.slice(0, 16)}`,
+    fingerprint,
+    id: fingerprint,
+    algorithm,
+    securedBy,
+  };
+}
+
+/** An EncryptedPrivateKeyInfo (RFC 5958 section 3). */
+function readEncrypted(der: Buffer, password: string, budget: Iterations): FoundPrivateKey {
+  const [algorithm, content] = members(der);
+  if (algorithm?.tag !== DER.sequence || content?.tag !== DER.octetString) throw new RangeError('no encrypted key');
+  const { name, decrypt } = passwordEncryption(algorithm.raw);
+  if (password !== '' && decrypt !== undefined && budget.take(roundsOf(algorithm))) {
+    let clear: Buffer | undefined;
+    try {
+      clear = decrypt(content.contents, password);
+      return found(createPrivateKey({ key: clear, format: 'der', type: 'pkcs8' }), name);
+    } catch {
+      // Another password: it is listed as closed.
+    } finally {
+      clear?.fill(0);
+    }
+  }
+  return closed(der, undefined, name);
+}
+
+/** Encryption of RFC 1421, as OpenSSL has it: the label tells the algorithm, the header the cipher. */
+function readOldEncrypted({ label, bytes, text }: PemBlock, cipher: string, password: string): FoundPrivateKey {
+  const securedBy = `PEM ${cipher}`;
+  if (password !== '')
+    try {
+      return found(createPrivateKey({ key: text, passphrase: password }), securedBy);
+    } catch {
+      // Another password.
+    }
+  const name = label.replace(' PRIVATE KEY', '');
+  const known = ['RSA', 'DSA', 'EC'].includes(name) ? sized(KEY_OID[name] ?? '', name, null) : undefined;
+  return closed(bytes, known, securedBy);
+}
+
+const KEY_OID: Readonly<Record<string, string>> = {
+  RSA: '1.2.840.113549.1.1.1',
+  DSA: '1.2.840.10040.4.1',
+  EC: '1.2.840.10045.2.1',
+};
+
+/** The first number among the parameters of a scheme: its rounds. */
+function roundsOf({ contents }: DerElement): number {
+  const stack = derElements(contents);
+  for (let element = stack.shift(); element !== undefined; element = stack.shift()) {
+    if (element.tag === DER.integer)
+      return element.contents.length > 0 && element.contents.length <= 4
+        ? element.contents.readIntBE(0, element.contents.length)
+        : 0;
+    if (element.tag === DER.sequence) stack.unshift(...derElements(element.contents));
+  }
+  return 0;
+}
+
+function members(der: Buffer): DerElement[] {
+  const [sequence] = derElements(der);
+  return sequence === undefined ? [] : derElements(sequence.contents);
 }
 
 /** OpenSSH's PROTOCOL.key: the public half stands before the encrypted part. */

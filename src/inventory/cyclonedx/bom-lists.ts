@@ -4,6 +4,7 @@ import type { Remark } from '../ingest/ingest-outcome.js';
 import { itemCheck, type SpecVersion } from './bom-schemas.js';
 import { type BomText, type ListName, LISTS } from './bom-text.js';
 import { type Check, nameOf } from './json-schema.js';
+import { repairTimes } from './repaired-times.js';
 import { type Duplicate, SchemaFaults } from './schema-faults.js';
 
 export type Mode = 'strict' | 'repair';
@@ -67,8 +68,15 @@ export class BomLists {
     const check = this.checks[list];
     const before = found.duplicates.length;
     const others = found.count - before;
+    const faults = found.faults.length;
     if (check(item, found)) return true;
-    if (this.mode === 'strict' || found.duplicates.length === before) return false;
+    if (this.mode === 'strict') return false;
+    if (repairTimes(item, found.path.length, found.faults.slice(faults), repairs)) {
+      found.faults.splice(faults);
+      found.duplicates.splice(before);
+      return this.judge(list, item, found, repairs);
+    }
+    if (found.duplicates.length === before) return false;
     removeRepeated(found.duplicates.splice(before), repairs);
     return found.count - before === others && check(item, found);
   }

@@ -36,7 +36,9 @@ function textOf(components: unknown[], dependencies: unknown[], isWhole: boolean
 
 function read(text: string, mode: Mode) {
   try {
-    const draft = readBody(Buffer.from(text), { kind: 'json', mode, source: undefined, password: undefined }).draft();
+    const [document] = readBody(Buffer.from(text), { kind: 'json', mode, source: undefined, password: undefined });
+    if (document === undefined) throw new Error('no document');
+    const draft = document.draft();
     const refs = new DraftRefs();
     const assets = [...draft.assets(refs)];
     const told = [...refs.values()].flatMap(({ name, links }) =>

@@ -8,6 +8,7 @@ import { bomCheck, SPEC_VERSIONS, type SpecVersion } from './bom-schemas.js';
 import { type BomText, LISTS } from './bom-text.js';
 import { assetsOf, type Bom, type Dependency } from './connected-components.js';
 import { isOldCbom, oldCbomAsVersion16 } from './old-cbom.js';
+import { repairTimes } from './repaired-times.js';
 import { SchemaFaults } from './schema-faults.js';
 import type { CdxComponent } from '../ingest/draft.js';
 
@@ -16,8 +17,8 @@ import type { CdxComponent } from '../ingest/draft.js';
  * assets, some items at a time: what a known document says need not be read again, and what is made of an item is gone before the next is read.
  *
  * @throws Problem 422 `document.version`, or `document.invalid` with a pointer to each fault; so do the assets of the draft, when the
- * last of them was read. Repeated list items and an upper-case serial number are put right in repair mode, since nothing is lost by it;
- * everything else is for the sender to mend.
+ * last of them was read. Repeated list items, an upper-case serial number and times that lack a zone or the like are put right in repair
+ * mode, since nothing is lost by it; everything else is for the sender to mend.
  */
 export function readBom(text: BomText, mode: Mode): CheckedDocument {
   const head = text.head();
@@ -91,8 +92,10 @@ function versionOf(document: Record<string, unknown>): SpecVersion {
 /** What is wrong with a document apart from its lists, and was not put right. */
 function judge(head: Record<string, unknown>, version: SpecVersion, mode: Mode, repairs: Remark[]): SchemaFaults {
   if (mode === 'repair') lowerSerialNumber(head, repairs);
-  const found = faultsOf(head, version);
-  if (mode === 'strict' || found.duplicates.length === 0) return found;
+  let found = faultsOf(head, version);
+  if (mode === 'strict') return found;
+  while (repairTimes(head, 0, found.faults, repairs)) found = faultsOf(head, version);
+  if (found.duplicates.length === 0) return found;
   removeRepeated(found.duplicates, repairs);
   return faultsOf(head, version);
 }

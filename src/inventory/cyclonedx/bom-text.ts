@@ -7,7 +7,7 @@ import type { Members } from './json-values.js';
 export const LISTS = ['components', 'dependencies'] as const;
 export type ListName = (typeof LISTS)[number];
 /** To be raised when the same document comes to be read differently. */
-const READING = 3;
+const READING = 4;
 
 /** Items of a list that stand side by side. */
 export interface Stretch {

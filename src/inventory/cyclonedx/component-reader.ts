@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AssetKind } from '../assets/asset-kind.js';
-import { CERTIFICATE_PROPERTY, PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY, propertyOf } from '../ingest/asset-identity.js';
+import { PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY, propertyOf } from '../ingest/asset-identity.js';
+import { CERTIFICATE_PROPERTY, certificateSha256, statedSha256 } from '../ingest/certificate-identity.js';
 import type { CdxComponent, DraftAsset, DraftLink, DraftOccurrence } from '../ingest/draft.js';
 import { blankSecrets, isPublicMaterial, publicKeyFingerprint, withoutSecrets } from '../ingest/secrets.js';
 
@@ -57,11 +58,11 @@ function holdBackValue({ cryptoProperties }: CdxComponent, found: Property[]): b
 }
 
 /** 1.7 states the fingerprint of a certificate; 1.6 has no place for it but a property. */
-function fingerprintOf({ cryptoProperties }: CdxComponent, found: Property[]): void {
-  const facts = cryptoProperties?.certificateProperties;
-  const fingerprint = facts?.['fingerprint'] as { alg?: string; content?: string } | undefined;
-  if (fingerprint?.alg === 'SHA-256' && typeof fingerprint.content === 'string')
-    found.push({ name: CERTIFICATE_PROPERTY, value: fingerprint.content.toLowerCase() });
+function fingerprintOf(component: CdxComponent, found: Property[]): void {
+  if (component.cryptoProperties?.certificateProperties === undefined) return;
+  const sha256 = statedSha256(component);
+  if (sha256 !== undefined && certificateSha256(component) === undefined)
+    found.push({ name: CERTIFICATE_PROPERTY, value: sha256 });
 }
 
 /** What the component says itself stands. */

@@ -13,6 +13,7 @@ type Place = Record<string | number, unknown>;
 export function asVersion16(component: CdxComponent): CdxComponent {
   const { components: _nested, ...own } = component;
   const current = structuredClone(own);
+  referAs16(current);
   const kept: { name: string; value: string }[] = [];
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
     const pointers = faultsOf(current);
@@ -21,6 +22,26 @@ export function asVersion16(component: CdxComponent): CdxComponent {
   }
   if (kept.length > 0) current.properties = [...(current.properties ?? []), ...kept];
   return current;
+}
+
+/** 1.7 lists what a certificate or a key refers to; 1.6 has a member for each. */
+function referAs16({ cryptoProperties }: CdxComponent): void {
+  const { certificateProperties: certificate, relatedCryptoMaterialProperties: material } = cryptoProperties ?? {};
+  if (certificate !== undefined) {
+    refer(certificate, 'signatureAlgorithmRef', 'algorithm');
+    refer(certificate, 'subjectPublicKeyRef', 'publickey');
+  }
+  if (material !== undefined) refer(material, 'algorithmRef', 'algorithm');
+}
+
+/** The first of its type; what the component says in the words of 1.6 stands. */
+function refer(facts: Record<string, unknown>, member: string, type: string): void {
+  const related = facts['relatedCryptographicAssets'];
+  if (facts[member] !== undefined || !Array.isArray(related)) return;
+  const first = (related as { type?: unknown; ref?: unknown }[]).find(
+    (one) => typeof one.type === 'string' && one.type.replaceAll(/[-_ ]/g, '').toLowerCase() === type,
+  );
+  if (typeof first?.ref === 'string') facts[member] = first.ref;
 }
 
 function faultsOf(component: CdxComponent): string[][] {
@@ -45,4 +66,15 @@ function move(component: CdxComponent, path: string[], kept: { name: string; val
   if (round === 0 && typeof place[name] === 'string') place[name] = 'other';
   else if (Array.isArray(place)) place.splice(Number(name), 1);
   else delete place[name];
+}
+
+/** A member that `asVersion16` has taken out of a component, by its path; undefined when there was none. */
+export function keptMember({ properties }: CdxComponent, path: string): unknown {
+  const kept = properties?.find(({ name }) => name === `${MOVED}:${path}`)?.value;
+  if (kept === undefined) return undefined;
+  try {
+    return JSON.parse(kept);
+  } catch {
+    return undefined;
+  }
 }

@@ -1,13 +1,20 @@
 const DATE_TIME =
-  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d:(?:[0-5]\d|60)(?:\.\d{1,9})?(?:[Zz]|[+-]\d{2}:?\d{2})$/;
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|[12]\d|3[01])[Tt ](?:[01]\d|2[0-3]):[0-5]\d:([0-5]\d|60)(?:\.\d+)?(?:[Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)$/;
 const DATE = /^\d{4}-\d{2}-\d{2}$/;
 const EMAIL = /^[^\s@]{1,64}@[^\s@]{1,255}$/;
 const SCHEME = /^[a-z][a-z0-9+.-]*:/i;
 const NO_IRI = /[\s<>"{}|\\^`]/;
 
-/** RFC 3339 section 5.6. */
+/** RFC 3339 section 5.6; a leap second is the last of a day in UTC (section 5.7). */
 export function isDateTime(text: string): boolean {
-  return DATE_TIME.test(text) && startsWithDay(text);
+  const [, second] = DATE_TIME.exec(text) ?? [];
+  if (second === undefined || !startsWithDay(text)) return false;
+  return second !== '60' || new Date(withoutLeapSecond(text)).toISOString().slice(11, 19) === '23:59:59';
+}
+
+/** One second earlier: no program that keeps Unix time knows a leap second. */
+export function withoutLeapSecond(text: string): string {
+  return `${text.slice(0, 17)}59${text.slice(19)}`;
 }
 
 /** Of a text that starts with YYYY-MM-DD. */

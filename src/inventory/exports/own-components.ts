@@ -25,7 +25,7 @@ export class OwnComponents {
   /** Those that the export does not show anyway. */
   async lines(snapshot: Snapshot, { where, values }: Pick<Shown, 'where' | 'values'>): Promise<OwnLines> {
     const assets = await this.own.all();
-    const draft = readSensorScan({ assets });
+    const draft = readSensorScan({ assets }, 'strict');
     const found = new DocumentAssets(draft, { id: hashId('source', NAME), name: NAME });
     const conditions = [...where, `a.id = ANY($${values.length + 1}::uuid[])`].join(' AND ');
     const known = await snapshot.query<{ id: string }>(`SELECT a.id FROM judged_asset a WHERE ${conditions}`, [

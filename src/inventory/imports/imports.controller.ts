@@ -18,14 +18,14 @@ export class ImportsController {
 
   /** Lists documents that were sent to be taken in later, the newest first. */
   @Get()
-  @Needs('inventory:write')
+  @Needs('inventory:report')
   async listImports(@TheCaller() caller: Caller, @Query() { limit, cursor }: PageQuery): Promise<ImportPageView> {
     return ImportPageView.of(await this.imports.list(caller, limit, cursor));
   }
 
   /** Shows how far a document has come; with `wait`, as soon as it is at its end. */
   @Get(':id')
-  @Needs('inventory:write')
+  @Needs('inventory:report')
   async getImport(
     @TheCaller() caller: Caller,
     @Param() { id }: IdParam,
@@ -36,7 +36,7 @@ export class ImportsController {
 
   /** Tells of an import as server-sent events: as it is, then how far it has come, until it is at its end. */
   @Get(':id/events')
-  @Needs('inventory:write')
+  @Needs('inventory:report')
   @ApiProduces('text/event-stream')
   @ApiOkResponse({ schema: { type: 'string', example: EVENT_EXAMPLE }, description: 'Events with the import as data' })
   async followImport(@TheCaller() caller: Caller, @Param() { id }: IdParam, @Res() reply: FastifyReply): Promise<void> {

@@ -11,7 +11,7 @@ import { Cursors, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { RawBody } from '../../platform/http/raw-body.js';
 import { IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
-import { bodyKindOf, type IngestOptions } from '../ingest/ingest.service.js';
+import { bodyKindOf, type IngestOptions, reporterOf } from '../ingest/ingest.service.js';
 import { ImportBodies } from './import-bodies.js';
 import { ImportRunner } from './import-runner.js';
 import { InventoryImport } from './inventory-import.entity.js';
@@ -46,7 +46,7 @@ export class ImportsService implements BeforeApplicationShutdown {
   async accept(caller: Caller, body: RawBody, options: IngestOptions): Promise<InventoryImport> {
     if (options.password !== undefined)
       throw new Problem('refused', 'import.password', 'A password is kept nowhere: send this key store without async.');
-    const { kind, id: callerId, name, ownerId, origin } = caller;
+    const { id: callerId, ownerId, origin } = caller;
     const { mode = 'repair', source, idempotencyKey } = options;
     const id = newId();
     const digest = idempotencyKey === undefined ? '' : await digestOf(body.bytes);
@@ -64,7 +64,7 @@ export class ImportsService implements BeforeApplicationShutdown {
         kind: bodyKindOf(body),
         mode,
         source,
-        caller: { kind, id: callerId, name, ownerId },
+        caller: reporterOf(caller),
         requestId: origin.requestId,
         address: origin.address,
         // What was committed by a run that ended before it could say so is found again by this.

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
+import { certificateSha256, namedFacts, statesFingerprint } from './certificate-identity.js';
 import type { CdxComponent, DraftAsset } from './draft.js';
 
 /** Properties that travel with an exported asset so that it is the same asset where it is read. */
@@ -7,7 +8,6 @@ export const SCOPE_PROPERTY = 'sealwright:scope';
 export const ORDINAL_PROPERTY = 'sealwright:ordinal';
 export const WITHHELD_PROPERTY = 'sealwright:withheld';
 export const PUBLIC_KEY_PROPERTY = 'sealwright:public-key-sha256';
-export const CERTIFICATE_PROPERTY = 'sealwright:certificate-sha256';
 
 const HYPHEN = 0x2d;
 const GENERATED = /[@_-]?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
@@ -49,7 +49,7 @@ export function bareOid(oid: string | undefined): string | undefined {
 /**
  * What makes an asset that asset, or undefined for one that only its place tells from others (`anonymousIdentity`):
  * - an algorithm: everything that is said about it, wherever it is used;
- * - a certificate: its fingerprint, else subject, issuer and validity;
+ * - a certificate: its fingerprint, else subject, issuer and validity, and what `ProvisionalAssets` adds to them;
  * - a key or other material: the hash of its public half, else an id that is long enough to be one of a kind;
  * - a protocol: type, version and suites; a component: its package URL, else group, name and version.
  */
@@ -71,12 +71,9 @@ export function ownIdentity(asset: DraftAsset): unknown[] | undefined {
 }
 
 function certificateFacts(component: CdxComponent): unknown[] {
-  const facts = component.cryptoProperties?.certificateProperties ?? {};
-  const fingerprint =
-    propertyOf(component, CERTIFICATE_PROPERTY) ??
-    component.hashes?.find(({ alg }) => alg === 'SHA-256')?.content.toLowerCase();
-  if (fingerprint !== undefined) return ['sha256', fingerprint];
-  return [component.name, facts['subjectName'], facts['issuerName'], facts['notValidBefore'], facts['notValidAfter']];
+  // The version before did not read what 1.7 states.
+  const fingerprint = statesFingerprint(component) ? undefined : certificateSha256(component);
+  return fingerprint === undefined ? namedFacts(component) : ['sha256', fingerprint];
 }
 
 function protocolFacts(facts: Record<string, unknown>): unknown[] {

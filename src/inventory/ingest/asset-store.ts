@@ -194,3 +194,13 @@ function placeId({ location, line, position, symbol, context }: DraftOccurrence)
 export function* placesIn(places: StoredPlaces): Generator<RowBytes & { readonly id: string }> {
   for (const row of rowsIn(places)) yield { ...row, id: uuidAt(row.bytes, row.start + ID_OF_PLACE) };
 }
+
+/** Gives the rows of an asset and its places another id. */
+export function renameRows<Asset>({ bytes, start, end, places }: StoredAsset<Asset>, id: string): void {
+  const digits = id.replaceAll('-', '');
+  bytes.write(digits, start + FIRST_ID, 'hex');
+  for (const row of rowsIn({ bytes, start: end, end: places })) bytes.write(digits, row.start + FIRST_ID, 'hex');
+}
+
+/** Where the id of a row's asset is: behind the number of fields and the length of the id. */
+const FIRST_ID = 2 + LENGTH;

@@ -6,8 +6,8 @@ import { type CredentialOptions, readCredentials } from '../certificates/credent
 import { Problem } from '../../platform/http/problem.js';
 import { type Outline, outlineOf } from '../../platform/json/json-outline.js';
 import type { CheckedDocument, Draft } from './draft.js';
-import { parseJson, bodyText } from './json-body.js';
-import { isSarif, readSarif } from './sarif-reader.js';
+import { bodyText, isUtf16, parseJson } from './json-body.js';
+import { isSarif, readSarif } from '../sarif/sarif-reader.js';
 import { isSensorScan, readSensorScan } from './sensor-scan-reader.js';
 
 /** `any`: whatever it looks like, JSON or certificates and keys. */
@@ -21,19 +21,21 @@ export interface BodyOptions extends CredentialOptions {
 const BOM_FORMAT = 'CycloneDX';
 
 /**
- * Reads a body into what it says: a CycloneDX document, SARIF, a scan of a sensor, or certificates and keys.
+ * Reads a body into what it says: a CycloneDX document, SARIF, a scan of a sensor, or certificates and keys. SARIF may speak of several
+ * sources: a document for each.
  *
  * @throws Problem 400 for what is no JSON, 422 for what is none of these.
  */
-export function readBody(bytes: Buffer, { kind, mode, ...options }: BodyOptions): CheckedDocument {
-  if (kind === 'any' && !looksLikeJson(bytes)) return asItIs(readCredentials(bytes, options));
-  const outline = kind === 'ndjson' ? undefined : outlineOf(bytes);
-  if (outline !== undefined && isBom(bytes, outline)) return readBom(new BomText(bytes, outline), mode);
+export function readBody(bytes: Buffer, options: BodyOptions): readonly CheckedDocument[] {
+  const { kind, mode, source } = options;
+  if (kind === 'any' && !looksLikeJson(bytes)) return [asItIs(readCredentials(bytes, options))];
+  const outline = kind === 'ndjson' || isUtf16(bytes) ? undefined : outlineOf(bytes);
+  if (outline !== undefined && isBom(bytes, outline)) return [readBom(new BomText(bytes, outline), mode)];
   const document = kind === 'ndjson' ? { assets: linesOf(bodyText(bytes)) } : parseJson(bodyText(bytes));
   if (!isMembers(document)) throw unknownFormat();
-  if (document['bomFormat'] === BOM_FORMAT) return readBom(new BomText(bytes, undefined), mode);
-  if (isSarif(document)) return asItIs(readSarif(document));
-  if (isSensorScan(document)) return asItIs(readSensorScan(document));
+  if (document['bomFormat'] === BOM_FORMAT) return [readBom(new BomText(bytes, undefined), mode)];
+  if (isSarif(document)) return readSarif(document, source).map(asItIs);
+  if (isSensorScan(document)) return [asItIs(readSensorScan(document, mode))];
   throw unknownFormat();
 }
 
@@ -47,7 +49,12 @@ function asItIs(draft: Draft): CheckedDocument {
 }
 
 function looksLikeJson(bytes: Buffer): boolean {
-  return /^[\uFEFF\s]*[{[]/.test(bytes.toString('utf8', 0, 64));
+  return /^[\uFEFF\s]*[{[]/.test(isUtf16(bytes) ? utf16Start(bytes) : bytes.toString('utf8', 0, 64));
+}
+
+/** In either order of octets; a text of certificates may be UTF-16 as well. */
+function utf16Start(bytes: Buffer): string {
+  return bytes.toString('latin1', 0, 128).replaceAll(/\0|^\u00FF\u00FE|^\u00FE\u00FF/g, '');
 }
 
 function unknownFormat(): Problem {

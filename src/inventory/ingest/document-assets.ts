@@ -8,12 +8,16 @@ import {
   propertyOf,
   SCOPE_PROPERTY,
 } from './asset-identity.js';
-import { AssetStore, placesIn, type StoredAsset, type StoredPlaces } from './asset-store.js';
+import { AssetStore, placesIn, renameRows, type StoredAsset, type StoredPlaces } from './asset-store.js';
 import type { CdxComponent, Draft, DraftAsset } from './draft.js';
 import { type DraftLead, DraftRefs } from './draft-refs.js';
+import { keyId, type KnownComponents, ProvisionalAssets } from './provisional-assets.js';
 
 /** An asset of a document. */
 export interface IdentifiedAsset extends GraphAsset {
+  id: string;
+  /** Gives it another id, as long as nothing was made of it. */
+  rename(this: IdentifiedAsset, id: string): void;
   readonly stored: StoredAsset<IdentifiedAsset>;
   /** As the document has them, some more than once, until all assets are known: then there are `edges`. */
   leads: readonly DraftLead<IdentifiedAsset>[];
@@ -30,6 +34,8 @@ export class DocumentAssets {
   private readonly store: AssetStore<IdentifiedAsset>;
   /** Links of assets that are told of more than once. */
   private readonly growing = new Map<IdentifiedAsset, DraftLead<IdentifiedAsset>[]>();
+  private readonly provisional: ProvisionalAssets;
+  private told: IdentifiedAsset[] | undefined;
   private sorted: readonly IdentifiedAsset[] | undefined;
 
   /** @param source its name tells assets without an identity of their own from those of other documents. */
@@ -38,6 +44,18 @@ export class DocumentAssets {
     private readonly source: { readonly id: string; readonly name: string },
   ) {
     this.store = new AssetStore(this.refs, source.id);
+    this.provisional = new ProvisionalAssets(this.refs);
+  }
+
+  /**
+   * Reads the document, and asks for what the inventory knows by identities of the version before.
+   *
+   * @throws Problem what the document is refused for.
+   */
+  async read(known: KnownComponents): Promise<void> {
+    this.told ??= this.discovered();
+    await this.provisional.settle(known);
+    this.all();
   }
 
   /**
@@ -47,7 +65,10 @@ export class DocumentAssets {
    */
   all(): readonly IdentifiedAsset[] {
     if (this.sorted === undefined) {
-      this.sorted = this.merged(this.discovered());
+      this.told ??= this.discovered();
+      this.provisional.settleAlone();
+      this.sorted = this.merged(this.told);
+      this.told = [];
       this.connect(this.sorted);
     }
     return this.sorted;
@@ -88,8 +109,11 @@ export class DocumentAssets {
       if (identity === undefined) anonymous.push({ asset, leads });
       else all.push(this.identified(asset, leads, hashId('asset', ...identity)));
     }
-    for (const { asset, leads, id } of identifiedAnonymous(anonymous, refs, this.source.name))
-      all.push(this.identified(asset, leads, id));
+    for (const { asset, leads, id, look } of identifiedAnonymous(anonymous, refs, this.source.name)) {
+      const made = this.identified(asset, leads, id);
+      this.provisional.addLook(made, look);
+      all.push(made);
+    }
     return all;
   }
 
@@ -98,8 +122,9 @@ export class DocumentAssets {
     const stored = this.store.asset(id, asset);
     const traits = traitsOf(kind, component);
     const { name } = component;
-    const made = { id, kind, name, traits, stored, leads, edges: NONE, more: NONE, first: undefined };
+    const made = { id, kind, name, traits, stored, leads, edges: NONE, more: NONE, first: undefined, rename };
     this.refs.of(ref).asset = made;
+    this.provisional.add(made, asset);
     return made;
   }
 
@@ -166,6 +191,12 @@ export class DocumentAssets {
 
 const NONE: never[] = [];
 
+function rename(this: IdentifiedAsset, id: string): void {
+  if (id === this.id) return;
+  this.id = id;
+  renameRows(this.stored, id);
+}
+
 function ownPlaces({ stored: { bytes, end: start, places: end } }: IdentifiedAsset): StoredPlaces {
   return { bytes, start, end };
 }
@@ -202,7 +233,7 @@ function* identifiedAnonymous(
   anonymous: readonly Anonymous[],
   refs: DraftRefs<IdentifiedAsset>,
   scope: string,
-): Generator<Anonymous & { readonly id: string }> {
+): Generator<Anonymous & { readonly id: string; readonly look: string }> {
   // Before the first of them is known by its ref.
   const algorithms = new Map(anonymous.map((one) => [one, algorithmsOf(one, refs)]));
   const counts = new Map<string, number>();
@@ -214,8 +245,12 @@ function* identifiedAnonymous(
     const given = propertyOf(asset.component, ORDINAL_PROPERTY);
     const ordinal = given === undefined ? (counts.get(key) ?? 0) : Number(given);
     counts.set(key, ordinal + 1);
-    const component = given === undefined ? withScope(asset.component, within, ordinal) : asset.component;
-    yield { asset: { ...asset, component }, leads, id: hashId('asset', ...identity, ordinal) };
+    // One that states a fingerprint is told by that: its place is none of its facts.
+    const isTold = given !== undefined || keyId(asset.component) !== undefined;
+    const component = isTold ? asset.component : withScope(asset.component, within, ordinal);
+    const [, , , facts, uses] = identity;
+    const look = hashId('look', facts, uses);
+    yield { asset: { ...asset, component }, leads, id: hashId('asset', ...identity, ordinal), look };
   }
 }
 

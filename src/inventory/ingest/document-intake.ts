@@ -11,13 +11,15 @@ import { editionOf } from '../risk/reclassifier.js';
 import type { RuleBook } from '../risk/rule-book.js';
 import { keepRefs } from '../bom-link/element-refs.js';
 import { tellOfAssets } from './asset-happenings.js';
-import { hashId } from './asset-identity.js';
 import { AssetRows } from './asset-rows.js';
+import { arrivalsOf } from './arrivals.js';
 import { readBody } from './body-reader.js';
+import { uuidArray } from './copy-rows.js';
 import { DocumentAssets } from './document-assets.js';
-import type { CheckedDocument, Draft } from './draft.js';
+import { entryOf, isGoodEnough, nothingNew, outcomeOf, SUPERSEDED, together } from './document-outcome.js';
+import type { CdxComponent, Draft } from './draft.js';
 import type { IngestOrder, IngestProgress } from './ingest-order.js';
-import type { IngestOutcome, Remark } from './ingest-outcome.js';
+import type { IngestOutcome } from './ingest-outcome.js';
 import {
   type Arrival,
   earlierDocument,
@@ -30,6 +32,8 @@ import {
   saidBefore,
 } from './document-ledger.js';
 import { type Merged, merge } from './merge.js';
+import { scopeOf } from './place-scope.js';
+import { knownSource } from './source-owner.js';
 import { Staging, STAGING } from './staging.js';
 import { makeVisible } from './visibility.js';
 
@@ -67,10 +71,18 @@ export class DocumentIntake {
   async take(order: IngestOrder, tell: (progress: IngestProgress) => void): Promise<IngestOutcome> {
     const bytes = Buffer.from(order.bytes);
     const digest = createHash('sha256').update(bytes).digest();
-    const document = readBody(bytes, order);
-    const name = order.source ?? document.source ?? defaultSource(order, document, digest);
-    const arrival = { order, document, source: { id: hashId('source', name), name }, digest, documentId: newId() };
-    const known = document.said === undefined ? undefined : await this.write((tx) => this.takeKnown(tx, arrival));
+    const arrivals = arrivalsOf(order, readBody(bytes, order), digest);
+    // Nothing is taken of a body of which another part is refused.
+    if (arrivals.length > 1)
+      for (const { source } of arrivals) await knownSource(this.db.manager, source, order.caller);
+    const outcomes: IngestOutcome[] = [];
+    for (const arrival of arrivals) outcomes.push(await this.takeOne(arrival, tell));
+    return together(outcomes);
+  }
+
+  private async takeOne(arrival: Arrival, tell: Intake['tell']): Promise<IngestOutcome> {
+    const { said } = arrival.document;
+    const known = said === undefined ? undefined : await this.write((tx) => this.takeKnown(tx, arrival));
     if (known !== undefined) return known;
     const outcome = await this.takeUnknown(arrival, tell);
     if (outcome.created >= MANY) await makeVisible(this.db);
@@ -82,12 +94,20 @@ export class DocumentIntake {
     const assets = new DocumentAssets(draft, arrival.source);
     try {
       // Before it keeps anybody waiting. Nothing is read after that.
-      assets.all();
-      freeMemoryOf(new Uint8Array(arrival.order.bytes));
+      await assets.read((ids) => this.knownComponents(ids));
+      if (!arrival.order.bytes.detached) freeMemoryOf(new Uint8Array(arrival.order.bytes));
       return await this.takeAssets({ ...arrival, draft, assets, tell });
     } finally {
       assets.release();
     }
+  }
+
+  /** Of assets that are there. */
+  private async knownComponents(ids: readonly string[]): Promise<ReadonlyMap<string, CdxComponent>> {
+    const rows = (await this.db.query('SELECT id, component FROM asset WHERE id = ANY($1::uuid[])', [
+      uuidArray(ids),
+    ])) as { id: string; component: CdxComponent }[];
+    return new Map(rows.map(({ id, component }) => [id, component]));
   }
 
   private async takeAssets(known: Omit<Intake, 'rows' | 'rules'>): Promise<IngestOutcome> {
@@ -131,6 +151,7 @@ export class DocumentIntake {
     const earlier = await this.claimKey(tx, arrival);
     if (earlier !== undefined) return earlier;
     await holdSource(tx, arrival);
+    const before = await knownSource(tx, arrival.source, arrival.order.caller);
     const repeated = await earlierDocument(tx, arrival);
     if (repeated?.isNewest === true && isGoodEnough(repeated.outcome, arrival))
       return nothingNew(repeated.outcome, repeated.id, arrival);
@@ -138,7 +159,7 @@ export class DocumentIntake {
     const said = await saidBefore(tx, arrival);
     if (said === undefined || !isGoodEnough(said, arrival)) return undefined;
     const outcome = nothingNew(said, arrival.documentId, arrival);
-    await recordSource(tx, arrival);
+    await recordSource(tx, arrival, before);
     await this.record(tx, arrival, outcome);
     return outcome;
   }
@@ -147,31 +168,33 @@ export class DocumentIntake {
     const earlier = await this.claimKey(tx, given);
     if (earlier !== undefined) return earlier;
     await holdSource(tx, given);
+    const before = await knownSource(tx, given.source, given.order.caller);
     const repeated = await earlierDocument(tx, given);
     const intake = repeated === undefined ? given : { ...given, documentId: repeated.id };
     const { draft, source } = intake;
     if (repeated !== undefined && (repeated.isNewest || (draft.whole && draft.time !== null)))
-      return outcomeOf(intake, { created: 0, updated: 0 });
+      return outcomeOf(intake, { created: 0, updated: 0 }, before);
     const superseded = await isSuperseded(tx, intake);
     let merged: Merged = { created: 0, updated: 0 };
     if (superseded) {
       draft.warnings.push(SUPERSEDED);
     } else {
       const since = await oldestStart(tx);
-      const isKnown = await recordSource(tx, intake);
+      const isKnown = await recordSource(tx, intake, before);
       const staging = new Staging(client, intake.assets, intake.rows, source.id, intake.tell);
       const turn = () => hold(tx, this.turn);
       const written = await (isKnown ? staging.ofKnownSource(turn) : staging.ofNewSource(turn));
       const { whole, received } = draft;
       intake.tell({ phase: 'MERGING', done: received, total: received });
-      merged = await merge(tx, { sourceId: source.id, isKnown, whole, rules: intake.rules.edition, ...written });
+      const scope = scopeOf(draft, before);
+      merged = await merge(tx, { sourceId: source.id, isKnown, whole, scope, rules: intake.rules.edition, ...written });
       await recordMerge(tx, intake, since);
       if (!(await this.book.stillHolds(tx, intake.rules.version))) throw new RulesChanged();
       if (merged.created + merged.updated > 0) await tellOfAssets(tx, source, written.created);
     }
     const { said, serialNumber } = intake.document;
     if (said !== undefined && serialNumber !== null) await keepRefs(tx, said, intake.assets.named());
-    const outcome = outcomeOf(intake, merged);
+    const outcome = outcomeOf(intake, merged, before);
     await this.record(tx, intake, outcome);
     return outcome;
   }
@@ -184,12 +207,12 @@ export class DocumentIntake {
   /** The outcome of the earlier call with the same Idempotency-Key. */
   private async claimKey(
     tx: EntityManager,
-    { order, digest, documentId }: Arrival,
+    { order, digest, documentId, part }: Arrival,
   ): Promise<IngestOutcome | undefined> {
     const { idempotencyKey, caller } = order;
     const use = idempotentUse(idempotencyKey, {
       principal: caller.id,
-      operation: OPERATION,
+      operation: part === 0 ? OPERATION : `${OPERATION} ${part}`,
       body: digest.toString('hex'),
       resource: documentId,
     });
@@ -200,70 +223,4 @@ export class DocumentIntake {
     }[];
     return row?.outcome;
   }
-}
-
-/** A sensor stands for itself; an upload that does not say what it describes stands for nothing but its own bytes. */
-function defaultSource(order: IngestOrder, { whole }: CheckedDocument, digest: Buffer): string {
-  return whole ? `document:${digest.toString('hex').slice(0, 32)}` : `${order.caller.kind}:${order.caller.id}`;
-}
-
-const SUPERSEDED: Remark = {
-  pointer: '/metadata/timestamp',
-  code: 'document.superseded',
-  detail: 'a newer document of this source is known; this one is kept on record and changes nothing',
-};
-
-function outcomeOf({ draft, source, documentId }: Intake, { created, updated }: Merged): IngestOutcome {
-  const { received, ignored, rejected, repairs, warnings, format } = draft;
-  const unchanged = received - rejected.length - created - updated;
-  return {
-    documentId,
-    source: source.name,
-    format,
-    received,
-    created,
-    updated,
-    unchanged,
-    ignored,
-    rejected,
-    repairs,
-    warnings,
-  };
-}
-
-/** What was put right before is refused when it comes in strict mode. */
-function isGoodEnough({ repairs }: IngestOutcome, { order }: Arrival): boolean {
-  return order.mode === 'repair' || repairs.length === 0;
-}
-
-/** Lists that were not read say what they said, faults included. */
-function nothingNew(earlier: IngestOutcome, documentId: string, { document }: Arrival): IngestOutcome {
-  const unchanged = earlier.received - earlier.rejected.length;
-  const { format } = document;
-  const repairs = [...document.repairs, ...earlier.repairs.filter(({ pointer }) => IN_LISTS.test(pointer))];
-  return { ...earlier, documentId, format, repairs, created: 0, updated: 0, unchanged };
-}
-
-const IN_LISTS = /^\/(?:components|dependencies)\//;
-
-function entryOf({ order, documentId }: Arrival, outcome: IngestOutcome) {
-  const { source, format, received, created, updated, unchanged, ignored, rejected, repairs } = outcome;
-  return {
-    action: 'inventory.ingested',
-    actor: { kind: order.caller.kind, id: order.caller.id, name: order.caller.name },
-    target: { kind: 'inventory-document', id: documentId },
-    correlation: order.requestId,
-    source: order.address,
-    detail: {
-      source,
-      format,
-      received,
-      created,
-      updated,
-      unchanged,
-      ignored,
-      rejected: rejected.length,
-      repairs: repairs.length,
-    },
-  };
 }

@@ -4,7 +4,8 @@ import { MISSED_UNTIL_RESOLVED } from '../assets/asset-kind.js';
 import { instant } from './validity.js';
 import type { CheckedDocument } from './draft.js';
 import type { IngestOrder } from './ingest-order.js';
-import type { IngestOutcome } from './ingest-outcome.js';
+import type { IngestOutcome, Remark } from './ingest-outcome.js';
+import type { KnownSource } from './source-owner.js';
 
 /** A document and where it comes from. */
 export interface Arrival {
@@ -13,6 +14,10 @@ export interface Arrival {
   readonly source: { readonly id: string; readonly name: string };
   readonly digest: Buffer;
   readonly documentId: string;
+  /** Of the documents of its body, from 0. */
+  readonly part: number;
+  /** About how it came. */
+  readonly notes: readonly Remark[];
 }
 
 /** One document of a source at a time: what is missing is told by the newest. */
@@ -35,25 +40,41 @@ export async function earlierDocument(tx: EntityManager, { source, digest }: Arr
   return { id: row.id, outcome: row.outcome, isNewest: row.newest === true };
 }
 
+/** How far the clocks of others may be ahead. */
+export const MAX_CLOCK_SKEW_MINUTES = 5;
+
 export async function isSuperseded(tx: EntityManager, { document, source }: Arrival): Promise<boolean> {
   const time = instant(document.time);
   if (time === null || !document.whole) return false;
-  const rows = (await tx.query('SELECT 1 FROM inventory_source WHERE id = $1 AND document_time > $2', [
-    source.id,
-    time,
-  ])) as unknown[];
+  // The version before also kept times of the future, which count for nothing.
+  const rows = (await tx.query(
+    `SELECT 1 FROM inventory_source WHERE id = $1 AND document_time > $2 AND document_time <= now() + interval '${MAX_CLOCK_SKEW_MINUTES} minutes'`,
+    [source.id, time],
+  )) as unknown[];
   return rows.length > 0;
 }
 
 /** @returns whether it was known before. */
-export async function recordSource(tx: EntityManager, { source, document, documentId }: Arrival): Promise<boolean> {
+export async function recordSource(
+  tx: EntityManager,
+  { source, document, documentId }: Arrival,
+  { owner, toolContexts }: KnownSource,
+): Promise<boolean> {
+  const contexts = [...new Set([...toolContexts, ...(document.replaces?.contexts ?? [])])];
   const [row] = (await tx.query(
-    `INSERT INTO inventory_source (id, name, document_id, document_time) VALUES ($1, $2, $3, $4)
-     ON CONFLICT (id) DO UPDATE SET last_seen = now(),
+    `INSERT INTO inventory_source (id, name, document_id, document_time, owner, tool_contexts) VALUES ($1, $2, $3, $4, $5, $6)
+     ON CONFLICT (id) DO UPDATE SET last_seen = now(), owner = excluded.owner, tool_contexts = excluded.tool_contexts,
        document_id = coalesce(excluded.document_id, inventory_source.document_id),
        document_time = coalesce(excluded.document_time, inventory_source.document_time)
      RETURNING xmax <> 0 AS known`,
-    [source.id, source.name, document.whole ? documentId : null, document.whole ? instant(document.time) : null],
+    [
+      source.id,
+      source.name,
+      document.whole ? documentId : null,
+      document.whole ? instant(document.time) : null,
+      owner,
+      contexts.length === 0 ? null : contexts,
+    ],
   )) as { known: boolean }[];
   return row?.known ?? true;
 }

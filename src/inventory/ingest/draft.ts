@@ -70,6 +70,15 @@ export interface DraftHead {
   readonly source: string | undefined;
   /** true: what is not in it is gone. false: a part of a scan. */
   readonly whole: boolean;
+  /** Of a whole document that speaks for one of several tools at its source; absent when it speaks for the source. */
+  readonly replaces?: Replaced;
+}
+
+/** Places at a source that a document replaces, by what their contexts start with. */
+export interface Replaced {
+  readonly contexts: readonly string[];
+  /** As the version before wrote them; they count as long as no document of the source has used one of them since. */
+  readonly former: readonly string[];
 }
 
 /** What a document says. Counts, repairs and warnings are whole when its assets have been gone through. */

@@ -26,7 +26,7 @@ export class FoundAssetsIntake {
         mode: 'strict',
         source,
         password: undefined,
-        caller: { kind: 'system', id: reporter, name: reporter, ownerId: reporter },
+        caller: { kind: 'system', id: reporter, name: reporter, ownerId: reporter, mayWrite: true },
         requestId: randomUUID(),
         address: '',
         idempotencyKey: undefined,

@@ -17,6 +17,8 @@ export interface IngestOrder {
     readonly id: string;
     readonly name: string;
     readonly ownerId: string;
+    /** Whether he may report for sources of others; absent in orders of the version before, which only such callers gave. */
+    readonly mayWrite?: boolean;
   };
   readonly requestId: string;
   readonly address: string;

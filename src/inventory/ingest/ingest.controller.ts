@@ -10,7 +10,7 @@ import { ImportView } from '../imports/imports.dto.js';
 import { ImportsService } from '../imports/imports.service.js';
 import { type IngestOptions, IngestService } from './ingest.service.js';
 
-const SCOPE = 'inventory:write';
+const SCOPE = 'inventory:report';
 const MEDIA_TYPES = [
   'application/json',
   'application/vnd.cyclonedx+json',
@@ -23,6 +23,8 @@ const MEDIA_TYPES = [
   'application/pkcs7-mime',
   'application/x-pkcs12',
   'application/x-java-keystore',
+  'application/pkcs8',
+  'application/pgp-keys',
   'application/octet-stream',
 ];
 const KEY_HEADER = {

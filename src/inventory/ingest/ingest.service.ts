@@ -2,7 +2,9 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../auth/caller.js';
 import type { RawBody } from '../../platform/http/raw-body.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
+import { mayDo } from '../../auth/scopes.js';
 import type { BodyKind } from './body-reader.js';
+import type { IngestOrder } from './ingest-order.js';
 import type { IngestOutcome } from './ingest-outcome.js';
 import { IngestThreads, transferable } from './ingest-threads.js';
 
@@ -33,20 +35,25 @@ export class IngestService {
     body: RawBody,
     { mode = 'repair', source, idempotencyKey, password }: IngestOptions,
   ): Promise<IngestOutcome> {
-    const { kind, id, name, ownerId, origin } = caller;
+    const { origin } = caller;
     const order = {
       bytes: transferable(body.bytes),
       kind: bodyKindOf(body),
       mode,
       source,
       password,
-      caller: { kind, id, name, ownerId },
+      caller: reporterOf(caller),
       requestId: origin.requestId,
       address: origin.address,
       idempotencyKey,
     };
     return body.during(() => this.threads.take(order));
   }
+}
+
+/** What an order keeps of its caller. */
+export function reporterOf({ kind, id, name, ownerId, scopes }: Caller): IngestOrder['caller'] {
+  return { kind, id, name, ownerId, mayWrite: mayDo(scopes, 'inventory:write') };
 }
 
 export function bodyKindOf({ mediaType }: RawBody): BodyKind {

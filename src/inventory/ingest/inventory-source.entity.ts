@@ -30,6 +30,14 @@ export class InventorySource {
   @Column('timestamptz', { nullable: true })
   mergedSince: Date | null;
 
+  /** Who reported it first: `sensor:<id>`, or the kind and id of the caller; null where that is not known. */
+  @Column('text', { nullable: true })
+  owner: string | null;
+
+  /** What contexts of places start with that single tools report of; null when there are none. */
+  @Column('text', { array: true, nullable: true })
+  toolContexts: string[] | null;
+
   @Column('timestamptz', { default: () => 'now()' })
   firstSeen: Date;
 

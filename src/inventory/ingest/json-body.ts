@@ -9,8 +9,22 @@ const MOST_DEPTH = 200;
 
 /** @throws Problem 400 for what is no UTF-8. */
 export function textOf(bytes: Buffer): string {
+  if (isUtf16(bytes))
+    throw new Problem(
+      'malformed',
+      'request.malformed',
+      'The body is UTF-16; JSON is sent as UTF-8 (RFC 8259 section 8.1).',
+    );
   if (!isUtf8(bytes)) throw new Problem('malformed', 'request.malformed', 'The body is not valid UTF-8.');
   return bytes.toString('utf8');
+}
+
+/** A byte order mark of UTF-16, or a first character of JSON in it. */
+export function isUtf16(bytes: Buffer): boolean {
+  const [first, second, third, fourth] = bytes;
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff)) return true;
+  const isBrace = (octet: number | undefined) => octet === 0x7b || octet === 0x5b;
+  return (isBrace(first) && second === 0 && fourth === 0) || (first === 0 && isBrace(second) && third === 0);
 }
 
 /** The text of a whole body, which may begin with a byte order mark. */

@@ -19,12 +19,22 @@ export interface Merged {
   readonly updated: number;
 }
 
+/** Places of a source by what their contexts start with. */
+export interface PlaceScope {
+  /** Those that the document speaks of; undefined is all but `others`. */
+  readonly own: readonly string[] | undefined;
+  /** Those that documents of single tools speak of. */
+  readonly others: readonly string[];
+}
+
 export interface MergeOrder {
   readonly sourceId: string;
   /** false: the source reports for the first time. */
   readonly isKnown: boolean;
   /** What the source said before and does not say now is missing. */
   readonly whole: boolean;
+  /** Which places of the source that holds for. */
+  readonly scope: PlaceScope;
   /** Edition of the rules that judged. */
   readonly rules: string;
   /** In the table already. */
@@ -66,12 +76,14 @@ async function writeVerdicts(tx: EntityManager, verdicts: readonly VerdictRow[],
   );
 }
 
-async function mergeChanges(tx: EntityManager, { sourceId, isKnown, whole }: MergeOrder) {
+async function mergeChanges(tx: EntityManager, { sourceId, isKnown, whole, scope }: MergeOrder) {
   const updated = await updateAssets(tx);
   await touchStale(tx);
   if (isKnown) {
-    await mergeOccurrences(tx, sourceId, whole);
-    await mergeRelationships(tx, sourceId, whole);
+    await mergeOccurrences(tx, sourceId);
+    if (whole) await missPlaces(tx, sourceId, scope);
+    // A single tool tells of no relationships.
+    await mergeRelationships(tx, sourceId, whole && scope.own === undefined);
   }
   await updateStates(tx);
   return { updated, changed: await countChanged(tx) };
@@ -103,7 +115,7 @@ async function touchStale(tx: EntityManager): Promise<void> {
   );
 }
 
-async function mergeOccurrences(tx: EntityManager, sourceId: string, whole: boolean): Promise<void> {
+async function mergeOccurrences(tx: EntityManager, sourceId: string): Promise<void> {
   await tx.query(
     `WITH seen AS (
        UPDATE asset_occurrence o SET last_seen = now(), missed = 0 FROM stage_place s
@@ -112,14 +124,19 @@ async function mergeOccurrences(tx: EntityManager, sourceId: string, whole: bool
      INSERT INTO stage_touched SELECT DISTINCT asset_id FROM seen ON CONFLICT DO NOTHING`,
     [sourceId],
   );
-  if (!whole) return;
+}
+
+async function missPlaces(tx: EntityManager, sourceId: string, { own, others }: PlaceScope): Promise<void> {
+  const starts = own ?? others;
+  const within = 'EXISTS (SELECT FROM unnest($2::text[]) AS start WHERE starts_with(o.context, start))';
+  const scope = own !== undefined ? `AND ${within}` : others.length > 0 ? `AND NOT ${within}` : '';
   await tx.query(
     `WITH gone AS (
        UPDATE asset_occurrence o SET missed = missed + 1
-       WHERE o.source_id = $1 AND NOT EXISTS (SELECT FROM stage_place s WHERE s.asset_id = o.asset_id AND s.id = o.id)
+       WHERE o.source_id = $1 ${scope} AND NOT EXISTS (SELECT FROM stage_place s WHERE s.asset_id = o.asset_id AND s.id = o.id)
        RETURNING o.asset_id)
      INSERT INTO stage_touched SELECT DISTINCT asset_id FROM gone ON CONFLICT DO NOTHING`,
-    [sourceId],
+    scope === '' ? [sourceId] : [sourceId, starts],
   );
 }
 

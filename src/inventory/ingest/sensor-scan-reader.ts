@@ -1,11 +1,13 @@
 import { bomCheck } from '../cyclonedx/bom-schemas.js';
 import { assetOf, occurrencesOf } from '../cyclonedx/component-reader.js';
 import { isMembers, type Members } from '../cyclonedx/json-values.js';
+import type { Mode } from '../cyclonedx/bom-lists.js';
+import { repairTimes } from '../cyclonedx/repaired-times.js';
 import { SchemaFaults } from '../cyclonedx/schema-faults.js';
 import { Problem } from '../../platform/http/problem.js';
 import { FoundCredentials } from '../certificates/found-credentials.js';
 import type { CdxComponent, Draft, DraftAsset, DraftLink, DraftOccurrence } from './draft.js';
-import type { Rejection } from './ingest-outcome.js';
+import type { Rejection, Remark } from './ingest-outcome.js';
 import { withoutSecrets } from './secrets.js';
 
 const MOST_SCAN_ID = 200;
@@ -26,7 +28,7 @@ export function isSensorScan(document: Members): boolean {
  * public key or a line as in authorized_keys. `dependsOn` and `provides` name bom-refs, or the `ref` of other items, of the same scan.
  * `complete`: what the source showed before and does not show now is gone. A bad item is refused by its pointer, the others are taken.
  */
-export function readSensorScan(document: Members): Draft {
+export function readSensorScan(document: Members, mode: Mode): Draft {
   for (const name of Object.keys(document)) if (!SCAN.has(name)) refuse(`/${name.slice(0, 64)}`, 'unknown field');
   const { scanId, source, complete = false, assets: items } = document;
   if (scanId !== undefined && (typeof scanId !== 'string' || scanId.length > MOST_SCAN_ID))
@@ -39,7 +41,8 @@ export function readSensorScan(document: Members): Draft {
   const told: ToldLink[] = [];
   const credentials = new FoundCredentials();
   const list = items as unknown[];
-  list.forEach((item, index) => readItem(item, index, { rejected, assets, told, credentials }));
+  const repairs: Remark[] = [];
+  list.forEach((item, index) => readItem(item, index, { rejected, assets, told, credentials, mode, repairs }));
   // An item may name one that comes after it.
   for (const { from, to, kind } of told) from.links.push({ to: credentials.refs.get(to) ?? to, kind });
   assets.push(...credentials.found.assets.values());
@@ -54,7 +57,7 @@ export function readSensorScan(document: Members): Draft {
     received: assets.length + rejected.length,
     ignored: 0,
     rejected,
-    repairs: [],
+    repairs,
     warnings: [],
   };
 }
@@ -73,6 +76,8 @@ interface Found {
   readonly assets: DraftAsset[];
   readonly told: ToldLink[];
   readonly credentials: FoundCredentials;
+  readonly mode: Mode;
+  readonly repairs: Remark[];
 }
 
 function readItem(item: unknown, index: number, found: Found): void {
@@ -80,7 +85,7 @@ function readItem(item: unknown, index: number, found: Found): void {
   const reject = (pointer: string, detail: string) =>
     void found.rejected.push({ index, pointer, code: 'asset.invalid', detail });
   if (!isMembers(item)) return reject(at, 'must be of type object');
-  const fault = itemFault(item);
+  const fault = itemFault(item, at, found);
   if (fault !== undefined) return reject(`${at}${fault.pointer}`, fault.detail);
   const credential = credentialIn(item);
   const from = credential === undefined ? componentItem(item, index, found) : credentialItem(item, credential, found);
@@ -90,7 +95,7 @@ function readItem(item: unknown, index: number, found: Found): void {
 
 type Fault = { readonly pointer: string; readonly detail: string } | undefined;
 
-function itemFault(item: Members): Fault {
+function itemFault(item: Members, at: string, found: Found): Fault {
   const unknown = Object.keys(item).find((name) => !ITEM.has(name));
   if (unknown !== undefined) return { pointer: `/${unknown.slice(0, 64)}`, detail: 'unknown field' };
   const credential = credentialIn(item);
@@ -101,7 +106,12 @@ function itemFault(item: Members): Fault {
     if (!Array.isArray(targets) || targets.some((to) => typeof to !== 'string'))
       return { pointer: `/${kind}`, detail: 'must be a list of bom-refs' };
   }
-  return faultOf(credential === undefined ? item['component'] : NO_COMPONENT, item['occurrence']);
+  const component = credential === undefined ? item['component'] : NO_COMPONENT;
+  const fault = faultOf(component, item['occurrence']);
+  const repairs: Remark[] = [];
+  if (fault === undefined || found.mode === 'strict' || !repairTimes(item, 0, [fault], repairs)) return fault;
+  for (const repair of repairs) found.repairs.push({ ...repair, pointer: `${at}${repair.pointer}` });
+  return itemFault(item, at, found);
 }
 
 function credentialIn(item: Members): (typeof CREDENTIALS)[number] | undefined {

@@ -1,4 +1,4 @@
-import { isDateTime } from '../cyclonedx/formats.js';
+import { isDateTime, withoutLeapSecond } from '../cyclonedx/formats.js';
 import type { CryptoProperties } from './draft.js';
 
 /** From when and until when a certificate or key may be used, as it says itself. */
@@ -19,7 +19,7 @@ export function instant(value: unknown): string | null {
   if (typeof value !== 'string') return null;
   if (PLAIN.test(value)) return value;
   if (!isDateTime(value)) return null;
-  const time = new Date(value);
+  const time = new Date(value.startsWith('60', 17) ? withoutLeapSecond(value) : value);
   const year = time.getUTCFullYear();
   return Number.isNaN(time.getTime()) || year < 1 || year > 9999 ? null : time.toISOString();
 }

@@ -92,6 +92,8 @@ const TYPES = [
   'application/pkcs7-mime',
   'application/x-pkcs12',
   'application/x-java-keystore',
+  'application/pkcs8',
+  'application/pgp-keys',
   'application/octet-stream',
   'application/timestamp-query',
   FORM,

@@ -41,7 +41,7 @@ export const AREAS: readonly Area[] = [
       { path: '/conflicts', name: 'nav.conflicts', scope: 'inventory:read' },
       { path: '/policy-packs', name: 'nav.policyPacks', scope: 'inventory:read' },
       { path: '/attestations', name: 'nav.attestations', scope: 'inventory:read' },
-      { path: '/imports', name: 'nav.imports', scope: 'inventory:write' },
+      { path: '/imports', name: 'nav.imports', scope: 'inventory:report' },
       { path: '/documents', name: 'nav.documents', scope: 'inventory:read' },
     ],
   },

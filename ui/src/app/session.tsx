@@ -63,7 +63,10 @@ export function SessionProvider({ children }: { children: ReactNode }) {
     return {
       isKnown,
       caller,
-      may: (scope) => scopes.has(scope) || scopes.has('admin:*'),
+      may: (scope) =>
+        scopes.has(scope) ||
+        scopes.has('admin:*') ||
+        (scope === 'inventory:report' && scopes.has('inventory:write')),
       signIn: async (credentials) => {
         const { data } = await openSession({ body: credentials });
         rememberSignIn();

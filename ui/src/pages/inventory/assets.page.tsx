@@ -101,7 +101,7 @@ export function AssetsPage() {
         emptyTitle={t('assets.none')}
         emptyBody={t('assets.none.body')}
         emptyAction={
-          may('inventory:write') && <Button onClick={() => void navigate({ to: '/imports' })}>{t('imports.do')}</Button>
+          may('inventory:report') && <Button onClick={() => void navigate({ to: '/imports' })}>{t('imports.do')}</Button>
         }
         columns={[
           {

@@ -49,7 +49,7 @@ export function ImportsPage() {
   return (
     <PageFrame title={t('nav.imports')} lead={t('imports.lead')}>
       <Stack hasGutter>
-        {may('inventory:write') && (
+        {may('inventory:report') && (
           <StackItem>
             <Card>
               <CardBody>

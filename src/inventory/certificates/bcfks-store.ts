@@ -1,0 +1,228 @@
+import { createDecipheriv, pbkdf2Sync, scryptSync } from 'node:crypto';
+import { Problem } from '../../platform/http/problem.js';
+import { DER, type DerElement, derElements, dotted } from './der-elements.js';
+import type { Iterations } from './iterations.js';
+import { keyBits, type SecretKeyFacts } from './sealed-secret-key.js';
+
+/** An entry of a BCFKS store. */
+export interface BcfksEntry {
+  readonly alias: string;
+  readonly kind: 'private-key' | 'certificate' | 'secret-key';
+  /** DER, the entry's own certificate first. */
+  readonly certificates: readonly Buffer[];
+  /** The scheme that protects a key. */
+  readonly securedBy: string;
+  /** Of a secret key that could be opened. */
+  readonly secret: SecretKeyFacts | undefined;
+}
+
+const PBES2 = '1.2.840.113549.1.5.13';
+const PBKDF2 = '1.2.840.113549.1.5.12';
+const SCRYPT = '1.3.6.1.4.1.11591.4.11';
+const AES256_CCM = '2.16.840.1.101.3.4.1.47';
+const AES256_WRAP_PAD = '2.16.840.1.101.3.4.1.48';
+const KEY_BYTES = 32;
+const MAX_SCRYPT_BYTES = 128 * 1024 * 1024;
+/** RFC 5084: where the parameters do not say it. */
+const DEFAULT_TAG_BYTES = 12;
+const WRAP_PAD_IV = Buffer.from('A65959A6', 'hex');
+const PRFS: Readonly<Record<string, string>> = {
+  '1.2.840.113549.2.7': 'sha1',
+  '1.2.840.113549.2.9': 'sha256',
+  '1.2.840.113549.2.10': 'sha384',
+  '1.2.840.113549.2.11': 'sha512',
+  '2.16.840.1.101.3.4.2.16': 'sha3-512',
+};
+/** Keys by the identifiers that Bouncy Castle gives them. */
+const SECRET_KEYS: Readonly<Record<string, string>> = {
+  '2.16.840.1.101.3.4.1': 'AES',
+  '2.16.840.1.101.3.4.1.42': 'AES',
+  '1.2.840.113549.3.7': 'DESede',
+  '1.2.840.113549.3.17': 'DESede',
+  '1.2.840.113549.2.7': 'HmacSHA1',
+  '1.2.840.113549.2.8': 'HmacSHA224',
+  '1.2.840.113549.2.9': 'HmacSHA256',
+  '1.2.840.113549.2.10': 'HmacSHA384',
+  '1.2.840.113549.2.11': 'HmacSHA512',
+  '1.2.392.200011.61.1.1.1.4': 'Camellia',
+  '1.2.410.200004.1.4': 'SEED',
+  '1.2.410.200046.1.1.12': 'ARIA',
+};
+const KINDS = ['certificate', 'private-key', 'secret-key', 'private-key', 'secret-key'] as const;
+
+/**
+ * True for an `ObjectStore` of Bouncy Castle: what is stored, in the clear or as `{ algorithm, OCTET STRING }`, then what protects its
+ * integrity. A certificate has three parts, a key or PKCS #12 begins with a number.
+ */
+export function isBcfks(bytes: Buffer): boolean {
+  try {
+    const [store, ...more] = derElements(bytes);
+    const parts = store?.tag === DER.sequence && more.length === 0 ? derElements(store.contents) : [];
+    const [data, integrity] = parts;
+    if (parts.length !== 2 || data?.tag !== DER.sequence || integrity === undefined) return false;
+    const inner = derElements(data.contents);
+    return isEncrypted(inner) || (inner[0]?.tag === DER.integer && inner.length >= 5);
+  } catch {
+    return false;
+  }
+}
+
+/**
+ * Reads a BCFKS store (Bouncy Castle's FIPS key store): certificates, and that there are keys. Private keys stay closed; of a secret key
+ * the algorithm and the length are looked at.
+ *
+ * @throws Problem 422 `key-store.password` or `key-store.cipher`. RangeError when it is damaged.
+ */
+export function readBcfks(bytes: Buffer, password: string, budget: Iterations): BcfksEntry[] {
+  const [data] = inside(derElements(bytes)[0]);
+  const parts = inside(data);
+  const clear = isEncrypted(parts) ? openStore(parts, password, budget) : data?.contents;
+  // Version, integrity algorithm, two times, then the entries.
+  const entries = derElements(clear ?? Buffer.alloc(0)).find(({ tag }, index) => index >= 3 && tag === DER.sequence);
+  return inside(entries).map((entry) => entryOf(entry, password, budget));
+}
+
+function isEncrypted([algorithm, content, ...more]: readonly DerElement[]): boolean {
+  return algorithm?.tag === DER.sequence && content?.tag === DER.octetString && more.length === 0;
+}
+
+function openStore(parts: readonly DerElement[], password: string, budget: Iterations): Buffer {
+  const { decrypt, name } = schemeOf(parts[0], 'STORE_ENCRYPTION');
+  if (decrypt === undefined)
+    throw new Problem('refused', 'key-store.cipher', `The key store cannot be read: it uses ${name}.`);
+  const clear = decrypt(parts[1]?.contents ?? Buffer.alloc(0), password, budget);
+  if (clear === undefined) {
+    const detail = password === '' ? 'needs a password (X-Key-Store-Password)' : 'is not opened by this password';
+    throw new Problem('refused', 'key-store.password', `The key store ${detail}.`);
+  }
+  return derElements(clear)[0]?.contents ?? Buffer.alloc(0);
+}
+
+/** Type, alias, two times, data. */
+function entryOf(entry: DerElement, password: string, budget: Iterations): BcfksEntry {
+  const [type, alias, , , data] = inside(entry);
+  const kind = KINDS[type?.contents[0] ?? -1];
+  if (kind === undefined || alias === undefined || data === undefined)
+    throw new RangeError('no entry of a BCFKS store');
+  const name = alias.contents.toString('utf8').replaceAll('\u0000', '');
+  if (kind === 'certificate')
+    return { alias: name, kind, certificates: [data.contents], securedBy: '', secret: undefined };
+  const [first, second] = inside(derElements(data.contents)[0]);
+  if (kind === 'private-key') {
+    const { name: scheme } = schemeOf(inside(first)[0], 'PRIVATE_KEY_ENCRYPTION');
+    return {
+      alias: name,
+      kind,
+      certificates: inside(second).map(({ raw }) => raw),
+      securedBy: scheme,
+      secret: undefined,
+    };
+  }
+  const { name: scheme, decrypt } = schemeOf(first, 'SECRET_KEY_ENCRYPTION');
+  const clear = decrypt?.(second?.contents ?? Buffer.alloc(0), password, budget);
+  const secret = clear === undefined ? undefined : secretFacts(clear);
+  clear?.fill(0);
+  return { alias: name, kind, certificates: [], securedBy: scheme, secret };
+}
+
+function secretFacts(clear: Buffer): SecretKeyFacts | undefined {
+  try {
+    const [id, key] = inside(derElements(clear)[0]);
+    if (id === undefined || key === undefined) return undefined;
+    const oid = dotted(id.contents);
+    const algorithm = SECRET_KEYS[oid] ?? oid;
+    return { algorithm, bits: keyBits(algorithm, key.contents.length) };
+  } catch {
+    return undefined;
+  }
+}
+
+interface Scheme {
+  readonly name: string;
+  /** Undefined when a cipher or derivation is not read; its answer is undefined when the password is another. */
+  readonly decrypt: ((bytes: Buffer, password: string, budget: Iterations) => Buffer | undefined) | undefined;
+}
+
+/** PBES2 (RFC 8018) as Bouncy Castle uses it: the purpose of a key is part of what it is derived from. */
+function schemeOf(algorithm: DerElement | undefined, purpose: string): Scheme {
+  const [id, parameters] = inside(algorithm);
+  const oid = id === undefined ? '' : dotted(id.contents);
+  const [derivation, encryption] = inside(parameters);
+  if (oid !== PBES2) return { name: `encrypted as ${oid}`, decrypt: undefined };
+  const derive = derivationOf(derivation);
+  const [cipher, cipherParameters] = inside(encryption);
+  const cipherOid = cipher === undefined ? '' : dotted(cipher.contents);
+  const open = cipherOf(cipherOid, cipherParameters);
+  const name = `PBES2-${derive?.name ?? 'unknown'}-${open?.name ?? cipherOid}`;
+  if (derive === undefined || open === undefined) return { name, decrypt: undefined };
+  return {
+    name,
+    decrypt: (bytes, password, budget) => {
+      const key = derive.key(Buffer.concat([pkcs12Bytes(password), pkcs12Bytes(purpose)]), budget);
+      try {
+        return key === undefined ? undefined : open.decrypt(bytes, key);
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+function derivationOf(algorithm: DerElement | undefined) {
+  const [id, parameters] = inside(algorithm);
+  const [salt, ...numbers] = inside(parameters);
+  if (id === undefined || salt === undefined) return undefined;
+  const values = numbers.filter(({ tag }) => tag === DER.integer).map(smallInteger);
+  if (dotted(id.contents) === PBKDF2) {
+    const prf = inside(numbers.find(({ tag }) => tag === DER.sequence))[0];
+    const digest = prf === undefined ? 'sha1' : PRFS[dotted(prf.contents)];
+    const [rounds = 0] = values;
+    if (digest === undefined) return undefined;
+    const key = (secret: Buffer, budget: Iterations) =>
+      budget.take(rounds) ? pbkdf2Sync(secret, salt.contents, rounds, KEY_BYTES, digest) : undefined;
+    return { name: `HMAC-${digest.toUpperCase()}`, key };
+  }
+  if (dotted(id.contents) !== SCRYPT) return undefined;
+  const [N = 0, r = 0, p = 0] = values;
+  const key = (secret: Buffer, budget: Iterations) => {
+    const isFit = N > 1 && (N & (N - 1)) === 0 && r > 0 && p > 0 && 128 * N * r <= MAX_SCRYPT_BYTES;
+    if (!isFit || !budget.take(N * r * p)) return undefined;
+    return scryptSync(secret, salt.contents, KEY_BYTES, { N, r, p, maxmem: 2 * MAX_SCRYPT_BYTES });
+  };
+  return { name: 'scrypt', key };
+}
+
+function cipherOf(oid: string, parameters: DerElement | undefined) {
+  if (oid === AES256_WRAP_PAD) {
+    const decrypt = (bytes: Buffer, key: Buffer) => {
+      const stream = createDecipheriv('id-aes256-wrap-pad', key, WRAP_PAD_IV);
+      return Buffer.concat([stream.update(bytes), stream.final()]);
+    };
+    return { name: 'AES-256-KWP', decrypt };
+  }
+  const [nonce, tag] = inside(parameters);
+  if (oid !== AES256_CCM || nonce === undefined) return undefined;
+  const authTagLength = tag === undefined ? DEFAULT_TAG_BYTES : smallInteger(tag);
+  const decrypt = (bytes: Buffer, key: Buffer) => {
+    const plaintextLength = bytes.length - authTagLength;
+    const stream = createDecipheriv('aes-256-ccm', key, nonce.contents, { authTagLength });
+    stream.setAuthTag(bytes.subarray(plaintextLength));
+    const clear = stream.update(bytes.subarray(0, plaintextLength));
+    stream.final();
+    return clear;
+  };
+  return { name: 'AES-256-CCM', decrypt };
+}
+
+/** RFC 7292 appendix B.1: UTF-16 with a zero at the end, and nothing for an empty password. */
+function pkcs12Bytes(text: string): Buffer {
+  return text === '' ? Buffer.alloc(0) : Buffer.from(`${text}\u0000`, 'utf16le').swap16();
+}
+
+function smallInteger({ contents }: DerElement): number {
+  return contents.length > 0 && contents.length <= 4 ? contents.readIntBE(0, contents.length) : 0;
+}
+
+function inside(element: DerElement | undefined): DerElement[] {
+  return element === undefined ? [] : derElements(element.contents);
+}

@@ -1,0 +1,161 @@
+import { X509Certificate } from 'node:crypto';
+import { Problem } from '../../platform/http/problem.js';
+import type { Draft, DraftOccurrence } from '../ingest/draft.js';
+import type { Rejection, Remark } from '../ingest/ingest-outcome.js';
+import { withoutSecrets } from '../ingest/secrets.js';
+import { readCertificate, type ReadCertificate } from './certificate-reader.js';
+import { derElements } from './der-elements.js';
+import { FoundAssets } from './found-assets.js';
+import { Iterations } from './iterations.js';
+
+/** Rounds of key derivation for all that one body holds. */
+const MAX_ITERATIONS = 3_000_000;
+const MAX_NAME = 500;
+
+interface Issued {
+  readonly ref: string;
+  readonly certificate: ReadCertificate;
+  readonly der: Buffer;
+}
+
+/** What one body of certificates and keys has given so far. */
+export class CredentialReading {
+  readonly found = new FoundAssets();
+  readonly budget = new Iterations(MAX_ITERATIONS);
+  format = '';
+  private readonly issued: Issued[] = [];
+  private readonly rejected: Rejection[] = [];
+  private readonly warnings: Remark[] = [];
+  private items = 0;
+
+  /** @param source where it lay; undefined when nobody says. */
+  constructor(readonly source: string | undefined) {}
+
+  /** Of a certificate, which may be followed by what OpenSSL trusts it for. */
+  certificate(bytes: Buffer, at: DraftOccurrence[]): ReadCertificate | undefined {
+    return this.item(() => {
+      const der = firstElement(bytes);
+      const certificate = readCertificate(der);
+      this.issued.push({ ref: this.found.certificate(certificate, at), certificate, der });
+      return certificate;
+    }, 'is no X.509 certificate');
+  }
+
+  /** A private key in a store, by its certificate. */
+  storedKey(
+    name: string,
+    { key, fingerprint }: ReadCertificate,
+    securedBy: string | undefined,
+    at: DraftOccurrence[],
+  ): void {
+    const title = name === '' ? `private key ${fingerprint.slice(0, 16)}` : clean(name);
+    const { fingerprint: own } = key;
+    this.found.privateKey({ name: title.slice(0, MAX_NAME), fingerprint: own, algorithm: key, securedBy }, at);
+  }
+
+  draft(): Draft {
+    if (this.items === 0) throw nothingHere();
+    this.linkIssuers();
+    const assets = [...this.found.assets.values()];
+    return {
+      format: this.format,
+      serialNumber: null,
+      version: null,
+      time: null,
+      source: undefined,
+      whole: true,
+      assets: () => assets,
+      received: assets.length + this.rejected.length,
+      ignored: 0,
+      rejected: this.rejected,
+      repairs: [],
+      warnings: this.warnings,
+    };
+  }
+
+  place(line: number | null, symbol: string | null): DraftOccurrence[] {
+    if (this.source === undefined) return [];
+    return [
+      {
+        location: withoutSecrets(this.source),
+        line,
+        position: null,
+        symbol: symbol === null ? null : clean(symbol),
+        context: null,
+      },
+    ];
+  }
+
+  /** What cannot be read is refused by itself, the others are taken. */
+  item<T>(read: () => T, otherwise: string): T | undefined {
+    try {
+      const result = read();
+      this.items += 1;
+      return result;
+    } catch (error) {
+      if (error instanceof Problem) throw error;
+      this.reject(otherwise);
+      return undefined;
+    }
+  }
+
+  /** A store is read as a whole or not at all. */
+  whole<T>(read: () => T): T {
+    try {
+      return read();
+    } catch (error) {
+      if (error instanceof Problem) throw error;
+      throw nothingHere();
+    }
+  }
+
+  reject(detail: string): void {
+    const index = this.items;
+    this.items += 1;
+    this.rejected.push({ index, pointer: `/${index}`, code: 'asset.invalid', detail });
+  }
+
+  /** Something that is there and is none of what is listed. */
+  passOver(code: string, detail: string): void {
+    this.items += 1;
+    this.warn(code, detail);
+  }
+
+  warn(code: string, detail: string): void {
+    this.warnings.push({ pointer: '', code, detail });
+  }
+
+  /** Within what was sent: by the names and key identifiers, as OpenSSL matches them. */
+  private linkIssuers(): void {
+    const bySubject = Map.groupBy(this.issued, ({ certificate }) => certificate.subject);
+    for (const { ref, certificate, der } of this.issued)
+      for (const issuer of bySubject.get(certificate.issuer)?.slice(0, 10) ?? [])
+        if (issuer.ref !== ref && isIssuedBy(der, issuer.der)) this.found.issuedBy(ref, issuer.ref);
+  }
+}
+
+export function clean(text: string): string {
+  return withoutSecrets(text.replaceAll('\u0000', '')).toWellFormed();
+}
+
+export function nothingHere(): Problem {
+  const detail = 'holds no certificate, key store, SSH key or OpenPGP key that can be read';
+  return new Problem('refused', 'document.format', `The body ${detail}.`, { errors: [{ pointer: '', detail }] });
+}
+
+/** The bytes themselves when they are no DER: who reads them says so. */
+function firstElement(bytes: Buffer): Buffer {
+  const first = bytes[1] ?? 0;
+  const octets = first < 0x80 ? 0 : first & 0x7f;
+  if (octets > 4 || bytes.length < 2 + octets) return bytes;
+  const end = 2 + octets + (octets === 0 ? first : bytes.readUIntBE(2, octets));
+  return end < bytes.length ? (derElements(bytes.subarray(0, end))[0]?.raw ?? bytes) : bytes;
+}
+
+function isIssuedBy(der: Buffer, issuer: Buffer): boolean {
+  try {
+    return new X509Certificate(der).checkIssued(new X509Certificate(issuer));
+  } catch {
+    return false;
+  }
+}

@@ -1,0 +1,166 @@
+import { createPublicKey } from 'node:crypto';
+import type { DraftOccurrence } from '../ingest/draft.js';
+import { readKeybox } from '../openpgp/keybox.js';
+import { type PgpKey, readPgpKeyring } from '../openpgp/keyring.js';
+import { dearmored } from '../openpgp/armor.js';
+import { clean, type CredentialReading } from './credential-reading.js';
+import { DER, type DerElement, derElements, dotted } from './der-elements.js';
+import { rfc3339 } from './found-assets.js';
+import { type PemBlock, pemBlocks } from './pem-blocks.js';
+import { describePublicKey, describeSpki, readDerPrivateKey, readPrivateKey } from './private-key-reader.js';
+import { isPuttyKey, readPuttyKey } from './putty-key.js';
+import { readSshPublicKey, sshKeyLine } from './ssh-public-key.js';
+
+const NO_KEY = 'is a private key that does not tell which one it is';
+/** What often stands beside certificates and keys, and is neither. */
+const BESIDE = /^(?:(?:EC|DSA|DH|X9\.42 DH) PARAMETERS|X509 CRL|(?:NEW )?CERTIFICATE REQUEST)$/;
+const MAX_NAME = 500;
+
+/** One or more DER structures, each by what it is: certificates, PKCS #7, private and public keys. */
+export function readDerInto(reading: CredentialReading, bytes: Buffer, password: string): void {
+  reading.format = 'DER';
+  for (const raw of structures(bytes)) {
+    const at = reading.place(null, null);
+    const signed = signedCertificates(raw);
+    const [first, second, ...more] = inside(quietly(raw)[0]);
+    if (signed !== undefined) for (const der of signed) reading.certificate(der, at);
+    else if (first?.tag === DER.integer || (second?.tag === DER.octetString && more.length === 0))
+      reading.item(() => reading.found.privateKey(readDerPrivateKey(raw, password, reading.budget), at), NO_KEY);
+    else if (second?.tag === DER.bitString && more.length === 0)
+      reading.item(() => publicKey(reading, 'PUBLIC KEY', raw, '', at), 'is no public key');
+    else reading.certificate(raw, at);
+  }
+}
+
+/** A text: a PuTTY key, PEM blocks with whatever stands between them, or lines with SSH keys. */
+export function readTextInto(reading: CredentialReading, bytes: Buffer, password: string): void {
+  const text = decoded(bytes);
+  if (isPuttyKey(text)) {
+    reading.format = 'PuTTY';
+    reading.item(() => reading.found.privateKey(readPuttyKey(text), reading.place(1, null)), NO_KEY);
+    return;
+  }
+  const blocks = pemBlocks(text);
+  reading.format = blocks.length > 0 ? 'PEM' : 'SSH keys';
+  if (blocks.length > 0 && blocks.every(({ label }) => label.startsWith('PGP '))) reading.format = 'OpenPGP';
+  for (const block of blocks) readBlock(reading, block, password);
+  if (blocks.length > 0) return;
+  text.split('\n').forEach((line, index) => {
+    const key = sshKeyLine(line.trim());
+    if (key === undefined) return;
+    const at = reading.place(index + 1, null);
+    const read = () => reading.found.publicKey(readSshPublicKey(key.blob, clean(key.comment)), at);
+    reading.item(read, 'is no SSH public key');
+  });
+}
+
+/** A binary keyring, as `gpg --export` writes it. */
+export function readKeyringInto(reading: CredentialReading, bytes: Buffer, line: number | null = null): void {
+  if (reading.format === '') reading.format = 'OpenPGP';
+  const ring = reading.item(() => readPgpKeyring(bytes), 'holds no OpenPGP key that can be read');
+  for (const key of ring?.keys ?? []) pgpKey(reading, key, line);
+  if (ring !== undefined && ring.unread > 0)
+    reading.warn(
+      'openpgp.unread',
+      `${ring.unread} keys of the keyring are of a version that is not read, or cut short`,
+    );
+}
+
+/** `pubring.kbx`: keyrings, and certificates of S/MIME. */
+export function readKeyboxInto(reading: CredentialReading, bytes: Buffer): void {
+  reading.format = 'OpenPGP';
+  const { keyrings, certificates } = reading.whole(() => readKeybox(bytes));
+  if (keyrings.length + certificates.length === 0) reading.passOver('openpgp.empty', 'the keybox holds no key');
+  for (const ring of keyrings) readKeyringInto(reading, ring);
+  for (const der of certificates) reading.certificate(der, reading.place(null, null));
+}
+
+function pgpKey(reading: CredentialReading, key: PgpKey, line: number | null): void {
+  const { fingerprint, keyId, userId, isSubkey, algorithm, created, expires, revoked, secret } = key;
+  const owner = userId === undefined || userId === '' ? `OpenPGP key ${keyId}` : clean(userId);
+  const name = (isSubkey ? `${owner} (subkey ${keyId})` : owner).slice(0, MAX_NAME);
+  const lifetime = {
+    creationDate: rfc3339(created),
+    ...(expires === undefined ? {} : { expirationDate: rfc3339(expires) }),
+    ...(revoked === undefined ? {} : { state: revoked }),
+  };
+  const at = reading.place(line, keyId);
+  if (secret === undefined)
+    reading.found.publicKey(
+      { name, fingerprint: undefined, id: fingerprint, algorithm, format: 'OpenPGP', lifetime },
+      at,
+    );
+  else reading.found.privateKey({ name, fingerprint, id: fingerprint, algorithm, lifetime, ...secret }, at);
+}
+
+function readBlock(reading: CredentialReading, block: PemBlock, password: string): void {
+  const at = reading.place(block.line, null);
+  const { label, bytes, text } = block;
+  if (/^(?:X509 |TRUSTED )?CERTIFICATE$/.test(label)) reading.certificate(bytes, at);
+  else if (label === 'PKCS7' || label === 'CMS')
+    for (const der of signedCertificates(bytes) ?? []) reading.certificate(der, at);
+  else if (/^PGP (?:PUBLIC|PRIVATE) KEY BLOCK$/.test(label)) readKeyringInto(reading, dearmored(text), block.line);
+  else if (label.endsWith('PRIVATE KEY'))
+    reading.item(() => reading.found.privateKey(readPrivateKey(block, password, reading.budget), at), NO_KEY);
+  else if (label.endsWith('PUBLIC KEY'))
+    reading.item(() => publicKey(reading, label, bytes, text, at), 'is no public key');
+  else if (BESIDE.test(label)) reading.passOver('pem.passed-over', `${label} in line ${block.line} is not listed`);
+  else reading.reject(`is a PEM block of a kind that is not taken: ${label.slice(0, 60)}`);
+}
+
+function publicKey(
+  reading: CredentialReading,
+  label: string,
+  bytes: Buffer,
+  text: string,
+  at: DraftOccurrence[],
+): void {
+  if (label === 'SSH2 PUBLIC KEY') return void reading.found.publicKey(readSshPublicKey(bytes, ''), at);
+  const { algorithm, fingerprint } =
+    label === 'PUBLIC KEY' ? describeSpki(bytes) : describePublicKey(createPublicKey(text));
+  const name = `public key ${fingerprint.slice(0, 16)}`;
+  reading.found.publicKey({ name, fingerprint, algorithm, format: 'X.509' }, at);
+}
+
+/** As Windows tools write it, too: UTF-16, or with a byte order mark. */
+function decoded(bytes: Buffer): string {
+  if (bytes[0] === 0xff && bytes[1] === 0xfe) return bytes.toString('utf16le', 2);
+  if (bytes[0] === 0xfe && bytes[1] === 0xff && bytes.length % 2 === 0)
+    return Buffer.from(bytes.subarray(2)).swap16().toString('utf16le');
+  return bytes.toString('latin1', bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf ? 3 : 0);
+}
+
+/** The structures that follow each other; what is behind the last of them is none. */
+function structures(bytes: Buffer): Buffer[] {
+  const all = quietly(bytes);
+  if (all.length > 0) return all.map(({ raw }) => raw);
+  return [bytes];
+}
+
+function quietly(bytes: Buffer): DerElement[] {
+  try {
+    return derElements(bytes);
+  } catch {
+    return [];
+  }
+}
+
+const SIGNED_DATA = '1.2.840.113549.1.7.2';
+const IMPLICIT_CERTIFICATES = 0xa0;
+
+/** The certificates of a PKCS #7 or CMS SignedData (RFC 5652 section 5.1), byte for byte; undefined when it is something else. */
+function signedCertificates(bytes: Buffer): Buffer[] | undefined {
+  try {
+    const [type, content] = inside(derElements(bytes)[0]);
+    if (type === undefined || dotted(type.contents) !== SIGNED_DATA) return undefined;
+    const [signedData] = inside(content);
+    const certificates = inside(signedData).find(({ tag }) => tag === IMPLICIT_CERTIFICATES);
+    return inside(certificates).map(({ raw }) => raw);
+  } catch {
+    return undefined;
+  }
+}
+
+function inside(element: DerElement | undefined): DerElement[] {
+  return element === undefined ? [] : quietly(element.contents);
+}

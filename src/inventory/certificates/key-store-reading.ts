@@ -1,0 +1,101 @@
+import { Problem } from '../../platform/http/problem.js';
+import type { DraftOccurrence } from '../ingest/draft.js';
+import { readBcfks } from './bcfks-store.js';
+import { type ReadCertificate, sha256 } from './certificate-reader.js';
+import { clean, type CredentialReading } from './credential-reading.js';
+import { isPasswordOf, readJavaKeyStore } from './java-key-store.js';
+import { readPkcs12 } from './pkcs12-store.js';
+import { secretKeyFacts, type SecretKeyFacts, sealName } from './sealed-secret-key.js';
+
+const MAX_NAME = 500;
+
+/** JKS and JCEKS: certificates without a password, the algorithms of secret keys with it. @throws Problem `key-store.password`. */
+export function readJavaStoreInto(reading: CredentialReading, bytes: Buffer, password: string): void {
+  if (password !== '' && !isPasswordOf(bytes, password))
+    throw new Problem('refused', 'key-store.password', 'The key store is not opened by this password.');
+  const { type, entries, unread } = reading.whole(() => readJavaKeyStore(bytes));
+  reading.format = type;
+  const secrets = new SecretKeys(reading, bytes);
+  for (const { alias, kind, certificates, sealed = null } of entries) {
+    const at = reading.place(null, alias);
+    if (kind === 'secret-key') {
+      const facts = password === '' ? undefined : secretKeyFacts(sealed, password, reading.budget);
+      secrets.add(alias, facts, sealName(sealed), at);
+      continue;
+    }
+    const [own] = certificates.map((der) => reading.certificate(der, at));
+    if (kind === 'private-key' && own !== undefined) reading.storedKey(alias, own, type, at);
+  }
+  secrets.note();
+  if (unread > 0) reading.warn('key-store.unread', `${unread} entries from the first damaged one on were not read`);
+}
+
+/** BCFKS: nothing of it without its password. @throws Problem `key-store.password` or `key-store.cipher`. */
+export function readBcfksInto(reading: CredentialReading, bytes: Buffer, password: string): void {
+  reading.format = 'BCFKS';
+  const entries = reading.whole(() => readBcfks(bytes, password, reading.budget));
+  const secrets = new SecretKeys(reading, bytes);
+  if (entries.length === 0) reading.passOver('key-store.empty', 'the key store holds nothing');
+  for (const { alias, kind, certificates, securedBy, secret } of entries) {
+    const at = reading.place(null, alias);
+    if (kind === 'secret-key') {
+      secrets.add(alias, secret, securedBy, at);
+      continue;
+    }
+    const [own] = certificates.map((der) => reading.certificate(der, at));
+    if (kind === 'private-key' && own !== undefined) reading.storedKey(alias, own, securedBy, at);
+  }
+  secrets.note();
+}
+
+/** PKCS #12: certificates with the password, keys by what protects them. @throws Problem `key-store.password` or `key-store.cipher`. */
+export function readPkcs12Into(reading: CredentialReading, bytes: Buffer, password: string): void {
+  reading.format = 'PKCS #12';
+  const { certificates, keys, secrets: found } = reading.whole(() => readPkcs12(bytes, password));
+  const byKeyId = new Map<string | undefined, ReadCertificate | undefined>();
+  for (const { der, keyId } of certificates) {
+    const read = reading.certificate(der, reading.place(null, null));
+    if (keyId !== undefined) byKeyId.set(keyId, read);
+  }
+  for (const { name, keyId, securedBy } of keys) {
+    const own = byKeyId.get(keyId);
+    if (own === undefined) reading.reject('holds a private key without its certificate');
+    else reading.storedKey(name ?? '', own, securedBy, reading.place(null, name ?? null));
+  }
+  const secrets = new SecretKeys(reading, bytes);
+  for (const [index, { name, securedBy }] of found.entries())
+    secrets.add(name ?? `secret ${index + 1}`, undefined, securedBy, reading.place(null, name ?? null));
+  secrets.note();
+}
+
+/** Secret keys of one store: each goes by the store and its alias, since a hash of the key itself would tell it. */
+class SecretKeys {
+  private readonly store: string;
+  private closed = 0;
+
+  constructor(
+    private readonly reading: CredentialReading,
+    bytes: Buffer,
+  ) {
+    this.store = reading.source ?? sha256(bytes);
+  }
+
+  add(alias: string, facts: SecretKeyFacts | undefined, securedBy: string, at: DraftOccurrence[]): void {
+    if (facts === undefined) this.closed += 1;
+    const name = (clean(alias) || 'secret key').slice(0, MAX_NAME);
+    const id = sha256(Buffer.from(JSON.stringify([this.store, alias])));
+    const { algorithm, bits } = facts ?? {};
+    this.reading.item(
+      () => this.reading.found.secretKey({ name, id, algorithm, bits, securedBy }, at),
+      'is no secret key',
+    );
+  }
+
+  note(): void {
+    if (this.closed > 0)
+      this.reading.warn(
+        'key-store.secret-keys',
+        `${this.closed} secret keys do not tell their algorithm: the store needs its password (X-Key-Store-Password), they have another, or they are protected in a way that is not read`,
+      );
+  }
+}

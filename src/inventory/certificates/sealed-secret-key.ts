@@ -1,0 +1,75 @@
+import { createDecipheriv, hash } from 'node:crypto';
+import { derElements } from './der-elements.js';
+import { Iterations } from './iterations.js';
+import { type JavaObject, type JavaValue, readJavaObject } from './java-object-stream.js';
+
+/** Of a secret key: the name of its algorithm, and how long it is. */
+export interface SecretKeyFacts {
+  readonly algorithm: string;
+  readonly bits: number;
+}
+
+/** Sun's scheme for the keys of a JCEKS store, and what it is by name. */
+const SEAL = 'PBEWithMD5AndTripleDES';
+const SALT = 8;
+
+/** What protects a sealed key, by name. */
+export function sealName(sealed: JavaValue): string {
+  const algorithm = fieldsOf(sealed)?.get('sealAlg');
+  return typeof algorithm === 'string' && /^[\w/.-]{1,60}$/.test(algorithm) ? algorithm : SEAL;
+}
+
+/**
+ * Opens a `javax.crypto.SealedObject` as far as its algorithm and length. The key itself is overwritten at once. Undefined when the
+ * password is another, the scheme is not Sun's, or it takes more rounds than are left.
+ */
+export function secretKeyFacts(sealed: JavaValue, password: string, budget: Iterations): SecretKeyFacts | undefined {
+  const fields = fieldsOf(sealed);
+  const [parameters, content] = [fields?.get('encodedParams'), fields?.get('encryptedContent')];
+  if (!Buffer.isBuffer(parameters) || !Buffer.isBuffer(content) || sealName(sealed) !== SEAL) return undefined;
+  let clear: Buffer | undefined;
+  try {
+    const [salt, rounds] = derElements(derElements(parameters)[0]?.contents ?? Buffer.alloc(0));
+    const count =
+      rounds === undefined || rounds.contents.length > 4 ? 0 : rounds.contents.readUIntBE(0, rounds.contents.length);
+    if (salt?.contents.length !== SALT || !budget.take(count)) return undefined;
+    const material = keyMaterial(password, salt.contents, count);
+    const decipher = createDecipheriv('des-ede3-cbc', material.subarray(0, 24), material.subarray(24, 32));
+    clear = Buffer.concat([decipher.update(content), decipher.final()]);
+    return factsOf(readJavaObject(clear, 0).value);
+  } catch {
+    return undefined;
+  } finally {
+    clear?.fill(0);
+  }
+}
+
+/** As `PBECipherCore` of the JDK derives it: MD5 over each half of the salt, again and again with the password. A salt of equal
+ * halves, one of four thousand million, is treated otherwise there and not read here. */
+function keyMaterial(password: string, salt: Buffer, rounds: number): Buffer {
+  const secret = Buffer.from(password, 'latin1').map((octet) => octet & 0x7f);
+  const halves = [salt.subarray(0, 4), salt.subarray(4)].map((half) => {
+    let digest: Buffer = half;
+    for (let round = 0; round < rounds; round += 1) digest = hash('md5', Buffer.concat([digest, secret]), 'buffer');
+    return digest;
+  });
+  return Buffer.concat(halves);
+}
+
+/** A `SecretKeySpec`, or the `KeyRep` that the JDK writes for its own keys. */
+function factsOf(key: JavaValue): SecretKeyFacts | undefined {
+  const fields = fieldsOf(key);
+  const [algorithm, octets] = [fields?.get('algorithm'), fields?.get('key') ?? fields?.get('encoded')];
+  if (typeof algorithm !== 'string' || !Buffer.isBuffer(octets)) return undefined;
+  const name = algorithm.slice(0, 60);
+  return { algorithm: name, bits: keyBits(name, octets.length) };
+}
+
+/** One bit of each octet of a DES key is parity. */
+export function keyBits(algorithm: string, octets: number): number {
+  return /^(?:DES|DESede|TripleDES)$/i.test(algorithm) ? octets * 7 : octets * 8;
+}
+
+function fieldsOf(value: JavaValue): JavaObject['fields'] | undefined {
+  return typeof value === 'object' && value !== null && !Buffer.isBuffer(value) ? value.fields : undefined;
+}

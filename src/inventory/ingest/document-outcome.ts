@@ -1,0 +1,96 @@
+import type { Arrival } from './document-ledger.js';
+import type { Draft } from './draft.js';
+import type { IngestOutcome, Remark } from './ingest-outcome.js';
+import { FUTURE } from './arrivals.js';
+import type { Merged } from './merge.js';
+import { type KnownSource, TAKEN_OVER } from './source-owner.js';
+
+export const SUPERSEDED: Remark = {
+  pointer: '/metadata/timestamp',
+  code: 'document.superseded',
+  detail: 'a newer document of this source is known; this one is kept on record and changes nothing',
+};
+
+export function outcomeOf(
+  { draft, source, documentId, notes }: Arrival & { readonly draft: Draft },
+  { created, updated }: Merged,
+  before: KnownSource,
+): IngestOutcome {
+  const { received, ignored, rejected, repairs, format } = draft;
+  const warnings = [...draft.warnings, ...notes, ...before.notes];
+  const unchanged = received - rejected.length - created - updated;
+  return {
+    documentId,
+    source: source.name,
+    format,
+    received,
+    created,
+    updated,
+    unchanged,
+    ignored,
+    rejected,
+    repairs,
+    warnings,
+  };
+}
+
+/** What was put right before is refused when it comes in strict mode. */
+export function isGoodEnough({ repairs }: IngestOutcome, { order }: Arrival): boolean {
+  return order.mode === 'repair' || repairs.length === 0;
+}
+
+/** Lists that were not read say what they said, faults included. */
+export function nothingNew(earlier: IngestOutcome, documentId: string, { document, notes }: Arrival): IngestOutcome {
+  const unchanged = earlier.received - earlier.rejected.length;
+  const { format } = document;
+  const repairs = [...document.repairs, ...earlier.repairs.filter(({ pointer }) => IN_LISTS.test(pointer))];
+  const warnings = [...earlier.warnings.filter(({ code }) => !OF_ONE_ARRIVAL.has(code)), ...notes];
+  return { ...earlier, documentId, format, repairs, warnings, created: 0, updated: 0, unchanged };
+}
+
+const IN_LISTS = /^\/(?:components|dependencies)\//;
+
+export function entryOf({ order, documentId }: Arrival, outcome: IngestOutcome) {
+  const { source, format, received, created, updated, unchanged, ignored, rejected, repairs } = outcome;
+  return {
+    action: 'inventory.ingested',
+    actor: { kind: order.caller.kind, id: order.caller.id, name: order.caller.name },
+    target: { kind: 'inventory-document', id: documentId },
+    correlation: order.requestId,
+    source: order.address,
+    detail: {
+      source,
+      format,
+      received,
+      created,
+      updated,
+      unchanged,
+      ignored,
+      rejected: rejected.length,
+      repairs: repairs.length,
+    },
+  };
+}
+
+/** Warnings about how a document came, not about what it says. */
+const OF_ONE_ARRIVAL = new Set([FUTURE.code, TAKEN_OVER.code]);
+
+/** The parts of one body, as one answer: it names the first source and document. */
+export function together(outcomes: readonly IngestOutcome[]): IngestOutcome {
+  const [first, ...others] = outcomes;
+  if (first === undefined) throw new RangeError('a body holds at least one document');
+  return others.reduce(
+    (all, one) => ({
+      ...all,
+      received: all.received + one.received,
+      created: all.created + one.created,
+      updated: all.updated + one.updated,
+      unchanged: all.unchanged + one.unchanged,
+      ignored: all.ignored + one.ignored,
+      rejected: [...all.rejected, ...one.rejected],
+      repairs: [...all.repairs, ...one.repairs],
+      warnings: [...all.warnings, ...one.warnings, { pointer: '', code: 'source.another', detail: `a part was taken in as ${one.source}` }],
+    }),
+    first,
+  );
+}

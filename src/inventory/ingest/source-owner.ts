@@ -1,0 +1,87 @@
+import type { EntityManager } from 'typeorm';
+import { Problem } from '../../platform/http/problem.js';
+import type { IngestOrder } from './ingest-order.js';
+import type { Remark } from './ingest-outcome.js';
+
+type Reporter = IngestOrder['caller'];
+
+/** What is known of a source before a document of it is taken in. */
+export interface KnownSource {
+  /** To whom it belongs from now on: `sensor:<id>`, or kind and id of a caller. */
+  readonly owner: string;
+  /** What contexts of places start with that single tools report of. */
+  readonly toolContexts: readonly string[];
+  readonly notes: readonly Remark[];
+}
+
+/** Names that say whose they are, whoever reports first. */
+const OF_SOMEBODY = /^((?:sensor|api-key|user|oauth-client|system):[^/]{1,100})(?:\/|$)/;
+
+/**
+ * Whose a source is. It belongs to who reported it first, or to whom its name says (`sensor:<id>/…`); for another caller's documents
+ * `inventory:write` is needed. A key that was rotated hands its sources to the next one, a sensor keeps them with every key. What
+ * belonged to somebody who is gone (a removed sensor, a revoked key, a disabled user) falls to the next who reports it.
+ *
+ * @throws Problem 403 `source.owned`.
+ */
+export async function knownSource(
+  tx: EntityManager,
+  source: { readonly id: string; readonly name: string },
+  reporter: Reporter,
+): Promise<KnownSource> {
+  const [row] = (await tx.query('SELECT owner, tool_contexts AS contexts FROM inventory_source WHERE id = $1', [
+    source.id,
+  ])) as { owner: string | null; contexts: string[] | null }[];
+  const toolContexts = row?.contexts ?? [];
+  const self = await principalOf(tx, reporter);
+  const owner = OF_SOMEBODY.exec(source.name)?.[1] ?? row?.owner ?? undefined;
+  const keep = (kept: string, notes: readonly Remark[] = []) => ({ owner: kept, toolContexts, notes });
+  if (owner === undefined || owner === self || owner === `${reporter.kind}:${reporter.id}`) return keep(self);
+  const holder = await holderOf(tx, owner);
+  if (holder === self) return keep(self);
+  if (holder === undefined) return keep(self, row?.owner === owner ? [TAKEN_OVER] : []);
+  if (reporter.mayWrite ?? true) return keep(holder);
+  throw new Problem('forbidden', 'source.owned', OWNED, { scope: 'inventory:write' });
+}
+
+const OWNED =
+  'This source is reported by somebody else. Report under a name of your own (?source=), or use a key with the scope inventory:write; a revoked key and a removed sensor own nothing.';
+export const TAKEN_OVER: Remark = {
+  pointer: '',
+  code: 'source.taken-over',
+  detail: 'who reported this source before is gone; it belongs to you from now on',
+};
+
+/** The keys of a sensor all stand for it. */
+async function principalOf(tx: EntityManager, { kind, id }: Reporter): Promise<string> {
+  if (kind !== 'api-key') return `${kind}:${id}`;
+  const [row] = (await tx.query('SELECT sensor_id AS sensor FROM sensor_api_key WHERE api_key_id = $1', [id])) as {
+    sensor: string;
+  }[];
+  return row === undefined ? `${kind}:${id}` : `sensor:${row.sensor}`;
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+/** Finds the key that took over in the end, however often it was rotated. */
+const LAST_KEY = `
+  WITH RECURSIVE chain AS (
+    SELECT id, replaced_by, revoked_at FROM api_key WHERE id = $1
+    UNION SELECT k.id, k.replaced_by, k.revoked_at FROM api_key k JOIN chain c ON k.id = c.replaced_by)
+  SELECT 'api-key:' || id AS holder FROM chain WHERE replaced_by IS NULL AND revoked_at IS NULL`;
+const HOLDERS: Readonly<Record<string, string>> = {
+  sensor: `SELECT 'sensor:' || id AS holder FROM sensor WHERE id = $1`,
+  'api-key': LAST_KEY,
+  'oauth-client': `SELECT 'oauth-client:' || id AS holder FROM oauth_client WHERE id = $1 AND revoked_at IS NULL`,
+  user: `SELECT 'user:' || id AS holder FROM user_account WHERE id = $1 AND NOT disabled`,
+};
+
+/** Who has what belonged to `owner`; undefined when nobody has. */
+async function holderOf(tx: EntityManager, owner: string): Promise<string | undefined> {
+  const [kind = '', ...rest] = owner.split(':');
+  const id = rest.join(':');
+  const query = HOLDERS[kind];
+  if (query === undefined) return owner;
+  if (!UUID.test(id)) return undefined;
+  const [row] = (await tx.query(query, [id])) as { holder: string }[];
+  return row?.holder;
+}

@@ -1,0 +1,133 @@
+import type { AlgorithmProperties } from '../ingest/draft.js';
+import { dotted } from '../certificates/der-elements.js';
+import { CURVE_OIDS, FIELD_BITS, KEY_OIDS } from '../certificates/key-oids.js';
+import type { PublicKeyAlgorithm } from '../certificates/public-key-algorithm.js';
+
+/** Curves that RFC 4880bis and RFC 9580 section 9.2 name, beside those of certificates. */
+const CURVES: Readonly<Record<string, string>> = {
+  ...CURVE_OIDS,
+  '1.3.6.1.4.1.11591.15.1': 'Ed25519',
+  '1.3.6.1.4.1.3029.1.5.1': 'X25519',
+  '1.3.101.110': 'X25519',
+  '1.3.101.111': 'X448',
+  '1.3.101.112': 'Ed25519',
+  '1.3.101.113': 'Ed448',
+};
+/** Object identifiers of keys that have a name of their own, so that they are the same algorithm wherever they are found. */
+const OWN_OIDS: Readonly<Record<string, string>> = Object.fromEntries(
+  Object.entries(KEY_OIDS).map(([oid, { name }]) => [name, oid]),
+);
+
+/** What is in a key packet behind the algorithm: a reader of numbers, whose end is the end of the public half. */
+export class PgpFields {
+  constructor(
+    private readonly bytes: Buffer,
+    public at: number,
+  ) {}
+
+  /** Bits of a multiprecision integer, which is stepped over. */
+  mpi(): number {
+    const bits = this.bytes.readUInt16BE(this.at);
+    this.skip(2 + Math.ceil(bits / 8));
+    return bits;
+  }
+
+  /** A field of a length of one octet; 0 and 255 are reserved. */
+  short(): Buffer {
+    const length = this.bytes.readUInt8(this.at);
+    const start = this.at + 1;
+    this.skip(1 + length);
+    return this.bytes.subarray(start, this.at);
+  }
+
+  skip(octets: number): void {
+    this.at += octets;
+    if (this.at > this.bytes.length) throw new RangeError('an OpenPGP key is cut short');
+  }
+}
+
+type Reader = (fields: PgpFields) => PublicKeyAlgorithm;
+
+/** By public-key algorithm ID (RFC 9580 section 9.1; draft-ietf-openpgp-pqc section 2.5). */
+const ALGORITHMS: Readonly<Record<number, Reader>> = {
+  1: rsa('signature'),
+  2: rsa('pke'),
+  3: rsa('signature'),
+  16: prime('ElGamal', 'pke', 2),
+  17: prime('DSA', 'signature', 3),
+  18: ecdh,
+  19: curve('EC', 'signature'),
+  20: prime('ElGamal', 'pke', 2),
+  22: curve('EdDSA', 'signature'),
+  25: fixed('X25519', 'key-agree', 32),
+  26: fixed('X448', 'key-agree', 56),
+  27: fixed('Ed25519', 'signature', 32),
+  28: fixed('Ed448', 'signature', 57),
+  30: fixed('ML-DSA-65+Ed25519', 'signature', 32 + 1952),
+  31: fixed('ML-DSA-87+Ed448', 'signature', 57 + 2592),
+  32: fixed('SLH-DSA-SHAKE-128s', 'signature', 32),
+  33: fixed('SLH-DSA-SHAKE-128f', 'signature', 32),
+  34: fixed('SLH-DSA-SHAKE-256s', 'signature', 64),
+  35: fixed('ML-KEM-768+X25519', 'kem', 32 + 1184),
+  36: fixed('ML-KEM-1024+X448', 'kem', 56 + 1568),
+};
+
+/** The algorithm of a key; one that is not known goes by its number, and its fields cannot be stepped over. */
+export function pgpAlgorithm(id: number, fields: PgpFields): PublicKeyAlgorithm {
+  const read = ALGORITHMS[id];
+  return read?.(fields) ?? named(`OpenPGP algorithm ${id}`, { primitive: 'unknown' });
+}
+
+/** A composite of LibrePGP (algorithm 8) or any other that is not in the table. */
+export function isKnownAlgorithm(id: number): boolean {
+  return ALGORITHMS[id] !== undefined;
+}
+
+function named(name: string, properties: AlgorithmProperties, bits: number | null = null): PublicKeyAlgorithm {
+  return { oid: OWN_OIDS[name] ?? '', name, bits, curve: null, properties };
+}
+
+function rsa(primitive: string): Reader {
+  return (fields) => {
+    const bits = fields.mpi();
+    fields.mpi();
+    return { ...sized('RSA', primitive, bits), oid: OWN_OIDS['RSA'] ?? '' };
+  };
+}
+
+function prime(name: string, primitive: string, others: number): Reader {
+  return (fields) => {
+    const bits = fields.mpi();
+    for (let count = 0; count < others; count += 1) fields.mpi();
+    return { ...sized(name, primitive, bits), oid: OWN_OIDS[name] ?? '' };
+  };
+}
+
+function sized(name: string, primitive: string, bits: number): PublicKeyAlgorithm {
+  return named(`${name}-${bits}`, { primitive, parameterSetIdentifier: String(bits) }, bits);
+}
+
+function curve(kind: string, primitive: string): Reader {
+  return (fields) => {
+    const oid = dotted(fields.short());
+    const name = CURVES[oid] ?? oid;
+    fields.mpi();
+    if (/^(?:Ed|X)\d/.test(name)) return named(name, { primitive });
+    const bits = FIELD_BITS[name] ?? null;
+    return { oid: OWN_OIDS['EC'] ?? '', name: `${kind}-${name}`, bits, curve: name, properties: { primitive, curve: name } };
+  };
+}
+
+function ecdh(fields: PgpFields): PublicKeyAlgorithm {
+  const algorithm = curve('ECDH', 'key-agree')(fields);
+  // The key derivation: its hash and its cipher.
+  fields.short();
+  return algorithm;
+}
+
+function fixed(name: string, primitive: string, octets: number): Reader {
+  return (fields) => {
+    fields.skip(octets);
+    return named(name, { primitive });
+  };
+}

@@ -1,0 +1,269 @@
+import { createHash } from 'node:crypto';
+import type { PublicKeyAlgorithm } from '../certificates/public-key-algorithm.js';
+import { isKnownAlgorithm, pgpAlgorithm, PgpFields } from './key-material.js';
+import { pgpPackets, type PgpPacket } from './packets.js';
+import { type PgpSignature, pgpSignature } from './signatures.js';
+
+/** A key of a keyring, as its packets say it. */
+export interface PgpKey {
+  /** Hexadecimal, in lower case. */
+  readonly fingerprint: string;
+  readonly keyId: string;
+  readonly version: number;
+  readonly algorithm: PublicKeyAlgorithm;
+  readonly isSubkey: boolean;
+  /** Of the primary key's first user; undefined when there is none. */
+  readonly userId: string | undefined;
+  readonly created: Date;
+  /** By the newest self-signature that says so; undefined when it does not end. */
+  readonly expires: Date | undefined;
+  readonly revoked: 'compromised' | 'deactivated' | undefined;
+  /** What protects the secret half that lies there: nothing, or a scheme by name. Undefined when it does not lie there. */
+  readonly secret: { readonly securedBy: string | undefined } | undefined;
+}
+
+const TAG = { signature: 2, secretKey: 5, publicKey: 6, secretSubkey: 7, userId: 13, subkey: 14 } as const;
+const KEYS = new Set<number>([TAG.secretKey, TAG.publicKey, TAG.secretSubkey, TAG.subkey]);
+const REVOCATIONS = new Set([0x20, 0x28]);
+/** Certifications of users, bindings of subkeys, and signatures over the key itself. */
+const SELF_SIGNATURES = new Set([0x10, 0x11, 0x12, 0x13, 0x18, 0x1f]);
+const MAX_KEYS = 100_000;
+/** Reason for revocation: the key material has been compromised. */
+const COMPROMISED = 2;
+const ENCRYPTS = 0x0c;
+const SIGNS = 0x03;
+
+interface Draft {
+  readonly packet: PacketKey;
+  readonly isSubkey: boolean;
+  readonly primary: Draft | undefined;
+  userId: string | undefined;
+  readonly signatures: PgpSignature[];
+}
+
+/** True for the start of a keyring: a public or secret primary key of a version and a length that are possible. */
+export function isPgpKeyring(bytes: Buffer): boolean {
+  try {
+    const [first] = pgpPackets(bytes.subarray(0, MAX_LOOK));
+    return first !== undefined && isPrimary(first) && keyOf(first) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
+const MAX_LOOK = 64 * 1024;
+
+/**
+ * The keys of a binary keyring. What cannot be read of it is left out; nothing of a secret half is looked at.
+ *
+ * @throws RangeError when it holds no key at all.
+ */
+export function readPgpKeyring(bytes: Buffer): { keys: PgpKey[]; unread: number } {
+  const drafts: Draft[] = [];
+  let unread = 0;
+  let primary: Draft | undefined;
+  try {
+    for (const packet of pgpPackets(bytes)) {
+      const current = drafts.at(-1);
+      if (KEYS.has(packet.tag)) {
+        const key = drafts.length < MAX_KEYS ? keyOf(packet) : undefined;
+        if (key === undefined) unread += 1;
+        const isSubkey = !isPrimary(packet);
+        if (key === undefined) continue;
+        const draft = {
+          packet: key,
+          isSubkey,
+          primary: isSubkey ? primary : undefined,
+          userId: undefined,
+          signatures: [],
+        };
+        drafts.push(draft);
+        if (!isSubkey) primary = draft;
+      } else if (packet.tag === TAG.userId && primary !== undefined) primary.userId ??= userIdIn(packet);
+      else if (packet.tag === TAG.signature && current !== undefined) addSignature(current, packet);
+    }
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    unread += 1;
+  }
+  if (drafts.length === 0) throw new RangeError('no OpenPGP key');
+  return { keys: finished(drafts), unread };
+}
+
+function isPrimary({ tag }: PgpPacket): boolean {
+  return tag === TAG.publicKey || tag === TAG.secretKey;
+}
+
+function userIdIn({ body }: PgpPacket): string {
+  return body.subarray(0, 300).toString('utf8').replaceAll('\u0000', '').toWellFormed();
+}
+
+function addSignature({ signatures }: Draft, { body }: PgpPacket): void {
+  try {
+    const signature = pgpSignature(body);
+    if (signature !== undefined) signatures.push(signature);
+  } catch {
+    // One that is cut short says nothing.
+  }
+}
+
+/** What the signatures of one key say. Only what its primary key says counts; a signature without an issuer is taken for that. */
+interface Told {
+  readonly expires: Date | undefined;
+  readonly revoked: PgpKey['revoked'];
+  readonly flags: number | undefined;
+}
+
+function toldOf({ packet, signatures }: Draft, keyId: string): Told {
+  let newest: PgpSignature | undefined;
+  let revocation: PgpSignature | undefined;
+  for (const signature of signatures) {
+    const { issuer, type, created } = signature;
+    if (issuer !== undefined && issuer !== keyId) continue;
+    if (REVOCATIONS.has(type)) revocation ??= signature;
+    if (SELF_SIGNATURES.has(type) && (newest === undefined || created > newest.created)) newest = signature;
+  }
+  const seconds = packet.validSeconds ?? newest?.keyExpiry ?? 0;
+  return {
+    expires: seconds === 0 ? undefined : new Date((packet.created + seconds) * 1000),
+    revoked: revocation === undefined ? undefined : revocation.reason === COMPROMISED ? 'compromised' : 'deactivated',
+    flags: newest?.keyFlags,
+  };
+}
+
+/** A subkey ends with its primary key at the latest. */
+function finished(drafts: readonly Draft[]): PgpKey[] {
+  const known = new Map<Draft, Told>();
+  return drafts.map((draft) => {
+    const { packet, isSubkey } = draft;
+    const primary = draft.primary ?? draft;
+    const own = toldOf(draft, primary.packet.keyId);
+    known.set(draft, own);
+    const above = known.get(primary) ?? own;
+    const ends = [own.expires, above.expires].filter((end) => end !== undefined).map(Number);
+    return {
+      fingerprint: packet.fingerprint,
+      keyId: packet.keyId,
+      version: packet.version,
+      algorithm: usedFor(packet.algorithm, own.flags),
+      isSubkey,
+      userId: primary.userId,
+      created: new Date(packet.created * 1000),
+      expires: ends.length === 0 ? undefined : new Date(Math.min(...ends)),
+      revoked: above.revoked ?? own.revoked,
+      secret: packet.secret,
+    };
+  });
+}
+
+/** An RSA key that only encrypts is listed as one that does. */
+function usedFor(algorithm: PublicKeyAlgorithm, flags: number | undefined): PublicKeyAlgorithm {
+  const encrypts = flags !== undefined && (flags & ENCRYPTS) !== 0 && (flags & SIGNS) === 0;
+  if (!encrypts || !algorithm.name.startsWith('RSA')) return algorithm;
+  return { ...algorithm, properties: { ...algorithm.properties, primitive: 'pke' } };
+}
+
+interface PacketKey {
+  readonly version: number;
+  /** Seconds of Unix time. */
+  readonly created: number;
+  /** Of version 3, which has it in the packet. */
+  readonly validSeconds: number | undefined;
+  readonly algorithm: PublicKeyAlgorithm;
+  readonly fingerprint: string;
+  readonly keyId: string;
+  readonly secret: PgpKey['secret'];
+}
+
+/** Undefined for a version that is not read, or a packet that is cut short. */
+function keyOf({ tag, body }: PgpPacket): PacketKey | undefined {
+  try {
+    const version = body.readUInt8(0);
+    if (version < 2 || version > 6) return undefined;
+    const isOld = version < 4;
+    const algorithmAt = isOld ? 7 : 5;
+    const id = body.readUInt8(algorithmAt);
+    // Versions 5 and 6 say how long the public half is.
+    const start = algorithmAt + 1 + (version >= 5 ? 4 : 0);
+    const fields = new PgpFields(body, start);
+    const algorithm = pgpAlgorithm(id, fields);
+    const isSecret = tag === TAG.secretKey || tag === TAG.secretSubkey;
+    const end =
+      version >= 5 ? start + body.readUInt32BE(algorithmAt + 1) : isKnownAlgorithm(id) ? fields.at : body.length;
+    if (end > body.length) return undefined;
+    const fingerprint = fingerprintOf(version, body.subarray(0, end), start);
+    return {
+      version,
+      created: body.readUInt32BE(1),
+      validSeconds: isOld ? body.readUInt16BE(5) * 86_400 : undefined,
+      algorithm,
+      fingerprint,
+      keyId: keyIdOf(version, body.subarray(start, end), fingerprint),
+      secret: isSecret ? protection(body.subarray(end), version) : undefined,
+    };
+  } catch (error) {
+    if (error instanceof RangeError) return undefined;
+    throw error;
+  }
+}
+
+/** RFC 9580 section 5.5.4, and RFC 4880 section 12.2 for version 3. */
+function fingerprintOf(version: number, half: Buffer, start: number): string {
+  if (version < 4) {
+    const hash = createHash('md5');
+    for (const number of mpisIn(half.subarray(start))) hash.update(number);
+    return hash.digest('hex');
+  }
+  const head = Buffer.alloc(version === 4 ? 3 : 5);
+  head[0] = { 4: 0x99, 5: 0x9a, 6: 0x9b }[version] ?? 0;
+  head.writeUIntBE(half.length, 1, head.length - 1);
+  return createHash(version === 4 ? 'sha1' : 'sha256')
+    .update(head)
+    .update(half)
+    .digest('hex');
+}
+
+/** Of version 3 the end of the modulus, of 4 that of the fingerprint, of later ones its start. */
+function keyIdOf(version: number, material: Buffer, fingerprint: string): string {
+  if (version >= 5) return fingerprint.slice(0, 16);
+  if (version === 4) return fingerprint.slice(-16);
+  const [modulus] = mpisIn(material);
+  return (modulus ?? Buffer.alloc(0)).subarray(-8).toString('hex');
+}
+
+function mpisIn(bytes: Buffer): Buffer[] {
+  const all: Buffer[] = [];
+  for (let at = 0; at + 2 <= bytes.length && all.length < 2;) {
+    const length = Math.ceil(bytes.readUInt16BE(at) / 8);
+    all.push(bytes.subarray(at + 2, at + 2 + length));
+    at += 2 + length;
+  }
+  return all;
+}
+
+const CIPHERS: Readonly<Record<number, string>> = {
+  1: 'IDEA',
+  2: '3DES',
+  3: 'CAST5',
+  4: 'Blowfish',
+  7: 'AES-128',
+  8: 'AES-192',
+  9: 'AES-256',
+  10: 'Twofish',
+  11: 'Camellia-128',
+  12: 'Camellia-192',
+  13: 'Camellia-256',
+};
+const GNU_STUB = 101;
+
+/** RFC 9580 section 3.7.2: how a secret half is protected. A stub of GnuPG, whose secret is elsewhere, is none. */
+function protection(rest: Buffer, version: number): PgpKey['secret'] {
+  const usage = rest[0] ?? 0;
+  if (usage === 0) return { securedBy: undefined };
+  const at = version >= 5 ? 2 : 1;
+  const hasS2k = usage >= 253;
+  const cipher = hasS2k ? (rest[at] ?? 0) : usage;
+  const s2k = hasS2k ? rest.subarray(at + 1 + (usage === 253 ? 1 : 0) + (version === 6 ? 1 : 0)) : Buffer.alloc(0);
+  if (s2k[0] === GNU_STUB) return undefined;
+  return { securedBy: `OpenPGP ${CIPHERS[cipher] ?? `cipher ${cipher}`}` };
+}

@@ -1,0 +1,65 @@
+/** A packet of an OpenPGP keyring (RFC 9580 section 4.2; RFC 4880 and LibrePGP have the same framing). */
+export interface PgpPacket {
+  readonly tag: number;
+  readonly body: Buffer;
+}
+
+const MAX_PACKETS = 1_000_000;
+
+/**
+ * The packets of a binary keyring, in their order; also of old lengths and of partial ones.
+ *
+ * @throws RangeError where the bytes are no packets, or are cut short.
+ */
+export function* pgpPackets(bytes: Buffer): Generator<PgpPacket> {
+  let at = 0;
+  for (let count = 0; at < bytes.length; count += 1) {
+    const first = bytes[at] ?? 0;
+    if ((first & 0x80) === 0 || count === MAX_PACKETS) throw new RangeError('no OpenPGP packet');
+    const isNew = (first & 0x40) !== 0;
+    const { body, end } = isNew ? newBody(bytes, at + 1) : oldBody(bytes, at + 1, first & 3);
+    yield { tag: isNew ? first & 0x3f : (first >> 2) & 0x0f, body };
+    at = end;
+  }
+}
+
+interface Framed {
+  readonly body: Buffer;
+  /** Where the next packet begins. */
+  readonly end: number;
+}
+
+/** RFC 9580 section 4.2.2: one, two or four octets, or all that is left. */
+function oldBody(bytes: Buffer, at: number, type: number): Framed {
+  if (type === 3) return slice(bytes, at, bytes.length - at);
+  const octets = 1 << type;
+  return slice(bytes, at + octets, bytes.readUIntBE(at, octets));
+}
+
+/** RFC 9580 section 4.2.1; a body in parts is put together. */
+function newBody(bytes: Buffer, start: number): Framed {
+  const parts: Buffer[] = [];
+  for (let at = start; ;) {
+    const { length, next, isPart } = newLength(bytes, at);
+    const { body, end } = slice(bytes, next, length);
+    if (!isPart && parts.length === 0) return { body, end };
+    parts.push(body);
+    if (!isPart) return { body: Buffer.concat(parts), end };
+    at = end;
+  }
+}
+
+/** A length of one, two or five octets, as packets and subpackets have it. */
+export function newLength(bytes: Buffer, at: number): { length: number; next: number; isPart: boolean } {
+  const first = bytes.readUInt8(at);
+  if (first < 192) return { length: first, next: at + 1, isPart: false };
+  if (first < 224) return { length: ((first - 192) << 8) + bytes.readUInt8(at + 1) + 192, next: at + 2, isPart: false };
+  if (first === 255) return { length: bytes.readUInt32BE(at + 1), next: at + 5, isPart: false };
+  return { length: 2 ** (first & 0x1f), next: at + 1, isPart: true };
+}
+
+function slice(bytes: Buffer, start: number, length: number): Framed {
+  const end = start + length;
+  if (end > bytes.length) throw new RangeError('an OpenPGP packet is cut short');
+  return { body: bytes.subarray(start, end), end };
+}

@@ -1,0 +1,67 @@
+import type { Members } from '../cyclonedx/json-values.js';
+import type { Remark } from '../ingest/ingest-outcome.js';
+import { isSameGuid, membersOf, objectsOf } from './sarif-values.js';
+
+/** Members of a run that may be kept elsewhere (SARIF 2.1.0 section 3.14.2), of those that are read here. */
+const LISTS = [
+  'artifacts',
+  'logicalLocations',
+  'threadFlowLocations',
+  'results',
+  'taxonomies',
+  'invocations',
+  'webRequests',
+] as const;
+
+export interface WholeRun {
+  readonly run: Members;
+  /** Results of the run are in a file that was not sent. */
+  readonly lacksResults: boolean;
+}
+
+/**
+ * A run with what the log keeps of it in `inlineExternalProperties` (sections 3.13.6, 3.15 and 4). What is in other files is not
+ * fetched; each such member is noted in `warnings`.
+ */
+export function withExternalProperties(given: Members, log: Members, pointer: string, warnings: Remark[]): WholeRun {
+  const references = membersOf(given['externalPropertyFileReferences']);
+  const inline = objectsOf(log['inlineExternalProperties']);
+  const runGuid = membersOf(given['automationDetails'])['guid'];
+  const run: Members = { ...given };
+  let lacksResults = false;
+  const found = (reference: Members, member: string) =>
+    inline.find(
+      (properties) =>
+        isSameGuid(properties['guid'], reference['guid']) ||
+        (reference['guid'] === undefined &&
+          isSameGuid(properties['runGuid'], runGuid) &&
+          properties[member] !== undefined),
+    );
+  const missing = (member: string) => {
+    if (member === 'results') lacksResults = true;
+    warnings.push({
+      pointer: `${pointer}/externalPropertyFileReferences/${member}`,
+      code: 'sarif.external',
+      detail: `the ${member} of this run are in another file, which is not read: send a log that holds them`,
+    });
+  };
+  for (const member of LISTS) {
+    const parts = objectsOf(references[member]);
+    if (parts.length === 0) continue;
+    const lists = parts.map((reference) => objectsOf(found(reference, member)?.[member]));
+    if (parts.some((reference) => found(reference, member)?.[member] === undefined)) missing(member);
+    run[member] = [...objectsOf(run[member]), ...lists.flat()];
+  }
+  const tool = { ...membersOf(run['tool']) };
+  const driver = references['driver'] === undefined ? undefined : found(membersOf(references['driver']), 'driver');
+  if (references['driver'] !== undefined && driver === undefined) missing('driver');
+  if (driver !== undefined) tool['driver'] = { ...membersOf(tool['driver']), ...membersOf(driver['driver']) };
+  const extensions = objectsOf(references['extensions']);
+  for (const reference of extensions) {
+    const part = found(reference, 'extensions')?.['extensions'];
+    if (part === undefined) missing('extensions');
+    tool['extensions'] = [...objectsOf(tool['extensions']), ...objectsOf(part)];
+  }
+  if (driver !== undefined || extensions.length > 0) run['tool'] = tool;
+  return { run, lacksResults };
+}

@@ -1,0 +1,70 @@
+import { isMembers, type Members, textOf } from '../cyclonedx/json-values.js';
+import { messageText } from './sarif-messages.js';
+import { algorithmIn, isCryptographicRule, isWeakness, type NamedAlgorithm, namesWeakness } from './sarif-names.js';
+import type { SarifPlaces } from './sarif-places.js';
+import type { SarifRule, SarifTool } from './sarif-tool.js';
+import { membersOf, objectsOf, textsOf } from './sarif-values.js';
+
+/** Relations that do not say that a rule is about the weakness (SARIF 2.1.0 section 3.53.3). */
+const OTHER_KINDS = /^(?:disjoint|incomparable|canPrecede|canFollow|willPrecede|willFollow)$/;
+const CWE = /\bCWE\b|common weakness/i;
+/** Members of a property bag that scanners put the weakness into. */
+const BAG_MEMBERS = ['tags', 'cwe', 'cwes', 'CWE', 'cweId', 'cwe_id', 'cwe-id'] as const;
+
+export interface SarifFinding {
+  readonly algorithm: NamedAlgorithm;
+  readonly ruleId: string;
+}
+
+/**
+ * True for a result that says that something was found and is still there: `kind` is `fail` (section 3.27.9), `baselineState` is not
+ * `absent` (3.27.24), and nobody has accepted it (3.27.23: suppressed only when no suppression is under review or rejected).
+ */
+export function isFound(result: Members): boolean {
+  const kind = result['kind'] ?? 'fail';
+  return kind === 'fail' && result['baselineState'] !== 'absent' && !isSuppressed(result);
+}
+
+export function isSuppressed(result: Members): boolean {
+  const suppressions = objectsOf(result['suppressions']);
+  return suppressions.length > 0 && suppressions.every(({ status }) => (status ?? 'accepted') === 'accepted');
+}
+
+/** The algorithm that a result of a cryptographic rule names; undefined for any other result. */
+export function findingIn(result: Members, tool: SarifTool, places: SarifPlaces): SarifFinding | undefined {
+  const rule = tool.ruleOf(result);
+  if (!isCryptographic(result, rule, tool)) return undefined;
+  const said = messageText(membersOf(result['message']), rule);
+  const texts = [said, rule.id, textOf(rule.descriptor['name']), ...places.snippets(result)];
+  const algorithm = algorithmIn(texts);
+  return algorithm === undefined ? undefined : { algorithm, ruleId: rule.id };
+}
+
+function isCryptographic(result: Members, { id, descriptor }: SarifRule, tool: SarifTool): boolean {
+  const known = textOf(descriptor['id']);
+  if ([id, known].some((one) => one !== '' && (isCryptographicRule(one) || namesWeakness(one)))) return true;
+  if (namesWeakness(textOf(descriptor['name']))) return true;
+  if ([descriptor, result].some(({ properties }) => bagNamesWeakness(properties))) return true;
+  const related = objectsOf(descriptor['relationships']).filter(isAbout);
+  // Some tools write a list where the standard has one.
+  const targets = related.flatMap(({ target }) => (Array.isArray(target) ? objectsOf(target) : [membersOf(target)]));
+  const taxa = [...targets, ...objectsOf(result['taxa'])];
+  return taxa.some((reference) => {
+    const taxon = tool.taxonOf(reference);
+    return namesWeakness(taxon.id) || (CWE.test(taxon.taxonomy) && isWeakness(taxon.id));
+  });
+}
+
+/** `kinds` is `relevant` where it is not given. */
+function isAbout({ kinds }: Members): boolean {
+  const all = textsOf(kinds ?? []);
+  return all.length === 0 || all.some((kind) => !OTHER_KINDS.test(kind));
+}
+
+/** Tags must say that they are of the CWE; a member that is called so may hold the bare number. */
+function bagNamesWeakness(properties: unknown): boolean {
+  if (!isMembers(properties)) return false;
+  return BAG_MEMBERS.some((member) =>
+    textsOf(properties[member] ?? []).some((text) => (member === 'tags' ? namesWeakness(text) : isWeakness(text))),
+  );
+}

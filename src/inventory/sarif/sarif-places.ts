@@ -1,0 +1,137 @@
+import { type Members, textOf } from '../cyclonedx/json-values.js';
+import { atIndex, membersOf, objectsOf } from './sarif-values.js';
+
+/** Names that tools give to the folder of the checkout, which lies elsewhere in each build. */
+const CHECKOUT = /^%?(?:SRC|SOURCE|REPO|REPOSITORY|PROJECT)_?ROOT%?$|^%?(?:ROOTPATH|WORKSPACE|CHECKOUT)%?$/i;
+/** Steps of a chain: artifacts within artifacts, bases upon bases, logical locations within others. */
+const MAX_STEPS = 32;
+
+export interface SarifPlace {
+  readonly location: string;
+  readonly line: number | null;
+}
+
+/** Where the results of one run are (SARIF 2.1.0 sections 3.4, 3.14.14, 3.24, 3.28 to 3.33, 3.36 to 3.38 and 3.46). */
+export class SarifPlaces {
+  private readonly artifacts: readonly Members[];
+  private readonly logical: readonly Members[];
+  private readonly flows: readonly Members[];
+  private readonly requests: readonly Members[];
+  private readonly bases: Members;
+  private readonly checkouts: ReadonlySet<string>;
+
+  constructor(run: Members) {
+    this.artifacts = objectsOf(run['artifacts']);
+    this.logical = objectsOf(run['logicalLocations']);
+    this.flows = objectsOf(run['threadFlowLocations']);
+    this.requests = objectsOf(run['webRequests']);
+    this.bases = membersOf(run['originalUriBaseIds']);
+    const mapped = objectsOf(run['versionControlProvenance']).map(({ mappedTo }) => membersOf(mappedTo)['uriBaseId']);
+    this.checkouts = new Set(mapped.map(textOf));
+  }
+
+  /** The locations of a result, else where its flow ends, else the file or the request that was looked at. */
+  of(result: Members): SarifPlace[] {
+    const places = objectsOf(result['locations']).flatMap((location) => this.at(location));
+    if (places.length > 0) return places;
+    const [flow] = objectsOf(result['codeFlows']).flatMap(({ threadFlows }) => objectsOf(threadFlows));
+    const last = objectsOf(flow?.['locations']).at(-1);
+    const end = last === undefined ? [] : this.at(membersOf(this.flowLocation(last)['location']));
+    if (end.length > 0) return end;
+    const target = this.artifact(membersOf(result['analysisTarget']));
+    const request = this.request(membersOf(result['webRequest']));
+    const location = target ?? request;
+    return location === undefined ? [] : [{ location, line: null }];
+  }
+
+  /** The code at the places of a result, as far as the run quotes it. */
+  snippets(result: Members): string[] {
+    return objectsOf(result['locations']).flatMap((location) => {
+      const { region } = membersOf(location['physicalLocation']);
+      const snippet = textOf(membersOf(membersOf(region)['snippet'])['text']);
+      return snippet === '' ? [] : [snippet];
+    });
+  }
+
+  private at(location: Members): SarifPlace[] {
+    const physical = membersOf(location['physicalLocation']);
+    const artifact = this.artifact(membersOf(physical['artifactLocation']));
+    const { startLine } = membersOf(physical['region']);
+    const line = Number.isSafeInteger(startLine) && (startLine as number) >= 0 ? (startLine as number) : null;
+    if (artifact !== undefined) return [{ location: artifact, line: line !== null && line < 2 ** 31 ? line : null }];
+    const names = objectsOf(location['logicalLocations']).map((logical) => this.logicalName(logical));
+    const name = names.find((text) => text !== '');
+    return name === undefined ? [] : [{ location: name, line: null }];
+  }
+
+  /** By its URI, or by its index in the artifacts of the run; what lies within another artifact is shown behind a `!`. */
+  private artifact(location: Members): string | undefined {
+    const listed = atIndex(this.artifacts, location['index']);
+    const named = typeof location['uri'] === 'string' ? location : membersOf(listed?.['location']);
+    if (typeof named['uri'] !== 'string') return undefined;
+    const path = [this.uri(named)];
+    let parent = atIndex(this.artifacts, listed?.['parentIndex']);
+    for (let step = 0; parent !== undefined && step < MAX_STEPS; step += 1) {
+      const around = membersOf(parent['location']);
+      if (typeof around['uri'] === 'string') path.unshift(this.uri(around));
+      parent = atIndex(this.artifacts, parent['parentIndex']);
+    }
+    return path.map((part, index) => (index === 0 ? part : `!/${part.replace(/^\/+/, '')}`)).join('');
+  }
+
+  /** Relative to the checkout where it is given so; else as its base makes it. */
+  private uri(location: Members): string {
+    let uri = textOf(location['uri']);
+    let base = textOf(location['uriBaseId']);
+    for (let step = 0; base !== '' && step < MAX_STEPS && !isAbsolute(uri); step += 1) {
+      const above = Object.hasOwn(this.bases, base) ? membersOf(this.bases[base]) : {};
+      const start = textOf(above['uri']);
+      if (isAbsolute(start) && this.isCheckout(base)) break;
+      if (start !== '') uri = `${start}${start.endsWith('/') ? '' : '/'}${uri}`;
+      base = textOf(above['uriBaseId']);
+    }
+    return isAbsolute(uri) ? uri : plain(uri);
+  }
+
+  private isCheckout(base: string): boolean {
+    return CHECKOUT.test(base) || this.checkouts.has(base);
+  }
+
+  private flowLocation(location: Members): Members {
+    return location['location'] === undefined ? (atIndex(this.flows, location['index']) ?? location) : location;
+  }
+
+  private logicalName(given: Members): string {
+    let logical: Members | undefined = { ...atIndex(this.logical, given['index']), ...given };
+    const names: string[] = [];
+    for (let step = 0; logical !== undefined && step < MAX_STEPS; step += 1) {
+      const qualified = textOf(logical['fullyQualifiedName']);
+      if (qualified !== '') return [qualified, ...names].join('.');
+      const name = textOf(logical['name']);
+      if (name !== '') names.unshift(name);
+      logical = atIndex(this.logical, logical['parentIndex']);
+    }
+    return names.join('.');
+  }
+
+  private request(given: Members): string | undefined {
+    const request = { ...atIndex(this.requests, given['index']), ...given };
+    const target = textOf(request['target']);
+    return target === '' ? undefined : target;
+  }
+}
+
+function isAbsolute(uri: string): boolean {
+  return /^[a-z][a-z0-9+.-]*:/i.test(uri) || uri.startsWith('/');
+}
+
+/** A path as people and other tools write it. */
+function plain(uri: string): string {
+  if (!uri.includes('%')) return uri;
+  try {
+    const path = decodeURIComponent(uri);
+    return path.includes('\u0000') || !path.isWellFormed() ? uri : path;
+  } catch {
+    return uri;
+  }
+}

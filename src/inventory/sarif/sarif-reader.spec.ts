@@ -1,0 +1,341 @@
+import { describe, expect, it } from 'vitest';
+import { Problem } from '../../platform/http/problem.js';
+import { DraftRefs } from '../ingest/draft-refs.js';
+import { readSarif } from './sarif-reader.js';
+
+type Json = Record<string, unknown>;
+
+const CIPHER = { id: 'R1', name: 'RiskyCipher', properties: { tags: ['external/cwe/cwe-327'] } };
+const at = (uri: string, startLine = 3) => ({ physicalLocation: { artifactLocation: { uri }, region: { startLine } } });
+const result = (more: Json = {}) => ({
+  ruleId: 'R1',
+  message: { text: 'RC4 is used' },
+  locations: [at('a.c')],
+  ...more,
+});
+
+function run(more: Json = {}, rules: Json[] = [CIPHER]): Json {
+  return { tool: { driver: { name: 'scan', rules } }, results: [result()], ...more };
+}
+
+function read(...runs: Json[]) {
+  return readSarif({ version: '2.1.0', runs }, undefined);
+}
+
+/** What the only draft of a log holds: algorithms with their places. */
+function found(log: Json) {
+  const [draft] = readSarif({ version: '2.1.0', ...log }, undefined);
+  if (draft === undefined) throw new Error('no draft');
+  const assets = [...draft.assets(new DraftRefs())];
+  return {
+    names: assets.map(({ component }) => component.name),
+    places: assets.flatMap(({ occurrences }) => occurrences.map(({ location, line }) => [location, line])),
+    draft,
+  };
+}
+const of = (more: Json, rules?: Json[]) => found({ runs: [run(more, rules)] });
+
+describe('a rule of SARIF is about cryptography', () => {
+  const CWE = {
+    name: 'CWE',
+    guid: '11111111-2222-4333-8444-555555555555',
+    taxa: [{ id: '79' }, { id: '327', guid: 'AAAAAAAA-0000-4000-8000-000000000001' }],
+  };
+  const rule = (more: Json) => ({ id: 'X9', name: 'x', ...more });
+  const relation = (target: Json, kinds?: string[]) =>
+    rule({ relationships: [{ target, ...(kinds === undefined ? {} : { kinds }) }] });
+  const plain = result({ ruleId: 'X9' });
+
+  it.each<[string, Json, Json, Json?]>([
+    ['by a relationship with a weakness', relation({ id: 'CWE-327', toolComponent: { name: 'CWE' } }), {}],
+    ['by a relationship that is a superset', relation({ id: '327', toolComponent: { name: 'CWE' } }, ['superset']), {}],
+    ['by an index into a taxonomy', relation({ index: 1, toolComponent: { index: 0 } }), { taxonomies: [CWE] }],
+    [
+      'by the guid of a taxon, in another case',
+      relation({ guid: 'aaaaaaaa-0000-4000-8000-000000000001', toolComponent: { guid: CWE.guid.toUpperCase() } }),
+      { taxonomies: [CWE] },
+    ],
+    [
+      'by a list of targets, which is none of the standard',
+      rule({ relationships: [null, { target: [{ id: 'CAT1' }, { id: 'CWE-327' }] }] }),
+      {},
+    ],
+    ['by a bare number in its properties', rule({ properties: { cwe: 327 } }), {}],
+    ['by a list in its properties', rule({ properties: { cwe: ['CWE-327: broken algorithm'] } }), {}],
+    ['by a tag', rule({ properties: { tags: ['security', 'CWE-327'] } }), {}],
+    ['by the taxa of the result', rule({}), {}, { taxa: [{ id: '327', toolComponent: { name: 'CWE' } }] }],
+    [
+      'by the taxa of the result, by index',
+      rule({}),
+      { taxonomies: [{ name: 'OWASP', taxa: [] }, CWE] },
+      { taxa: [{ index: 1, toolComponent: { index: 1 } }] },
+    ],
+    ['by the tags of the result', rule({}), {}, { properties: { tags: ['cwe-328'] } }],
+  ])('%s', (_, described, more, ofResult = {}) => {
+    expect(of({ results: [{ ...plain, ...ofResult }], ...more }, [described]).names).toEqual(['RC4']);
+  });
+
+  it.each<[string, Json, Json?]>([
+    ['by a weakness of another kind', relation({ id: 'CWE-79', toolComponent: { name: 'CWE' } })],
+    ['by a number of another taxonomy', relation({ id: '327', toolComponent: { name: 'OWASP' } })],
+    ['by a weakness that it is told from', relation({ id: 'CWE-327', toolComponent: { name: 'CWE' } }, ['disjoint'])],
+    ['by a number that only begins so', rule({ properties: { cwe: 'CWE-3271' } })],
+    ['by a number in a tag', rule({ properties: { tags: ['327'] } })],
+  ])('but not %s', (_, described, more = {}) => {
+    expect(of({ results: [plain], ...more }, [described]).names).toEqual([]);
+  });
+
+  it('whatever the result gives of it: an index, a reference, an identifier below it', () => {
+    const extension = {
+      name: 'plug-in',
+      guid: '00000000-0000-4000-8000-00000000000A',
+      rules: [{ id: 'other' }, { id: 'E1', guid: '00000000-0000-4000-8000-0000000000E1', properties: { cwe: '327' } }],
+    };
+    const tool = { driver: { name: 'scan', rules: [{ id: 'other' }, CIPHER] }, extensions: [extension] };
+    const message = { text: 'RC4' };
+    const forms: Json[] = [
+      { ruleIndex: 1 },
+      { rule: { index: 1 } },
+      { ruleId: 'R1/deep/er' },
+      { rule: { id: 'E1', toolComponent: { name: 'plug-in' } } },
+      { rule: { index: 1, toolComponent: { index: 0 } } },
+      {
+        rule: {
+          guid: '00000000-0000-4000-8000-0000000000e1',
+          toolComponent: { guid: '00000000-0000-4000-8000-00000000000a' },
+        },
+      },
+      { ruleId: 'E1', ruleIndex: -1 },
+    ];
+    for (const form of forms)
+      expect(of({ tool, results: [{ message, ...form }] }).names, JSON.stringify(form)).toEqual(['RC4']);
+    expect(of({ tool, results: [{ message, ruleIndex: 0 }] }).names).toEqual([]);
+  });
+});
+
+describe('the message of a result', () => {
+  const messageStrings = { used: { text: '{0} with {{braces}} in {1}' } };
+  it.each<[string, Json, Json]>([
+    ['by the id of a string of the rule', { ...CIPHER, messageStrings }, { id: 'used', arguments: ['Blowfish', 'x'] }],
+    ['in its own text', CIPHER, { text: 'Avoid {0}', arguments: ['Blowfish'] }],
+    ['in markdown', CIPHER, { text: 'Avoid this', markdown: 'Avoid **Blowfish**' }],
+  ])('is read %s', (_, rule, message) => {
+    expect(of({ results: [{ ruleId: 'R1', message }] }, [rule]).names).toEqual(['Blowfish']);
+  });
+
+  it('may be a string of the tool, and of an object that has no such string it is nothing', () => {
+    const tool = { driver: { name: 'scan', rules: [CIPHER], globalMessageStrings: { g: { markdown: 'uses MD4' } } } };
+    expect(of({ tool, results: [{ ruleId: 'R1', message: { id: 'g' } }] }).names).toEqual(['MD4']);
+    expect(of({ tool, results: [{ ruleId: 'R1', message: { id: 'constructor' } }] }).names).toEqual([]);
+  });
+
+  it('that names nothing leaves it to the code that is quoted', () => {
+    const location = {
+      physicalLocation: { artifactLocation: { uri: 'A.java' }, region: { snippet: { text: 'getInstance("MD5")' } } },
+    };
+    expect(of({ results: [result({ message: { text: 'Weak.' }, locations: [location] })] }).names).toEqual(['MD5']);
+  });
+});
+
+describe('what a result says about itself', () => {
+  it.each<[string, Json, number]>([
+    ['kind fail', { kind: 'fail' }, 1],
+    ['kind pass', { kind: 'pass' }, 0],
+    ['kind notApplicable', { kind: 'notApplicable' }, 0],
+    ['kind open', { kind: 'open' }, 0],
+    ['kind review', { kind: 'review' }, 0],
+    ['kind informational', { kind: 'informational' }, 0],
+    ['baseline new', { baselineState: 'new' }, 1],
+    ['baseline unchanged', { baselineState: 'unchanged' }, 1],
+    ['baseline updated', { baselineState: 'updated' }, 1],
+    ['baseline absent', { baselineState: 'absent' }, 0],
+    ['no suppression', { suppressions: [] }, 1],
+    ['an accepted suppression', { suppressions: [{ kind: 'inSource', status: 'accepted' }] }, 0],
+    ['a suppression without status', { suppressions: [{ kind: 'external' }] }, 0],
+    ['a suppression under review', { suppressions: [{ kind: 'external', status: 'underReview' }] }, 1],
+    ['a rejected suppression', { suppressions: [{ kind: 'external', status: 'rejected' }] }, 1],
+    [
+      'one accepted and one rejected',
+      { suppressions: [{ kind: 'inSource' }, { kind: 'external', status: 'rejected' }] },
+      1,
+    ],
+  ])('%s', (_, more, count) => {
+    const { names, draft } = of({ results: [result(more)] });
+    expect({ names: names.length, received: draft.received, ignored: draft.ignored }).toEqual({
+      names: count,
+      received: count,
+      ignored: 1 - count,
+    });
+  });
+});
+
+describe('where a result is', () => {
+  const artifact = (artifactLocation: Json, more: Json = {}) =>
+    of({
+      results: [result({ locations: [{ physicalLocation: { artifactLocation, region: { startLine: 9 } } }] })],
+      ...more,
+    }).places;
+
+  it('by the index of an artifact, which may lie in another', () => {
+    const artifacts = [
+      { location: { uri: 'libs/app.jar' } },
+      { location: { uri: '/META-INF/k.c' }, parentIndex: 0 },
+      { location: { uri: 'loop' }, parentIndex: 2 },
+    ];
+    expect(artifact({ index: 0 }, { artifacts })).toEqual([['libs/app.jar', 9]]);
+    expect(artifact({ index: 1 }, { artifacts })).toEqual([['libs/app.jar!/META-INF/k.c', 9]]);
+    expect(artifact({ index: 7 }, { artifacts })).toEqual([]);
+    expect(artifact({ index: 2 }, { artifacts })[0]?.[0]).toMatch(/^loop/);
+  });
+
+  it('by bases upon bases, relative to the checkout', () => {
+    const originalUriBaseIds = {
+      SRC: { uri: 'src/', uriBaseId: '%SRCROOT%' },
+      '%SRCROOT%': { uri: 'file:///home/build-17/' },
+      GEN: { uri: 'gen', uriBaseId: 'OUT' },
+      OUT: { uri: 'file:///tmp/out/' },
+      A: { uriBaseId: 'B' },
+      B: { uriBaseId: 'A' },
+    };
+    const place = (uriBaseId: string) => artifact({ uri: 'a%20b.c', uriBaseId }, { originalUriBaseIds })[0]?.[0];
+    expect(place('SRC')).toBe('src/a b.c');
+    expect(place('%SRCROOT%')).toBe('a b.c');
+    expect(place('GEN')).toBe('file:///tmp/out/gen/a%20b.c');
+    expect(place('A')).toBe('a b.c');
+    expect(place('nowhere')).toBe('a b.c');
+    expect(place('constructor')).toBe('a b.c');
+    const versionControlProvenance = [{ repositoryUri: 'https://git.example/r', mappedTo: { uriBaseId: 'OUT' } }];
+    expect(artifact({ uri: 'x.c', uriBaseId: 'GEN' }, { originalUriBaseIds, versionControlProvenance })).toEqual([
+      ['gen/x.c', 9],
+    ]);
+  });
+
+  it('by a logical location, a flow, a file that was looked at or a request', () => {
+    const logicalLocations = [{ name: 'ns' }, { name: 'Class', parentIndex: 0 }, { fullyQualifiedName: 'a.b.c' }];
+    const logical = (index: number) =>
+      of({ logicalLocations, results: [result({ locations: [{ logicalLocations: [{ index }] }] })] }).places;
+    expect([logical(1), logical(2)]).toEqual([[['ns.Class', null]], [['a.b.c', null]]]);
+    const threadFlowLocations = [{ location: at('from.c', 1) }, { location: at('to.c', 7) }];
+    const codeFlows = [{ threadFlows: [{ locations: [{ index: 0 }, { index: 1 }] }] }];
+    expect(of({ threadFlowLocations, results: [result({ locations: [], codeFlows })] }).places).toEqual([['to.c', 7]]);
+    expect(of({ results: [result({ locations: [], analysisTarget: { uri: 'main.c' } })] }).places).toEqual([
+      ['main.c', null],
+    ]);
+    const webRequests = [{ target: 'https://shop.example/login' }];
+    expect(of({ webRequests, results: [result({ locations: [], webRequest: { index: 0 } })] }).places).toEqual([
+      ['https://shop.example/login', null],
+    ]);
+  });
+});
+
+describe('the runs of a log', () => {
+  const category = (id: string) => ({ automationDetails: { id } });
+  const scopes = (drafts: ReturnType<typeof read>) =>
+    drafts.map(({ source, replaces }) => [source, replaces?.contexts]);
+
+  it('speak for their own tool and category', () => {
+    const other = { tool: { driver: { name: 'other', rules: [CIPHER] } } };
+    expect(
+      scopes(read(run(category('app/1')), run(category('app/2')), run({ ...category('lib/'), ...other }))),
+    ).toEqual([
+      ['app/', ['scan: ']],
+      ['lib/', ['other: ']],
+    ]);
+    const repository = { versionControlProvenance: [{ repositoryUri: 'https://git.example/r' }] };
+    expect(scopes(read(run(repository), run({ ...repository, ...other })))).toEqual([
+      ['https://git.example/r', ['scan: ', 'other: ']],
+    ]);
+    const named = readSarif({ version: '2.1.0', runs: [run(category('a/')), run(category('b/'))] }, 'mine');
+    expect(scopes(named)).toEqual([['mine', ['scan (a/): ', 'scan (b/): ']]]);
+  });
+
+  it('replace nothing when they failed, were not run, or have their results elsewhere', () => {
+    const runs = [
+      run({ invocations: [{ executionSuccessful: false }] }),
+      run({ results: undefined }),
+      run({ results: null }),
+      run({
+        externalPropertyFileReferences: { results: [{ location: { uri: 'results.sarif-external-properties' } }] },
+      }),
+    ];
+    for (const one of runs) {
+      const [draft] = read(one);
+      expect(draft?.replaces?.contexts).toEqual([]);
+      expect(draft?.warnings.map(({ code }) => code)).toContain('sarif.incomplete');
+    }
+    expect(read(run({ results: [] }))[0]?.replaces?.contexts).toEqual(['scan: ']);
+  });
+
+  it('may have parts that the log itself keeps', () => {
+    const guid = 'bbbbbbbb-0000-4000-8000-000000000001';
+    const references = { results: [{ guid }], artifacts: [{ guid }], driver: { guid } };
+    const results = [
+      { ruleId: 'R1', message: { text: 'MD2' }, locations: [{ physicalLocation: { artifactLocation: { index: 0 } } }] },
+    ];
+    const inline = {
+      guid: guid.toUpperCase(),
+      results,
+      artifacts: [{ location: { uri: 'z.c' } }],
+      driver: { name: 'scan', rules: [CIPHER] },
+    };
+    const { names, places, draft } = found({
+      runs: [{ tool: { driver: { name: 'scan' } }, externalPropertyFileReferences: references }],
+      inlineExternalProperties: [inline],
+    });
+    expect({ names, places, warnings: draft.warnings }).toEqual({
+      names: ['MD2'],
+      places: [['z.c', null]],
+      warnings: [],
+    });
+  });
+
+  it('are refused by another version, which is named', () => {
+    for (const version of ['2.0.0', '1.0.0']) {
+      const read = () => readSarif({ version, runs: [] }, undefined);
+      expect(read).toThrow(Problem);
+      expect(read).toThrow(new RegExp(`must be 2.1.0 and is ${version.replaceAll('.', '\\.')}: convert it`));
+    }
+  });
+
+  it.each<[string, unknown]>([
+    ['a result', { results: ['x'] }],
+    ['results', { results: 'x' }],
+    ['a tool', { tool: { driver: {} } }],
+  ])('are refused with the pointer of %s that is none', (_, more) => {
+    expect(() => read(run(more as Json))).toThrow(/\/runs\/0\//);
+  });
+
+  it('do not fall over whatever stands in the place of an object', () => {
+    const junk: unknown[] = [null, 7, 'x', [], [[]], [null], { a: 1 }];
+    const members = [
+      'locations',
+      'taxa',
+      'suppressions',
+      'codeFlows',
+      'rule',
+      'ruleIndex',
+      'ruleId',
+      'message',
+      'properties',
+      'analysisTarget',
+      'webRequest',
+    ];
+    for (const value of junk) {
+      for (const member of members)
+        expect(() => read(run({ results: [{ ...result(), [member]: value }] }))).not.toThrow();
+      for (const member of [
+        'artifacts',
+        'taxonomies',
+        'logicalLocations',
+        'originalUriBaseIds',
+        'automationDetails',
+        'versionControlProvenance',
+        'invocations',
+        'externalPropertyFileReferences',
+        'threadFlowLocations',
+        'webRequests',
+      ])
+        expect(() => read(run({ [member]: value }))).not.toThrow();
+    }
+  });
+});

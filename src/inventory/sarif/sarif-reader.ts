@@ -1,0 +1,147 @@
+import { isMembers, type Members, textOf } from '../cyclonedx/json-values.js';
+import type { Draft, DraftAsset } from '../ingest/draft.js';
+import type { Remark } from '../ingest/ingest-outcome.js';
+import { withoutSecrets } from '../ingest/secrets.js';
+import { withExternalProperties } from './sarif-external.js';
+import { findingIn, isFound, isSuppressed } from './sarif-findings.js';
+import { algorithmAsset } from './sarif-names.js';
+import { SarifPlaces } from './sarif-places.js';
+import { SarifTool } from './sarif-tool.js';
+import { membersOf, objectsOf, refuse } from './sarif-values.js';
+
+const VERSION = '2.1.0';
+const MAX_LOCATION = 4000;
+const MAX_WARNINGS = 100;
+
+export function isSarif(document: Members): boolean {
+  return Array.isArray(document['runs']) && document['bomFormat'] === undefined;
+}
+
+/** What one or more runs found at one place, which is a source of the inventory. */
+interface Place {
+  readonly name: string | undefined;
+  readonly assets: Map<string, DraftAsset>;
+  /** Starts of contexts: each of a tool and a category whose run is told as a whole. */
+  readonly replaces: Set<string>;
+  /** What the version before wrote for a tool, whatever the category. */
+  readonly replacesFormer: Set<string>;
+  readonly warnings: Remark[];
+  results: number;
+  taken: number;
+}
+
+/**
+ * Reads SARIF 2.1.0 (OASIS Standard, 27 March 2020). A result counts when it says that something was found (`kind`, `baselineState`,
+ * `suppressions`), its rule is about cryptography, and it names an algorithm; every other result is only counted.
+ *
+ * A draft for each place that runs are about: `source` where it is given, else the category of the run, else its repository. Of a
+ * place, a run replaces what the same tool found in the same category and nothing else. A run without results, one that failed and
+ * one whose results are elsewhere replace nothing.
+ *
+ * @throws Problem 422 `document.version` or `document.invalid`.
+ */
+export function readSarif(log: Members, source: string | undefined): Draft[] {
+  if (log['version'] !== VERSION) refuse('document.version', '/version', versionFault(log['version']));
+  const places = new Map<string | undefined, Place>();
+  for (const [index, given] of (log['runs'] as unknown[]).entries()) {
+    const pointer = `/runs/${index}`;
+    if (!isMembers(given)) refuse('document.invalid', pointer, 'must be of type object');
+    const warnings: Remark[] = [];
+    const { run, lacksResults } = withExternalProperties(given, log, pointer, warnings);
+    const name = source ?? placeOf(run);
+    const place = places.get(name) ?? newPlace(name);
+    places.set(name, place);
+    place.warnings.push(...warnings);
+    readRun(run, pointer, place, lacksResults);
+  }
+  if (places.size === 0) places.set(source, newPlace(source));
+  return Array.from(places.values(), draftOf);
+}
+
+function versionFault(version: unknown): string {
+  if (typeof version !== 'string') return `must be ${VERSION}`;
+  const known = /^(?:1\.0\.0|2\.0\.0)/.test(version) ? ': convert it, for example with sarif-multitool transform' : '';
+  return `must be ${VERSION} and is ${withoutSecrets(version.slice(0, 40))}${known}`;
+}
+
+function newPlace(name: string | undefined): Place {
+  const [assets, warnings] = [new Map<string, DraftAsset>(), []];
+  return { name, assets, replaces: new Set(), replacesFormer: new Set(), warnings, results: 0, taken: 0 };
+}
+
+function readRun(run: Members, pointer: string, place: Place, lacksResults: boolean): void {
+  const tool = new SarifTool(run, pointer);
+  const places = new SarifPlaces(run);
+  const category = categoryOf(run);
+  const former = `${withoutSecrets(tool.name)}: `;
+  const context = category === '' || category === place.name ? former : `${withoutSecrets(tool.name)} (${category}): `;
+  const results = run['results'];
+  if (results !== undefined && results !== null && !Array.isArray(results))
+    refuse('document.invalid', `${pointer}/results`, 'must be of type array');
+  const list = (results ?? []) as unknown[];
+  let suppressed = 0;
+  for (const [index, result] of list.entries()) {
+    place.results += 1;
+    if (!isMembers(result)) refuse('document.invalid', `${pointer}/results/${index}`, 'must be of type object');
+    if (isSuppressed(result)) suppressed += 1;
+    const finding = isFound(result) ? findingIn(result, tool, places) : undefined;
+    if (finding === undefined) continue;
+    place.taken += 1;
+    const { algorithm, ruleId } = finding;
+    const asset = place.assets.get(algorithm.name) ?? algorithmAsset(algorithm);
+    place.assets.set(algorithm.name, asset);
+    const about = `${context}${withoutSecrets(ruleId)}`.slice(0, MAX_LOCATION);
+    for (const { location, line } of places.of(result)) {
+      const where = withoutSecrets(location).slice(0, MAX_LOCATION).toWellFormed();
+      asset.occurrences.push({ location: where, line, position: null, symbol: null, context: about.toWellFormed() });
+    }
+  }
+  if (suppressed > 0)
+    warn(place, `${pointer}/results`, 'sarif.suppressed', `${suppressed} results are suppressed and do not count`);
+  if (Array.isArray(results) && !lacksResults && !hasFailed(run)) {
+    place.replaces.add(context);
+    place.replacesFormer.add(former);
+  } else warn(place, pointer, 'sarif.incomplete', 'this run has no results or failed: what it found before stays');
+}
+
+/** Section 3.20.14: an invocation that says so has failed. */
+function hasFailed(run: Members): boolean {
+  return objectsOf(run['invocations']).some(({ executionSuccessful }) => executionSuccessful === false);
+}
+
+function warn({ warnings }: Place, pointer: string, code: string, detail: string): void {
+  if (warnings.length < MAX_WARNINGS) warnings.push({ pointer, code, detail });
+}
+
+/** What stands before the last slash of `automationDetails.id`: the rest tells one run of the category from the others (section 3.17.3). */
+function categoryOf(run: Members): string {
+  const id = textOf(membersOf(run['automationDetails'])['id']);
+  const category = id.includes('/') ? id.slice(0, id.lastIndexOf('/') + 1) : id;
+  return withoutSecrets(category).slice(0, 500).toWellFormed();
+}
+
+function placeOf(run: Members): string | undefined {
+  const category = categoryOf(run);
+  if (category !== '') return category;
+  const [first] = objectsOf(run['versionControlProvenance']);
+  const repository = textOf(first?.['repositoryUri']);
+  return repository === '' ? undefined : withoutSecrets(repository);
+}
+
+function draftOf({ name, assets, replaces, replacesFormer, warnings, results, taken }: Place): Draft {
+  return {
+    format: 'SARIF 2.1.0',
+    serialNumber: null,
+    version: null,
+    time: null,
+    source: name,
+    whole: true,
+    replaces: { contexts: [...replaces], former: [...replacesFormer] },
+    assets: () => assets.values(),
+    received: assets.size,
+    ignored: results - taken,
+    rejected: [],
+    repairs: [],
+    warnings,
+  };
+}

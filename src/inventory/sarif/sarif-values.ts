@@ -1,0 +1,37 @@
+import { isMembers, type Members } from '../cyclonedx/json-values.js';
+import { Problem } from '../../platform/http/problem.js';
+
+/** @throws Problem 422 with the pointer. */
+export function refuse(code: string, pointer: string, detail: string): never {
+  throw new Problem('refused', code, `The SARIF document cannot be read. ${pointer}: ${detail}.`, {
+    errors: [{ pointer, detail }],
+  });
+}
+
+const NO_MEMBERS: Members = {};
+
+/** The object, or one without members for anything that is none. */
+export function membersOf(value: unknown): Members {
+  return isMembers(value) ? value : NO_MEMBERS;
+}
+
+/** The objects of a list; a place that holds something else stays, so that indexes lead where they should. */
+export function objectsOf(value: unknown): Members[] {
+  return Array.isArray(value) ? (value as unknown[]).map(membersOf) : [];
+}
+
+/** The object at an index that another object gives (section 3.7.4); -1 and whatever is no index lead nowhere. */
+export function atIndex(list: readonly Members[], index: unknown): Members | undefined {
+  return typeof index === 'number' ? list[index] : undefined;
+}
+
+/** The texts of a list, or the text that stands in its place. */
+export function textsOf(value: unknown): string[] {
+  const all = Array.isArray(value) ? (value as unknown[]) : [value];
+  return all.filter((one) => typeof one === 'string' || typeof one === 'number').map(String);
+}
+
+/** As tools write it, `guid` is in either case. */
+export function isSameGuid(a: unknown, b: unknown): boolean {
+  return typeof a === 'string' && typeof b === 'string' && a !== '' && a.toLowerCase() === b.toLowerCase();
+}

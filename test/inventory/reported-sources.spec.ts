@@ -1,0 +1,252 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { accessToken, inDays, newApiKey } from '../support/access.js';
+import { operationsOf, shippedDocument } from '../support/api-document.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Answer, Service } from '../support/service.js';
+import { until } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { registerSensor } from '../sensors/sensor-calls.js';
+import { about, algorithm, bom } from './documents.js';
+
+const NOBODY = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
+/** All that a sensor may do. */
+const REPORTS = new Set(['sensors:report', 'inventory:report']);
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+let admin: { adminEmail: string; adminPassword: string };
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey, ...admin } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+});
+afterAll(() => stage.close());
+
+const send = (key: string, source: string | undefined, body: object): Promise<Answer> =>
+  service.call('POST', `/api/ingest${source === undefined ? '' : `?source=${encodeURIComponent(source)}`}`, {
+    key,
+    body,
+  });
+const scan = (name: string, more: object = {}) => ({
+  assets: [{ component: { ...algorithm({ name }), 'bom-ref': undefined }, occurrence: { location: 'a' } }],
+  ...more,
+});
+const reporter = async () => (await newApiKey(service, apiKey, ['inventory:report'])).key;
+const ownerOf = async (name: string) =>
+  (await stage.sql<{ owner: string | null }>('SELECT owner FROM inventory_source WHERE name = $1', [name]))[0]?.owner;
+
+describe('a sensor', () => {
+  it('gets nowhere but to where it reports, whatever the operation', async () => {
+    const { key } = await registerSensor(service, apiKey);
+    const others = operationsOf(shippedDocument()).filter(({ scopes }) => scopes?.some((scope) => !REPORTS.has(scope)));
+    expect(others.length).toBeGreaterThan(150);
+    const open: string[] = [];
+    for (const { method, path } of others) {
+      const { status, body } = await service.call(method, path.replaceAll(/\{\w+\}/g, NOBODY), {
+        key,
+        ...(method === 'GET' ? {} : { body: {} }),
+      });
+      if (status !== 403 || body.code !== 'insufficient_scope') open.push(`${method} ${path} ${status} ${body.code}`);
+    }
+    expect(open).toEqual([]);
+  });
+
+  it('with a key of the version before, which holds more, still reports and does no more', async () => {
+    const { key } = await registerSensor(service, apiKey);
+    await stage.sql(`UPDATE api_key SET permissions = '{sensors:report,inventory:write}' WHERE lookup = $1`, [
+      key.split('_')[1],
+    ]);
+    const [row] = await stage.sql<{ permissions: string[] }>('SELECT permissions FROM api_key WHERE lookup = $1', [
+      key.split('_')[1],
+    ]);
+    expect(row?.permissions).toContain('inventory:write');
+    await until('the key as it was', 10, async () => {
+      const rules = await service.call('DELETE', '/api/quantum-risk/rules/SEC-NONE', { key });
+      return rules.body.code === 'insufficient_scope' && (await send(key, undefined, scan('old key'))).status === 200;
+    });
+    assertProblem(await service.call('POST', '/api/asset-views', { key, body: {} }), {
+      status: 403,
+      code: 'insufficient_scope',
+    });
+  });
+
+  it('gets a key that only reports when it gets another', async () => {
+    const { id, key } = await registerSensor(service, apiKey);
+    await stage.sql(`UPDATE api_key SET permissions = '{sensors:report,inventory:write}' WHERE lookup = $1`, [
+      key.split('_')[1],
+    ]);
+    const { body } = await service.call('POST', `/api/sensors/${id}/key`, {
+      key: apiKey,
+      body: { expiry: inDays(30), overlapHours: 1 },
+    });
+    const [row] = await stage.sql('SELECT permissions FROM api_key WHERE lookup = $1', [body.key.split('_')[1]]);
+    expect(row).toEqual({ permissions: ['sensors:report', 'inventory:report'] });
+  });
+});
+
+describe('the scope inventory:write', () => {
+  it('includes inventory:report, and not the other way round', async () => {
+    const { key: wide } = await newApiKey(service, apiKey, ['inventory:write']);
+    expect((await send(wide, 'wide', scan('wide'))).status).toBe(200);
+    const narrow = await reporter();
+    expect((await send(narrow, 'narrow', scan('narrow'))).status).toBe(200);
+    assertProblem(await service.call('POST', '/api/policy-packs', { key: narrow, body: {} }), {
+      status: 403,
+      code: 'insufficient_scope',
+    });
+    expect((await service.call('GET', '/api/imports', { key: narrow })).status).toBe(200);
+    const made = await service.call('POST', '/api/settings/api-keys', {
+      key: wide,
+      body: { name: 'x', permissions: ['inventory:report'], expiry: inDays(1) },
+    });
+    assertProblem(made, { status: 403, code: 'insufficient_scope' });
+  });
+});
+
+describe('a source', () => {
+  it('belongs to who reported it first; others need to be allowed to', async () => {
+    const [first, second] = [await reporter(), await reporter()];
+    expect((await send(first, 'pipeline', scan('AES-128'))).status).toBe(200);
+    const before = await stage.sql(
+      'SELECT a::text, o::text FROM asset a JOIN asset_occurrence o ON o.asset_id = a.id ORDER BY 1, 2',
+    );
+    for (const body of [scan('MD5'), { assets: [], complete: true }, bom([], about('pipeline'))])
+      assertProblem(await send(second, 'pipeline', body), { status: 403, code: 'source.owned' });
+    assertProblem(await send(second, undefined, bom([], about('pipeline'))), { status: 403, code: 'source.owned' });
+    expect(
+      await stage.sql(
+        'SELECT a::text, o::text FROM asset a JOIN asset_occurrence o ON o.asset_id = a.id ORDER BY 1, 2',
+      ),
+    ).toEqual(before);
+    expect((await send(first, 'pipeline', scan('AES-192'))).status).toBe(200);
+    expect((await send(apiKey, 'pipeline', scan('AES-256'))).status).toBe(200);
+    expect((await send(first, 'pipeline', scan('AES-512'))).status).toBe(200);
+    assertProblem(await send(second, 'pipeline', scan('MD5')), { status: 403, code: 'source.owned' });
+  });
+
+  it('stays with a sensor through all its keys, and with an API key that is rotated', async () => {
+    const { id, key } = await registerSensor(service, apiKey);
+    expect((await send(key, 'host:/etc', scan('a'))).status).toBe(200);
+    expect(await ownerOf('host:/etc')).toBe(`sensor:${id}`);
+    const { body } = await service.call('POST', `/api/sensors/${id}/key`, {
+      key: apiKey,
+      body: { expiry: inDays(30), overlapHours: 1 },
+    });
+    for (const one of [key, body.key]) expect((await send(one, 'host:/etc', scan('b'))).status).toBe(200);
+    const old = await newApiKey(service, apiKey, ['inventory:report']);
+    expect((await send(old.key, 'rotated', scan('a'))).status).toBe(200);
+    const next = await service.call('POST', `/api/settings/api-keys/${old.id}/rotate`, {
+      key: apiKey,
+      body: { expiry: inDays(2), overlapHours: 0 },
+    });
+    expect((await send(next.body.key, 'rotated', scan('b'))).status).toBe(200);
+    assertProblem(await send(await reporter(), 'rotated', scan('c')), { status: 403, code: 'source.owned' });
+  });
+
+  it('is anybody’s when who had it is gone, and the answer says so', async () => {
+    const { id, key } = await registerSensor(service, apiKey);
+    const old = await newApiKey(service, apiKey, ['inventory:report']);
+    await send(key, 'left by a sensor', scan('a'));
+    await send(old.key, 'left by a key', scan('a'));
+    await service.call('DELETE', `/api/sensors/${id}`, { key: apiKey });
+    await service.call('DELETE', `/api/settings/api-keys/${old.id}`, { key: apiKey });
+    const heir = await reporter();
+    for (const source of ['left by a sensor', 'left by a key']) {
+      const { status, body } = await send(heir, source, scan('b'));
+      expect({ status, codes: body.warnings.map(({ code }: { code: string }) => code) }).toEqual({
+        status: 200,
+        codes: ['source.taken-over'],
+      });
+      assertProblem(await send(await reporter(), source, scan('c')), { status: 403, code: 'source.owned' });
+    }
+  });
+
+  it('may say in its name whose it is, before anybody has reported it', async () => {
+    const { id, key } = await registerSensor(service, apiKey);
+    const other = await registerSensor(service, apiKey);
+    const name = `sensor:${id}/etc`;
+    assertProblem(await send(other.key, name, scan('a')), { status: 403, code: 'source.owned' });
+    expect((await send(key, name, scan('a'))).status).toBe(200);
+    const mine = await newApiKey(service, apiKey, ['inventory:report']);
+    assertProblem(await send(other.key, `api-key:${mine.id}`, scan('a')), { status: 403, code: 'source.owned' });
+    expect((await send(mine.key, undefined, scan('a'))).status).toBe(200);
+  });
+
+  it('that nobody is known to own is the next one’s who reports it', async () => {
+    const [first, second] = [await reporter(), await reporter()];
+    await send(first, 'of before', scan('a'));
+    await stage.sql(`UPDATE inventory_source SET owner = NULL WHERE name = 'of before'`);
+    expect((await send(second, 'of before', scan('b'))).body.warnings).toEqual([]);
+    assertProblem(await send(first, 'of before', scan('c')), { status: 403, code: 'source.owned' });
+  });
+
+  it('is kept when a log speaks of several and one of them is another’s', async () => {
+    const [first, second] = [await reporter(), await reporter()];
+    const run = (id: string) => ({ tool: { driver: { name: 't' } }, automationDetails: { id }, results: [] });
+    const log = (...ids: string[]) => ({ version: '2.1.0', runs: ids.map(run) });
+    expect((await send(first, undefined, log('two/'))).status).toBe(200);
+    assertProblem(await send(second, undefined, log('one/', 'two/')), { status: 403, code: 'source.owned' });
+    expect(await ownerOf('one/')).toBeUndefined();
+    const { body } = await send(first, undefined, log('one/', 'two/'));
+    expect(body).toMatchObject({
+      source: 'one/',
+      warnings: [expect.objectContaining({ code: 'source.another', detail: 'a part was taken in as two/' })],
+    });
+  });
+
+  it('sent by import keeps to its owner as well', async () => {
+    const [first, second] = [await reporter(), await reporter()];
+    await send(first, 'imported', scan('a'));
+    const accepted = await service.call('POST', '/api/ingest?async=true&source=imported', {
+      key: second,
+      body: scan('b'),
+    });
+    const end = await service.call('GET', `/api/imports/${accepted.body.id}?wait=30`, { key: second });
+    expect(end.body).toMatchObject({ status: 'REFUSED', problem: { code: 'source.owned' } });
+  });
+});
+
+describe('a time of the future', () => {
+  const dated = (timestamp: string, ...names: string[]) =>
+    bom(
+      names.map((name) => algorithm({ name })),
+      about('clock', timestamp),
+    );
+  const names = async () =>
+    (await service.call('GET', '/api/assets?source=clock&limit=50', { key: apiKey })).body.items
+      .map(({ name }: { name: string }) => name)
+      .sort();
+
+  it('counts as the time at which the document came, and the answer says so', async () => {
+    const future = await send(apiKey, undefined, dated('2999-01-01T00:00:00Z', 'Future'));
+    expect(future.body).toMatchObject({
+      created: 1,
+      warnings: [{ pointer: '/metadata/timestamp', code: 'document.future' }],
+    });
+    const again = await send(apiKey, undefined, dated('2999-01-01T00:00:00Z', 'Future'));
+    expect(again.body.warnings).toMatchObject([{ code: 'document.future' }]);
+    const now = await send(apiKey, undefined, dated(new Date(Date.now() + 1000).toISOString(), 'Now'));
+    expect(now.body.warnings).toEqual([]);
+    expect(await names()).toEqual(['Now']);
+    const soon = await send(apiKey, undefined, dated(new Date(Date.now() + 60_000).toISOString(), 'Soon'));
+    expect(soon.body.warnings).toEqual([]);
+  });
+
+  it('that the version before kept for a source ends with the next document', async () => {
+    await stage.sql(`UPDATE inventory_source SET document_time = '2999-01-01' WHERE name = 'clock'`);
+    const { body } = await send(apiKey, undefined, dated(new Date().toISOString(), 'After'));
+    expect(body.warnings).toEqual([]);
+    expect(await names()).toEqual(['After']);
+  });
+});
+
+describe('people', () => {
+  it('own what they report first', async () => {
+    const token = await accessToken(service, admin.adminEmail, admin.adminPassword);
+    expect((await send(token, 'by hand', scan('a'))).status).toBe(200);
+    expect(await ownerOf('by hand')).toMatch(/^user:/);
+    assertProblem(await send(await reporter(), 'by hand', scan('b')), { status: 403, code: 'source.owned' });
+  });
+});
