@@ -43,6 +43,7 @@ import { PolicyScopes1796800000000 } from './1796800000000-policy-scopes.js';
 import { EveryKeyInUse1796900000000 } from './1796900000000-every-key-in-use.js';
 import { SignedDigests1797000000000 } from './1797000000000-signed-digests.js';
 import { AssetsByVerdict1797100000000 } from './1797100000000-assets-by-verdict.js';
+import { RightsThatEnd1797200000000 } from './1797200000000-rights-that-end.js';
 import { ChangedRotationPolicies1796700000000 } from './1796700000000-changed-rotation-policies.js';
 import { RotationPolicies1796500000003 } from './1796500000003-rotation-policies.js';
 import { HostAuthorities1796500000002 } from './1796500000002-host-authorities.js';
@@ -108,4 +109,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   EveryKeyInUse1796900000000,
   SignedDigests1797000000000,
   AssetsByVerdict1797100000000,
+  RightsThatEnd1797200000000,
 ];
