@@ -3,11 +3,13 @@ import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { type Actor, AuditService } from '../audit/audit.service.js';
 import type { Caller } from '../auth/caller.js';
+import { SecretDisclosures } from '../auth/rights/secret-disclosures.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import type { ApprovalKind, PolicySubject } from './approval-subject.port.js';
 import { CLOCKWORK, type Manifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
 import { ApprovalItem } from './decisions/approval-item.entity.js';
 import { Approval } from './decisions/approval.entity.js';
+import { isRequester } from './decisions/requesters.js';
 import { putNotice } from './notices/notice-queue.js';
 import { type Demand, type JointJudgement, type Judgement, PolicyBook, type Use } from './policies/policy-book.js';
 import type { Facts } from './policies/policy-conditions.js';
@@ -54,6 +56,7 @@ export class ApprovalsService {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly book: PolicyBook,
+    private readonly disclosures: SecretDisclosures,
   ) {}
 
   /** Who must approve; of a revision that the statement which acts on it must check (POLICY_REVISION). */
@@ -76,6 +79,7 @@ export class ApprovalsService {
     const { id, kind, subjectId, demand } = order;
     const asker = {
       ownerId: caller.ownerId,
+      requesters: await this.disclosures.peopleBehind(tx, caller),
       requestedBy: caller.id,
       requesterName: caller.name,
       correlation: caller.origin.requestId,
@@ -142,7 +146,7 @@ export class ApprovalsService {
          CASE a.subject_kind WHEN 'signing-batch' THEN a.shown END AS shown, a.status = 'APPROVED' AND NOT EXISTS (
          SELECT 1 FROM jsonb_array_elements(a.stages) WITH ORDINALITY AS s(stage, number) WHERE (s.stage ->> 'threshold')::int > (
            SELECT count(*) FROM approval_vote v WHERE v.approval_id = a.id AND v.stage = s.number - 1 AND v.decision = 'APPROVE'
-             AND v.hash = a.hash AND v.user_id::text <> a.owner_id)) AS granted
+             AND v.hash = a.hash AND ${COUNTS})) AS granted
        FROM one JOIN approval a ON a.id = one.id`,
       [kind, subjectIds],
     );
@@ -169,6 +173,9 @@ export class ApprovalsService {
   }
 }
 
+/** Votes `v` of those who did not ask for `a`. */
+const COUNTS = `NOT ${isRequester('v.user_id::text')}`;
+
 interface By {
   readonly actor: Actor;
   readonly source?: string;
@@ -184,8 +191,8 @@ type Asked = Omit<
 
 /** What a renewed approval takes over. */
 function rulesOf(old: Approval): Omit<Asked, 'id' | 'title' | 'shown' | 'hash'> {
-  const { subjectKind, subjectId, ownerId, requestedBy, requesterName, correlation } = old;
-  return { subjectKind, subjectId, ownerId, requestedBy, requesterName, correlation, ...demandOf(old) };
+  const { subjectKind, subjectId, ownerId, requesters, requestedBy, requesterName, correlation } = old;
+  return { subjectKind, subjectId, ownerId, requesters, requestedBy, requesterName, correlation, ...demandOf(old) };
 }
 
 function demandOf({ policies, stages, commentRequired, rejectThreshold, expiresInSeconds }: Demand) {

@@ -47,9 +47,11 @@ export class AccessGuard implements CanActivate {
 
 const FRESH_MS = 5 * 60_000;
 
+/** A session that an OAuth client holds is as fresh as its last step-up: that it was allowed shows nothing to the client's own calls. */
 function isFresh({ kind, session }: Caller): boolean {
   if (kind !== 'user') return true;
-  return session !== undefined && Date.now() - session.authenticatedAt.getTime() <= FRESH_MS;
+  const since = session?.clientId === null ? session.authenticatedAt : (session?.steppedUpAt ?? null);
+  return since !== null && Date.now() - since.getTime() <= FRESH_MS;
 }
 
 function assertMay(caller: Caller, access: Access): void {

@@ -31,6 +31,8 @@ export class SignInService {
 
   /** Lets a signed-in person show once more who they are, before something that matters. */
   async stepUp(caller: Caller, password: string, factors: ShownFactors): Promise<void> {
+    if (caller.kind !== 'user')
+      throw new Problem('forbidden', 'auth.person-needed', 'Keys and clients are not asked who they are.');
     const user = await this.passwords.userWith(caller.name, password, caller.origin);
     const methods = await this.secondFactor.methodsWith(user.id, factors);
     await this.sessions.renewed(caller, { id: caller.session?.id ?? '', methods });
@@ -43,7 +45,7 @@ export class SignInService {
 
   /** New tokens for a refresh token. */
   async refresh(refreshToken: string, origin: Origin): Promise<Tokens> {
-    const tokens = await this.grants.refresh(refreshToken, origin);
+    const tokens = await this.grants.refresh(refreshToken, { clientId: null }, origin);
     if (tokens !== undefined) return tokens;
     throw new Problem(
       'unauthenticated',
