@@ -5,7 +5,21 @@ import { until } from '../support/signing.js';
 import { KINDS, type Kind } from './owned-credentials.js';
 
 /** Tables with a secret or the hash of one that is no credential of somebody who acts, and why. */
-const OTHERS: Readonly<Record<string, string>> = {};
+const OTHERS: Readonly<Record<string, string>> = {
+  approval: 'the hash of what approvers were shown',
+  approval_vote: 'the same, with each vote',
+  identity_provider: 'what we show at a provider',
+  log_tile: 'hashes of the log',
+  passkey_challenge: 'is answered by a passkey, after the password',
+  password_reset: 'sets the password of its own account; whoever is disabled cannot sign in with it',
+  recovery_code: 'a second factor, after the password',
+  saml_message: 'marks of messages that were taken',
+  signing_envelope: 'the hash of what is signed around a digest',
+  sso_transaction: 'the provider says who it is; roles and the account are looked at when its ticket is used',
+  user_account: 'the password of a person',
+  webhook_endpoint: 'what we sign messages with',
+  webhook_old_secret: 'the same, for a while',
+};
 
 /** Within so many seconds the loss of a right reaches every process. */
 const SECONDS = 5;

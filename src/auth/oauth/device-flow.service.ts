@@ -91,6 +91,8 @@ export class DeviceFlowService {
       const action = decision === 'APPROVED' ? 'device.approved' : 'device.denied';
       await this.audit.appendBy(tx, caller, { action, target, detail: { scopes } });
     });
+    // Not when a code is only looked at: a code of one's own, asked for again and again, would make guesses at others free.
+    await this.throttle.succeeded([attemptOf(caller)]);
   }
 
   /** Exchanges an approved device code, once, in the caller's transaction; says why not otherwise (RFC 8628 section 3.5). */
@@ -128,13 +130,11 @@ export class DeviceFlowService {
   }
 
   private async waiting(caller: Caller, typed: string): Promise<DeviceAuthorization> {
-    const attempt = { rule: 'user code by person', subject: caller.id } as const;
-    await this.throttle.assertMayTry([attempt]);
+    await this.throttle.assertMayTry([attemptOf(caller)]);
     const userCode = typed.toUpperCase().replaceAll(/[^A-Z]/g, '');
     const known = { userCode, status: 'PENDING' as const, expiresAt: MoreThan(new Date()) };
     const found = await this.db.manager.findOneBy(DeviceAuthorization, known);
     if (found === null) throw missing();
-    await this.throttle.succeeded([attempt]);
     return found;
   }
 }
@@ -144,6 +144,10 @@ function redeemed(row: RedeemedRow): Redeemed {
   const { user_id: userId, scopes, authenticated_at: at, provider_id: providerId, external_session: session } = row;
   const external = providerId === null ? null : { providerId, session, logoutHint: null };
   return { userId, scopes, authenticatedAt: at ?? new Date(0), external };
+}
+
+function attemptOf({ id: subject }: Caller) {
+  return { rule: 'user code by person', subject } as const;
 }
 
 function grantable(caller: Caller, scopes: readonly Scope[]): Scope[] {
