@@ -6,7 +6,7 @@ import { RateLimits } from '../platform/http/rate-limits.js';
 import { ACCESS, type Access, type CalledRequest, FRESH } from './access.js';
 import type { Caller } from './caller.js';
 import { Credentials } from './credentials.js';
-import { assertOwnAccount } from './own-account.js';
+import { assertOwnAccount, assertPerson } from './own-account.js';
 import { assertScope } from './scopes.js';
 
 /** The one guard: who is it, and may they? Denies by default; a handler that declares nothing is refused. */
@@ -56,5 +56,6 @@ function isFresh({ kind, session }: Caller): boolean {
 
 function assertMay(caller: Caller, access: Access): void {
   if (access.kind === 'person') assertOwnAccount(caller);
+  if (access.kind === 'person-or-device') assertPerson(caller);
   if (access.kind === 'scopes') for (const scope of access.scopes) assertScope(caller.scopes, scope);
 }

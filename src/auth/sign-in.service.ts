@@ -31,8 +31,6 @@ export class SignInService {
 
   /** Lets a signed-in person show once more who they are, before something that matters. */
   async stepUp(caller: Caller, password: string, factors: ShownFactors): Promise<void> {
-    if (caller.kind !== 'user')
-      throw new Problem('forbidden', 'auth.person-needed', 'Keys and clients are not asked who they are.');
     const user = await this.passwords.userWith(caller.name, password, caller.origin);
     const methods = await this.secondFactor.methodsWith(user.id, factors);
     await this.sessions.renewed(caller, { id: caller.session?.id ?? '', methods });

@@ -2,7 +2,7 @@ import { Body, Controller, Header, HttpCode, Post, Req, Res } from '@nestjs/comm
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../platform/http/origin.js';
-import { Public, SignedIn, TheCaller } from '../access.js';
+import { PersonOrDevice, Public, SignedIn, TheCaller } from '../access.js';
 import { BrowserSessions } from '../browser/browser-sessions.js';
 import { OwnPages } from '../browser/own-pages.js';
 import { SessionCookie } from '../browser/session-cookie.js';
@@ -55,7 +55,7 @@ export class CurrentSessionController {
    */
   @Post('step-up')
   @HttpCode(204)
-  @SignedIn()
+  @PersonOrDevice()
   async stepUp(
     @TheCaller() caller: Caller,
     @Res({ passthrough: true }) reply: FastifyReply,
