@@ -1,5 +1,6 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
+import { RightsModule } from '../auth/rights/rights.module.js';
 import { ApprovalsSchedule } from './approvals.schedule.js';
 import { ApprovalSubjectsService } from './approval-subjects.service.js';
 import { ApprovalsService } from './approvals.service.js';
@@ -28,6 +29,7 @@ import { PolicyBook } from './policies/policy-book.js';
 /** N people say yes before something is done. What that is, other modules know. */
 @Module({
   imports: [
+    RightsModule,
     TypeOrmModule.forFeature([
       Approval,
       ApprovalItem,

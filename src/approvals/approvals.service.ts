@@ -6,11 +6,13 @@ import type { EntryRow } from '../audit/log/log-leaf.js';
 import { VouchedEntries } from '../audit/log/vouched-entries.js';
 import type { Caller } from '../auth/caller.js';
 import { Problem } from '../platform/http/problem.js';
+import { SecretDisclosures } from '../auth/rights/secret-disclosures.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import { type ApprovalKind, POLICY_REVISION, type PolicySubject } from './approval-subject.port.js';
 import { CLOCKWORK, type Manifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
 import { ApprovalItem } from './decisions/approval-item.entity.js';
 import { Approval } from './decisions/approval.entity.js';
+import { isRequester } from './decisions/requesters.js';
 import { putNotice } from './notices/notice-queue.js';
 import { type Demand, type JointJudgement, type Judgement, PolicyBook, type Use } from './policies/policy-book.js';
 import type { Facts } from './policies/policy-conditions.js';
@@ -58,6 +60,7 @@ export class ApprovalsService {
     private readonly audit: AuditService,
     private readonly book: PolicyBook,
     private readonly vouched: VouchedEntries,
+    private readonly disclosures: SecretDisclosures,
   ) {}
 
   /** Who must approve; of a revision that the statement which acts on it must check (POLICY_REVISION). */
@@ -92,6 +95,7 @@ export class ApprovalsService {
     const { id, kind, subjectId, demand } = order;
     const asker = {
       ownerId: caller.ownerId,
+      requesters: await this.disclosures.peopleBehind(tx, caller),
       requestedBy: caller.id,
       requesterName: caller.name,
       correlation: caller.origin.requestId,
@@ -158,7 +162,7 @@ export class ApprovalsService {
          CASE a.subject_kind WHEN 'signing-batch' THEN a.shown END AS shown, a.status = 'APPROVED' AND NOT EXISTS (
          SELECT 1 FROM jsonb_array_elements(a.stages) WITH ORDINALITY AS s(stage, number) WHERE (s.stage ->> 'threshold')::int > (
            SELECT count(*) FROM approval_vote v WHERE v.approval_id = a.id AND v.stage = s.number - 1 AND v.decision = 'APPROVE'
-             AND v.hash = a.hash AND v.user_id::text <> a.owner_id)) AS granted
+             AND v.hash = a.hash AND ${COUNTS})) AS granted
        FROM one JOIN approval a ON a.id = one.id`,
       [kind, subjectIds],
     );
@@ -200,6 +204,8 @@ function isGrantedBy(entries: readonly EntryRow[], { id, hash: bytes }: GrantedA
     return new Set(votes.map(({ actorId }) => actorId)).size >= threshold;
   });
 }
+/** Votes `v` of those who did not ask for `a`. */
+const COUNTS = `NOT ${isRequester('v.user_id::text')}`;
 
 interface By {
   readonly actor: Actor;
@@ -216,8 +222,8 @@ type Asked = Omit<
 
 /** What a renewed approval takes over. */
 function rulesOf(old: Approval): Omit<Asked, 'id' | 'title' | 'shown' | 'hash'> {
-  const { subjectKind, subjectId, ownerId, requestedBy, requesterName, correlation } = old;
-  return { subjectKind, subjectId, ownerId, requestedBy, requesterName, correlation, ...demandOf(old) };
+  const { subjectKind, subjectId, ownerId, requesters, requestedBy, requesterName, correlation } = old;
+  return { subjectKind, subjectId, ownerId, requesters, requestedBy, requesterName, correlation, ...demandOf(old) };
 }
 
 function demandOf({ policies, stages, commentRequired, rejectThreshold, expiresInSeconds }: Demand) {

@@ -6,7 +6,8 @@ import { newId } from '../platform/database/new-id.js';
 import { GroupCommit } from '../platform/database/group-commit.js';
 import type { Problem } from '../platform/http/problem.js';
 import { Refusals } from '../platform/http/refusals.js';
-import { AnonymousRefusals } from './anonymous-refusals.js';
+import { networkOf } from '../platform/http/network-of.js';
+import { RefusalCounts } from './refusal-counts.js';
 import { type Actor, AuditService, type NewEntry } from './audit.service.js';
 
 const ANONYMOUS: Actor = { kind: 'anonymous', id: '', name: '' };
@@ -14,12 +15,13 @@ const READING = new Set(['GET', 'HEAD', 'OPTIONS']);
 
 /**
  * Writes down what was refused: every refused change, and every call that was turned away at the door.
- * A reader's own slip (404, a wrong parameter of a GET) is no event of its own, and a flood of calls without a credential is told in sum.
+ * A reader's own slip (404, a wrong parameter of a GET) is no event of its own, and a flood is told in sum: of a network without a credential,
+ * and of each caller with one.
  */
 @Injectable()
 export class AuditRefusals extends Refusals implements OnApplicationShutdown {
   private readonly logger = new Logger(AuditRefusals.name);
-  private readonly anonymous = new AnonymousRefusals();
+  private readonly counts = new RefusalCounts<Omit<Refused, 'key'>>();
   private readonly group: GroupCommit<NewEntry, undefined>;
 
   constructor(db: DataSource, audit: AuditService) {
@@ -34,11 +36,12 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
     const atTheDoor = problem.kind === 'unauthenticated' || problem.kind === 'forbidden';
     if (READING.has(request.method) && !atTheDoor) return;
     const { caller } = request as { caller?: Actor };
-    if (caller === undefined && !this.anonymous.count(request.ip)) return;
+    const { key, ...who } = refusedOf(request, caller);
+    if (!this.counts.count(key, who)) return;
     await this.group.add({
       action: 'request.refused',
       outcome: 'refused',
-      actor: caller ?? ANONYMOUS,
+      actor: who.actor,
       target: { kind: 'operation', id: `${request.method} ${request.routeOptions.url ?? 'none'}` },
       correlation: request.id,
       source: request.ip,
@@ -50,16 +53,16 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
     });
   }
 
-  /** One entry for each address that was refused too often for an entry each. */
+  /** One entry for each network or caller that was refused too often for an entry each. */
   @Interval(60_000)
   async tellOfMore(): Promise<void> {
-    const entries = this.anonymous.turn().map(([source, more]): NewEntry => {
+    const entries = this.counts.turn().map(([{ actor, source }, more]): NewEntry => {
       const target = { kind: 'operation', id: '*' };
       const detail = { more };
       return {
         action: 'request.refused',
         outcome: 'refused',
-        actor: ANONYMOUS,
+        actor,
         target,
         correlation: newId(),
         source,
@@ -75,4 +78,17 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
     await this.tellOfMore();
     await this.group.drained();
   }
+}
+
+interface Refused {
+  /** What is counted together. */
+  readonly key: string;
+  readonly actor: Actor;
+  readonly source: string;
+}
+
+function refusedOf({ ip }: FastifyRequest, caller: Actor | undefined): Refused {
+  if (caller === undefined) return { key: `network ${networkOf(ip)}`, actor: ANONYMOUS, source: ip };
+  const { kind, id, name } = caller;
+  return { key: `${kind} ${id}`, actor: { kind, id, name }, source: ip };
 }

@@ -6,7 +6,7 @@ import { RateLimits } from '../platform/http/rate-limits.js';
 import { ACCESS, type Access, type CalledRequest, FRESH } from './access.js';
 import type { Caller } from './caller.js';
 import { Credentials } from './credentials.js';
-import { assertOwnAccount } from './own-account.js';
+import { assertOwnAccount, assertPerson } from './own-account.js';
 import { assertScope } from './scopes.js';
 
 /** The one guard: who is it, and may they? Denies by default; a handler that declares nothing is refused. */
@@ -47,12 +47,15 @@ export class AccessGuard implements CanActivate {
 
 const FRESH_MS = 5 * 60_000;
 
+/** A session that an OAuth client holds is as fresh as its last step-up: that it was allowed shows nothing to the client's own calls. */
 function isFresh({ kind, session }: Caller): boolean {
   if (kind !== 'user') return true;
-  return session !== undefined && Date.now() - session.authenticatedAt.getTime() <= FRESH_MS;
+  const since = session?.clientId === null ? session.authenticatedAt : (session?.steppedUpAt ?? null);
+  return since !== null && Date.now() - since.getTime() <= FRESH_MS;
 }
 
 function assertMay(caller: Caller, access: Access): void {
   if (access.kind === 'person') assertOwnAccount(caller);
+  if (access.kind === 'person-or-device') assertPerson(caller);
   if (access.kind === 'scopes') for (const scope of access.scopes) assertScope(caller.scopes, scope);
 }

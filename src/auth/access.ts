@@ -12,6 +12,7 @@ export type Access =
   | { readonly kind: 'public' }
   | { readonly kind: 'signed-in' }
   | { readonly kind: 'person' }
+  | { readonly kind: 'person-or-device' }
   | { readonly kind: 'scopes'; readonly scopes: readonly Scope[] };
 
 /** The caller must hold this scope, or all of these. */
@@ -39,7 +40,16 @@ export const Person = (): MethodDecorator =>
     ApiExtension('x-person', true),
   );
 
-/** A person must have shown who they are within the last five minutes (`POST /api/auth/step-up`). Keys and clients are not asked. */
+/** A person, be it through a client that they let in; no API key, and no client that acts for itself. */
+export const PersonOrDevice = (): MethodDecorator =>
+  applyDecorators(
+    SetMetadata(ACCESS, { kind: 'person-or-device' } satisfies Access),
+    ApiBearerAuth(),
+    ApiExtension('x-required-scopes', []),
+    ApiExtension('x-person', true),
+  );
+
+/** A person must have shown who they are within the last five minutes (`POST /api/auth/step-up`), in this very session where a client holds it. Keys and clients are not asked. */
 export const Fresh = (): MethodDecorator => applyDecorators(SetMetadata(FRESH, true), ApiExtension('x-step-up', true));
 
 /** Everyone, without a credential. */

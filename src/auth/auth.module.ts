@@ -35,6 +35,7 @@ import { SecondFactorCheck } from './second-factors/second-factor-check.js';
 import { SecondFactor } from './second-factors/second-factor.entity.js';
 import { SecondFactorsController } from './second-factors/second-factors.controller.js';
 import { SecondFactorsService } from './second-factors/second-factors.service.js';
+import { RightsModule } from './rights/rights.module.js';
 import { RefreshToken } from './sessions/refresh-token.entity.js';
 import { RefreshTokens } from './sessions/refresh-tokens.js';
 import { CurrentSessionController } from './sessions/current-session.controller.js';
@@ -60,6 +61,7 @@ import { SamlMessageMark } from './sso/saml-message-mark.entity.js';
 import { SamlMessageMarks } from './sso/saml-message-marks.js';
 import { SamlService } from './sso/saml.service.js';
 import { SsoLogoutController } from './sso/sso-logout.controller.js';
+import { SsoBeginnings } from './sso/sso-beginnings.js';
 import { SsoSignInService } from './sso/sso-sign-in.service.js';
 import { SsoStepUpController } from './sso/sso-step-up.controller.js';
 import { SsoStepUp } from './sso/sso-step-up.js';
@@ -78,6 +80,7 @@ import { AccountNotices } from './users/account-notices.js';
 import { AccountService } from './users/account.service.js';
 import { FirstAdministrator } from './users/first-administrator.js';
 import { Invitation } from './users/invitation.entity.js';
+import { InvitationRights } from './users/invitation-rights.js';
 import { InvitationsController } from './users/invitations.controller.js';
 import { InvitationsService } from './users/invitations.service.js';
 import { PasswordChanges } from './users/password-changes.js';
@@ -126,6 +129,7 @@ const SSO = [
   SamlLogout,
   SamlMessageMarks,
   SamlService,
+  SsoBeginnings,
   SsoSchedule,
   SsoSignInService,
   SsoStepUp,
@@ -138,6 +142,7 @@ const PEOPLE = [
   AccountNotices,
   AccountService,
   FirstAdministrator,
+  InvitationRights,
   InvitationsService,
   PasswordChanges,
   PasswordResetsService,
@@ -156,7 +161,7 @@ const PEOPLE = [
 ];
 
 @Module({
-  imports: [AuditModule, TypeOrmModule.forFeature(ENTITIES)],
+  imports: [AuditModule, RightsModule, TypeOrmModule.forFeature(ENTITIES)],
   controllers: [
     AccountController,
     ApiKeysController,
@@ -191,6 +196,6 @@ const PEOPLE = [
     ...SSO,
     ...TOKENS,
   ],
-  exports: [ApiKeyRenewalService, ApiKeysService, Credentials, SignInService, UsersService],
+  exports: [ApiKeyRenewalService, ApiKeysService, Credentials, RightsModule, SignInService, UsersService],
 })
 export class AuthModule {}

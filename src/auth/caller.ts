@@ -7,6 +7,8 @@ export interface CallerSession {
   readonly id: string;
   /** When the person last showed a password or a factor; for a client, when it got the token. */
   readonly authenticatedAt: Date;
+  /** When they last answered a step-up in this very session; null: never. */
+  readonly steppedUpAt: Date | null;
   /** RFC 8176 words: pwd, otp, hwk, mfa. */
   readonly methods: readonly string[];
   /** The OAuth client that holds the token; null when the person signed in at the service itself. */

@@ -12,6 +12,12 @@ import { guestOf } from './guest-callers.js';
 import { SessionCallers } from './sessions/session-callers.js';
 import { ACCESS_TOKEN, badToken, type Presented } from './tokens/jwt.strategy.js';
 
+/** A session or an API key by its id, which is no secret. */
+export interface Bearer {
+  readonly kind: 'session' | 'api-key';
+  readonly id: string;
+}
+
 type Middleware = (request: Presented, response: object, next: (error: unknown) => void) => void;
 
 /** Turns what a request brings along into a caller. New kinds of credential are added here and nowhere else. */
@@ -44,6 +50,11 @@ export class Credentials {
     }
     if (credential.startsWith('sw_')) return this.apiKeys.authenticate(credential, origin);
     return this.withToken({ headers: { authorization: `Bearer ${credential}` }, origin });
+  }
+
+  /** Whether a session or key is good now. Nobody is let in by this. */
+  async goesOn({ kind, id }: Bearer): Promise<boolean> {
+    return kind === 'session' ? this.sessions.goesOn(id) : this.apiKeys.goesOn(id);
   }
 
   /** The same caller as the database has it now. */

@@ -43,7 +43,7 @@ export class SignInService {
 
   /** New tokens for a refresh token. */
   async refresh(refreshToken: string, origin: Origin): Promise<Tokens> {
-    const tokens = await this.grants.refresh(refreshToken, origin);
+    const tokens = await this.grants.refresh(refreshToken, { clientId: null }, origin);
     if (tokens !== undefined) return tokens;
     throw new Problem(
       'unauthenticated',

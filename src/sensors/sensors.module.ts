@@ -1,6 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module.js';
+import { RightsModule } from '../auth/rights/rights.module.js';
 import { AuthModule } from '../auth/auth.module.js';
 import { Heartbeats } from './heartbeats.service.js';
 import { RunExecutor } from './schedules/run-executor.js';
@@ -31,7 +32,7 @@ export class SensorsModule {}
 
 /** The clock of the schedules and the ear for silent sensors, for processes that work in the background. */
 @Module({
-  imports: [SensorsModule],
+  imports: [RightsModule, SensorsModule],
   providers: [RunExecutor, RunExecutorSchedule, ScheduleClock, ScheduleStarter, ScheduleTicker, SensorSilenceSchedule],
 })
 export class SensorsWorkerModule {}

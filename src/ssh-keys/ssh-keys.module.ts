@@ -2,6 +2,7 @@ import { BullModule } from '@nestjs/bull';
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { ApprovalsModule } from '../approvals/approvals.module.js';
+import { RightsModule } from '../auth/rights/rights.module.js';
 import { HostsModule } from '../hosts/hosts.module.js';
 import { HsmModule } from '../hsm/hsm.module.js';
 import { QueueModule } from '../platform/queue/queue.module.js';
@@ -38,6 +39,7 @@ import { HeldBackKeys } from './policies/held-back-keys.js';
 import { RotationPoliciesController } from './policies/rotation-policies.controller.js';
 import { RotationPoliciesSchedule } from './policies/rotation-policies.schedule.js';
 import { RotationPoliciesService } from './policies/rotation-policies.service.js';
+import { RotationPolicyRights } from './policies/rotation-policy-rights.js';
 import { RotationPolicy } from './policies/rotation-policy.entity.js';
 import { KeyCustody } from './rotation/key-custody.js';
 import { KeyRelease } from './rotation/key-release.js';
@@ -76,6 +78,7 @@ import { RotationsReader } from './rotation/rotations.reader.js';
     HostsModule,
     HsmModule,
     QueueModule,
+    RightsModule,
     BullModule.registerQueue({ name: ROTATION_QUEUE }),
     TypeOrmModule.forFeature([
       HeldBackKey,
@@ -143,7 +146,7 @@ export class SshKeysModule {}
 
 /** The background half: takes in what scans found, and rotations from host to host. */
 @Module({
-  imports: [SshKeysModule],
+  imports: [RightsModule, SshKeysModule],
   providers: [
     AccountFiles,
     AccountSurvey,
@@ -158,6 +161,7 @@ export class SshKeysModule {}
     RotationDrift,
     RotationLedger,
     RotationPoliciesSchedule,
+    RotationPolicyRights,
     RotationPrecheck,
     RotationProcessor,
     RotationRunner,

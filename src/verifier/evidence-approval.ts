@@ -53,13 +53,15 @@ function faultsOfShown({ approval, request, key }: EvidenceFile): string[] {
 
 function faultsOfVotes({ approval }: EvidenceFile, asked: LoggedFact, facts: readonly LoggedFact[]): string[] {
   const requester = approval?.shown['requester'] as { readonly person: string };
+  // The log names those as well who were shown a secret of the credential that asked; entries of older versions do not.
+  const never = new Set([requester.person, ...((asked.detail['requesters'] as string[] | undefined) ?? [])]);
   const stages = asked.detail['stages'] as { readonly group: string; readonly threshold: number }[];
   return stages.flatMap(({ group, threshold }, stage) => {
     const votes = facts.filter(
       ({ action, detail }) =>
         action === 'approval.approved' && detail['stage'] === stage && detail['hash'] === asked.detail['hash'],
     );
-    const people = new Set(votes.map(({ actor }) => actor.id).filter((id) => id !== requester.person));
+    const people = new Set(votes.map(({ actor }) => actor.id).filter((id) => !never.has(id)));
     return people.size >= threshold ? [] : [`${people.size} of ${threshold} of ${group} approved`];
   });
 }

@@ -51,6 +51,65 @@ describe('who counts', () => {
     }
   });
 
+  describe('nor whoever was shown a secret of what asks', () => {
+    const never = { status: 403, code: 'approval.own-request' };
+    const post = (by: string, path: string, body?: object) => place.service.call('POST', path, { key: by, body });
+
+    it('of an API key, of a key that it made, and of a client', async () => {
+      const owner = await newApprover(place, ['admin']);
+      const eve = await newApprover(place, ['admin', 'approver']);
+      const { key } = await newGuardedKey(place, [{ members: [eve, ada], threshold: 1 }]);
+      const made = await newApiKey(place.service, owner.accessToken, ['admin:*']);
+      const rotated = await post(eve.accessToken, `/api/settings/api-keys/${made.id}/rotate`, {
+        expiry: new Date(Date.now() + 3.6e6),
+        overlapHours: 1,
+      });
+      expect(rotated.status).toBe(201);
+      const byKey = await newApiKey(place.service, rotated.body.key, ['sign:digest']);
+      const order2 = { name: 'pipeline', permissions: ['sign:digest'] };
+      const client = (await post(owner.accessToken, '/api/settings/oauth-clients', order2)).body;
+      const secret = await post(eve.accessToken, `/api/settings/oauth-clients/${client.client_id}/secret`);
+      const { client_id, client_secret } = secret.body;
+      const grant = { grant_type: 'client_credentials', client_id, client_secret };
+      const token = (await place.service.call('POST', '/oauth/token', { body: grant })).body.access_token;
+      expect(token).toEqual(expect.any(String));
+      for (const by of [rotated.body.key, byKey.key, token]) {
+        const { approvalId } = await held(place, order(key.name), by);
+        assertProblem(await vote(place.service, approvalId, eve), never);
+        assertProblem(await vote(place.service, approvalId, eve, { decision: 'reject' }), never);
+        const waiting = await place.service.call('GET', '/api/v1/approvals?waiting=me', { key: eve.accessToken });
+        expect(waiting.body.items.map(({ id }: { id: string }) => id)).not.toContain(approvalId);
+        expect((await vote(place.service, approvalId, ada)).body.status).toBe('APPROVED');
+        const [entry] = await place.stage.sql<{ requesters: string[] }>(
+          `SELECT detail -> 'requesters' AS requesters FROM audit_entry WHERE action = 'approval.requested' AND target_id = $1`,
+          [approvalId],
+        );
+        expect(entry?.requesters).toEqual(expect.arrayContaining([owner.id, eve.id]));
+      }
+      // The key from before, which eve never saw, is the owner's alone.
+      const { approvalId } = await held(place, order(key.name), made.key);
+      expect((await vote(place.service, approvalId, eve)).body.status).toBe('APPROVED');
+    });
+
+    it('even when the rows of the vote are there: they are not counted', async () => {
+      const owner = await newApprover(place, ['admin']);
+      const eve = await newApprover(place, ['admin', 'approver']);
+      const { key } = await newGuardedKey(place, [{ members: [eve, ada, ben], threshold: 2 }]);
+      const made = await newApiKey(place.service, owner.accessToken, ['sign:digest']);
+      const rotated = await post(eve.accessToken, `/api/settings/api-keys/${made.id}/rotate`, {
+        expiry: new Date(Date.now() + 3.6e6),
+      });
+      const { approvalId } = await held(place, order(key.name), rotated.body.key);
+      await place.stage.sql(
+        `INSERT INTO approval_vote (approval_id, user_id, user_name, decision, stage, hash)
+         SELECT id, $2, 'eve', 'APPROVE', 0, hash FROM approval WHERE id = $1`,
+        [approvalId, eve.id],
+      );
+      expect((await vote(place.service, approvalId, ada)).body.status).toBe('PENDING');
+      expect((await vote(place.service, approvalId, ben)).body.status).toBe('APPROVED');
+    });
+  });
+
   it('one person once, through however many sessions', async () => {
     const { requestId, approvalId } = await ask();
     const other = await accessToken(place.service, ada.email, ada.password);

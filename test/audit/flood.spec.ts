@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newApiKey } from '../support/access.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 let stage: Stage;
+let apiKey: string;
 
 beforeAll(async () => {
   stage = await openStage();
-  await stage.seed();
+  ({ apiKey } = await stage.seed());
 });
 afterAll(() => stage.close());
 
@@ -32,4 +34,31 @@ it('a flood of calls without a credential is refused whole, and fills no more of
   expect(entries?.alone).toBeLessThan(CALLS);
   expect(entries?.alone).toBeGreaterThanOrEqual(600);
   expect((entries?.alone ?? 0) + (entries?.more ?? 0)).toBe(CALLS);
+});
+
+it('a caller who is refused again and again fills no more of it either, and others have their entries meanwhile', async () => {
+  const service = await stage.start({ role: 'api' });
+  const { id, key } = await newApiKey(service, apiKey, ['sign:read']);
+  const calls = Array.from({ length: CALLS }, (_, i) => i)[Symbol.iterator]();
+  const caller = async () => {
+    for (const i of calls) {
+      const { status } = await service.call('POST', '/api/v1/sign/digest', { key, body: { i } });
+      if (status !== 403) throw new Error(`call ${i}: ${status}`);
+    }
+  };
+  await Promise.all(Array.from({ length: 8 }, caller));
+  const other = await newApiKey(service, apiKey, ['sign:read']);
+  await service.call('POST', '/api/v1/sign/digest', { key: other.key, body: {} });
+  await service.kill();
+  const count = async (actor: string) =>
+    stage.sql<{ alone: number; more: number | null }>(
+      `SELECT count(*) FILTER (WHERE NOT detail ? 'more')::int AS alone, sum((detail ->> 'more')::int)::int AS more
+       FROM audit_entry WHERE action = 'request.refused' AND actor_kind = 'api-key' AND actor_id = $1`,
+      [actor],
+    );
+  const [entries] = await count(id);
+  expect(entries?.alone).toBeLessThan(CALLS);
+  expect(entries?.alone).toBeGreaterThanOrEqual(600);
+  expect((entries?.alone ?? 0) + (entries?.more ?? 0)).toBe(CALLS);
+  expect(await count(other.id)).toEqual([{ alone: 1, more: null }]);
 });

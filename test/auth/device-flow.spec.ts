@@ -64,6 +64,20 @@ describe('the device flow refuses', () => {
     expect((await service.call('POST', byDevice, { key: tokens.access_token })).body.code).toBe('auth.person-needed');
   });
 
+  it('guesses of codes, by slowing down, whoever has a code of their own to look at in between', async () => {
+    const client = await newClient(['sign:read'], 'public');
+    const { body } = await form('/oauth/device_authorization', { client_id: client.client_id });
+    const person = await register(service);
+    const look = (code: string) => service.call('GET', `/api/auth/device/${code}`, { key: person.accessToken });
+    const answers: number[] = [];
+    for (let i = 0; i < 8; i += 1) {
+      answers.push((await look(`BBBB-BC${String.fromCharCode(66 + i)}B`)).status);
+      answers.push((await look(body.user_code)).status);
+    }
+    expect(answers.slice(0, 10)).toEqual([404, 200, 404, 200, 404, 200, 404, 200, 404, 200]);
+    expect(answers).toContain(429);
+  });
+
   it('guesses of codes, by slowing down', async () => {
     const person = await register(service);
     const answers = await Promise.all(

@@ -10,7 +10,9 @@ export const CLOCKWORK: Actor = { kind: 'system', id: 'approvals', name: 'approv
 
 type About = Pick<Approval, 'id' | 'status' | 'subjectKind' | 'subjectId' | 'hash'>;
 
-type Requested = About & Demand & Pick<Approval, 'title' | 'correlation'> & { readonly manifest?: Manifest };
+type Requested = About &
+  Demand &
+  Pick<Approval, 'title' | 'correlation' | 'requesters'> & { readonly manifest?: Manifest };
 
 /** What ties the items of a joint approval to the log: the root of the Merkle tree (RFC 6962) over them, base64, and their number. */
 export interface Manifest {
@@ -20,10 +22,19 @@ export interface Manifest {
 
 /** What the audit log says of a question to the approvers. */
 export function requestedEntry(approval: Requested, actor: Actor, source?: string): NewEntry {
-  const { policies, stages, commentRequired, rejectThreshold, expiresInSeconds, title, correlation, manifest } =
-    approval;
+  const {
+    policies,
+    stages,
+    commentRequired,
+    rejectThreshold,
+    expiresInSeconds,
+    title,
+    correlation,
+    manifest,
+    requesters,
+  } = approval;
   const rules = { policies, stages, commentRequired, rejectThreshold, expiresInSeconds };
-  const detail = { to: 'PENDING', title, ...about(approval), manifest, ...rules };
+  const detail = { to: 'PENDING', title, ...about(approval), manifest, ...rules, requesters };
   return { action: 'approval.requested', actor, target: targetOf(approval), correlation, source, detail };
 }
 

@@ -72,6 +72,10 @@ export class Approval {
   @Column('text')
   ownerId: string;
 
+  /** Everybody who could have asked as this caller did, by a secret that they were shown: they never count, either. */
+  @Column('text', { array: true, default: '{}' })
+  requesters: string[];
+
   /** Who asked: a person, an API key or an OAuth client. */
   @Column('text')
   requestedBy: string;

@@ -11,6 +11,7 @@ import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
 import { type ApprovalStatus, isDecided } from './approval-status.js';
 import { ApprovalWatch, markOf } from './approval-watch.js';
 import { Approval } from './approval.entity.js';
+import { isRequester } from './requesters.js';
 import { ApprovalVote } from './approval-vote.entity.js';
 
 export interface ApprovalFilter extends PageQuery {
@@ -26,7 +27,7 @@ export interface ApprovalWithVotes extends Approval {
 
 /** $1 is the person, or null. */
 const IS_PARTY = `(a.owner_id = $1::text OR EXISTS (SELECT 1 FROM unnest(a.group_ids) AS asked(id) WHERE ${isMember('asked.id', '$1::uuid')}))`;
-const WAITS = `a.status = 'PENDING' AND a.expires_at > now() AND a.owner_id <> $1::text AND ${isMember('a.group_id', '$1::uuid', ADDED_BY_REQUESTER)}
+const WAITS = `a.status = 'PENDING' AND a.expires_at > now() AND NOT ${isRequester('$1::text')} AND ${isMember('a.group_id', '$1::uuid', ADDED_BY_REQUESTER)}
   AND NOT EXISTS (SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = $1::uuid)`;
 
 /** In lists a batch is shown without its up to 1,000 lines. */

@@ -9,6 +9,7 @@ import { ApprovalMoves } from './approval-moves.js';
 import { voteEntry } from './approval-entries.js';
 import { isDecided } from './approval-status.js';
 import { Approval } from './approval.entity.js';
+import { isRequester } from './requesters.js';
 import { ApprovalVote, type Decision } from './approval-vote.entity.js';
 
 export interface Ballot {
@@ -106,7 +107,7 @@ async function standingOf(tx: EntityManager, { id }: Approval, person: string): 
 async function yesVotes(tx: EntityManager, { id }: Approval): Promise<number> {
   const [{ yes } = { yes: 0 }]: { yes: number }[] = await tx.query(
     `SELECT count(*)::int AS yes FROM approval a JOIN approval_vote v ON v.approval_id = a.id AND v.stage = a.stage
-     WHERE a.id = $1 AND v.decision = 'APPROVE' AND v.hash = a.hash AND v.user_id::text <> a.owner_id AND ${MEMBER('v.user_id')}`,
+     WHERE a.id = $1 AND v.decision = 'APPROVE' AND v.hash = a.hash AND NOT ${isRequester('v.user_id::text')} AND ${MEMBER('v.user_id')}`,
     [id],
   );
   return yes;
@@ -115,12 +116,10 @@ async function yesVotes(tx: EntityManager, { id }: Approval): Promise<number> {
 function assertMayVote({ kind, ownerId }: Caller, approval: Approval): void {
   if (kind !== 'user')
     throw new Problem('forbidden', 'approval.person-needed', 'Only people approve: use the access token of a person.');
-  if (ownerId === approval.ownerId)
-    throw new Problem(
-      'forbidden',
-      'approval.own-request',
-      'Nobody approves or rejects what they asked for themselves.',
-    );
+  if (ownerId !== approval.ownerId && !approval.requesters.includes(ownerId)) return;
+  const detail =
+    'Nobody approves or rejects what they asked for themselves, or what a key or client asked for whose secret they were shown.';
+  throw new Problem('forbidden', 'approval.own-request', detail);
 }
 
 function assertOpen({ status }: Approval, { late, voted, member }: Standing): void {

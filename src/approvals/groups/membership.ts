@@ -13,4 +13,5 @@ export function isMember(group: string, person: string, unless = 'false'): strin
 }
 
 /** For `unless`, over `a`, the row of the approval: the requester cannot bring approvers in once the request is made. */
-export const ADDED_BY_REQUESTER = 'm.added_by = a.owner_id AND m.added_at > a.created_at';
+export const ADDED_BY_REQUESTER =
+  '(m.added_by = a.owner_id OR m.added_by = ANY(a.requesters)) AND m.added_at > a.created_at';

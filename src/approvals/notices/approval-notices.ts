@@ -5,6 +5,7 @@ import { type Happening, Happenings } from '../../platform/events/happenings.js'
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import { Webhooks } from '../../platform/outbound/webhooks.js';
 import { Approval } from '../decisions/approval.entity.js';
+import { isRequester } from '../decisions/requesters.js';
 import { isDecided } from '../decisions/approval-status.js';
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
 import type { NoticeKind } from './approval-notice.entity.js';
@@ -96,7 +97,7 @@ export class ApprovalNotices {
     if (approval.status === 'SUPERSEDED') return [];
     const people: { email: string }[] = await tx.query(
       `SELECT person.email FROM approval a JOIN user_account person ON NOT person.disabled
-       WHERE a.id = $1 AND ${kind === 'decided' ? CONCERNED : `person.id::text <> a.owner_id AND ${ASKED}`} ORDER BY person.id`,
+       WHERE a.id = $1 AND ${kind === 'decided' ? CONCERNED : `NOT ${isRequester('person.id::text')} AND ${ASKED}`} ORDER BY person.id`,
       [approvalId],
     );
     return people.map(({ email }) => ({ kind, approval, email }));

@@ -5,6 +5,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import type { Caller } from '../caller.js';
+import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import type { Scope } from '../scopes.js';
 import { newApiKeyText } from './api-key-text.js';
 import { ApiKey } from './api-key.entity.js';
@@ -36,9 +37,13 @@ export class ApiKeyRenewalService {
     private readonly apiKeys: ApiKeysService,
     private readonly audit: AuditService,
     private readonly mailbox: Mailbox,
+    private readonly disclosures: SecretDisclosures,
   ) {}
 
-  /** Makes a key with the same name, permissions and addresses; the old one ends when the overlap does. */
+  /**
+   * Makes a key with the same name, permissions, addresses and owner; the old one ends when the overlap does. When somebody else than the
+   * owner gets the new key, it does no more than they may do either, and they count as asking for whatever it asks for.
+   */
   async rotate(caller: Caller, id: string, order: RotationOrder): Promise<NewApiKey> {
     return this.db.transaction((tx) => this.rotateIn(tx, caller, id, order));
   }
@@ -59,8 +64,10 @@ export class ApiKeyRenewalService {
     const { name, addresses, ownerId } = old;
     const permissions = [...(wanted ?? old.permissions)];
     this.apiKeys.assertGrantable(caller, { name, permissions, expiry });
-    const next = { id: newId(), name, permissions, addresses, ownerId, expiry, lookup, secretHash };
+    const issuedTo = caller.ownerId === ownerId ? null : caller.ownerId;
+    const next = { id: newId(), name, permissions, addresses, ownerId, issuedTo, expiry, lookup, secretHash };
     await tx.insert(ApiKey, next);
+    await this.disclosures.record(tx, caller, { kind: 'api-key', id: next.id, occasion: 'rotated' });
     const end = new Date(Math.min(old.expiry.getTime(), Date.now() + overlapHours * 3_600_000));
     await tx.update(ApiKey, { id, revokedAt: IsNull() }, { expiry: end, replacedBy: next.id });
     await this.record(tx, caller, id, { replacedBy: next.id, ends: end });

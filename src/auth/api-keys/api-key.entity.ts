@@ -28,6 +28,10 @@ export class ApiKey {
   @Column('text')
   ownerId: string;
 
+  /** The person who was shown the secret, where that was not the owner: the key does no more than they may, either. */
+  @Column('text', { nullable: true })
+  issuedTo: string | null;
+
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
 

@@ -8,10 +8,11 @@ import type { PageQuery } from '../../platform/http/page.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { Clock } from '../../platform/time/clock.js';
 import type { Caller } from '../caller.js';
 import { Remembered } from '../../platform/database/remembered.js';
-import { mayDo, type RoleName, type Scope, scopesOf } from '../scopes.js';
+import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../rights/effective-rights.js';
+import { SecretDisclosures } from '../rights/secret-disclosures.js';
+import { mayDo, type Scope } from '../scopes.js';
 import { AddressList } from './address-list.js';
 import { newApiKeyText, readApiKeyText } from './api-key-text.js';
 import { ApiKey } from './api-key.entity.js';
@@ -39,17 +40,14 @@ interface KnownKey {
   readonly caller: Omit<Caller, 'origin'>;
 }
 
-interface KeyRow {
+interface KeyRow extends OwnedRow {
   readonly id: string;
   readonly name: string;
   readonly permissions: Scope[];
   readonly expiry: Date;
   readonly secret_hash: Buffer;
-  readonly owner_id: string;
   readonly addresses: string[] | null;
   readonly revoked_at: Date | null;
-  readonly owner_roles: RoleName[] | null;
-  readonly owner_disabled: boolean | null;
   readonly of_sensor: boolean;
 }
 
@@ -65,9 +63,9 @@ export class ApiKeysService implements OnApplicationShutdown {
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
-    private readonly clock: Clock,
     private readonly cursors: Cursors,
     private readonly idempotency: IdempotencyKeys,
+    private readonly disclosures: SecretDisclosures,
   ) {}
 
   /** Creates a key. The answer is the only time that the key itself is seen. */
@@ -92,14 +90,22 @@ export class ApiKeysService implements OnApplicationShutdown {
       ownerId: caller.ownerId,
     });
     await tx.insert(ApiKey, entity);
+    await this.disclosures.record(tx, caller, { kind: 'api-key', id, occasion: 'created' });
     await this.record(tx, caller, 'api-key.created', entity);
     return { row: await tx.findOneByOrFail(ApiKey, { id }), key };
   }
 
   /** Whether it can be used, and was not replaced. */
   async isLive(tx: EntityManager, id: string): Promise<boolean> {
-    const live = { revokedAt: IsNull(), replacedBy: IsNull(), expiry: MoreThan(this.clock.now()) };
+    const live = { revokedAt: IsNull(), replacedBy: IsNull(), expiry: MoreThan(new Date()) };
     return tx.existsBy(ApiKey, { id, ...live });
+  }
+
+  /** Whether a key could be used now, from its addresses, whoever asks: this is no credential. */
+  async goesOn(id: string): Promise<boolean> {
+    const row = await this.db.manager.findOneBy(ApiKey, { id });
+    const known = row === null ? null : await this.known.find(row.lookup);
+    return known !== null && !known.revoked && known.expiry > new Date();
   }
 
   async list(query: PageQuery): Promise<Page<ApiKey>> {
@@ -116,7 +122,7 @@ export class ApiKeysService implements OnApplicationShutdown {
   async revokeIn(tx: EntityManager, caller: Caller, id: string): Promise<ApiKey> {
     const row = await tx.findOneBy(ApiKey, { id });
     if (row === null) throw new Problem('missing', 'api-key.missing', 'There is no such API key.');
-    const { affected } = await tx.update(ApiKey, { id, revokedAt: IsNull() }, { revokedAt: this.clock.now() });
+    const { affected } = await tx.update(ApiKey, { id, revokedAt: IsNull() }, { revokedAt: new Date() });
     if (affected === 1) await this.record(tx, caller, 'api-key.revoked', row);
     return row;
   }
@@ -129,8 +135,11 @@ export class ApiKeysService implements OnApplicationShutdown {
       throw new Problem('unauthenticated', 'auth.unknown-key', 'This API key is not known.');
     }
     const { expiry, revoked, addresses, caller } = known;
-    const now = this.clock.now();
-    if (revoked) throw new Problem('unauthenticated', 'auth.revoked-key', 'This API key was revoked.');
+    const now = new Date();
+    if (revoked) {
+      const detail = 'This API key was revoked, or somebody behind it may not use the service any more.';
+      throw new Problem('unauthenticated', 'auth.revoked-key', detail);
+    }
     if (expiry <= now)
       throw new Problem('unauthenticated', 'auth.expired-key', `This API key expired at ${expiry.toISOString()}.`);
     if (addresses !== undefined && !addresses.includes(origin.address))
@@ -157,23 +166,22 @@ export class ApiKeysService implements OnApplicationShutdown {
     );
   }
 
-  /** The key together with its owner: it can do no more than they can now, and nothing once they are disabled. */
+  /** The key together with the people behind it: it can do no more than they can now. */
   private async look(lookup: string): Promise<KnownKey | null> {
     const [row]: (KeyRow | undefined)[] = await this.db.query(
-      `SELECT k.*, u.roles AS owner_roles, u.disabled AS owner_disabled,
-         EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id) AS of_sensor FROM api_key k
-       LEFT JOIN user_account u ON u.id::text = k.owner_id WHERE k.lookup = $1`,
+      `SELECT k.id, k.name, k.permissions, k.expiry, k.secret_hash, k.addresses, k.revoked_at,
+         EXISTS (SELECT FROM sensor_api_key s WHERE s.api_key_id = k.id) AS of_sensor, ${ownedColumns('k')}
+       FROM api_key k WHERE k.lookup = $1`,
       [lookup],
     );
     if (row === undefined) return null;
-    const owned = row.owner_roles === null ? undefined : scopesOf(row.owner_roles);
-    const scopes = new Set(permissionsOf(row).filter((scope) => owned === undefined || mayDo(owned, scope)));
+    const rights = effectiveRights({ people: peopleOf(row), limits: [permissionsOf(row)] });
     return {
       secretHash: row.secret_hash,
       expiry: row.expiry,
-      revoked: row.revoked_at !== null || row.owner_disabled === true,
+      revoked: row.revoked_at !== null || rights === undefined,
       addresses: row.addresses === null ? undefined : new AddressList(row.addresses),
-      caller: { kind: 'api-key', id: row.id, name: row.name, ownerId: row.owner_id, scopes },
+      caller: { kind: 'api-key', id: row.id, name: row.name, ownerId: row.owner_id, scopes: rights ?? new Set() },
     };
   }
 
@@ -187,7 +195,7 @@ export class ApiKeysService implements OnApplicationShutdown {
         `You cannot grant what you do not hold: ${beyond.join(', ')}.`,
       );
     }
-    const life = expiry.getTime() - this.clock.now().getTime();
+    const life = expiry.getTime() - new Date().getTime();
     if (life <= 0 || life > LONGEST_LIFE_MS) {
       const errors = [{ pointer: '/expiry', detail: 'must be in the future and at most 366 days away' }];
       throw new Problem('refused', 'api-key.expiry', 'The expiry must be in the future and at most 366 days away.', {

@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { timingSafeEqual } from 'node:crypto';
 import { fromBase64 } from '../../platform/encoding/base64.js';
 import { hashOf } from '../secret-text.js';
-import type { OAuthClient } from './oauth-client.entity.js';
-import { OAuthClientsService } from './oauth-clients.service.js';
+import { type ActiveClient, OAuthClientsService } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';
 import type { OAuthParameters } from './oauth-parameters.js';
 
@@ -18,7 +17,7 @@ export class ClientAuthentication {
   constructor(private readonly clients: OAuthClientsService) {}
 
   /** The client that shows its secret, or the public client that shows none. Undefined when the request names no client. */
-  async clientOf(authorization: string | undefined, parameters: OAuthParameters): Promise<OAuthClient | undefined> {
+  async clientOf(authorization: string | undefined, parameters: OAuthParameters): Promise<ActiveClient | undefined> {
     const shown = shownBy(authorization, parameters);
     if (shown === undefined) return undefined;
     const client = await this.clients.findActive(shown.id);
@@ -27,14 +26,14 @@ export class ClientAuthentication {
   }
 
   /** The same; a request that names no client is refused. */
-  async requireClient(authorization: string | undefined, parameters: OAuthParameters): Promise<OAuthClient> {
+  async requireClient(authorization: string | undefined, parameters: OAuthParameters): Promise<ActiveClient> {
     const client = await this.clientOf(authorization, parameters);
     if (client === undefined) throw unknown();
     return client;
   }
 }
 
-function isRight({ secretHash }: OAuthClient, secret: string | undefined): boolean {
+function isRight({ secretHash }: ActiveClient, secret: string | undefined): boolean {
   if (secretHash === null) return secret === undefined;
   return secret !== undefined && timingSafeEqual(secretHash, hashOf(secret));
 }

@@ -34,6 +34,17 @@ export class DeviceAuthorization {
   @Column('uuid', { nullable: true })
   userId: string | null;
 
+  /** When the person who said yes had last shown who they are: no answer of theirs makes it later. */
+  @Column('timestamptz', { nullable: true })
+  authenticatedAt: Date | null;
+
+  /** The identity provider that they came by, and its name for that session: what ends there ends the device's session too. */
+  @Column('uuid', { nullable: true })
+  providerId: string | null;
+
+  @Column('text', { nullable: true })
+  externalSession: string | null;
+
   /** Seconds between two polls. */
   @Column('int')
   pollSeconds: number;

@@ -2,7 +2,7 @@ import { Controller, Get, Header, HttpCode, Param, Post, Query } from '@nestjs/c
 import { ApiExcludeEndpoint, ApiTags } from '@nestjs/swagger';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Public, Person, TheCaller } from '../access.js';
+import { Fresh, Public, Person, TheCaller } from '../access.js';
 import type { Caller } from '../caller.js';
 import { DevicePageQuery, UserCodeParam, WaitingDeviceView } from './device-flow.dto.js';
 import { DeviceFlowService } from './device-flow.service.js';
@@ -28,10 +28,11 @@ export class DeviceFlowController {
     return { client, scopes, expiresAt };
   }
 
-  /** Lets the device act for you. */
+  /** Lets the device act for you. What asks you to show who you are asks it again there (`POST /api/auth/step-up`). */
   @Post('api/auth/device/:userCode/approve')
   @HttpCode(204)
   @Person()
+  @Fresh()
   async approveDevice(@TheCaller() caller: Caller, @Param() { userCode }: UserCodeParam): Promise<void> {
     await this.devices.decide(caller, userCode, 'APPROVED');
   }

@@ -4,12 +4,17 @@ import { DataSource, type EntityManager, LessThan, MoreThan } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { networkOf } from '../../platform/http/network-of.js';
 import type { Caller } from '../caller.js';
 import { mayDo, type Scope } from '../scopes.js';
 import { hashOf, newSecret } from '../secret-text.js';
+import { Session } from '../sessions/session.entity.js';
+import type { NewSession } from '../sessions/sessions.service.js';
 import { Throttle } from '../throttle/throttle.js';
 import { DeviceAuthorization, type DeviceAuthorizationStatus } from './device-authorization.entity.js';
 import { OAuthClient } from './oauth-client.entity.js';
+import type { ActiveClient } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';
 
 /** Consonants without look-alikes: no words, nothing to confuse (RFC 8628 section 6.1). */
@@ -20,6 +25,17 @@ export const POLL_SECONDS = 5;
 export interface Redeemed {
   readonly userId: string;
   readonly scopes: Scope[];
+  /** When the person who said yes had last shown who they are. */
+  readonly authenticatedAt: Date;
+  readonly external: NewSession['external'] | null;
+}
+
+interface RedeemedRow {
+  readonly user_id: string;
+  readonly scopes: Scope[];
+  readonly authenticated_at: Date | null;
+  readonly provider_id: string | null;
+  readonly external_session: string | null;
 }
 
 /** The device flow: a command line shows a code, a signed-in person looks at what it wants and says yes or no. */
@@ -31,8 +47,13 @@ export class DeviceFlowService {
     private readonly throttle: Throttle,
   ) {}
 
-  /** A new pair of codes for a client that wants these scopes. */
-  async start(client: OAuthClient, scopes: readonly Scope[]): Promise<{ deviceCode: string; userCode: string }> {
+  /** A new pair of codes for a client that wants these scopes. Anybody may ask in the name of a public client, so it is slow at last. */
+  async start(
+    client: ActiveClient,
+    scopes: readonly Scope[],
+    { address }: Origin,
+  ): Promise<{ deviceCode: string; userCode: string }> {
+    await this.throttle.assertMayTry([{ rule: 'device flow from network', subject: networkOf(address) }]);
     const { text, hash } = newSecret('device');
     const userCode = Array.from({ length: 8 }, () => LETTERS[randomInt(LETTERS.length)]).join('');
     await this.db.manager.insert(DeviceAuthorization, {
@@ -61,24 +82,29 @@ export class DeviceFlowService {
     const scopes = grantable(caller, waiting.scopes);
     await this.db.transaction(async (tx) => {
       const pending = { id: waiting.id, status: 'PENDING' as const, expiresAt: MoreThan(new Date()) };
-      const change = { status: decision, userId: caller.id, scopes };
+      const session = await tx.findOneByOrFail(Session, { id: caller.session?.id ?? '' });
+      const { authenticatedAt, providerId, externalSession } = session;
+      const change = { status: decision, userId: caller.id, scopes, authenticatedAt, providerId, externalSession };
       const { affected } = await tx.update(DeviceAuthorization, pending, change);
       if (affected !== 1) throw missing();
       const target = { kind: 'oauth-client', id: waiting.clientId };
       const action = decision === 'APPROVED' ? 'device.approved' : 'device.denied';
       await this.audit.appendBy(tx, caller, { action, target, detail: { scopes } });
     });
+    // Not when a code is only looked at: a code of one's own, asked for again and again, would make guesses at others free.
+    await this.throttle.succeeded([attemptOf(caller)]);
   }
 
   /** Exchanges an approved device code, once, in the caller's transaction; says why not otherwise (RFC 8628 section 3.5). */
-  async redeem(tx: EntityManager, client: OAuthClient, deviceCode: string): Promise<Redeemed> {
+  async redeem(tx: EntityManager, client: ActiveClient, deviceCode: string): Promise<Redeemed> {
     const place = { deviceCodeHash: hashOf(deviceCode), clientId: client.id };
-    const [rows]: [{ user_id: string; scopes: Scope[] }[], number] = await tx.query(
+    const [rows]: [RedeemedRow[], number] = await tx.query(
       `UPDATE device_authorization SET status = 'REDEEMED' WHERE device_code_hash = $1 AND client_id = $2
-         AND status = 'APPROVED' AND expires_at > now() RETURNING user_id, scopes`,
+         AND status = 'APPROVED' AND expires_at > now()
+       RETURNING user_id, scopes, authenticated_at, provider_id, external_session`,
       [place.deviceCodeHash, place.clientId],
     );
-    if (rows[0] !== undefined) return { userId: rows[0].user_id, scopes: rows[0].scopes };
+    if (rows[0] !== undefined) return redeemed(rows[0]);
     const found = await tx.findOneBy(DeviceAuthorization, place);
     if (found === null) throw new OAuthError('invalid_grant', 'The device code is not known.');
     const refusal = refusalOf(found.status);
@@ -104,15 +130,24 @@ export class DeviceFlowService {
   }
 
   private async waiting(caller: Caller, typed: string): Promise<DeviceAuthorization> {
-    const attempt = { rule: 'user code by person', subject: caller.id } as const;
-    await this.throttle.assertMayTry([attempt]);
+    await this.throttle.assertMayTry([attemptOf(caller)]);
     const userCode = typed.toUpperCase().replaceAll(/[^A-Z]/g, '');
     const known = { userCode, status: 'PENDING' as const, expiresAt: MoreThan(new Date()) };
     const found = await this.db.manager.findOneBy(DeviceAuthorization, known);
     if (found === null) throw missing();
-    await this.throttle.succeeded([attempt]);
     return found;
   }
+}
+
+/** What an older version let in says nothing of when its person showed who they are: that was long ago. */
+function redeemed(row: RedeemedRow): Redeemed {
+  const { user_id: userId, scopes, authenticated_at: at, provider_id: providerId, external_session: session } = row;
+  const external = providerId === null ? null : { providerId, session, logoutHint: null };
+  return { userId, scopes, authenticatedAt: at ?? new Date(0), external };
+}
+
+function attemptOf({ id: subject }: Caller) {
+  return { rule: 'user code by person', subject } as const;
 }
 
 function grantable(caller: Caller, scopes: readonly Scope[]): Scope[] {

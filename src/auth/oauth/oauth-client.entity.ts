@@ -22,6 +22,10 @@ export class OAuthClient {
   @Column('text')
   ownerId: string;
 
+  /** The person who was shown the present secret, where that was not the owner: the client does no more than they may, either. */
+  @Column('text', { nullable: true })
+  issuedTo: string | null;
+
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
 

@@ -7,6 +7,8 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { Caller } from '../caller.js';
+import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../rights/effective-rights.js';
+import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import { mayDo, type Scope } from '../scopes.js';
 import { newSecret } from '../secret-text.js';
 import { OAuthClient } from './oauth-client.entity.js';
@@ -19,6 +21,12 @@ export interface OAuthClientOrder {
   readonly type: OAuthClientType;
 }
 
+/** A client that can be used, with what it may do now. */
+export interface ActiveClient extends Pick<OAuthClient, 'id' | 'name' | 'secretHash'> {
+  /** Its permissions, as far as the people behind it may do that. */
+  readonly permissions: readonly Scope[];
+}
+
 /** Programs that get tokens. Their secret is shown once. */
 @Injectable()
 export class OAuthClientsService {
@@ -27,6 +35,7 @@ export class OAuthClientsService {
     private readonly audit: AuditService,
     private readonly cursors: Cursors,
     private readonly idempotency: IdempotencyKeys,
+    private readonly disclosures: SecretDisclosures,
   ) {}
 
   /** Creates a client; a confidential one with a secret, which is seen in this answer alone. */
@@ -45,6 +54,9 @@ export class OAuthClientsService {
       if (earlier !== undefined) return tx.findOneByOrFail(OAuthClient, { id: earlier });
       const secretHash = secret?.hash ?? null;
       await tx.insert(OAuthClient, { id, name, permissions: [...permissions], secretHash, ownerId: caller.ownerId });
+      if (secret !== undefined) {
+        await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'created' });
+      }
       await this.record(tx, caller, 'oauth-client.created', { id, name, permissions });
       return tx.findOneByOrFail(OAuthClient, { id });
     });
@@ -55,7 +67,10 @@ export class OAuthClientsService {
     return this.cursors.newest('oauth-clients', this.db.createQueryBuilder(OAuthClient, 'client'), query);
   }
 
-  /** Gives a confidential client another secret; the old one is of no use from now on. Whoever sees it can do what the client may. */
+  /**
+   * Gives a confidential client another secret; the old one is of no use from now on. When somebody else than the owner gets it, the client
+   * does no more than they may do either, and they count as asking for whatever it asks for.
+   */
   async replaceSecret(caller: Caller, id: string): Promise<{ row: OAuthClient; secret: string }> {
     const secret = newSecret('client');
     const row = await this.read(id);
@@ -64,8 +79,11 @@ export class OAuthClientsService {
       throw new Problem('conflict', 'oauth-client.no-secret', 'A public or revoked client has no secret.');
     }
     await this.db.transaction(async (tx) => {
-      const { affected } = await tx.update(OAuthClient, { id, revokedAt: IsNull() }, { secretHash: secret.hash });
+      const issuedTo = caller.ownerId === row.ownerId ? null : caller.ownerId;
+      const change = { secretHash: secret.hash, issuedTo };
+      const { affected } = await tx.update(OAuthClient, { id, revokedAt: IsNull() }, change);
       if (affected !== 1) throw missing();
+      await this.disclosures.record(tx, caller, { kind: 'oauth-client', id, occasion: 'secret-replaced' });
       await this.record(tx, caller, 'oauth-client.secret-replaced', row);
     });
     return { row, secret: secret.text };
@@ -80,10 +98,17 @@ export class OAuthClientsService {
     });
   }
 
-  /** The client with this client_id, unless it was revoked. Any text may be asked for. */
-  async findActive(clientId: string): Promise<OAuthClient | null> {
+  /** The client with this client_id, unless it was revoked or somebody behind it is gone. Any text may be asked for. */
+  async findActive(clientId: string): Promise<ActiveClient | null> {
     if (!isId(clientId)) return null;
-    return this.db.manager.findOneBy(OAuthClient, { id: clientId, revokedAt: IsNull() });
+    const [row]: ClientRow[] = await this.db.query(
+      `SELECT c.id, c.name, c.permissions, c.secret_hash, ${ownedColumns('c')} FROM oauth_client c
+       WHERE c.id = $1 AND c.revoked_at IS NULL`,
+      [clientId],
+    );
+    const rights = row && effectiveRights({ people: peopleOf(row), limits: [row.permissions] });
+    if (row === undefined || rights === undefined) return null;
+    return { id: row.id, name: row.name, secretHash: row.secret_hash, permissions: [...rights] };
   }
 
   private async read(id: string): Promise<OAuthClient> {
@@ -101,6 +126,13 @@ export class OAuthClientsService {
     const target = { kind: 'oauth-client', id };
     await this.audit.appendBy(tx, caller, { action, target, detail: { name, permissions } });
   }
+}
+
+interface ClientRow extends OwnedRow {
+  readonly id: string;
+  readonly name: string;
+  readonly permissions: Scope[];
+  readonly secret_hash: Buffer | null;
 }
 
 function missing(): Problem {

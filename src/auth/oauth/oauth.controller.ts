@@ -86,7 +86,7 @@ export class OAuthController {
     const parameters = OAuthParameters.read(body);
     const client = await this.clients.requireClient(request.headers.authorization, parameters);
     const scopes = wantedScopes(client, parameters.get('scope'));
-    const { deviceCode, userCode } = await this.devices.start(client, scopes);
+    const { deviceCode, userCode } = await this.devices.start(client, scopes, originOf(request));
     const page = `${this.config.publicUrl}/device`;
     return {
       device_code: deviceCode,

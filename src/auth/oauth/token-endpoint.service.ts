@@ -6,7 +6,7 @@ import { RefreshTokens } from '../sessions/refresh-tokens.js';
 import { OAUTH_TOKEN_SECONDS, TokenGrants, type Tokens } from '../tokens/token-grants.js';
 import { User } from '../users/user.entity.js';
 import { DeviceFlowService } from './device-flow.service.js';
-import type { OAuthClient } from './oauth-client.entity.js';
+import type { ActiveClient } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';
 import type { OAuthParameters } from './oauth-parameters.js';
 
@@ -24,7 +24,7 @@ export class TokenEndpointService {
   ) {}
 
   /** `client` is who authenticated, if anybody did. */
-  async exchange(client: OAuthClient | undefined, parameters: OAuthParameters, origin: Origin): Promise<Tokens> {
+  async exchange(client: ActiveClient | undefined, parameters: OAuthParameters, origin: Origin): Promise<Tokens> {
     const grant = parameters.require('grant_type');
     if (grant === 'refresh_token') return this.refresh(client, parameters, origin);
     if (grant !== 'client_credentials' && grant !== DEVICE_GRANT) {
@@ -35,35 +35,43 @@ export class TokenEndpointService {
     if (client.secretHash === null) {
       throw new OAuthError('unauthorized_client', 'A public client cannot act for itself.');
     }
-    return this.grants.forClient(client, wantedScopes(client, parameters.get('scope')), origin);
+    const scopes = wantedScopes(client, parameters.get('scope'));
+    if (scopes.length === 0) {
+      throw new OAuthError('unauthorized_client', 'The owner of the client may do nothing of what it is for any more.');
+    }
+    return this.grants.forClient(client, scopes, origin);
   }
 
-  private async refresh(client: OAuthClient | undefined, parameters: OAuthParameters, origin: Origin): Promise<Tokens> {
+  private async refresh(
+    client: ActiveClient | undefined,
+    parameters: OAuthParameters,
+    origin: Origin,
+  ): Promise<Tokens> {
     const token = parameters.require('refresh_token');
+    const clientId = client?.id ?? null;
     const session = await this.refreshTokens.peek(token);
-    // A token that a client got is only good in that client's hands (RFC 6749 section 6); one of a sign-in belongs to no client.
-    const isTheirs = session !== undefined && session.clientId === (client?.id ?? null);
-    if (isTheirs) assertNarrower(parameters.get('scope'), session.scopes);
-    const tokens = isTheirs ? await this.grants.refresh(token, origin, OAUTH_TOKEN_SECONDS) : undefined;
+    if (session?.clientId === clientId) assertNarrower(parameters.get('scope'), session.scopes);
+    const tokens = await this.grants.refresh(token, { clientId, lifeSeconds: OAUTH_TOKEN_SECONDS }, origin);
     if (tokens === undefined) throw new OAuthError('invalid_grant', 'The refresh token is not valid, or no longer.');
     return tokens;
   }
 
-  private device(client: OAuthClient, parameters: OAuthParameters, origin: Origin): Promise<Tokens> {
+  private device(client: ActiveClient, parameters: OAuthParameters, origin: Origin): Promise<Tokens> {
     const code = parameters.require('device_code');
     return this.db.transaction(async (tx) => {
-      const { userId, scopes } = await this.devices.redeem(tx, client, code);
+      const { userId, scopes, authenticatedAt, external } = await this.devices.redeem(tx, client, code);
       const user = await tx.findOneBy(User, { id: userId, disabled: false });
       if (user === null) throw new OAuthError('access_denied', 'The person may not sign in any more.');
+      const came = { ...(external === null ? {} : { external }), authenticatedAt };
       const granted = { id: client.id, scopes };
-      return this.grants.forPersonIn(tx, { user, way: 'device', methods: ['user'], client: granted }, origin);
+      return this.grants.forPersonIn(tx, { user, way: 'device', methods: ['user'], client: granted, ...came }, origin);
     });
   }
 }
 
 /** The scopes that a client asks for, all of its own when it names none. */
-export function wantedScopes(client: OAuthClient, scope: string | undefined): Scope[] {
-  if (scope === undefined) return client.permissions;
+export function wantedScopes(client: ActiveClient, scope: string | undefined): Scope[] {
+  if (scope === undefined) return [...client.permissions];
   const held = new Set<string>(client.permissions);
   return [...new Set(scope.split(' ').filter((word) => word !== ''))].map((word) => {
     const known = SCOPE_NAMES.find((name) => name === word);

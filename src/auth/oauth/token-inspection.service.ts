@@ -6,7 +6,7 @@ import { Credentials } from '../credentials.js';
 import { RefreshTokens } from '../sessions/refresh-tokens.js';
 import { Session } from '../sessions/session.entity.js';
 import { SessionsService } from '../sessions/sessions.service.js';
-import type { OAuthClient } from './oauth-client.entity.js';
+import type { ActiveClient } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';
 
 /** RFC 7662 section 2.2. */
@@ -23,7 +23,7 @@ export class TokenInspectionService {
   ) {}
 
   /** Ends the session of a token, and with it all its tokens. A token that is unknown or another client's is left alone, silently. */
-  async revoke(client: OAuthClient | undefined, token: string, origin: Origin): Promise<void> {
+  async revoke(client: ActiveClient | undefined, token: string, origin: Origin): Promise<void> {
     const session = await this.sessionOf(token, origin);
     if (session === undefined) return;
     if (session.clientId !== null && client === undefined) {

@@ -2,7 +2,7 @@ import { Body, Controller, Header, HttpCode, Post, Req, Res } from '@nestjs/comm
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../platform/http/origin.js';
-import { Person, Public, SignedIn, TheCaller } from '../access.js';
+import { PersonOrDevice, Public, SignedIn, TheCaller } from '../access.js';
 import { BrowserSessions } from '../browser/browser-sessions.js';
 import { OwnPages } from '../browser/own-pages.js';
 import { SessionCookie } from '../browser/session-cookie.js';
@@ -49,10 +49,13 @@ export class CurrentSessionController {
     if (caller.session?.inBrowser === true) void reply.header('set-cookie', this.cookie.gone());
   }
 
-  /** Shows once more who you are. What matters asks for it when your sign-in is older than five minutes. A browser gets another cookie. */
+  /**
+   * Shows once more who you are. What matters asks for it when your sign-in is older than five minutes, and always in a session that you let
+   * a client have. A browser gets another cookie.
+   */
   @Post('step-up')
   @HttpCode(204)
-  @Person()
+  @PersonOrDevice()
   async stepUp(
     @TheCaller() caller: Caller,
     @Res({ passthrough: true }) reply: FastifyReply,

@@ -15,6 +15,8 @@ export interface Refreshed {
   readonly refreshToken: string;
 }
 
+const ANYBODY = (origin: Origin) => ({ kind: 'anonymous', id: '', name: '', origin }) as const;
+
 /**
  * Refresh tokens (RFC 6749 section 6), rotated at every use (RFC 9700 section 4.14.2). One that comes a second time is in two
  * hands; nobody can tell which is the thief's, so the whole session ends.
@@ -41,9 +43,20 @@ export class RefreshTokens {
     return (token && (await this.db.manager.findOneBy(Session, { id: token.sessionId }))) ?? undefined;
   }
 
-  /** Uses a token once and answers its successor; undefined for one that is unknown, used, expired, or of an ended session. */
-  async rotate(text: string, origin: Origin): Promise<Refreshed | undefined> {
+  /**
+   * Uses a token once and answers its successor; undefined for one that is unknown, used, expired, or of an ended session. A token is good in
+   * the hands of the client that got it alone (RFC 6749 section 6), and that of a sign-in in no client's: shown by anybody else it was
+   * stolen, and the session ends.
+   *
+   * @param clientId the client that shows the token and has authenticated; null: none
+   */
+  async rotate(text: string, clientId: string | null, origin: Origin): Promise<Refreshed | undefined> {
     const hash = hashOf(text);
+    const session = await this.peek(text);
+    if (session !== undefined && session.clientId !== clientId) {
+      await this.sessions.endFamily(ANYBODY(origin), session.id, 'refresh-token-misused');
+      return undefined;
+    }
     const refreshed = await this.db.transaction(async (tx) => {
       const [used]: [{ session_id: string }[], number] = await tx.query(
         `UPDATE refresh_token t SET used_at = now() FROM auth_session s
@@ -62,7 +75,6 @@ export class RefreshTokens {
   private async endFamilyOfReused(hash: Buffer, origin: Origin): Promise<void> {
     const token = await this.db.manager.findOneBy(RefreshToken, { hash });
     if (token === null || token.usedAt === null) return;
-    const actor = { kind: 'anonymous', id: '', name: '', origin } as const;
-    await this.sessions.endFamily(actor, token.sessionId, 'refresh-token-reused');
+    await this.sessions.endFamily(ANYBODY(origin), token.sessionId, 'refresh-token-reused');
   }
 }

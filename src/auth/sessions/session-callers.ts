@@ -7,10 +7,18 @@ import type { Origin } from '../../platform/http/origin.js';
 import { Clock } from '../../platform/time/clock.js';
 import type { Caller, CallerSession } from '../caller.js';
 import { hashOf } from '../secret-text.js';
-import { mayDo, type RoleName, type Scope, scopesOf } from '../scopes.js';
+import {
+  effectiveRights,
+  type OwnedRow,
+  ownedColumns,
+  peopleOf,
+  type PersonNow,
+  personNow,
+} from '../rights/effective-rights.js';
+import type { Scope } from '../scopes.js';
 
 /** The session with the state of the person and of the client behind it, as of one moment. */
-interface Row {
+interface Row extends Partial<OwnedRow> {
   readonly id: string;
   readonly user_id: string | null;
   readonly client_id: string | null;
@@ -18,11 +26,11 @@ interface Row {
   readonly methods: string[];
   readonly cookie_hash: Buffer | null;
   readonly authenticated_at: Date;
+  readonly stepped_up_at: Date | null;
   readonly email: string | null;
-  readonly roles: RoleName[] | null;
+  readonly person: PersonNow | null;
   readonly client_name: string | null;
   readonly permissions: Scope[] | null;
-  readonly owner_id: string | null;
 }
 
 type Known = Omit<Caller, 'origin'> & { readonly session: CallerSession };
@@ -33,19 +41,16 @@ interface KnownSession {
   readonly cookieHash: Buffer | null;
 }
 
-/** Only what counts now: not ended, not expired, as a browser's used of late, person not disabled, client not revoked, provider not switched off. */
+/** Only what counts now: not ended, not expired, as a browser's used of late, client not revoked, provider not switched off. */
 const READ = `
-  SELECT s.id, s.user_id, s.client_id, s.scopes, s.methods, s.cookie_hash, s.authenticated_at, u.email, u.roles,
-    c.name AS client_name, c.permissions, c.owner_id
+  SELECT s.id, s.user_id, s.client_id, s.scopes, s.methods, s.cookie_hash, s.authenticated_at, s.stepped_up_at,
+    u.email, ${personNow('s.user_id::text')} AS person, c.name AS client_name, c.permissions, ${ownedColumns('c')}
   FROM auth_session s
   LEFT JOIN user_account u ON u.id = s.user_id
   LEFT JOIN oauth_client c ON c.id = s.client_id
-  LEFT JOIN user_account o ON o.id::text = c.owner_id
   WHERE s.id = $1 AND s.ended_at IS NULL AND s.expires_at > now()
     AND (s.cookie_hash IS NULL OR coalesce(s.last_used_at, s.created_at) > now() - make_interval(mins => $2))
-    AND (s.user_id IS NULL OR u.disabled = false)
     AND (s.client_id IS NULL OR (c.id IS NOT NULL AND c.revoked_at IS NULL))
-    AND o.disabled IS DISTINCT FROM true
     AND (s.provider_id IS NULL OR EXISTS (SELECT 1 FROM identity_provider p WHERE p.id = s.provider_id AND p.enabled))`;
 
 /** Turns the session that a token names into a caller, with the rights that person and client have now. */
@@ -102,27 +107,46 @@ export class SessionCallers implements OnApplicationShutdown {
     );
   }
 
+  /** What the session is good for at this moment, read anew; undefined when it is over, or somebody behind it is gone. */
+  async rightsNow(id: string): Promise<ReadonlySet<Scope> | undefined> {
+    return (await this.read(id))?.caller.scopes;
+  }
+
+  /** Whether the session goes on, whoever asks: this is no credential. */
+  async goesOn(id: string): Promise<boolean> {
+    return (await this.known.find(id)) !== null;
+  }
+
   private async read(id: string): Promise<KnownSession | null> {
     const [row]: Row[] = await this.db.query(READ, [id, this.config.browserIdleMinutes]);
-    return row === undefined ? null : { caller: callerOf(row), cookieHash: row.cookie_hash };
+    const caller = row === undefined ? undefined : callerOf(row);
+    return row === undefined || caller === undefined ? null : { caller, cookieHash: row.cookie_hash };
   }
 }
 
-function callerOf(row: Row): Known {
-  const { id: sessionId, authenticated_at: authenticatedAt, methods, client_id: clientId } = row;
-  const session = { id: sessionId, authenticatedAt, methods, clientId, inBrowser: row.cookie_hash !== null };
+/** Undefined when somebody behind it is gone. */
+function callerOf(row: Row): Known | undefined {
+  const scopes = effectiveRights({ people: peopleBehind(row), limits: [row.permissions, row.scopes] });
+  if (scopes === undefined) return undefined;
+  const { id: sessionId, authenticated_at: authenticatedAt, stepped_up_at: steppedUpAt, methods } = row;
+  const since = { authenticatedAt, steppedUpAt };
+  const session = { id: sessionId, ...since, methods, clientId: row.client_id, inBrowser: row.cookie_hash !== null };
   if (row.user_id === null) {
-    const scopes = narrowed(new Set(row.permissions), row.scopes);
     const id = row.client_id ?? '';
     return { kind: 'oauth-client', id, name: row.client_name ?? '', ownerId: row.owner_id ?? '', scopes, session };
   }
-  const own = narrowed(scopesOf(row.roles ?? []), row.scopes);
-  const scopes =
-    row.client_id === null ? own : new Set([...own].filter((scope) => mayDo(new Set(row.permissions), scope)));
   return { kind: 'user', id: row.user_id, name: row.email ?? '', ownerId: row.user_id, scopes, session };
 }
 
-/** Of the scopes that a token was limited to, those that are still held. */
-function narrowed(held: ReadonlySet<Scope>, limit: readonly Scope[] | null): ReadonlySet<Scope> {
-  return limit === null ? held : new Set(limit.filter((scope) => mayDo(held, scope)));
+/** The person who signed in, and those behind the client that holds the token. */
+function peopleBehind({
+  user_id: userId,
+  person,
+  client_id: clientId,
+  owner = null,
+  ...row
+}: Row): (PersonNow | null)[] {
+  const { owner_id = '', issued_to = null, receiver = null } = row;
+  const ofClient = clientId === null ? [] : peopleOf({ owner_id, owner, issued_to, receiver });
+  return userId === null ? [...ofClient] : [person, ...ofClient];
 }

@@ -60,6 +60,10 @@ export class Session {
   @Column('timestamptz', { default: () => 'now()' })
   authenticatedAt: Date;
 
+  /** When the person last answered a step-up in this very session. */
+  @Column('timestamptz', { nullable: true })
+  steppedUpAt: Date | null;
+
   /** However often it is refreshed. */
   @Column('timestamptz')
   expiresAt: Date;
@@ -67,7 +71,7 @@ export class Session {
   @Column('timestamptz', { nullable: true })
   endedAt: Date | null;
 
-  /** A dotted word: `signed-out`, `ended`, `refresh-token-reused`, `password-changed`, `user-disabled`. */
+  /** A dotted word: `signed-out`, `ended`, `refresh-token-reused`, `refresh-token-misused`, `password-changed`, `user-disabled`. */
   @Column('text', { nullable: true })
   endedBecause: string | null;
 

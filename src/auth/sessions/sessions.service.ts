@@ -105,10 +105,11 @@ export class SessionsService {
   /** Notes that the person has shown again who they are. */
   async renewed(by: Actor & { origin: Origin }, { id, methods, at }: Renewal): Promise<void> {
     await this.db.transaction(async (tx) => {
+      const since = at ?? this.clock.now();
       const { affected } = await tx.update(
         Session,
         { id, endedAt: IsNull() },
-        { authenticatedAt: at ?? this.clock.now(), methods: [...methods] },
+        { authenticatedAt: since, steppedUpAt: since, methods: [...methods] },
       );
       if (affected !== 1) throw new Problem('missing', 'session.missing', 'There is no such session.');
       const target = { kind: 'session', id };
@@ -157,6 +158,10 @@ export class SessionsService {
     { userId, because, kept }: { userId: string; because: string; kept?: string | undefined },
   ): Promise<void> {
     await this.endIn(tx, actor, because, `user_id = $2 AND id IS DISTINCT FROM $3::uuid`, [userId, kept ?? null]);
+    // What they have allowed a device and it has not fetched yet would be a session that nobody has ended.
+    await tx.query(`UPDATE device_authorization SET status = 'DENIED' WHERE user_id = $1 AND status = 'APPROVED'`, [
+      userId,
+    ]);
   }
 
   /** The provider that the caller came by, and what it wants to see for signing out there; undefined for everyone else. */

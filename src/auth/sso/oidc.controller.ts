@@ -8,6 +8,7 @@ import { FORM } from '../oauth/oauth-parameters.js';
 import { BrowserCookie } from './browser-cookie.js';
 import { OidcLogout } from './oidc-logout.js';
 import { OidcService } from './oidc.service.js';
+import { SsoBeginnings } from './sso-beginnings.js';
 import { FrontChannelQuery, SsoLoginQuery } from './sso.dto.js';
 
 /** Bytes of a logout token. */
@@ -20,6 +21,7 @@ export class OidcController {
   constructor(
     private readonly cookie: BrowserCookie,
     private readonly oidc: OidcService,
+    private readonly beginnings: SsoBeginnings,
     private readonly logout: OidcLogout,
   ) {}
 
@@ -27,7 +29,12 @@ export class OidcController {
   @Get('login')
   @Public()
   @ApiResponse({ status: 302 })
-  async oidcLogin(@Query() query: SsoLoginQuery, @Res() reply: FastifyReply): Promise<void> {
+  async oidcLogin(
+    @Req() request: FastifyRequest,
+    @Query() query: SsoLoginQuery,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    await this.beginnings.assertMayBegin(originOf(request));
     await this.cookie.leave(reply, await this.oidc.begin(query));
   }
 

@@ -9,6 +9,7 @@ import { BrowserCookie } from './browser-cookie.js';
 import { fromForm, fromRedirect } from './saml-logout-message.js';
 import { SamlLogout } from './saml-logout.js';
 import { SamlService } from './saml.service.js';
+import { SsoBeginnings } from './sso-beginnings.js';
 import { SamlLogoutQuery, SamlMetadataQuery, SsoLoginQuery } from './sso.dto.js';
 
 /** Bytes of a posted response; providers with hundreds of groups write long ones. */
@@ -21,6 +22,7 @@ export class SamlController {
   constructor(
     private readonly cookie: BrowserCookie,
     private readonly saml: SamlService,
+    private readonly beginnings: SsoBeginnings,
     private readonly logout: SamlLogout,
   ) {}
 
@@ -28,7 +30,12 @@ export class SamlController {
   @Get('login')
   @Public()
   @ApiResponse({ status: 302 })
-  async samlLogin(@Query() query: SsoLoginQuery, @Res() reply: FastifyReply): Promise<void> {
+  async samlLogin(
+    @Req() request: FastifyRequest,
+    @Query() query: SsoLoginQuery,
+    @Res() reply: FastifyReply,
+  ): Promise<void> {
+    await this.beginnings.assertMayBegin(originOf(request));
     await this.cookie.leave(reply, await this.saml.begin(query));
   }
 

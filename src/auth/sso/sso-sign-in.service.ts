@@ -5,7 +5,10 @@ import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { SignedInPerson } from '../tokens/token-grants.js';
+import { lockAdministrators } from '../users/administrators.js';
+import { InvitationRights } from '../users/invitation-rights.js';
 import { User } from '../users/user.entity.js';
+import type { RoleName } from '../scopes.js';
 import { Session } from '../sessions/session.entity.js';
 import { canonical } from '../users/users.service.js';
 import { type Claims, groupsOf, rolesOf, textOf } from './claim-rules.js';
@@ -59,6 +62,7 @@ export class SsoSignInService {
     private readonly db: DataSource,
     private readonly transactions: SsoTransactions,
     private readonly audit: AuditService,
+    private readonly invitations: InvitationRights,
   ) {}
 
   /** Takes an answer, once. Makes the person an account at their first sign-in, and sets their roles at every one. */
@@ -74,10 +78,7 @@ export class SsoSignInService {
       if (row.sessionId !== null) await assertSteppedUp(tx, row, known, assertion);
       const user = known ?? (await this.newcomer(tx, assertion, origin));
       if (user.disabled) throw new Problem('forbidden', 'sso.disabled', 'This account is disabled.');
-      if ([...roles].sort().join() !== [...user.roles].sort().join()) {
-        await tx.update(User, { id: user.id }, { roles });
-        await this.record(tx, user, 'user.roles-from-provider', origin, { provider: provider.name, roles });
-      }
+      await this.setRoles(tx, user, { provider: provider.name, roles }, origin);
       const { methods, externalSession, subject, logoutHint } = assertion;
       const authenticatedAt = assertion.authenticatedAt?.toISOString() ?? null;
       await tx.update(ExternalIdentity, { providerId: provider.id, subject }, { groups: groupsOf(claims) });
@@ -111,6 +112,24 @@ export class SsoSignInService {
     const external = { providerId, session: externalSession, logoutHint };
     const authenticatedAt = sinceWhen(redeemed.authenticatedAt);
     return { person: { user, way: provider.kind, methods, external, authenticatedAt }, returnTo, sessionId };
+  }
+
+  /** As the provider's word has it, but for one thing: the last administrator stays one, whoever says otherwise. */
+  private async setRoles(
+    tx: EntityManager,
+    user: User,
+    { provider, roles: told }: { readonly provider: string; readonly roles: readonly RoleName[] },
+    origin: Origin,
+  ): Promise<void> {
+    const isLowered = user.roles.includes('admin') && !told.includes('admin');
+    const administrators = isLowered ? await lockAdministrators(tx) : [];
+    const isLast = administrators.length === 1 && administrators[0] === user.id;
+    const roles: RoleName[] = isLast ? [...told, 'admin'] : [...told];
+    if ([...roles].sort().join() === [...user.roles].sort().join()) return;
+    await tx.update(User, { id: user.id }, { roles });
+    const kept = isLast ? { kept: 'last-administrator' } : {};
+    await this.record(tx, user, 'user.roles-from-provider', origin, { provider, roles, ...kept });
+    await this.invitations.takeBack(tx, { kind: 'user', id: user.id, name: user.email, origin }, user.id);
   }
 
   private async known(tx: EntityManager, { provider, subject }: Assertion): Promise<User | null> {

@@ -13,7 +13,7 @@ interface Rule {
 
 /**
  * Per person and address it gets slow soon; per person alone late and mildly, so that a stranger cannot keep somebody out;
- * per address late, since many people may share one.
+ * per address late, since many people may share one. An address is what `networkOf` makes of it: of IPv6 its /64.
  */
 const RULES = {
   'sign-in person at address': { free: 10, longest: 900 },
@@ -24,6 +24,8 @@ const RULES = {
   'reset mail from address': { free: 20, longest: 900 },
   'second factor of person': { free: 10, longest: 900 },
   'user code by person': { free: 10, longest: 900 },
+  'device flow from network': { free: 100, longest: 900 },
+  'sign-in elsewhere from network': { free: 200, longest: 900 },
 } as const satisfies Record<string, Rule>;
 
 export type ThrottleRule = keyof typeof RULES;

@@ -19,12 +19,15 @@ export function accessTokenKey(config: Config): Buffer {
 @Injectable()
 export class AccessTokens {
   private readonly key: Uint8Array;
+  /** Life of the access tokens of people. */
+  readonly signInSeconds: number;
 
   constructor(
     config: Config,
     private readonly clock: Clock,
   ) {
     this.key = new Uint8Array(accessTokenKey(config));
+    this.signInSeconds = config.jwtExpirationHours * 3600;
   }
 
   async issue(session: Session, lifeSeconds: number): Promise<string> {

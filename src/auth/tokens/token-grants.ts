@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import type { Actor } from '../../audit/audit.service.js';
-import { Config } from '../../platform/config/config.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { RefreshTokens } from '../sessions/refresh-tokens.js';
+import { SessionCallers } from '../sessions/session-callers.js';
 import { type NewSession, SESSION_SECONDS, SessionsService } from '../sessions/sessions.service.js';
 import type { SignInWay } from '../sessions/session.entity.js';
 import type { Scope } from '../scopes.js';
@@ -38,17 +38,13 @@ export const OAUTH_TOKEN_SECONDS = 3600;
 /** Where every way in ends: a session, an access token and, for people, a refresh token. */
 @Injectable()
 export class TokenGrants {
-  private readonly signInSeconds: number;
-
   constructor(
     private readonly db: DataSource,
-    config: Config,
+    private readonly callers: SessionCallers,
     private readonly sessions: SessionsService,
     private readonly refreshTokens: RefreshTokens,
     private readonly accessTokens: AccessTokens,
-  ) {
-    this.signInSeconds = config.jwtExpirationHours * 3600;
-  }
+  ) {}
 
   /** Tokens for a person who has shown who they are. */
   async forPerson(person: SignedInPerson, origin: Origin): Promise<Tokens> {
@@ -75,7 +71,7 @@ export class TokenGrants {
       },
       origin,
     );
-    const expiresIn = client === undefined ? this.signInSeconds : OAUTH_TOKEN_SECONDS;
+    const expiresIn = client === undefined ? this.accessTokens.signInSeconds : OAUTH_TOKEN_SECONDS;
     const refreshToken = await this.refreshTokens.issue(tx, session);
     const accessToken = await this.accessTokens.issue(session, expiresIn);
     return { accessToken, expiresIn, refreshToken, ...(client === undefined ? {} : { scopes: client.scopes }) };
@@ -96,13 +92,25 @@ export class TokenGrants {
     return { accessToken, expiresIn: OAUTH_TOKEN_SECONDS, scopes };
   }
 
-  /** New tokens for a refresh token, which is of no use any more then; undefined when it is of none already. */
-  async refresh(refreshToken: string, origin: Origin, lifeSeconds = this.signInSeconds): Promise<Tokens | undefined> {
-    const refreshed = await this.refreshTokens.rotate(refreshToken, origin);
+  /**
+   * New tokens for a refresh token, which is of no use any more then; undefined when it is of none already, or when those behind its session
+   * are gone.
+   */
+  async refresh(
+    refreshToken: string,
+    {
+      clientId,
+      lifeSeconds = this.accessTokens.signInSeconds,
+    }: { readonly clientId: string | null; readonly lifeSeconds?: number },
+    origin: Origin,
+  ): Promise<Tokens | undefined> {
+    const refreshed = await this.refreshTokens.rotate(refreshToken, clientId, origin);
     if (refreshed === undefined) return undefined;
     const { session } = refreshed;
+    const rights = await this.callers.rightsNow(session.id);
+    if (rights === undefined) return undefined;
     const accessToken = await this.accessTokens.issue(session, lifeSeconds);
-    const limits = session.scopes === null ? {} : { scopes: session.scopes };
+    const limits = session.scopes === null ? {} : { scopes: [...rights] };
     return { accessToken, expiresIn: lifeSeconds, refreshToken: refreshed.refreshToken, ...limits };
   }
 }

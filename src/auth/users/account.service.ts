@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { networkOf } from '../../platform/http/network-of.js';
 import type { Origin } from '../../platform/http/origin.js';
 import type { Caller } from '../caller.js';
 import { Throttle } from '../throttle/throttle.js';
@@ -26,7 +27,8 @@ export class AccountService {
   /** Has a link sent, if there is such an account; the answer is the same if not. */
   async forgotPassword(email: string, origin: Origin): Promise<void> {
     const asked = { rule: 'reset mail to person', subject: canonical(email) } as const;
-    await this.throttle.assertMayTry([{ rule: 'reset mail from address', subject: origin.address }, asked]);
+    const network = networkOf(origin.address);
+    await this.throttle.assertMayTry([{ rule: 'reset mail from address', subject: network }, asked]);
     this.resets.forgot(email, origin);
   }
 

@@ -18,8 +18,18 @@ export class Invitation {
   @Column('bytea')
   tokenHash: Buffer;
 
+  /** Name of who invited. */
   @Column('text')
   invitedBy: string;
+
+  /** Id of who invited: a person, an API key or an OAuth client. Null in rows of an older version. */
+  @Column('text', { nullable: true })
+  inviterId: string | null;
+
+  /** The person behind them. */
+  @Index('invitation_inviter', { where: 'accepted_at IS NULL AND revoked_at IS NULL' })
+  @Column('text', { nullable: true })
+  inviterPerson: string | null;
 
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;

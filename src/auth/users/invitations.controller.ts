@@ -13,7 +13,7 @@ import { InvitationList, InviteBody, NewInvitationView } from './users.dto.js';
 export class InvitationsController {
   constructor(private readonly invitations: InvitationsService) {}
 
-  /** Invites an address; the link in the mail is good for seven days, once. */
+  /** Invites an address; the link in the mail is good for seven days, once, and while you may give these roles. */
   @Post()
   @Needs('users:write')
   @Fresh()

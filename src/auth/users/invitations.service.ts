@@ -8,7 +8,7 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import type { Caller } from '../caller.js';
 import type { RoleName } from '../scopes.js';
-import { hashOf, newSecret } from '../secret-text.js';
+import { newSecret } from '../secret-text.js';
 import { Invitation } from './invitation.entity.js';
 import { assertMayGrant } from './user-rules.js';
 import { User } from './user.entity.js';
@@ -27,12 +27,15 @@ export class InvitationsService {
     private readonly idempotency: IdempotencyKeys,
   ) {}
 
-  /** Invites an address. An earlier invitation of the same address ends. */
+  /**
+   * Invites an address. An earlier invitation of the same address ends. The link is good for whoever has it, so where mails are sent nobody
+   * but the address gets it.
+   */
   async invite(
     caller: Caller,
     { email: address, roles }: { readonly email: string; readonly roles: readonly RoleName[] },
     use?: IdempotentUse,
-  ): Promise<{ row: Invitation; link: string }> {
+  ): Promise<{ row: Invitation; link: string | undefined }> {
     assertMayGrant(caller, roles);
     const email = canonical(address);
     const { text, hash } = newSecret('mail');
@@ -45,12 +48,13 @@ export class InvitationsService {
       await tx.update(Invitation, { email, acceptedAt: IsNull(), revokedAt: IsNull() }, { revokedAt: () => 'now()' });
       const id = use?.resource ?? newId();
       const expiresAt = new Date(Date.now() + GOOD_FOR_SECONDS * 1000);
-      await tx.insert(Invitation, { id, email, roles: [...roles], tokenHash: hash, invitedBy: caller.name, expiresAt });
+      const by = { invitedBy: caller.name, inviterId: caller.id, inviterPerson: caller.ownerId };
+      await tx.insert(Invitation, { id, email, roles: [...roles], tokenHash: hash, ...by, expiresAt });
       await this.mailbox.put(tx, invitationMail(email, caller.name, link));
       await this.record(tx, caller, 'user.invited', id, { roles });
       return tx.findOneByOrFail(Invitation, { id });
     });
-    return { row, link };
+    return { row, link: this.config.sendsMail ? undefined : link };
   }
 
   /** Those that can still be accepted, newest first. */
@@ -69,16 +73,6 @@ export class InvitationsService {
       if (affected !== 1) throw new Problem('missing', 'invitation.missing', 'There is no such open invitation.');
       await this.record(tx, caller, 'user.invitation-revoked', id, {});
     });
-  }
-
-  /** Uses an invitation up, in the transaction that makes the account; undefined when it is good for nothing (any more). */
-  async accept(tx: EntityManager, token: string, email: string): Promise<RoleName[] | undefined> {
-    const [accepted]: [{ roles: RoleName[] }[], number] = await tx.query(
-      `UPDATE invitation SET accepted_at = now() WHERE token_hash = $1 AND email = $2
-         AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now() RETURNING roles`,
-      [hashOf(token), canonical(email)],
-    );
-    return accepted[0]?.roles;
   }
 
   private async record(

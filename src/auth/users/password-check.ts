@@ -1,5 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Origin } from '../../platform/http/origin.js';
+import { networkOf } from '../../platform/http/network-of.js';
 import { Problem } from '../../platform/http/problem.js';
 import { FairShare } from '../throttle/fair-share.js';
 import { type Attempt, Throttle } from '../throttle/throttle.js';
@@ -23,7 +24,7 @@ export class PasswordCheck {
 
   /** The user with this address and password, or a Problem that does not tell which of the two is wrong. */
   userWith(email: string, password: string, origin: Origin): Promise<User> {
-    return this.share.of(origin.address, () => this.check(email, password, origin));
+    return this.share.of(networkOf(origin.address), () => this.check(email, password, origin));
   }
 
   private async check(email: string, password: string, origin: Origin): Promise<User> {
@@ -40,7 +41,8 @@ export class PasswordCheck {
   }
 }
 
-function attemptsOf(email: string, { address }: Origin): [Attempt, Attempt, Attempt] {
+function attemptsOf(email: string, origin: Origin): [Attempt, Attempt, Attempt] {
+  const address = networkOf(origin.address);
   const person = canonical(email);
   return [
     { rule: 'sign-in address', subject: address },

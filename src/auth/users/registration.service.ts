@@ -1,9 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
+import { networkOf } from '../../platform/http/network-of.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/http/problem.js';
 import { Throttle } from '../throttle/throttle.js';
-import { InvitationsService } from './invitations.service.js';
+import { InvitationRights } from './invitation-rights.js';
 import { assertGoodPassword } from './password-rules.js';
 import type { User } from './user.entity.js';
 import { UsersService } from './users.service.js';
@@ -21,13 +22,13 @@ export class RegistrationService {
   constructor(
     private readonly config: Config,
     private readonly users: UsersService,
-    private readonly invitations: InvitationsService,
+    private readonly invitations: InvitationRights,
     private readonly throttle: Throttle,
   ) {}
 
   /** With an invitation always, with its roles; without one in dev only, as a viewer. */
   async register({ email, password, invitation }: Newcomer, origin: Origin): Promise<User> {
-    await this.throttle.assertMayTry([{ rule: 'registration address', subject: origin.address }]);
+    await this.throttle.assertMayTry([{ rule: 'registration address', subject: networkOf(origin.address) }]);
     if (invitation === undefined && this.config.isProd) {
       throw new Problem('forbidden', 'registration.closed', 'Ask an administrator for an invitation.');
     }
@@ -38,7 +39,9 @@ export class RegistrationService {
       if (invitation === undefined) return undefined;
       const roles = await this.invitations.accept(tx, invitation, email);
       if (roles !== undefined) return roles;
-      throw new Problem('refused', 'invitation.unusable', 'This invitation is for another address, used, or too old.');
+      const detail =
+        'This invitation is for another address, used, too old, or of somebody who may not give it any more; ask for another one.';
+      throw new Problem('refused', 'invitation.unusable', detail);
     });
     if (user !== undefined) return user;
     throw new Problem('conflict', 'user.exists', 'There is an account with this e-mail address.');

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
+import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
@@ -7,6 +7,8 @@ import { Problem } from '../../platform/http/problem.js';
 import type { Caller } from '../caller.js';
 import type { RoleName } from '../scopes.js';
 import { SessionsService } from '../sessions/sessions.service.js';
+import { lockAdministrators } from './administrators.js';
+import { InvitationRights } from './invitation-rights.js';
 import { assertMayGrant } from './user-rules.js';
 import { User } from './user.entity.js';
 
@@ -23,6 +25,7 @@ export class UserAdministrationService {
     private readonly audit: AuditService,
     private readonly cursors: Cursors,
     private readonly sessions: SessionsService,
+    private readonly invitations: InvitationRights,
   ) {}
 
   async list(query: PageQuery): Promise<Page<User>> {
@@ -54,19 +57,13 @@ export class UserAdministrationService {
       if (disabled && !user.disabled) {
         await this.sessions.endAllIn(tx, caller, { userId: id, because: 'user-disabled' });
       }
+      await this.invitations.takeBack(tx, caller, id);
       const detail = { roles: change.roles, disabled: change.disabled };
       const target = { kind: 'user', id };
       await this.audit.appendBy(tx, caller, { action: 'user.changed', target, detail });
       return tx.findOneByOrFail(User, { id });
     });
   }
-}
-
-async function lockAdministrators(tx: EntityManager): Promise<string[]> {
-  const rows: { id: string }[] = await tx.query(
-    `SELECT id FROM user_account WHERE 'admin' = ANY(roles) AND NOT disabled ORDER BY id FOR UPDATE`,
-  );
-  return rows.map(({ id }) => id);
 }
 
 function missing(): Problem {

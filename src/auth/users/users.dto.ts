@@ -82,11 +82,11 @@ export class InvitationView {
 }
 
 export class NewInvitationView extends InvitationView {
-  /** Was sent to the address; shown this once, for when no mail arrives. @example https://sign.example.com/account#invitation=sw_mail_0a1b */
-  link: string;
+  /** Where no mails are sent: shown this once, to be handed over. Absent where the address gets it by mail, and nobody else. @example https://sign.example.com/account#invitation=sw_mail_0a1b */
+  link?: string;
 
-  static withLink(row: Invitation, link: string): NewInvitationView {
-    return Object.assign(InvitationView.of(row), { link });
+  static withLink(row: Invitation, link: string | undefined): NewInvitationView {
+    return Object.assign(InvitationView.of(row), link === undefined ? {} : { link });
   }
 }
 

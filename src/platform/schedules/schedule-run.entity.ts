@@ -27,6 +27,10 @@ export class ScheduleRun {
   @Column('text', { default: 'DUE' })
   status: RunStatus;
 
+  /** Id of who asked for it by hand; null: it runs for who made the schedule. */
+  @Column('text', { nullable: true })
+  askedBy: string | null;
+
   /** Why it was skipped or failed, or what it brought. */
   @Column('text', { nullable: true })
   detail: string | null;

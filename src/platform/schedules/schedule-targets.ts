@@ -10,7 +10,7 @@ export interface StartingRun {
   readonly dueAt: Date;
   /** What the schedule says about this target, as `check` let it pass. */
   readonly settings: Record<string, unknown>;
-  /** The API key or person in whose name it runs: who made the schedule. */
+  /** Id of the person, API key or OAuth client in whose name it runs: who asked for it by hand, or else who made or changed the schedule. */
   readonly madeBy: string;
 }
 

@@ -1,5 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import { CredentialRights } from '../../auth/rights/credential-rights.js';
+import type { Scope } from '../../auth/scopes.js';
 import { isDatabaseTrouble } from '../../platform/database/database-error.js';
 import { Problem } from '../../platform/http/problem.js';
 import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
@@ -7,6 +10,7 @@ import { ScheduleTargets, type StartingRun } from '../../platform/schedules/sche
 
 interface DueRun extends StartingRun {
   readonly target: string;
+  readonly byHand: boolean;
 }
 
 /** Starts the runs that are due, each in a transaction with what its target writes down, and ends those that nobody ended. */
@@ -16,6 +20,8 @@ export class ScheduleStarter {
     private readonly db: DataSource,
     private readonly targets: ScheduleTargets,
     private readonly runs: ScheduledRuns,
+    private readonly rights: CredentialRights,
+    private readonly audit: AuditService,
   ) {}
 
   /** Starts one run. False when none is due. */
@@ -24,7 +30,7 @@ export class ScheduleStarter {
     try {
       await this.db.transaction(async (tx) => {
         started = await take(tx, this.targets.kinds);
-        if (started !== undefined) await this.targets.get(started.target)?.start?.(tx, started);
+        if (started !== undefined) await this.start(tx, started);
       });
     } catch (error) {
       const failed = started;
@@ -36,6 +42,31 @@ export class ScheduleStarter {
       if (!(error instanceof Problem)) throw error;
     }
     return started !== undefined;
+  }
+
+  /** Those in whose name it runs may have lost since what it takes: then nothing starts, and the schedule waits for somebody who may. */
+  private async start(tx: EntityManager, run: DueRun): Promise<void> {
+    const target = this.targets.get(run.target);
+    if (target === undefined) return;
+    const wanted = ['schedules:write', target.scope as Scope] as const;
+    if (await this.rights.holds(run.madeBy, wanted, tx)) return target.start?.(tx, run);
+    if (!run.byHand) await this.pause(tx, run, target.scope);
+    const detail = run.byHand
+      ? `Who asked for it may not order it any more: it takes ${target.scope}.`
+      : pausedFor(target.scope);
+    await this.runs.end(tx, run.runId, { ok: false, detail });
+  }
+
+  private async pause(tx: EntityManager, { scheduleId: id, madeBy, runId }: DueRun, scope: string): Promise<void> {
+    await tx.query(`UPDATE schedule SET enabled = false, paused_because = $2, version = version + 1 WHERE id = $1`, [
+      id,
+      pausedFor(scope),
+    ]);
+    const actor = { kind: 'system', id: 'schedules', name: 'schedules' } as const;
+    const detail = { because: 'rights-lost', madeBy, scope };
+    await this.audit.append(tx, [
+      { action: 'schedule.paused', actor, target: { kind: 'schedule', id }, correlation: runId, detail },
+    ]);
   }
 
   /** A target that died with its worker never says how a run ended; the next run must not wait for that. */
@@ -51,6 +82,10 @@ export class ScheduleStarter {
   }
 }
 
+function pausedFor(scope: string): string {
+  return `Paused: who made or changed this schedule last may not order it any more. Somebody who holds ${scope} can resume it, and it runs in their name then.`;
+}
+
 /** Marks the oldest run that is due as started; others look at other runs meanwhile. */
 async function take(tx: EntityManager, targets: readonly string[]): Promise<DueRun | undefined> {
   const [rows]: [DueRun[], number] = await tx.query(
@@ -58,7 +93,8 @@ async function take(tx: EntityManager, targets: readonly string[]): Promise<DueR
      WHERE s.id = r.schedule_id AND r.status = 'DUE' AND r.id = (
        SELECT d.id FROM schedule_run d JOIN schedule x ON x.id = d.schedule_id
        WHERE d.status = 'DUE' AND x.target = ANY($1::text[]) ORDER BY d.id LIMIT 1 FOR UPDATE OF d SKIP LOCKED)
-     RETURNING r.id AS "runId", s.id AS "scheduleId", s.name AS "scheduleName", r.due_at AS "dueAt", s.settings, s.made_by AS "madeBy", s.target`,
+     RETURNING r.id AS "runId", s.id AS "scheduleId", s.name AS "scheduleName", r.due_at AS "dueAt", s.settings,
+       coalesce(r.asked_by, s.made_by) AS "madeBy", r.asked_by IS NOT NULL AS "byHand", s.target`,
     [targets],
   );
   return rows[0];

@@ -50,17 +50,19 @@ export interface NewRun {
   readonly missed: number;
   /** Why it is not to start. */
   readonly skipped: string | undefined;
+  /** Id of who asks for it by hand. */
+  readonly askedBy?: string;
 }
 
 /** One run for this due time, whoever asks; skipped when another run of the schedule is under way. Answers its id, if it is new. */
 export async function insertRun(tx: EntityManager, run: NewRun): Promise<string | undefined> {
   const rows: { id: string }[] = await tx.query(
-    `INSERT INTO schedule_run (id, schedule_id, due_at, trigger, missed, status, detail, ended_at)
-     SELECT $1, $2, $3, $4, $5, CASE WHEN reason IS NULL THEN 'DUE' ELSE 'SKIPPED' END, reason, CASE WHEN reason IS NULL THEN NULL ELSE now() END
+    `INSERT INTO schedule_run (id, schedule_id, due_at, trigger, missed, asked_by, status, detail, ended_at)
+     SELECT $1, $2, $3, $4, $5, $7, CASE WHEN reason IS NULL THEN 'DUE' ELSE 'SKIPPED' END, reason, CASE WHEN reason IS NULL THEN NULL ELSE now() END
      FROM (SELECT coalesce($6, (SELECT 'The run before it was still under way.' FROM schedule_run
        WHERE schedule_id = $2 AND status IN ('DUE', 'RUNNING') LIMIT 1)) AS reason) why
      ON CONFLICT (schedule_id, due_at) DO NOTHING RETURNING id`,
-    [newId(), run.schedule, run.dueAt, run.trigger, run.missed, run.skipped ?? null],
+    [newId(), run.schedule, run.dueAt, run.trigger, run.missed, run.skipped ?? null, run.askedBy ?? null],
   );
   return rows[0]?.id;
 }

@@ -46,9 +46,13 @@ export class Schedule {
   @Column('timestamptz', { nullable: true })
   nextDueAt: Date | null;
 
-  /** Who made it. */
+  /** Id of who made or changed it last: a person, an API key or an OAuth client. It runs for as long as they may order what it starts. */
   @Column('text')
   madeBy: string;
+
+  /** Why the service paused it; null when people did, or nobody. */
+  @Column('text', { nullable: true })
+  pausedBecause: string | null;
 
   @Column('int', { default: 1 })
   version: number;

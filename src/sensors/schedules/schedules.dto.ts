@@ -109,6 +109,8 @@ export class ScheduleView {
   timeoutMinutes: number;
   /** false: paused. @example true */
   enabled: boolean;
+  /** Why the service paused it: who made it may not order it any more. Whoever may resumes it. @example 'Paused: …' */
+  pausedBecause: string | null;
   /** The next five due times; none while it is paused. */
   @ApiProperty({ type: String, format: 'date-time', isArray: true, example: ['2026-11-21T01:30:00.000Z'] })
   next: Date[];
@@ -118,10 +120,10 @@ export class ScheduleView {
 
   static of(schedule: Schedule): ScheduleView {
     const { id, name, cron, intervalSeconds, timeZone, target, settings, missed, timeoutMinutes } = schedule;
-    const { enabled, version, createdAt } = schedule;
+    const { enabled, pausedBecause, version, createdAt } = schedule;
     const next = enabled ? dueTimes(schedule, new Date(), SHOWN) : [];
     const what = { id, name, cron, intervalSeconds, timeZone, target, settings, missed, timeoutMinutes };
-    return { ...what, enabled, next, version, createdAt };
+    return { ...what, enabled, pausedBecause, next, version, createdAt };
   }
 }
 

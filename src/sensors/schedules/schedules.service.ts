@@ -54,7 +54,10 @@ export class SchedulesService {
     return find(this.db.manager, id);
   }
 
-  /** A change of the time starts it anew from now; what was due while it was paused is not caught up. */
+  /**
+   * A change of the time starts it anew from now; what was due while it was paused is not caught up. From now on it runs in the name of the
+   * caller, unless it is paused.
+   */
   async change(caller: Caller, id: string, version: number, change: ScheduleChange): Promise<Schedule> {
     const present = await this.get(id);
     const { name, target, settings, timeZone, missed, timeoutMinutes } = present;
@@ -62,9 +65,10 @@ export class SchedulesService {
     if (change.cron !== undefined && change.cron !== null) times.intervalSeconds = null;
     if (change.intervalSeconds !== undefined && change.intervalSeconds !== null) times.cron = null;
     const next = { name, target, settings, missed, timeoutMinutes, enabled: present.enabled, ...times, ...change };
+    const owned = next.enabled ? { madeBy: caller.id, pausedBecause: null } : {};
     await this.assertGood(caller, next, present.createdAt);
     return this.write(next.name, async (tx) => {
-      const { affected } = await tx.update(Schedule, { id, version }, { ...next, settings: next.settings as never, version: version + 1 }); // prettier-ignore
+      const { affected } = await tx.update(Schedule, { id, version }, { ...next, ...owned, settings: next.settings as never, version: version + 1 }); // prettier-ignore
       if (affected !== 1) throw staleProblem(`/api/schedules/${id}`);
       await renew(tx, id);
       await this.record(tx, caller, 'schedule.changed', id, { ...change });
@@ -88,7 +92,14 @@ export class SchedulesService {
       const rows: { now: Date }[] = await tx.query(`SELECT now() AS now FROM schedule WHERE id = $1 FOR UPDATE`, [id]);
       const [row] = rows;
       if (row === undefined) throw missing();
-      const run = await insertRun(tx, { schedule: id, dueAt: row.now, trigger: 'hand', missed: 0, skipped: undefined });
+      const run = await insertRun(tx, {
+        schedule: id,
+        dueAt: row.now,
+        trigger: 'hand',
+        missed: 0,
+        skipped: undefined,
+        askedBy: caller.id,
+      });
       const made = run === undefined ? null : await tx.findOneBy(ScheduleRun, { id: run });
       if (made === null || made.status === 'SKIPPED')
         throw new Problem('conflict', 'schedule.running', 'A run of this schedule is under way.');

@@ -7,6 +7,7 @@ import type { RotationOrder } from '../rotation/rotation-entry.js';
 import { RotationOrders } from '../rotation/rotation-orders.js';
 import type { NewCustody, RotationSettings } from '../rotation/rotation.entity.js';
 import { HeldBackKeys } from './held-back-keys.js';
+import { RotationPolicyRights } from './rotation-policy-rights.js';
 import { RotationPolicy } from './rotation-policy.entity.js';
 
 /** A key that is due, and who will hold the next one. */
@@ -31,17 +32,18 @@ export class AgedKeys {
     private readonly db: DataSource,
     private readonly orders: RotationOrders,
     private readonly heldBack: HeldBackKeys,
+    private readonly rights: RotationPolicyRights,
   ) {}
 
   /** Looks for every policy that is due, an hour after it looked last. */
   async look(): Promise<void> {
     const [due]: [{ id: string }[], number] = await this.db.query(
       `UPDATE ssh_rotation_policy SET due_at = now() + interval '1 hour' + random() * interval '5 minutes' WHERE id IN (
-         SELECT id FROM ssh_rotation_policy WHERE due_at <= now() ORDER BY due_at LIMIT 10 FOR UPDATE SKIP LOCKED) RETURNING id`,
+         SELECT id FROM ssh_rotation_policy WHERE due_at <= now() AND paused_because IS NULL ORDER BY due_at LIMIT 10 FOR UPDATE SKIP LOCKED) RETURNING id`,
     );
     for (const { id } of due) {
       const policy = await this.db.manager.findOneBy(RotationPolicy, { id });
-      if (policy !== null) await this.follow(policy);
+      if (policy !== null && (await this.rights.mayOrder(policy))) await this.follow(policy);
     }
   }
 

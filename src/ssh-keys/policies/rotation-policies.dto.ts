@@ -73,6 +73,8 @@ export class RotationPolicyView {
   window?: WindowBody;
   /** Who wrote it last: its rotations are theirs. @example "Ann Example" */
   madeBy: string;
+  /** Why the service paused it: who wrote it last may not order rotations any more. Whoever may writes it again. @example 'Paused: …' */
+  pausedBecause?: string;
   /** Counts its changes; also the ETag. @example 1 */
   version: number;
   /** @example 2026-11-20T14:00:00Z */
@@ -86,7 +88,7 @@ export class RotationPolicyView {
     { settings, madeBy, keyOwner, ...policy }: RotationPolicy,
     heldBack: readonly ShownHeldBackKey[] = [],
   ): RotationPolicyView {
-    const { id, name, maxAgeDays, mostPerHour, version, createdAt, dueAt } = policy;
+    const { id, name, maxAgeDays, mostPerHour, pausedBecause, version, createdAt, dueAt } = policy;
     const { overlapSeconds, onFailure, ignoreManagers, window } = settings;
     return {
       id,
@@ -99,6 +101,7 @@ export class RotationPolicyView {
       ignoreManagers,
       window,
       madeBy: madeBy.name,
+      pausedBecause: pausedBecause ?? undefined,
       version,
       createdAt,
       dueAt,

@@ -46,10 +46,10 @@ export class RotationPoliciesService {
     });
   }
 
-  /** From now on it orders in the name of the caller. What it has ordered goes on, and so does its hour. */
+  /** From now on it orders in the name of the caller, be it that it was paused. What it has ordered goes on, and so does its hour. */
   async change(caller: Caller, id: string, version: number, order: NewRotationPolicy): Promise<RotationPolicy> {
     return this.write(order, async (tx) => {
-      const changes = { ...order, ...signature(caller), version: version + 1 };
+      const changes = { ...order, ...signature(caller), pausedBecause: null, version: version + 1 };
       const { affected } = await tx.update(RotationPolicy, { id, version }, changes);
       const policy = await this.get(id, tx);
       if (affected !== 1) throw staleProblem(`/v1/rotation-policies/${id}`);

@@ -38,6 +38,10 @@ export class RotationPolicy {
   @Column('text')
   ownerId: string;
 
+  /** Why the service paused it; null while it goes on. Whoever writes it again resumes it. */
+  @Column('text', { nullable: true })
+  pausedBecause: string | null;
+
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;
 

@@ -1,7 +1,8 @@
 import { Controller, Get, Header, HttpCode, Param, Post, Req, Res, StreamableFile } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Public, SignedIn } from '../../auth/access.js';
+import { Public, SignedIn, TheCaller } from '../../auth/access.js';
+import type { Caller } from '../../auth/caller.js';
 import { ExplorerService } from './explorer.service.js';
 
 const POLICY =
@@ -37,12 +38,12 @@ export class ExplorerController {
     return this.explorer.ownFile('sign-in.html');
   }
 
-  /** Remembers a token for the explorer's own pages alone. */
+  /** Gives the browser a pass for the explorer's own pages, for as long as the caller's credential is good. */
   @Post('swagger-ui/session')
   @HttpCode(204)
   @SignedIn()
-  session(@Req() request: FastifyRequest, @Res({ passthrough: true }) reply: FastifyReply): void {
-    void reply.header('set-cookie', this.explorer.cookieFor(request));
+  session(@TheCaller() caller: Caller, @Res({ passthrough: true }) reply: FastifyReply): void {
+    void reply.header('set-cookie', this.explorer.cookieFor(caller));
   }
 
   @Get('swagger-ui/api-docs')

@@ -4,11 +4,13 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
+import type { Caller } from '../../auth/caller.js';
 import { Credentials } from '../../auth/credentials.js';
 import { Config } from '../../platform/config/config.js';
 import { originOf } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/http/problem.js';
 import { ApiDocument } from '../../platform/http/api-document.js';
+import { ExplorerPass, PASS_SECONDS } from './explorer-pass.js';
 
 const COOKIE = 'sealwright_explorer';
 const OWN = ['explorer.html', 'sign-in.html', 'explorer.js', 'sign-in.js', 'pages.css'];
@@ -20,9 +22,10 @@ const TYPES: Record<string, string> = {
   '.html': 'text/html',
 };
 
-/** Files and sign-in of the explorer. Its cookie reaches its own pages only, so it is no credential for the API. */
+/** Files and sign-in of the explorer. Its cookie holds a pass and no credential: it opens the explorer's pages and nothing else. */
 @Injectable()
 export class ExplorerService {
+  private readonly pass: ExplorerPass;
   private readonly own = join(import.meta.dirname, 'public');
   private readonly library = dirname(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'));
 
@@ -30,22 +33,27 @@ export class ExplorerService {
     private readonly config: Config,
     private readonly credentials: Credentials,
     private readonly document: ApiDocument,
-  ) {}
-
-  /** True with a credential in the header or in the explorer's cookie. */
-  async admits(request: FastifyRequest): Promise<boolean> {
-    const cookie = /(?:^|;\s*)sealwright_explorer=([\w.-]+)/.exec(request.headers.cookie ?? '')?.[1];
-    const header = request.headers.authorization ?? (cookie === undefined ? undefined : `Bearer ${cookie}`);
-    return this.credentials.callerOf(header, originOf(request)).then(
-      () => true,
-      () => false,
-    );
+  ) {
+    this.pass = new ExplorerPass(config.jwtSecret);
   }
 
-  cookieFor(request: FastifyRequest): string {
-    const token = (request.headers.authorization ?? '').split(' ')[1] ?? '';
+  /** True with a credential in the header, or with a pass in the explorer's cookie. */
+  async admits(request: FastifyRequest): Promise<boolean> {
+    const { authorization, cookie = '' } = request.headers;
+    if (authorization !== undefined) {
+      return this.credentials.callerOf(authorization, originOf(request)).then(
+        () => true,
+        () => false,
+      );
+    }
+    const holder = this.pass.holderOf(/(?:^|;\s*)sealwright_explorer=([\w.-]+)/.exec(cookie)?.[1]);
+    return holder !== undefined && (await this.credentials.goesOn(holder));
+  }
+
+  cookieFor({ id, session }: Caller): string {
+    const text = this.pass.for(session === undefined ? { kind: 'api-key', id } : { kind: 'session', id: session.id });
     const secure = this.config.publicUrl.startsWith('https:') ? '; Secure' : '';
-    return `${COOKIE}=${token}; Path=/swagger-ui; Max-Age=${this.config.jwtExpirationHours * 3600}; HttpOnly; SameSite=Strict${secure}`;
+    return `${COOKIE}=${text}; Path=/swagger-ui; Max-Age=${PASS_SECONDS}; HttpOnly; SameSite=Strict${secure}`;
   }
 
   description(): object {

@@ -46,6 +46,7 @@ import { AssetsByVerdict1797100000000 } from './1797100000000-assets-by-verdict.
 import { SshCertificateApprovals1797200000080 } from './1797200000080-ssh-certificate-approvals.js';
 import { ClaimsOfHosts1797200000010 } from './1797200000010-claims-of-hosts.js';
 import { SourceOwners1797200000060 } from './1797200000060-source-owners.js';
+import { RightsThatEnd1797200000000 } from './1797200000000-rights-that-end.js';
 import { ChangedRotationPolicies1796700000000 } from './1796700000000-changed-rotation-policies.js';
 import { RotationPolicies1796500000003 } from './1796500000003-rotation-policies.js';
 import { HostAuthorities1796500000002 } from './1796500000002-host-authorities.js';
@@ -116,4 +117,5 @@ export const MIGRATIONS: (new () => MigrationInterface)[] = [
   SealedEntries1797200000030,
   ClaimsOfHosts1797200000010,
   SourceOwners1797200000060,
+  RightsThatEnd1797200000000,
 ];

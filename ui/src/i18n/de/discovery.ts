@@ -76,6 +76,7 @@ export const discovery: Record<keyof typeof english, string> = {
   'schedules.none': 'Noch keine Zeitpläne',
   'schedules.none.body': 'Ein Zeitplan lässt einen Sensor suchen, zu einer Uhrzeit oder in Abständen.',
   'schedules.pause': 'Anhalten',
+  'schedules.pausedBecause': 'Warum er angehalten ist',
   'schedules.paused': 'Er ist angehalten: Nichts ist fällig.',
   'schedules.remove.lead': '„{name}“ verschwindet, samt Verlauf.',
   'schedules.resume': 'Fortsetzen',

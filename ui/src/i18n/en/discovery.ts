@@ -76,6 +76,7 @@ export const discovery = {
   'schedules.none': 'No schedules yet',
   'schedules.none.body': 'A schedule asks a sensor to scan, by the clock or every so often.',
   'schedules.pause': 'Pause',
+  'schedules.pausedBecause': 'Why it is paused',
   'schedules.paused': 'It is paused: nothing is due.',
   'schedules.remove.lead': '“{name}” goes, with its history.',
   'schedules.resume': 'Resume',

@@ -75,7 +75,15 @@ export function RotationPoliciesPage() {
             cell: ({ onFailure }) => t(`sshKeys.rotate.${onFailure}`),
           },
           { name: t('rotationPolicies.due'), cell: ({ dueAt }) => <Moment at={dueAt} /> },
-          { name: t('rotationPolicies.madeBy'), cell: ({ madeBy }) => madeBy },
+          {
+            name: t('rotationPolicies.madeBy'),
+            cell: ({ madeBy, pausedBecause }) => (
+              <>
+                {madeBy}
+                {pausedBecause !== undefined && <div className="sw-muted">{pausedBecause}</div>}
+              </>
+            ),
+          },
           {
             name: t('actions'),
             isAction: true,

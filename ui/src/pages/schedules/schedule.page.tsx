@@ -161,6 +161,7 @@ function Details({ schedule }: { schedule: ScheduleView }) {
           <StackItem>
             <Facts
               facts={[
+                [t('schedules.pausedBecause'), schedule.pausedBecause],
                 [t('schedules.target'), named('scheduleTarget', schedule.target)],
                 [t('schedules.rhythm'), rhythmOf(schedule)],
                 [t('schedules.missed'), named('missed', schedule.missed)],

@@ -200,7 +200,7 @@ function Invitations({ isInviting, onClose }: { isInviting: boolean; onClose: ()
           ]}
         />
       )}
-      {made !== undefined && (
+      {made?.link !== undefined && (
         <SecretOnce
           title={made.email}
           secrets={[[t('invitations.link'), made.link]]}

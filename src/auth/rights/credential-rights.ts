@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { mayDo, type Scope } from '../scopes.js';
+import { effectiveRights, type OwnedRow, ownedColumns, peopleOf, personNow } from './effective-rights.js';
+
+interface GiverRow extends OwnedRow {
+  /** Null for people: all that they may do. */
+  readonly permissions: Scope[] | null;
+}
+
+/** $1 is the id of a person, an API key or an OAuth client. What was revoked gives nothing; what ran out or was replaced goes on to give. */
+const GIVER = `
+  SELECT NULL::text[] AS permissions, u.id::text AS owner_id, ${personNow('u.id::text')} AS owner, NULL AS issued_to, NULL::json AS receiver
+    FROM user_account u WHERE u.id::text = $1
+  UNION ALL SELECT k.permissions, ${ownedColumns('k')} FROM api_key k WHERE k.id::text = $1 AND k.revoked_at IS NULL
+  UNION ALL SELECT c.permissions, ${ownedColumns('c')} FROM oauth_client c WHERE c.id::text = $1 AND c.revoked_at IS NULL`;
+
+/**
+ * What those may do now who ordered something that goes on without them, or gave what somebody takes later: schedules, rotation policies,
+ * invitations. A person is named by their id; an API key or OAuth client by its own, and then the people behind it count.
+ */
+@Injectable()
+export class CredentialRights {
+  constructor(private readonly db: DataSource) {}
+
+  /** Undefined: disabled, revoked, or no such person, key or client. */
+  async of(id: string, tx: EntityManager = this.db.manager): Promise<ReadonlySet<Scope> | undefined> {
+    const [row]: GiverRow[] = await tx.query(GIVER, [id]);
+    return row === undefined ? undefined : effectiveRights({ people: peopleOf(row), limits: [row.permissions] });
+  }
+
+  /** Whether all of these are held now. Who is gone holds nothing, not even an empty list. */
+  async holds(id: string, scopes: Iterable<Scope>, tx?: EntityManager): Promise<boolean> {
+    const held = await this.of(id, tx);
+    return held !== undefined && [...scopes].every((scope) => mayDo(held, scope));
+  }
+
+  /** The same; nobody can change the roles of the people behind it until the transaction ends. */
+  async holdsUntilCommit(tx: EntityManager, id: string, scopes: Iterable<Scope>): Promise<boolean> {
+    const [row]: GiverRow[] = await tx.query(GIVER, [id]);
+    const people = [row?.owner_id, row?.issued_to].filter((one) => typeof one === 'string');
+    await tx.query(`SELECT id FROM user_account WHERE id::text = ANY($1::text[]) ORDER BY id FOR SHARE`, [people]);
+    return this.holds(id, scopes, tx);
+  }
+}

@@ -1,0 +1,35 @@
+import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+
+export type CredentialKind = 'user' | 'api-key' | 'oauth-client';
+
+/** Somebody was shown the secret of a credential. Rows are only ever added: what was seen stays known. */
+@Entity('secret_disclosure')
+@Index('secret_disclosure_credential', ['credentialKind', 'credentialId'])
+export class SecretDisclosure {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text')
+  credentialKind: CredentialKind;
+
+  @Column('text')
+  credentialId: string;
+
+  /** The caller who got the answer with the secret. */
+  @Column('text')
+  shownToKind: CredentialKind;
+
+  @Column('text')
+  shownToId: string;
+
+  /** The person behind that caller. */
+  @Column('text')
+  personId: string;
+
+  /** The call: `created`, `rotated` (API keys), `secret-replaced` (OAuth clients). */
+  @Column('text')
+  occasion: string;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  at: Date;
+}

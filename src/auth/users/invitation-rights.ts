@@ -1,0 +1,72 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { type Actor, AuditService } from '../../audit/audit.service.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { CredentialRights } from '../rights/credential-rights.js';
+import { type RoleName, type Scope, scopesOf } from '../scopes.js';
+import { hashOf } from '../secret-text.js';
+import { canonical } from './users.service.js';
+
+interface OpenInvitation {
+  readonly id: string;
+  readonly roles: RoleName[];
+  readonly inviter_id: string | null;
+}
+
+/** An invitation gives what its inviter may give: when it is made, when it is accepted, and while it waits. */
+@Injectable()
+export class InvitationRights {
+  constructor(
+    private readonly rights: CredentialRights,
+    private readonly audit: AuditService,
+  ) {}
+
+  /**
+   * Uses an invitation up, in the transaction that makes the account. Undefined when it is good for nothing (any more), be it that its inviter
+   * may not give its roles now.
+   */
+  async accept(tx: EntityManager, token: string, email: string): Promise<RoleName[] | undefined> {
+    const found: OpenInvitation[] = await tx.query(
+      `SELECT id, roles, inviter_id FROM invitation WHERE token_hash = $1 AND email = $2`,
+      [hashOf(token), canonical(email)],
+    );
+    const [row] = found;
+    if (row === undefined || row.inviter_id === null) return undefined;
+    if (!(await this.rights.holdsUntilCommit(tx, row.inviter_id, wanted(row.roles)))) return undefined;
+    const [accepted]: [{ roles: RoleName[] }[], number] = await tx.query(
+      `UPDATE invitation SET accepted_at = now()
+       WHERE id = $1 AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now() RETURNING roles`,
+      [row.id],
+    );
+    return accepted[0]?.roles;
+  }
+
+  /** Takes back the open invitations of a person whose roles were changed, as far as they may not give them any more. */
+  async takeBack(tx: EntityManager, by: Actor & { origin: Origin }, personId: string): Promise<void> {
+    const open: OpenInvitation[] = await tx.query(
+      `SELECT id, roles, inviter_id FROM invitation
+       WHERE inviter_person = $1 AND accepted_at IS NULL AND revoked_at IS NULL AND expires_at > now() ORDER BY id FOR UPDATE`,
+      [personId],
+    );
+    for (const { id, roles, inviter_id: inviter } of open) {
+      if (inviter !== null && (await this.rights.holds(inviter, wanted(roles), tx))) continue;
+      await tx.query(`UPDATE invitation SET revoked_at = now() WHERE id = $1`, [id]);
+      const { kind, id: actorId, name, origin } = by;
+      await this.audit.append(tx, [
+        {
+          action: 'user.invitation-revoked',
+          actor: { kind, id: actorId, name },
+          target: { kind: 'invitation', id },
+          correlation: origin.requestId,
+          source: origin.address,
+          detail: { because: 'inviter-rights' },
+        },
+      ]);
+    }
+  }
+}
+
+/** What it takes to give these roles. */
+function wanted(roles: readonly RoleName[]): Scope[] {
+  return ['users:write', ...scopesOf(roles)];
+}

@@ -1,0 +1,45 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, IsNull } from 'typeorm';
+import { AuditService } from '../../audit/audit.service.js';
+import { CredentialRights } from '../../auth/rights/credential-rights.js';
+import { newId } from '../../platform/database/new-id.js';
+import { Happenings } from '../../platform/events/happenings.js';
+import { RotationPolicy } from './rotation-policy.entity.js';
+
+const PAUSED =
+  'Paused: who wrote this policy last may not order rotations any more. Somebody who holds keys:rotate can write it again, and it orders in their name then.';
+
+/** A policy orders for as long as whoever wrote it last may order by hand. */
+@Injectable()
+export class RotationPolicyRights {
+  constructor(
+    private readonly db: DataSource,
+    private readonly rights: CredentialRights,
+    private readonly happenings: Happenings,
+    private readonly audit: AuditService,
+  ) {}
+
+  /** Whether it may order now. If not, it is paused, and people are alerted. */
+  async mayOrder({ id, name, version, madeBy }: RotationPolicy): Promise<boolean> {
+    if (await this.rights.holds(madeBy.id, ['keys:rotate'])) return true;
+    await this.db.transaction(async (tx) => {
+      // Written anew meanwhile: the next look judges it by whoever did that.
+      const { affected } = await tx.update(
+        RotationPolicy,
+        { id, version, pausedBecause: IsNull() },
+        { pausedBecause: PAUSED, version: version + 1 },
+      );
+      if (affected !== 1) return;
+      const actor = { kind: 'system', id: 'rotation-policies', name: 'rotation-policies' } as const;
+      const detail = { because: 'rights-lost', madeBy: madeBy.id, scope: 'keys:rotate' };
+      const target = { kind: 'ssh-rotation-policy', id };
+      await this.audit.append(tx, [
+        { action: 'ssh-rotation-policy.paused', actor, target, correlation: newId(), detail },
+      ]);
+      await this.happenings.tell(tx, [
+        { type: 'rotation.critical', subject: { ...target, name }, facts: { why: PAUSED } },
+      ]);
+    });
+    return false;
+  }
+}

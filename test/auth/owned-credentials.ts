@@ -1,0 +1,206 @@
+import { randomBytes } from 'node:crypto';
+import { newApprover, type Approver, type Place } from '../approvals/approvers.js';
+import { registerSensor } from '../sensors/sensor-calls.js';
+import { accessToken, inDays, newApiKey } from '../support/access.js';
+import type { Answer, Service } from '../support/service.js';
+import { deviceGrant, makeClient, postForm } from './oauth-calls.js';
+import { newPassword } from './people.js';
+
+/** What a credential of a person says when it is used: may it (200), may it not (403), or is it none (401, or OAuth's 400 and 401). */
+export type Use = (at: Service) => Promise<Answer>;
+
+/** A kind of credential, as somebody gets one. */
+export interface Kind {
+  /** Tables whose rows hold its secret, hashed. */
+  readonly tables: readonly string[];
+  /** Makes one that stands on `owner`, an administrator. Each answer of `use` needs `audit:read` or `sensors:report`, which no viewer has. */
+  readonly make: (place: Place, owner: Approver) => Promise<Use>;
+  /** Good for one use: another one of the kind shows that it works, and this one is used after the right was lost alone. */
+  readonly once?: true;
+  /** Everybody who can sign in may do what it is for, so a lower role changes nothing. */
+  readonly forAll?: true;
+}
+
+const read =
+  (key: string): Use =>
+  (at) =>
+    at.call('GET', '/api/v1/audit/entries?limit=1', { key });
+const nameOf = (what: string) => `${what}-${randomBytes(4).toString('hex')}`;
+
+async function deviceTokens({ service }: Place, owner: Approver, makerKey: string) {
+  const client = await makeClient(service, makerKey, ['audit:read'], 'public');
+  const { body } = await postForm(service, '/oauth/device_authorization', { client_id: client.client_id });
+  const path = `/api/auth/device/${body.user_code}/approve`;
+  const approved = await service.call('POST', path, { key: owner.accessToken });
+  if (approved.status !== 204) throw new Error(JSON.stringify(approved.body));
+  return { client, code: body.device_code as string };
+}
+
+/** Every kind of credential that the service gives out. */
+export const KINDS: Readonly<Record<string, Kind>> = {
+  'access token': {
+    tables: ['auth_session'],
+    make: async ({ service }, owner) => read(await accessToken(service, owner.email, owner.password)),
+  },
+  'browser session': {
+    tables: ['auth_session'],
+    make: async ({ service }, { email, password }) => {
+      const headers = { 'x-csrf-protection': '1', 'sec-fetch-site': 'same-origin' };
+      const { headers: answered } = await service.call('POST', '/api/auth/session', {
+        body: { email, password },
+        headers,
+      });
+      const cookie = (answered.get('set-cookie') ?? '').split(';')[0] ?? '';
+      return (at) => at.call('GET', '/api/v1/audit/entries?limit=1', { headers: { cookie } });
+    },
+  },
+  'refresh token': {
+    tables: ['refresh_token'],
+    once: true,
+    make: async ({ service }, { email, password }) => {
+      const { body } = await service.call('POST', '/api/auth/login', { body: { email, password } });
+      return async (at) => {
+        const next = await at.call('POST', '/api/auth/refresh', { body: { refresh_token: body.refresh_token } });
+        return next.status === 200 ? read(next.body.access_token)(at) : next;
+      };
+    },
+  },
+  'API key': {
+    tables: ['api_key'],
+    make: async ({ service }, owner) => read((await newApiKey(service, owner.accessToken, ['audit:read'])).key),
+  },
+  'API key made by an API key': {
+    tables: ['api_key'],
+    make: async ({ service }, owner) => {
+      const first = await newApiKey(service, owner.accessToken, ['admin:*']);
+      return read((await newApiKey(service, first.key, ['audit:read'])).key);
+    },
+  },
+  "API key that somebody else's secret became": {
+    tables: ['api_key'],
+    make: async ({ service, apiKey }, owner) => {
+      const { id } = await newApiKey(service, apiKey, ['audit:read']);
+      const body = { expiry: inDays(1), overlapHours: 1 };
+      const rotated = await service.call('POST', `/api/settings/api-keys/${id}/rotate`, {
+        key: owner.accessToken,
+        body,
+      });
+      return read(rotated.body.key);
+    },
+  },
+  'OAuth client': {
+    tables: ['oauth_client'],
+    make: async ({ service }, owner) => {
+      const client = await makeClient(service, owner.accessToken, ['admin:*']);
+      return clientUse(client.client_id, client.client_secret);
+    },
+  },
+  'token of an OAuth client': {
+    tables: ['auth_session'],
+    make: async ({ service }, owner) => {
+      const { client_id, client_secret } = await makeClient(service, owner.accessToken, ['admin:*']);
+      const grant = { grant_type: 'client_credentials', client_id, client_secret };
+      return read((await postForm(service, '/oauth/token', grant)).body.access_token);
+    },
+  },
+  'OAuth client whose secret somebody else replaced': {
+    tables: ['oauth_client'],
+    make: async ({ service, apiKey }, owner) => {
+      const { client_id: id } = await makeClient(service, apiKey, ['audit:read']);
+      const path = `/api/settings/oauth-clients/${id}/secret`;
+      const { body } = await service.call('POST', path, { key: owner.accessToken });
+      return clientUse(id, body.client_secret);
+    },
+  },
+  'session of a device that the person allowed': {
+    tables: ['auth_session', 'device_authorization'],
+    make: async (place, owner) => {
+      const { client, code } = await deviceTokens(place, owner, place.apiKey);
+      const { body } = await postForm(place.service, '/oauth/token', deviceGrant(client, code));
+      return read(body.access_token);
+    },
+  },
+  'session of a device, of a client that the person made': {
+    tables: ['auth_session', 'device_authorization'],
+    make: async (place, owner) => {
+      const other = await newApprover(place, ['admin']);
+      const { client, code } = await deviceTokens(place, other, owner.accessToken);
+      const { body } = await postForm(place.service, '/oauth/token', deviceGrant(client, code));
+      return read(body.access_token);
+    },
+  },
+  'device code that was allowed and not fetched': {
+    tables: ['device_authorization'],
+    once: true,
+    make: async (place, owner) => {
+      const { client, code } = await deviceTokens(place, owner, place.apiKey);
+      return async (at) => {
+        const tokens = await postForm(at, '/oauth/token', deviceGrant(client, code));
+        return tokens.status === 200 ? read(tokens.body.access_token)(at) : tokens;
+      };
+    },
+  },
+  'refresh token of a device': {
+    tables: ['refresh_token'],
+    once: true,
+    make: async (place, owner) => {
+      const { client, code } = await deviceTokens(place, owner, place.apiKey);
+      const { body } = await postForm(place.service, '/oauth/token', deviceGrant(client, code));
+      const { refresh_token } = body;
+      return async (at) => {
+        const grant = { grant_type: 'refresh_token', client_id: client.client_id, refresh_token };
+        const tokens = await postForm(at, '/oauth/token', grant);
+        return tokens.status === 200 ? read(tokens.body.access_token)(at) : tokens;
+      };
+    },
+  },
+  'key of a sensor': {
+    tables: ['api_key'],
+    make: async ({ service }, owner) => {
+      const sensor = await registerSensor(service, owner.accessToken, { name: nameOf('sensor') });
+      return (at) => at.call('POST', '/api/sensors/heartbeat', { key: sensor.key, body: {} });
+    },
+  },
+  'new key of a sensor, handed to the person': {
+    tables: ['api_key'],
+    make: async ({ service, apiKey }, owner) => {
+      const { id } = await registerSensor(service, apiKey, { name: nameOf('sensor') });
+      const body = { expiry: inDays(1), overlapHours: 1 };
+      const renewed = await service.call('POST', `/api/sensors/${id}/key`, { key: owner.accessToken, body });
+      return (at) => at.call('POST', '/api/sensors/heartbeat', { key: renewed.body.key, body: {} });
+    },
+  },
+  invitation: {
+    tables: ['invitation'],
+    once: true,
+    make: async ({ service }, owner) => {
+      const body = { email: `${nameOf('guest')}@example.org`, roles: ['auditor'] };
+      const order = { key: owner.accessToken, body };
+      const { link } = (await service.call('POST', '/api/settings/invitations', order)).body;
+      const invitation = /#invitation=(\S+)/.exec(link)?.[1];
+      return async (at) => {
+        const made = await at.call('POST', '/api/auth/register', {
+          body: { email: body.email, password: newPassword(), invitation },
+        });
+        return made.status === 201 ? read(made.body.access_token)(at) : made;
+      };
+    },
+  },
+  'pass of the API explorer': {
+    tables: [],
+    forAll: true,
+    make: async ({ service }, { email, password }) => {
+      const key = await accessToken(service, email, password);
+      const { headers } = await service.call('POST', '/swagger-ui/session', { key });
+      const cookie = (headers.get('set-cookie') ?? '').split(';')[0] ?? '';
+      return (at) => at.call('GET', '/swagger-ui/api-docs', { headers: { cookie } });
+    },
+  },
+};
+
+function clientUse(client_id: string, client_secret: string): Use {
+  return async (at) => {
+    const tokens = await postForm(at, '/oauth/token', { grant_type: 'client_credentials', client_id, client_secret });
+    return tokens.status === 200 ? read(tokens.body.access_token)(at) : tokens;
+  };
+}

@@ -1,0 +1,126 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { type Approver, newApprover, openPlace, type Place, unique } from '../approvals/approvers.js';
+import { newApiKey } from '../support/access.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Answer } from '../support/service.js';
+import { until } from '../support/signing.js';
+
+let place: Place;
+
+beforeAll(async () => {
+  place = await openPlace();
+});
+afterAll(() => place.stage.close());
+
+const call = (method: string, path: string, key: string, body?: object, headers = {}): Promise<Answer> =>
+  place.service.call(method, path, { key, headers, ...(body === undefined ? {} : { body }) });
+const change = (person: Approver, body: object) =>
+  call('PATCH', `/api/settings/users/${person.id}`, place.apiKey, body);
+
+/** Something that goes on by itself, in the name of whoever made it. */
+interface Order {
+  readonly path: string;
+  readonly body: () => object;
+  readonly table: string;
+  readonly due: string;
+  /** How somebody who may makes it go on. */
+  readonly resume: (id: string, key: string, version: number) => Promise<Answer>;
+}
+
+const policyBody = () => ({ name: unique('yearly'), maxAgeDays: 365 });
+const ORDERS: Record<string, Order> = {
+  schedule: {
+    path: '/api/schedules',
+    body: () => ({ name: unique('check'), target: 'log-check', intervalSeconds: 3600 }),
+    table: 'schedule',
+    due: 'next_due_at',
+    resume: (id, key, version) =>
+      call('PATCH', `/api/schedules/${id}`, key, { enabled: true }, { 'if-match': `"${version}"` }),
+  },
+  'rotation policy': {
+    path: '/v1/rotation-policies',
+    body: policyBody,
+    table: 'ssh_rotation_policy',
+    due: 'due_at',
+    resume: (id, key, version) =>
+      call('PUT', `/v1/rotation-policies/${id}`, key, policyBody(), { 'if-match': `"${version}"` }),
+  },
+};
+
+/** Ways in which the right to order is lost; each answers the credential that makes the order and how its right ends. */
+const LOSSES: Record<string, () => Promise<{ maker: string; lose: () => Promise<Answer> }>> = {
+  'was lowered': async () => {
+    const person = await newApprover(place, ['admin']);
+    return { maker: person.accessToken, lose: () => change(person, { roles: ['viewer'] }) };
+  },
+  'was disabled': async () => {
+    const person = await newApprover(place, ['admin']);
+    return { maker: person.accessToken, lose: () => change(person, { disabled: true }) };
+  },
+  'is an API key whose owner was disabled': async () => {
+    const person = await newApprover(place, ['admin']);
+    const { key } = await newApiKey(place.service, person.accessToken, ['admin:*']);
+    return { maker: key, lose: () => change(person, { disabled: true }) };
+  },
+  'is an API key that was revoked': async () => {
+    const { id, key } = await newApiKey(place.service, place.apiKey, ['admin:*']);
+    return { maker: key, lose: () => call('DELETE', `/api/settings/api-keys/${id}`, place.apiKey) };
+  },
+};
+
+describe.each(Object.entries(ORDERS))('a %s', (_, { path, body, table, due, resume }) => {
+  const comesDue = (id: string) => place.stage.sql(`UPDATE ${table} SET ${due} = now() WHERE id = $1`, [id]);
+  const read = async (id: string) => (await call('GET', `${path}/${id}`, place.apiKey)).body;
+
+  it.each(Object.entries(LOSSES))('is paused, with an alert, when whoever made it %s', async (_loss, make) => {
+    const { maker, lose } = await make();
+    const made = await call('POST', path, maker, body());
+    expect(made.status, JSON.stringify(made.body)).toBe(201);
+    const { id, name } = made.body;
+    expect((await lose()).status).toBeLessThan(300);
+    await comesDue(id);
+    const paused = await until('it is paused', 30, async () => {
+      const now = await read(id);
+      return typeof now.pausedBecause === 'string' ? now : undefined;
+    });
+    expect(paused.pausedBecause).toMatch(/^Paused: .* may not order .*can /);
+    const alert = await until('an alert', 30, async () => {
+      const { items } = (await call('GET', '/api/alerts', place.apiKey)).body;
+      return items.find(({ subject }: { subject: { id: string } }) => subject.id === id);
+    });
+    expect(alert).toMatchObject({ subject: { name }, facts: { why: paused.pausedBecause } });
+
+    const viewer = await newApprover(place, ['viewer']);
+    assertProblem(await resume(id, viewer.accessToken, paused.version), { status: 403, code: 'insufficient_scope' });
+    const chief = await newApprover(place, ['admin']);
+    expect((await resume(id, chief.accessToken, paused.version)).status).toBe(200);
+    await comesDue(id);
+    await until('it goes on', 30, async () => {
+      const [row] = await place.stage.sql<{ waits: boolean }>(
+        `SELECT ${due} > now() AS waits FROM ${table} WHERE id = $1`,
+        [id],
+      );
+      return row?.waits;
+    });
+    expect((await read(id)).pausedBecause ?? null).toBeNull();
+  });
+});
+
+describe('a schedule of somebody who is gone', () => {
+  it('starts nothing, and starts by hand for somebody who may', async () => {
+    const person = await newApprover(place, ['admin']);
+    const { id } = (await call('POST', '/api/schedules', person.accessToken, ORDERS['schedule']?.body())).body;
+    await change(person, { disabled: true });
+    await place.stage.sql(`UPDATE schedule SET next_due_at = now() WHERE id = $1`, [id]);
+    const runs = async () => (await call('GET', `/api/schedules/${id}/runs`, place.apiKey)).body.items;
+    const ended = await until('it ended', 30, async () =>
+      (await runs()).find((run: { endedAt: string | null }) => run.endedAt),
+    );
+    expect(ended).toMatchObject({ status: 'FAILED', detail: expect.stringMatching(/^Paused/) });
+    expect((await call('POST', `/api/schedules/${id}/run`, place.apiKey)).status).toBe(202);
+    const byHand = await until('it ran', 30, async () =>
+      (await runs()).find((run: { trigger: string; endedAt: string | null }) => run.trigger === 'hand' && run.endedAt),
+    );
+    expect(byHand).toMatchObject({ status: 'SUCCEEDED' });
+  });
+});
