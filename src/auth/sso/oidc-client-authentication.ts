@@ -70,6 +70,45 @@ function basic(secret: string): oidc.ClientAuth {
   };
 }
 
+type Send = (url: string, options: oidc.CustomFetchOptions) => Promise<Response>;
+
+/**
+ * Basic first, and the secret in the body where the provider announces both and does not know the client by Basic: it publishes what
+ * it takes of all clients, not what this one is registered for. What worked is kept.
+ */
+export function withPostInstead(
+  { token_endpoint: endpoint, token_endpoint_auth_methods_supported: methods = DEFAULT_METHODS }: oidc.ServerMetadata,
+  { clientId }: OidcSettings,
+  secret: string,
+  send: Send,
+): Send {
+  let isByPost = false;
+  const byPost = (url: string, options: oidc.CustomFetchOptions) => {
+    const { authorization: _, ...headers } = options.headers;
+    const body = new URLSearchParams(options.body as URLSearchParams | string);
+    body.set('client_id', clientId);
+    body.set('client_secret', secret);
+    return send(url, { ...options, headers, body });
+  };
+  return async (url, options) => {
+    if (url !== endpoint || !methods.includes('client_secret_post')) return send(url, options);
+    if (isByPost) return byPost(url, options);
+    const answer = await send(url, options);
+    if (answer.ok || !(await isUnknownClient(answer))) return answer;
+    const second = await byPost(url, options);
+    isByPost = second.ok;
+    return second.ok ? second : answer;
+  };
+}
+
+async function isUnknownClient(answer: Response): Promise<boolean> {
+  const body: unknown = await answer
+    .clone()
+    .json()
+    .catch(() => undefined);
+  return (body as { error?: unknown } | undefined)?.error === 'invalid_client';
+}
+
 /** application/x-www-form-urlencoded, of UTF-8. */
 export function formEncoded(text: string): string {
   return new URLSearchParams({ '': text }).toString().slice(1);

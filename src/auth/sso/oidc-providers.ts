@@ -6,7 +6,7 @@ import { Problem } from '../../platform/http/problem.js';
 import { OutboundClient } from '../../platform/outbound/outbound-client.js';
 import type { IdentityProvider, OidcSettings } from './identity-provider.entity.js';
 import { IdentityProvidersService } from './identity-providers.service.js';
-import { clientAuthenticationFor, clientAuthenticationOf } from './oidc-client-authentication.js';
+import { clientAuthenticationFor, clientAuthenticationOf, withPostInstead } from './oidc-client-authentication.js';
 import { issuerKey, readMetadata } from './oidc-discovery.js';
 import { isSignedBySecret, verifyToken, verifyWithSecret } from './oidc-token-signature.js';
 
@@ -55,7 +55,10 @@ export class OidcProviders {
     const client = { token_endpoint_auth_method: method, [oidc.clockTolerance]: SKEW_SECONDS };
     const configuration = new oidc.Configuration(metadata, settings.clientId, client, authentication);
     configuration.timeout = PATIENCE_SECONDS;
-    configuration[oidc.customFetch] = (url, options) => this.fetch(url, options);
+    const send = (url: string, options: oidc.CustomFetchOptions) => this.fetch(url, options);
+    const isOpen = settings.clientAuthentication == null && method === 'client_secret_basic';
+    configuration[oidc.customFetch] =
+      isOpen && secret !== undefined ? withPostInstead(metadata, settings, secret, send) : send;
     // Plain HTTP is for a provider on the developer's own machine.
     if (!this.config.isProd) oidc.allowInsecureRequests(configuration);
     return configuration;

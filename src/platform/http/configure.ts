@@ -12,6 +12,7 @@ import { Closing } from './closing.js';
 import { Doorman } from './doorman.js';
 import { mostValuesOf, readJsonLimits } from './json-limits.js';
 import { parseJsonBody } from './json-body.js';
+import { refuseForeignHosts } from './host-names.js';
 import { lingerAfterRefusals } from './lingering.js';
 import { refuseNulInQuery } from './nul-in-query.js';
 import { ProblemFilter } from './problem.filter.js';
@@ -55,6 +56,7 @@ export function configureHttp(app: NestFastifyApplication): void {
   const server = app.getHttpAdapter().getInstance();
   secure(server, config);
   observe(server, app.get(Metrics));
+  refuseForeignHosts(server, config);
   refuseNulInQuery(server);
   readBodies(server, app.get(ArrivingBodies));
   admitLargeBodies(server, app.get(Doorman), app.get(BodyRoom));
