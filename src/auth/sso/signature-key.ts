@@ -1,3 +1,4 @@
+import 'reflect-metadata';
 import { Name, X509CertificateGenerator } from '@peculiar/x509';
 import { randomBytes, webcrypto } from 'node:crypto';
 
