@@ -36,11 +36,13 @@ function valuesOf(claim: unknown): string[] {
 const MAX_DEPTH = 10;
 
 /**
- * The claim of this name; without one, what lies behind a path with dots, like `realm_access.roles` of Keycloak. A name may have dots
- * itself (`https://example.com/groups`, a client in `resource_access`), so the longest one that is there goes first.
+ * The claim of this name; without one, what lies behind a path with dots, like `realm_access.roles` of Keycloak, also in each of a list
+ * (`groups.name` of Oracle). A name may have dots itself (`https://example.com/groups`, a client in `resource_access`), so the longest
+ * one that is there goes first.
  */
 function valueAt(claims: unknown, path: string, depth = 0): unknown {
-  if (typeof claims !== 'object' || claims === null || Array.isArray(claims) || depth === MAX_DEPTH) return undefined;
+  if (typeof claims !== 'object' || claims === null || depth === MAX_DEPTH) return undefined;
+  if (Array.isArray(claims)) return claims.flatMap((item: unknown) => valueAt(item, path, depth + 1));
   const known = claims as Claims;
   if (Object.hasOwn(known, path)) return known[path];
   const parts = path.split('.');

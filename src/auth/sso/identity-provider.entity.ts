@@ -34,7 +34,7 @@ export interface SamlSettings {
   readonly logoutUrl?: string | null;
   /** AuthnRequests are signed. Messages about signing out always are. */
   readonly signRequests?: boolean;
-  /** Format in the NameIDPolicy; null sends no format, absent asks for a persistent name. */
+  /** Format in the NameIDPolicy; null sends none, absent asks for a persistent name. */
   readonly nameIdFormat?: string | null;
   /** How people have to show who they are; null or absent leaves it to the provider. */
   readonly requestedAuthnContext?: RequestedAuthnContext | null;

@@ -4,9 +4,9 @@ import { Config } from '../../platform/config/config.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/http/problem.js';
 import { newSecret } from '../secret-text.js';
-import type { ClaimRule } from './claim-rules.js';
 import type { IdentityProvider, OidcSettings } from './identity-provider.entity.js';
 import { IdentityProvidersService } from './identity-providers.service.js';
+import { assertNothingLeftOut } from './left-out-claims.js';
 import { ourKeySet } from './oidc-client-authentication.js';
 import { OidcProviders, providersWords, reasonOf } from './oidc-providers.js';
 import { returnPath } from './return-path.js';
@@ -119,16 +119,6 @@ export class OidcService {
       throw refused(providersWords(error));
     }
   }
-}
-
-/** A person in very many groups comes without them (Microsoft Entra ID: `_claim_names`, OpenID Connect core section 5.6.2): no rule can be applied then. */
-function assertNothingLeftOut(claims: Record<string, unknown>, rules: readonly ClaimRule[]): void {
-  const elsewhere = claims['_claim_names'];
-  if (typeof elsewhere !== 'object' || elsewhere === null) return;
-  const missing = rules.find(({ claim }) => claims[claim] === undefined && Object.hasOwn(elsewhere, claim));
-  if (missing === undefined) return;
-  const detail = `The identity provider left "${missing.claim}" out, since there are too many; have it send fewer, for example only those that are assigned to the application.`;
-  throw new Problem('forbidden', 'sso.claims-left-out', detail);
 }
 
 /** @param words what the provider says itself */

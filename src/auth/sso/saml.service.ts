@@ -8,6 +8,7 @@ import { newSecret } from '../secret-text.js';
 import type { Claims } from './claim-rules.js';
 import type { IdentityProvider, SamlSettings } from './identity-provider.entity.js';
 import { IdentityProvidersService } from './identity-providers.service.js';
+import { assertNothingLeftOut } from './left-out-claims.js';
 import { returnPath } from './return-path.js';
 import { ourSamlAddresses } from './saml-addresses.js';
 import { usableCertificates } from './saml-certificates.js';
@@ -71,6 +72,7 @@ export class SamlService {
   private async assertionOf(row: SsoTransaction, response: SamlResponse): Promise<Assertion> {
     const provider = await this.providers.enabledById(row.providerId);
     const profile = await this.profileOf(provider, response);
+    assertNothingLeftOut(claimsOf(profile), provider.rules);
     return {
       transactionId: row.id,
       provider,
