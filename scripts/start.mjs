@@ -78,12 +78,17 @@ async function bringPackages() {
 async function servicePort() {
   const port = Number(settings.SVC_PORT || 9090);
   if (port === 0) return portFor(path.join(DATA, 'port'));
-  if (await isFree(port, settings.SVC_HOST || '0.0.0.0')) return port;
+  if (await isFree(port, listenAddress())) return port;
   const who = whoListens(port) ?? 'a process of another account';
   throw new Failure(
     `Port ${port} is taken by ${who}`,
     `Stop it, or choose another port: SVC_PORT=${port + 1} npm start`,
   );
+}
+
+/** As src/platform/config/config.ts decides it. */
+function listenAddress() {
+  return settings.SVC_HOST || (settings.SVC_PROFILE === 'prod' ? '0.0.0.0' : '127.0.0.1');
 }
 
 function jwtSecret() {
@@ -116,7 +121,8 @@ async function cli(env, ...args) {
 }
 
 async function serve(env, port) {
-  const address = settings.SVC_HOST && settings.SVC_HOST !== '0.0.0.0' ? settings.SVC_HOST : '127.0.0.1';
+  const own = ['0.0.0.0', '::'].includes(listenAddress()) ? '127.0.0.1' : listenAddress();
+  const address = own.includes(':') ? `[${own}]` : own;
   const up = () =>
     step('Service', async () => {
       service.start(env);
@@ -127,7 +133,8 @@ async function serve(env, port) {
   const demo = existsSync(DEMO) ? readEnvFile(DEMO) : {};
   const url = demo.BASE_URL ?? `http://localhost:${port}`;
   claim.tell({ url });
-  showBanner({ url, demo, begun: BEGUN, data: DATA, timestamps: env.SVC_TSA_ALLOW });
+  const { SVC_TSA_ALLOW: timestamps } = env;
+  showBanner({ url, demo, begun: BEGUN, data: DATA, listening: listenAddress(), timestamps });
   service.onTrouble((line) => say(line));
   watchStores(running, (line) => say(yellow(line)));
   if (process.argv.includes('--watch')) rebuildOnChange(() => service.stop().then(up));

@@ -28,6 +28,11 @@ export interface ApprovalSubject {
   released(tx: EntityManager, approval: SubjectApproval): Promise<void>;
   /** It was rejected, withdrawn, or nobody decided in time; `why` has the code. */
   ended(tx: EntityManager, approval: SubjectApproval, why: Problem): Promise<void>;
+  /**
+   * Which of these names no key of this kind has. Asked of names that a policy is to guard: a name that is misspelt would guard nothing.
+   * Kinds that no policy asks for need not answer.
+   */
+  unknownKeys?(tx: EntityManager, names: readonly string[]): Promise<readonly string[]>;
   /** After the commit of either: a hint to go on at once, which may be lost. */
   decided(subjectId: string): void;
 }

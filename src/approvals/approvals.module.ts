@@ -25,6 +25,7 @@ import { ApprovalPoliciesService } from './policies/approval-policies.service.js
 import { ApprovalPolicyRevision } from './policies/approval-policy-revision.entity.js';
 import { ApprovalPolicy } from './policies/approval-policy.entity.js';
 import { PolicyBook } from './policies/policy-book.js';
+import { PolicyChecks } from './policies/policy-checks.js';
 
 /** N people say yes before something is done. What that is, other modules know. */
 @Module({
@@ -53,6 +54,7 @@ import { PolicyBook } from './policies/policy-book.js';
     ApproverGroupsService,
     GroupMembers,
     PolicyBook,
+    PolicyChecks,
     VotingService,
   ],
   exports: [ApprovalEndings, ApprovalSubjectsService, ApprovalsService],

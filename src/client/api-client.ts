@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientEnvironment } from './environment.js';
 import { alone, type Credentials, readCredentials, writeCredentials } from './credentials.js';
 import { ClientError, EXIT, type ExitCode } from './exit-codes.js';
+import { serviceAddress } from './transport.js';
 
 /** Answers that a repeatable call is sent again after: of the service, and of whatever stands before it (RFC 9110 section 15). */
 const PASSING = new Set([408, 429, 502, 503, 504]);
@@ -41,10 +42,11 @@ export class ApiClient {
     const address = url ?? environment.url ?? kept?.url;
     if (address === undefined)
       throw new ClientError(EXIT.usage, 'Where is the service? Give --url, set SEALWRIGHT_URL, or log in.');
-    const token = environment.token ?? (kept?.url === base(address) ? kept.token : undefined);
+    const safe = serviceAddress(address, environment.allowsHttp);
+    const token = environment.token ?? (kept?.url === safe ? kept.token : undefined);
     if (token === undefined)
       throw new ClientError(EXIT.authentication, 'Log in first (sealwright login), or set SEALWRIGHT_TOKEN.');
-    return new ApiClient({ ...kept, url: base(address), token }, environment);
+    return new ApiClient({ ...kept, url: safe, token }, environment);
   }
 
   // oxlint-disable-next-line typescript/no-explicit-any -- answers are of every shape; commands read what the API describes
@@ -124,11 +126,6 @@ export class ApiClient {
     await writeCredentials(this.environment.credentialsFile, this.credentials);
     return true;
   }
-}
-
-/** An address without the slash at its end. */
-export function base(url: string): string {
-  return url.replace(/\/+$/, '');
 }
 
 const EXIT_OF: Record<number, ExitCode> = { 401: EXIT.authentication, 403: EXIT.denied };

@@ -65,7 +65,8 @@ function usageOf({ name, usage }: ClientCommand): string {
 function help(only?: ClientCommand): ExitCode {
   const commands = only === undefined ? COMMANDS : [only];
   const lines = commands.flatMap((command) => [`  ${usageOf(command)}`, `      ${command.meaning}`]);
-  const common = '  --url URL (or SEALWRIGHT_URL), SEALWRIGHT_TOKEN, -o text|json';
+  const common =
+    '  --url URL (or SEALWRIGHT_URL), SEALWRIGHT_TOKEN, -o text|json; SEALWRIGHT_ALLOW_HTTP=yes for http:// to other machines';
   const codes = '  Ends with 0 done, 1 failed, 2 usage, 3 not logged in, 4 denied, 5 pending.';
   process.stdout.write(['Usage:', ...lines, common, codes, ''].join('\n'));
   return EXIT.done;

@@ -27,7 +27,7 @@ describe.each([GROUPS, POLICIES])('%s', (path) => {
       ? { name: unique('group'), members: [ada.id] }
       : {
           name: unique('policy'),
-          keys: [unique('key')],
+          keys: [(await createKey(place.service, place.apiKey, { name: unique('key'), type: 'ec-p256' })).name],
           stages: [{ group: (await newGroup(place, [ada])).body.name, threshold: 1 }],
         };
 
@@ -119,6 +119,75 @@ it('a policy names groups that there are, each once, and sensible numbers', asyn
     [{ scope: 'all' }, '/scope'],
   ] as const)
     assertProblem(await policy(change), { status: 400, code: 'request.invalid', pointer });
+});
+
+describe('a policy that could not do what it says is refused', () => {
+  const policy = async (change: object = {}) => ({
+    name: unique('policy'),
+    keys: ['*'],
+    stages: [{ group: (await newGroup(place, [ada, ben])).body.id as string, threshold: 2 }],
+    // It holds nothing that other tests ask for.
+    conditions: [{ fact: 'metadata.test', op: 'in', values: ['nothing'] }],
+    ...change,
+  });
+  const noKey = { status: 422, code: 'approval-policy.key', pointer: '/keys/1' };
+  const tooMany = { status: 422, code: 'approval-policy.stage', pointer: '/stages/0/threshold' };
+  const group = (id: string) => `${GROUPS}/${id}`;
+
+  it('about keys that are not there, of any kind', async () => {
+    const misspelt = unique('relaese');
+    assertProblem(await call('POST', POLICIES, await policy({ keys: ['default', misspelt] })), noKey);
+    const rotation = await policy({ subject: 'ssh-rotation', keys: ['*', `SHA256:${misspelt}`], conditions: [] });
+    assertProblem(await call('POST', POLICIES, rotation), noKey);
+    const { body: made } = await call('POST', POLICIES, await policy({ keys: ['default'] }));
+    const changed = { ...(await policy()), name: made.name, keys: ['default', misspelt] };
+    assertProblem(await call('PUT', `${POLICIES}/${made.id}`, changed, { 'if-match': '"1"' }), noKey);
+    await call('DELETE', `${POLICIES}/${made.id}`);
+  });
+
+  it('with more votes than people', async () => {
+    const { body: small } = await newGroup(place, [ada, ben]);
+    const stages = [{ group: small.id as string, threshold: 3 }];
+    assertProblem(await call('POST', POLICIES, await policy({ stages })), tooMany);
+    const empty = await call('POST', GROUPS, { name: unique('empty'), members: [] });
+    assertProblem(
+      await call('POST', POLICIES, await policy({ stages: [{ group: empty.body.id, threshold: 1 }] })),
+      tooMany,
+    );
+  });
+
+  it('by who leaves the group: change the policy first', async () => {
+    const body = await policy();
+    const { body: made } = await call('POST', POLICIES, body);
+    const id = body.stages[0]?.group ?? '';
+    const { body: before } = await call('GET', group(id));
+    const left = { name: before.name, members: [ada.id] };
+    assertProblem(await call('PUT', group(id), left, { 'if-match': '"1"' }), {
+      status: 422,
+      code: 'approver-group.too-small',
+      pointer: '/members',
+    });
+    expect((await call('GET', group(id))).body).toEqual(before);
+    const easier = { ...body, stages: [{ group: id, threshold: 1 }] };
+    expect((await call('PUT', `${POLICIES}/${made.id}`, easier, { 'if-match': '"1"' })).status).toBe(200);
+    expect((await call('PUT', group(id), left, { 'if-match': '"1"' })).status).toBe(200);
+    await call('DELETE', `${POLICIES}/${made.id}`);
+  });
+
+  it('but one that was there before can still be changed', async () => {
+    const body = await policy({ keys: ['default'] });
+    const { body: made } = await call('POST', POLICIES, body);
+    const [id] = body.stages.map(({ group: one }) => one);
+    await place.stage.sql(
+      `UPDATE approval_policy SET keys = '{gone}', stages = jsonb_build_array(jsonb_build_object('groupId', $2::text, 'threshold', 5)) WHERE id = $1`,
+      [made.id, id],
+    );
+    const kept = { ...body, name: unique('renamed'), keys: ['gone'], stages: [{ group: id, threshold: 5 }] };
+    expect((await call('PUT', `${POLICIES}/${made.id}`, kept, { 'if-match': '"1"' })).status).toBe(200);
+    const renamed = { name: unique('group'), members: [ada.id, ben.id] };
+    expect((await call('PUT', group(id ?? ''), renamed, { 'if-match': '"1"' })).status).toBe(200);
+    await call('DELETE', `${POLICIES}/${made.id}`);
+  });
 });
 
 describe('which requests a policy holds', () => {

@@ -196,3 +196,19 @@ describe('sealwright tells scripts what happened', () => {
     await until('the end', 30, async () => (await sealwright(['request', body.requestId])).code === 0);
   });
 });
+
+describe('a credential', () => {
+  it.each([
+    ['sign', import.meta.filename],
+    ['keys'],
+    ['login', '--api-key'],
+    ['login', '--client', 'x'],
+    ['sensor', '/etc/hostname'],
+  ])('does not go over plain HTTP to another machine: %s %s', async (...args) => {
+    const env = { HOME: home, SEALWRIGHT_URL: 'http://sealwright.invalid', SEALWRIGHT_TOKEN: certified.apiKey };
+    const { code, out, err } = await run([...args], { env, input: 'sw_key' });
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain('SEALWRIGHT_ALLOW_HTTP=yes');
+    expect(err).not.toContain(certified.apiKey);
+  });
+});

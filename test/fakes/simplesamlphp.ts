@@ -51,6 +51,10 @@ export interface SamlAccount {
 interface ServiceProvider {
   readonly entityId: string;
   readonly acsUrl: string;
+  /** What of an answer is signed; both when absent. */
+  readonly signs?: { readonly assertion: boolean; readonly response: boolean };
+  /** The assertion is encrypted for this certificate (base64 alone). */
+  readonly encryptsFor?: string;
   /** Single logout, and that what comes from the service must be signed with this certificate (base64 alone). */
   readonly logout?: {
     readonly url: string;
@@ -161,8 +165,15 @@ const hosted = (signature: string) => `<?php $metadata['__DYNAMIC:1__'] = [
   'authproc' => [3 => ['class' => 'saml:AttributeNameID', 'attribute' => 'uid', 'Format' => 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent']],
 ];`;
 
-const remote = ({ entityId, acsUrl, logout }: ServiceProvider) => `<?php $metadata['${entityId}'] = [
-  'AssertionConsumerService' => '${acsUrl}', 'saml20.sign.assertion' => true, 'saml20.sign.response' => true,
+const remote = ({
+  entityId,
+  acsUrl,
+  logout,
+  signs = { assertion: true, response: true },
+  encryptsFor,
+}: ServiceProvider) => `<?php $metadata['${entityId}'] = [
+  'AssertionConsumerService' => '${acsUrl}', 'saml20.sign.assertion' => ${signs.assertion}, 'saml20.sign.response' => ${signs.response},
+  ${encryptsFor === undefined ? '' : `'assertion.encryption' => true, 'certData' => '${encryptsFor}',`}
   'NameIDFormat' => 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',${logout === undefined ? '' : signingOut(logout)}
 ];`;
 

@@ -10,6 +10,7 @@ import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ApproverGroup } from './approver-group.entity.js';
+import { approversIn, assertStillEnough } from './group-size.js';
 import { GroupMembers, type Members } from './group-members.js';
 
 export interface GroupOrder extends Members {
@@ -51,7 +52,9 @@ export class ApproverGroupsService {
         await this.read(id, tx);
         throw staleProblem(`/api/v1/approver-groups/${id}`);
       }
+      const before = await approversIn(tx, id);
       await this.members.set(tx, caller, id, order);
+      await assertStillEnough(tx, id, before);
       await this.record(tx, caller, id, 'approver-group.changed', order);
       return this.read(id, tx);
     });

@@ -2,15 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
-import { isId, newId } from '../../platform/database/new-id.js';
+import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { ApprovalPolicy, type PolicyStage } from './approval-policy.entity.js';
-import { PolicyBook } from './policy-book.js';
+import { ApprovalPolicy } from './approval-policy.entity.js';
+import { PolicyChecks } from './policy-checks.js';
 
 export type PolicyOrder = Pick<
   ApprovalPolicy,
@@ -28,7 +28,7 @@ export class ApprovalPoliciesService {
     private readonly audit: AuditService,
     private readonly cursors: Cursors,
     private readonly idempotency: IdempotencyKeys,
-    private readonly book: PolicyBook,
+    private readonly checks: PolicyChecks,
   ) {}
 
   async create(caller: Caller, order: PolicyOrder, use?: IdempotentUse): Promise<ApprovalPolicy> {
@@ -36,7 +36,7 @@ export class ApprovalPoliciesService {
     return this.write(order.name, async (tx) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return this.read(earlier, tx);
-      await tx.insert(ApprovalPolicy, { id, ...order, stages: await stagesOf(tx, order) });
+      await tx.insert(ApprovalPolicy, { id, ...order, stages: await this.checks.stagesOf(tx, order) });
       await this.record(tx, caller, id, 'approval-policy.created', order);
       return this.read(id, tx);
     });
@@ -44,15 +44,14 @@ export class ApprovalPoliciesService {
 
   async change(caller: Caller, id: string, revision: number, order: PolicyOrder): Promise<ApprovalPolicy> {
     return this.write(order.name, async (tx) => {
+      const before = await this.read(id, tx);
+      const stages = await this.checks.stagesOf(tx, order, before);
       const { affected } = await tx.update(
         ApprovalPolicy,
         { id, revision },
-        { ...order, stages: await stagesOf(tx, order), revision: revision + 1, updatedAt: () => 'now()' },
+        { ...order, stages, revision: revision + 1, updatedAt: () => 'now()' },
       );
-      if (affected !== 1) {
-        await this.read(id, tx);
-        throw staleProblem(`/api/v1/approval-policies/${id}`);
-      }
+      if (affected !== 1) throw staleProblem(`/api/v1/approval-policies/${id}`);
       await this.record(tx, caller, id, 'approval-policy.changed', order);
       return this.read(id, tx);
     });
@@ -87,7 +86,7 @@ export class ApprovalPoliciesService {
     try {
       return await writeUnique(this.db, inLine, () => new Problem('conflict', 'approval-policy.name-taken', detail));
     } finally {
-      this.book.forget();
+      this.checks.changed();
     }
   }
 
@@ -101,24 +100,4 @@ export class ApprovalPoliciesService {
     const target = { kind: 'approval-policy', id };
     return this.audit.appendBy(tx, actor, { action, target, detail: { ...detail } });
   }
-}
-
-/** The groups are locked against removal until the policy that names them is committed. */
-async function stagesOf(tx: EntityManager, { stages }: PolicyOrder): Promise<PolicyStage[]> {
-  const groups: { id: string; name: string }[] = await tx.query(
-    `SELECT id, name FROM approver_group WHERE id::text = ANY($1::text[]) OR name = ANY($1::text[]) ORDER BY id FOR SHARE`,
-    [stages.map(({ group }) => (isId(group) ? group.toLowerCase() : group))],
-  );
-  const found = stages.map(({ group, threshold }, i): PolicyStage => {
-    const known = groups.find(({ id, name }) => id === group.toLowerCase() || name === group);
-    if (known === undefined) throw wrongStage(`/stages/${i}/group`, `there is no approver group "${group}"`);
-    return { groupId: known.id, threshold };
-  });
-  const twice = found.findIndex(({ groupId }, i) => found.findIndex((one) => one.groupId === groupId) < i);
-  if (twice !== -1) throw wrongStage(`/stages/${twice}/group`, 'the group has a stage already; raise its threshold');
-  return found;
-}
-
-function wrongStage(pointer: string, detail: string): Problem {
-  return new Problem('refused', 'approval-policy.stage', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }

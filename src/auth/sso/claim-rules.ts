@@ -16,7 +16,7 @@ export function rolesOf(
   rules: readonly ClaimRule[],
   fallback: readonly RoleName[] | null,
 ): RoleName[] | undefined {
-  const matching = rules.filter((rule) => valuesOf(claims[rule.claim]).some((value) => matches(rule, value)));
+  const matching = rules.filter((rule) => valuesOf(valueAt(claims, rule.claim)).some((value) => matches(rule, value)));
   if (matching.length > 0) return [...new Set(matching.flatMap(({ roles }) => roles))];
   return fallback === null ? undefined : [...fallback];
 }
@@ -25,9 +25,32 @@ function matches({ op, value }: ClaimRule, claim: string): boolean {
   return op === 'equals' ? claim === value : claim.startsWith(value);
 }
 
-/** A claim may be one text or a list of texts; anything else matches nothing. */
+/** A claim may be one text or a list of texts; numbers and truth values are as good as their text. Anything else matches nothing. */
 function valuesOf(claim: unknown): string[] {
-  return (Array.isArray(claim) ? claim : [claim]).filter((value): value is string => typeof value === 'string');
+  return (Array.isArray(claim) ? claim : [claim]).flatMap((value: unknown) =>
+    typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? [String(value)] : [],
+  );
+}
+
+/** How deep a claim may lie. */
+const MAX_DEPTH = 10;
+
+/**
+ * The claim of this name; without one, what lies behind a path with dots, like `realm_access.roles` of Keycloak, also in each of a list
+ * (`groups.name` of Oracle). A name may have dots itself (`https://example.com/groups`, a client in `resource_access`), so the longest
+ * one that is there goes first.
+ */
+function valueAt(claims: unknown, path: string, depth = 0): unknown {
+  if (typeof claims !== 'object' || claims === null || depth === MAX_DEPTH) return undefined;
+  if (Array.isArray(claims)) return claims.flatMap((item: unknown) => valueAt(item, path, depth + 1));
+  const known = claims as Claims;
+  if (Object.hasOwn(known, path)) return known[path];
+  const parts = path.split('.');
+  for (let length = parts.length - 1; length > 0; length -= 1) {
+    const name = parts.slice(0, length).join('.');
+    if (Object.hasOwn(known, name)) return valueAt(known[name], parts.slice(length).join('.'), depth + 1);
+  }
+  return undefined;
 }
 
 /** The first of the claims that holds a text. */

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import { X509Certificate } from 'node:crypto';
-import type { IdentityProvider, SamlSettings } from './identity-provider.entity.js';
+import { importJWK, type JWK } from 'jose';
+import type { IdentityProvider, OidcSettings, SamlSettings } from './identity-provider.entity.js';
 import { IdentityProvidersService } from './identity-providers.service.js';
 import { OidcProviders, reasonOf } from './oidc-providers.js';
+import { readCertificates } from './saml-certificates.js';
 
 export interface Finding {
   readonly check: string;
@@ -26,12 +27,21 @@ export class IdentityProviderCheck {
   }
 
   private async ofOidc(provider: IdentityProvider): Promise<Finding[]> {
+    const settings = provider.settings as OidcSettings;
     try {
-      const metadata = (await this.oidc.discover(provider)).serverMetadata();
-      const { issuer, token_endpoint: token, end_session_endpoint: logout } = metadata;
+      const configuration = await this.oidc.discover(provider);
+      const metadata = configuration.serverMetadata();
+      const { end_session_endpoint: logout, token_endpoint_auth_methods_supported: methods } = metadata;
+      const used = String(configuration.clientMetadata()['token_endpoint_auth_method']);
       return [
-        { check: 'discovery', ok: true, detail: `It calls itself ${issuer}.` },
-        { check: 'token endpoint', ok: token !== undefined, detail: token ?? 'It names none.' },
+        { check: 'discovery', ok: true, detail: `It calls itself ${metadata.issuer}.` },
+        { check: 'token endpoint', ok: true, detail: metadata.token_endpoint ?? '' },
+        {
+          check: 'client authentication',
+          ok: methods === undefined || methods.includes(used),
+          detail: `${used} is used; it takes ${methods?.join(', ') ?? 'what it does not say, so client_secret_basic'}.`,
+        },
+        scopesOf(settings, metadata.scopes_supported),
         {
           check: 'sign-out',
           ok: true,
@@ -48,15 +58,34 @@ export class IdentityProviderCheck {
     const check = 'signing keys';
     try {
       const { keys } = await this.oidc.keysOf(provider);
-      return { check, ok: keys.length > 0, detail: `It publishes ${keys.length}.` };
+      const usable = await Promise.all(keys.map(isUsable));
+      const count = usable.filter(Boolean).length;
+      return { check, ok: count > 0, detail: `It publishes ${keys.length}, of which ${count} can be used.` };
     } catch (error) {
       return { check, ok: false, detail: reasonOf(error) };
     }
   }
 }
 
+/** A provider may refuse what it does not list, or take it all the same. */
+function scopesOf({ scopes }: OidcSettings, supported: readonly string[] | undefined): Finding {
+  const unlisted = supported === undefined ? [] : scopes.filter((scope) => !supported.includes(scope));
+  const detail =
+    unlisted.length === 0 ? scopes.join(' ') : `It does not list ${unlisted.join(' ')}, and may refuse to be asked.`;
+  return { check: 'scopes', ok: true, detail };
+}
+
+async function isUsable(key: unknown): Promise<boolean> {
+  const { alg, kty, crv } = (key ?? {}) as JWK;
+  const guess = kty === 'RSA' ? 'RS256' : crv === 'P-384' ? 'ES384' : crv === 'P-521' ? 'ES512' : 'ES256';
+  return importJWK(key as JWK, alg ?? (kty === 'OKP' ? 'EdDSA' : guess)).then(
+    () => (key as JWK).use !== 'enc',
+    () => false,
+  );
+}
+
 function ofSaml({ certificates, entryPoint }: SamlSettings): Finding[] {
-  const usable = certificates.map((pem, index) => ofCertificate(pem, `certificate ${index + 1}`));
+  const usable = certificates.flatMap((text, index) => ofCertificates(text, `certificate ${index + 1}`));
   const secure = entryPoint.startsWith('https:');
   return [
     ...usable,
@@ -68,14 +97,17 @@ function ofSaml({ certificates, entryPoint }: SamlSettings): Finding[] {
   ];
 }
 
-function ofCertificate(pem: string, check: string): Finding {
+/** What sign-in would do with it: an expired certificate still verifies, since it was pinned by hand. */
+function ofCertificates(text: string, check: string): Finding[] {
   try {
-    const { subject, validToDate } = new X509Certificate(pem);
-    const left = validToDate.getTime() - Date.now();
-    const until = `${subject.replaceAll('\n', ', ')} until ${validToDate.toISOString()}`;
-    if (left < 0) return { check, ok: false, detail: `${until}: expired` };
-    return { check, ok: true, detail: left < SOON_MS ? `${until}: ends within 30 days` : until };
-  } catch {
-    return { check, ok: false, detail: 'This is no certificate in PEM.' };
+    return readCertificates(text).map(({ certificate: { subject, validToDate } }) => {
+      const left = validToDate.getTime() - Date.now();
+      const until = `${subject.replaceAll('\n', ', ')} until ${validToDate.toISOString()}`;
+      const soon = left < SOON_MS ? `${until}: ends within 30 days` : until;
+      const expired = `${until}: expired; people can sign in still, but ask the provider for its new certificate`;
+      return { check, ok: true, detail: left < 0 ? expired : soon };
+    });
+  } catch (error) {
+    return [{ check, ok: false, detail: reasonOf(error) }];
   }
 }

@@ -1,5 +1,5 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { Type } from 'class-transformer';
+import { Transform, Type } from 'class-transformer';
 import {
   ArrayMaxSize,
   ArrayMinSize,
@@ -18,7 +18,12 @@ import { ROLE_NAMES, type RoleName } from '../scopes.js';
 import type { Finding } from './identity-provider-check.js';
 import type { IdentityProvider, IdentityProviderKind, OidcSettings, SamlSettings } from './identity-provider.entity.js';
 import type { IdentityProviderOrder } from './identity-providers.service.js';
+import { CLIENT_AUTHENTICATIONS, type ClientAuthentication } from './oidc-client-authentication.js';
+import { storedCertificates } from './saml-certificates.js';
 
+/** RFC 3986, of an attribute in XML. */
+const URI = /^[a-z][a-z0-9+.-]{0,20}:[!#-;=?-~]{1,300}$/i;
+const COMPARISONS = ['exact', 'minimum', 'maximum', 'better'] as const;
 const LOCAL = { require_tld: false, require_protocol: true, protocols: ['http', 'https'] };
 
 export class ClaimRuleBody {
@@ -69,8 +74,9 @@ class IdentityProviderBody {
 }
 
 export class OidcProviderBody extends IdentityProviderBody {
-  /** Exactly as the provider writes it. @example https://login.example.com/realms/main */
-  @IsUrl(LOCAL)
+  /** What the provider calls itself, or the address of its discovery document. @example https://login.example.com/realms/main */
+  @Transform(({ value }: { value: unknown }) => (typeof value === 'string' ? value.trim() : value))
+  @IsUrl({ ...LOCAL, disallow_auth: true, allow_fragments: false })
   @Length(1, 300)
   issuer: string;
 
@@ -85,6 +91,26 @@ export class OidcProviderBody extends IdentityProviderBody {
   @Length(1, 500)
   clientSecret?: string;
 
+  /**
+   * How we show the provider who we are (OpenID Connect core section 9); leave it out for the way that the provider publishes. With
+   * private_key_jwt the service makes a key: the provider finds it at /api/auth/oidc/jwks?provider=<name>.
+   */
+  @ApiProperty({ enum: CLIENT_AUTHENTICATIONS, required: false })
+  @IsOptional()
+  @IsIn(CLIENT_AUTHENTICATIONS)
+  clientAuthentication?: ClientAuthentication;
+
+  /** With private_key_jwt: whom an assertion is for. Auth0 wants issuer. */
+  @ApiProperty({ enum: ['token-endpoint', 'issuer'], required: false, default: 'token-endpoint' })
+  @IsOptional()
+  @IsIn(['token-endpoint', 'issuer'])
+  assertionAudience?: 'token-endpoint' | 'issuer';
+
+  /** With private_key_jwt: make another key. The provider has to know it at the same time. */
+  @IsOptional()
+  @IsBoolean()
+  newKey?: boolean;
+
   @ApiProperty({ example: ['openid', 'profile', 'email'], required: false })
   @IsOptional()
   @IsArray()
@@ -98,10 +124,34 @@ export class OidcProviderBody extends IdentityProviderBody {
     const common = { name, kind: 'oidc' as const, label, enabled, rules, defaultRoles: defaultRoles ?? null };
     return {
       ...common,
-      settings: { issuer, clientId, scopes },
+      newKey: this.newKey ?? false,
+      settings: { issuer, clientId, scopes, ...this.authentication() },
       ...(clientSecret === undefined ? {} : { clientSecret }),
     };
   }
+
+  private authentication(): Pick<OidcSettings, 'clientAuthentication' | 'assertionAudience'> {
+    const { clientAuthentication, assertionAudience } = this;
+    return {
+      ...(clientAuthentication == null ? {} : { clientAuthentication }),
+      ...(assertionAudience == null ? {} : { assertionAudience }),
+    };
+  }
+}
+
+export class RequestedAuthnContextBody {
+  /** URIs of authentication context classes. @example ["urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport"] */
+  @IsArray()
+  @ArrayMinSize(1)
+  @ArrayMaxSize(10)
+  @IsString({ each: true })
+  @Matches(URI, { each: true })
+  classes: string[];
+
+  @ApiProperty({ enum: COMPARISONS, required: false, default: 'exact' })
+  @IsOptional()
+  @IsIn(COMPARISONS)
+  comparison?: (typeof COMPARISONS)[number];
 }
 
 export class SamlProviderBody extends IdentityProviderBody {
@@ -115,13 +165,13 @@ export class SamlProviderBody extends IdentityProviderBody {
   @Length(1, 500)
   entryPoint: string;
 
-  /** PEM certificates that sign its assertions; several while it changes its key. */
+  /** Certificates that sign its assertions, in PEM or as bare base64 of DER; several, also in one text, while it changes its key. */
   @ApiProperty({ example: ['-----BEGIN CERTIFICATE-----\nMIIDIzCCAgugAwIBAgIUVczslfK9\n-----END CERTIFICATE-----'] })
   @IsArray()
   @ArrayMinSize(1)
   @ArrayMaxSize(5)
   @IsString({ each: true })
-  @Length(64, 8000, { each: true })
+  @Length(1, 20_000, { each: true })
   certificates: string[];
 
   /** SingleLogoutService with the HTTP-Redirect binding; leave it out where people stay signed in there. @example https://idp.example.com/slo */
@@ -135,16 +185,42 @@ export class SamlProviderBody extends IdentityProviderBody {
   @IsBoolean()
   signRequests?: boolean;
 
+  /** Format that the NameIDPolicy asks for; null asks for none. Left out, a persistent name is asked for. @example urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress */
+  @ApiProperty({ type: String, required: false, nullable: true })
+  @IsOptional()
+  @Matches(URI)
+  nameIdFormat?: string | null;
+
+  /** How people have to show who they are (RequestedAuthnContext); left out, the provider decides. */
+  @ApiProperty({ type: RequestedAuthnContextBody, required: false, nullable: true })
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => RequestedAuthnContextBody)
+  requestedAuthnContext?: RequestedAuthnContextBody | null;
+
   /** Make another key to sign with. The provider has to be told of its certificate (the metadata has it) at the same time. */
   @IsOptional()
   @IsBoolean()
   newKey?: boolean;
 
   toOrder(name: string): IdentityProviderOrder {
-    const { label, enabled, entityId, entryPoint, certificates, rules, defaultRoles } = this;
+    const { label, enabled, entityId, entryPoint, rules, defaultRoles } = this;
     const common = { name, kind: 'saml' as const, label, enabled, rules, defaultRoles: defaultRoles ?? null };
     const { logoutUrl = null, signRequests = false, newKey = false } = this;
-    return { ...common, newKey, settings: { entityId, entryPoint, certificates, logoutUrl, signRequests } };
+    const certificates = storedCertificates(this.certificates);
+    const settings = { entityId, entryPoint, certificates, logoutUrl, signRequests, ...this.request() };
+    return { ...common, newKey, settings };
+  }
+
+  /** What the AuthnRequest asks for. */
+  private request(): Pick<SamlSettings, 'nameIdFormat' | 'requestedAuthnContext'> {
+    const { nameIdFormat, requestedAuthnContext: context } = this;
+    return {
+      ...(nameIdFormat === undefined ? {} : { nameIdFormat }),
+      ...(context == null
+        ? {}
+        : { requestedAuthnContext: { classes: context.classes, comparison: context.comparison ?? 'exact' } }),
+    };
   }
 }
 
@@ -162,7 +238,7 @@ export class IdentityProviderView {
   /** @example 'Sign in with Example' */
   label: string;
   enabled: boolean;
-  /** Without secrets; `ourCertificate` belongs to the key that signs what we say to a SAML provider. */
+  /** Without secrets; `ourCertificate` belongs to the key that signs what we say to the provider. */
   @ApiProperty({
     type: 'object',
     additionalProperties: true,

@@ -11,12 +11,15 @@ import type { RoleName } from '../scopes.js';
 import { assertMayGrant } from '../users/user-rules.js';
 import type { ClaimRule } from './claim-rules.js';
 import {
+  hasOurKey,
   IdentityProvider,
   type IdentityProviderKind,
   type OidcSettings,
   type SamlSettings,
 } from './identity-provider.entity.js';
-import { newSamlKey, type SamlKey } from './saml-key.js';
+import { assertSecretFits, assertSecretThere, keepsSecret } from './client-secrets.js';
+import { issuerKey } from './oidc-discovery.js';
+import { newSignatureKey, type SignatureKey } from './signature-key.js';
 
 const SEAL = 'identity provider secret';
 
@@ -28,7 +31,7 @@ export interface IdentityProviderOrder {
   readonly settings: OidcSettings | SamlSettings;
   /** Absent keeps what there is. */
   readonly clientSecret?: string;
-  /** SAML: another key that we sign with, also where there is one. */
+  /** Another key that we sign with, also where there is one. */
   readonly newKey?: boolean;
   readonly rules: readonly ClaimRule[];
   readonly defaultRoles: readonly RoleName[] | null;
@@ -47,8 +50,11 @@ export class IdentityProvidersService {
   /** Creates the provider of this name, or changes what is not its identity. Nobody makes rules that give what they do not hold. */
   async put(caller: Caller, order: IdentityProviderOrder): Promise<IdentityProvider> {
     assertMayGrant(caller, [...order.rules.flatMap(({ roles }) => roles), ...(order.defaultRoles ?? [])]);
-    if (order.kind === 'oidc') await this.assertCallable((order.settings as OidcSettings).issuer);
-    const key = order.kind === 'saml' ? await this.newKeyFor(order) : undefined;
+    if ('issuer' in order.settings) {
+      assertSecretFits(order.settings, order.clientSecret);
+      await this.assertCallable(order.settings.issuer);
+    }
+    const key = hasOurKey(order.settings) ? await this.newKeyFor(order) : undefined;
     const detail = 'Somebody made a provider of this name just now.';
     const changed = () => new Problem('conflict', 'identity-provider.changed', detail);
     return writeUnique(this.db, (tx) => this.putIn(tx, caller, order, key), changed);
@@ -88,9 +94,8 @@ export class IdentityProvidersService {
     return found;
   }
 
-  async enabledWithIssuer(issuer: string): Promise<IdentityProvider | undefined> {
-    const all = await this.db.manager.findBy(IdentityProvider, { kind: 'oidc', enabled: true });
-    return all.find(({ settings }) => (settings as OidcSettings).issuer === issuer);
+  async enabledOidc(): Promise<IdentityProvider[]> {
+    return this.db.manager.findBy(IdentityProvider, { kind: 'oidc', enabled: true });
   }
 
   async enabledWithEntityId(entityId: string): Promise<IdentityProvider | undefined> {
@@ -98,16 +103,16 @@ export class IdentityProvidersService {
     return all.find(({ settings }) => (settings as SamlSettings).entityId === entityId);
   }
 
-  /** Client secret of OIDC, or our private key of SAML (PEM). */
+  /** Client secret of OIDC, or our private key (PEM) where `hasOurKey`. */
   secretOf({ id, secret }: IdentityProvider): string | undefined {
     return secret === null ? undefined : this.seal.open(SEAL, id, secret).toString();
   }
 
   /** Made before the transaction: it takes a while. */
-  private async newKeyFor({ name, newKey }: IdentityProviderOrder): Promise<SamlKey | undefined> {
+  private async newKeyFor({ name, newKey }: IdentityProviderOrder): Promise<SignatureKey | undefined> {
     const known = await this.db.manager.findOneBy(IdentityProvider, { name });
-    const isThere = known !== null && known.secret !== null && newKey !== true;
-    return isThere ? undefined : newSamlKey(`Sealwright ${name}`);
+    const isThere = known !== null && known.secret !== null && hasOurKey(known.settings) && newKey !== true;
+    return isThere ? undefined : newSignatureKey(`Sealwright ${name}`);
   }
 
   /** Says at once what every call would be refused for; the calls themselves are judged again, when they are made. */
@@ -123,7 +128,7 @@ export class IdentityProvidersService {
     tx: EntityManager,
     caller: Caller,
     order: IdentityProviderOrder,
-    key: SamlKey | undefined,
+    key: SignatureKey | undefined,
   ): Promise<IdentityProvider> {
     const known = await locked(tx, order.name);
     if (known !== null && known.kind !== order.kind) {
@@ -143,7 +148,7 @@ export class IdentityProvidersService {
       label,
       enabled,
       settings: settingsOf(order, key, known),
-      secret: this.sealedSecret(id, key?.privateKey ?? order.clientSecret, known),
+      secret: this.sealedSecret(id, key?.privateKey ?? order.clientSecret, order, known),
       rules: [...rules],
       defaultRoles: defaultRoles === null ? null : [...defaultRoles],
       updatedAt: new Date(),
@@ -155,8 +160,15 @@ export class IdentityProvidersService {
   }
 
   /** What is not given anew stays. */
-  private sealedSecret(id: string, given: string | undefined, known: IdentityProvider | null): Buffer | null {
-    return given === undefined ? (known?.secret ?? null) : this.seal.close(SEAL, id, Buffer.from(given));
+  private sealedSecret(
+    id: string,
+    given: string | undefined,
+    { settings }: IdentityProviderOrder,
+    known: IdentityProvider | null,
+  ): Buffer | null {
+    const kept = known !== null && keepsSecret(known.settings, settings) ? known.secret : null;
+    if ('issuer' in settings) assertSecretThere(settings, given !== undefined || kept !== null);
+    return given === undefined ? kept : this.seal.close(SEAL, id, Buffer.from(given));
   }
 
   private async record(
@@ -181,10 +193,12 @@ function missing(): Problem {
 }
 
 function issuerOf(settings: OidcSettings | SamlSettings): string {
-  return 'issuer' in settings ? settings.issuer : settings.entityId;
+  return 'issuer' in settings ? issuerKey(settings.issuer) : settings.entityId;
 }
 
-function settingsOf(order: IdentityProviderOrder, key: SamlKey | undefined, known: IdentityProvider | null) {
-  const ourCertificate = key?.certificate ?? (known?.settings as Partial<SamlSettings> | undefined)?.ourCertificate;
-  return ourCertificate === undefined ? order.settings : { ...order.settings, ourCertificate };
+function settingsOf(order: IdentityProviderOrder, key: SignatureKey | undefined, known: IdentityProvider | null) {
+  const ourCertificate = key?.certificate ?? known?.settings.ourCertificate;
+  return ourCertificate === undefined || !hasOurKey(order.settings)
+    ? order.settings
+    : { ...order.settings, ourCertificate };
 }

@@ -1,30 +1,15 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { createLocalJWKSet, decodeJwt, type JSONWebKeySet, type JWTPayload, jwtVerify } from 'jose';
+import { decodeJwt, type JWTPayload } from 'jose';
 import * as oidc from 'openid-client';
 import type { Actor } from '../../audit/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/http/problem.js';
 import { SessionsService } from '../sessions/sessions.service.js';
-import type { IdentityProvider, OidcSettings } from './identity-provider.entity.js';
-import { IdentityProvidersService } from './identity-providers.service.js';
+import type { IdentityProvider } from './identity-provider.entity.js';
 import { OidcProviders, reasonOf } from './oidc-providers.js';
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
-/** No HS256: the client secret is not for this. */
-const ALGORITHMS = [
-  'RS256',
-  'RS384',
-  'RS512',
-  'PS256',
-  'PS384',
-  'PS512',
-  'ES256',
-  'ES384',
-  'ES512',
-  'EdDSA',
-  'Ed25519',
-];
 /** Older providers write JWT, or nothing; the event and the missing nonce tell a logout token from every other. */
 const TYPES = [undefined, 'JWT', 'logout+jwt'];
 
@@ -35,7 +20,6 @@ export class OidcLogout {
 
   constructor(
     private readonly config: Config,
-    private readonly providers: IdentityProvidersService,
     private readonly published: OidcProviders,
     private readonly sessions: SessionsService,
   ) {}
@@ -58,7 +42,7 @@ export class OidcLogout {
 
   /** Only one who knows the name of the session can say that it is over. */
   async bySession(issuer: string, session: string, origin: Origin): Promise<void> {
-    const provider = await this.providers.enabledWithIssuer(issuer);
+    const provider = await this.published.withIssuer(issuer);
     if (provider !== undefined) await this.end(provider, { session, before: new Date() }, origin);
   }
 
@@ -73,7 +57,7 @@ export class OidcLogout {
 
   private async verified(token = ''): Promise<{ provider: IdentityProvider; claims: JWTPayload }> {
     try {
-      const provider = await this.providers.enabledWithIssuer(decodeJwt(token).iss ?? '');
+      const provider = await this.published.withIssuer(decodeJwt(token).iss ?? '');
       if (provider === undefined) throw new Error('no provider has this issuer');
       return { provider, claims: await this.claimsOf(provider, token) };
     } catch (error) {
@@ -83,15 +67,9 @@ export class OidcLogout {
   }
 
   private async claimsOf(provider: IdentityProvider, token: string): Promise<JWTPayload> {
-    const { issuer, clientId } = provider.settings as OidcSettings;
-    const keys = createLocalJWKSet((await this.published.keysOf(provider)) as unknown as JSONWebKeySet);
-    const { payload, protectedHeader } = await jwtVerify(token, keys, {
-      issuer,
-      audience: clientId,
-      algorithms: ALGORITHMS,
+    const { payload, protectedHeader } = await this.published.verified(provider, token, {
       requiredClaims: ['iat', 'jti'],
       maxTokenAge: '5 minutes',
-      clockTolerance: 30,
     });
     const events = payload['events'] as Record<string, unknown> | undefined;
     const names = payload.sub !== undefined || payload['sid'] !== undefined;

@@ -1,24 +1,31 @@
 import { Injectable, Logger } from '@nestjs/common';
+import type { JWTVerifyOptions, JWTVerifyResult } from 'jose';
 import * as oidc from 'openid-client';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/http/problem.js';
 import { OutboundClient } from '../../platform/outbound/outbound-client.js';
 import type { IdentityProvider, OidcSettings } from './identity-provider.entity.js';
 import { IdentityProvidersService } from './identity-providers.service.js';
+import { clientAuthenticationFor, clientAuthenticationOf, withPostInstead } from './oidc-client-authentication.js';
+import { issuerKey, readMetadata } from './oidc-discovery.js';
+import { isSignedBySecret, verifyToken, verifyWithSecret } from './oidc-token-signature.js';
 
 const BELIEVED_MS = 10 * 60_000;
 const PATIENCE_SECONDS = 10;
+/** How far clocks of others may be off, in seconds. */
+const SKEW_SECONDS = 30;
 
-interface Discovered {
+interface Kept<T> {
   readonly until: number;
-  readonly configuration: Promise<oidc.Configuration>;
+  readonly value: Promise<T>;
 }
 
 /** What OpenID Connect providers publish of themselves, read by the guarded way out. */
 @Injectable()
 export class OidcProviders {
   private readonly logger = new Logger(OidcProviders.name);
-  private readonly discovered = new Map<string, Discovered>();
+  private readonly discovered = new Map<string, Kept<oidc.Configuration>>();
+  private readonly keys = new Map<string, Kept<{ keys: unknown[] }>>();
 
   constructor(
     private readonly config: Config,
@@ -28,43 +35,87 @@ export class OidcProviders {
 
   /** What the provider publishes, believed for a while; what could not be read is asked for again. */
   async configurationOf(provider: IdentityProvider): Promise<oidc.Configuration> {
-    const place = `${provider.id} ${provider.updatedAt.getTime()}`;
-    const known = this.discovered.get(place);
-    if (known !== undefined && known.until > Date.now()) return known.configuration;
-    const configuration = this.discover(provider);
-    this.discovered.set(place, { until: Date.now() + BELIEVED_MS, configuration });
     try {
-      return await configuration;
+      return await kept(this.discovered, placeOf(provider), () => this.discover(provider));
     } catch (error) {
-      this.discovered.delete(place);
-      this.logger.warn(`${provider.name} cannot be reached: ${reasonOf(error)}`);
+      this.logger.warn(`${provider.name} cannot be used: ${reasonOf(error)}`);
       throw new Problem('unavailable', 'sso.provider-away', 'The identity provider does not answer as it should.', {
         retryAfter: 5,
       });
     }
   }
 
-  /** Asks the provider now. */
-  discover(provider: IdentityProvider): Promise<oidc.Configuration> {
-    const { issuer, clientId } = provider.settings as OidcSettings;
+  /** Asks the provider now. Rejects with the reason when it cannot be used as it is set up. */
+  async discover(provider: IdentityProvider): Promise<oidc.Configuration> {
+    const settings = provider.settings as OidcSettings;
+    const metadata = await readMetadata(settings.issuer, (url) => this.read(url));
     const secret = this.providers.secretOf(provider);
-    const authentication = secret === undefined ? oidc.None() : oidc.ClientSecretPost(secret);
-    return oidc.discovery(new URL(issuer), clientId, undefined, authentication, {
-      timeout: PATIENCE_SECONDS,
-      [oidc.customFetch]: (url, options) => this.fetch(url, options),
-      // Plain HTTP is for a provider on the developer's own machine.
-      execute: this.config.isProd ? [] : [oidc.allowInsecureRequests],
-    });
+    const method = clientAuthenticationFor(settings, metadata, secret !== undefined);
+    const authentication = await clientAuthenticationOf(method, settings, secret);
+    const client = { token_endpoint_auth_method: method, [oidc.clockTolerance]: SKEW_SECONDS };
+    const configuration = new oidc.Configuration(metadata, settings.clientId, client, authentication);
+    configuration.timeout = PATIENCE_SECONDS;
+    const send = (url: string, options: oidc.CustomFetchOptions) => this.fetch(url, options);
+    const isOpen = settings.clientAuthentication == null && method === 'client_secret_basic';
+    configuration[oidc.customFetch] =
+      isOpen && secret !== undefined ? withPostInstead(metadata, settings, secret, send) : send;
+    // Plain HTTP is for a provider on the developer's own machine.
+    if (!this.config.isProd) oidc.allowInsecureRequests(configuration);
+    return configuration;
   }
 
   /** The keys that it signs with, as it publishes them now. */
   async keysOf(provider: IdentityProvider): Promise<{ keys: unknown[] }> {
-    const { jwks_uri: url } = (await this.configurationOf(provider)).serverMetadata();
-    if (url === undefined) throw new Error('the provider names no jwks_uri');
-    const { status, body } = await this.outbound.send({ method: 'GET', url, timeoutMs: PATIENCE_SECONDS * 1000 });
+    const { jwks_uri: url = '' } = (await this.configurationOf(provider)).serverMetadata();
+    const { status, body } = await this.read(url);
+    if (status !== 200) throw new Error(`${url} answers ${status}`);
     const { keys } = JSON.parse(body) as { keys?: unknown };
-    if (status !== 200 || !Array.isArray(keys)) throw new Error(`there are no keys at ${url}`);
+    if (!Array.isArray(keys)) throw new Error(`there are no keys at ${url}`);
     return { keys };
+  }
+
+  /** Verifies a token that the provider signed for us with one of its keys. Rejects with the reason. */
+  async verified(provider: IdentityProvider, token: string, options: JWTVerifyOptions = {}): Promise<JWTVerifyResult> {
+    const { issuer } = (await this.configurationOf(provider)).serverMetadata();
+    const { clientId: audience } = provider.settings as OidcSettings;
+    const expected = { issuer, audience, clockTolerance: SKEW_SECONDS, ...options };
+    return verifyToken(token, (fresh) => this.keptKeysOf(provider, fresh), expected);
+  }
+
+  /** Whether the provider signed an ID token whose claims openid-client has checked: with a key of its own, or with the client secret where it announces that. */
+  async assertSigned(provider: IdentityProvider, idToken: string): Promise<void> {
+    const secret = this.providers.secretOf(provider);
+    const isSecret = (provider.settings as OidcSettings).clientAuthentication !== 'private_key_jwt';
+    if (isSignedBySecret(idToken) && isSecret && secret !== undefined) await verifyWithSecret(idToken, secret);
+    else await this.verified(provider, idToken);
+  }
+
+  /** The enabled provider that calls itself so, also where something else was typed. */
+  async withIssuer(issuer: string): Promise<IdentityProvider | undefined> {
+    if (!URL.canParse(issuer)) return undefined;
+    const all = await this.providers.enabledOidc();
+    const meant = all.filter(
+      ({ settings }) => new URL((settings as OidcSettings).issuer).host === new URL(issuer).host,
+    );
+    const exact = meant.find(({ settings }) => issuerKey((settings as OidcSettings).issuer) === issuerKey(issuer));
+    if (exact !== undefined) return exact;
+    for (const provider of meant) {
+      const configuration = await this.configurationOf(provider).catch(() => undefined);
+      if (configuration?.serverMetadata().issuer === issuer) return provider;
+    }
+    return undefined;
+  }
+
+  private keptKeysOf(provider: IdentityProvider, fresh: boolean): Promise<{ keys: unknown[] }> {
+    const place = placeOf(provider);
+    if (fresh) this.keys.delete(place);
+    return kept(this.keys, place, () => this.keysOf(provider));
+  }
+
+  private async read(url: string): Promise<{ status: number; body: string }> {
+    if (this.config.isProd && !url.startsWith('https:')) throw new Error(`${url} is not https`);
+    const headers = { accept: 'application/json' };
+    return this.outbound.send({ method: 'GET', url, headers, timeoutMs: PATIENCE_SECONDS * 1000 });
   }
 
   /** Every call of openid-client, to whatever address the provider names: by the guarded way out (CWE-918). */
@@ -85,9 +136,41 @@ export class OidcProviders {
   }
 }
 
+/** A provider as it is set up now. */
+function placeOf({ id, updatedAt }: IdentityProvider): string {
+  return `${id} ${updatedAt.getTime()}`;
+}
+
+/** One read at a time for each place; a failed one is not kept. */
+async function kept<T>(known: Map<string, Kept<T>>, place: string, read: () => Promise<T>): Promise<T> {
+  const found = known.get(place);
+  if (found !== undefined && found.until > Date.now()) return found.value;
+  const value = read();
+  known.set(place, { until: Date.now() + BELIEVED_MS, value });
+  try {
+    return await value;
+  } catch (error) {
+    known.delete(place);
+    throw error;
+  }
+}
+
 export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   const { code, cause } = error as { code?: unknown; cause?: unknown };
   const text = typeof code === 'string' ? `${code} ${error.message}` : error.message;
-  return cause instanceof Error ? `${text}: ${cause.message}` : text;
+  const words = providersWords(error);
+  const full = words === undefined ? text : `${text} (${words})`;
+  return cause instanceof Error ? `${full}: ${cause.message}` : full;
+}
+
+const MAX_WORDS = 200;
+
+/** `error` and `error_description` of an OAuth answer (RFC 6749 sections 4.1.2.1 and 5.2), as text of one line. */
+export function providersWords(error: unknown): string | undefined {
+  const { error: name, error_description: description } = error as { error?: unknown; error_description?: unknown };
+  if (typeof name !== 'string') return undefined;
+  const text = typeof description === 'string' ? `${name}: ${description}` : name;
+  const shown = Array.from(text.replaceAll(/[\p{C}\s]+/gu, ' ').trim());
+  return shown.length > MAX_WORDS ? `${shown.slice(0, MAX_WORDS).join('')}…` : shown.join('');
 }

@@ -9,7 +9,7 @@ import { BrowserCookie } from './browser-cookie.js';
 import { OidcLogout } from './oidc-logout.js';
 import { OidcService } from './oidc.service.js';
 import { SsoBeginnings } from './sso-beginnings.js';
-import { FrontChannelQuery, SsoLoginQuery } from './sso.dto.js';
+import { FrontChannelQuery, OidcKeySetView, OidcKeysQuery, SsoLoginQuery } from './sso.dto.js';
 
 /** Bytes of a logout token. */
 const LONGEST_TOKEN = 16 * 1024;
@@ -50,6 +50,13 @@ export class OidcController {
     const query = new URLSearchParams(answer as Record<string, string>).toString();
     const place = await this.oidc.finish(query, this.cookie.of(request), originOf(request));
     await reply.header('cache-control', 'no-store').redirect(place, 303);
+  }
+
+  /** Publishes the key that we authenticate with to the provider (private_key_jwt), as a JWK Set. Empty where there is none. */
+  @Get('jwks')
+  @Public()
+  getOidcKeys(@Query() { provider }: OidcKeysQuery): Promise<OidcKeySetView> {
+    return this.oidc.keySet(provider);
   }
 
   /** Ends the sessions that the provider has ended (OpenID Connect Back-Channel Logout). */

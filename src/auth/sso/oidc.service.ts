@@ -6,7 +6,9 @@ import { Problem } from '../../platform/http/problem.js';
 import { newSecret } from '../secret-text.js';
 import type { IdentityProvider, OidcSettings } from './identity-provider.entity.js';
 import { IdentityProvidersService } from './identity-providers.service.js';
-import { OidcProviders, reasonOf } from './oidc-providers.js';
+import { assertNothingLeftOut } from './left-out-claims.js';
+import { ourKeySet } from './oidc-client-authentication.js';
+import { OidcProviders, providersWords, reasonOf } from './oidc-providers.js';
 import { returnPath } from './return-path.js';
 import { type Assertion, SsoSignInService } from './sso-sign-in.service.js';
 import type { SsoTransaction } from './sso-transaction.entity.js';
@@ -65,9 +67,16 @@ export class OidcService {
     return this.signIn.conclude(row, () => this.assertionOf(row, query, { ...secrets, state }), origin);
   }
 
+  /** The public half of our key, for a provider that we authenticate to with it (RFC 7517 section 5). */
+  async keySet(name: string | undefined): Promise<{ keys: Record<string, unknown>[] }> {
+    const { settings } = await this.providers.enabled('oidc', name);
+    return settings.ourCertificate === undefined ? { keys: [] } : ourKeySet(settings.ourCertificate);
+  }
+
   private async assertionOf(row: SsoTransaction, query: string, secrets: Record<string, string>): Promise<Assertion> {
     const provider = await this.providers.enabledById(row.providerId);
     const { claims, idToken } = await this.claimsOf(provider, query, secrets);
+    assertNothingLeftOut(claims, provider.rules);
     const { sub, sid, amr, auth_time: seconds } = claims;
     if (typeof sub !== 'string') throw refused();
     return {
@@ -90,7 +99,7 @@ export class OidcService {
     provider: IdentityProvider,
     query: string,
     { state, nonce, verifier }: Record<string, string>,
-  ): Promise<{ claims: Record<string, unknown>; idToken: string | null }> {
+  ): Promise<{ claims: Record<string, unknown>; idToken: string }> {
     const configuration = await this.published.configurationOf(provider);
     try {
       const tokens = await oidc.authorizationCodeGrant(configuration, new URL(`${this.callbackUrl}?${query}`), {
@@ -100,21 +109,23 @@ export class OidcService {
         idTokenExpected: true,
       });
       const claims = tokens.claims();
-      if (claims === undefined) throw new Error('there is no ID token');
+      if (claims === undefined || tokens.id_token === undefined) throw new Error('there is no ID token');
+      await this.published.assertSigned(provider, tokens.id_token);
       const hasMore = configuration.serverMetadata().userinfo_endpoint !== undefined;
       const more = hasMore ? await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
-      return { claims: { ...more, ...claims }, idToken: tokens.id_token ?? null };
+      return { claims: { ...more, ...claims }, idToken: tokens.id_token };
     } catch (error) {
       this.logger.warn(`the answer of ${provider.name} was refused: ${reasonOf(error)}`);
-      throw refused();
+      throw refused(providersWords(error));
     }
   }
 }
 
-function refused(): Problem {
-  return new Problem(
-    'unauthenticated',
-    'sso.refused',
-    'The identity provider refused, or its answer cannot be trusted.',
-  );
+/** @param words what the provider says itself */
+function refused(words?: string): Problem {
+  const detail =
+    words === undefined
+      ? 'The answer of the identity provider cannot be trusted.'
+      : `The identity provider refused: ${words}`;
+  return new Problem('unauthenticated', 'sso.refused', detail);
 }

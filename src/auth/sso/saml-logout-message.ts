@@ -1,7 +1,7 @@
-import { keyInfoToPem } from '@node-saml/node-saml/lib/crypto.js';
 import { getVerifiedXml, parseDomFromString, xpath } from '@node-saml/node-saml/lib/xml.js';
 import { createPublicKey, verify } from 'node:crypto';
 import { inflateRawSync } from 'node:zlib';
+import { usableCertificates } from './saml-certificates.js';
 import { fromBase64, isAllowed, LONGEST, plainDocument } from './saml-document.js';
 
 const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
@@ -79,7 +79,7 @@ export function issuerSaidBy({ xml, kind }: ArrivedMessage): string {
 
 /** What one of these certificates has signed; throws when none has, and when something else than the signed part would be read. */
 export async function verifiedMessage(arrived: ArrivedMessage, trusted: readonly string[]): Promise<LogoutMessage> {
-  const certificates = trusted.map((text) => keyInfoToPem(text, 'CERTIFICATE'));
+  const certificates = usableCertificates(trusted);
   const document = plainDocument(arrived.xml, arrived.kind);
   if (document === undefined) throw new Error('it is not what an honest provider sends');
   const xml = arrived.query === undefined ? await signedXml(document.xml, certificates) : document.xml;

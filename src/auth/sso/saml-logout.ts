@@ -10,6 +10,7 @@ import { IdentityProvidersService } from './identity-providers.service.js';
 import { ourSamlAddresses } from './saml-addresses.js';
 import { type ArrivedMessage, issuerSaidBy, type LogoutMessage, verifiedMessage } from './saml-logout-message.js';
 import { SamlMessageMarks } from './saml-message-marks.js';
+import { isSameAddress } from './saml-response.js';
 import { logoutRequest, logoutResponse, type NameId, signedRedirect } from './saml-messages.js';
 
 const OLDEST_MS = 5 * 60_000;
@@ -67,7 +68,7 @@ export class SamlLogout {
     const message = await verifiedMessage(arrived, certificates);
     const { logoutUrl } = ourSamlAddresses(this.config);
     if (message.issuer !== entityId) throw new Error('the Issuer is another one');
-    if (message.destination !== logoutUrl) throw new Error('the Destination is not our address');
+    if (!isSameAddress(message.destination, logoutUrl)) throw new Error('the Destination is not our address');
     if (message.id === '' || !isOfNow(message)) throw new Error('it is not of now, or has no ID');
     return { provider, message };
   }

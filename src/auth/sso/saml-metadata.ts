@@ -7,12 +7,15 @@ export interface ServiceProvider {
   readonly signsRequests: boolean;
   /** PEM; undefined until the provider is stored again, for those of older versions. */
   readonly certificate: string | undefined;
+  /** What the request asks for; null leaves it to the provider. */
+  readonly nameIdFormat: string | null;
 }
 
 const BINDING = 'urn:oasis:names:tc:SAML:2.0:bindings';
 
 /** What a provider has to know of us (SAML metadata, section 2.4.4). Elements stand in the order that the schema wants. */
-export function metadataOf({ entityId, acsUrl, logoutUrl, signsRequests, certificate }: ServiceProvider): string {
+export function metadataOf(serviceProvider: ServiceProvider): string {
+  const { entityId, acsUrl, logoutUrl, signsRequests, certificate, nameIdFormat } = serviceProvider;
   const key = certificate?.replaceAll(/-----[A-Z ]+-----|\s/g, '');
   const keys =
     key === undefined
@@ -30,7 +33,7 @@ export function metadataOf({ entityId, acsUrl, logoutUrl, signsRequests, certifi
     `<md:SPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol" AuthnRequestsSigned="${signsRequests}" WantAssertionsSigned="true">`,
     keys,
     logout,
-    '<md:NameIDFormat>urn:oasis:names:tc:SAML:2.0:nameid-format:persistent</md:NameIDFormat>',
+    nameIdFormat === null ? '' : `<md:NameIDFormat>${escaped(nameIdFormat)}</md:NameIDFormat>`,
     `<md:AssertionConsumerService Binding="${BINDING}:HTTP-POST" Location="${escaped(acsUrl)}" index="1" isDefault="true"/>`,
     '</md:SPSSODescriptor></md:EntityDescriptor>',
   ].join('');

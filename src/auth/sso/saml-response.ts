@@ -1,4 +1,4 @@
-import type { Profile } from '@node-saml/node-saml';
+import type { Profile } from '@node-saml/passport-saml';
 import { Problem } from '../../platform/http/problem.js';
 import { attributeOf, fromBase64, plainDocument } from './saml-document.js';
 
@@ -8,6 +8,8 @@ export interface SamlResponse {
   /** Id of the request that it says it answers. */
   readonly inResponseTo: string;
   readonly destination: string;
+  /** It holds an EncryptedAssertion (SAML core section 2.3.4). */
+  readonly isEncrypted: boolean;
 }
 
 /** Reads as much of a response as is needed to find its request, and refuses what no honest provider sends. */
@@ -20,6 +22,7 @@ export function readSamlResponse(encoded: string | undefined): SamlResponse {
     xml,
     inResponseTo: attributeOf(root, 'InResponseTo'),
     destination: attributeOf(root, 'Destination'),
+    isEncrypted: /<(?:[\w.-]{1,100}:)?EncryptedAssertion\b/.test(xml),
   };
 }
 
@@ -29,15 +32,22 @@ export function assertAddressedTo(
   profile: Profile,
   { acsUrl, entityId }: { acsUrl: string; entityId: string },
 ): void {
-  if (destination !== acsUrl) throw new Error('the Destination is not our address');
+  if (!isSameAddress(destination, acsUrl)) throw new Error(`the Destination is ${destination}, not ${acsUrl}`);
   const issuers = Array.from(xml.matchAll(/<(?:[\w.-]+:)?Issuer\b[^<>]*>([^<]*)</g), ([, issuer]) => issuer);
   const expected = entityId.replaceAll('&', '&amp;');
   if (profile.issuer !== entityId || issuers.length === 0 || issuers.some((issuer) => issuer !== expected)) {
-    throw new Error('the Issuer is not the provider that was asked');
+    throw new Error(`the Issuer is ${issuers[0]}, not the entity id ${entityId}`);
   }
   const confirmations = confirmationsOf(profile.getAssertion?.());
-  const isOurs = confirmations.some((data) => data['Recipient'] === acsUrl && data['InResponseTo'] === inResponseTo);
+  const isOurs = confirmations.some(
+    (data) => isSameAddress(data['Recipient'], acsUrl) && data['InResponseTo'] === inResponseTo,
+  );
   if (!isOurs) throw new Error('no SubjectConfirmation has our address as Recipient');
+}
+
+/** The same address, also with the default port written out or a host in other letters. */
+export function isSameAddress(said: unknown, ours: string): boolean {
+  return typeof said === 'string' && URL.canParse(said) && new URL(said).href === new URL(ours).href;
 }
 
 /** AuthnInstant of the signed assertion: when the person showed the provider who they are; null when it does not say. */

@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import { type Profile, SAML, ValidateInResponseTo } from '@node-saml/node-saml';
+import { type Profile, type SamlConfig, ValidateInResponseTo } from '@node-saml/passport-saml';
 import { randomBytes } from 'node:crypto';
 import { Config } from '../../platform/config/config.js';
 import type { Origin } from '../../platform/http/origin.js';
@@ -8,11 +8,14 @@ import { newSecret } from '../secret-text.js';
 import type { Claims } from './claim-rules.js';
 import type { IdentityProvider, SamlSettings } from './identity-provider.entity.js';
 import { IdentityProvidersService } from './identity-providers.service.js';
+import { assertNothingLeftOut } from './left-out-claims.js';
 import { returnPath } from './return-path.js';
 import { ourSamlAddresses } from './saml-addresses.js';
+import { usableCertificates } from './saml-certificates.js';
 import type { SamlLogoutHint } from './saml-logout.js';
 import { metadataOf } from './saml-metadata.js';
 import { assertAddressedTo, authenticatedAt, readSamlResponse, type SamlResponse } from './saml-response.js';
+import { profileIn, requestUrl } from './saml-strategy.js';
 import type { Redirect, SsoOrder } from './sso-order.js';
 import { type Assertion, SsoSignInService } from './sso-sign-in.service.js';
 import type { SsoTransaction } from './sso-transaction.entity.js';
@@ -20,6 +23,7 @@ import { SsoTransactions } from './sso-transactions.js';
 
 const OLDEST_MS = 5 * 60_000;
 const SKEW_MS = 60_000;
+const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent';
 /** A name that changes with every sign-in tells nobody who somebody is. */
 const TRANSIENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient';
 
@@ -54,8 +58,7 @@ export class SamlService {
       forBrowser,
       sessionId: order.stepUp ?? null,
     });
-    const saml = this.samlFor(provider, requestId, order.stepUp !== undefined);
-    const url = await saml.getAuthorizeUrlAsync('', undefined, {});
+    const url = await requestUrl(this.configFor(provider, requestId, order.stepUp !== undefined));
     return { url, browser };
   }
 
@@ -69,6 +72,7 @@ export class SamlService {
   private async assertionOf(row: SsoTransaction, response: SamlResponse): Promise<Assertion> {
     const provider = await this.providers.enabledById(row.providerId);
     const profile = await this.profileOf(provider, response);
+    assertNothingLeftOut(claimsOf(profile), provider.rules);
     return {
       transactionId: row.id,
       provider,
@@ -84,16 +88,20 @@ export class SamlService {
   /** What an identity provider needs to know of us. */
   async metadata(name: string | undefined): Promise<string> {
     const provider = await this.providers.enabled('saml', name);
-    const { signRequests = false, ourCertificate: certificate } = provider.settings as SamlSettings;
-    return metadataOf({ ...ourSamlAddresses(this.config), signsRequests: signRequests, certificate });
+    const {
+      signRequests = false,
+      ourCertificate: certificate,
+      nameIdFormat = PERSISTENT,
+    } = provider.settings as SamlSettings;
+    return metadataOf({ ...ourSamlAddresses(this.config), signsRequests: signRequests, certificate, nameIdFormat });
   }
 
   private async profileOf(provider: IdentityProvider, response: SamlResponse): Promise<Profile> {
     try {
       const { entityId } = provider.settings as SamlSettings;
-      const saml = this.samlFor(provider, response.inResponseTo);
-      const { profile } = await saml.validatePostResponseAsync({ SAMLResponse: response.encoded });
-      if (profile === null) throw new Error('no profile');
+      if (response.isEncrypted)
+        throw new Error('the assertion is encrypted, which is not supported; switch that off at the provider');
+      const profile = await profileIn(this.configFor(provider, response.inResponseTo), response.encoded);
       assertAddressedTo(response, profile, { acsUrl: ourSamlAddresses(this.config).acsUrl, entityId });
       if (!profile.nameID || profile.nameIDFormat === TRANSIENT) throw new Error('the NameID is transient or empty');
       return profile;
@@ -105,22 +113,27 @@ export class SamlService {
     }
   }
 
-  private samlFor(provider: IdentityProvider, requestId: string, forceAuthn = false): SAML {
-    const { entityId, entryPoint, certificates, signRequests } = provider.settings as SamlSettings;
+  private configFor(provider: IdentityProvider, requestId: string, forceAuthn = false): SamlConfig {
+    const settings = provider.settings as SamlSettings;
+    const idpCert = usableCertificates(settings.certificates);
+    if (idpCert.length === 0) {
+      const detail = 'This identity provider has no certificate that can be used; an administrator can test it.';
+      throw new Problem('unavailable', 'sso.provider-away', detail);
+    }
     const us = ourSamlAddresses(this.config);
-    const privateKey = signRequests === true ? this.providers.secretOf(provider) : undefined;
-    return new SAML({
+    const privateKey = settings.signRequests === true ? this.providers.secretOf(provider) : undefined;
+    return {
       issuer: us.entityId,
       audience: us.entityId,
       callbackUrl: us.acsUrl,
       ...(privateKey === undefined ? {} : { privateKey }),
-      entryPoint,
+      entryPoint: settings.entryPoint,
       forceAuthn,
-      idpIssuer: entityId,
-      idpCert: [...certificates],
-      identifierFormat: 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
-      disableRequestedAuthnContext: true,
-      wantAssertionsSigned: true,
+      idpIssuer: settings.entityId,
+      idpCert,
+      ...asksFor(settings),
+      // The response or the assertion: node-saml reads nothing but what is signed.
+      wantAssertionsSigned: false,
       wantAuthnResponseSigned: false,
       signatureAlgorithm: 'sha256',
       digestAlgorithm: 'sha256',
@@ -134,8 +147,16 @@ export class SamlService {
         getAsync: (key) => Promise.resolve(key === requestId ? new Date().toISOString() : null),
         removeAsync: () => Promise.resolve(null),
       },
-    });
+    };
   }
+}
+
+/** NameIDPolicy and RequestedAuthnContext of a request (SAML core sections 3.4.1.1 and 3.3.2.2.1). */
+function asksFor({ nameIdFormat, requestedAuthnContext }: SamlSettings): Partial<SamlConfig> {
+  const identifierFormat = nameIdFormat === undefined ? PERSISTENT : nameIdFormat;
+  if (requestedAuthnContext == null) return { identifierFormat, disableRequestedAuthnContext: true };
+  const { classes, comparison } = requestedAuthnContext;
+  return { identifierFormat, authnContext: [...classes], racComparison: comparison };
 }
 
 function logoutHintOf(profile: Profile): SamlLogoutHint {

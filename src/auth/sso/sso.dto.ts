@@ -36,6 +36,24 @@ export class FrontChannelQuery {
   sid: string;
 }
 
+export class OidcKeysQuery {
+  /** Name of the identity provider; not needed when there is one. */
+  @IsOptional()
+  @IsString()
+  @Length(1, 40)
+  provider?: string;
+}
+
+export class OidcKeySetView {
+  /** RFC 7517; with the certificate (x5c) and its hash, which is the key's id as well. */
+  @ApiProperty({
+    type: 'array',
+    items: { type: 'object', additionalProperties: true },
+    example: [{ kty: 'RSA', kid: 'q0Xo', use: 'sig', alg: 'RS256', n: 'sXch', e: 'AQAB' }],
+  })
+  keys: Record<string, unknown>[];
+}
+
 export class SignOutView {
   /** Where to lead the browser so that the person is signed out at the provider as well; null where there is no such place. @example https://login.example.com/session/end?id_token_hint=e30 */
   redirect: string | null;

@@ -26,10 +26,10 @@ export class RegistrationService {
     private readonly throttle: Throttle,
   ) {}
 
-  /** With an invitation always, with its roles; without one in dev only, as a viewer. */
+  /** With an invitation always, with its roles; without one, as a viewer, in dev while only this machine can call. */
   async register({ email, password, invitation }: Newcomer, origin: Origin): Promise<User> {
     await this.throttle.assertMayTry([{ rule: 'registration address', subject: networkOf(origin.address) }]);
-    if (invitation === undefined && this.config.isProd) {
+    if (invitation === undefined && !this.config.isRegistrationOpen) {
       throw new Problem('forbidden', 'registration.closed', 'Ask an administrator for an invitation.');
     }
     await assertGoodPassword(password, email);

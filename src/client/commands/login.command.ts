@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { base } from '../api-client.js';
 import { type ClientCommand, type Invocation, text } from '../command.js';
 import { writeCredentials } from '../credentials.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../exit-codes.js';
+import { serviceAddress } from '../transport.js';
 
 const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
 
@@ -28,7 +28,7 @@ export const login: ClientCommand = {
     const { options, environment } = invocation;
     const address = text(options, 'url') ?? environment.url;
     if (address === undefined) throw usageError('Where is the service? Give --url or set SEALWRIGHT_URL.');
-    const url = base(address);
+    const url = serviceAddress(address, environment.allowsHttp);
     if (options['api-key'] === true) return withApiKey(invocation, url);
     const clientId = text(options, 'client');
     if (clientId === undefined) throw usageError('login takes --client ID, or --api-key.');

@@ -1,6 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { readFileSync } from 'node:fs';
 import { isBlock } from '../outbound/address-guard.js';
+import { isLoopback } from './loopback.js';
 import { SETTINGS, type SettingName } from './settings.js';
 
 export type Role = 'all' | 'api' | 'worker';
@@ -30,6 +31,8 @@ const OWN_PATHS = new Set([
   'ssh-ca',
   'sys',
 ]);
+/** A name, an IPv4 address, or an IPv6 address in brackets. */
+const HOST_NAME = /^(?:(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?|\[[0-9a-f:.]{2,45}\])$/;
 
 type Environment = Record<string, string | undefined>;
 
@@ -43,6 +46,8 @@ export class Config {
   readonly host: string;
   readonly port: number;
   readonly publicUrl: string;
+  /** Lower case, without port; `*.` in front stands for every name below. */
+  readonly allowedHosts: string[];
   readonly corsOrigins: string[];
   readonly trustProxy: string[];
   readonly logLevel: LogLevel;
@@ -101,9 +106,10 @@ export class Config {
   constructor(private readonly environment: Environment = process.env) {
     this.profile = this.oneOf('SVC_PROFILE', ['dev', 'prod']);
     this.role = this.oneOf('SVC_ROLE', ['all', 'api', 'worker']);
-    this.host = this.text('SVC_HOST');
+    this.host = this.text('SVC_HOST') || (this.profile === 'dev' ? '127.0.0.1' : '0.0.0.0');
     this.port = this.whole('SVC_PORT', 0, 65_535);
-    this.publicUrl = this.text('SVC_PUBLIC_URL') || `http://localhost:${this.port}`;
+    this.publicUrl = this.publicAddress();
+    this.allowedHosts = this.hostNames('SVC_ALLOWED_HOSTS');
     this.corsOrigins = this.list('SVC_CORS_ORIGINS');
     this.trustProxy = this.list('SVC_TRUST_PROXY');
     this.logLevel = this.oneOf('SVC_LOG_LEVEL', ['debug', 'log', 'warn', 'error']);
@@ -160,6 +166,11 @@ export class Config {
     return this.profile === 'prod';
   }
 
+  /** Whether anybody who reaches the service may make an account: in dev, while only this machine reaches it. */
+  get isRegistrationOpen(): boolean {
+    return !this.isProd && isLoopback(this.host);
+  }
+
   /** False while nobody has said which server sends mails: the default is public and takes none without an account. */
   get sendsMail(): boolean {
     return this.smtpUsername !== '' || this.smtpHost !== SETTINGS.SVC_SMTP_HOST.default;
@@ -214,6 +225,13 @@ export class Config {
     return value;
   }
 
+  private publicAddress(): string {
+    const value = this.text('SVC_PUBLIC_URL') || `http://localhost:${this.port}`;
+    if (URL.canParse(value) && /^https?:$/.test(new URL(value).protocol)) return value;
+    this.faults.push(`SVC_PUBLIC_URL must be an http(s) address, not "${value}"`);
+    return `http://localhost:${this.port}`;
+  }
+
   private authorities(name: SettingName): string[] {
     const values = this.list(name);
     const known = (value: string) =>
@@ -237,6 +255,17 @@ export class Config {
       (value) => !/^\w[\w.-]*(?:\/\w[\w.-]*)*$/.test(value) || OWN_PATHS.has(value.split('/')[0] ?? ''),
     );
     if (wrong !== undefined) this.faults.push(`${name} must be paths like transit or team/transit, not "${wrong}"`);
+    return values;
+  }
+
+  private hostNames(name: SettingName): string[] {
+    const values = this.list(name).map((value) => value.toLowerCase());
+    const wrong = values.find((value) => !HOST_NAME.test(value));
+    if (wrong !== undefined) {
+      this.faults.push(
+        `${name} must be names or addresses without scheme and port, like sealwright.example.com, not "${wrong}"`,
+      );
+    }
     return values;
   }
 

@@ -13,9 +13,16 @@ export const SETTINGS = {
     'dev: open CORS for the local console, API descriptions. prod: same origin only, no development secrets',
   ),
   SVC_ROLE: setting('all', 'all, api (answers HTTP) or worker (background work); any number of each share the stores'),
-  SVC_HOST: setting('0.0.0.0', 'Address the API server listens on'),
+  SVC_HOST: setting(
+    '',
+    'Address the API server listens on; when empty 127.0.0.1 in the profile dev, where anybody may register, and 0.0.0.0 in prod',
+  ),
   SVC_PORT: setting('9090', 'API server port; 0 takes a free one'),
   SVC_PUBLIC_URL: setting('', 'Address that clients use, when it differs from http://localhost:SVC_PORT'),
+  SVC_ALLOWED_HOSTS: setting(
+    '',
+    'Names, comma-separated, that the service is called by besides that of SVC_PUBLIC_URL and those of this machine; *.example.com stands for every name below it',
+  ),
   SVC_CORS_ORIGINS: setting(
     'http://localhost:4200,http://localhost:9090',
     'Allowed origins, comma-separated; dev only',

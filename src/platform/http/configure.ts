@@ -13,6 +13,7 @@ import { Closing } from './closing.js';
 import { Doorman } from './doorman.js';
 import { mostValuesOf, readJsonLimits } from './json-limits.js';
 import { parseJsonBody } from './json-body.js';
+import { refuseForeignHosts } from './host-names.js';
 import { lingerAfterRefusals } from './lingering.js';
 import { refuseNulInQuery } from './nul-in-query.js';
 import { ProblemFilter } from './problem.filter.js';
@@ -59,6 +60,7 @@ export function configureHttp(app: NestFastifyApplication): void {
   const server = app.getHttpAdapter().getInstance();
   secure(server, config);
   observe(server, app.get(Metrics));
+  refuseForeignHosts(server, config);
   rememberRoutes(server);
   refuseNulInQuery(server);
   readBodies(server, app.get(ArrivingBodies));

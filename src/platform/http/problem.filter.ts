@@ -13,6 +13,7 @@ const STATUS: Record<ProblemKind, { status: number; title: string }> = {
   forbidden: { status: 403, title: 'Forbidden' },
   missing: { status: 404, title: 'Not Found' },
   conflict: { status: 409, title: 'Conflict' },
+  misdirected: { status: 421, title: 'Misdirected Request' },
   stale: { status: 412, title: 'Precondition Failed' },
   unconditional: { status: 428, title: 'Precondition Required' },
   refused: { status: 422, title: 'Unprocessable Content' },

@@ -4,6 +4,7 @@ export type ProblemKind =
   | 'unauthenticated' // 401
   | 'forbidden' // 403
   | 'missing' // 404, also for what the caller may not see
+  | 'misdirected' // 421 this is not the server that was meant
   | 'conflict' // 409 the state does not allow it
   | 'stale' // 412 it was changed since the caller saw it
   | 'unconditional' // 428 the caller did not say which version it changes

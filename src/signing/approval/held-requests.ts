@@ -25,6 +25,16 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     this.subjects.register('signing-batch', this);
   }
 
+  /** Policies name the keys as requests do. */
+  async unknownKeys(tx: EntityManager, names: readonly string[]): Promise<readonly string[]> {
+    const known: { name: string }[] = await tx.query(
+      `SELECT name FROM signing_key WHERE name = ANY($1::text[]) AND state <> 'FAILED'`,
+      [names],
+    );
+    const found = new Set(known.map(({ name }) => name));
+    return names.filter((name) => !found.has(name));
+  }
+
   /** Into the queue, with their doorbell. Whether each is what was approved is looked at when it is claimed. */
   async released(tx: EntityManager, approval: SubjectApproval): Promise<void> {
     const { approvalId, correlation } = approval;

@@ -1,15 +1,11 @@
-import { AsnConvert } from '@peculiar/asn1-schema';
+import 'reflect-metadata';
 import {
-  BasicConstraints,
-  Certificate as CertificateSyntax,
-  ExtendedKeyUsage,
-  type Extension,
-  id_ce_basicConstraints,
-  id_ce_extKeyUsage,
-  id_ce_keyUsage,
-  KeyUsage,
+  BasicConstraintsExtension,
+  ExtendedKeyUsageExtension,
   KeyUsageFlags,
-} from '@peculiar/asn1-x509';
+  KeyUsagesExtension,
+  X509Certificate as ParsedCertificate,
+} from '@peculiar/x509';
 import type { X509Certificate } from 'node:crypto';
 
 /** Extended key usages that matter here, by their object identifiers (RFC 5280 section 4.2.1.12, RFC 9336). */
@@ -36,22 +32,21 @@ export interface CertificateFacts {
     { readonly signs: boolean; readonly signsCertificates: boolean; readonly other: boolean } | undefined;
 }
 
+/** @throws Error when one of its extensions cannot be read. */
 export function factsOf(certificate: X509Certificate): CertificateFacts {
-  const { extensions } = AsnConvert.parse(certificate.raw, CertificateSyntax).tbsCertificate;
-  const find = (id: string) => extensions?.find(({ extnID }) => extnID === id);
-  const usage = find(id_ce_extKeyUsage);
-  const constraints = read(find(id_ce_basicConstraints), BasicConstraints);
+  const parsed = new ParsedCertificate(certificate.raw);
+  const usage = parsed.getExtension(ExtendedKeyUsageExtension);
+  const constraints = parsed.getExtension(BasicConstraintsExtension);
   return {
-    purposes: [...(read(usage, ExtendedKeyUsage) ?? [])].map(purposeName),
+    purposes: (usage?.usages ?? []).map((id) => purposeName(String(id))),
     purposesCritical: usage?.critical ?? false,
-    isAuthority: constraints?.cA ?? false,
-    pathLength: constraints?.pathLenConstraint,
-    keyUsage: keyUsageOf(find(id_ce_keyUsage)),
+    isAuthority: constraints?.ca ?? false,
+    pathLength: constraints?.pathLength,
+    keyUsage: keyUsageOf(parsed.getExtension(KeyUsagesExtension)?.usages),
   };
 }
 
-function keyUsageOf(extension: Extension | undefined): CertificateFacts['keyUsage'] {
-  const flags = read(extension, KeyUsage)?.toNumber();
+function keyUsageOf(flags: KeyUsageFlags | undefined): CertificateFacts['keyUsage'] {
   if (flags === undefined) return undefined;
   const signing = KeyUsageFlags.digitalSignature | KeyUsageFlags.nonRepudiation;
   return {
@@ -59,10 +54,6 @@ function keyUsageOf(extension: Extension | undefined): CertificateFacts['keyUsag
     signsCertificates: (flags & KeyUsageFlags.keyCertSign) !== 0,
     other: (flags & ~signing) !== 0,
   };
-}
-
-function read<T>(extension: Extension | undefined, syntax: new () => T): T | undefined {
-  return extension === undefined ? undefined : AsnConvert.parse(extension.extnValue.buffer, syntax);
 }
 
 function purposeName(id: string): string {

@@ -1,27 +1,17 @@
-import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
-import { Attributes, CertificationRequestInfo } from '@peculiar/asn1-csr';
+import 'reflect-metadata';
 import {
-  Attribute,
-  AttributeTypeAndValue,
-  AttributeValue,
-  BasicConstraints,
-  ExtendedKeyUsage,
-  Extension,
-  Extensions,
-  id_ce_basicConstraints,
-  id_ce_extKeyUsage,
-  id_ce_keyUsage,
-  id_ce_subjectKeyIdentifier,
-  KeyUsage,
+  BasicConstraintsExtension,
+  type Extension,
+  ExtendedKeyUsageExtension,
+  ExtensionsAttribute,
   KeyUsageFlags,
+  KeyUsagesExtension,
   Name,
-  RelativeDistinguishedName,
-  SubjectKeyIdentifier,
-  SubjectPublicKeyInfo,
-} from '@peculiar/asn1-x509';
+  SubjectKeyIdentifierExtension,
+} from '@peculiar/x509';
 import { createHash } from 'node:crypto';
 import type { KeyPurpose } from '../keys/signing-key-purpose.js';
-import { bitString, sequence } from '../../platform/asn1/der.js';
+import { bitString, integer, sequence, tagged } from '../../platform/asn1/der.js';
 import { PURPOSES } from './certificate-facts.js';
 
 /** The parts of a distinguished name that are asked for, in the order in which they are written. */
@@ -35,9 +25,6 @@ export const NAME_PARTS = {
 } as const;
 export type DistinguishedName = { readonly [part in keyof typeof NAME_PARTS]?: string };
 
-/** id-pkcs-9-at-extensionRequest (RFC 2985 section 5.4.2). */
-const EXTENSION_REQUEST = '1.2.840.113549.1.9.14';
-
 export interface RequestedCertificate {
   readonly subject: DistinguishedName;
   /** SubjectPublicKeyInfo, DER. */
@@ -45,16 +32,13 @@ export interface RequestedCertificate {
   readonly purpose: KeyPurpose;
 }
 
-/** CertificationRequestInfo (RFC 2986 section 4.1): what the key signs to ask for a certificate. */
+/** The only version of PKCS #10. */
+const VERSION = 0;
+
+/** CertificationRequestInfo (RFC 2986 section 4.1), DER: what the key signs to ask for a certificate. */
 export function certificationRequestInfo({ subject, publicKey, purpose }: RequestedCertificate): Buffer {
-  const extensions = AsnConvert.serialize(extensionsFor(purpose, publicKey));
-  return serialize(
-    new CertificationRequestInfo({
-      subject: nameOf(subject),
-      subjectPKInfo: AsnConvert.parse(publicKey, SubjectPublicKeyInfo),
-      attributes: new Attributes([new Attribute({ type: EXTENSION_REQUEST, values: [extensions] })]),
-    }),
-  );
+  const attribute = new ExtensionsAttribute(extensionsFor(purpose, publicKey));
+  return sequence(integer(VERSION), nameOf(subject), publicKey, tagged(0, Buffer.from(attribute.rawData)));
 }
 
 /** CertificationRequest or Certificate, DER: what was signed, by which algorithm, and the signature. */
@@ -67,48 +51,31 @@ export function pem(label: string, der: Buffer): string {
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }
 
-function nameOf(subject: DistinguishedName): Name {
+/** Name (RFC 5280 section 4.1.2.4), DER. */
+function nameOf(subject: DistinguishedName): Buffer {
   const parts = Object.keys(NAME_PARTS) as (keyof typeof NAME_PARTS)[];
-  return new Name(
-    parts.flatMap((part) => {
-      const text = subject[part];
-      if (text === undefined) return [];
-      // RFC 5280 appendix A: the country is a PrintableString, everything else may be UTF-8.
-      const value = new AttributeValue(part === 'country' ? { printableString: text } : { utf8String: text });
-      return [new RelativeDistinguishedName([new AttributeTypeAndValue({ type: NAME_PARTS[part], value })])];
-    }),
-  );
+  const given = parts.flatMap((part) => {
+    const text = subject[part];
+    if (text === undefined) return [];
+    // RFC 5280 appendix A: the country is a PrintableString, everything else may be UTF-8.
+    return [{ [NAME_PARTS[part]]: [part === 'country' ? { printableString: text } : { utf8String: text }] }];
+  });
+  return Buffer.from(new Name(given).toArrayBuffer());
 }
 
 /** What a verifier will look for, critical where the standards want it (RFC 5280 section 4.2.1, RFC 3161 section 2.3). */
-function extensionsFor(purpose: KeyPurpose, publicKey: Buffer): Extensions {
+function extensionsFor(purpose: KeyPurpose, publicKey: Buffer): Extension[] {
   const identifier = createHash('sha256').update(publicKey).digest().subarray(0, 20);
-  const ski = extension(id_ce_subjectKeyIdentifier, false, new SubjectKeyIdentifier(arrayBuffer(identifier)));
+  const ski = new SubjectKeyIdentifierExtension(identifier.toString('hex'));
   if (purpose === 'certificates') {
-    const flags = KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign;
-    return new Extensions([
-      extension(id_ce_basicConstraints, true, new BasicConstraints({ cA: true })),
-      extension(id_ce_keyUsage, true, new KeyUsage(flags)),
-      ski,
-    ]);
+    const usages = KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign;
+    return [new BasicConstraintsExtension(true, undefined, true), new KeyUsagesExtension(usages, true), ski];
   }
   const timestamping = purpose === 'timestamping';
   const usage = timestamping ? PURPOSES['time-stamping'] : PURPOSES['code-signing'];
-  return new Extensions([
-    extension(id_ce_keyUsage, true, new KeyUsage(KeyUsageFlags.digitalSignature)),
-    extension(id_ce_extKeyUsage, timestamping, new ExtendedKeyUsage([usage])),
+  return [
+    new KeyUsagesExtension(KeyUsageFlags.digitalSignature, true),
+    new ExtendedKeyUsageExtension([usage], timestamping),
     ski,
-  ]);
-}
-
-function extension(id: string, critical: boolean, value: object): Extension {
-  return new Extension({ extnID: id, critical, extnValue: new OctetString(AsnConvert.serialize(value)) });
-}
-
-function serialize(value: object): Buffer {
-  return Buffer.from(AsnConvert.serialize(value));
-}
-
-function arrayBuffer(bytes: Buffer): ArrayBuffer {
-  return new Uint8Array(bytes).buffer;
+  ];
 }

@@ -58,6 +58,13 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     );
   }
 
+  /** Policies name the keys by their fingerprints. */
+  async unknownKeys(tx: EntityManager, names: readonly string[]): Promise<readonly string[]> {
+    const known = await tx.find(SshKey, { select: { fingerprint: true }, where: { fingerprint: In([...names]) } });
+    const found = new Set(known.map(({ fingerprint }) => fingerprint));
+    return names.filter((name) => !found.has(name));
+  }
+
   async released(tx: EntityManager, { approvalId, subjectId, correlation }: SubjectApproval): Promise<void> {
     const [, moved]: [unknown, number] = await tx.query(
       `UPDATE ssh_rotation SET status = 'RUNNING' WHERE id = $1 AND status = 'PENDING_APPROVAL' AND approval_id = $2`,

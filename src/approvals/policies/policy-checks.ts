@@ -1,0 +1,86 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { isId } from '../../platform/database/new-id.js';
+import { Problem } from '../../platform/http/problem.js';
+import { ApprovalSubjectsService } from '../approval-subjects.service.js';
+import { approversIn } from '../groups/group-size.js';
+import type { PolicyOrder } from './approval-policies.service.js';
+import type { ApprovalPolicy, PolicyStage } from './approval-policy.entity.js';
+import { PolicyBook } from './policy-book.js';
+
+/** Every key. */
+const WHOLE = '*';
+
+/** Looks whether a policy can do what it says: guard keys that are there, and be satisfied by the people of its groups. */
+@Injectable()
+export class PolicyChecks {
+  constructor(
+    private readonly subjects: ApprovalSubjectsService,
+    private readonly book: PolicyBook,
+  ) {}
+
+  /**
+   * The stages as they are stored. The groups are locked against changes until the policy that names them is committed. What the policy
+   * said before is not judged again.
+   *
+   * @throws Problem `approval-policy.stage` or `approval-policy.key`.
+   */
+  async stagesOf(tx: EntityManager, order: PolicyOrder, before?: ApprovalPolicy): Promise<PolicyStage[]> {
+    const stages = await known(tx, order);
+    for (const [i, stage] of stages.entries()) {
+      const isKept = before?.stages.some(
+        ({ groupId, threshold }) => groupId === stage.groupId && threshold >= stage.threshold,
+      );
+      if (isKept !== true) await assertReachable(tx, stage, i);
+    }
+    await this.assertKeysThere(tx, order, before);
+    return stages;
+  }
+
+  /** The next judgement reads the policies again. */
+  changed(): void {
+    this.book.forget();
+  }
+
+  private async assertKeysThere(
+    tx: EntityManager,
+    { subject, keys }: PolicyOrder,
+    before?: ApprovalPolicy,
+  ): Promise<void> {
+    const said = before?.subject === subject ? [WHOLE, ...before.keys] : [WHOLE];
+    const names = keys.filter((name) => !said.includes(name));
+    const [unknown] = names.length === 0 ? [] : ((await this.subjects.of(subject).unknownKeys?.(tx, names)) ?? []);
+    if (unknown === undefined) return;
+    const named = subject === 'ssh-rotation' ? 'SSH key with the fingerprint' : 'key with the name';
+    const detail = `there is no ${named} "${unknown}"; "${WHOLE}" is every key, also those to come`;
+    throw wrong('approval-policy.key', `/keys/${keys.indexOf(unknown)}`, detail);
+  }
+}
+
+async function known(tx: EntityManager, { stages }: PolicyOrder): Promise<PolicyStage[]> {
+  const groups: { id: string; name: string }[] = await tx.query(
+    `SELECT id, name FROM approver_group WHERE id::text = ANY($1::text[]) OR name = ANY($1::text[]) ORDER BY id FOR SHARE`,
+    [stages.map(({ group }) => (isId(group) ? group.toLowerCase() : group))],
+  );
+  const found = stages.map(({ group, threshold }, i): PolicyStage => {
+    const one = groups.find(({ id, name }) => id === group.toLowerCase() || name === group);
+    if (one === undefined) throw wrong(STAGE, `/stages/${i}/group`, `there is no approver group "${group}"`);
+    return { groupId: one.id, threshold };
+  });
+  const twice = found.findIndex(({ groupId }, i) => found.findIndex((one) => one.groupId === groupId) < i);
+  if (twice !== -1) throw wrong(STAGE, `/stages/${twice}/group`, 'the group has a stage already; raise its threshold');
+  return found;
+}
+
+async function assertReachable(tx: EntityManager, { groupId, threshold }: PolicyStage, index: number): Promise<void> {
+  const count = await approversIn(tx, groupId);
+  if (count >= threshold) return;
+  const detail = `the group has ${count} people who can approve, so ${threshold} never will; add people first, or ask for fewer`;
+  throw wrong(STAGE, `/stages/${index}/threshold`, detail);
+}
+
+const STAGE = 'approval-policy.stage';
+
+function wrong(code: string, pointer: string, detail: string): Problem {
+  return new Problem('refused', code, `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
+}

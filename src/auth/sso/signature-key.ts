@@ -1,0 +1,54 @@
+import 'reflect-metadata';
+import { Name, X509CertificateGenerator } from '@peculiar/x509';
+import { randomBytes, webcrypto } from 'node:crypto';
+
+/** Every provider knows it. */
+const ALGORITHM = {
+  name: 'RSASSA-PKCS1-v1_5',
+  hash: 'SHA-256',
+  modulusLength: 3072,
+  publicExponent: new Uint8Array([1, 0, 1]),
+} as const;
+/** The provider pins the certificate, and has to be told of another one by hand: it outlives the installation. */
+const VALID_YEARS = 20;
+/** RFC 5280 appendix A.1, ub-common-name. */
+const MAX_COMMON_NAME = 64;
+
+/** A key of ours that signs what we say to an identity provider. */
+export interface SignatureKey {
+  /** PEM, PKCS #8. */
+  readonly privateKey: string;
+  /** PEM; self-signed, since providers pin it. */
+  readonly certificate: string;
+}
+
+/** Makes an RSA key with its certificate. */
+export async function newSignatureKey(commonName: string): Promise<SignatureKey> {
+  const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify']);
+  const notBefore = new Date();
+  const notAfter = new Date(notBefore);
+  notAfter.setFullYear(notBefore.getFullYear() + VALID_YEARS);
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    keys,
+    name: new Name([{ CN: [{ utf8String: commonName.slice(0, MAX_COMMON_NAME) }] }]).toJSON(),
+    serialNumber: newSerialNumber(),
+    notBefore,
+    notAfter,
+    signingAlgorithm: ALGORITHM,
+  });
+  const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey));
+  return { privateKey: pem('PRIVATE KEY', pkcs8), certificate: pem('CERTIFICATE', Buffer.from(certificate.rawData)) };
+}
+
+/** Hexadecimal, 16 bytes, positive and without leading zeros (RFC 5280 section 4.1.2.2). */
+function newSerialNumber(): string {
+  const serial = randomBytes(16);
+  serial.writeUInt8((serial.readUInt8() & 0x3f) | 0x40);
+  return serial.toString('hex');
+}
+
+/** RFC 7468. */
+export function pem(label: string, der: Buffer): string {
+  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
+  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
+}

@@ -1,0 +1,27 @@
+import { describe, expect, it } from 'vitest';
+import { serviceAddress } from './transport.js';
+
+describe('an address of the service', () => {
+  it.each([
+    ['https://sealwright.example.com/', 'https://sealwright.example.com'],
+    ['http://localhost:9090', 'http://localhost:9090'],
+    ['http://127.0.0.1:9090//', 'http://127.0.0.1:9090'],
+    ['http://[::1]:9090', 'http://[::1]:9090'],
+    ['http://sw.localhost', 'http://sw.localhost'],
+  ])('%s may get a credential', (text, expected) => expect(serviceAddress(text, false)).toBe(expected));
+
+  it.each([
+    'http://sealwright.example.com',
+    'HTTP://192.0.2.1:9090',
+    'http://127.0.0.1.attacker.example',
+    'http://localhost.attacker.example',
+    'http://[::ffff:192.0.2.1]:9090',
+  ])('%s gets one only when somebody said so', (text) => {
+    expect(() => serviceAddress(text, false)).toThrow(/https:\/\/, or set SEALWRIGHT_ALLOW_HTTP=yes/);
+    expect(serviceAddress(text, true)).toBe(text);
+  });
+
+  it.each(['ftp://sw.example', 'sw.example', 'https://ann:word@sw.example'])('%s is none', (text) => {
+    expect(() => serviceAddress(text, true)).toThrow(/address/);
+  });
+});

@@ -1,0 +1,293 @@
+import { X509Certificate } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { newKey, QUIRKY_CLIENT, QuirkyProvider, type Quirks } from '../fakes/quirky-openid-provider.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Answer, Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { Browser } from './browser.js';
+import { atKnownAddress, PEERS_HERE } from './people.js';
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+let provider: QuirkyProvider;
+let serial = 0;
+let name = '';
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api', settings: { ...(await atKnownAddress()), ...PEERS_HERE } });
+  provider = await QuirkyProvider.start();
+});
+afterAll(async () => {
+  await stage.close();
+  await provider.stop();
+});
+beforeEach(() => {
+  // Each test has a provider of its own: what one is known for is believed for a while.
+  serial += 1;
+  name = `p${serial}`;
+});
+
+const CLAIMS = { email: 'ann@example.org', groups: ['release'] };
+
+function put(change: object = {}): Promise<Answer> {
+  const { id, secret } = QUIRKY_CLIENT;
+  const rules = [{ claim: 'groups', op: 'equals', value: 'release', roles: ['operator'] }];
+  const body = { label: 'x', enabled: true, rules, issuer: provider.origin, clientId: id, clientSecret: secret };
+  return service.call('PUT', `/api/settings/identity-providers/oidc/${name}`, {
+    key: apiKey,
+    body: { ...body, ...change },
+  });
+}
+
+const begin = () => `${service.url}/api/auth/oidc/login?provider=${name}`;
+const isOurs = (url: string) => url.startsWith(`${service.url}/api/auth/oidc/callback`);
+
+/** Signs in. @returns 303 with a ticket, or what was refused */
+async function signIn(): Promise<{ status: number; code: string; detail: string }> {
+  const browser = new Browser();
+  const at = await browser.follow(begin(), isOurs);
+  const response = isOurs(at.url) ? await browser.request(at.url) : at.response;
+  if (response.status === 303) return { status: 303, code: '', detail: '' };
+  const { code = '', detail = '' } = (await response.json()) as { code?: string; detail?: string };
+  return { status: response.status, code, detail };
+}
+
+/** What the test of the provider says, and whether somebody can sign in. */
+async function works(quirks: Partial<Quirks>, change: object = {}): Promise<{ test: boolean; signIn: number }> {
+  provider.is({ ...quirks, claims: { sub: name, ...CLAIMS, email: `${name}@example.org`, ...quirks.claims } });
+  expect(await put(change)).toMatchObject({ status: 200 });
+  const tested = await service.call('POST', `/api/settings/identity-providers/test/${name}`, { key: apiKey });
+  return { test: tested.body.ok as boolean, signIn: (await signIn()).status };
+}
+
+const GOOD = { test: true, signIn: 303 };
+const BAD = { test: false, signIn: 503 };
+
+describe('client authentication', () => {
+  it.each(['client_secret_basic', 'client_secret_post', 'client_secret_jwt'])(
+    'is by %s where the provider takes nothing else, whatever the secret is made of',
+    async (method) => {
+      expect(await works({ method })).toEqual(GOOD);
+      expect(provider.seen).toEqual([method]);
+    },
+  );
+
+  it('is by Basic where the provider does not say', async () => {
+    expect(await works({ document: { token_endpoint_auth_methods_supported: undefined } })).toEqual(GOOD);
+    expect(provider.seen).toEqual(['client_secret_basic']);
+  });
+
+  it('is by the body where the provider says both and knows the client by that one, from then on', async () => {
+    const document = { token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post'] };
+    expect(await works({ method: 'client_secret_post', document })).toEqual(GOOD);
+    expect((await signIn()).status).toBe(303);
+    expect(provider.seen).toEqual(['client_secret_basic', 'client_secret_post', 'client_secret_post']);
+  });
+
+  it('is by none for a client without secret', async () => {
+    expect(await works({ method: 'none' }, { clientSecret: undefined })).toEqual(GOOD);
+    expect(provider.seen).toEqual(['none']);
+    expect(provider.asked[0]?.get('code_challenge_method')).toBe('S256');
+  });
+
+  it.each([undefined, 'issuer'])('is by a key that the service makes and publishes (audience %s)', async (audience) => {
+    const clientKeys = `${service.url}/api/auth/oidc/jwks?provider=${name}`;
+    const change = { clientSecret: undefined, clientAuthentication: 'private_key_jwt', assertionAudience: audience };
+    expect(await works({ method: 'private_key_jwt', clientKeys }, change)).toEqual(GOOD);
+    const [first] = (await service.call('GET', `/api/auth/oidc/jwks?provider=${name}`)).body.keys;
+    expect(first).toMatchObject({ kty: 'RSA', use: 'sig', alg: 'RS256', kid: first['x5t#S256'] });
+    expect(first).not.toHaveProperty('d');
+    const certificate = new X509Certificate(Buffer.from(first.x5c[0] as string, 'base64'));
+    expect(certificate.verify(certificate.publicKey)).toBe(true);
+    const rows = await stage.sql<{ text: string }>(
+      `SELECT p::text || encode(secret, 'escape') AS text FROM identity_provider p WHERE name = $1`,
+      [name],
+    );
+    expect(rows[0]?.text).not.toContain('PRIVATE KEY');
+    expect((await put({ ...change, newKey: true })).status).toBe(200);
+    const [second] = (await service.call('GET', `/api/auth/oidc/jwks?provider=${name}`)).body.keys;
+    expect(second.kid).not.toBe(first.kid);
+    expect((await signIn()).status).toBe(303);
+  });
+
+  it('never makes a client secret of the key, nor asks for one that is not there', async () => {
+    provider.is({});
+    const byKey = { clientSecret: undefined, clientAuthentication: 'private_key_jwt' };
+    expect((await put(byKey)).status).toBe(200);
+    const missing = { status: 422, code: 'identity-provider.client-secret', pointer: '/clientSecret' };
+    assertProblem(await put({ clientSecret: undefined, clientAuthentication: 'client_secret_post' }), missing);
+    assertProblem(await put({ clientAuthentication: 'private_key_jwt' }), missing);
+    assertProblem(await put({ clientAuthentication: 'none' }), missing);
+    expect((await put({ clientSecret: undefined })).status).toBe(200);
+    const [row] = await stage.sql<{ secret: Buffer | null }>(`SELECT secret FROM identity_provider WHERE name = $1`, [
+      name,
+    ]);
+    expect(row?.secret).toBeNull();
+    expect((await service.call('GET', `/api/auth/oidc/jwks?provider=${name}`)).body).toEqual({ keys: [] });
+  });
+
+  it('that is impossible is named by the test', async () => {
+    expect(await works({ method: 'private_key_jwt' })).toEqual(BAD);
+    const { body } = await service.call('POST', `/api/settings/identity-providers/test/${name}`, { key: apiKey });
+    expect(body.findings[0].detail).toContain('private_key_jwt');
+  });
+});
+
+describe('the issuer', () => {
+  const realm = '/realms/main';
+  it.each<[string, Partial<Quirks>, (origin: string) => string]>([
+    ['a slash too many', {}, (origin) => `${origin}/`],
+    ['a slash too few', { path: '/' }, (origin) => origin],
+    [
+      'a slash too few behind a path',
+      { path: `${realm}/`, wellKnown: `${realm}/.well-known/openid-configuration` },
+      (origin) => `${origin}${realm}`,
+    ],
+    [
+      'the address of its document',
+      { path: realm, wellKnown: `${realm}/.well-known/openid-configuration` },
+      (origin) => `${origin}${realm}/.well-known/openid-configuration`,
+    ],
+    ['scheme and blanks as people type them', {}, (origin) => `  ${origin.replace('http', 'HTTP')} `],
+    [
+      'its document where RFC 8414 has it',
+      { path: realm, wellKnown: `/.well-known/oauth-authorization-server${realm}` },
+      (origin) => `${origin}${realm}`,
+    ],
+    [
+      'its document before the path',
+      { path: realm, wellKnown: `/.well-known/openid-configuration${realm}` },
+      (origin) => `${origin}${realm}`,
+    ],
+  ])('is what the provider calls itself: %s', async (_, quirks, typed) => {
+    expect(await works(quirks, { issuer: typed(provider.origin) })).toEqual(GOOD);
+    expect((await put({ issuer: provider.origin + (quirks.path ?? '') })).status).toBe(200);
+  });
+
+  it.each<[string, Partial<Quirks>]>([
+    ['another host', { document: { issuer: 'https://elsewhere.example' } }],
+    ['another path', { document: { issuer: 'http://127.0.0.1/realms/other' } }],
+    ['no text', { document: { issuer: 7 } }],
+    ['no address of its token endpoint', { document: { token_endpoint: undefined } }],
+    ['a script where people are sent', { document: { authorization_endpoint: 'javascript:alert(1)' } }],
+    ['no document', { wellKnown: '/nowhere' }],
+  ])('that is a lie is refused by test and sign-in: %s', async (_, quirks) => {
+    expect(await works(quirks)).toEqual(BAD);
+  });
+
+  it('with a name, a password or a fragment is refused', async () => {
+    for (const issuer of ['https://ann:secret@idp.example', 'https://idp.example/#x'])
+      assertProblem(await put({ issuer }), { status: 400, code: 'request.invalid', pointer: '/issuer' });
+  });
+});
+
+describe('ID tokens', () => {
+  it.each(['RS256', 'PS256', 'ES256', 'ES384', 'EdDSA'])('may be signed with %s', async (alg) => {
+    const key = await newKey(alg);
+    expect(await works({ key, published: [key.jwk] })).toEqual(GOOD);
+  });
+
+  it('may be of a document that does not say with what', async () => {
+    const key = await newKey('ES256');
+    const document = { id_token_signing_alg_values_supported: undefined };
+    expect(await works({ key, published: [key.jwk], document })).toEqual(GOOD);
+  });
+
+  it('may name no key, or one that goes without a name, among others', async () => {
+    const [key, other, sealing] = await Promise.all([
+      newKey('RS256'),
+      newKey('RS256'),
+      newKey('RS256', { use: 'enc' }),
+    ]);
+    const { kid: _, ...nameless } = key.jwk;
+    const published = [sealing.jwk, other.jwk, key.jwk, { kty: 'AKP' }];
+    expect(await works({ key, published, namesKey: false })).toEqual(GOOD);
+    name += 'b';
+    expect(await works({ key, published: [other.jwk, nameless] })).toEqual(GOOD);
+  });
+
+  it('may be signed with a key that was not there a moment ago', async () => {
+    expect(await works({})).toEqual(GOOD);
+    const key = await newKey('RS256');
+    provider.is({ key, published: [key.jwk], claims: { sub: name, ...CLAIMS } });
+    expect((await signIn()).status).toBe(303);
+  });
+
+  it('may be ahead of our clock by half a minute', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    expect(await works({ claims: { iat: now + 20, nbf: now + 20, exp: now + 300 } })).toEqual(GOOD);
+  });
+
+  it.each<[string, (other: Awaited<ReturnType<typeof newKey>>) => Partial<Quirks>]>([
+    ['another key', (key) => ({ published: [key.jwk] })],
+    ['another issuer', () => ({ claims: { iss: 'https://elsewhere.example' } })],
+    ['another nonce', () => ({ claims: { nonce: 'of-another-attempt' } })],
+    ['another audience', () => ({ claims: { aud: 'somebody-else' } })],
+    ['an end in the past', () => ({ claims: { exp: Math.floor(Date.now() / 1000) - 60 } })],
+    ['another issuer in the answer', () => ({ iss: 'https://elsewhere.example' })],
+    ['userinfo of somebody else', () => ({ userinfo: { sub: 'somebody-else' } })],
+  ])('with %s are refused', async (_, quirks) => {
+    provider.is({ claims: CLAIMS });
+    await put();
+    const change = quirks(await newKey('RS256'));
+    provider.is({ ...change, claims: { ...CLAIMS, ...change.claims } });
+    expect(await signIn()).toMatchObject({ status: 401, code: 'sso.refused' });
+  });
+});
+
+describe('claims', () => {
+  it('may come from userinfo alone', async () => {
+    const claims = { email: undefined, groups: undefined };
+    const userinfo = { sub: 'u-1', email: 'by-userinfo@example.org', groups: 'release', email_verified: 'true' };
+    expect(await works({ claims: { ...claims, sub: 'u-1' }, userinfo })).toEqual(GOOD);
+  });
+
+  it('may lie in others, and be truth values', async () => {
+    const rule = (claim: string, value: string) => ({ claim, op: 'equals', value, roles: ['operator'] });
+    const nested = {
+      groups: undefined,
+      realm_access: { roles: ['staff', 'signer'] },
+      'https://example.com/roles': 'a',
+    };
+    expect(await works({ claims: nested }, { rules: [rule('realm_access.roles', 'signer')] })).toEqual(GOOD);
+    name += 'b';
+    expect(await works({ claims: { admin: true } }, { rules: [rule('admin', 'true')] })).toEqual(GOOD);
+    name += 'c';
+    expect(await works({ claims: nested }, { rules: [rule('https://example.com/roles', 'a')] })).toEqual(GOOD);
+  });
+
+  it('that the provider left out, since there are too many, are named', async () => {
+    const claims = { ...CLAIMS, groups: undefined, _claim_names: { groups: 'src1' }, _claim_sources: {} };
+    provider.is({ claims });
+    await put({ defaultRoles: ['viewer'] });
+    const answer = await signIn();
+    expect(answer).toMatchObject({ status: 403, code: 'sso.claims-left-out' });
+    expect(answer.detail).toContain('"groups"');
+  });
+});
+
+describe('what the provider refuses is said in its words', () => {
+  it('at the authorization endpoint, on one line', async () => {
+    provider.is({ refusal: { error: 'invalid_scope', error_description: 'unknown\r\nscope: groups\u001b[31m' } });
+    await put();
+    const { status, detail } = await signIn();
+    expect({ status, detail }).toEqual({
+      status: 401,
+      detail: 'The identity provider refused: invalid_scope: unknown scope: groups [31m',
+    });
+  });
+
+  it('at the token endpoint', async () => {
+    provider.is({
+      method: 'client_secret_jwt',
+      document: { token_endpoint_auth_methods_supported: ['client_secret_post'] },
+    });
+    await put();
+    expect((await signIn()).detail).toBe(
+      'The identity provider refused: invalid_client: registered for client_secret_jwt',
+    );
+  });
+});

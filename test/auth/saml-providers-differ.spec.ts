@@ -1,0 +1,238 @@
+import 'reflect-metadata';
+import { SAML } from '@node-saml/node-saml';
+import { X509CertificateGenerator } from '@peculiar/x509';
+import { execFileSync } from 'node:child_process';
+import { webcrypto, X509Certificate } from 'node:crypto';
+import { inflateRawSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { SamlPeer, SIMPLESAMLPHP } from '../fakes/simplesamlphp.js';
+import { assertProblem } from '../support/refused-calls.js';
+import type { Service } from '../support/service.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { Browser } from './browser.js';
+import { atKnownAddress } from './people.js';
+import { postResponse, putProvider, responseFrom } from './saml-calls.js';
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+let idp: SamlPeer;
+let sp: { entityId: string; acsUrl: string };
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api', settings: await atKnownAddress() });
+  const [entityId = '', acsUrl = ''] = ['metadata', 'callback'].map((name) => `${service.url}/api/auth/saml/${name}`);
+  sp = { entityId, acsUrl };
+  idp = new SamlPeer();
+  if (SIMPLESAMLPHP !== undefined)
+    await idp.start(sp, [{ uid: 'ada', email: 'ada@saml.example', groups: ['staff', 'release'] }]);
+  else idp.certificate = selfSigned();
+});
+afterAll(async () => {
+  await stage.close();
+  idp.stop();
+});
+
+const put = (change: object = {}) => putProvider(service, idp, apiKey, change);
+const login = () => `${service.url}/api/auth/saml/login`;
+
+async function signIn(): Promise<{ status: number; code: string }> {
+  const answer = await postResponse(service, await responseFrom(new Browser(), 'ada', login()));
+  if (answer.status === 303) return { status: 303, code: '' };
+  return { status: answer.status, code: ((await answer.json()) as { code: string }).code };
+}
+
+async function testFinds(): Promise<{ ok: boolean; findings: { check: string; ok: boolean; detail: string }[] }> {
+  return (await service.call('POST', '/api/settings/identity-providers/test/main', { key: apiKey })).body;
+}
+
+function selfSigned(...args: string[]): string {
+  const subject = ['-subj', '/CN=other', '-days', '9', '-keyout', '/dev/null'];
+  const all = ['req', '-x509', '-newkey', 'rsa:2048', '-nodes', ...subject, ...args];
+  return execFileSync('openssl', all, { stdio: ['ignore', 'pipe', 'ignore'] }).toString();
+}
+
+/** Whether the library that verifies at sign-in takes them. */
+async function isUsable(certificates: string[]): Promise<boolean> {
+  const saml = new SAML({ issuer: 'x', audience: 'x', callbackUrl: 'https://x.example/', idpCert: certificates });
+  return (await saml['getKeyInfosAsPem']()).every((pem) => new X509Certificate(pem).publicKey.type === 'public');
+}
+
+const bare = (pem: string) => pem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
+const inLines = (text: string, length: number, end: string) =>
+  (text.match(new RegExp(`.{1,${length}}`, 'g')) ?? []).join(end);
+
+describe('the certificate of a provider', () => {
+  it.each<[string, (pem: string) => string[]]>([
+    ['as it is', (pem) => [pem]],
+    ['in bare base64', (pem) => [bare(pem)]],
+    ['in base64 of lines of 76', (pem) => [`${inLines(bare(pem), 76, '\n')}\n`]],
+    ['in base64 of lines of Windows', (pem) => [inLines(bare(pem), 64, '\r\n')]],
+    ['with lines of Windows', (pem) => [pem.replaceAll('\n', '\r\n')]],
+    ['with lines of an old Macintosh', (pem) => [pem.replaceAll('\n', '\r')]],
+    ['on one long line', (pem) => [`-----BEGIN CERTIFICATE-----\n${bare(pem)}\n-----END CERTIFICATE-----`]],
+    ['between empty lines and blanks', (pem) => [`\n\n${pem.replaceAll('\n', '  \n')}\n `]],
+    ['with an older label', (pem) => [pem.replaceAll(' CERTIFICATE', ' X509 CERTIFICATE')]],
+    ['before another one in the same text', (pem) => [pem + selfSigned()]],
+    ['behind another one in the same text', (pem) => [`${selfSigned()}\n${pem}`]],
+    ['twice', (pem) => [pem, bare(pem)]],
+  ])('%s is stored as the test and sign-in use it', async (_, form) => {
+    const { status, body } = await put({ certificates: form(idp.certificate) });
+    expect(status).toBe(200);
+    const stored = body.settings.certificates as string[];
+    expect(stored.map((pem) => new X509Certificate(pem).fingerprint256)).toContain(
+      new X509Certificate(idp.certificate).fingerprint256,
+    );
+    expect(new Set(stored).size).toBe(stored.length);
+    expect(await isUsable(stored)).toBe(true);
+    expect((await testFinds()).ok).toBe(true);
+    if (SIMPLESAMLPHP !== undefined) expect((await signIn()).status).toBe(303);
+  });
+
+  const key = () => execFileSync('openssl', ['genrsa', '2048'], { stdio: ['ignore', 'pipe', 'ignore'] }).toString();
+  it.each<[string, (pem: string) => string, RegExp]>([
+    ['a private key', key, /private key/],
+    ['a private key behind a certificate', (pem) => pem + key(), /private key/],
+    ['an encrypted private key', () => key().replaceAll('PRIVATE', 'ENCRYPTED PRIVATE'), /private key/],
+    [
+      'what openssl pkcs12 writes around it',
+      (pem) => `Bag Attributes\n  localKeyID: 01\n${pem}`,
+      /around the certificate/,
+    ],
+    ['words behind it', (pem) => `${pem}this is ours`, /behind the certificate/],
+    ['indented lines', (pem) => pem.replaceAll(/^/gm, '   '), /indented/],
+    ['a request for a certificate', (pem) => pem.replaceAll(' CERTIFICATE', ' CERTIFICATE REQUEST'), /no whole block/],
+    ['half of it', (pem) => pem.slice(0, 500), /no whole block/],
+    ['another thing in base64', () => Buffer.from('no certificate at all'.repeat(5)).toString('base64'), /no X\.509/],
+    ['no base64', () => 'sixty-four characters of nothing, and a few more, to be sure of it.', /neither PEM/],
+    [
+      'bytes behind it',
+      (pem) => Buffer.concat([Buffer.from(bare(pem), 'base64'), Buffer.from('x')]).toString('base64'),
+      /behind/,
+    ],
+    ['a key that signs no XML', () => selfSigned('-newkey', 'ed25519'), /ed25519/],
+    ['nothing', () => ' ', /neither PEM/],
+  ])('%s is refused, with words and a pointer', async (_, form, words) => {
+    const text = form(idp.certificate);
+    const answer = await put({ certificates: [idp.certificate, text] });
+    assertProblem(answer, { status: 422, code: 'identity-provider.certificate', pointer: '/certificates/1' });
+    expect(answer.body.detail).toMatch(words);
+    if (text.includes('PRIVATE'))
+      expect(service.log() + JSON.stringify(answer.body)).not.toContain(text.slice(40, 100));
+  });
+
+  it('may be one of many, but not of any number', async () => {
+    const certificates = Array.from({ length: 11 }, () =>
+      selfSigned('-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256'),
+    ).join('');
+    assertProblem(await put({ certificates: [certificates] }), {
+      status: 422,
+      code: 'identity-provider.certificate',
+      pointer: '/certificates',
+    });
+  });
+
+  it('that has expired is told by the test, and lets people in', async () => {
+    const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' };
+    const keys = await webcrypto.subtle.generateKey(algorithm, true, ['sign', 'verify']);
+    const [notBefore, notAfter] = [new Date('2020-01-01'), new Date('2021-01-01')];
+    const expired = await X509CertificateGenerator.createSelfSigned({
+      keys,
+      name: 'CN=old',
+      notBefore,
+      notAfter,
+      signingAlgorithm: algorithm,
+    });
+    expect((await put({ certificates: [expired.toString('pem'), idp.certificate] })).status).toBe(200);
+    const { ok, findings } = await testFinds();
+    expect(ok).toBe(true);
+    expect(findings[0]?.detail).toMatch(/expired; .*new certificate/);
+    if (SIMPLESAMLPHP !== undefined) expect((await signIn()).status).toBe(303);
+  });
+
+  it('that an older version stored as it came does not stop a good one beside it', async () => {
+    await put();
+    const settings = (certificates: string[]) =>
+      stage.sql(`UPDATE identity_provider SET settings = settings || $1 WHERE name = 'main'`, [
+        JSON.stringify({ certificates }),
+      ]);
+    await settings(['garbage', inLines(bare(idp.certificate), 76, '\r\n')]);
+    const { ok, findings } = await testFinds();
+    expect(ok).toBe(false);
+    expect(findings.map((finding) => finding.ok).slice(0, 2)).toEqual([false, true]);
+    if (SIMPLESAMLPHP !== undefined) expect((await signIn()).status).toBe(303);
+    await settings(['garbage']);
+    const answer = await new Browser().request(login());
+    expect(((await answer.json()) as { code: string }).code).toBe('sso.provider-away');
+    await put();
+  });
+});
+
+describe('what the provider is asked for', () => {
+  async function requestWith(change: object): Promise<string> {
+    expect((await put(change)).status).toBe(200);
+    const answer = await new Browser().request(login());
+    const query = new URL(answer.headers.get('location') ?? '').searchParams.get('SAMLRequest') ?? '';
+    return inflateRawSync(Buffer.from(query, 'base64')).toString();
+  }
+  const EMAIL = 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress';
+  const CLASS = 'urn:oasis:names:tc:SAML:2.0:ac:classes:PasswordProtectedTransport';
+
+  it('is a lasting name and nothing of the context, unless it is set', async () => {
+    const xml = await requestWith({});
+    expect(xml).toContain('Format="urn:oasis:names:tc:SAML:2.0:nameid-format:persistent"');
+    expect(xml).not.toContain('RequestedAuthnContext');
+  });
+
+  it('is another format, or none', async () => {
+    expect(await requestWith({ nameIdFormat: EMAIL })).toContain(`Format="${EMAIL}"`);
+    expect((await service.call('GET', '/api/auth/saml/metadata')).body).toContain(`<md:NameIDFormat>${EMAIL}<`);
+    expect(await requestWith({ nameIdFormat: null })).not.toContain('NameIDPolicy');
+    expect((await service.call('GET', '/api/auth/saml/metadata')).body).not.toContain('NameIDFormat');
+    assertProblem(await put({ nameIdFormat: '"><x' }), {
+      status: 400,
+      code: 'request.invalid',
+      pointer: '/nameIdFormat',
+    });
+  });
+
+  it('is a context, compared as it is said', async () => {
+    const minimum = await requestWith({ requestedAuthnContext: { classes: [CLASS], comparison: 'minimum' } });
+    expect(minimum).toContain('Comparison="minimum"');
+    expect(minimum).toContain(`>${CLASS}<`);
+    expect(await requestWith({ requestedAuthnContext: { classes: [CLASS] } })).toContain('Comparison="exact"');
+    expect(await requestWith({ requestedAuthnContext: null })).not.toContain('RequestedAuthnContext');
+    const unknown = await put({ requestedAuthnContext: { classes: [CLASS], comparison: 'nearly' } });
+    assertProblem(unknown, { status: 400, code: 'request.invalid', pointer: '/requestedAuthnContext/comparison' });
+  });
+});
+
+describe.skipIf(SIMPLESAMLPHP === undefined)('what the provider signs', () => {
+  it.each<[string, { assertion: boolean; response: boolean }, number]>([
+    ['the assertion', { assertion: true, response: false }, 303],
+    ['the response', { assertion: false, response: true }, 303],
+    ['nothing', { assertion: false, response: false }, 401],
+  ])('%s', async (_, signs, status) => {
+    await put();
+    idp.describe({ ...sp, signs });
+    expect((await signIn()).status).toBe(status);
+    idp.describe(sp);
+  });
+
+  it('is not read where it is encrypted, and the log says so', async () => {
+    const { body } = await put();
+    idp.describe({ ...sp, encryptsFor: bare(body.settings.ourCertificate as string) });
+    expect(await signIn()).toEqual({ status: 401, code: 'sso.refused' });
+    expect(service.log()).toContain('encrypted');
+    idp.describe(sp);
+  });
+
+  it('is known by the entity id exactly, and the log has both', async () => {
+    await service.call('DELETE', '/api/settings/identity-providers/main', { key: apiKey });
+    await put({ entityId: `${idp.entityId}/` });
+    expect((await signIn()).status).toBe(401);
+    expect(service.log()).toContain(`the Issuer is ${idp.entityId}, not the entity id ${idp.entityId}/`);
+  });
+});

@@ -1,0 +1,202 @@
+import { generateKeyPairSync, type KeyObject, randomBytes } from 'node:crypto';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createRemoteJWKSet, exportJWK, type JWK, jwtVerify, SignJWT } from 'jose';
+
+export const QUIRKY_CLIENT = { id: 'client:one+two/ü', secret: 'top:secret+/ =%25 ü&' };
+
+export interface SignatureKey {
+  readonly alg: string;
+  readonly privateKey: KeyObject;
+  readonly jwk: JWK;
+}
+
+/** A key pair with its public JWK; `change` goes over what is published. */
+export async function newKey(alg: string, change: JWK = {}): Promise<SignatureKey> {
+  const { privateKey, publicKey } = pairFor(alg);
+  return {
+    alg,
+    privateKey,
+    jwk: { ...(await exportJWK(publicKey)), kid: randomBytes(4).toString('hex'), alg, ...change },
+  };
+}
+
+function pairFor(alg: string): { privateKey: KeyObject; publicKey: KeyObject } {
+  if (alg.startsWith('ES')) {
+    const namedCurve = { ES256: 'P-256', ES384: 'P-384', ES512: 'P-521' }[alg] ?? '';
+    return generateKeyPairSync('ec', { namedCurve });
+  }
+  return alg === 'EdDSA' ? generateKeyPairSync('ed25519') : generateKeyPairSync('rsa', { modulusLength: 2048 });
+}
+
+/** What one provider does in another way than the next. */
+export interface Quirks {
+  /** Behind the origin; what it calls itself unless the document says otherwise. */
+  path: string;
+  /** Where the document is, behind the origin. */
+  wellKnown: string;
+  /** Goes over the discovery document; undefined takes a field away. */
+  document: Record<string, unknown>;
+  /** The only way of client authentication that it takes. */
+  method: string;
+  /** Where it finds the keys of a client with private_key_jwt. */
+  clientKeys: string;
+  key: SignatureKey;
+  published: JWK[];
+  /** Whether a token names its key. */
+  namesKey: boolean;
+  /** Goes over the claims of the ID token. */
+  claims: Record<string, unknown>;
+  userinfo: Record<string, unknown> | undefined;
+  /** Error of the authorization endpoint. */
+  refusal: Record<string, string> | undefined;
+  /** Names itself in the answer (RFC 9207). */
+  iss: string | undefined;
+}
+
+/** An OpenID provider of the outside world that works, differs, and lies, as it is told. */
+export class QuirkyProvider {
+  private server: Server | undefined;
+  private readonly codes = new Map<string, { nonce: string; redirectUri: string }>();
+  private readonly original: Quirks;
+  origin = '';
+  quirks: Quirks;
+  /** How clients showed who they are, in order. */
+  readonly seen: string[] = [];
+  /** Queries of the authorization endpoint. */
+  readonly asked: URLSearchParams[] = [];
+
+  private constructor(key: SignatureKey) {
+    this.original = {
+      path: '',
+      wellKnown: '/.well-known/openid-configuration',
+      document: {},
+      method: 'client_secret_basic',
+      clientKeys: '',
+      key,
+      published: [key.jwk],
+      namesKey: true,
+      claims: {},
+      userinfo: undefined,
+      refusal: undefined,
+      iss: undefined,
+    };
+    this.quirks = this.original;
+  }
+
+  static async start(): Promise<QuirkyProvider> {
+    const provider = new QuirkyProvider(await newKey('RS256'));
+    const server = createServer((request, response) => void provider.answer(request, response));
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    provider.server = server;
+    provider.origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+    return provider;
+  }
+
+  /** Is as it was at first, but for these. */
+  is(quirks: Partial<Quirks>): void {
+    this.quirks = { ...this.original, ...quirks };
+    this.seen.length = 0;
+    this.asked.length = 0;
+  }
+
+  get issuer(): string {
+    return (this.quirks.document['issuer'] as string | undefined) ?? `${this.origin}${this.quirks.path}`;
+  }
+
+  async stop(): Promise<void> {
+    this.server?.closeAllConnections();
+    await new Promise((resolve) => this.server?.close(resolve));
+  }
+
+  private async answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const parts: Buffer[] = [];
+    for await (const part of request) parts.push(part as Buffer);
+    const body = new URLSearchParams(Buffer.concat(parts).toString());
+    const url = new URL(request.url ?? '/', this.origin);
+    const json = (status: number, value: unknown) =>
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+    if (url.pathname === this.quirks.wellKnown) json(200, this.document());
+    else if (url.pathname === '/authorize')
+      response.writeHead(302, { location: this.authorized(url.searchParams) }).end();
+    else if (url.pathname === '/keys') json(200, { keys: this.quirks.published });
+    else if (url.pathname === '/userinfo') json(200, { sub: 'somebody', ...this.quirks.userinfo });
+    else if (url.pathname === '/token') {
+      const used = await this.clientBy(request.headers.authorization, body);
+      this.seen.push(used);
+      const code = this.codes.get(body.get('code') ?? '');
+      if (used !== this.quirks.method)
+        json(401, { error: 'invalid_client', error_description: `registered for\u0007 ${this.quirks.method}` });
+      else if (code === undefined) json(400, { error: 'invalid_grant' });
+      else
+        json(200, { access_token: 'an-access-token', token_type: 'Bearer', id_token: await this.idToken(code.nonce) });
+    } else json(404, {});
+  }
+
+  private document(): Record<string, unknown> {
+    const at = (name: string) => `${this.origin}/${name}`;
+    return {
+      issuer: `${this.origin}${this.quirks.path}`,
+      authorization_endpoint: at('authorize'),
+      token_endpoint: at('token'),
+      jwks_uri: at('keys'),
+      ...(this.quirks.userinfo === undefined ? {} : { userinfo_endpoint: at('userinfo') }),
+      response_types_supported: ['code'],
+      subject_types_supported: ['public'],
+      id_token_signing_alg_values_supported: [this.quirks.key.alg],
+      token_endpoint_auth_methods_supported: [this.quirks.method],
+      ...this.quirks.document,
+    };
+  }
+
+  private authorized(query: URLSearchParams): string {
+    this.asked.push(query);
+    const code = randomBytes(8).toString('hex');
+    const redirectUri = query.get('redirect_uri') ?? '';
+    this.codes.set(code, { nonce: query.get('nonce') ?? '', redirectUri });
+    const answer = this.quirks.refusal ?? { code };
+    const parameters = new URLSearchParams({ ...answer, state: query.get('state') ?? '' });
+    if (this.quirks.iss !== undefined) parameters.set('iss', this.quirks.iss);
+    return `${redirectUri}?${parameters.toString()}`;
+  }
+
+  private idToken(nonce: string): Promise<string> {
+    const now = Math.floor(Date.now() / 1000);
+    const claims = {
+      iss: this.issuer,
+      aud: QUIRKY_CLIENT.id,
+      sub: 'somebody',
+      iat: now,
+      exp: now + 300,
+      nonce,
+      ...this.quirks.claims,
+    };
+    const { alg, privateKey, jwk } = this.quirks.key;
+    const kid = this.quirks.namesKey ? { kid: jwk.kid ?? 'unpublished' } : {};
+    return new SignJWT(claims).setProtectedHeader({ alg, ...kid }).sign(privateKey);
+  }
+
+  /** The way in which this client showed who it is, or why it did not. */
+  private async clientBy(authorization: string | undefined, body: URLSearchParams): Promise<string> {
+    const { id, secret } = QUIRKY_CLIENT;
+    if (authorization?.startsWith('Basic ') === true) {
+      const [name, word] = Buffer.from(authorization.slice(6), 'base64').toString().split(':');
+      const decoded = (text = '') => decodeURIComponent(text.replaceAll('+', ' '));
+      return decoded(name) === id && decoded(word) === secret ? 'client_secret_basic' : 'another secret';
+    }
+    const assertion = body.get('client_assertion');
+    if (assertion !== null) return this.clientByAssertion(assertion);
+    if (body.get('client_id') !== id) return 'another client';
+    if (!body.has('client_secret')) return 'none';
+    return body.get('client_secret') === secret ? 'client_secret_post' : 'another secret';
+  }
+
+  private async clientByAssertion(assertion: string): Promise<string> {
+    const { id, secret } = QUIRKY_CLIENT;
+    const options = { issuer: id, subject: id, audience: [`${this.origin}/token`, this.issuer] };
+    if (this.quirks.method === 'client_secret_jwt')
+      return jwtVerify(assertion, Buffer.from(secret), options).then(() => 'client_secret_jwt', String);
+    const keys = createRemoteJWKSet(new URL(this.quirks.clientKeys));
+    return jwtVerify(assertion, keys, options).then(() => 'private_key_jwt', String);
+  }
+}
