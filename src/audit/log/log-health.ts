@@ -1,4 +1,5 @@
 import { Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { HealthIndicators, type Indication } from '../../platform/health/health-indicators.js';
 import { LogAnchors } from './log-anchors.js';
@@ -6,6 +7,8 @@ import { LogGaps } from './log-gaps.js';
 
 /** Entries have their number after about a second; after this long somebody should look. */
 const LATE_MS = 60_000;
+/** Less than the health of the service waits for all of this. */
+const PATIENCE_MS = 500;
 /** How long what the token said is taken for granted. */
 const TOKEN_EVERY_MS = 3000;
 
@@ -48,7 +51,7 @@ export class LogHealth {
         () => undefined,
       );
     }
-    return this.fault;
+    return Promise.race([this.fault, sleep(PATIENCE_MS, undefined, { ref: false })]);
   }
 
   private faultByGaps(): string | undefined {

@@ -1,0 +1,158 @@
+import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { canonicalJson } from '../platform/json/canonical-json.js';
+import type { EvidenceFile } from './evidence-file.js';
+import { examineEvidence } from './evidence-verifier.js';
+import { leafHash } from './merkle-hash.js';
+import { GrowingRoot } from './growing-root.js';
+import { inclusionPath } from './merkle-tree.js';
+import { noteText, signedNote } from './signed-note.js';
+
+const newPair = () => generateKeyPairSync('ec', { namedCurve: 'P-256' });
+const der = (key: KeyObject) => key.export({ type: 'spki', format: 'der' });
+const pem = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' }).toString();
+const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest('base64');
+
+const log = newPair();
+const signer = newPair();
+const DIGEST = sha256('what is released');
+const SIGNATURE = Buffer.from('a signature');
+const ATTRIBUTES = { sensitive: true, neverExtractable: true };
+const HASHES = { publicKeySha256: sha256(der(signer.publicKey)), attributesSha256: sha256(canonicalJson(ATTRIBUTES)) };
+
+interface Entry {
+  readonly action: string;
+  readonly detail: Record<string, unknown>;
+}
+
+const accepted = (more: Record<string, unknown> = {}): Entry => ({
+  action: 'signing.accepted',
+  detail: {
+    to: 'PROCESSING',
+    attempt: 1,
+    key: 'release',
+    keyVersion: 1,
+    algorithm: 'sha256',
+    scheme: 'ecdsa-der',
+    format: 'raw',
+    digest: DIGEST,
+    ...more,
+  },
+});
+const claimed = (attempt: number): Entry => ({ action: 'signing.claimed', detail: { attempt } });
+const released = (attempt: number): Entry => ({ action: 'signing.released', detail: { attempt } });
+const signed = (attempt = 1): Entry => ({
+  action: 'signing.signed',
+  detail: { attempt, signatureSha256: sha256(SIGNATURE) },
+});
+
+/** A whole evidence file over these entries, as the log has them. */
+function evidenceOf(entries: readonly Entry[]): EvidenceFile {
+  const texts = entries.map((entry) =>
+    canonicalJson({ ...entry, actor: { id: 'ann' }, target: { id: 'request' }, outcome: 'done' }),
+  );
+  const tree = new GrowingRoot();
+  const hashes = texts.map((text) => leafHash(text));
+  for (const hash of hashes) tree.add(hash);
+  const range = ({ from, to }: { from: number; to: number }) => {
+    const part = new GrowingRoot();
+    for (const hash of hashes.slice(from, to)) part.add(hash);
+    return part.root().toString('base64');
+  };
+  const checkpoint = { origin: 'log.example/log', size: texts.length, root: tree.root() };
+  const note = signedNote(
+    checkpoint,
+    sign('sha256', Buffer.from(noteText(checkpoint)), log.privateKey),
+    der(log.publicKey),
+  );
+  return {
+    request: {
+      requestId: 'request',
+      digest: DIGEST,
+      algorithm: 'sha256',
+      scheme: 'ecdsa-der',
+      format: 'raw',
+      signature: SIGNATURE.toString('base64'),
+    },
+    key: { name: 'release', version: 1, publicKey: pem(signer.publicKey), attributes: ATTRIBUTES },
+    log: {
+      publicKey: der(log.publicKey).toString('base64'),
+      checkpoint: note,
+      leaves: texts.map((text, index) => ({
+        index,
+        kind: 'entry',
+        data: Buffer.from(text).toString('base64'),
+        path: inclusionPath(index, texts.length).map(range),
+      })),
+    },
+  };
+}
+
+const examined = (evidence: EvidenceFile) => examineEvidence(evidence, { logKey: der(log.publicKey) });
+const whole = evidenceOf([accepted(HASHES), signed()]);
+
+describe('evidence is judged by the log’s own words', () => {
+  it('whole, it has no fault, and nothing is left unsaid', () => {
+    expect(examined(whole)).toEqual({ faults: [], unsaid: [] });
+  });
+
+  it('another public key, other attributes, none', () => {
+    const { key } = whole;
+    const changed = (change: Partial<EvidenceFile['key']>) => examined({ ...whole, key: { ...key, ...change } }).faults;
+    expect(changed({ publicKey: pem(newPair().publicKey) })).toEqual(['the log has another public key']);
+    expect(changed({ attributes: {} })).toEqual(['the log has other attributes of the key']);
+    expect(changed({ attributes: { ...ATTRIBUTES, local: true } })).toEqual([
+      'the log has other attributes of the key',
+    ]);
+    expect(changed({ publicKey: 'none' })).toEqual([expect.stringMatching(/^it cannot be read as evidence/)]);
+  });
+
+  it('that of an earlier version still verifies, and says what its log does not say', () => {
+    const old = evidenceOf([accepted(), signed()]);
+    const unsaid = [
+      'the log does not say which public key was used',
+      'the log does not say what the token says of the private key',
+    ];
+    expect(examined(old)).toEqual({ faults: [], unsaid });
+  });
+
+  it('an approval that the log knows of must be there, and one that it does not know of must not', () => {
+    const held = evidenceOf([
+      accepted({ ...HASHES, to: 'PENDING_APPROVAL', attempt: 0, approval: 'approval' }),
+      { action: 'signing.approved', detail: { approval: 'approval' } },
+      claimed(1),
+      signed(),
+    ]);
+    expect(examined(held).faults).toEqual(['its approval is left out']);
+    const shown = { ...whole, request: { ...whole.request, approvalId: 'approval' } };
+    expect(examined(shown).faults).toEqual(['the log knows of no approval of this request']);
+    expect(examined({ ...whole, approval: { shown: {} } }).faults).toEqual([
+      'the log knows of no approval of this request',
+    ]);
+  });
+
+  it.each([
+    ['the acceptance', [signed()], 'it has 0 entries of being accepted, not 1'],
+    ['the signature', [accepted(HASHES)], 'it has 0 entries of being signed, not 1'],
+    [
+      'a second acceptance',
+      [accepted(HASHES), accepted(HASHES), signed()],
+      'it has 2 entries of being accepted, not 1',
+    ],
+    ['a claim', [accepted({ ...HASHES, to: 'QUEUED' }), signed()], 'the beginning of attempt 1 is left out'],
+    ['the end of an attempt', [accepted(HASHES), claimed(2), signed(2)], 'the end of attempt 1 is left out'],
+    ['a later claim', [accepted(HASHES), released(1), signed(2)], 'the beginning of attempt 2 is left out'],
+    [
+      'the release',
+      [accepted({ ...HASHES, to: 'PENDING_APPROVAL', approval: 'x' }), claimed(1), signed()],
+      'its release by the approval is left out',
+    ],
+  ])('without %s it is not whole', (_what, entries, fault) => {
+    expect(examined(evidenceOf(entries)).faults).toContain(fault);
+  });
+
+  it('with every attempt it is', () => {
+    const tried = [accepted({ ...HASHES, to: 'QUEUED' }), claimed(1), released(1), claimed(2), signed(2)];
+    expect(examined(evidenceOf(tried)).faults).toEqual([]);
+  });
+});
