@@ -1,22 +1,10 @@
-import { execFileSync } from 'node:child_process';
-import {
-  chmodSync,
-  linkSync,
-  lstatSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  statSync,
-  symlinkSync,
-  utimesSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, readdirSync, readFileSync, statSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { forgedPrivateKey } from '../support/forged-keys.js';
 import { Field, logIn, type ManagedHost } from '../support/rotations.js';
 import { until } from '../support/signing.js';
-import { canRunSshd, type ClientKey, newClientKey } from '../support/sshd.js';
+import { canRunSshd, type ClientKey } from '../support/sshd.js';
 import { openStage, type Stage } from '../support/stage.js';
 
 const THREE_YEARS_MS = 3 * 365 * 24 * 3600 * 1000;
@@ -49,14 +37,6 @@ describe.runIf(canRunSshd())('what a host says of private keys is a claim', () =
     at.sshd.inside('chown', `${user}:${user}`, `/home/${user}/.ssh/${name}`);
     return file;
   }
-  /** All that lies in a directory, with modes and contents. */
-  const everythingOf = (user: string) =>
-    readdirSync(sshOf(user))
-      .sort()
-      .map((name) => {
-        const { mode, ino, size } = lstatSync(join(sshOf(user), name));
-        return [name, mode, ino, size];
-      });
   const scanned = (at: ManagedHost) => field.ask('POST', '/v1/scans', { kind: 'ssh-deep', hosts: [at.id] });
   const privateFiles = async (keyId: string) => {
     const { items } = await field.ask('GET', `/v1/keys/${keyId}/locations`);
@@ -156,149 +136,6 @@ describe.runIf(canRunSshd())('what a host says of private keys is a claim', () =
       await assertNothingGiven();
       await field.call('DELETE', `/v1/rotation-policies/${policy}`);
     });
-  });
-
-  /** A holder who should not be one. Answers path and account. */
-  type Hostile = (
-    key: ClientKey & { id: string },
-    name: string,
-  ) => { account?: string; path?: string } | undefined | void;
-  const HOSTILE: [string, Hostile, RegExp][] = [
-    [
-      'claims the key in a header with a cipher',
-      (key, name) => void put('eve', name, forgedPrivateKey(key.publicKey, true)),
-      /passphrase/,
-    ],
-    [
-      'claims the key in a file without a passphrase',
-      (key, name) => void put('eve', name, forgedPrivateKey(key.publicKey, false)),
-      /./,
-    ],
-    [
-      'has another key',
-      (_key, name) => void put('eve', name, newClientKey(field.directory, name).privateKey),
-      /not signed with that key/,
-    ],
-    [
-      'has another key, and the public half of this one beside it',
-      (key, name) => {
-        put('eve', name, newClientKey(field.directory, name).privateKey);
-        put('eve', `${name}.pub`, `${key.publicKey}\n`);
-      },
-      /./,
-    ],
-    [
-      'has the key, and the public half of another one beside it',
-      (key, name) => {
-        put('eve', name, key.privateKey);
-        put('eve', `${name}.pub`, `${newClientKey(field.directory, name).publicKey}\n`);
-      },
-      /another key lies beside it/,
-    ],
-    [
-      'has the key under a passphrase',
-      (key, name) => {
-        const file = put('eve', name, key.privateKey);
-        execFileSync('ssh-keygen', ['-q', '-p', '-P', '', '-N', 'secret phrase', '-f', file]);
-        build.sshd.inside('chown', 'eve:eve', `/home/eve/.ssh/${name}`);
-      },
-      /passphrase/,
-    ],
-    [
-      'points to the file of somebody else',
-      (key, name) => {
-        put('deploy', name, key.privateKey);
-        symlinkSync(`/home/deploy/.ssh/${name}`, join(sshOf('eve'), name));
-      },
-      /symbolic link|account/,
-    ],
-    [
-      'has a second name for it',
-      (key, name) => {
-        const file = put('eve', name, key.privateKey);
-        linkSync(file, `${file}.again`);
-      },
-      /hard link/,
-    ],
-    [
-      'has a FIFO there',
-      (_key, name) => void build.sshd.inside('runuser', '-u', 'eve', '--', 'mkfifo', `/home/eve/.ssh/${name}`),
-      /no regular file/,
-    ],
-    [
-      'has a file without end there',
-      (_key, name) =>
-        void build.sshd.inside('runuser', '-u', 'eve', '--', 'truncate', '-s', '64G', `/home/eve/.ssh/${name}`),
-      /too large/,
-    ],
-    ['lets others read it', (key, name) => chmodSync(put('eve', name, key.privateKey), 0o640), /others may read it/],
-    [
-      'keeps it where everybody may put files',
-      (key, name) => {
-        const directory = join(build.sshd.home('eve'), `open-${name}`);
-        mkdirSync(directory);
-        chmodSync(directory, 0o777);
-        put('eve', name, key.privateKey);
-        build.sshd.inside(
-          'sh',
-          '-c',
-          `mv /home/eve/.ssh/${name} /home/eve/open-${name}/; chown eve:eve /home/eve/open-${name}`,
-        );
-        return { path: `/home/eve/open-${name}/${name}` };
-      },
-      /others may change it/,
-    ],
-    [
-      'is root, and the key lies with somebody else',
-      (key, name) => {
-        put('eve', name, key.privateKey);
-        return { account: 'root' };
-      },
-      /belongs to somebody else/,
-    ],
-    [
-      'is root, and the file is none of a key',
-      () => {
-        writeFileSync(join(build.sshd.home('root'), 'fake-shadow'), 'root:$6$x:19000::::::\n', { mode: 0o640 });
-        return { account: 'root', path: '/root/fake-shadow' };
-      },
-      /no private key/,
-    ],
-  ];
-
-  it.each(HOSTILE)('an account that %s is given nothing', async (_name, prepare, why) => {
-    const target = await field.addHost();
-    const key = await field.newKey();
-    target.sshd.authorize('deploy', `no-pty ${key.publicKey}`);
-    const file = target.sshd.authorizedKeys('deploy');
-    const name = `id_${key.id.slice(-8)}`;
-    const holder = { hostId: build.id, account: 'eve', path: `/home/eve/.ssh/${name}`, ...prepare(key, name) };
-    const before = everythingOf('eve');
-    const shadow = () => build.sshd.inside('sh', '-c', 'cat /root/fake-shadow 2>/dev/null || echo none');
-    const shadowBefore = shadow();
-    const id = await field.rotate(key.id, [target], { custody: 'host', holder });
-    expect(await field.ended(id)).toMatchObject({ status: 'HALTED', failure: { code: 'rotation.holder-unproven' } });
-    const [told] = await field.targets(id);
-    expect(told).toMatchObject({ outcome: 'FAILED_PRECHECK', failure: { detail: expect.stringMatching(why) } });
-    expect([everythingOf('eve'), shadow(), target.sshd.authorizedKeys('deploy')]).toEqual([before, shadowBefore, file]);
-    expect((await field.alertAbout(id)) ?? (await until('an alert', 30, () => field.alertAbout(id)))).toBeDefined();
-    await field.ask('POST', `/v1/rotations/${id}/rollback`);
-  });
-
-  it('an account that has the service read "accepted" where it has no key is given nothing', async () => {
-    const target = await field.addHost();
-    const key = await field.newKey();
-    target.sshd.authorize('deploy', key.publicKey);
-    put('eve', 'id_liar', forgedPrivateKey(key.publicKey, false));
-    const liar =
-      'while [ -f ~/.ssh/id_liar ]; do for f in ~/.ssh/.sealwright.*.log; do [ -f "$f" ] && echo "Authenticated to all" >> "$f"; done; done';
-    build.sshd.inside('sh', '-c', `HOME=/home/eve runuser -u eve -- sh -c '${liar}' >/dev/null 2>&1 &`);
-    const holder = { hostId: build.id, account: 'eve', path: '/home/eve/.ssh/id_liar' };
-    const id = await field.rotate(key.id, [target], { custody: 'host', holder });
-    const ended = await field.ended(id);
-    build.sshd.inside('rm', '/home/eve/.ssh/id_liar');
-    expect(ended).toMatchObject({ status: 'HALTED', failure: { code: 'rotation.holder-unproven' } });
-    expect(target.sshd.authorizedKeys('deploy')).toBe(`${key.publicKey}\n`);
   });
 
   it('a holder on a host that is looked at only is not written to', async () => {

@@ -113,64 +113,6 @@ describe.runIf(canRunSshd())('SSH authorities in the HSM', () => {
     },
   );
 
-  describe('a list is put', () => {
-    const pushTo = async (hostIds: string[], path?: string) =>
-      (await field.ask('POST', `/v1/ssh-ca/${first.id}/krl/push`, { hostIds, path })).items;
-    const precious = 'keep = me\n';
-    const withPrecious = ({ sshd }: ManagedHost) => {
-      const file = join(sshd.home('root'), 'precious.conf');
-      writeFileSync(file, precious);
-      return () => readFileSync(file, 'utf8');
-    };
-
-    it('into the file that sshd names, and into no other one that a caller names', async () => {
-      const content = withPrecious(at);
-      expect(await pushTo([at.id], '/root/precious.conf')).toEqual([
-        { hostId: at.id, path: KRL_FILE, done: false, code: 'ssh-ca.list-path' },
-      ]);
-      expect(content()).toBe(precious);
-      expect(await pushTo([at.id])).toMatchObject([{ hostId: at.id, path: KRL_FILE, done: true }]);
-    });
-
-    it('to no host that is looked at only, and none where sshd reads no list', async () => {
-      const watched = await field.addHost(
-        { config: ['RevokedKeys /root/precious.conf'] },
-        { managementMode: 'inventory-only' },
-      );
-      const without = await field.addHost();
-      const contents = [withPrecious(watched), withPrecious(without)];
-      const pushed = await pushTo([watched.id, without.id], '/root/precious.conf');
-      const codes = Object.fromEntries(pushed.map(({ hostId, code }: Record<string, string>) => [hostId, code]));
-      expect(codes).toEqual({ [watched.id]: 'host.not-managed', [without.id]: 'ssh-ca.no-list' });
-      expect(watched.sshd.log()).not.toContain('Connection from');
-      expect(contents.map((content) => content())).toEqual([precious, precious]);
-    });
-
-    it('by root nowhere where others choose what is written to', async () => {
-      const open = await field.addHost({ users: ['eve'], config: ['RevokedKeys /home/eve/lists/revoked'] });
-      const content = withPrecious(open);
-      open.sshd.inside('runuser', '-u', 'eve', '--', 'mkdir', '/home/eve/lists');
-      open.sshd.inside('runuser', '-u', 'eve', '--', 'ln', '-s', '/root/precious.conf', '/home/eve/lists/revoked');
-      // sshd itself reads the list as root and would refuse every key, so it begins with one.
-      writeFileSync(join(open.sshd.home('root'), 'precious.conf'), await list());
-      const before = content();
-      expect(await pushTo([open.id])).toMatchObject([{ done: false, code: 'host.unsafe-path' }]);
-      expect(content()).toBe(before);
-      expect(open.sshd.inside('ls', '-A', '/home/eve/lists', '/root')).not.toContain('.sealwright');
-    });
-
-    it('after the log says that it will be', async () => {
-      await pushTo([at.id]);
-      const entries = await stage.sql<{ action: string; detail: Record<string, unknown> }>(
-        `SELECT action, detail FROM audit_entry WHERE action LIKE 'ssh-ca.list-push%' ORDER BY id DESC LIMIT 2`,
-      );
-      expect(entries).toMatchObject([
-        { action: 'ssh-ca.list-pushed', detail: { hosts: [{ hostId: at.id, path: KRL_FILE, done: true }] } },
-        { action: 'ssh-ca.list-push-requested', detail: { hostIds: [at.id] } },
-      ]);
-    });
-  });
-
   it('pushes that overtake each other leave the list that takes back most', async () => {
     const revoked = [await certified(), await certified(), await certified(), await certified()];
     const pushed = revoked.map(async ({ serial }) => {

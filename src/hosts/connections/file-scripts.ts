@@ -31,14 +31,19 @@ exec cat -- "$1"
 
 /**
  * Ends the script with 77 when an account other than root could put something else in the way to $1 or to $file, whose links are resolved: then root would
- * write where somebody else chose. sshd asks the same of such files (StrictModes). An account that is not root can only reach what is its own.
+ * write where somebody else chose. sshd asks the same of such files
+ * (StrictModes); in a directory like /tmp nobody can move what is root's, so it may be one further up. An account that is not root can only reach what is its own.
  */
 const MUST_BE_ROOTS = `
 if [ "$(id -u)" = 0 ]; then
   for at in "$1" "$file" "$(readlink -f -- "$dir")/."; do
+    kind=
     while [ "$at" != / ] && [ "$at" != . ]; do
       at=$(dirname -- "$at")
-      case $(stat -c '%u %A' -- "$at") in '0 d'????-??-*|'0 l'*) ;; *) echo "others may change $at" >&2; exit 77 ;; esac
+      case $kind$(stat -c '%u %A' -- "$at") in
+        *'0 d'????-??-*|*'0 l'*|'above 0 d'????????[tT]*) kind='above ' ;;
+        *) echo "others may change $at" >&2; exit 77 ;;
+      esac
     done
   done
 fi

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import fc from 'fast-check';
+import * as fc from 'fast-check';
 import { afterAll, expect, it } from 'vitest';
 import { encodingOf, unifiedDiff, withDiff } from './unified-diff.js';
 
@@ -10,10 +10,9 @@ const directory = mkdtempSync(join(tmpdir(), 'unified-diff-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
 /** Pieces of which files are made that tempt a diff: equal lines, blank lines, all kinds of ends, marks of a diff, bytes that are no UTF-8. */
-const PIECES = [
-  ...['a', 'b', 'b', '', ' a', '-a', '+a', '\\ No newline at end of file', '@@ -1,1 +1,1 @@', '--- x', 'é', '\r', '\v'],
-  ...['\n', '\n', '\n', '\n', '\r\n', '\xff', '\u2028', '\u0085', '\u202e'],
-].map((piece) => (piece === '\xff' ? Buffer.from([0xff]) : Buffer.from(piece)));
+const TEXTS =
+  'a|b|b||\n|\n|\n|\n|\r\n| a|-a|+a|\\ No newline at end of file|@@ -1,1 +1,1 @@|--- x|é|\r|\v|\u2028|\u0085|\u202e';
+const PIECES = [Buffer.from([0xff]), ...TEXTS.split('|').map((text) => Buffer.from(text))];
 const file = fc.array(fc.constantFrom(...PIECES), { maxLength: 40 }).map((pieces) => Buffer.concat(pieces));
 const anyBytes = fc.uint8Array({ maxLength: 60 }).map((bytes) => Buffer.from(bytes));
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { HostFiles } from '../../hosts/connections/host-files.service.js';
+import { type FileState, HostFiles } from '../../hosts/connections/host-files.service.js';
 import type { SshSession } from '../../hosts/connections/ssh-session.port.js';
 import { type Account, type KeyFileSettings, keyFilesOf } from '../../platform/ssh/key-files.js';
 import { expirySupport, type ExpirySupport } from '../../platform/ssh/line-options.js';
@@ -77,21 +77,35 @@ export class AccountSurvey {
     if (content === undefined || state.sha256 === null)
       throw new StepFailure('FAILED_PRECHECK', 'rotation.no-file', `${path} is no regular file.`);
     const { stdout } = await session.run(CONDITIONS, { args: [path], as });
-    const [free = '0', takes, flags = ''] = stdout.toString().trim().split(' ');
     const obstacles = [
       ...(state.isLink && !state.realPath.startsWith(`${account.home}/`) && as !== 'root'
         ? ['is a symbolic link out of the home']
         : []),
-      ...(state.links > 1 ? ['has another name (hard link)'] : []),
-      // sshd reads such a line up to the NUL, and people would be shown more than that.
-      ...(content.includes(0) ? ['holds a NUL byte'] : []),
-      ...(state.owner !== as ? [`belongs to ${state.owner}`] : []),
-      ...(/[ia]/.test(flags) ? ['is immutable or append-only (chattr)'] : []),
-      ...(takes === 'yes' ? [] : ['is in a directory that takes no new file']),
-      ...(Number(free) < LEAST_FREE_KIB ? ['is on a file system that is full'] : []),
+      ...obstaclesOf(state, content, as),
+      ...conditionsIn(stdout.toString()),
     ];
     return { path, as, content, sha256: state.sha256, obstacles };
   }
+}
+
+/** What of the file itself forbids to change it. */
+function obstaclesOf({ links, owner }: FileState, content: Buffer, as: string): string[] {
+  return [
+    ...(links > 1 ? ['has another name (hard link)'] : []),
+    // sshd reads such a line up to the NUL, and people would be shown more than that.
+    ...(content.includes(0) ? ['holds a NUL byte'] : []),
+    ...(owner === as ? [] : [`belongs to ${owner}`]),
+  ];
+}
+
+/** What of the place of the file forbids to change it, as CONDITIONS prints it. */
+function conditionsIn(line: string): string[] {
+  const [free = '0', takes, flags = ''] = line.trim().split(' ');
+  return [
+    ...(/[ia]/.test(flags) ? ['is immutable or append-only (chattr)'] : []),
+    ...(takes === 'yes' ? [] : ['is in a directory that takes no new file']),
+    ...(Number(free) < LEAST_FREE_KIB ? ['is on a file system that is full'] : []),
+  ];
 }
 
 /** What says that a configuration management system would undo the change. */
