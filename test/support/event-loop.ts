@@ -1,4 +1,5 @@
-import { existsSync, mkdtempSync, readFileSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Service } from './service.js';
@@ -20,10 +21,10 @@ export function watchEventLoop(): {
   during(service: Service, work: () => Promise<void>): Promise<Delays>;
 } {
   const file = join(mkdtempSync(join(tmpdir(), 'event-loop-')), 'delays.json');
-  const read = (): Delays | undefined => {
-    // It may be read while it is written.
+  const read = async (): Promise<Delays | undefined> => {
+    // It may not be there yet, or be read while it is written.
     try {
-      return existsSync(file) ? (JSON.parse(readFileSync(file, 'utf8')) as Delays) : undefined;
+      return JSON.parse(await readFile(file, 'utf8')) as Delays;
     } catch {
       return undefined;
     }
@@ -33,9 +34,9 @@ export function watchEventLoop(): {
     during: async (service, work) => {
       const before = (await until('the probe of the event loop', 20, read)).round;
       process.kill(service.pid, 'SIGUSR2');
-      await until('a new round', 20, () => read()?.round === before + 1);
+      await until('a new round', 20, async () => (await read())?.round === before + 1);
       await work();
-      return (await until('the delays', 20, read)) as Delays;
+      return until('the delays', 20, read);
     },
   };
 }
