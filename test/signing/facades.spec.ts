@@ -198,7 +198,7 @@ describe('the routes of Vault’s transit engine', () => {
     expect(second.body).toEqual(first.body);
     const { body } = await certified.service.call('GET', `/api/v1/sign/requests/${request}`, { key: certified.apiKey });
     expect(body.status).toBe('PENDING_APPROVAL');
-    const vote = { key: approver.token, body: {} };
+    const vote = { key: approver.accessToken, body: {} };
     expect((await certified.service.call('POST', `/api/v1/approvals/${approval}/approve`, vote)).status).toBe(200);
     const { status, body: made } = await ask();
     expect(status).toBe(200);

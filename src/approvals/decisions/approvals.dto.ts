@@ -1,6 +1,8 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
-import { IsIn, IsInt, IsOptional, IsString, Length, Matches, Max, Min } from 'class-validator';
+import { IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
+import { fromBase64 } from '../../platform/encoding/base64.js';
+import { IsBase64Text } from '../../platform/http/base64-text.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { WholeNumber } from '../../platform/http/whole-number.js';
@@ -24,11 +26,11 @@ export class VoteBody {
   @IsOptional()
   @IsString()
   @Length(44, 44)
-  @Matches(/^[A-Za-z0-9+/]{43}=$/)
+  @IsBase64Text()
   hash?: string;
 
   toBallot(decision: Decision): Ballot {
-    const hash = this.hash === undefined ? {} : { hash: Buffer.from(this.hash, 'base64') };
+    const hash = this.hash === undefined ? {} : { hash: fromBase64(this.hash) ?? Buffer.alloc(0) };
     return { decision, comment: this.comment ?? null, ...hash };
   }
 }

@@ -1,6 +1,7 @@
 import { createPublicKey, type KeyObject, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
+import { base64Bytes } from '../../platform/encoding/base64.js';
 import { JsonObjectText } from '../../verifier/json-object-text.js';
 import {
   faultsOfJsonSignature,
@@ -59,7 +60,7 @@ async function sign(invocation: Invocation, file: string, document: JsonObjectTe
     invocation.print({ requestId, status }, [requestId]);
     return EXIT.pending;
   }
-  const value = Buffer.from(signature, 'base64').toString('base64url');
+  const value = base64Bytes(signature).toString('base64url');
   if (!toSign.isSignedBy(publicKey, how, value))
     throw new ClientError(EXIT.failed, 'The signature is of another document, or the key was rotated meanwhile.');
   const out = text(options, 'out') ?? file;
