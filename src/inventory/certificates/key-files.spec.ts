@@ -216,7 +216,7 @@ describe('PKCS #12', () => {
   };
 
   it.each<[string, string[], string]>([
-    ['without a MAC', ['-nomac', '-passout', `pass:${PASSWORD}`], PASSWORD],
+    ['without a MAC', ['-nomac', '-passout', `pass:${PASSWORD}`], ''],
     ['with an empty password', ['-passout', 'pass:'], ''],
     [
       'with certificates under RC2 of 40 bits',
@@ -467,7 +467,7 @@ describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
   const generate = (user: string, algorithm: string, expire = 'never') =>
     gpg('--quick-generate-key', user, algorithm, 'default', expire);
   const columns = (user: string) =>
-    gpg('--with-colons', '--list-keys', user)
+    gpg('--with-colons', '--list-keys', ...(user === '' ? [] : [user]))
       .toString()
       .split('\n')
       .map((line) => line.split(':'));
@@ -479,7 +479,8 @@ describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
     generate('Curve <curve@example.com>', 'ed25519');
     const [, , , , , , , , , fingerprint = ''] = columns('curve@example.com').find(([kind]) => kind === 'fpr') ?? [];
     gpg('--quick-add-key', fingerprint, 'cv25519', 'encr', '1y');
-    gpg('--quick-add-key', fingerprint, 'brainpoolP256r1', 'sign');
+    gpg('--quick-add-key', fingerprint, 'brainpoolP256r1', 'encr');
+    gpg('--quick-add-key', fingerprint, 'nistp521', 'encr');
     generate('NIST <nist@example.com>', 'nistp384');
     generate('Old <old@example.com>', 'dsa2048');
     gpg('--import', writeRevocation('Gone <gone@example.com>'));
@@ -522,7 +523,7 @@ describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
       checked += 1;
     }
     expect(checked).toBe(said.size);
-    expect(checked).toBeGreaterThan(8);
+    expect(checked).toBeGreaterThan(7);
   });
 
   it('are listed by their users, algorithms and revocations, and never as certificates', () => {
@@ -534,8 +535,8 @@ describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
         'algorithm Ed25519',
         'algorithm X25519',
         'algorithm EC-secp384r1',
-        'algorithm ECDH-secp384r1',
-        'algorithm EC-brainpoolP256r1',
+        'algorithm ECDH-secp521r1',
+        'algorithm ECDH-brainpoolP256r1',
         'algorithm DSA-2048',
         'related-crypto-material RSA <rsa@example.com>',
       ]),
@@ -561,7 +562,7 @@ describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
   it('of secret keys tell the public half, what protects the other, and nothing of it', () => {
     const open = read(gpg('--export-secret-keys', 'curve@example.com'));
     const keys = keysIn(open.components, 'private-key');
-    expect(keys.length).toBe(3);
+    expect(keys.length).toBe(4);
     for (const key of keys) expect(key.properties).toContainEqual({ name: 'sealwright:withheld', value: 'file' });
     const secret = gpg('--export-secret-keys', 'curve@example.com');
     expect(JSON.stringify(open.components).length).toBeLessThan(20_000);
