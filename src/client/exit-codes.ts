@@ -12,7 +12,7 @@ export class ClientError extends Error {
     /** Seconds after which it asks to be called again. */
     readonly retryAfter?: number,
     /** Of the problem that the answer tells. */
-    readonly code?: string,
+    readonly problem?: string,
   ) {
     super(message);
   }

@@ -52,7 +52,12 @@ describe('certificates of the same names and times', () => {
   it.each<[string, object, object, string?]>([
     ['signature algorithm', { signatureAlgorithmRef: 'SHA256withRSA' }, { signatureAlgorithmRef: 'SHA256withECDSA' }],
     ['key', { subjectPublicKeyRef: 'k1' }, { subjectPublicKeyRef: 'k2' }],
-    ['related algorithm', { relatedCryptographicAssets: [{ type: 'algorithm', ref: 'SHA256withRSA' }] }, { relatedCryptographicAssets: [{ type: 'algorithm', ref: 'SHA256withECDSA' }] }, '1.7'],
+    [
+      'related algorithm',
+      { relatedCryptographicAssets: [{ type: 'algorithm', ref: 'SHA256withRSA' }] },
+      { relatedCryptographicAssets: [{ type: 'algorithm', ref: 'SHA256withECDSA' }] },
+      '1.7',
+    ],
     ['serial number', { serialNumber: '0a01' }, { serialNumber: '0a02' }, '1.7'],
     [
       'SHA-256',

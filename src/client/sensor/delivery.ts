@@ -92,5 +92,5 @@ export function isPassing(error: unknown): error is ClientError {
 function isForever(error: unknown): error is ClientError {
   if (!(error instanceof ClientError)) return false;
   // Of a source that somebody else reports: other batches may be of others.
-  return [400, 409, 413, 415, 422].includes(error.status ?? 0) || error.code === 'source.owned';
+  return [400, 409, 413, 415, 422].includes(error.status ?? 0) || error.problem === 'source.owned';
 }

@@ -73,10 +73,14 @@ function contentsOf(part: ContentInfo, password: string): Buffer {
     content.tag === 0xa0
       ? Buffer.concat(derElements(content.contents).map((piece) => piece.contents))
       : content.contents;
-  // Who sets no password may mean an empty one, or none.
+  return opened((candidate) => decrypt(encrypted, candidate), password);
+}
+
+/** Who sets no password may mean an empty one, or none. @throws Problem `key-store.password`. */
+function opened(decrypt: (password: string | null) => Buffer, password: string): Buffer {
   for (const candidate of password === '' ? ['', null] : [password])
     try {
-      const clear = decrypt(encrypted, candidate);
+      const clear = decrypt(candidate);
       AsnConvert.parse(clear, SafeContents);
       return clear;
     } catch {
@@ -108,8 +112,8 @@ function take(bag: SafeBag, store: Pkcs12Store, depth = 0): void {
 function secretScheme(bag: Buffer): string {
   try {
     const [, value] = derElements(derElements(bag)[0]?.contents ?? Buffer.alloc(0));
-    const [octets] = derElements(value?.contents ?? Buffer.alloc(0));
-    return shroud(octets?.contents ?? Buffer.alloc(0));
+    const [secret] = derElements(value?.contents ?? Buffer.alloc(0));
+    return shroud(secret?.contents ?? Buffer.alloc(0));
   } catch {
     return 'PKCS #12';
   }

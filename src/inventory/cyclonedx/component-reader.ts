@@ -60,9 +60,9 @@ function holdBackValue({ cryptoProperties }: CdxComponent, found: Property[]): b
 /** 1.7 states the fingerprint of a certificate; 1.6 has no place for it but a property. */
 function fingerprintOf(component: CdxComponent, found: Property[]): void {
   if (component.cryptoProperties?.certificateProperties === undefined) return;
-  const sha256 = statedSha256(component);
-  if (sha256 !== undefined && certificateSha256(component) === undefined)
-    found.push({ name: CERTIFICATE_PROPERTY, value: sha256 });
+  const stated = statedSha256(component);
+  if (stated !== undefined && certificateSha256(component) === undefined)
+    found.push({ name: CERTIFICATE_PROPERTY, value: stated });
 }
 
 /** What the component says itself stands. */

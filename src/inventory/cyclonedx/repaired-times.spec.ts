@@ -15,20 +15,20 @@ function read(times: { timestamp?: string; until?: string }, mode: Mode) {
     name: 'a',
     cryptoProperties: { assetType: 'certificate', certificateProperties },
   };
-  const document = {
+  const body = {
     bomFormat: 'CycloneDX',
     specVersion: '1.6',
     version: 1,
     metadata: { timestamp },
     components: [certificate],
   };
-  const [read] = readBody(Buffer.from(JSON.stringify(document)), {
+  const [document] = readBody(Buffer.from(JSON.stringify(body)), {
     kind: 'json',
     mode,
     source: undefined,
     password: undefined,
   });
-  const draft = read?.draft();
+  const draft = document?.draft();
   const [asset] = draft?.assets(new DraftRefs()) ?? [];
   const repairs = draft?.repairs.map(({ pointer, code }) => `${code} ${pointer}`);
   return {
@@ -36,6 +36,17 @@ function read(times: { timestamp?: string; until?: string }, mode: Mode) {
     until: asset?.component.cryptoProperties?.certificateProperties?.['notValidAfter'],
     repairs,
   };
+}
+
+/** Of strict mode. */
+function faultsOf(times: Parameters<typeof read>[0]): unknown[] {
+  try {
+    read(times, 'strict');
+  } catch (error) {
+    if (error instanceof Problem) return [...(error.errors ?? [])];
+    throw error;
+  }
+  return [];
 }
 
 describe('times of a document', () => {
@@ -62,13 +73,7 @@ describe('times of a document', () => {
       [{ timestamp: given }, '/metadata/timestamp'],
       [{ until: given }, '/components/0/cryptoProperties/certificateProperties/notValidAfter'],
     ] as const)
-      try {
-        read(times, 'strict');
-        expect.unreachable();
-      } catch (error) {
-        expect(error).toBeInstanceOf(Problem);
-        expect((error as Problem).errors).toContainEqual({ pointer, detail: 'must be a date-time' });
-      }
+      expect(faultsOf(times)).toContainEqual({ pointer, detail: 'must be a date-time' });
   });
 
   it.each([

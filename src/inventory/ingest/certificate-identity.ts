@@ -46,7 +46,11 @@ export function furtherFacts(component: CdxComponent): string {
     .map(({ alg, content }) => `${alg} ${content.toLowerCase()}`)
     .sort();
   if (serial === undefined && extensions === undefined && others.length === 0) return '';
-  return canonicalJson([typeof serial === 'string' ? bareSerial(serial) : null, [...new Set(others)], extensions ?? null]);
+  return canonicalJson([
+    typeof serial === 'string' ? bareSerial(serial) : null,
+    [...new Set(others)],
+    extensions ?? null,
+  ]);
 }
 
 /** The fingerprint that 1.7 states of a key or other material: algorithm and digest; undefined when there is none. */

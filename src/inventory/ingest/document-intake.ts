@@ -4,7 +4,6 @@ import type { DataSource, EntityManager } from 'typeorm';
 import type { AuditService } from '../../audit/audit.service.js';
 import { isWorthAnotherTry } from '../../platform/database/database-error.js';
 import { hold } from '../../platform/database/hold.js';
-import { newId } from '../../platform/database/new-id.js';
 import { type IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { freeMemoryOf } from '../../platform/own-memory.js';
 import { editionOf } from '../risk/reclassifier.js';

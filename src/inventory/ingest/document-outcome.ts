@@ -89,7 +89,11 @@ export function together(outcomes: readonly IngestOutcome[]): IngestOutcome {
       ignored: all.ignored + one.ignored,
       rejected: [...all.rejected, ...one.rejected],
       repairs: [...all.repairs, ...one.repairs],
-      warnings: [...all.warnings, ...one.warnings, { pointer: '', code: 'source.another', detail: `a part was taken in as ${one.source}` }],
+      warnings: [
+        ...all.warnings,
+        ...one.warnings,
+        { pointer: '', code: 'source.another', detail: `a part was taken in as ${one.source}` },
+      ],
     }),
     first,
   );

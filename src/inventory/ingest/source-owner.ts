@@ -34,12 +34,13 @@ export async function knownSource(
   ])) as { owner: string | null; contexts: string[] | null }[];
   const toolContexts = row?.contexts ?? [];
   const self = await principalOf(tx, reporter);
-  const owner = OF_SOMEBODY.exec(source.name)?.[1] ?? row?.owner ?? undefined;
+  const named = OF_SOMEBODY.exec(source.name)?.[1];
+  const owner = named ?? row?.owner ?? self;
   const keep = (kept: string, notes: readonly Remark[] = []) => ({ owner: kept, toolContexts, notes });
-  if (owner === undefined || owner === self || owner === `${reporter.kind}:${reporter.id}`) return keep(self);
+  if (owner === self || owner === `${reporter.kind}:${reporter.id}`) return keep(self);
   const holder = await holderOf(tx, owner);
   if (holder === self) return keep(self);
-  if (holder === undefined) return keep(self, row?.owner === owner ? [TAKEN_OVER] : []);
+  if (holder === undefined) return keep(self, named === undefined ? [TAKEN_OVER] : []);
   if (reporter.mayWrite ?? true) return keep(holder);
   throw new Problem('forbidden', 'source.owned', OWNED, { scope: 'inventory:write' });
 }

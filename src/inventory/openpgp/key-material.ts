@@ -114,7 +114,13 @@ function curve(kind: string, primitive: string): Reader {
     fields.mpi();
     if (/^(?:Ed|X)\d/.test(name)) return named(name, { primitive });
     const bits = FIELD_BITS[name] ?? null;
-    return { oid: OWN_OIDS['EC'] ?? '', name: `${kind}-${name}`, bits, curve: name, properties: { primitive, curve: name } };
+    return {
+      oid: OWN_OIDS['EC'] ?? '',
+      name: `${kind}-${name}`,
+      bits,
+      curve: name,
+      properties: { primitive, curve: name },
+    };
   };
 }
 

@@ -61,33 +61,28 @@ const MAX_LOOK = 64 * 1024;
 export function readPgpKeyring(bytes: Buffer): { keys: PgpKey[]; unread: number } {
   const drafts: Draft[] = [];
   let unread = 0;
-  let primary: Draft | undefined;
   try {
-    for (const packet of pgpPackets(bytes)) {
-      const current = drafts.at(-1);
-      if (KEYS.has(packet.tag)) {
-        const key = drafts.length < MAX_KEYS ? keyOf(packet) : undefined;
-        if (key === undefined) unread += 1;
-        const isSubkey = !isPrimary(packet);
-        if (key === undefined) continue;
-        const draft = {
-          packet: key,
-          isSubkey,
-          primary: isSubkey ? primary : undefined,
-          userId: undefined,
-          signatures: [],
-        };
-        drafts.push(draft);
-        if (!isSubkey) primary = draft;
-      } else if (packet.tag === TAG.userId && primary !== undefined) primary.userId ??= userIdIn(packet);
-      else if (packet.tag === TAG.signature && current !== undefined) addSignature(current, packet);
-    }
+    for (const packet of pgpPackets(bytes)) if (!addPacket(packet, drafts)) unread += 1;
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     unread += 1;
   }
   if (drafts.length === 0) throw new RangeError('no OpenPGP key');
   return { keys: finished(drafts), unread };
+}
+
+/** False for a key that cannot be read. */
+function addPacket(packet: PgpPacket, drafts: Draft[]): boolean {
+  const current = drafts.at(-1);
+  const primary = current?.primary ?? current;
+  if (packet.tag === TAG.userId && primary !== undefined) primary.userId ??= userIdIn(packet);
+  if (packet.tag === TAG.signature && current !== undefined) addSignature(current, packet);
+  if (!KEYS.has(packet.tag)) return true;
+  const key = drafts.length < MAX_KEYS ? keyOf(packet) : undefined;
+  if (key === undefined) return false;
+  const isSubkey = !isPrimary(packet);
+  drafts.push({ packet: key, isSubkey, primary: isSubkey ? primary : undefined, userId: undefined, signatures: [] });
+  return true;
 }
 
 function isPrimary({ tag }: PgpPacket): boolean {
@@ -115,20 +110,19 @@ interface Told {
 }
 
 function toldOf({ packet, signatures }: Draft, keyId: string): Told {
-  let newest: PgpSignature | undefined;
-  let revocation: PgpSignature | undefined;
-  for (const signature of signatures) {
-    const { issuer, type, created } = signature;
-    if (issuer !== undefined && issuer !== keyId) continue;
-    if (REVOCATIONS.has(type)) revocation ??= signature;
-    if (SELF_SIGNATURES.has(type) && (newest === undefined || created > newest.created)) newest = signature;
-  }
+  const own = signatures.filter(({ issuer }) => issuer === undefined || issuer === keyId);
+  const revocation = own.find(({ type }) => REVOCATIONS.has(type));
+  const newest = own.filter(({ type }) => SELF_SIGNATURES.has(type)).reduce<PgpSignature | undefined>(newer, undefined);
   const seconds = packet.validSeconds ?? newest?.keyExpiry ?? 0;
   return {
     expires: seconds === 0 ? undefined : new Date((packet.created + seconds) * 1000),
     revoked: revocation === undefined ? undefined : revocation.reason === COMPROMISED ? 'compromised' : 'deactivated',
     flags: newest?.keyFlags,
   };
+}
+
+function newer(newest: PgpSignature | undefined, signature: PgpSignature): PgpSignature {
+  return newest === undefined || signature.created > newest.created ? signature : newest;
 }
 
 /** A subkey ends with its primary key at the latest. */

@@ -29,20 +29,24 @@ export function pgpSignature(body: Buffer): PgpSignature | undefined {
   const octets = version === 6 ? 4 : 2;
   const length = body.readUIntBE(4, octets);
   const hashed = subpackets(body.subarray(4 + octets, 4 + octets + length));
-  // The issuer may stand among those that are not signed (RFC 9580 section 5.2.3.12).
   const rest = 4 + octets + length;
   const others = subpackets(body.subarray(rest + octets, rest + octets + body.readUIntBE(rest, octets)));
-  const issuer = hashed.get(ISSUER_FINGERPRINT) ?? others.get(ISSUER_FINGERPRINT);
-  const fingerprint = issuer?.subarray(1);
-  const byVersion = issuer?.[0] === 4 ? fingerprint?.subarray(-8) : fingerprint?.subarray(0, 8);
   return {
     type: body.readUInt8(1),
     created: number(hashed.get(CREATED)) ?? 0,
-    issuer: (byVersion ?? hashed.get(ISSUER) ?? others.get(ISSUER))?.toString('hex'),
+    issuer: issuerIn(hashed) ?? issuerIn(others),
     keyExpiry: number(hashed.get(KEY_EXPIRY)),
     keyFlags: hashed.get(KEY_FLAGS)?.[0],
     reason: hashed.get(REASON)?.[0],
   };
+}
+
+/** It may stand among the subpackets that are not signed (RFC 9580 section 5.2.3.12). */
+function issuerIn(subpacketsOf: ReadonlyMap<number, Buffer>): string | undefined {
+  const issuer = subpacketsOf.get(ISSUER_FINGERPRINT);
+  if (issuer === undefined) return subpacketsOf.get(ISSUER)?.toString('hex');
+  const fingerprint = issuer.subarray(1);
+  return (issuer[0] === 4 ? fingerprint.subarray(-8) : fingerprint.subarray(0, 8)).toString('hex');
 }
 
 /** RFC 4880 section 5.2.2. */

@@ -3,9 +3,9 @@ import type { Draft, DraftAsset } from '../ingest/draft.js';
 import type { Remark } from '../ingest/ingest-outcome.js';
 import { withoutSecrets } from '../ingest/secrets.js';
 import { withExternalProperties } from './sarif-external.js';
-import { findingIn, isFound, isSuppressed } from './sarif-findings.js';
+import { findingIn, isFound, isSuppressed, type SarifFinding } from './sarif-findings.js';
 import { algorithmAsset } from './sarif-names.js';
-import { SarifPlaces } from './sarif-places.js';
+import { type SarifPlace, SarifPlaces } from './sarif-places.js';
 import { SarifTool } from './sarif-tool.js';
 import { membersOf, objectsOf, refuse } from './sarif-values.js';
 
@@ -71,37 +71,55 @@ function newPlace(name: string | undefined): Place {
 
 function readRun(run: Members, pointer: string, place: Place, lacksResults: boolean): void {
   const tool = new SarifTool(run, pointer);
-  const places = new SarifPlaces(run);
   const category = categoryOf(run);
   const former = `${withoutSecrets(tool.name)}: `;
   const context = category === '' || category === place.name ? former : `${withoutSecrets(tool.name)} (${category}): `;
-  const results = run['results'];
-  if (results !== undefined && results !== null && !Array.isArray(results))
+  const results = run['results'] ?? undefined;
+  if (results !== undefined && !Array.isArray(results))
     refuse('document.invalid', `${pointer}/results`, 'must be of type array');
-  const list = (results ?? []) as unknown[];
+  readResults((results ?? []) as unknown[], { tool, places: new SarifPlaces(run), context, pointer, place });
+  if (results !== undefined && !lacksResults && !hasFailed(run)) {
+    place.replaces.add(context);
+    place.replacesFormer.add(former);
+  } else warn(place, pointer, 'sarif.incomplete', 'this run has no results or failed: what it found before stays');
+}
+
+interface RunReading {
+  readonly tool: SarifTool;
+  readonly places: SarifPlaces;
+  /** What the contexts of its findings start with. */
+  readonly context: string;
+  readonly pointer: string;
+  readonly place: Place;
+}
+
+function readResults(results: readonly unknown[], reading: RunReading): void {
+  const { place, pointer, tool, places } = reading;
   let suppressed = 0;
-  for (const [index, result] of list.entries()) {
+  for (const [index, result] of results.entries()) {
     place.results += 1;
     if (!isMembers(result)) refuse('document.invalid', `${pointer}/results/${index}`, 'must be of type object');
     if (isSuppressed(result)) suppressed += 1;
     const finding = isFound(result) ? findingIn(result, tool, places) : undefined;
-    if (finding === undefined) continue;
-    place.taken += 1;
-    const { algorithm, ruleId } = finding;
-    const asset = place.assets.get(algorithm.name) ?? algorithmAsset(algorithm);
-    place.assets.set(algorithm.name, asset);
-    const about = `${context}${withoutSecrets(ruleId)}`.slice(0, MAX_LOCATION);
-    for (const { location, line } of places.of(result)) {
-      const where = withoutSecrets(location).slice(0, MAX_LOCATION).toWellFormed();
-      asset.occurrences.push({ location: where, line, position: null, symbol: null, context: about.toWellFormed() });
-    }
+    if (finding !== undefined) addFinding(finding, places.of(result), reading);
   }
   if (suppressed > 0)
     warn(place, `${pointer}/results`, 'sarif.suppressed', `${suppressed} results are suppressed and do not count`);
-  if (Array.isArray(results) && !lacksResults && !hasFailed(run)) {
-    place.replaces.add(context);
-    place.replacesFormer.add(former);
-  } else warn(place, pointer, 'sarif.incomplete', 'this run has no results or failed: what it found before stays');
+}
+
+function addFinding(
+  { algorithm, ruleId }: SarifFinding,
+  at: readonly SarifPlace[],
+  { place, context }: RunReading,
+): void {
+  place.taken += 1;
+  const asset = place.assets.get(algorithm.name) ?? algorithmAsset(algorithm);
+  place.assets.set(algorithm.name, asset);
+  const about = `${context}${withoutSecrets(ruleId)}`.slice(0, MAX_LOCATION).toWellFormed();
+  for (const { location, line } of at) {
+    const where = withoutSecrets(location).slice(0, MAX_LOCATION).toWellFormed();
+    asset.occurrences.push({ location: where, line, position: null, symbol: null, context: about });
+  }
 }
 
 /** Section 3.20.14: an invocation that says so has failed. */

@@ -64,9 +64,7 @@ export function SessionProvider({ children }: { children: ReactNode }) {
       isKnown,
       caller,
       may: (scope) =>
-        scopes.has(scope) ||
-        scopes.has('admin:*') ||
-        (scope === 'inventory:report' && scopes.has('inventory:write')),
+        scopes.has(scope) || scopes.has('admin:*') || (scope === 'inventory:report' && scopes.has('inventory:write')),
       signIn: async (credentials) => {
         const { data } = await openSession({ body: credentials });
         rememberSignIn();

@@ -101,7 +101,9 @@ export function AssetsPage() {
         emptyTitle={t('assets.none')}
         emptyBody={t('assets.none.body')}
         emptyAction={
-          may('inventory:report') && <Button onClick={() => void navigate({ to: '/imports' })}>{t('imports.do')}</Button>
+          may('inventory:report') && (
+            <Button onClick={() => void navigate({ to: '/imports' })}>{t('imports.do')}</Button>
+          )
         }
         columns={[
           {

@@ -1,0 +1,137 @@
+import { describe, expect, it } from 'vitest';
+import { DraftRefs } from '../ingest/draft-refs.js';
+import { readSarif } from './sarif-reader.js';
+
+type Json = Record<string, unknown>;
+
+const CIPHER = { id: 'R1', name: 'RiskyCipher', properties: { tags: ['external/cwe/cwe-327'] } };
+const at = (uri: string, startLine = 3) => ({ physicalLocation: { artifactLocation: { uri }, region: { startLine } } });
+const result = (more: Json = {}) => ({
+  ruleId: 'R1',
+  message: { text: 'RC4 is used' },
+  locations: [at('a.c')],
+  ...more,
+});
+
+function run(more: Json = {}, rules: Json[] = [CIPHER]): Json {
+  return { tool: { driver: { name: 'scan', rules } }, results: [result()], ...more };
+}
+
+function read(...runs: Json[]) {
+  return readSarif({ version: '2.1.0', runs }, undefined);
+}
+
+/** What the only draft of a log holds: algorithms with their places. */
+function found(log: Json) {
+  const [draft] = readSarif({ version: '2.1.0', ...log }, undefined);
+  if (draft === undefined) throw new Error('no draft');
+  const assets = [...draft.assets(new DraftRefs())];
+  return {
+    names: assets.map(({ component }) => component.name),
+    places: assets.flatMap(({ occurrences }) => occurrences.map(({ location, line }) => [location, line])),
+    draft,
+  };
+}
+const of = (more: Json, rules?: Json[]) => found({ runs: [run(more, rules)] });
+
+describe('a rule of SARIF is about cryptography', () => {
+  const CWE = {
+    name: 'CWE',
+    guid: '11111111-2222-4333-8444-555555555555',
+    taxa: [{ id: '79' }, { id: '327', guid: 'AAAAAAAA-0000-4000-8000-000000000001' }],
+  };
+  const rule = (more: Json) => ({ id: 'X9', name: 'x', ...more });
+  const relation = (target: Json, kinds?: string[]) =>
+    rule({ relationships: [{ target, ...(kinds === undefined ? {} : { kinds }) }] });
+  const plain = result({ ruleId: 'X9' });
+
+  it.each<[string, Json, Json, Json?]>([
+    ['by a relationship with a weakness', relation({ id: 'CWE-327', toolComponent: { name: 'CWE' } }), {}],
+    ['by a relationship that is a superset', relation({ id: '327', toolComponent: { name: 'CWE' } }, ['superset']), {}],
+    ['by an index into a taxonomy', relation({ index: 1, toolComponent: { index: 0 } }), { taxonomies: [CWE] }],
+    [
+      'by the guid of a taxon, in another case',
+      relation({ guid: 'aaaaaaaa-0000-4000-8000-000000000001', toolComponent: { guid: CWE.guid.toUpperCase() } }),
+      { taxonomies: [CWE] },
+    ],
+    [
+      'by a list of targets, which is none of the standard',
+      rule({ relationships: [null, { target: [{ id: 'CAT1' }, { id: 'CWE-327' }] }] }),
+      {},
+    ],
+    ['by a bare number in its properties', rule({ properties: { cwe: 327 } }), {}],
+    ['by a list in its properties', rule({ properties: { cwe: ['CWE-327: broken algorithm'] } }), {}],
+    ['by a tag', rule({ properties: { tags: ['security', 'CWE-327'] } }), {}],
+    ['by the taxa of the result', rule({}), {}, { taxa: [{ id: '327', toolComponent: { name: 'CWE' } }] }],
+    [
+      'by the taxa of the result, by index',
+      rule({}),
+      { taxonomies: [{ name: 'OWASP', taxa: [] }, CWE] },
+      { taxa: [{ index: 1, toolComponent: { index: 1 } }] },
+    ],
+    ['by the tags of the result', rule({}), {}, { properties: { tags: ['cwe-328'] } }],
+  ])('%s', (_, described, more, ofResult = {}) => {
+    expect(of({ results: [{ ...plain, ...ofResult }], ...more }, [described]).names).toEqual(['RC4']);
+  });
+
+  it.each<[string, Json, Json?]>([
+    ['by a weakness of another kind', relation({ id: 'CWE-79', toolComponent: { name: 'CWE' } })],
+    ['by a number of another taxonomy', relation({ id: '327', toolComponent: { name: 'OWASP' } })],
+    ['by a weakness that it is told from', relation({ id: 'CWE-327', toolComponent: { name: 'CWE' } }, ['disjoint'])],
+    ['by a number that only begins so', rule({ properties: { cwe: 'CWE-3271' } })],
+    ['by a number in a tag', rule({ properties: { tags: ['327'] } })],
+  ])('but not %s', (_, described, more = {}) => {
+    expect(of({ results: [plain], ...more }, [described]).names).toEqual([]);
+  });
+
+  it('whatever the result gives of it: an index, a reference, an identifier below it', () => {
+    const extension = {
+      name: 'plug-in',
+      guid: '00000000-0000-4000-8000-00000000000A',
+      rules: [{ id: 'other' }, { id: 'E1', guid: '00000000-0000-4000-8000-0000000000E1', properties: { cwe: '327' } }],
+    };
+    const tool = { driver: { name: 'scan', rules: [{ id: 'other' }, CIPHER] }, extensions: [extension] };
+    const message = { text: 'RC4' };
+    const forms: Json[] = [
+      { ruleIndex: 1 },
+      { rule: { index: 1 } },
+      { ruleId: 'R1/deep/er' },
+      { rule: { id: 'E1', toolComponent: { name: 'plug-in' } } },
+      { rule: { index: 1, toolComponent: { index: 0 } } },
+      {
+        rule: {
+          guid: '00000000-0000-4000-8000-0000000000e1',
+          toolComponent: { guid: '00000000-0000-4000-8000-00000000000a' },
+        },
+      },
+      { ruleId: 'E1', ruleIndex: -1 },
+    ];
+    for (const form of forms)
+      expect(of({ tool, results: [{ message, ...form }] }).names, JSON.stringify(form)).toEqual(['RC4']);
+    expect(of({ tool, results: [{ message, ruleIndex: 0 }] }).names).toEqual([]);
+  });
+});
+
+describe('the message of a result', () => {
+  const messageStrings = { used: { text: '{0} with {{braces}} in {1}' } };
+  it.each<[string, Json, Json]>([
+    ['by the id of a string of the rule', { ...CIPHER, messageStrings }, { id: 'used', arguments: ['Blowfish', 'x'] }],
+    ['in its own text', CIPHER, { text: 'Avoid {0}', arguments: ['Blowfish'] }],
+    ['in markdown', CIPHER, { text: 'Avoid this', markdown: 'Avoid **Blowfish**' }],
+  ])('is read %s', (_, rule, message) => {
+    expect(of({ results: [{ ruleId: 'R1', message }] }, [rule]).names).toEqual(['Blowfish']);
+  });
+
+  it('may be a string of the tool, and of an object that has no such string it is nothing', () => {
+    const tool = { driver: { name: 'scan', rules: [CIPHER], globalMessageStrings: { g: { markdown: 'uses MD4' } } } };
+    expect(of({ tool, results: [{ ruleId: 'R1', message: { id: 'g' } }] }).names).toEqual(['MD4']);
+    expect(of({ tool, results: [{ ruleId: 'R1', message: { id: 'constructor' } }] }).names).toEqual([]);
+  });
+
+  it('that names nothing leaves it to the code that is quoted', () => {
+    const location = {
+      physicalLocation: { artifactLocation: { uri: 'A.java' }, region: { snippet: { text: 'getInstance("MD5")' } } },
+    };
+    expect(of({ results: [result({ message: { text: 'Weak.' }, locations: [location] })] }).names).toEqual(['MD5']);
+  });
+});

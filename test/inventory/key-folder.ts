@@ -1,0 +1,75 @@
+import { execFileSync, spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { readCredentials } from '../../src/inventory/certificates/credential-reader.js';
+import type { CdxComponent } from '../../src/inventory/ingest/draft.js';
+import { DraftRefs } from '../../src/inventory/ingest/draft-refs.js';
+import { Problem } from '../../src/platform/http/problem.js';
+
+export const PASSWORD = 'changeit';
+
+/** Files that programs of others make, and what the inventory reads in them. */
+export class KeyFolder {
+  readonly path = mkdtempSync(join(tmpdir(), 'sealwright-keys-'));
+
+  /** With a key and a certificate: `ec.pem`, `shop.pem`. */
+  constructor() {
+    this.run('openssl', ['ecparam', '-name', 'prime256v1', '-genkey', '-out', 'ec.pem']);
+    this.run('openssl', [
+      'req',
+      '-x509',
+      '-key',
+      'ec.pem',
+      '-subj',
+      '/CN=shop.example',
+      '-days',
+      '30',
+      '-out',
+      'shop.pem',
+    ]);
+  }
+
+  run(program: string, words: readonly string[], env: Record<string, string> = {}): Buffer {
+    const options = { cwd: this.path, env: { ...process.env, ...env } };
+    return execFileSync(program, words, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+  }
+
+  bytesOf(file: string): Buffer {
+    return readFileSync(join(this.path, file));
+  }
+
+  remove(): void {
+    rmSync(this.path, { recursive: true, force: true });
+  }
+}
+
+export function has(program: string, ...words: string[]): boolean {
+  return spawnSync(program, words).error === undefined;
+}
+
+export function read(bytes: Buffer | string, password?: string) {
+  const draft = readCredentials(Buffer.from(bytes), { source: 'host:/file', password });
+  const components = [...draft.assets(new DraftRefs())].map(({ component }) => component);
+  const names = components.map(({ name, cryptoProperties }) => `${cryptoProperties?.assetType} ${name}`);
+  return { ...draft, components, names };
+}
+
+export function materialOf({ cryptoProperties }: CdxComponent = { type: '', name: '' }): Record<string, unknown> {
+  return cryptoProperties?.relatedCryptoMaterialProperties ?? {};
+}
+
+export function keysIn(components: readonly CdxComponent[], type: string): CdxComponent[] {
+  return components.filter((component) => materialOf(component)['type'] === type);
+}
+
+/** The code of the refusal, or `taken`. */
+export function refusal(act: () => unknown): string {
+  try {
+    act();
+    return 'taken';
+  } catch (error) {
+    if (error instanceof Problem) return error.code;
+    throw error;
+  }
+}
