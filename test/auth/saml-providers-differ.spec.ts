@@ -64,7 +64,7 @@ const bare = (pem: string) => pem.replaceAll(/-----[A-Z ]+-----|\s/g, '');
 const inLines = (text: string, length: number, end: string) =>
   (text.match(new RegExp(`.{1,${length}}`, 'g')) ?? []).join(end);
 
-describe('the certificate of a provider', () => {
+describe.skipIf(SIMPLESAMLPHP === undefined)('the certificate of a provider', () => {
   it.each<[string, (pem: string) => string[]]>([
     ['as it is', (pem) => [pem]],
     ['in bare base64', (pem) => [bare(pem)]],
@@ -88,7 +88,7 @@ describe('the certificate of a provider', () => {
     expect(new Set(stored).size).toBe(stored.length);
     expect(await isUsable(stored)).toBe(true);
     expect((await testFinds()).ok).toBe(true);
-    if (SIMPLESAMLPHP !== undefined) expect((await signIn()).status).toBe(303);
+    expect((await signIn()).status).toBe(303);
   });
 
   const key = () => execFileSync('openssl', ['genrsa', '2048'], { stdio: ['ignore', 'pipe', 'ignore'] }).toString();
@@ -119,8 +119,9 @@ describe('the certificate of a provider', () => {
     const answer = await put({ certificates: [idp.certificate, text] });
     assertProblem(answer, { status: 422, code: 'identity-provider.certificate', pointer: '/certificates/1' });
     expect(answer.body.detail).toMatch(words);
-    if (text.includes('PRIVATE'))
-      expect(service.log() + JSON.stringify(answer.body)).not.toContain(text.slice(40, 100));
+    // What was sent may be a key: no word of it comes back, or is logged.
+    const shown = service.log() + JSON.stringify(answer.body);
+    expect(text.length > 140 && shown.includes(text.slice(-140, -40))).toBe(false);
   });
 
   it('may be one of many, but not of any number', async () => {
@@ -149,7 +150,7 @@ describe('the certificate of a provider', () => {
     const { ok, findings } = await testFinds();
     expect(ok).toBe(true);
     expect(findings[0]?.detail).toMatch(/expired; .*new certificate/);
-    if (SIMPLESAMLPHP !== undefined) expect((await signIn()).status).toBe(303);
+    expect((await signIn()).status).toBe(303);
   });
 
   it('that an older version stored as it came does not stop a good one beside it', async () => {
@@ -162,7 +163,7 @@ describe('the certificate of a provider', () => {
     const { ok, findings } = await testFinds();
     expect(ok).toBe(false);
     expect(findings.map((finding) => finding.ok).slice(0, 2)).toEqual([false, true]);
-    if (SIMPLESAMLPHP !== undefined) expect((await signIn()).status).toBe(303);
+    expect((await signIn()).status).toBe(303);
     await settings(['garbage']);
     const answer = await new Browser().request(login());
     expect(((await answer.json()) as { code: string }).code).toBe('sso.provider-away');
@@ -170,7 +171,7 @@ describe('the certificate of a provider', () => {
   });
 });
 
-describe('what the provider is asked for', () => {
+describe.skipIf(SIMPLESAMLPHP === undefined)('what the provider is asked for', () => {
   async function requestWith(change: object): Promise<string> {
     expect((await put(change)).status).toBe(200);
     const answer = await new Browser().request(login());

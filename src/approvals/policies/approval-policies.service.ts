@@ -11,14 +11,7 @@ import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ApprovalPolicy } from './approval-policy.entity.js';
 import { PolicyChecks } from './policy-checks.js';
-
-export type PolicyOrder = Pick<
-  ApprovalPolicy,
-  'name' | 'subject' | 'keys' | 'conditions' | 'expiresInSeconds' | 'commentRequired' | 'rejectThreshold'
-> & {
-  /** `group` is the id or the name of an approver group. */
-  readonly stages: readonly { readonly group: string; readonly threshold: number }[];
-};
+import type { PolicyOrder } from './policy-order.js';
 
 /** The rules for who must approve what. Every change counts the revision of all policies up, in its own transaction. */
 @Injectable()

@@ -4,8 +4,8 @@ import { isId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
 import { ApprovalSubjectsService } from '../approval-subjects.service.js';
 import { approversIn } from '../groups/group-size.js';
-import type { PolicyOrder } from './approval-policies.service.js';
 import type { ApprovalPolicy, PolicyStage } from './approval-policy.entity.js';
+import type { PolicyOrder } from './policy-order.js';
 import { PolicyBook } from './policy-book.js';
 
 /** Every key. */

@@ -1,9 +1,18 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { ClaimRule } from './claim-rules.js';
-import type { ClientAuthentication } from './oidc-client-authentication.js';
 import type { RoleName } from '../scopes.js';
 
 export type IdentityProviderKind = 'oidc' | 'saml';
+
+/** Ways of a client to show who it is at the token endpoint (OpenID Connect core section 9). */
+export const CLIENT_AUTHENTICATIONS = [
+  'client_secret_basic',
+  'client_secret_post',
+  'client_secret_jwt',
+  'private_key_jwt',
+  'none',
+] as const;
+export type ClientAuthentication = (typeof CLIENT_AUTHENTICATIONS)[number];
 
 export interface OidcSettings {
   readonly issuer: string;

@@ -16,9 +16,15 @@ import {
 } from 'class-validator';
 import { ROLE_NAMES, type RoleName } from '../scopes.js';
 import type { Finding } from './identity-provider-check.js';
-import type { IdentityProvider, IdentityProviderKind, OidcSettings, SamlSettings } from './identity-provider.entity.js';
+import {
+  CLIENT_AUTHENTICATIONS,
+  type ClientAuthentication,
+  type IdentityProvider,
+  type IdentityProviderKind,
+  type OidcSettings,
+  type SamlSettings,
+} from './identity-provider.entity.js';
 import type { IdentityProviderOrder } from './identity-providers.service.js';
-import { CLIENT_AUTHENTICATIONS, type ClientAuthentication } from './oidc-client-authentication.js';
 import { storedCertificates } from './saml-certificates.js';
 
 /** RFC 3986, of an attribute in XML. */

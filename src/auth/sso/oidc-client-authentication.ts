@@ -1,17 +1,7 @@
 import { importPKCS8 } from 'jose';
 import * as oidc from 'openid-client';
 import { createHash, X509Certificate } from 'node:crypto';
-import type { OidcSettings } from './identity-provider.entity.js';
-
-/** Ways of a client to show who it is at the token endpoint (OpenID Connect core section 9). */
-export const CLIENT_AUTHENTICATIONS = [
-  'client_secret_basic',
-  'client_secret_post',
-  'client_secret_jwt',
-  'private_key_jwt',
-  'none',
-] as const;
-export type ClientAuthentication = (typeof CLIENT_AUTHENTICATIONS)[number];
+import type { ClientAuthentication, OidcSettings } from './identity-provider.entity.js';
 
 /** What stands for a discovery document that names none (OpenID Connect Discovery section 3). */
 const DEFAULT_METHODS = ['client_secret_basic'];

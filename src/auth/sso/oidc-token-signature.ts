@@ -3,6 +3,7 @@ import {
   decodeProtectedHeader,
   errors,
   type JSONWebKeySet,
+  type JWK,
   type JWTVerifyOptions,
   type JWTVerifyResult,
   jwtVerify,
@@ -62,7 +63,7 @@ async function verifyWith(
   const { kid } = decodeProtectedHeader(token);
   const usable = published.keys.filter(isForSignatures);
   // A key without an id may be any that is asked for.
-  const keys = { keys: kid === undefined ? usable : usable.map((key) => ({ kid, ...key })) } as JSONWebKeySet;
+  const keys: JSONWebKeySet = { keys: kid === undefined ? usable : usable.map((key) => ({ kid, ...key })) };
   try {
     return await jwtVerify(token, createLocalJWKSet(keys), options);
   } catch (error) {
@@ -87,6 +88,6 @@ async function verifyWithEach(
 }
 
 /** Key sets hold keys for encryption as well, and what no library knows. */
-function isForSignatures(key: unknown): key is object {
+function isForSignatures(key: unknown): key is JWK {
   return typeof key === 'object' && key !== null && (key as { use?: unknown }).use !== 'enc';
 }
