@@ -23,7 +23,7 @@ export function readKnownHosts(text: string): ImportItem[] {
 }
 
 function readLine(pointer: string, line: string): ImportItem {
-  const [, marker = '', names = '', rest = ''] = /^(@\S+\s+)?(\S+)\s+(.*)$/.exec(line) ?? [];
+  const [, marker = '', names = '', rest = ''] = /^(@\S+\s{1,99})?(\S+)\s{1,99}(?=\S)(.*)/.exec(line) ?? [];
   const mark = marker.trim();
   if (mark !== '' && mark !== '@revoked')
     return badItem(

@@ -69,5 +69,9 @@ export class HostSightings {
 
 /** Colons of IPv6 are no part of a name. */
 function nameOf(text: string): string {
-  return text.replaceAll(':', '-').replaceAll(/^-+|-+$/g, '');
+  const name = text.replaceAll(':', '-');
+  let [start, end] = [0, name.length];
+  while (name[start] === '-') start += 1;
+  while (end > start && name[end - 1] === '-') end -= 1;
+  return name.slice(start, end);
 }
