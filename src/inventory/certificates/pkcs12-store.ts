@@ -2,6 +2,7 @@ import { ContentInfo } from '@peculiar/asn1-cms';
 import { AuthenticatedSafe, CertBag, PFX, SafeBag, SafeContents } from '@peculiar/asn1-pfx';
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
 import { Problem } from '../../platform/http/problem.js';
+import { DerivationBudget } from './derivation-budget.js';
 import { derElements } from './der-elements.js';
 import { passwordEncryption } from './password-encryption.js';
 
@@ -35,13 +36,14 @@ export function isPkcs12(bytes: Buffer): boolean {
 /**
  * Reads a PKCS #12 store (RFC 7292). Keys are counted and named, never decrypted.
  *
- * @throws Problem 422 `key-store.password` or `key-store.cipher`.
+ * @throws Problem 422 `key-store.password`, `key-store.cipher` or `document.too-costly`.
  */
 export function readPkcs12(bytes: Buffer, password: string): Pkcs12Store {
   const store: Pkcs12Store = { certificates: [], keys: [] };
+  const budget = new DerivationBudget();
   const { authSafe } = AsnConvert.parse(bytes, PFX);
   for (const part of AsnConvert.parse(octets(authSafe), AuthenticatedSafe))
-    for (const bag of AsnConvert.parse(contentsOf(part, password), SafeContents)) take(bag, store);
+    for (const bag of AsnConvert.parse(contentsOf(part, password, budget), SafeContents)) take(bag, store);
   return store;
 }
 
@@ -49,7 +51,7 @@ function octets({ content }: ContentInfo): ArrayBuffer {
   return AsnConvert.parse(content, OctetString).buffer;
 }
 
-function contentsOf(part: ContentInfo, password: string): Buffer {
+function contentsOf(part: ContentInfo, password: string, budget: DerivationBudget): Buffer {
   if (part.contentType === DATA) return Buffer.from(octets(part));
   if (part.contentType !== ENCRYPTED_DATA) throw unreadable('is encrypted for a recipient');
   const [data] = derElements(Buffer.from(part.content));
@@ -63,10 +65,11 @@ function contentsOf(part: ContentInfo, password: string): Buffer {
       ? Buffer.concat(derElements(content.contents).map((piece) => piece.contents))
       : content.contents;
   try {
-    const clear = decrypt(encrypted, password);
+    const clear = decrypt(encrypted, password, budget);
     AsnConvert.parse(clear, SafeContents);
     return clear;
-  } catch {
+  } catch (error) {
+    if (error instanceof Problem) throw error;
     const detail = password === '' ? 'needs a password (X-Key-Store-Password)' : 'is not opened by this password';
     throw new Problem('refused', 'key-store.password', `The key store ${detail}.`);
   }
