@@ -13,6 +13,7 @@ import {
 } from '@peculiar/asn1-x509';
 import { generateKeyPair, type KeyObject, randomBytes, sign } from 'node:crypto';
 import { promisify } from 'node:util';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** sha256WithRSAEncryption and commonName. */
 const RSA_SHA256 = '1.2.840.113549.1.1.11';
@@ -38,7 +39,7 @@ export async function newSamlKey(commonName: string): Promise<SamlKey> {
 
 function certificateOf(commonName: string, publicKey: KeyObject, privateKey: KeyObject): string {
   const algorithm = new AlgorithmIdentifier({ algorithm: RSA_SHA256, parameters: null });
-  const value = new AttributeValue({ utf8String: commonName.slice(0, 64) });
+  const value = new AttributeValue({ utf8String: truncate(commonName, 64) });
   const name = new Name([new RelativeDistinguishedName([new AttributeTypeAndValue({ type: COMMON_NAME, value })])]);
   const notBefore = new Date();
   const notAfter = new Date(notBefore);

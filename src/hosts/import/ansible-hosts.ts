@@ -1,4 +1,5 @@
 import { badItem, type ImportItem } from './import-item.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 export type Vars = Readonly<Record<string, string>>;
 
@@ -20,18 +21,18 @@ export function itemOf(name: string, { pointer, groups, vars }: InventoryHost): 
   const port = first('ansible_port', 'ansible_ssh_port');
   const connection = first('ansible_connection');
   if (connection !== undefined && !['ssh', 'paramiko', 'smart', 'paramiko_ssh'].includes(connection))
-    return badItem(pointer, name, `is reached by ${connection.slice(0, 40)}, not by SSH`);
+    return badItem(pointer, name, `is reached by ${truncate(connection, 40)}, not by SSH`);
   if ([address, port].some((value) => value?.includes('{{')))
     return badItem(pointer, name, 'has an address or port that Ansible puts together when it runs');
   const labels = Object.fromEntries(
     groups
       .filter((group) => group !== 'all' && group !== 'ungrouped')
-      .map((group) => [`ansible/${group}`.slice(0, MOST_LABEL), 'yes']),
+      .map((group) => [truncate(`ansible/${group}`, MOST_LABEL), 'yes']),
   );
   const taken = ['ansible_host', 'ansible_ssh_host', 'ansible_port', 'ansible_ssh_port', 'ansible_connection'];
   const ignored = Object.keys(vars)
     .filter((key) => !taken.includes(key))
-    .map((key) => (SECRET.test(key) ? `${key.slice(0, 60)} (a secret)` : key.slice(0, 60)));
+    .map((key) => (SECRET.test(key) ? `${truncate(key, 60)} (a secret)` : truncate(key, 60)));
   const fields = {
     name,
     address,

@@ -1,5 +1,6 @@
 import { itemOf, type Vars } from './ansible-hosts.js';
 import { badItem, type ImportItem } from './import-item.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const MOST_OF_A_RANGE = 5000;
 
@@ -29,7 +30,7 @@ class IniReading {
   line(line: string, pointer: string): void {
     const head = /^\[([^\]:]+)(?::(children|vars))?\]\s*([#;].*)?$/.exec(line);
     if (head !== null) [this.section, this.kind] = [head[1] ?? '', head[2] ?? ''];
-    else if (line.startsWith('[')) this.bad.push(badItem(pointer, line.slice(0, 60), 'is no section of an inventory'));
+    else if (line.startsWith('[')) this.bad.push(badItem(pointer, truncate(line, 60), 'is no section of an inventory'));
     else if (this.kind === 'children') this.group().children.add(line.split(/\s/)[0] ?? '');
     else if (this.kind === 'vars') Object.assign(this.group().vars, varsOf([line]));
     else this.host(wordsOf(line), pointer);
@@ -46,7 +47,7 @@ class IniReading {
     const names = expanded(pattern);
     if (names === undefined)
       this.bad.push(
-        badItem(pointer, pattern.slice(0, 60), `is a range of more than ${MOST_OF_A_RANGE} hosts, or none`),
+        badItem(pointer, truncate(pattern, 60), `is a range of more than ${MOST_OF_A_RANGE} hosts, or none`),
       );
     for (const name of names ?? []) {
       this.group().hosts.add(name);

@@ -1,6 +1,7 @@
 import { FAILSAFE_SCHEMA, load } from 'js-yaml';
 import { itemOf, type Vars } from './ansible-hosts.js';
 import { badItem, type ImportItem } from './import-item.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const MOST_DEPTH = 20;
 const MOST_HOSTS = 5001;
@@ -59,5 +60,5 @@ function textsOf(value: unknown): Vars {
 }
 
 function escaped(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1').slice(0, 200);
+  return truncate(name.replaceAll('~', '~0').replaceAll('/', '~1'), 200);
 }

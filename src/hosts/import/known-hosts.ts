@@ -1,6 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { readPublicKeyLine } from '../host-keys/public-key-blob.js';
 import { badItem, type ImportItem } from './import-item.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** Reads known_hosts (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). Lines of the same host become one item. */
 export function readKnownHosts(text: string): ImportItem[] {
@@ -29,10 +30,10 @@ function readLine(pointer: string, line: string): ImportItem {
     return badItem(
       pointer,
       names,
-      `has the marker ${mark.slice(0, 40)}: authorities are trusted by the policy ca of a host`,
+      `has the marker ${truncate(mark, 40)}: authorities are trusted by the policy ca of a host`,
     );
   const key = readPublicKeyLine(rest);
-  if (key === undefined) return badItem(pointer, names.slice(0, 100), 'is no line of known_hosts: NAMES TYPE BASE64');
+  if (key === undefined) return badItem(pointer, truncate(names, 100), 'is no line of known_hosts: NAMES TYPE BASE64');
   const keys = [{ key, ...(mark === '@revoked' ? { state: 'rejected' as const } : {}) }];
   const common = { pointer, keys, faults: [], ignored: [] };
   const hashed = hashIn(names);
@@ -47,7 +48,7 @@ function hashIn(names: string): ImportItem['hashed'] {
 
 function named(names: string, common: Pick<ImportItem, 'pointer' | 'keys' | 'faults' | 'ignored'>): ImportItem {
   const { pointer } = common;
-  if (/[*?!|]/.test(names)) return badItem(pointer, names.slice(0, 100), 'has a pattern, which names no one host');
+  if (/[*?!|]/.test(names)) return badItem(pointer, truncate(names, 100), 'has a pattern, which names no one host');
   const places = names.split(',').map(placeOf);
   // A name says more than an address, and stays when the machine gets another one.
   const place = places.find(({ address }) => /[a-z]/i.test(address) && !address.includes(':')) ?? places[0];

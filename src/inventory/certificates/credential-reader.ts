@@ -11,6 +11,7 @@ import { type PemBlock, pemBlocks } from './pem-blocks.js';
 import { isPkcs12, readPkcs12 } from './pkcs12-store.js';
 import { describePublicKey, describeSpki, readPrivateKey } from './private-key-reader.js';
 import { readSshPublicKey, sshKeyLine } from './ssh-public-key.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 export interface CredentialOptions {
   /** Where it lay, and what it stands for: a file on a host. */
@@ -158,7 +159,7 @@ class CredentialReading {
     at: DraftOccurrence[],
   ) {
     const title = name === '' ? `private key ${fingerprint.slice(0, 16)}` : clean(name);
-    this.found.privateKey({ name: title.slice(0, 500), fingerprint: key.fingerprint, algorithm: key, securedBy }, at);
+    this.found.privateKey({ name: truncate(title, 500), fingerprint: key.fingerprint, algorithm: key, securedBy }, at);
   }
 
   /** Within what was sent: by the names and key identifiers, as OpenSSL matches them. */

@@ -6,6 +6,7 @@ import type { FoundPrivateKey } from './found-assets.js';
 import { type PublicKeyAlgorithm, publicKeyAlgorithm } from './public-key-algorithm.js';
 import type { PemBlock } from './pem-blocks.js';
 import { readSshPublicKey } from './ssh-public-key.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const OPENSSH_MAGIC = 'openssh-key-v1\0';
 
@@ -43,6 +44,6 @@ function readOpenSsh(bytes: Buffer): FoundPrivateKey {
   next();
   at += 4;
   const { algorithm, fingerprint, sshFingerprint, name } = readSshPublicKey(next(), '');
-  const securedBy = cipher === 'none' ? undefined : `${kdf} ${cipher}`.slice(0, 100);
+  const securedBy = cipher === 'none' ? undefined : truncate(`${kdf} ${cipher}`, 100);
   return { name: `private key ${name}`, fingerprint: fingerprint ?? sshFingerprint ?? name, algorithm, securedBy };
 }

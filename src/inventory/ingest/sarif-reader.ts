@@ -2,6 +2,7 @@ import { isMembers, type Members, textOf } from '../cyclonedx/json-values.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { Draft, DraftAsset, DraftOccurrence } from './draft.js';
 import { withoutSecrets } from './secrets.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** Rules about cryptography, by the name that the tool gives them or by their CWE (326 to 328, 338, 780, 916, 1240). */
 const RULES =
@@ -150,7 +151,7 @@ function placesOf(result: Members, context: string): DraftOccurrence[] {
     const line = isMembers(region) && Number.isInteger(region['startLine']) ? (region['startLine'] as number) : null;
     return [
       {
-        location: withoutSecrets(uri).slice(0, 4000),
+        location: truncate(withoutSecrets(uri), 4000),
         line,
         position: null,
         symbol: null,
