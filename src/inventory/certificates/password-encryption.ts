@@ -1,6 +1,5 @@
 import { createDecipheriv, createHash, pbkdf2Sync } from 'node:crypto';
 import type { DerivationBudget } from './derivation-budget.js';
-import type { DerivationBudget } from './derivation-budget.js';
 import { DER, type DerElement, derElements, dotted } from './der-elements.js';
 
 const SHA1_BYTES = 20;
