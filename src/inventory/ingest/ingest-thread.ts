@@ -72,6 +72,7 @@ function send(message: IngestReply): void {
   parentPort?.postMessage(message);
 }
 
+send({ job: 0, alive: true });
 setInterval(() => send({ job: 0, alive: true }), ALIVE_EVERY_MS).unref();
 
 // One after the other: the thread has one connection, and order of arrival is kept.
