@@ -61,7 +61,7 @@ export default {
       'client-knows-http-alone',
       'The command line is a client like any other; what it verifies it verifies without the service.',
       { path: '^src/client/' },
-      { path: '^src/|node_modules', pathNot: '^src/(client|verifier|platform/encoding)/' },
+      { path: '^src/|node_modules', pathNot: '^src/(client|verifier|platform/(encoding|text))/' },
     ),
     rule(
       'verifier-stands-alone',

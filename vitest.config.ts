@@ -35,17 +35,20 @@ function startsSlowly(): boolean {
 
 const slow = startsSlowly();
 
-/** unit: pure files. service: what was built, on real PostgreSQL, Redis and SoftHSM. */
+/** unit: pure files, and what is said of all sources. service: what was built, on real PostgreSQL, Redis and SoftHSM. */
 export default defineConfig({
   test: {
     sequence: { sequencer: LongFirst },
     projects: [
       // Vitest runs projects with other numbers of workers after one another, and wants to be told in which order.
-      { test: { name: 'unit', include: ['src/**/*.spec.ts'], sequence: { groupOrder: 0 } } },
+      {
+        test: { name: 'unit', include: ['src/**/*.spec.ts', 'test/source/**/*.spec.ts'], sequence: { groupOrder: 0 } },
+      },
       {
         test: {
           name: 'service',
           include: ['test/**/*.spec.ts'],
+          exclude: ['test/source/**'],
           // Limits for a machine that is busy with other things; a test that takes longer hangs.
           testTimeout: 300_000,
           hookTimeout: 480_000,

@@ -5,6 +5,7 @@ import { ApiKeysService, type NewApiKey } from '../auth/api-keys/api-keys.servic
 import type { Caller } from '../auth/caller.js';
 import type { Scope } from '../auth/scopes.js';
 import { SensorApiKey } from './sensor-api-key.entity.js';
+import { truncate } from '../platform/text/truncate.js';
 
 /** All that a sensor may do: report that it is there, and what it found. */
 const PERMISSIONS: readonly Scope[] = ['sensors:report', 'inventory:report'];
@@ -29,7 +30,7 @@ export class SensorKeys {
     sensor: { readonly id: string; readonly name: string },
     expiry: Date,
   ): Promise<SensorKey> {
-    const order = { name: `sensor ${sensor.name}`.slice(0, 100), permissions: PERMISSIONS, expiry };
+    const order = { name: truncate(`sensor ${sensor.name}`, 100), permissions: PERMISSIONS, expiry };
     return note(tx, sensor.id, await this.apiKeys.createIn(tx, caller, order));
   }
 

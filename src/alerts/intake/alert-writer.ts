@@ -3,6 +3,7 @@ import { columns } from '../../platform/database/columns.js';
 import { newId } from '../../platform/database/new-id.js';
 import { CONDITIONS } from '../alert-condition.js';
 import type { Hit } from './rule-match.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** A burst is told as one thing: the first notification waits this long for the rest of it. */
 const GATHER_SECONDS = 5;
@@ -67,7 +68,7 @@ function rowOf({ rule, key, title, subject, facts, count, firstAt, lastAt }: Hit
     rule: rule.id,
     key,
     severity: rule.severity,
-    title: title.slice(0, 300),
+    title: truncate(title, 300),
     subject_kind: subject.kind,
     subject_id: subject.id,
     subject_name: subject.name,

@@ -3,6 +3,7 @@ import { CONDITIONS, RISK_LEVELS } from '../alert-condition.js';
 import type { Alert } from '../alert.entity.js';
 import type { AlertRule } from '../rules/alert-rule.entity.js';
 import type { NotificationReason } from './alert-notification.entity.js';
+import { oneLine } from '../../platform/text/one-line.js';
 
 export interface AlertMail {
   readonly subject: string;
@@ -67,7 +68,7 @@ export function alertMail(message: WebhookMessage, severity: string): AlertMail 
       `<td style="padding:4px 0;white-space:pre-line">${escape(value)}</td></tr>`,
   );
   return {
-    subject: `[${severity}] ${title}`.replaceAll(/\p{Cc}+/gu, ' ').slice(0, 200),
+    subject: oneLine(`[${severity}] ${title}`, 200),
     text: `${title}\n\n${lines.join('\n\n')}\n\n${link}\n`,
     html:
       `<!doctype html><html lang="en"><body style="font-family:sans-serif;max-width:40em">` +

@@ -2,8 +2,11 @@ import type { NewMail } from '../../platform/mail/mailbox.js';
 import type { WebhookMessage } from '../../platform/outbound/webhook-message.js';
 import type { Approval } from '../decisions/approval.entity.js';
 import type { NoticeKind } from './approval-notice.entity.js';
+import { oneLine } from '../../platform/text/one-line.js';
 
 const DAY = 24 * 3600;
+/** Of a line that says what others wrote. */
+const MAX_LINE = 1000;
 
 /** What the subject of a mail, the title of a message and its type say, by what there is to tell. */
 const SAID = {
@@ -26,9 +29,9 @@ export function mailOf(kind: NoticeKind, approval: Approval, recipient: string, 
   const { words } = said(kind, approval);
   const asks = kind !== 'decided';
   const lines = [
-    `${approval.title}.`,
+    `${oneLine(approval.title, MAX_LINE)}.`,
     '',
-    ...factsOf(approval).map(({ name, value }) => `${name}: ${value}`),
+    ...factsOf(approval).map(({ name, value }) => `${name}: ${oneLine(value, MAX_LINE)}`),
     '',
     asks ? `Look at it and decide: ${link}` : `See it: ${link}`,
     ...(asks ? ['', `SHA-256 of what is to be approved: ${approval.hash.toString('base64')}`] : []),
@@ -52,7 +55,9 @@ export function digestMailOf(
 ): NewMail {
   const [first] = told;
   if (first === undefined) throw new Error('a mail tells of something');
-  const listed = told.slice(0, MOST_LISTED).flatMap(({ approval, link }) => [approval.title, `  ${link}`]);
+  const listed = told
+    .slice(0, MOST_LISTED)
+    .flatMap(({ approval, link }) => [oneLine(approval.title, MAX_LINE), `  ${link}`]);
   const more = told.length - MOST_LISTED;
   return {
     recipient,

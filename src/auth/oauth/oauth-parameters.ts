@@ -4,9 +4,6 @@ import { OAuthError } from './oauth-error.js';
 
 export const FORM = 'application/x-www-form-urlencoded';
 
-/** A JSON string as it is written. */
-const JSON_STRING = /"(?:[^"\\]|\\.)*"/g;
-
 /**
  * Parameters of an /oauth request, sent as a form or as a JSON object of strings. Each at most once, empty ones count as absent
  * (RFC 6749 section 3.2).
@@ -16,8 +13,7 @@ export class OAuthParameters {
 
   static read({ bytes, mediaType }: RawBody): OAuthParameters {
     if (bytes.length === 0) throw new OAuthError('invalid_request', 'The request has no body.');
-    const text = bytes.toString('utf8');
-    return new OAuthParameters(mediaType === FORM ? ofForm(text) : ofJson(bytes, text));
+    return new OAuthParameters(mediaType === FORM ? ofForm(bytes.toString('utf8')) : ofJson(bytes));
   }
 
   /** Undefined when it is absent or empty. */
@@ -43,15 +39,14 @@ function ofForm(text: string): Map<string, string> {
   return values;
 }
 
-function ofJson(body: Buffer, text: string): Map<string, string> {
+/** A member that comes twice is refused by the reader of bodies. */
+function ofJson(body: Buffer): Map<string, string> {
   const parsed = parsedJson(body);
   const isFlat = typeof parsed === 'object' && parsed !== null && !Array.isArray(parsed);
   const entries = isFlat ? Object.entries(parsed) : [];
   if (!isFlat || entries.some(([, value]) => typeof value !== 'string')) {
     throw new OAuthError('invalid_request', 'The body must be a JSON object whose members are strings.');
   }
-  // JSON.parse keeps the last of two members of one name; a flat object of strings has two strings per member.
-  if ((text.match(JSON_STRING) ?? []).length !== entries.length * 2) throw duplicate();
   return new Map((entries as [string, string][]).filter(([, value]) => value !== ''));
 }
 

@@ -11,7 +11,8 @@ export class Base64Window implements ByteWindow {
 
   constructor(text: string) {
     this.text = text.replaceAll(/\s+/g, '');
-    this.length = Math.floor((this.text.replace(/=+$/, '').length * 3) / 4);
+    const padding = this.text.endsWith('==') ? 2 : Number(this.text.endsWith('='));
+    this.length = Math.floor(((this.text.length - padding) * 3) / 4);
   }
 
   bytes(start: number, end: number): Buffer {

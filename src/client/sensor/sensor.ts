@@ -7,6 +7,7 @@ import { ClientError, EXIT, usageError } from '../exit-codes.js';
 import { deliver, type Delivered, type DeliveryOptions, isPassing, patiently } from './delivery.js';
 import { Scan, type ScanOrder } from './scan.js';
 import type { Spool, SpooledScan } from './spool.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const HEARTBEAT = '/api/sensors/heartbeat';
 
@@ -138,7 +139,7 @@ export class Sensor {
   private async finish(scan: SpooledScan): Promise<Finished> {
     const delivered = await deliver(this.api, this.spool, scan, this.options);
     const refused = delivered.refused + delivered.rejected;
-    const detail = `${scan.detail}${refused === 0 ? '' : `, ${refused} not taken by the service`}`.slice(0, 1000);
+    const detail = truncate(`${scan.detail}${refused === 0 ? '' : `, ${refused} not taken by the service`}`, 1000);
     const ok = scan.ok && delivered.refused === 0;
     const ended = { ok, assets: scan.assets, detail, ...(scan.command === undefined ? {} : { command: scan.command }) };
     await patiently(this.options, () => this.beat({ scan: ended }));

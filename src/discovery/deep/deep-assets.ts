@@ -1,5 +1,6 @@
 import type { AssetsFound } from '../../platform/handover/handed-over.js';
 import type { HostReading } from './host-reading.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 type Item = Record<string, unknown>;
 
@@ -65,7 +66,7 @@ function privateKey(place: Place, key: HostReading['privateKeys'][number]): Item
     component: {
       type: 'cryptographic-asset',
       'bom-ref': `private ${path}`,
-      name: `${type} private key ${path}`.slice(0, 500),
+      name: truncate(`${type} private key ${path}`, 500),
       cryptoProperties: { assetType: 'related-crypto-material', relatedCryptoMaterialProperties: facts },
       properties: [{ name: 'sealwright:passphrase', value: passphrase === true ? 'yes' : 'no' }],
     },
@@ -81,7 +82,7 @@ function keyStore(place: Place, { path, format }: HostReading['keyStores'][numbe
     component: {
       type: 'cryptographic-asset',
       'bom-ref': `store ${path}`,
-      name: `${format} key store ${path}`.slice(0, 500),
+      name: truncate(`${format} key store ${path}`, 500),
       cryptoProperties: { assetType: 'related-crypto-material', relatedCryptoMaterialProperties: facts },
       properties: [{ name: 'sealwright:locked', value: 'yes' }],
     },

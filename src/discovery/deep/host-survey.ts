@@ -59,15 +59,23 @@ function accountsOf(passwd: string): Account[] {
     const [name = '', , uid = '', , , home = ''] = line.split(':');
     return name === '' || !/^\d+$/.test(uid) || !home.startsWith('/') || home.includes('\t')
       ? []
-      : [{ name, uid: Number(uid), home: home.replace(/(.)\/+$/, '$1') }];
+      : [{ name, uid: Number(uid), home: withoutSlashes(home) }];
   });
   return [...new Map(accounts.map((account) => [account.name, account])).values()];
+}
+
+/** `/home/a//` is `/home/a`; `/` stays. */
+function withoutSlashes(path: string): string {
+  let end = path.length;
+  while (end > 1 && path[end - 1] === '/') end -= 1;
+  return path.slice(0, end);
 }
 
 function directivesOf(text: string): Record<string, string> {
   const found: Record<string, string> = {};
   for (const line of text.split('\n').slice(0, 20_000)) {
-    const [, name = '', value = ''] = /^\s*([A-Za-z][A-Za-z0-9]*)[\s=]+(.*)$/.exec(line) ?? [];
+    const [start = '', name = ''] = /^\s*([A-Za-z][A-Za-z0-9]*)(?=[\s=])/.exec(line) ?? [];
+    const value = line.slice(start.length).replace(/^[\s=]+/, '');
     const key = name.toLowerCase();
     if (key === 'match') break; // what follows holds for some logins only
     if (key === '' || Object.keys(found).length >= MOST_DIRECTIVES) continue;

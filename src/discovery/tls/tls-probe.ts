@@ -2,6 +2,7 @@ import { connect, createSecureContext, type SecureContext } from 'node:tls';
 import { ProbeFault } from '../probing/bounded-stream.js';
 import { type Choice, type Offer, sayHello } from './client-hello.js';
 import { GROUPS, isPostQuantumGroup, SUITES_12, SUITES_13, VERSIONS } from './tls-names.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** What a TLS server accepts, by trying; names are those of the IANA registries. */
 export interface TlsFacts {
@@ -129,7 +130,7 @@ function fullHandshake(
     socket.once('error', () => end(nothing));
     socket.once('close', () => end(nothing));
     socket.once('secureConnect', () => {
-      const distrust = socket.authorized ? null : String(socket.authorizationError).slice(0, 100);
+      const distrust = socket.authorized ? null : truncate(String(socket.authorizationError), 100);
       const agreed = { version: socket.getProtocol() ?? '', suite: socket.getCipher().standardName };
       end({ chain: chainOf(socket.getPeerX509Certificate()), distrust, agreed });
     });

@@ -5,6 +5,7 @@ import { Problem } from '../../platform/http/problem.js';
 import type { Login } from './login.port.js';
 import { OneKeyAgent } from './one-key-agent.js';
 import { faultBeforeLogin, lost, notSsh, throttled } from './ssh-fault.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** More than any honest host sends before a login has succeeded. */
 const MOST_BYTES_BEFORE_LOGIN = 256 * 1024;
@@ -59,7 +60,7 @@ export function shakeHands({ stream, login, timeoutMs, keyTypes, judge, proven }
     client.once('ready', () => {
       stream.off('data', count);
       const software = (client as ssh2.Client & { _remoteVer?: string })._remoteVer ?? '';
-      resolve({ client, hostKey: hostKey ?? Buffer.alloc(0), software: software.slice(0, 255) });
+      resolve({ client, hostKey: hostKey ?? Buffer.alloc(0), software: truncate(software, 255) });
     });
     client.once('error', (error) => fail(refusal ?? faultBeforeLogin(error, bytes)));
     client.once('close', () => fail(refusal ?? (bytes === 0 ? throttled() : lost())));

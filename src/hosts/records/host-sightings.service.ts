@@ -5,6 +5,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { HostKeysService, type SeenHostKey } from '../host-keys/host-keys.service.js';
 import { readPublicKeyBlob } from '../host-keys/public-key-blob.js';
 import { Host } from './host.entity.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** An SSH server as a scan saw it. */
 export interface SshSighting {
@@ -53,7 +54,7 @@ export class HostSightings {
 
   /** A scan logged in to the host. */
   async lookedInto(id: string, { os, scanId }: { os: string; scanId: string }): Promise<void> {
-    await this.db.manager.update(Host, { id }, { lastScanId: scanId, ...(os === '' ? {} : { os: os.slice(0, 200) }) });
+    await this.db.manager.update(Host, { id }, { lastScanId: scanId, ...(os === '' ? {} : { os: truncate(os, 200) }) });
   }
 
   private async judged(id: string, shown: SshSighting['hostKeys']): Promise<SeenHostKey[]> {
@@ -69,5 +70,9 @@ export class HostSightings {
 
 /** Colons of IPv6 are no part of a name. */
 function nameOf(text: string): string {
-  return text.replaceAll(':', '-').replaceAll(/^-+|-+$/g, '');
+  const name = text.replaceAll(':', '-');
+  let [start, end] = [0, name.length];
+  while (name[start] === '-') start += 1;
+  while (end > start && name[end - 1] === '-') end -= 1;
+  return name.slice(start, end);
 }

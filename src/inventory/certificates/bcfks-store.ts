@@ -1,7 +1,7 @@
 import { createDecipheriv, pbkdf2Sync, scryptSync } from 'node:crypto';
 import { Problem } from '../../platform/http/problem.js';
 import { DER, type DerElement, derElements, dotted } from './der-elements.js';
-import type { Iterations } from './iterations.js';
+import type { DerivationBudget } from './derivation-budget.js';
 import { keyBits, type SecretKeyFacts } from './sealed-secret-key.js';
 
 /** An entry of a BCFKS store. */
@@ -73,7 +73,7 @@ export function isBcfks(bytes: Buffer): boolean {
  *
  * @throws Problem 422 `key-store.password` or `key-store.cipher`. RangeError when it is damaged.
  */
-export function readBcfks(bytes: Buffer, password: string, budget: Iterations): BcfksEntry[] {
+export function readBcfks(bytes: Buffer, password: string, budget: DerivationBudget): BcfksEntry[] {
   const [data] = inside(derElements(bytes)[0]);
   const parts = inside(data);
   const clear = isEncrypted(parts) ? openStore(parts, password, budget) : data?.contents;
@@ -86,7 +86,7 @@ function isEncrypted([algorithm, content, ...more]: readonly DerElement[]): bool
   return algorithm?.tag === DER.sequence && content?.tag === DER.octetString && more.length === 0;
 }
 
-function openStore(parts: readonly DerElement[], password: string, budget: Iterations): Buffer {
+function openStore(parts: readonly DerElement[], password: string, budget: DerivationBudget): Buffer {
   const { decrypt, name } = schemeOf(parts[0], 'STORE_ENCRYPTION');
   if (decrypt === undefined)
     throw new Problem('refused', 'key-store.cipher', `The key store cannot be read: it uses ${name}.`);
@@ -99,7 +99,7 @@ function openStore(parts: readonly DerElement[], password: string, budget: Itera
 }
 
 /** Type, alias, two times, data. */
-function entryOf(entry: DerElement, password: string, budget: Iterations): BcfksEntry {
+function entryOf(entry: DerElement, password: string, budget: DerivationBudget): BcfksEntry {
   const [type, alias, , , data] = inside(entry);
   const kind = KINDS[type?.contents[0] ?? -1];
   if (kind === undefined || alias === undefined || data === undefined)
@@ -140,7 +140,7 @@ function secretFacts(clear: Buffer): SecretKeyFacts | undefined {
 interface Scheme {
   readonly name: string;
   /** Undefined when a cipher or derivation is not read; its answer is undefined when the password is another. */
-  readonly decrypt: ((bytes: Buffer, password: string, budget: Iterations) => Buffer | undefined) | undefined;
+  readonly decrypt: ((bytes: Buffer, password: string, budget: DerivationBudget) => Buffer | undefined) | undefined;
 }
 
 /** PBES2 (RFC 8018) as Bouncy Castle uses it: the purpose of a key is part of what it is derived from. */
@@ -178,13 +178,13 @@ function derivationOf(algorithm: DerElement | undefined) {
     const digest = prf === undefined ? 'sha1' : PRFS[dotted(prf.contents)];
     const [rounds = 0] = values;
     if (digest === undefined) return undefined;
-    const key = (secret: Buffer, budget: Iterations) =>
+    const key = (secret: Buffer, budget: DerivationBudget) =>
       budget.take(rounds) ? pbkdf2Sync(secret, salt.contents, rounds, KEY_BYTES, digest) : undefined;
     return { name: `HMAC-${digest.toUpperCase()}`, key };
   }
   if (dotted(id.contents) !== SCRYPT) return undefined;
   const [N = 0, r = 0, p = 0] = values;
-  const key = (secret: Buffer, budget: Iterations) => {
+  const key = (secret: Buffer, budget: DerivationBudget) => {
     const isFit = N > 1 && (N & (N - 1)) === 0 && r > 0 && p > 0 && 128 * N * r <= MAX_SCRYPT_BYTES;
     if (!isFit || !budget.take(N * r * p)) return undefined;
     return scryptSync(secret, salt.contents, KEY_BYTES, { N, r, p, maxmem: 2 * MAX_SCRYPT_BYTES });

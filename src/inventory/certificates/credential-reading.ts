@@ -6,10 +6,8 @@ import { withoutSecrets } from '../ingest/secrets.js';
 import { readCertificate, type ReadCertificate } from './certificate-reader.js';
 import { derElements } from './der-elements.js';
 import { FoundAssets } from './found-assets.js';
-import { Iterations } from './iterations.js';
+import { DerivationBudget } from './derivation-budget.js';
 
-/** Rounds of key derivation for all that one body holds. */
-const MAX_ITERATIONS = 3_000_000;
 const MAX_NAME = 500;
 
 interface Issued {
@@ -21,7 +19,7 @@ interface Issued {
 /** What one body of certificates and keys has given so far. */
 export class CredentialReading {
   readonly found = new FoundAssets();
-  readonly budget = new Iterations(MAX_ITERATIONS);
+  readonly budget = new DerivationBudget();
   format = '';
   private readonly issued: Issued[] = [];
   private readonly rejected: Rejection[] = [];

@@ -43,8 +43,12 @@ export function bitLength(integer: Uint8Array): number {
   return top === undefined ? 0 : (integer.length - start) * 8 - Math.clz32(top) + 24;
 }
 
-/** OBJECT IDENTIFIER contents in dotted form (X.690 section 8.19). */
+/** Octets of the longest object identifier that is read: arcs grow without end, and so does what it costs to write them out. */
+const MAX_OID_BYTES = 128;
+
+/** OBJECT IDENTIFIER contents in dotted form (X.690 section 8.19). RangeError when they are too long. */
 export function dotted(contents: Buffer): string {
+  if (contents.length > MAX_OID_BYTES) throw new RangeError('an object identifier is too long');
   const arcs: bigint[] = [];
   let arc = 0n;
   for (const octet of contents) {

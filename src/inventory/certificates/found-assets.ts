@@ -3,6 +3,7 @@ import { PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY } from '../ingest/asset-identity
 import type { AlgorithmProperties, CdxComponent, DraftAsset, DraftOccurrence } from '../ingest/draft.js';
 import type { ReadCertificate } from './certificate-reader.js';
 import type { PublicKeyAlgorithm } from './public-key-algorithm.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const MOST_TEXT = 4000;
 
@@ -197,7 +198,7 @@ function symmetric(name: string, bits: number | undefined, properties: Algorithm
 
 function certificateName({ commonName, names, subject, fingerprint }: ReadCertificate): string {
   const name = [commonName, names[0], subject].find((text) => text !== undefined && text !== '');
-  return (name ?? `certificate ${fingerprint.slice(0, 16)}`).slice(0, 500);
+  return truncate(name ?? `certificate ${fingerprint.slice(0, 16)}`, 500);
 }
 
 function propertiesOf({
@@ -209,8 +210,8 @@ function propertiesOf({
   const uses = [...(isAuthority ? ['ca'] : []), ...purposes].join(' ');
   return [
     { name: SERIAL_NUMBER_PROPERTY, value: serialNumber },
-    ...(names.length === 0 ? [] : [{ name: NAMES_PROPERTY, value: names.join(' ').slice(0, MOST_TEXT) }]),
-    ...(uses === '' ? [] : [{ name: PURPOSES_PROPERTY, value: uses.slice(0, MOST_TEXT) }]),
+    ...(names.length === 0 ? [] : [{ name: NAMES_PROPERTY, value: truncate(names.join(' '), MOST_TEXT) }]),
+    ...(uses === '' ? [] : [{ name: PURPOSES_PROPERTY, value: truncate(uses, MOST_TEXT) }]),
   ];
 }
 

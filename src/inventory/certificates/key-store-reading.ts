@@ -51,7 +51,7 @@ export function readBcfksInto(reading: CredentialReading, bytes: Buffer, passwor
 /** PKCS #12: certificates with the password, keys by what protects them. @throws Problem `key-store.password` or `key-store.cipher`. */
 export function readPkcs12Into(reading: CredentialReading, bytes: Buffer, password: string): void {
   reading.format = 'PKCS #12';
-  const { certificates, keys, secrets: found } = reading.whole(() => readPkcs12(bytes, password));
+  const { certificates, keys, secrets: found } = reading.whole(() => readPkcs12(bytes, password, reading.budget));
   const byKeyId = new Map<string | undefined, ReadCertificate | undefined>();
   for (const { der, keyId } of certificates) {
     const read = reading.certificate(der, reading.place(null, null));

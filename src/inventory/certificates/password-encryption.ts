@@ -1,9 +1,9 @@
 import { createDecipheriv, createHash, pbkdf2Sync } from 'node:crypto';
+import type { DerivationBudget } from './derivation-budget.js';
 import { DER, type DerElement, derElements, dotted } from './der-elements.js';
 import { rc2Decrypt, rc4 } from './old-ciphers.js';
 
-/** More rounds than any tool writes: a store may not keep the thread busy for minutes. */
-const MOST_ITERATIONS = 2_000_000;
+const SHA1_BYTES = 20;
 const PBES2 = '1.2.840.113549.1.5.13';
 
 interface LegacyScheme {
@@ -31,19 +31,23 @@ const CIPHERS: Readonly<Record<string, { readonly name: string; readonly keyByte
   '2.16.840.1.101.3.4.1.42': { name: 'aes-256-cbc', keyBytes: 32 },
   '1.2.840.113549.3.7': { name: 'des-ede3-cbc', keyBytes: 24 },
 };
-const PRFS: Readonly<Record<string, string>> = {
-  '1.2.840.113549.2.7': 'sha1',
-  '1.2.840.113549.2.9': 'sha256',
-  '1.2.840.113549.2.10': 'sha384',
-  '1.2.840.113549.2.11': 'sha512',
+const PRFS: Readonly<Record<string, { readonly digest: string; readonly bytes: number }>> = {
+  '1.2.840.113549.2.7': { digest: 'sha1', bytes: SHA1_BYTES },
+  '1.2.840.113549.2.9': { digest: 'sha256', bytes: 32 },
+  '1.2.840.113549.2.10': { digest: 'sha384', bytes: 48 },
+  '1.2.840.113549.2.11': { digest: 'sha512', bytes: 64 },
 };
+const SHA1_PRF = '1.2.840.113549.2.7';
 
 /** How something is encrypted under a password. */
 export interface PasswordEncryption {
   /** Names the scheme, so that rules can judge it. */
   readonly name: string;
-  /** Undefined when the cipher is one that is not read. Throws when the password is wrong. PKCS #12 knows none (null) beside an empty one. */
-  readonly decrypt: ((bytes: Buffer, password: string | null) => Buffer) | undefined;
+  /**
+   * Undefined when the cipher is one that is not read. Throws when the password is wrong, or Problem when it costs too much. PKCS #12 knows
+   * no password (null) beside an empty one.
+   */
+  readonly decrypt: ((bytes: Buffer, password: string | null, budget: DerivationBudget) => Buffer) | undefined;
 }
 
 /** Of an AlgorithmIdentifier (its whole element): PBES2 (RFC 8018) or one of PKCS #12. */
@@ -56,7 +60,8 @@ export function passwordEncryption(algorithm: Buffer): PasswordEncryption {
   if (scheme === undefined || first === undefined)
     return { name: scheme?.name ?? `encrypted as ${oid}`, decrypt: undefined };
   const rounds = smallInteger(second);
-  const decrypt = (bytes: Buffer, password: string | null) => {
+  const decrypt: PasswordEncryption['decrypt'] = (bytes, password, budget) => {
+    budget.spend(rounds, Math.ceil(scheme.keyBytes / SHA1_BYTES) + 1);
     const derive = (purpose: number, length: number) =>
       pkcs12Key(password, first.contents, rounds, { purpose, length });
     return scheme.decrypt(derive(1, scheme.keyBytes), derive(2, 8), bytes);
@@ -76,11 +81,14 @@ function pbes2(derivation: DerElement, encryption: DerElement): PasswordEncrypti
   const [salt, iterations, ...rest] = kdf === undefined ? [] : derElements(kdf.contents);
   const prfId = rest.find(({ tag }) => tag === DER.sequence);
   const [prf] = prfId === undefined ? [] : derElements(prfId.contents);
-  const digest = prf === undefined ? 'sha1' : PRFS[dotted(prf.contents)];
-  if (cipher === undefined || digest === undefined || salt === undefined || iv === undefined)
+  const hash = PRFS[prf === undefined ? SHA1_PRF : dotted(prf.contents)];
+  if (cipher === undefined || hash === undefined || salt === undefined || iv === undefined)
     return { name: 'PBES2', decrypt: undefined };
-  const decrypt = (bytes: Buffer, password: string | null) => {
-    const key = pbkdf2Sync(password ?? '', salt.contents, smallInteger(iterations), cipher.keyBytes, digest);
+  const { digest, bytes: hashBytes } = hash;
+  const decrypt: PasswordEncryption['decrypt'] = (bytes, password, budget) => {
+    const rounds = smallInteger(iterations);
+    budget.spend(rounds, Math.ceil(cipher.keyBytes / hashBytes));
+    const key = pbkdf2Sync(password ?? '', salt.contents, rounds, cipher.keyBytes, digest);
     return decipher(cipher.name, key, iv.contents, bytes);
   };
   return { name: `PBES2-HMAC-${digest.toUpperCase()}-${cipher.name.toUpperCase()}`, decrypt };
@@ -98,10 +106,10 @@ function members(sequence: Buffer): DerElement[] {
 
 function smallInteger(element: DerElement | undefined): number {
   const value =
-    element?.tag === DER.integer && element.contents.length <= 4
+    element?.tag === DER.integer && element.contents.length <= 6
       ? element.contents.readIntBE(0, element.contents.length)
       : 0;
-  if (value < 1 || value > MOST_ITERATIONS) throw new RangeError('no number of iterations that is read');
+  if (value < 1) throw new RangeError('no number of iterations');
   return value;
 }
 

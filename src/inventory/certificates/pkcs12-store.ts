@@ -2,6 +2,7 @@ import { ContentInfo } from '@peculiar/asn1-cms';
 import { AuthenticatedSafe, CertBag, PFX, SafeBag, SafeContents } from '@peculiar/asn1-pfx';
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
 import { Problem } from '../../platform/http/problem.js';
+import type { DerivationBudget } from './derivation-budget.js';
 import { derElements } from './der-elements.js';
 import { passwordEncryption } from './password-encryption.js';
 
@@ -46,13 +47,13 @@ export function isPkcs12(bytes: Buffer): boolean {
 /**
  * Reads a PKCS #12 store (RFC 7292). Keys are counted and named, never decrypted.
  *
- * @throws Problem 422 `key-store.password` or `key-store.cipher`.
+ * @throws Problem 422 `key-store.password`, `key-store.cipher` or `document.too-costly`.
  */
-export function readPkcs12(bytes: Buffer, password: string): Pkcs12Store {
+export function readPkcs12(bytes: Buffer, password: string, budget: DerivationBudget): Pkcs12Store {
   const store: Pkcs12Store = { certificates: [], keys: [], secrets: [] };
   const { authSafe } = AsnConvert.parse(bytes, PFX);
   for (const part of AsnConvert.parse(octets(authSafe), AuthenticatedSafe))
-    for (const bag of AsnConvert.parse(contentsOf(part, password), SafeContents)) take(bag, store);
+    for (const bag of AsnConvert.parse(contentsOf(part, password, budget), SafeContents)) take(bag, store);
   return store;
 }
 
@@ -60,7 +61,7 @@ function octets({ content }: ContentInfo): ArrayBuffer {
   return AsnConvert.parse(content, OctetString).buffer;
 }
 
-function contentsOf(part: ContentInfo, password: string): Buffer {
+function contentsOf(part: ContentInfo, password: string, budget: DerivationBudget): Buffer {
   if (part.contentType === DATA) return Buffer.from(octets(part));
   if (part.contentType !== ENCRYPTED_DATA) throw unreadable('is encrypted for a recipient');
   const [data] = derElements(Buffer.from(part.content));
@@ -73,18 +74,19 @@ function contentsOf(part: ContentInfo, password: string): Buffer {
     content.tag === 0xa0
       ? Buffer.concat(derElements(content.contents).map((piece) => piece.contents))
       : content.contents;
-  return opened((candidate) => decrypt(encrypted, candidate), password);
+  return opened((candidate) => decrypt(encrypted, candidate, budget), password);
 }
 
-/** Who sets no password may mean an empty one, or none. @throws Problem `key-store.password`. */
+/** Who sets no password may mean an empty one, or none. @throws Problem `key-store.password`, `document.too-costly`. */
 function opened(decrypt: (password: string | null) => Buffer, password: string): Buffer {
   for (const candidate of password === '' ? ['', null] : [password])
     try {
       const clear = decrypt(candidate);
       AsnConvert.parse(clear, SafeContents);
       return clear;
-    } catch {
-      // Another password.
+    } catch (error) {
+      // Another password, unless it costs too much.
+      if (error instanceof Problem) throw error;
     }
   const detail = password === '' ? 'needs a password (X-Key-Store-Password)' : 'is not opened by this password';
   throw new Problem('refused', 'key-store.password', `The key store ${detail}.`);

@@ -4,11 +4,12 @@ import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { sha256 } from './certificate-reader.js';
 import { DER, type DerElement, derElements } from './der-elements.js';
 import type { FoundPrivateKey } from './found-assets.js';
-import type { Iterations } from './iterations.js';
+import type { DerivationBudget } from './derivation-budget.js';
 import { passwordEncryption } from './password-encryption.js';
 import { type PublicKeyAlgorithm, publicKeyAlgorithm, sized } from './public-key-algorithm.js';
 import type { PemBlock } from './pem-blocks.js';
 import { readSshPublicKey } from './ssh-public-key.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const OPENSSH_MAGIC = 'openssh-key-v1\0';
 
@@ -27,7 +28,7 @@ export function describeSpki(spki: Buffer): { algorithm: PublicKeyAlgorithm; fin
  *
  * @throws Error when it is no private key.
  */
-export function readPrivateKey(block: PemBlock, password: string, budget: Iterations): FoundPrivateKey {
+export function readPrivateKey(block: PemBlock, password: string, budget: DerivationBudget): FoundPrivateKey {
   const { label, bytes, text } = block;
   if (label === 'OPENSSH PRIVATE KEY') return readOpenSsh(bytes);
   if (label === 'ENCRYPTED PRIVATE KEY') return readEncrypted(bytes, password, budget);
@@ -37,7 +38,7 @@ export function readPrivateKey(block: PemBlock, password: string, budget: Iterat
 }
 
 /** The same of DER: PKCS #8, plain or encrypted, PKCS #1 and SEC 1. @throws Error when it is none of them. */
-export function readDerPrivateKey(der: Buffer, password: string, budget: Iterations): FoundPrivateKey {
+export function readDerPrivateKey(der: Buffer, password: string, budget: DerivationBudget): FoundPrivateKey {
   const [first] = members(der);
   if (first?.tag === DER.sequence) return readEncrypted(der, password, budget);
   for (const type of ['pkcs8', 'pkcs1', 'sec1'] as const)
@@ -67,17 +68,17 @@ function closed(bytes: Buffer, algorithm: PublicKeyAlgorithm | undefined, secure
 }
 
 /** An EncryptedPrivateKeyInfo (RFC 5958 section 3). */
-function readEncrypted(der: Buffer, password: string, budget: Iterations): FoundPrivateKey {
+function readEncrypted(der: Buffer, password: string, budget: DerivationBudget): FoundPrivateKey {
   const [algorithm, content] = members(der);
   if (algorithm?.tag !== DER.sequence || content?.tag !== DER.octetString) throw new RangeError('no encrypted key');
   const { name, decrypt } = passwordEncryption(algorithm.raw);
-  if (password !== '' && decrypt !== undefined && budget.take(roundsOf(algorithm))) {
+  if (password !== '' && decrypt !== undefined) {
     let clear: Buffer | undefined;
     try {
-      clear = decrypt(content.contents, password);
+      clear = decrypt(content.contents, password, budget);
       return found(createPrivateKey({ key: clear, format: 'der', type: 'pkcs8' }), name);
     } catch {
-      // Another password: it is listed as closed.
+      // Another password, or it costs too much: it is listed as closed.
     } finally {
       clear?.fill(0);
     }
@@ -105,19 +106,6 @@ const KEY_OID: Readonly<Record<string, string>> = {
   EC: '1.2.840.10045.2.1',
 };
 
-/** The first number among the parameters of a scheme: its rounds. */
-function roundsOf({ contents }: DerElement): number {
-  const stack = derElements(contents);
-  for (let element = stack.shift(); element !== undefined; element = stack.shift()) {
-    if (element.tag === DER.integer)
-      return element.contents.length > 0 && element.contents.length <= 4
-        ? element.contents.readIntBE(0, element.contents.length)
-        : 0;
-    if (element.tag === DER.sequence) stack.unshift(...derElements(element.contents));
-  }
-  return 0;
-}
-
 function members(der: Buffer): DerElement[] {
   const [sequence] = derElements(der);
   return sequence === undefined ? [] : derElements(sequence.contents);
@@ -137,6 +125,6 @@ function readOpenSsh(bytes: Buffer): FoundPrivateKey {
   next();
   at += 4;
   const { algorithm, fingerprint, sshFingerprint, name } = readSshPublicKey(next(), '');
-  const securedBy = cipher === 'none' ? undefined : `${kdf} ${cipher}`.slice(0, 100);
+  const securedBy = cipher === 'none' ? undefined : truncate(`${kdf} ${cipher}`, 100);
   return { name: `private key ${name}`, fingerprint: fingerprint ?? sshFingerprint ?? name, algorithm, securedBy };
 }

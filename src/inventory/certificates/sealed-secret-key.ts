@@ -1,6 +1,6 @@
 import { createDecipheriv, hash } from 'node:crypto';
 import { derElements } from './der-elements.js';
-import { Iterations } from './iterations.js';
+import { DerivationBudget } from './derivation-budget.js';
 import { type JavaObject, type JavaValue, readJavaObject } from './java-object-stream.js';
 
 /** Of a secret key: the name of its algorithm, and how long it is. */
@@ -23,7 +23,7 @@ export function sealName(sealed: JavaValue): string {
  * Opens a `javax.crypto.SealedObject` as far as its algorithm and length. The key itself is overwritten at once. Undefined when the
  * password is another, the scheme is not Sun's, or it takes more rounds than are left.
  */
-export function secretKeyFacts(sealed: JavaValue, password: string, budget: Iterations): SecretKeyFacts | undefined {
+export function secretKeyFacts(sealed: JavaValue, password: string, budget: DerivationBudget): SecretKeyFacts | undefined {
   const fields = fieldsOf(sealed);
   const [parameters, content] = [fields?.get('encodedParams'), fields?.get('encryptedContent')];
   if (!Buffer.isBuffer(parameters) || !Buffer.isBuffer(content) || sealName(sealed) !== SEAL) return undefined;

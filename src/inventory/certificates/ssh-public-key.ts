@@ -1,5 +1,6 @@
 import { createHash, createPublicKey, type JsonWebKey } from 'node:crypto';
 import { fromBase64 } from '../../platform/encoding/base64.js';
+import { truncate } from '../../platform/text/truncate.js';
 import { bitLength } from './der-elements.js';
 import { sha256 } from './certificate-reader.js';
 import { FIELD_BITS } from './key-oids.js';
@@ -100,12 +101,15 @@ function spkiFingerprint(jwk: JsonWebKey | undefined): string | undefined {
   }
 }
 
-const LINE =
-  /(?:^|\s)((?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp(?:256|384|521)|sk-(?:ssh-ed25519|ecdsa-sha2-nistp256))(?:-cert-v01)?(?:@openssh\.com)?)\s+(AAAA[A-Za-z0-9+/]+=*)(?:\s+(.*))?$/;
+const MAX_COMMENT = 200;
+/** A type and a blob; what stands before are options, what stands behind is a comment. */
+const KEY =
+  /(?<!\S)(?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp(?:256|384|521)|sk-(?:ssh-ed25519|ecdsa-sha2-nistp256))(?:-cert-v01)?(?:@openssh\.com)?\s{1,99}(AAAA[A-Za-z0-9+/]+={0,2})(?!\S)/;
 
 /** A line of authorized_keys, known_hosts or a .pub file; undefined for a comment or anything else. */
 export function sshKeyLine(line: string): { readonly blob: Buffer; readonly comment: string } | undefined {
-  const [, , base64, comment = ''] = line.startsWith('#') ? [] : (LINE.exec(line) ?? []);
-  const blob = base64 === undefined ? undefined : fromBase64(base64);
-  return blob && { blob, comment: comment.trim().slice(0, 200) };
+  const found = line.startsWith('#') ? null : KEY.exec(line);
+  const blob = found === null ? undefined : fromBase64(found[1] ?? '');
+  if (found === null || blob === undefined) return undefined;
+  return { blob, comment: truncate(line.slice(found.index + found[0].length).trim(), MAX_COMMENT) };
 }

@@ -4,6 +4,7 @@ import { PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY, propertyOf } from '../ingest/as
 import { CERTIFICATE_PROPERTY, certificateSha256, statedSha256 } from '../ingest/certificate-identity.js';
 import type { CdxComponent, DraftAsset, DraftLink, DraftOccurrence } from '../ingest/draft.js';
 import { blankSecrets, isPublicMaterial, publicKeyFingerprint, withoutSecrets } from '../ingest/secrets.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const MOST_TEXT = 4000;
 
@@ -84,7 +85,7 @@ export function occurrencesOf(evidence: unknown): DraftOccurrence[] {
 }
 
 function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? withoutSecrets(value).slice(0, MOST_TEXT).toWellFormed() : null;
+  return typeof value === 'string' ? truncate(withoutSecrets(value), MOST_TEXT) : null;
 }
 
 function numberOf(value: unknown): number | null {

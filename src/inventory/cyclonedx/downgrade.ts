@@ -1,6 +1,7 @@
 import type { CdxComponent } from '../ingest/draft.js';
 import { bomCheck } from './bom-schemas.js';
 import { SchemaFaults } from './schema-faults.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const MOVED = 'sealwright:cyclonedx';
 const MOST_ROUNDS = 8;
@@ -62,7 +63,7 @@ function move(component: CdxComponent, path: string[], kept: { name: string; val
   const parent = steps.slice(0, -1).reduce<unknown>((at, part) => (at as Place | undefined)?.[part], component);
   if (name === undefined || typeof parent !== 'object' || parent === null || !Object.hasOwn(parent, name)) return;
   const place = parent as Place;
-  kept.push({ name: `${MOVED}:${steps.join('.')}`.slice(0, 200), value: JSON.stringify(place[name]) });
+  kept.push({ name: truncate(`${MOVED}:${steps.join('.')}`, 200), value: JSON.stringify(place[name]) });
   if (round === 0 && typeof place[name] === 'string') place[name] = 'other';
   else if (Array.isArray(place)) place.splice(Number(name), 1);
   else delete place[name];

@@ -56,7 +56,7 @@ export class ExportController {
     const etagOf = (tag: string) => `"${tag}${zipped ? '-gzip' : ''}"`;
     const { tag, body } = await this.exporter.open(filter, {
       own,
-      knows: (current) => known.split(/\s*,\s*/).includes(etagOf(current)),
+      knows: (current) => known.split(',').some((tag) => tag.trim() === etagOf(current)),
     });
     void reply
       .header('etag', etagOf(tag))

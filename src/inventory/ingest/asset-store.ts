@@ -5,6 +5,7 @@ import { CopyRows, LENGTH, memoryOf, type RowBytes, rowsIn, uuidAt } from './cop
 import type { CdxComponent, DraftAsset, DraftOccurrence } from './draft.js';
 import type { DraftRef, DraftRefs } from './draft-refs.js';
 import { validityOf } from './validity.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** Bytes of memory that is asked for at a time, and of the row that fills it: most are no longer. */
 const PIECE = 1024 * 1024;
@@ -69,7 +70,7 @@ export class AssetStore<Asset> {
     rows.row(ASSET_FIELDS);
     rows.uuid(id);
     rows.text(kind);
-    rows.text(name.slice(0, MOST_NAME));
+    rows.text(truncate(name, MOST_NAME));
     const { notBefore, notAfter } = validityOf(crypto);
     rows.timestamptz(notBefore);
     rows.timestamptz(notAfter);

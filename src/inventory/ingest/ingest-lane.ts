@@ -4,12 +4,16 @@ import { Worker } from 'node:worker_threads';
 import { Problem } from '../../platform/http/problem.js';
 import type { IngestOrder, IngestProgress, IngestReply } from './ingest-order.js';
 import type { IngestOutcome } from './ingest-outcome.js';
+import { StallWatch } from './stall-watch.js';
 
 const STOP_MS = 10_000;
 /** Then it ends: a heap with all that reads documents is memory that others can use. */
 const IDLE_MS = 30_000;
+/** Until a thread has loaded what it needs, which is no fault of a document. */
+const START_MS = 120_000;
 /** Bytes. Who sends so many at once has more of them. */
 const LARGE = 4 * 1024 * 1024;
+const MB = 1024 * 1024;
 /**
  * V8 looks which of a thread's objects are still in use when there are a few megabytes of them, and again whenever they have doubled. What is kept of a
  * document is in use until it is written: to look for the first time at this size takes a sixth of the CPU off. Small documents would fill it with what
@@ -18,7 +22,10 @@ const LARGE = 4 * 1024 * 1024;
 const ROOM_FOR_LARGE_MB = 512;
 
 interface Job {
-  readonly thread: Worker;
+  readonly number: number;
+  readonly order: IngestOrder;
+  /** For how long it may keep the thread from giving a sign of life. */
+  readonly stallMs: number;
   progress(now: IngestProgress): void;
   resolve(outcome: IngestOutcome): void;
   reject(error: Error): void;
@@ -27,39 +34,66 @@ interface Job {
 /** A thread that takes one document after the other. It is there while there are any. */
 export class IngestLane {
   private readonly logger = new Logger(IngestLane.name);
-  private readonly jobs = new Map<number, Job>();
+  private readonly waiting: Job[] = [];
+  private readonly watch = new StallWatch(() => this.endThread());
+  private running: Job | undefined;
   private worker: Worker | undefined;
   private idle: NodeJS.Timeout | undefined;
   private next = 0;
+  private stopping = false;
+  /** Why the thread was ended, when it was for its document. */
+  private verdict: string | undefined;
 
-  /** @param turn names what the lanes of a process take in turn: to bring a document together with what is known. */
-  constructor(private readonly turn: string) {}
+  /**
+   * @param turn names what the lanes of a process take in turn: to bring a document together with what is known.
+   * @param stallSeconds for which reading a document may keep the thread busy without a pause; each MB of it gives one more.
+   */
+  constructor(
+    private readonly turn: string,
+    private readonly stallSeconds: number,
+  ) {}
 
   /** Documents that it has. */
   get length(): number {
-    return this.jobs.size;
+    return this.waiting.length + (this.running === undefined ? 0 : 1);
   }
 
+  /** @throws Problem what the document was refused for, `document.too-costly` among it. */
   take(order: IngestOrder, progress: (now: IngestProgress) => void): Promise<IngestOutcome> {
-    this.worker ??= this.start(order.bytes.byteLength >= LARGE);
-    const thread = this.worker;
-    clearTimeout(this.idle);
-    const job = (this.next += 1);
+    const stallMs = (this.stallSeconds + order.bytes.byteLength / MB) * 1000;
     return new Promise<IngestOutcome>((resolve, reject) => {
-      this.jobs.set(job, { thread, progress, resolve, reject });
-      thread.postMessage({ job, order }, [order.bytes]);
+      this.waiting.push({ number: (this.next += 1), order, stallMs, progress, resolve, reject });
+      this.startNext();
     });
   }
 
   /** Resolves when what it has is finished, or the time for that is over. */
   async stop(): Promise<void> {
+    this.stopping = true;
     const { worker } = this;
     if (worker === undefined) return;
     const ended = new Promise((resolve) => worker.once('exit', resolve));
-    this.retire();
+    if (this.length === 0) this.retire();
     const timer = setTimeout(() => void worker.terminate(), STOP_MS);
     await ended;
     clearTimeout(timer);
+  }
+
+  private startNext(): void {
+    if (this.running !== undefined) return;
+    const job = this.waiting.shift();
+    if (job === undefined) return this.rest();
+    clearTimeout(this.idle);
+    const isNew = this.worker === undefined;
+    this.worker ??= this.start(job.order.bytes.byteLength >= LARGE);
+    this.running = job;
+    this.watch.begin(job.stallMs, isNew ? START_MS : 0);
+    this.worker.postMessage({ job: job.number, order: job.order }, [job.order.bytes]);
+  }
+
+  private rest(): void {
+    if (this.stopping) this.retire();
+    else this.idle = setTimeout(() => this.retire(), IDLE_MS).unref();
   }
 
   private start(isForLarge: boolean): Worker {
@@ -71,18 +105,20 @@ export class IngestLane {
       resourceLimits: { maxYoungGenerationSizeMb: 24, maxOldGenerationSizeMb: 4096 },
     });
     worker.once('online', () => setInitialOldSpace(0));
-    worker.on('message', (reply: IngestReply) => this.settle(reply));
-    worker.on('error', (error) => this.logger.error(`a thread that takes documents in ended: ${error.name}`));
-    worker.on('exit', () => {
-      if (this.worker === worker) this.worker = undefined;
-      for (const [job, { thread }] of this.jobs)
-        if (thread === worker) this.settle({ job, failure: 'the thread ended' });
+    worker.on('message', (reply: IngestReply) => {
+      this.watch.alive();
+      this.hear(reply);
     });
+    worker.on('error', (error: NodeJS.ErrnoException) => {
+      if (error.code === 'ERR_WORKER_OUT_OF_MEMORY') this.verdict ??= 'took more memory than one document may';
+      this.logger.error(`a thread that takes documents in ended: ${error.name}`);
+    });
+    worker.on('exit', () => this.gone(worker));
     worker.unref();
     return worker;
   }
 
-  /** Lets the thread end when it has done what it has; whatever comes next gets another one. */
+  /** Lets the thread end; whatever comes next gets another one. */
   private retire(): void {
     const { worker } = this;
     this.worker = undefined;
@@ -90,18 +126,48 @@ export class IngestLane {
     worker?.postMessage('stop');
   }
 
-  private settle({ job: number, progress, outcome, problem, failure }: IngestReply): void {
-    const job = this.jobs.get(number);
-    if (job === undefined) return;
-    if (progress !== undefined) return job.progress(progress);
-    this.jobs.delete(number);
-    if (this.jobs.size === 0) this.idle = setTimeout(() => this.retire(), IDLE_MS).unref();
-    if (outcome !== undefined) job.resolve(outcome);
-    else if (problem !== undefined) {
-      const { kind, code, message, errors } = problem;
-      job.reject(new Problem(kind, code, message, { errors, ...(kind === 'unavailable' ? { retryAfter: 2 } : {}) }));
-    } else job.reject(new Error(`a document was not taken in: ${failure ?? ''}`));
+  /** The document that it is at holds up those that wait. */
+  private endThread(): void {
+    this.verdict ??= 'kept its reader busy for too long';
+    this.logger.warn(`a document ${this.verdict}: it is refused`);
+    void this.worker?.terminate();
   }
+
+  private gone(worker: Worker): void {
+    if (this.worker !== worker) return;
+    this.worker = undefined;
+    const { running, verdict } = this;
+    this.verdict = undefined;
+    if (running !== undefined)
+      this.end(() => running.reject(verdict === undefined ? new Error('the thread ended') : tooCostly(verdict)));
+  }
+
+  private hear({ job: number, progress, outcome, problem, failure }: IngestReply): void {
+    const job = this.running;
+    if (job === undefined || job.number !== number) return;
+    if (progress !== undefined) return job.progress(progress);
+    this.end(() => {
+      if (outcome !== undefined) job.resolve(outcome);
+      else if (problem !== undefined) {
+        const { kind, code, message, errors } = problem;
+        job.reject(new Problem(kind, code, message, { errors, ...(kind === 'unavailable' ? { retryAfter: 2 } : {}) }));
+      } else job.reject(new Error(`a document was not taken in: ${failure ?? ''}`));
+    });
+  }
+
+  private end(settle: () => void): void {
+    this.watch.end();
+    this.running = undefined;
+    settle();
+    this.startNext();
+  }
+}
+
+function tooCostly(verdict: string): Problem {
+  const detail = `${verdict}; send it in parts, or without what is large in it`;
+  return new Problem('refused', 'document.too-costly', `The document ${detail}.`, {
+    errors: [{ pointer: '', detail }],
+  });
 }
 
 /** Of threads that start from now on; megabytes, or 0 for what V8 begins with. */

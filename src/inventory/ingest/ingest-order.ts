@@ -51,6 +51,8 @@ export interface PlainProblem {
 
 export interface IngestReply {
   readonly job: number;
+  /** It is not stuck, and says nothing else. */
+  readonly alive?: true;
   /** It goes on. */
   readonly progress?: IngestProgress;
   readonly outcome?: IngestOutcome;

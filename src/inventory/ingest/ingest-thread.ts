@@ -22,6 +22,9 @@ const LIMITS = {
   idle_in_transaction_session_timeout: 120_000,
 };
 
+/** Whoever waits for this thread ends it when it says nothing for long: then a document holds all others up. */
+const ALIVE_EVERY_MS = 500;
+
 /** Of this thread alone: where cores are scarce, whoever waits for an answer comes before a document. Only Linux has it by thread. */
 const NICENESS = 10;
 if (process.platform === 'linux') setPriority(NICENESS);
@@ -69,6 +72,9 @@ function send(message: IngestReply): void {
   // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread has no origin
   parentPort?.postMessage(message);
 }
+
+send({ job: 0, alive: true });
+setInterval(() => send({ job: 0, alive: true }), ALIVE_EVERY_MS).unref();
 
 // One after the other: the thread has one connection, and order of arrival is kept.
 let last: Promise<void> = Promise.resolve();

@@ -19,9 +19,10 @@ const LANES_OF_WORKER = 1;
 export class IngestThreads implements OnApplicationShutdown {
   private readonly lanes: readonly IngestLane[];
 
-  constructor({ role }: Config) {
+  constructor({ role, ingestStallSeconds }: Config) {
     const turn = randomUUID();
-    this.lanes = Array.from({ length: role === 'worker' ? LANES_OF_WORKER : LANES }, () => new IngestLane(turn));
+    const count = role === 'worker' ? LANES_OF_WORKER : LANES;
+    this.lanes = Array.from({ length: count }, () => new IngestLane(turn, ingestStallSeconds));
   }
 
   /** How much may wait is decided where bodies come in. @throws Problem what the document was refused for. */

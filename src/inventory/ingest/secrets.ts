@@ -20,10 +20,14 @@ const PUBLIC_MATERIAL = new Set([
 const SUSPECT =
   /-----BEGIN|PuTTY-User|pass|pwd|secret|token|key|credential|bearer|basic|AKIA|ASIA|gh[pousr]_|github_pat|glpat-|xox|eyJ|sk_|sw_|:\/\/[^/\s]*@|"kty"|^M[A-Za-z0-9+/]{40}/i;
 
+/** They see texts of any length: what may repeat has an end, or none can begin again within it. */
 const PATTERNS: [RegExp, string][] = [
-  [/-----BEGIN [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----[\s\S]*?(?:-----END [A-Z0-9 ]*PRIVATE KEY[A-Z ]*-----|$)/g, WITHHELD],
+  [
+    /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----|$)/g,
+    WITHHELD,
+  ],
   [/PuTTY-User-Key-File-\d[\s\S]*/g, WITHHELD],
-  [/([a-z][a-z0-9+.-]*:\/\/)[^\s/@]+@/gi, `$1${WITHHELD}@`],
+  [/(:\/\/)[^\s/@]+@/g, `$1${WITHHELD}@`],
   [
     /((?:pass(?:word|wd|phrase|code)?|pwd|secret(?:[_-]?(?:access[_-]?)?key)?|token|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key|credentials?)["']?\s*(?:=>|[=:])\s*["']?)(?!\[withheld\])[^\s"',;&]{3,}/gi,
     `$1${WITHHELD}`,
@@ -34,7 +38,7 @@ const PATTERNS: [RegExp, string][] = [
   [/\b(?:sk|rk)_(?:live|test)_\w{10,}/g, WITHHELD],
   [/\bsw_\w{6,}/g, WITHHELD],
   [/\bAGE-SECRET-KEY-1[0-9A-Z]{20,}/gi, WITHHELD],
-  [/\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, WITHHELD],
+  [/(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, WITHHELD],
 ];
 const JWK_SECRETS = /"(d|p|q|dp|dq|qi|k)"\s*:\s*"[\w-]{16,}"/g;
 /** RFC 7518 sections 6.2.2, 6.3.2 and 6.4.1. */

@@ -9,6 +9,7 @@ import { FoundCredentials } from '../certificates/found-credentials.js';
 import type { CdxComponent, Draft, DraftAsset, DraftLink, DraftOccurrence } from './draft.js';
 import type { Rejection, Remark } from './ingest-outcome.js';
 import { withoutSecrets } from './secrets.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const MOST_SCAN_ID = 200;
 const CREDENTIALS = ['certificate', 'publicKey'] as const;
@@ -29,7 +30,7 @@ export function isSensorScan(document: Members): boolean {
  * `complete`: what the source showed before and does not show now is gone. A bad item is refused by its pointer, the others are taken.
  */
 export function readSensorScan(document: Members, mode: Mode): Draft {
-  for (const name of Object.keys(document)) if (!SCAN.has(name)) refuse(`/${name.slice(0, 64)}`, 'unknown field');
+  for (const name of Object.keys(document)) if (!SCAN.has(name)) refuse(`/${truncate(name, 64)}`, 'unknown field');
   const { scanId, source, complete = false, assets: items } = document;
   if (scanId !== undefined && (typeof scanId !== 'string' || scanId.length > MOST_SCAN_ID))
     refuse('/scanId', `must be a text of up to ${MOST_SCAN_ID} characters`);
@@ -97,7 +98,7 @@ type Fault = { readonly pointer: string; readonly detail: string } | undefined;
 
 function itemFault(item: Members, at: string, found: Found): Fault {
   const unknown = Object.keys(item).find((name) => !ITEM.has(name));
-  if (unknown !== undefined) return { pointer: `/${unknown.slice(0, 64)}`, detail: 'unknown field' };
+  if (unknown !== undefined) return { pointer: `/${truncate(unknown, 64)}`, detail: 'unknown field' };
   const credential = credentialIn(item);
   if (credential !== undefined && item['component'] !== undefined)
     return { pointer: '/component', detail: `is given beside ${credential}` };

@@ -14,7 +14,7 @@ const NAMED: Record<string, number> = {
   m221: 221,
 };
 const SIZED =
-  /(?:sec[pt]|prime|brainpool[-_]?p|nist[-_/ ]?[pkb]?-?|ansi[-_]?[pt]|wap-wsg.*?|wtls|oakley.*?|(?<![a-z])[pkb]-)(\d{2,3})(?!\d)/i;
+  /(?:sec[pt]|prime|brainpool[-_]?p|nist[-_/ ]?[pkb]?-?|ansi[-_]?[pt]|wap-wsg.{0,30}?|wtls|oakley.{0,30}?|(?<![a-z])[pkb]-)(\d{2,3})(?!\d)/i;
 /** A JOSE name stands for a curve as well as a hash (RFC 7518 section 3.4). */
 const JOSE: Record<string, number> = { es256: 256, es384: 384, es512: 521, es256k: 256 };
 

@@ -31,7 +31,7 @@ export function protocolFacts(declared: DeclaredProtocol, ingredients: readonly 
 
 function versionOf(type: string, given: string | undefined, name: string): string | null {
   if (given === undefined) return null;
-  const ssl = /ssl\s*v?\s*([23])(?:\.0)?/i.exec(
+  const ssl = /ssl\s{0,9}v?\s{0,9}([23])/i.exec(
     /ssl/i.test(given) ? given : type === 'ssl' || /^ssl/i.test(name) ? `ssl${given}` : '',
   );
   if (ssl?.[1] !== undefined) return `ssl${ssl[1]}`;

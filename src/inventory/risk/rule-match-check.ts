@@ -1,6 +1,7 @@
 import { Problem } from '../../platform/http/problem.js';
 import { isMembers } from '../cyclonedx/json-values.js';
 import type { RuleMatch } from './rule-set.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const LISTS = [
   'family',
@@ -32,7 +33,7 @@ export function checkedMatch(match: unknown, known: ReadonlySet<string>): RuleMa
   if (!isMembers(match) || Object.keys(match).length === 0) throw fault('', 'must ask for something');
   for (const [name, value] of Object.entries(match)) {
     const detail = faultOf(name, value, known);
-    if (detail !== undefined) throw fault(`/${name.slice(0, 64)}`, detail);
+    if (detail !== undefined) throw fault(`/${truncate(name, 64)}`, detail);
   }
   return match;
 }

@@ -82,6 +82,7 @@ export class Config {
   readonly sshKeyMaxAgeDays: number;
   readonly sshRotationLeaseSeconds: number;
   readonly stopSeconds: number;
+  readonly ingestStallSeconds: number;
   readonly sshRotationConcurrency: number;
   readonly signingMaxAgeHours: number;
   readonly tsaKey: string;
@@ -131,6 +132,7 @@ export class Config {
     this.outboundAllow = this.blocks('SVC_OUTBOUND_ALLOW');
     this.databaseUrl = this.url('SVC_DATABASE_URL', ['postgres:', 'postgresql:']);
     this.databasePool = this.whole('SVC_DATABASE_POOL', 2, 200);
+    this.ingestStallSeconds = this.whole('SVC_INGEST_STALL_SECONDS', 1, 3600);
     this.redisUrl = this.url('SVC_REDIS_URL', ['redis:', 'rediss:']);
     this.redisPrefix = this.text('SVC_REDIS_PREFIX');
     this.pkcs11Library = this.text('SVC_PKCS11_LIBRARY');

@@ -63,6 +63,10 @@ export const SETTINGS = {
     '12',
     'Connections to PostgreSQL per process; an api process opens up to 12 more for exports, and one for documents that come in',
   ),
+  SVC_INGEST_STALL_SECONDS: setting(
+    '30',
+    'A document that keeps its reader busy without a pause for so long is refused; each MB of it gives one second more',
+  ),
   SVC_REDIS_URL: setting('redis://127.0.0.1:6379', 'Redis 6.2 or later with maxmemory-policy noeviction'),
   SVC_REDIS_PREFIX: setting('sealwright', 'First part of every Redis key'),
   SVC_PKCS11_LIBRARY: setting('/usr/lib/softhsm/libsofthsm2.so', 'The PKCS#11 module of the HSM'),

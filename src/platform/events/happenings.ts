@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { columns } from '../database/columns.js';
 import { newId } from '../database/new-id.js';
+import { truncate } from '../text/truncate.js';
 
 export type HappeningType =
   | 'asset.found' // facts: level0 … level4, the number of new assets of each risk level
@@ -61,7 +62,7 @@ function rowOf({ type, subject, at, count = 1, facts = {}, over = false }: Happe
     type,
     subject_kind: subject.kind,
     subject_id: subject.id,
-    subject_name: subject.name.slice(0, MOST_TEXT),
+    subject_name: truncate(subject.name, MOST_TEXT),
     at: at ?? null,
     count,
     facts: Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, short(value)])),
@@ -70,5 +71,5 @@ function rowOf({ type, subject, at, count = 1, facts = {}, over = false }: Happe
 }
 
 function short(value: string | number): string | number {
-  return typeof value === 'string' ? value.slice(0, MOST_TEXT) : value;
+  return typeof value === 'string' ? truncate(value, MOST_TEXT) : value;
 }

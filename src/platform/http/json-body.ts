@@ -2,6 +2,7 @@ import { jsonFault } from '../json/json-fault.js';
 import { repeatedMember } from '../json/repeated-member.js';
 import { assertNoWideEncoding, withoutMark } from './json-bytes.js';
 import { Problem } from './problem.js';
+import { truncate } from '../text/truncate.js';
 
 const MOST_DEPTH = 32;
 const MOST_VALUES = 2000;
@@ -28,7 +29,7 @@ export function parseJsonBody(body: Buffer, mostValues = MOST_VALUES): unknown {
     throw new Problem('malformed', 'request.malformed', 'The body is not valid UTF-8.');
   inspect(value, mostValues);
   const twice = repeatedMember(text);
-  if (twice !== undefined) throw refusal('', `it has the member "${twice.slice(0, 64)}" twice`);
+  if (twice !== undefined) throw refusal('', `it has the member "${truncate(twice, 64)}" twice`);
   return value;
 }
 
@@ -65,7 +66,7 @@ function inspect(root: unknown, mostValues: number): void {
     if (typeof value !== 'object' || value === null) continue;
     if (depth === MOST_DEPTH) throw refusal('', `nested deeper than ${MOST_DEPTH} levels`);
     for (const [name, member] of Object.entries(value)) {
-      const at = `${pointer}/${name.slice(0, 64).replaceAll('~', '~0').replaceAll('/', '~1')}`;
+      const at = `${pointer}/${truncate(name, 64).replaceAll('~', '~0').replaceAll('/', '~1')}`;
       if (!Array.isArray(value)) assertName(name, at);
       stack.push({ value: member, pointer: at, depth: depth + 1 });
     }

@@ -3,9 +3,13 @@ import { Problem } from './problem.js';
 
 /** PostgreSQL stores no NUL character, so nothing can be meant by one: a query that holds it is refused, as a body is (json-body.ts). */
 export function refuseNulInQuery(server: FastifyInstance): void {
-  server.addHook('onRequest', (request, _reply, done) =>
-    done(/\?.*%00/.test(request.url) ? refusal(request) : undefined),
-  );
+  server.addHook('onRequest', (request, _reply, done) => done(hasNul(request.url) ? refusal(request) : undefined));
+}
+
+/** Comes before everything else, for every caller: it must cost nothing. */
+function hasNul(url: string): boolean {
+  const query = url.indexOf('?');
+  return query !== -1 && url.includes('%00', query);
 }
 
 function refusal({ query }: FastifyRequest): Problem {

@@ -1,4 +1,5 @@
 import type { FastifyRequest } from 'fastify';
+import { truncate } from '../text/truncate.js';
 
 /** Where a call came from: goes into audit entries and log lines. */
 export interface Origin {
@@ -11,5 +12,10 @@ export interface Origin {
 }
 
 export function originOf(request: FastifyRequest): Origin {
-  return { requestId: request.id, address: request.ip, agent: request.headers['user-agent']?.slice(0, 200) };
+  return { requestId: request.id, address: request.ip, agent: agentOf(request) };
+}
+
+function agentOf({ headers }: FastifyRequest): string | undefined {
+  const agent = headers['user-agent'];
+  return agent === undefined ? undefined : truncate(agent, 200);
 }

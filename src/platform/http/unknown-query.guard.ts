@@ -2,6 +2,7 @@ import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/com
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import type { FastifyRequest } from 'fastify';
 import { Problem } from './problem.js';
+import { truncate } from '../text/truncate.js';
 
 const ROUTE_ARGUMENTS = '__routeArguments__';
 
@@ -12,7 +13,7 @@ export class UnknownQueryGuard implements CanActivate {
     const { query } = context.switchToHttp().getRequest<FastifyRequest>();
     const names = Object.keys(query as object);
     if (names.length === 0 || takesQuery(context)) return true;
-    const errors = names.map((name) => ({ pointer: name.slice(0, 64), detail: 'unknown query parameter' }));
+    const errors = names.map((name) => ({ pointer: truncate(name, 64), detail: 'unknown query parameter' }));
     throw new Problem('malformed', 'request.invalid', 'This operation takes no query parameters.', { errors });
   }
 }

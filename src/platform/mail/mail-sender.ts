@@ -7,7 +7,8 @@ import { OldRows } from '../database/old-rows.js';
 import { WorkPool } from '../queue/work-pool.js';
 import { Seal } from '../sealing/seal.js';
 import { newMailTransport } from './mail-transport.js';
-import { openMail } from './mailbox.js';
+import { MAX_SUBJECT, openMail } from './mailbox.js';
+import { oneLine } from '../text/one-line.js';
 
 interface Claimed {
   readonly id: string;
@@ -95,7 +96,7 @@ export class MailSender implements BeforeApplicationShutdown {
       await this.transport.sendMail({
         from: this.config.mailFrom,
         to: { name: '', address: recipient },
-        subject,
+        subject: oneLine(subject, MAX_SUBJECT),
         text,
         ...(html === null ? {} : { html: openMail(this.seal, mail, html) }),
         messageId,
@@ -105,7 +106,7 @@ export class MailSender implements BeforeApplicationShutdown {
         [id],
       );
     } catch (error) {
-      const failure = (error instanceof Error ? error.message : String(error)).slice(0, 300);
+      const failure = oneLine(error instanceof Error ? error.message : String(error), 300);
       this.logger.warn(`mail ${id} waits for its next try: ${failure}`);
       await this.db.query(
         `UPDATE mail_message SET failure = $3, next_try_at = now() + make_interval(secs => least(900, 5 * power(2, least(attempts - 1, 10))))

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../config/config.js';
 import { newMailTransport } from './mail-transport.js';
+import { oneLine } from '../text/one-line.js';
 
 export interface MailTrialResult {
   readonly sent: boolean;
@@ -23,9 +24,9 @@ export class MailTrial {
         subject: 'Sealwright: test',
         text: `This mail was sent from the settings of ${this.config.publicUrl} to find out whether mails leave. They do.\n`,
       })) as { response: string };
-      return { sent: true, answer: response.slice(0, 300) };
+      return { sent: true, answer: oneLine(response, 300) };
     } catch (error) {
-      return { sent: false, answer: (error instanceof Error ? error.message : String(error)).slice(0, 300) };
+      return { sent: false, answer: oneLine(error instanceof Error ? error.message : String(error), 300) };
     } finally {
       transport.close();
     }

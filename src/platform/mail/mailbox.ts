@@ -3,6 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { newId } from '../database/new-id.js';
 import { Seal } from '../sealing/seal.js';
 import { MailMessage } from './mail-message.entity.js';
+import { oneLine } from '../text/one-line.js';
 
 export interface NewMail {
   readonly recipient: string;
@@ -15,6 +16,8 @@ export interface NewMail {
   readonly goodForSeconds: number;
 }
 
+/** UTF-16 code units: a few lines of a header once it is encoded and folded (RFC 5322 section 2.2.3, RFC 2047). */
+export const MAX_SUBJECT = 200;
 const SEAL = 'mail to a recipient';
 /** As versions before sealed it: bound to the id of the mail alone. */
 const UNBOUND_SEAL = 'mail';
@@ -44,7 +47,7 @@ export class Mailbox {
     const to = { id, recipient: mail.recipient };
     await tx.insert(MailMessage, {
       ...to,
-      subject: mail.subject,
+      subject: oneLine(mail.subject, MAX_SUBJECT),
       body: closeMail(this.seal, to, mail.text),
       html: mail.html === undefined ? null : closeMail(this.seal, to, mail.html),
       expiresAt: new Date(Date.now() + mail.goodForSeconds * 1000),

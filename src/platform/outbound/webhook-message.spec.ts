@@ -28,3 +28,53 @@ describe.each(WEBHOOK_FORMATS)('a message in the format %s', (format) => {
     },
   );
 });
+
+interface Block {
+  readonly type: string;
+  readonly text: { readonly text: string };
+}
+
+const blocksOf = (given: Partial<WebhookMessage>): Block[] =>
+  (JSON.parse(webhookBody({ ...message('db1'), ...given }, 'slack')) as { blocks: Block[] }).blocks;
+const MAX: Readonly<Record<string, number>> = { header: 150, section: 3000 };
+
+describe('blocks of Slack, which refuses a message that breaks one of its limits', () => {
+  it.each(['&', '<!channel>', '"', '🔐', 'e\u0301', 'a'])('are no longer than they may be when all is %j', (sign) => {
+    const facts = [{ name: sign.repeat(500), value: sign.repeat(2000) }];
+    for (const { type, text } of blocksOf({ title: sign.repeat(500), facts })) {
+      expect(text.text.length).toBeLessThanOrEqual(MAX[type] ?? 0);
+      expect(text.text).not.toBe('');
+      expect(text.text.isWellFormed()).toBe(true);
+    }
+  });
+
+  it('are no more than fifty, the link among them', () => {
+    const facts = Array.from({ length: 200 }, (_, i) => ({ name: `fact ${i}`, value: 'x' }));
+    const blocks = blocksOf({ facts });
+    expect(blocks).toHaveLength(50);
+    expect(blocks.at(-1)?.text.text).toContain('/alerts/');
+  });
+
+  it('have a header that says something even where the title does not', () => {
+    expect(blocksOf({ title: '  ' })[0]?.text.text).toBe('alert.opened');
+  });
+
+  it('escape the three signs that mean something, and no entity is cut', () => {
+    const [, fact] = blocksOf({ facts: [{ name: 'Where', value: '<!here> & <https://x|y>' }] });
+    expect(fact?.text.text).toBe('*Where*\n&lt;!here&gt; &amp; &lt;https://x|y&gt;');
+    const [, long] = blocksOf({ facts: [{ name: 'Where', value: '&'.repeat(2000) }] });
+    expect(long?.text.text.replaceAll('&amp;', '')).toBe('*Where*\n…');
+  });
+});
+
+describe.each(WEBHOOK_FORMATS)('a text that is cut in a message of the format %s', (format) => {
+  it.each([149, 150, 199, 999, 1000, 3999, 4000])('keeps the character at %i whole', (length) => {
+    const text = `${'x'.repeat(length)}🔐 läuft ab`;
+    // A lone half would be written as an escape.
+    expect(webhookBody(message(text), format)).not.toMatch(/\\ud[89a-f][0-9a-f]{2}/i);
+  });
+
+  it('has no half of a pair that came from outside', () => {
+    expect(webhookBody(message('a\ud83d b'), format)).not.toMatch(/\\ud83d/i);
+  });
+});

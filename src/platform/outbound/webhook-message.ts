@@ -1,3 +1,4 @@
+import { shorten } from '../text/truncate.js';
 import type { WebhookFormat } from './webhook-endpoint.entity.js';
 
 /** What happened, for programs and for people. */
@@ -17,6 +18,8 @@ export interface WebhookMessage {
 
 const MOST_BYTES = 20_000;
 const MOST_FACT = 1000;
+/** Slack's Block Kit: a message that breaks one of these is refused as a whole, `invalid_blocks`. In UTF-16 code units, escaped. */
+const SLACK = { header: 150, section: 3000, blocks: 50, name: 200 } as const;
 
 /** Longest text in a message, in characters: the first of these with which it is short enough. No identifier is as long as the last. */
 const LENGTHS = [4000, 1000, 300, 100] as const;
@@ -34,14 +37,13 @@ export function webhookBody(message: WebhookMessage, format: WebhookFormat): str
   throw new Error(`a message of the type ${message.type} has too many parts`);
 }
 
-/** The value with every text in it cut to so many characters. */
+/** The value with every text in it cut to so many characters, whole ones. */
 function cutTo<Value>(length: number, value: Value): Value {
-  if (typeof value === 'string')
-    return (value.length > length ? `${value.slice(0, length - 1).toWellFormed()}…` : value) as Value;
+  if (typeof value === 'string') return shorten(value, length) as Value;
   if (typeof value !== 'object' || value === null || value instanceof Date) return value;
   if (Array.isArray(value)) return value.map((item: unknown) => cutTo(length, item)) as Value;
   return Object.fromEntries(
-    Object.entries(value).map(([name, member]) => [name, cutTo(length, member as unknown)]),
+    Object.entries(value).map(([name, member]) => [name.toWellFormed(), cutTo(length, member as unknown)]),
   ) as Value;
 }
 
@@ -52,16 +54,35 @@ function standard({ type, at, data }: WebhookMessage): object {
 }
 
 /** An incoming webhook of Slack: `text` is the notification, blocks are what is shown. */
-function slack({ title, facts, link }: WebhookMessage): object {
-  const fields = facts.map(({ name, value }) => `*${escape(name)}*\n${escape(value.slice(0, MOST_FACT))}`);
+function slack({ type, title, facts, link }: WebhookMessage): object {
+  const open = link === undefined ? [] : [section(`<${escape(link)}|Open>`)];
+  const shown = facts.slice(0, SLACK.blocks - 1 - open.length);
   return {
     text: escape(title),
     blocks: [
-      { type: 'header', text: { type: 'plain_text', text: title.slice(0, 150), emoji: false } },
-      ...fields.map((text) => ({ type: 'section', text: { type: 'mrkdwn', text } })),
-      ...(link === undefined ? [] : [{ type: 'section', text: { type: 'mrkdwn', text: `<${link}|Open>` } }]),
+      // A header without a character is refused.
+      { type: 'header', text: { type: 'plain_text', text: shorten(title.trim() || type, SLACK.header), emoji: false } },
+      ...shown.map(slackFact),
+      ...open,
     ],
   };
+}
+
+function slackFact({ name, value }: WebhookMessage['facts'][number]): object {
+  const head = `*${escapedWithin(name, SLACK.name)}*\n`;
+  return section(head + escapedWithin(shorten(value, MOST_FACT), SLACK.section - head.length));
+}
+
+function section(text: string): object {
+  return { type: 'section', text: { type: 'mrkdwn', text } };
+}
+
+/** As much of a text as takes up to `max` code units when it is escaped: an ampersand takes five. */
+function escapedWithin(text: string, max: number): string {
+  let kept = shorten(text, max);
+  for (let escaped = escape(kept); escaped.length > max; escaped = escape(kept))
+    kept = shorten(text, Math.max(1, Math.floor((kept.length * max) / escaped.length) - 1));
+  return escape(kept);
 }
 
 /** The three characters that mean something in Slack's mrkdwn: nobody mentions a channel or makes a link by the name of a host. */
@@ -79,7 +100,7 @@ function teams({ title, facts, link }: WebhookMessage): object {
       { type: 'TextBlock', text: plain(title), weight: 'Bolder', size: 'Medium', wrap: true },
       {
         type: 'FactSet',
-        facts: facts.map(({ name, value }) => ({ title: name, value: plain(value.slice(0, MOST_FACT)) })),
+        facts: facts.map(({ name, value }) => ({ title: plain(name), value: plain(shorten(value, MOST_FACT)) })),
       },
     ],
     actions: link === undefined ? [] : [{ type: 'Action.OpenUrl', title: 'Open', url: link }],

@@ -22,12 +22,25 @@ export function afterAttempt(answer: OutboundAnswer | Error, tries: number): Web
   if (answer instanceof Error) return again(tries, { failure: answer.message, gone: false });
   const { status: httpStatus } = answer;
   if (httpStatus >= 200 && httpStatus < 300) return { status: 'DELIVERED', pauseSeconds: 0, httpStatus, gone: false };
-  const failure = `the receiver answered ${httpStatus}`;
+  const failure = `the receiver answered ${httpStatus}${wordOf(answer)}`;
   if (httpStatus === 410) return { status: 'GIVEN_UP', pauseSeconds: 0, httpStatus, failure, gone: true };
-  return again(tries, { httpStatus, failure, gone: false }, Number(answer.headers['retry-after']));
+  return again(tries, { httpStatus, failure, gone: false }, secondsAsked(answer));
 }
 
-/** A receiver that names a pause (Retry-After in seconds) gets at least that. */
+/** Slack and others say by one word what is wrong (`invalid_blocks`, `channel_is_archived`). Nothing else of an answer is shown. */
+function wordOf({ body }: OutboundAnswer): string {
+  const word = body.trim();
+  return /^[a-z]{2,20}(?:_[a-z]{1,20}){0,5}$/.test(word) ? `: ${word}` : '';
+}
+
+/** Retry-After: seconds, or a date (RFC 9110 section 10.2.3). NaN when it says neither. */
+function secondsAsked({ headers }: OutboundAnswer): number {
+  const asked = headers['retry-after'] ?? '';
+  const seconds = Number(asked === '' ? Number.NaN : asked);
+  return Number.isNaN(seconds) ? (Date.parse(asked) - Date.now()) / 1000 : seconds;
+}
+
+/** A receiver that names a pause (Retry-After) gets at least that. */
 function again(
   tries: number,
   what: Pick<WebhookOutcome, 'httpStatus' | 'failure' | 'gone'>,

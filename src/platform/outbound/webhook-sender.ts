@@ -5,6 +5,7 @@ import { afterAttempt } from './webhook-outcome.js';
 import { type ClaimedDelivery, WebhookLedger } from './webhook-ledger.js';
 import { WebhookSecrets } from './webhook-secrets.js';
 import { webhookHeaders } from './webhook-signature.js';
+import { oneLine } from '../text/one-line.js';
 
 const TIMEOUT_MS = 15_000;
 
@@ -93,5 +94,5 @@ export class WebhookSender implements BeforeApplicationShutdown {
 /** The network's own words; an address that was refused is described, not named. */
 function reasonOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  return (code === undefined || message.includes(code) ? message : `${code}: ${message}`).slice(0, 300);
+  return oneLine(code === undefined || message.includes(code) ? message : `${code}: ${message}`, 300);
 }

@@ -1,6 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { Happenings } from '../events/happenings.js';
+import { truncate } from '../text/truncate.js';
 
 export interface RunOutcome {
   readonly ok: boolean;
@@ -27,7 +28,7 @@ export class ScheduledRuns {
       `UPDATE schedule_run r SET status = $2, detail = $3, ended_at = now() FROM schedule s
        WHERE r.id = $1 AND r.status IN ('DUE', 'RUNNING') AND s.id = r.schedule_id
        RETURNING r.id, r.schedule_id AS "scheduleId", s.name`,
-      [runId, ok ? 'SUCCEEDED' : 'FAILED', detail.slice(0, MOST_DETAIL)],
+      [runId, ok ? 'SUCCEEDED' : 'FAILED', truncate(detail, MOST_DETAIL)],
     );
     const [run] = ended;
     if (run === undefined || ok) return;

@@ -87,9 +87,9 @@ function readKey(line: string): AuthorizedKey | undefined {
 }
 
 function keyAt(text: string): (SshPublicKey & { comment: string }) | undefined {
-  const match = /^([^ \t]+)[ \t]+([^ \t\r]+)[ \t\r]*(.*)$/s.exec(text);
+  const match = /^([^ \t]+)[ \t]+([^ \t\r]+)/.exec(text);
   const key = match && readBlob(match[1] ?? '', match[2] ?? '');
-  return key ? { ...key, comment: (match[3] ?? '').trimEnd() } : undefined;
+  return key ? { ...key, comment: text.slice(match[0].length).replace(/^[ \t\r]+/, '').trimEnd() } : undefined; // prettier-ignore
 }
 
 /** Up to the first white space that no quotes hold; undefined when a quote is never closed. */

@@ -55,8 +55,8 @@ function directivesOf(text: string): Directive[] {
     .map((line) => line.trim())
     .filter((line) => line !== '' && !line.startsWith('#'))
     .map((line) => {
-      const [, name = '', rest = ''] = /^(\w+)[\s=]*(.*)$/s.exec(line) ?? [];
-      return [name.toLowerCase(), wordsOf(rest)];
+      const [name = ''] = /^\w+/.exec(line) ?? [];
+      return [name.toLowerCase(), name === '' ? [] : wordsOf(line.slice(name.length).replace(/^[\s=]+/, ''))];
     });
 }
 

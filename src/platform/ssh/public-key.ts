@@ -58,7 +58,7 @@ export function publicKeyLine({ type, blob }: SshPublicKey): string {
 
 /** As `ssh-keygen -l` writes it. */
 export function fingerprintOf(blob: Buffer): string {
-  return `SHA256:${createHash('sha256').update(blob).digest('base64').replace(/=+$/, '')}`;
+  return `SHA256:${createHash('sha256').update(blob).digest('base64').replaceAll('=', '')}`;
 }
 
 /** Length of the modulus or order in bits; null for a type that is not known. */

@@ -47,6 +47,44 @@ describe('on 31 October 2027, when Berlin has 02:00 to 03:00 twice', () => {
   });
 });
 
+describe('a day that not every month has', () => {
+  it('is due in those months that have it, and not on another day', () => {
+    expect(times(berlin('0 12 31 * *'), '2027-01-01T00:00:00Z', 3)).toEqual([
+      '01-31T11:00',
+      '03-31T10:00',
+      '05-31T10:00',
+    ]);
+    expect(times(berlin('0 12 30 * *'), '2027-01-31T00:00:00Z', 2)).toEqual(['03-30T10:00', '04-30T10:00']);
+  });
+  it('is the last one of each month, however long that is', () => {
+    const last = ['01-31T11:00', '02-28T11:00', '03-31T10:00', '04-30T10:00'];
+    expect(times(berlin('0 12 L * *'), '2027-01-01T00:00:00Z', 4)).toEqual(last);
+    expect(times(berlin('0 12 L 2 *'), '2028-01-01T00:00:00Z', 1)).toEqual(['02-29T11:00']);
+  });
+  it('is 29 February, in leap years', () => {
+    expect(nextDue(berlin('0 12 29 2 *'), new Date('2027-01-01T00:00:00Z'))).toEqual(new Date('2028-02-29T11:00:00Z'));
+  });
+  it('is one of both when a day of the month and a day of the week are named, as cron has it', () => {
+    expect(times(berlin('0 12 1 * 1'), '2027-02-28T12:00:00Z', 3)).toEqual([
+      '03-01T11:00',
+      '03-08T11:00',
+      '03-15T11:00',
+    ]);
+  });
+});
+
+describe.each([
+  // South of the equator, by half an hour, at midnight, and where a whole day is missing or nothing ever changes.
+  ['Australia/Lord_Howe', '15 2 * * *', '2027-10-01T15:30:00Z', ['10-02T15:30', '10-03T15:15']],
+  ['America/Santiago', '30 0 * * *', '2027-09-03T12:00:00Z', ['09-04T04:30', '09-05T04:00', '09-06T03:30']],
+  ['Pacific/Apia', '0 9 30 12 *', '2011-01-01T00:00:00Z', ['12-29T19:00', '12-29T19:00']],
+  ['Asia/Kathmandu', '0 0 * * *', '2027-03-27T20:00:00Z', ['03-28T18:15']],
+])('in %s', (timeZone, cron, after, expected) => {
+  it(`"${cron}" is due at ${expected.join(', ')}`, () => {
+    expect(times({ ...berlin(cron), timeZone }, after, expected.length)).toEqual(expected);
+  });
+});
+
 describe('an interval', () => {
   it('is counted from the beginning, whatever the hour is called', () => {
     expect(times(every(7200), '2027-03-28T00:30:00Z', 3)).toEqual(['03-28T02:00', '03-28T04:00', '03-28T06:00']);

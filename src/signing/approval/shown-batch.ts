@@ -3,6 +3,7 @@ import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { GrowingRoot } from '../../verifier/growing-root.js';
 import { leafHash } from '../../verifier/merkle-hash.js';
 import { type Envelope, type ShownFields, shownRequest } from './shown-request.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** A request that waits for the approval of its batch. */
 export interface BatchedRequest {
@@ -79,6 +80,6 @@ function rootOf(lines: readonly ManifestLine[]): string {
 function namesOf(lines: readonly ManifestLine[]): string {
   const named = lines
     .slice(0, MOST_NAMED)
-    .map(({ file, digest }) => (file ?? digest).replaceAll(/\p{C}/gu, ' ').slice(0, 60));
+    .map(({ file, digest }) => truncate((file ?? digest).replaceAll(/\p{C}/gu, ' '), 60));
   return `${named.join(', ')}${lines.length > MOST_NAMED ? ', …' : ''}`;
 }

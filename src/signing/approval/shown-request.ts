@@ -3,6 +3,7 @@ import type { Facts, Shown } from '../../approvals/approvals.service.js';
 import type { Caller } from '../../auth/caller.js';
 import type { Acceptance } from '../requests/signing-outcome.js';
 import type { SigningRequest } from '../requests/signing-request.entity.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 export type Envelope = NonNullable<Acceptance['envelope']>;
 export type ShownFields = Acceptance['request'] & Pick<SigningRequest, 'ownerId' | 'requestedBy'>;
@@ -62,7 +63,7 @@ function nameOf({ metadata, reference, algorithm, digest }: ShownFields): string
   const plain = typeof filename === 'string' && filename !== '' ? filename : reference;
   return plain === null
     ? `${algorithm} ${digest.toString('hex').slice(0, 16)}…`
-    : plain.replaceAll(/\p{C}/gu, ' ').slice(0, LONGEST_NAME);
+    : truncate(plain.replaceAll(/\p{C}/gu, ' '), LONGEST_NAME);
 }
 
 /** Base64 of the SHA-256. */

@@ -6,6 +6,7 @@ import { newId } from '../../platform/database/new-id.js';
 import type { FoundSshKey, SshKeysFound } from '../../platform/handover/ssh-keys-found.js';
 import { readPublicKeyLine } from '../../platform/ssh/public-key.js';
 import { SshKeyFindings } from './ssh-key-findings.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** A found key whose fingerprint is known: one that does not even tell that is nothing that could be found again. */
 type Known = FoundSshKey & { readonly fingerprint: string };
@@ -114,7 +115,7 @@ export class SshKeySightings {
     const latest = Map.groupBy(uses, ({ fingerprint, account }) => `${fingerprint} ${account}`);
     const rows = [...latest.values()].flatMap((same) => {
       const use = same.reduce((a, b) => (a.at > b.at ? a : b));
-      return [{ ...use, evidence: use.evidence.slice(0, 500), source: use.source.slice(0, 100) }];
+      return [{ ...use, evidence: truncate(use.evidence, 500), source: truncate(use.source, 100) }];
     });
     const { from, values } = columns(rows, {
       fingerprint: 'text',

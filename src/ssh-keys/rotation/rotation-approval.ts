@@ -15,6 +15,7 @@ import { requesterOf, StepFailure } from './rotation-work.js';
 import { RotationTarget } from './rotation-target.entity.js';
 import { ROTATION_QUEUE } from './rotation.queue.js';
 import { Rotation } from './rotation.entity.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** The approval of a rotation: shows what it will change, line by line, and lets it begin when that is still so. */
 @Injectable()
@@ -118,7 +119,7 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     const targets = await tx.findBy(RotationTarget, { rotationId: rotation.id });
     const hosts = await tx.findBy(Host, { id: In([...new Set(targets.map(({ hostId }) => hostId))]) });
     const shown = documentOf({ rotation, old, next, targets, hosts });
-    return { title: `Rotate ${old.comment ?? old.fingerprint} on ${targets.length} accounts`.slice(0, 200), shown };
+    return { title: truncate(`Rotate ${old.comment ?? old.fingerprint} on ${targets.length} accounts`, 200), shown };
   }
 
   private async tell(

@@ -68,7 +68,8 @@ export function codingFor(accepted: string | undefined, { bytes }: ConsoleFile):
         part
           .trim()
           .toLowerCase()
-          .split(/\s*;\s*/),
+          .split(';')
+          .map((piece) => piece.trim()),
       )
       .filter(([, weight]) => weight === undefined || !/^q=0(?:\.0*)?$/.test(weight))
       .map(([name]) => name),

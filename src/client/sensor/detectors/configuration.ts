@@ -51,13 +51,11 @@ export const configuration: Detector = ({ location, text }) => {
 
 /** `name value;`, `name = value`, `name: value`. */
 function settingOf(line: string): { name: string; value: string } | undefined {
-  const [, name, rest] = /^\s*-?\s*["']?([A-Za-z][\w.-]{2,60})["']?(?:\s*[=:]\s*|\s+)(.+)$/.exec(line) ?? [];
-  if (name === undefined || rest === undefined) return undefined;
-  const value = rest
-    .replace(/\s+#.*$/, '')
-    .trim()
-    .replace(/;$/, '')
-    .trim();
+  const [start = '', name] = /^-?\s*["']?([A-Za-z][\w.-]{2,60})["']?(?=[\s=:])/.exec(line.trim()) ?? [];
+  const rest = line.trim().slice(start.length).trimStart().replace(/^[=:]/, '').trimStart(); // prettier-ignore
+  if (name === undefined || rest === '') return undefined;
+  const comment = rest.search(/\s#/);
+  const value = (comment === -1 ? rest : rest.slice(0, comment)).trim().replace(/;$/, '').trim();
   return { name, value: value.replaceAll(/^["']|["']$/g, '') };
 }
 

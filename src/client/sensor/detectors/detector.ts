@@ -15,9 +15,14 @@ export interface SeenFile {
 /** Says what a file holds. It is given every file that is small enough, and says quickly that one is none of its business. */
 export type Detector = (file: SeenFile) => Finding[];
 
-/** The line of a place in a text, from 1. */
-export function lineAt(text: string, index: number): number {
-  let line = 1;
-  for (let at = text.indexOf('\n'); at !== -1 && at < index; at = text.indexOf('\n', at + 1)) line += 1;
-  return line;
+/** Where a place in a text is: its line, from 1, and where that begins. Asked for one place after the other, it costs one walk in all. */
+export function linesOf(text: string): (index: number) => { readonly line: number; readonly start: number } {
+  let [line, start, next] = [1, 0, text.indexOf('\n')];
+  return (index) => {
+    for (; next !== -1 && next < index; next = text.indexOf('\n', start)) {
+      line += 1;
+      start = next + 1;
+    }
+    return { line, start };
+  };
 }

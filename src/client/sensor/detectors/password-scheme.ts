@@ -3,7 +3,8 @@ import { type Element, member, members, TAG, there } from '../der.js';
 
 const PBES2 = '1.2.840.113549.1.5.13';
 const PBKDF2 = '1.2.840.113549.1.5.12';
-const MOST_ITERATIONS = 2_000_000;
+/** Rounds of password hashing for all parts of a store and all passwords together: a few seconds. */
+const MAX_ROUNDS = 3_000_000;
 const CIPHERS: Readonly<Record<string, readonly [string, number]>> = {
   '2.16.840.1.101.3.4.1.2': ['aes-128-cbc', 16],
   '2.16.840.1.101.3.4.1.22': ['aes-192-cbc', 24],
@@ -44,10 +45,20 @@ export function schemeName(algorithm: Element): string {
   return parts === undefined ? 'PBES2' : `PBES2-HMAC-${parts.digest.toUpperCase()}-${parts.cipher.toUpperCase()}`;
 }
 
-/** Opens certificates that are encrypted under a password. Undefined when it is another password, or a scheme that is not read. */
-export function opened(algorithm: Element, sealed: Buffer, password: string): Buffer | undefined {
+/** What may still be spent on the passwords of one key store, which says itself how much each costs. */
+export class RoundsLeft {
+  private left = MAX_ROUNDS;
+
+  spend(rounds: number): boolean {
+    this.left -= rounds;
+    return this.left >= 0;
+  }
+}
+
+/** Opens certificates that are encrypted under a password. Undefined when it is another password, one too many, or a scheme that is not read. */
+export function opened(algorithm: Element, sealed: Buffer, password: string, rounds: RoundsLeft): Buffer | undefined {
   const parts = algorithm.children()[0]?.oid() === PBES2 ? pbes2(algorithm) : undefined;
-  if (parts === undefined || parts.rounds > MOST_ITERATIONS) return undefined;
+  if (parts === undefined || !rounds.spend(parts.rounds)) return undefined;
   try {
     const key = pbkdf2Sync(password, parts.salt, parts.rounds, parts.keyBytes, parts.digest);
     const stream = createDecipheriv(parts.cipher, key, parts.iv);

@@ -2,26 +2,48 @@ import { type Finding, type Place } from '../finding.js';
 import { Base64Window } from '../der.js';
 import { privateKeyHere } from '../private-key.js';
 import { encryptedKeyScheme, privateKeyFacts, traditionalKeyFacts } from './private-key-header.js';
-import { type Detector, lineAt } from './detector.js';
+import { type Detector, linesOf } from './detector.js';
 import { openSshKey } from './ssh.js';
 
-const BLOCK = /-----BEGIN ([A-Z0-9 ]{1,40})-----([\s\S]{1,200000}?)-----END \1-----/g;
+const BEGIN = /-----BEGIN ([A-Z0-9 ]{1,40})-----/g;
+const END = '-----END ';
+const MAX_BLOCK = 200_000;
 const HEADER = /^[\w-]+:.*\r?\n/gm;
 
 /** Certificates and keys in PEM, wherever in a text they stand. */
 export const pem: Detector = ({ location, text }) => {
   if (!text.includes('-----BEGIN ')) return [];
-  return [...text.matchAll(BLOCK)].flatMap((match) => {
-    const [, label = '', raw = ''] = match;
+  const placeOf = linesOf(text);
+  return blocksOf(text).flatMap(({ label, raw, index }) => {
     // In JSON a line ends with the letters \\n.
     const body = raw.replaceAll(/(?:\\r)?\\n/g, '\n');
     try {
-      return blockHere(label, body, { location, line: lineAt(text, match.index) });
+      return blockHere(label, body, { location, line: placeOf(index).line });
     } catch {
       return []; // A block that says it is something and is not.
     }
   });
 };
+
+interface Block {
+  readonly label: string;
+  readonly raw: string;
+  readonly index: number;
+}
+
+/** What stands between a BEGIN and the next END, when they say the same. Each part of the text is looked at once. */
+function blocksOf(text: string): Block[] {
+  const blocks: Block[] = [];
+  let end = 0;
+  for (const { 0: begin, 1: label = '', index } of text.matchAll(BEGIN)) {
+    const start = index + begin.length;
+    if (end < start) end = text.indexOf(END, start);
+    if (end === -1) break;
+    if (end - start <= MAX_BLOCK && text.startsWith(`${label}-----`, end + END.length))
+      blocks.push({ label, raw: text.slice(start, end), index });
+  }
+  return blocks;
+}
 
 function blockHere(label: string, body: string, place: Place): Finding[] {
   if (/^(?:X509 |TRUSTED )?CERTIFICATE$/.test(label)) return [{ place, certificate: base64(body) }];

@@ -4,7 +4,7 @@ import { type Finding, type Place, usedHere } from '../finding.js';
 import { factsOf } from '../key-algorithm.js';
 import { privateKeyHere } from '../private-key.js';
 import type { Detector } from './detector.js';
-import { opened, schemeName } from './password-scheme.js';
+import { opened, RoundsLeft, schemeName } from './password-scheme.js';
 
 const DATA = '1.2.840.113549.1.7.1';
 const ENCRYPTED_DATA = '1.2.840.113549.1.7.6';
@@ -53,6 +53,7 @@ function storeHere(bytes: Buffer, place: Place, passwords: readonly string[]): F
   const [, authSafe, mac] = Element.of(bytes).children();
   const findings: Finding[] = [];
   const bags: Bag[] = [];
+  const rounds = new RoundsLeft();
   for (const part of member(authSafe, 1).inside().inside().children()) {
     const content = member(part, 1).inside();
     const type = member(part, 0).oid();
@@ -60,7 +61,11 @@ function storeHere(bytes: Buffer, place: Place, passwords: readonly string[]): F
     if (type !== ENCRYPTED_DATA) continue;
     const [, algorithm, sealed] = members(member(content, 1));
     findings.push(scheme(schemeName(there(algorithm)), place, 'PKCS #12 encryption'));
-    bags.push(...openedBags(there(algorithm), there(sealed).contents(), passwords));
+    for (const password of passwords) {
+      const found = openedBags(there(algorithm), there(sealed).contents(), password, rounds);
+      bags.push(...found);
+      if (found.length > 0) break;
+    }
   }
   if (mac !== undefined) {
     const digest = member(member(member(mac, 0), 0), 0).oid();
@@ -73,16 +78,13 @@ function scheme(name: string, place: Place, symbol: string): Finding {
   return usedHere({ name, properties: {} }, { ...place, symbol });
 }
 
-function openedBags(algorithm: Element, sealed: Buffer, passwords: readonly string[]): Bag[] {
-  for (const password of passwords) {
-    const clear = opened(algorithm, sealed, password);
-    try {
-      if (clear !== undefined) return bagsOf(Element.of(clear));
-    } catch {
-      // The padding was right by chance.
-    }
+function openedBags(algorithm: Element, sealed: Buffer, password: string, rounds: RoundsLeft): Bag[] {
+  const clear = opened(algorithm, sealed, password, rounds);
+  try {
+    return clear === undefined ? [] : bagsOf(Element.of(clear));
+  } catch {
+    return []; // The padding was right by chance.
   }
-  return [];
 }
 
 function bagsOf(contents: Element): Bag[] {

@@ -1,8 +1,11 @@
 import { type Finding, type Place, protocolHere, tlsVersion, usedHere } from '../finding.js';
-import { type Detector, lineAt } from './detector.js';
+import { type Detector, linesOf } from './detector.js';
 import { SOURCE_RULES, type SourceRule } from './source-rules.js';
+import { truncate } from '../../../platform/text/truncate.js';
 
 const MOST_SYMBOL = 60;
+/** Where a comment begins at the latest. */
+const MAX_INDENT = 200;
 const COMMENT = /^\s*(?:\/\/|\/?\*|#(?!\s*(?:include|define|if|el|end))|--)/;
 
 /** Calls of cryptography in source code, by language. What stands in a comment is not called. */
@@ -10,12 +13,13 @@ export const sourceCalls: Detector = ({ location, text }) =>
   SOURCE_RULES.filter(({ files }) => files.test(location)).flatMap((rule) => callsOf(rule, location, text));
 
 function callsOf({ call, used }: SourceRule, location: string, text: string): Finding[] {
+  const placeOf = linesOf(text);
   return [...text.matchAll(call)].flatMap((match): Finding[] => {
-    const start = text.lastIndexOf('\n', match.index) + 1;
-    if (COMMENT.test(text.slice(start, match.index + 1))) return [];
+    const { line, start } = placeOf(match.index);
+    if (COMMENT.test(text.slice(start, Math.min(start + MAX_INDENT, match.index + 1)))) return [];
     const what = used(match.slice(1));
-    const symbol = (match[0].split('(')[0] ?? '').trim().slice(0, MOST_SYMBOL);
-    const place: Place = { location, line: lineAt(text, match.index), symbol };
+    const symbol = truncate((match[0].split('(')[0] ?? '').trim(), MOST_SYMBOL);
+    const place: Place = { location, line, symbol };
     if (what === undefined) return [];
     if ('algorithm' in what) return [usedHere(what.algorithm, place)];
     const version = tlsVersion(what.tls);

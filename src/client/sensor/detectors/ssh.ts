@@ -1,10 +1,12 @@
 import type { Finding, Place } from '../finding.js';
 import { privateKeyHere } from '../private-key.js';
 import { factsOfBlob, SshFields } from '../ssh-blob.js';
+import { truncate } from '../../../platform/text/truncate.js';
 import type { Detector } from './detector.js';
 
 const KEY =
-  /(?:^|\s)((?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp(?:256|384|521)|sk-(?:ssh-ed25519|ecdsa-sha2-nistp256))(?:-cert-v01)?(?:@openssh\.com)?)[ \t]+(AAAA[A-Za-z0-9+/]{40,}=*)(?:[ \t]+(.*))?$/;
+  /(?<!\S)((?:ssh-(?:rsa|dss|ed25519)|ecdsa-sha2-nistp(?:256|384|521)|sk-(?:ssh-ed25519|ecdsa-sha2-nistp256))(?:-cert-v01)?(?:@openssh\.com)?)[ \t]{1,99}(AAAA[A-Za-z0-9+/]{40,}={0,2})(?!\S)/;
+const MAX_COMMENT = 200;
 const MAGIC = 'openssh-key-v1\0';
 const PUTTY = /^PuTTY-User-Key-File-\d: ([\w.@-]{1,60})\r?\nEncryption: ([\w-]{1,40})/;
 
@@ -18,10 +20,12 @@ export const sshKeys: Detector = ({ location, name, text }) => {
   if (!text.includes(' AAAA')) return [];
   const context = /^authorized_keys2?$/.test(name) ? { additionalContext: 'authorized_keys' } : {};
   return text.split('\n').flatMap((line, index): Finding[] => {
-    const [, type, blob, comment = ''] = line.startsWith('#') ? [] : (KEY.exec(line.trimEnd()) ?? []);
-    if (type === undefined || blob === undefined) return [];
+    const found = line.startsWith('#') ? null : KEY.exec(line);
+    if (found === null) return [];
+    const [key, type = '', blob = ''] = found;
+    const comment = truncate(line.slice(found.index + key.length).trim(), MAX_COMMENT);
     const place = { location, line: index + 1, ...context };
-    return [{ place, publicKey: `${type} ${blob} ${comment.slice(0, 200)}`.trimEnd() }];
+    return [{ place, publicKey: `${type} ${blob} ${comment}`.trimEnd() }];
   });
 };
 

@@ -4,6 +4,7 @@ import { LAST_SEEN } from '../last-seen.js';
 import { kindColumn } from '../kind-column.js';
 import { QueryFault } from './query-tokens.js';
 import { type Comparison, type QueryOperator, type QueryTree, type QueryValue, queryTree } from './query-tree.js';
+import { truncate } from '../../../platform/text/truncate.js';
 
 /** Takes a parameter of the statement and answers its place, like `$3`. */
 export type Bind = (value: unknown) => string;
@@ -98,7 +99,7 @@ function conditionOf(tree: QueryTree, context: Context): string {
 function compare({ field, operator, values }: Comparison, context: Context): string {
   const known = FIELDS[field.text.toLowerCase()];
   if (known === undefined)
-    throw new QueryFault(field.column, `there is no field ${field.text.slice(0, 50)}; there are ${QUERY_FIELDS}`);
+    throw new QueryFault(field.column, `there is no field ${truncate(field.text, 50)}; there are ${QUERY_FIELDS}`);
   return `(${values.map((value) => known(operator, value, context)).join(' OR ')})`;
 }
 

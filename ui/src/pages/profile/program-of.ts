@@ -4,7 +4,7 @@ const PROGRAMS: readonly (readonly [string, RegExp])[] = [
   ['Opera', /OPR\/(\d+)/],
   ['Firefox', /(?:Firefox|FxiOS)\/(\d+)/],
   ['Chrome', /(?:Chrome|CriOS)\/(\d+)/],
-  ['Safari', /Version\/(\d+)[\d.]* .*Safari/],
+  ['Safari', /Version\/(\d{1,9})[^ ]{0,40} .{0,80}Safari/],
   ['curl', /^curl\/([\d.]+)/],
 ];
 

@@ -27,16 +27,20 @@ type Dialog =
   | { readonly do: 'edit'; readonly kind: Kind; readonly of?: IdentityProviderView }
   | { readonly do: 'remove'; readonly of: IdentityProviderView };
 
-const RULE = /^\s*(\S+?)\s*(=|\^=)\s*(.+?)\s*->\s*(.+)$/;
+const ARROW = '->';
 
 /** `groups = admins -> admin, operator` for each line; `^=` compares the beginning. */
 function rulesOf(text: unknown): { claim: string; op: string; value: string; roles: string[] }[] {
   const lines = Array.isArray(text) ? (text as string[]) : [];
   return lines.flatMap((line) => {
-    const [, claim = '', op, value = '', roles = ''] = RULE.exec(line) ?? [];
-    return claim === ''
+    const [equals, arrow] = [line.indexOf('='), line.indexOf(ARROW, line.indexOf('=') + 1)];
+    const op = line[equals - 1] === '^' ? 'prefix' : 'equals';
+    const claim = line.slice(0, Math.max(0, op === 'prefix' ? equals - 1 : equals)).trim();
+    const value = line.slice(equals + 1, arrow).trim();
+    const roles = line.slice(arrow + ARROW.length).trim();
+    return equals < 0 || arrow < 0 || claim === '' || /\s/.test(claim) || value === '' || roles === ''
       ? []
-      : [{ claim, op: op === '=' ? 'equals' : 'prefix', value, roles: roles.split(',').map((role) => role.trim()) }];
+      : [{ claim, op, value, roles: roles.split(',').map((role) => role.trim()) }];
   });
 }
 

@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { shorten, truncate, truncateBytes } from './truncate.js';
+
+const FAMILY = '👨‍👩‍👧';
+const FLAG = '🇩🇪';
+const E_ACUTE = 'e\u0301';
+/** Texts of any code points, halves of surrogate pairs among them. */
+const text = fc.string({ unit: fc.oneof(fc.string({ unit: 'grapheme', minLength: 1, maxLength: 3 }), fc.constantFrom('\ud83d', '\udd10', FAMILY, E_ACUTE)) }); // prettier-ignore
+
+describe('a text that is cut', () => {
+  it.each([
+    ['fits', 'abc', 3, 'abc'],
+    ['ASCII', 'abcd', 3, 'abc'],
+    ['a surrogate pair', 'ab🔐', 3, 'ab'],
+    ['a surrogate pair that fits', 'ab🔐c', 4, 'ab🔐'],
+    ['a letter and its accent', `ab${E_ACUTE}c`, 3, 'ab'],
+    ['a joined emoji', `a${FAMILY}`, 5, 'a'],
+    ['a flag of two letters', `${FLAG}${FLAG}`, 6, FLAG],
+    ['CR LF', 'ab\r\nc', 3, 'ab'],
+    ['half of a pair that it came with', 'a\ud83dbc', 2, 'a\ufffd'],
+    ['nothing', '🔐', 0, ''],
+  ])('keeps whole characters: %s', (_, from, max, to) => {
+    expect(truncate(from, max)).toBe(to);
+  });
+
+  it('is cut between code points where one cluster is longer than any', () => {
+    const stacked = `a${'\u0301'.repeat(500)}`;
+    expect(truncate(stacked, 300)).toHaveLength(300);
+    expect(truncate(`${'🔐\u200d'.repeat(100)}`, 199).isWellFormed()).toBe(true);
+  });
+
+  it('says by an ellipsis, which counts, that something is missing', () => {
+    expect(shorten('abcdef', 4)).toBe('abc…');
+    expect(shorten('ab🔐def', 4)).toBe('ab…');
+    expect(shorten('abcd', 4)).toBe('abcd');
+  });
+
+  it.each([
+    ['aé', 2, 'a'],
+    ['aé', 3, 'aé'],
+    ['€€', 5, '€'],
+    ['🔐🔐', 7, '🔐'],
+    [`x${E_ACUTE}`, 2, 'x'],
+  ])('keeps whole sequences of UTF-8: %s in %i bytes', (from, max, to) => {
+    expect(truncateBytes(from, max)).toBe(to);
+  });
+
+  it('is well-formed, no longer than it may be, and a beginning of what it was', () => {
+    fc.assert(
+      fc.property(text, fc.nat(40), (from, max) => {
+        const [cut, bytes] = [truncate(from, max), truncateBytes(from, max)];
+        expect(cut.isWellFormed() && bytes.isWellFormed()).toBe(true);
+        expect(cut.length).toBeLessThanOrEqual(max);
+        expect(Buffer.byteLength(bytes)).toBeLessThanOrEqual(max);
+        expect(from.toWellFormed().startsWith(cut)).toBe(true);
+        expect(from.toWellFormed().startsWith(bytes)).toBe(true);
+      }),
+    );
+  });
+
+  it('costs as much as it keeps', () => {
+    const long = 'a'.repeat(1_000_000);
+    const began = process.cpuUsage();
+    for (let i = 0; i < 1000; i += 1) truncate(long, 100);
+    expect(process.cpuUsage(began).user).toBeLessThan(2_000_000);
+  });
+});

@@ -1,0 +1,42 @@
+/** Code units that are looked at around a cut; a longer grapheme cluster is cut between its code points. */
+const WINDOW = 64;
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+const ELLIPSIS = '…';
+
+/**
+ * At most `max` UTF-16 code units of a text, cut between characters as people see them (grapheme clusters, UAX #29) and never within a
+ * code point. Always well-formed: halves of surrogate pairs that the text came with are replaced by U+FFFD.
+ */
+export function truncate(text: string, max: number): string {
+  return (text.length <= max ? text : text.slice(0, boundary(text, max))).toWellFormed();
+}
+
+/** As `truncate`, with an ellipsis for what was cut off, which counts. */
+export function shorten(text: string, max: number): string {
+  return text.length <= max ? text.toWellFormed() : `${truncate(text, max - ELLIPSIS.length)}${ELLIPSIS}`;
+}
+
+/** At most `max` bytes of UTF-8, cut as `truncate` does. */
+export function truncateBytes(text: string, max: number): string {
+  if (Buffer.byteLength(text) <= max) return text.toWellFormed();
+  const bytes = Buffer.from(text.slice(0, max));
+  let end = Math.min(max, bytes.length);
+  // The continuation bytes of RFC 3629 section 3: what they belong to is left out whole.
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  const whole = bytes.toString('utf8', 0, end);
+  return truncate(text, whole.length);
+}
+
+/** The last place up to `max` where the text may be cut. */
+function boundary(text: string, max: number): number {
+  const from = wholeBefore(text, Math.max(0, max - WINDOW));
+  const cluster = graphemes.segment(text.slice(from, max + WINDOW)).containing(max - from);
+  const at = from + (cluster?.index ?? 0);
+  return at > from || from === 0 ? at : wholeBefore(text, max);
+}
+
+/** One less where that is between the halves of a surrogate pair. */
+function wholeBefore(text: string, at: number): number {
+  const [before, after] = [text.charCodeAt(at - 1), text.charCodeAt(at)];
+  return before >= 0xd800 && before < 0xdc00 && after >= 0xdc00 && after < 0xe000 ? at - 1 : at;
+}

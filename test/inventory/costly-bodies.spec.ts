@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Answer, Service } from '../support/service.js';
+import { PATIENCE } from '../support/signing.js';
+import { openStage, type Stage } from '../support/stage.js';
+import { costlyStore } from './costly-store.js';
+import { about, algorithm, bom } from './documents.js';
+
+const MB = 1024 * 1024;
+/** How long whoever asks beside it may wait, but for one in a hundred. */
+const MAX_P99_MS = 100 * PATIENCE;
+const PROBE_EVERY_MS = 10;
+const STALL_SECONDS = 1;
+/** Within the budget of a store, and more than a second of work on any machine. */
+const SLOW_ROUNDS = 1_000_000;
+
+let stage: Stage;
+let service: Service;
+let apiKey: string;
+
+beforeAll(async () => {
+  stage = await openStage();
+  ({ apiKey } = await stage.seed());
+  service = await stage.start({ role: 'api' });
+});
+afterAll(() => stage.close());
+
+/** Asks for the health of the service again and again until the work is done. Answers the 99th percentile in milliseconds. */
+async function waitBeside(work: Promise<unknown>): Promise<number> {
+  const waits: number[] = [];
+  let done = false;
+  const end = work.finally(() => (done = true));
+  while (!done) {
+    const began = performance.now();
+    await service.call('GET', '/actuator/health/liveness');
+    waits.push(performance.now() - began);
+    await sleep(PROBE_EVERY_MS);
+  }
+  await end;
+  return waits.sort((a, b) => a - b)[Math.floor(waits.length * 0.99)] ?? 0;
+}
+
+const ingest = (
+  body: unknown,
+  { type = 'application/json', to = service, later = false }: { type?: string; to?: Service; later?: boolean } = {},
+): Promise<Answer> =>
+  to.call('POST', `/api/ingest${later ? '?async=true' : ''}`, { key: apiKey, body, headers: { 'content-type': type } });
+
+const described = (description: string) =>
+  bom([{ ...algorithm({ name: 'RSA-2048' }), description }], about(description.slice(0, 3)));
+const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"m${i}":1`).join(',')}}`;
+const nested = (depth: number) => `${'['.repeat(depth)}${']'.repeat(depth)}`;
+
+/** Small or large, each of them once cost far more than it is long. */
+const BODIES: readonly [what: string, body: () => string | Buffer | object, status: number, type?: string][] = [
+  ['4 MB of a letter', () => 'a'.repeat(4 * MB), 422, 'application/octet-stream'],
+  ['a description of 4 MB of a letter', () => described(`${'a'.repeat(4 * MB)} token`), 200],
+  ['a description of beginnings of tokens', () => described('eyJ-'.repeat(MB / 8)), 200],
+  ['a description of beginnings of keys', () => described(`-----BEGIN ${'PRIVATE KEY'.repeat(MB / 16)}`), 200],
+  ['a name of beginnings of curves', () => bom([algorithm({ name: 'oakley'.repeat(MB / 8) })], about('curves')), 200],
+  ['a store of 1,000 parts', () => costlyStore(1000, 'PBES2', 2_000_000), 422, 'application/x-pkcs12'],
+  ['a store of 1,000 parts of little cost', () => costlyStore(1000, '3DES', 1), 422, 'application/x-pkcs12'],
+  ['1 MB of nested lists', () => nested(MB / 2), 422],
+  [
+    'nested lists in a component',
+    () => `{"bomFormat":"CycloneDX","specVersion":"1.6","components":[${nested(MB / 2)}]}`,
+    422,
+  ],
+  ['100,000 members', () => members(100_000), 422],
+  [
+    '100,000 members of metadata',
+    () => `{"bomFormat":"CycloneDX","specVersion":"1.6","metadata":${members(100_000)}}`,
+    422,
+  ],
+  ['beginnings of PEM blocks', () => '-----BEGIN CERTIFICATE-----'.repeat(40_000), 422, 'application/x-pem-file'],
+  ['lists of DER in one another', () => Buffer.alloc(MB, Buffer.from([0x30, 0x80])), 422, 'application/octet-stream'],
+];
+
+describe('a body that seems to cost more than it is long', () => {
+  it.each(BODIES)('is taken or refused, and nobody waits for it: %s', async (_, body, status, type) => {
+    const sent = ingest(body(), { type });
+    expect(await waitBeside(sent)).toBeLessThan(MAX_P99_MS);
+    const { status: got, body: answer } = await sent;
+    // A body of nested lists may be refused as no JSON that is read, or as none of the formats.
+    expect([status, 400], JSON.stringify(answer).slice(0, 300)).toContain(got);
+  });
+
+  it('is an address of question marks, which costs nothing', async () => {
+    const calls = Array.from({ length: 20 }, () => service.call('GET', `/x${'?'.repeat(15_500)}`));
+    expect(await waitBeside(Promise.all(calls))).toBeLessThan(MAX_P99_MS);
+    expect((await calls[0])?.status).toBe(404);
+  });
+});
+
+describe('a document that keeps its reader busy for too long', () => {
+  let hasty: Service;
+  beforeAll(async () => {
+    hasty = await stage.start({ role: 'api', settings: { SVC_INGEST_STALL_SECONDS: String(STALL_SECONDS) } });
+  });
+
+  const slow = () => costlyStore(1, '3DES', SLOW_ROUNDS);
+  const good = (name: string) => bom([algorithm({ name: 'AES-128' })], about(name));
+
+  it('is refused and says why, and those behind it are taken', async () => {
+    const type = 'application/x-pkcs12';
+    // As many as there are threads, so that the others have to wait behind them.
+    const costly = [ingest(slow(), { type, to: hasty }), ingest(slow(), { type, to: hasty })];
+    const others = ['first', 'second', 'third'].map((name) => ingest(good(name), { to: hasty }));
+    for (const { status, body } of await Promise.all(costly))
+      expect({ status, code: body.code }).toEqual({ status: 422, code: 'document.too-costly' });
+    for (const { status, body } of await Promise.all(others)) expect(status, JSON.stringify(body)).toBe(200);
+  });
+
+  it('is refused once and not tried again when it is taken in later', async () => {
+    const { status, headers } = await ingest(slow(), { type: 'application/x-pkcs12', to: hasty, later: true });
+    expect(status).toBe(202);
+    let ended: Answer['body'];
+    do ended = (await hasty.call('GET', `${headers.get('location')}?wait=10`, { key: apiKey })).body;
+    while (ended.endedAt === null);
+    expect(ended).toMatchObject({ status: 'REFUSED', attempts: 1, problem: { code: 'document.too-costly' } });
+  });
+});

@@ -1,0 +1,27 @@
+import { expect, it } from 'vitest';
+import { DerivationBudget } from '../../src/inventory/certificates/derivation-budget.js';
+import { readPkcs12 } from '../../src/inventory/certificates/pkcs12-store.js';
+import { costlyStore } from '../inventory/costly-store.js';
+
+const codeOf = (bytes: Buffer, password: string): unknown => {
+  try {
+    return readPkcs12(bytes, password, new DerivationBudget());
+  } catch (error) {
+    return (error as { code?: unknown }).code;
+  }
+};
+
+it.each([
+  ['PBES2', 4_000_000],
+  ['3DES', 2_000_000],
+  ['PBES2', 2 ** 39],
+] as const)('a store that asks for too many rounds (%s, %i) is refused before any is done', (scheme, rounds) => {
+  const began = process.cpuUsage();
+  expect(codeOf(costlyStore(1, scheme, rounds), 'x')).toBe('document.too-costly');
+  expect(process.cpuUsage(began).user).toBeLessThan(1_000_000);
+});
+
+it('a password that does not open it is told from one that costs too much', () => {
+  expect(codeOf(costlyStore(1, 'PBES2', 1000), 'x')).toBe('key-store.password');
+  expect(codeOf(costlyStore(1, '3DES', 1000), 'x')).toBe('key-store.password');
+});

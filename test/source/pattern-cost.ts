@@ -1,0 +1,73 @@
+import { createContext, Script } from 'node:vm';
+import { attacksOn } from './pattern-attacks.js';
+import type { ProductPattern } from './product-patterns.js';
+
+const LARGE = 16 * 1024;
+const SMALL = LARGE / 4;
+/** Linear patterns need less for the large text on any machine; quadratic ones ten times as much. */
+const CHEAP_MS = 2;
+/** Whatever its growth: nothing that sees text from outside may take longer for 16 kB. */
+const MAX_MS = 40;
+/** Between the small and the large text: 4 when linear, 16 when quadratic. */
+const MAX_GROWTH = 9;
+/** For all attacks on a pattern together; then the attack that it stopped at is taken for endless. */
+const DEADLINE_MS = 4000;
+const TRIES = 5;
+
+interface Costly {
+  readonly text: string;
+  readonly smallMs: number;
+  readonly largeMs: number;
+}
+
+/** Runs in a context that can be stopped: V8 looks for that while it backtracks. */
+const RUN = new Script(`
+  (() => {
+    state.at = -1;
+    const cost = (text) => {
+      const began = now();
+      if (isRepeated) text.replace(pattern, '');
+      else pattern.test(text);
+      return now() - began;
+    };
+    const least = (text) => {
+      let found = Infinity;
+      for (let i = 0; i < tries; i += 1) found = Math.min(found, cost(text));
+      return found;
+    };
+    for (const [small, large] of texts) {
+      state.at += 1;
+      if (cost(large) < cheap) continue;
+      const largeMs = least(large);
+      if (largeMs < cheap) continue;
+      const smallMs = least(small);
+      if (largeMs > most || largeMs / smallMs > growth) return { text: large, smallMs, largeMs };
+    }
+  })()
+`);
+
+/**
+ * What is wrong with a pattern: it takes super-linear time for a text of 16 kB, or too much time. Undefined when nothing is found.
+ * The least of several measurements decides, so that other work of the machine does not.
+ */
+export function costOf({ pattern, isRepeated }: ProductPattern, deadlineMs = DEADLINE_MS): string | undefined {
+  const repeated = isRepeated ? new RegExp(pattern.source, `${pattern.flags.replace('g', '')}g`) : pattern;
+  const texts = attacksOn(pattern).map((attack) => [attack(SMALL), attack(LARGE)]);
+  const state = { at: 0 };
+  const given = { pattern: repeated, isRepeated, texts, state, now: () => performance.now() };
+  const limits = { cheap: CHEAP_MS, most: MAX_MS, growth: MAX_GROWTH, tries: TRIES };
+  try {
+    const found = RUN.runInContext(createContext({ ...given, ...limits }), { timeout: deadlineMs }) as
+      Costly | undefined;
+    return (
+      found && `${shown(found.text)}: ${found.smallMs.toFixed(1)} ms at 4 kB, ${found.largeMs.toFixed(1)} ms at 16 kB`
+    );
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'ERR_SCRIPT_EXECUTION_TIMEOUT') throw error;
+    return `${shown(texts[state.at]?.[1] ?? '')}: no end after ${deadlineMs} ms`;
+  }
+}
+
+function shown(text: string): string {
+  return `${JSON.stringify(text.slice(0, 60))}…${JSON.stringify(text.slice(-4))}`;
+}

@@ -1,0 +1,86 @@
+import { analyse } from 'scslre';
+import { describe, expect, it } from 'vitest';
+import { ALGORITHM_PATTERNS } from '../../src/inventory/risk/algorithm-patterns.js';
+import { costOf } from './pattern-cost.js';
+import { patternsOfJson, patternsOfSources, type ProductPattern } from './product-patterns.js';
+
+const SCHEMAS = 'node_modules/@cyclonedx/cyclonedx-library/res/schema';
+const { literals, made } = patternsOfSources();
+const like = (...patterns: RegExp[]): ProductPattern[] =>
+  patterns.map((pattern) => ({ pattern, isRepeated: pattern.global, place: 'made' }));
+
+/** What is made where a pattern is put together from texts; a new place has to say it here. */
+const MADE: Readonly<Record<string, () => ProductPattern[]>> = {
+  'src/auth/host-cookie.ts › `(?:^|;\\\\s*)${this.name}=([\\\\w.-]+)`': () =>
+    like(/(?:^|;\s*)__Host-sealwright_refresh=([\w.-]+)/),
+  'src/auth/sso/saml-document.ts › `^<(?:[\\\\w.-]+:)?${rootName}\\\\b[^<>]*>`': () =>
+    like(/^<(?:[\w.-]+:)?LogoutResponse\b[^<>]*>/),
+  'src/auth/sso/saml-document.ts › `\\\\s${name}\\\\s*=\\\\s*(?:"([^"]*)"|\'([^\']*)\')`': () =>
+    like(/\sInResponseTo\s*=\s*(?:"([^"]*)"|'([^']*)')/),
+  "src/cli/seed-demo.command.ts › `^${name}='?([^'\\\\n]*)'?$`, 'm'": () => like(/^SVC_PORT='?([^'\n]*)'?$/m),
+  'src/inventory/certificates/der-elements.ts › `^(\\\\d{${digits}})(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d(?:\\\\.\\\\d+)?)?(?:Z|([+-]\\\\d\\\\d)(\\\\d\\\\d))?$`':
+    () => like(/^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d(?:\.\d+)?)?(?:Z|([+-]\d\d)(\d\d))?$/),
+  'src/inventory/certificates/pem-blocks.ts › BEGIN': () => like(/-----BEGIN ([A-Z0-9 ]{1,60})-----/g),
+  "src/inventory/cyclonedx/json-schema.ts › pattern, 'u'": () =>
+    ['bom-1.4', 'bom-1.5', 'bom-1.6', 'bom-1.7', 'jsf-0.82', 'cryptography-defs'].flatMap((name) =>
+      patternsOfJson(`${SCHEMAS}/${name}.SNAPSHOT.schema.json`, 'u'),
+    ),
+  "src/inventory/risk/algorithm-patterns.ts › `(?<![A-Z0-9])(?:${text})(?![A-Z0-9])`, 'i'": () =>
+    like(...ALGORITHM_PATTERNS.map(({ pattern }) => pattern)),
+  'src/inventory/risk/risk-engine.ts › rule.match.suite': () =>
+    patternsOfJson('src/inventory/risk/default-rules.json', ''),
+};
+const all = [...literals, ...Object.values(MADE).flatMap((patterns) => patterns())];
+
+/** What an analysis of the pattern finds, which knows one repeated character only, and whatever leads to it. */
+function faultsOf({ pattern: { source, flags } }: ProductPattern): string[] {
+  const { reports } = analyse({ source, flags }, { reportTypes: { Move: true } });
+  return reports.map(({ type, character }) => `${type}: ${JSON.stringify(character.pick)} repeated`);
+}
+
+describe('the patterns of the product', () => {
+  it('are all known, those that are put together while it runs as well', () => {
+    expect(literals.length).toBeGreaterThan(400);
+    expect(made.filter((place) => MADE[place] === undefined)).toEqual([]);
+    expect(Object.keys(MADE).filter((place) => !made.includes(place))).toEqual([]);
+  });
+
+  it('cost as much as a text is long: 16 kB of what each of them is made of', () => {
+    const costs = all.map((one) => ({ at: `${one.place} ${one.pattern}`, cost: costOf(one) }));
+    expect(costs.filter(({ cost }) => cost !== undefined)).toEqual([]);
+  }, 240_000);
+
+  it('hold no two repetitions that share a character', () => {
+    const faults = all.map((one) => ({ at: `${one.place} ${one.pattern}`, faults: faultsOf(one) }));
+    expect(faults.filter((one) => one.faults.length > 0)).toEqual([]);
+  });
+});
+
+describe('a pattern that backtracks', () => {
+  it.each([
+    [/\?.*%00/],
+    [/^(a+)+$/],
+    [/(?:a|aa)+$/],
+    [/\s+$/],
+    [/^-+|-+$/g],
+    [/(\w+:\/\/)[^\s@]+@/g],
+    [/\beyJ[\w-]+\.[\w-]+/g],
+    [/"(?:[^"\\]|\\.)*"/g],
+    [/-----BEGIN [A-Z ]*PRIVATE KEY[A-Z ]*-----/g],
+    [/^\s*(\S+?)\s*=\s*(.+?)\s*->\s*(.+)$/],
+    [/<Issuer>.*<\/Issuer>/g],
+    [/^(\S+)\s+(.*)$/],
+    [/key(?=.*value)/g],
+  ])('is found by its cost: %s', (pattern) => {
+    expect(costOf({ pattern, isRepeated: pattern.global, place: '' }, 500)).toMatch(/16 kB|no end/);
+  });
+
+  it('is found where it splits a text', () => {
+    expect(costOf({ pattern: /\s*,\s*/, isRepeated: true, place: '' }, 500)).toMatch(/16 kB|no end/);
+  });
+
+  it('is not seen in one that does not', () => {
+    const fine = [/^[a-z][a-z0-9-]*$/, /[^\x20-\x7e]/g, /(?<![\w-])eyJ[\w.-]+/g, /^(?:[0-9a-f]{2}:){19}[0-9a-f]{2}$/];
+    expect(like(...fine).map((one) => costOf(one))).toEqual(fine.map(() => undefined));
+  });
+});
