@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { held, newApprover, newGuardedKey, openPlace, type Place, vote } from '../approvals/approvers.js';
-import { accessToken, inDays, newApiKey } from '../support/access.js';
+import { inDays, newApiKey } from '../support/access.js';
 import { assertProblem } from '../support/refused-calls.js';
 import type { Service } from '../support/service.js';
 import { digestOf } from '../support/signing.js';

@@ -121,26 +121,6 @@ describe('signing in at oidc-provider', () => {
     );
   });
 
-  it('never takes the role of the last administrator', async () => {
-    const { sub } = newAccount(one, ['release']);
-    const who = async () => (await me(service, (await signIn('one', sub)).body['access_token'] ?? '')).body;
-    const { id } = await who();
-    const others = await stage.sql<{ id: string }>(
-      `UPDATE user_account SET disabled = true WHERE 'admin' = ANY(roles) AND NOT disabled RETURNING id`,
-    );
-    await stage.sql(`UPDATE user_account SET roles = '{admin}' WHERE id = $1`, [id]);
-    expect((await who()).scopes).toEqual(expect.arrayContaining(['admin:*', 'sign:digest']));
-    const [entry] = await stage.sql<{ kept: string }>(
-      `SELECT detail ->> 'kept' AS kept FROM audit_entry WHERE action = 'user.roles-from-provider' AND target_id = $1 ORDER BY id DESC LIMIT 1`,
-      [id],
-    );
-    expect(entry?.kept).toBe('last-administrator');
-    // With another administrator there, the provider's word holds.
-    await stage.sql(`UPDATE user_account SET disabled = false WHERE id = ANY($1)`, [others.map((other) => other.id)]);
-    expect((await who()).scopes).not.toContain('admin:*');
-    await until('the keys of the others work again', 10, async () => (await me(service, apiKey)).status === 200);
-  });
-
   it('lets nobody in whom no rule knows', async () => {
     const { sub } = newAccount(one, ['strangers']);
     const browser = new Browser();

@@ -52,9 +52,9 @@ export class RefreshTokens {
    */
   async rotate(text: string, clientId: string | null, origin: Origin): Promise<Refreshed | undefined> {
     const hash = hashOf(text);
-    const session = await this.peek(text);
-    if (session !== undefined && session.clientId !== clientId) {
-      await this.sessions.endFamily(ANYBODY(origin), session.id, 'refresh-token-misused');
+    const shown = await this.peek(text);
+    if (shown !== undefined && shown.clientId !== clientId) {
+      await this.sessions.endFamily(ANYBODY(origin), shown.id, 'refresh-token-misused');
       return undefined;
     }
     const refreshed = await this.db.transaction(async (tx) => {
