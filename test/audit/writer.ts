@@ -151,7 +151,7 @@ export async function openWriter() {
       `UPDATE signing_key_version v SET cka_id = o.cka_id, public_key = o.public_key FROM (${other}) o WHERE v.key_id = '${key.id}'`,
     );
     const { body } = await sign(service, { key: apiKey, body: { digest: digest.toString('base64'), key: name } });
-    return body as { status: number; code: string };
+    return body as { code: string };
   }
 
   await signedBy('default', 'the first');
