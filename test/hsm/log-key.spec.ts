@@ -141,6 +141,9 @@ describe('the key of a log signs only what continues what it signed before', () 
       const answer = await answered(() => vault.signCheckpoint({ ...order, lastNote: note }));
       expect(answer).toMatchObject({ kind: 'held', why: 'no-anchor' });
     }
+    // The log does not begin again under a name that was put into its row.
+    const renamed = await answered(() => vault.signCheckpoint({ ...order, origin: 'renamed.example/log', lastNote }));
+    expect(renamed).toMatchObject({ kind: 'held', why: 'no-anchor' });
     expect(await vault.signCheckpoint({ ...order, lastNote })).toMatchObject({ kind: 'signed' });
     const anchor = await other.logAnchor(origin);
     expect(anchor).toMatchObject({ size: 10 });
