@@ -10,8 +10,8 @@ const MB = 1024 * 1024;
 /** How long whoever asks beside it may wait, but for one in a hundred. */
 const MAX_P99_MS = 100 * PATIENCE;
 const PROBE_EVERY_MS = 10;
-const STALL_SECONDS = 1;
-/** Within the budget of a store, and more than a second of work on any machine. */
+const STALL_SECONDS = 2;
+/** Within the budget of a store, and more than that of work on any machine: three hashes a round, one call each. */
 const SLOW_ROUNDS = 1_000_000;
 
 let stage: Stage;

@@ -106,6 +106,27 @@ describe('CSV', () => {
   });
 });
 
+describe('a cell of CSV', () => {
+  it.each(['=1+1', '+1', '-1', '@SUM(1)', '\t=1', '\r=1', '\n=1', '\uff1d1', '\uff0b1', '\uff0d1', '\uff201'])(
+    'is no formula when it begins as in %j',
+    async (start) => {
+      const source = `cells ${start.codePointAt(0)} ${start.length}`;
+      const name = `${start} "a",b\nc`;
+      expect((await call('POST', '/api/ingest', bom([algorithm({ name })], about(source)))).status).toBe(200);
+      const found = await stage.sql<{ name: string }>(
+        `SELECT name FROM asset WHERE name LIKE '%"a",b%' ORDER BY id DESC`,
+      );
+      const response = await fetch(`${service.url}/api/export/csv?q=${encodeURIComponent(`source="${source}"`)}`, {
+        headers: { authorization: `Bearer ${apiKey}` },
+      });
+      const [kept] = found;
+      // RFC 4180: quotes are doubled, and what is between them may hold commas and line breaks.
+      expect(await response.text()).toContain(`"'${kept?.name.replaceAll('"', '""')}"`);
+      expect(kept?.name.endsWith('"a",b\nc')).toBe(true);
+    },
+  );
+});
+
 describe('a kept query', () => {
   it('is made, found, changed and removed', async () => {
     const order = { name: 'worst RSA', q: 'family=RSA', sort: '-level' };

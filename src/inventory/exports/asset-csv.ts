@@ -4,9 +4,10 @@ import { Clock } from '../../platform/time/clock.js';
 import { type AssetFilter, conditionsOf, whereClause } from '../assets/asset-filter.js';
 import { Exports } from './exports.js';
 
-/** A spreadsheet takes a cell that starts so for a formula (OWASP, CSV injection): an apostrophe makes it a text. */
+/** A spreadsheet takes a cell that starts so for a formula (OWASP, CSV injection), in full width too: an apostrophe makes it a text. */
+const FORMULA = String.raw`^[-=+@\t\r\n\uFF1D\uFF0B\uFF0D\uFF20]`;
 const text = (column: string, name = column) =>
-  `CASE WHEN ${column} ~ '^[-=+@\\t\\r]' THEN '''' || ${column} ELSE ${column} END AS "${name}"`;
+  `CASE WHEN ${column} ~ '${FORMULA}' THEN '''' || ${column} ELSE ${column} END AS "${name}"`;
 const COLUMNS = [
   'a.id',
   'a.kind',

@@ -74,9 +74,15 @@ export class IngestLane {
     if (worker === undefined) return;
     const ended = new Promise((resolve) => worker.once('exit', resolve));
     if (this.length === 0) this.retire();
-    const timer = setTimeout(() => void worker.terminate(), STOP_MS);
+    const timer = setTimeout(() => this.giveUp(worker), STOP_MS);
     await ended;
     clearTimeout(timer);
+  }
+
+  /** Those that wait would begin in the time that others need to stop. */
+  private giveUp(worker: Worker): void {
+    for (const job of this.waiting.splice(0)) job.reject(new Error('the thread ended'));
+    void worker.terminate();
   }
 
   private startNext(): void {

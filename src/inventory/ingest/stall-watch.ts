@@ -3,6 +3,7 @@ export class StallWatch {
   private timer: NodeJS.Timeout | undefined;
   private limitMs = 0;
   private heard = 0;
+  private isStarting = false;
 
   constructor(private readonly stalled: () => void) {}
 
@@ -10,15 +11,21 @@ export class StallWatch {
   begin(limitMs: number, startMs: number): void {
     this.limitMs = limitMs;
     this.heard = performance.now() + startMs;
+    this.isStarting = startMs > 0;
     this.look();
   }
 
   alive(): void {
     this.heard = performance.now();
+    if (!this.isStarting) return;
+    this.isStarting = false;
+    this.look();
   }
 
   end(): void {
     clearTimeout(this.timer);
+    this.timer = undefined;
+    this.isStarting = false;
   }
 
   private look(): void {

@@ -16,7 +16,7 @@ const NEST_AT_START = new Set(['NestFactory', 'InstanceLoader', 'RoutesResolver'
  */
 const SECRETS: readonly [RegExp, string][] = [
   [/\bsw_[0-9A-Za-z]{1,64}_[0-9A-Za-z]+/g, 'sw_***'],
-  [/(?<![\w-])eyJ[\w.-]+/g, 'eyJ***'],
+  [/\beyJ[\w.-]+/g, 'eyJ***'],
   [/(Bearer|Basic)\s{1,20}[\w.~+/=-]+/gi, '$1 ***'],
   [/(:\/\/[^\s:/@]*):[^\s@/]+@/g, '$1:***@'],
 ];

@@ -1,0 +1,57 @@
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import { StallWatch } from './stall-watch.js';
+
+let ended: number;
+let watch: StallWatch;
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'setImmediate', 'performance'] });
+  ended = 0;
+  watch = new StallWatch(() => (ended += 1));
+});
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+it('ends what gives no sign of life for its limit', () => {
+  watch.begin(1000, 0);
+  vi.advanceTimersByTime(990);
+  expect(ended).toBe(0);
+  vi.advanceTimersByTime(20);
+  expect(ended).toBe(1);
+});
+
+it('lets go on what gives one', () => {
+  watch.begin(1000, 0);
+  for (let times = 0; times < 10; times += 1) {
+    vi.advanceTimersByTime(900);
+    watch.alive();
+  }
+  expect(ended).toBe(0);
+  vi.advanceTimersByTime(1020);
+  expect(ended).toBe(1);
+});
+
+it('gives what has to start more time, until its first sign of life and no longer', () => {
+  watch.begin(1000, 60_000);
+  vi.advanceTimersByTime(50_000);
+  expect(ended).toBe(0);
+  watch.alive();
+  vi.advanceTimersByTime(990);
+  expect(ended).toBe(0);
+  vi.advanceTimersByTime(20);
+  expect(ended).toBe(1);
+});
+
+it('ends what never starts', () => {
+  watch.begin(1000, 60_000);
+  vi.advanceTimersByTime(61_020);
+  expect(ended).toBe(1);
+});
+
+it('leaves alone what is at its end', () => {
+  watch.begin(1000, 0);
+  watch.end();
+  vi.advanceTimersByTime(60_000);
+  expect(ended).toBe(0);
+});
