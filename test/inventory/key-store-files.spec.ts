@@ -123,10 +123,9 @@ describe.skipIf(!hasKeytool)('JCEKS', () => {
         'related-crypto-material c-pair',
       ]),
     );
-    const secrets = keysIn(components, 'secret-key').map((component) => [
-      component.name,
-      materialOf(component)['size'],
-    ]);
+    const secrets = keysIn(components, 'secret-key').map(
+      (component) => `${component.name} ${String(materialOf(component)['size'])}`,
+    );
     expect(new Set(secrets)).toEqual(new Set(['a-secret 256', 'b-old 168']));
   });
 

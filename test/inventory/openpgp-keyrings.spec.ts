@@ -108,11 +108,11 @@ describe.skipIf(!hasGpg)('OpenPGP keyrings that gpg wrote', () => {
     expect(
       listed(bytesOf('gnupg/pubring.kbx'))
         .map((one) => String(materialOf(one)['id']))
-          .toSorted(byText),
+        .toSorted(byText),
     ).toEqual(
       listed(gpg('--export'))
         .map((one) => String(materialOf(one)['id']))
-          .toSorted(byText),
+        .toSorted(byText),
     );
   });
 

@@ -205,6 +205,10 @@ describe('a source', () => {
     });
     const end = await service.call('GET', `/api/imports/${accepted.body.id}?wait=30`, { key: second });
     expect(end.body).toMatchObject({ status: 'REFUSED', problem: { code: 'source.owned' } });
+    const third = await reporter();
+    expect((await service.call('GET', `/api/imports/${accepted.body.id}`, { key: third })).status).toBe(404);
+    expect((await service.call('GET', '/api/imports', { key: third })).body.items).toEqual([]);
+    expect((await service.call('GET', '/api/imports', { key: second })).body.items).toHaveLength(1);
   });
 });
 

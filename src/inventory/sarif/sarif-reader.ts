@@ -1,4 +1,5 @@
 import { isMembers, type Members, textOf } from '../cyclonedx/json-values.js';
+import { Problem } from '../../platform/http/problem.js';
 import type { Draft, DraftAsset } from '../ingest/draft.js';
 import type { Remark } from '../ingest/ingest-outcome.js';
 import { withoutSecrets } from '../ingest/secrets.js';
@@ -41,11 +42,11 @@ interface Place {
  * @throws Problem 422 `document.version` or `document.invalid`.
  */
 export function readSarif(log: Members, source: string | undefined): Draft[] {
-  if (log['version'] !== VERSION) refuse('document.version', '/version', versionFault(log['version']));
+  if (log['version'] !== VERSION) throw otherVersion(log['version']);
   const places = new Map<string | undefined, Place>();
   for (const [index, given] of (log['runs'] as unknown[]).entries()) {
     const pointer = `/runs/${index}`;
-    if (!isMembers(given)) refuse('document.invalid', pointer, 'must be of type object');
+    if (!isMembers(given)) refuse(pointer, 'must be of type object');
     const warnings: Remark[] = [];
     const { run, lacksResults } = withExternalProperties(given, log, pointer, warnings);
     const name = source ?? placeOf(run);
@@ -58,10 +59,12 @@ export function readSarif(log: Members, source: string | undefined): Draft[] {
   return Array.from(places.values(), draftOf);
 }
 
-function versionFault(version: unknown): string {
-  if (typeof version !== 'string') return `must be ${VERSION}`;
-  const known = /^(?:1\.0\.0|2\.0\.0)/.test(version) ? ': convert it, for example with sarif-multitool transform' : '';
-  return `must be ${VERSION} and is ${withoutSecrets(version.slice(0, 40))}${known}`;
+function otherVersion(version: unknown): Problem {
+  const text = typeof version === 'string' ? version.slice(0, 40) : undefined;
+  const known = /^[12]\.0\.0/.test(text ?? '') ? ': convert it, for example with sarif-multitool transform' : '';
+  const detail = `must be ${VERSION}${text === undefined ? '' : ` and is ${withoutSecrets(text)}${known}`}`;
+  const message = `The SARIF document cannot be read. /version: ${detail}.`;
+  return new Problem('refused', 'document.version', message, { errors: [{ pointer: '/version', detail }] });
 }
 
 function newPlace(name: string | undefined): Place {
@@ -75,8 +78,7 @@ function readRun(run: Members, pointer: string, place: Place, lacksResults: bool
   const former = `${withoutSecrets(tool.name)}: `;
   const context = category === '' || category === place.name ? former : `${withoutSecrets(tool.name)} (${category}): `;
   const results = run['results'] ?? undefined;
-  if (results !== undefined && !Array.isArray(results))
-    refuse('document.invalid', `${pointer}/results`, 'must be of type array');
+  if (results !== undefined && !Array.isArray(results)) refuse(`${pointer}/results`, 'must be of type array');
   readResults((results ?? []) as unknown[], { tool, places: new SarifPlaces(run), context, pointer, place });
   if (results !== undefined && !lacksResults && !hasFailed(run)) {
     place.replaces.add(context);
@@ -98,7 +100,7 @@ function readResults(results: readonly unknown[], reading: RunReading): void {
   let suppressed = 0;
   for (const [index, result] of results.entries()) {
     place.results += 1;
-    if (!isMembers(result)) refuse('document.invalid', `${pointer}/results/${index}`, 'must be of type object');
+    if (!isMembers(result)) refuse(`${pointer}/results/${index}`, 'must be of type object');
     if (isSuppressed(result)) suppressed += 1;
     const finding = isFound(result) ? findingIn(result, tool, places) : undefined;
     if (finding !== undefined) addFinding(finding, places.of(result), reading);

@@ -32,7 +32,7 @@ export class SarifTool {
     const tool = membersOf(run['tool']);
     this.driver = membersOf(tool['driver']);
     const { name } = this.driver;
-    if (typeof name !== 'string') refuse('document.invalid', `${pointer}/tool/driver/name`, 'is missing');
+    if (typeof name !== 'string') refuse(`${pointer}/tool/driver/name`, 'is missing');
     this.name = name;
     this.extensions = objectsOf(tool['extensions']);
     this.taxonomies = objectsOf(run['taxonomies']);

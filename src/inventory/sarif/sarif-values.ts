@@ -1,9 +1,9 @@
 import { isMembers, type Members } from '../cyclonedx/json-values.js';
 import { Problem } from '../../platform/http/problem.js';
 
-/** @throws Problem 422 with the pointer. */
-export function refuse(code: string, pointer: string, detail: string): never {
-  throw new Problem('refused', code, `The SARIF document cannot be read. ${pointer}: ${detail}.`, {
+/** @throws Problem 422 `document.invalid` with the pointer. */
+export function refuse(pointer: string, detail: string): never {
+  throw new Problem('refused', 'document.invalid', `The SARIF document cannot be read. ${pointer}: ${detail}.`, {
     errors: [{ pointer, detail }],
   });
 }
