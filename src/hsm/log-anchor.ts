@@ -1,4 +1,5 @@
 import { HASH_BYTES } from '../verifier/merkle-hash.js';
+import { fromBase64 } from '../platform/encoding/base64.js';
 
 /** What the key of a log signed last, as the token keeps it where no database reaches: the next checkpoint must continue it. */
 export interface LogAnchor {
@@ -67,7 +68,7 @@ export function decodeAnchor(value: Buffer): LogAnchor | undefined {
     origin,
     ckaId: Buffer.from(ckaId ?? '', 'hex'),
     size: Number(size),
-    root: Buffer.from(root ?? '', 'base64'),
+    root: fromBase64(root ?? '') ?? Buffer.alloc(0),
     since: Number(since),
   };
   return anchor.ckaId.length > 0 && anchor.root.length === HASH_BYTES ? anchor : undefined;

@@ -1,4 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { Caller } from '../caller.js';
 
 export type CredentialKind = 'user' | 'api-key' | 'oauth-client';
 
@@ -17,7 +18,7 @@ export class SecretDisclosure {
 
   /** The caller who got the answer with the secret. */
   @Column('text')
-  shownToKind: CredentialKind;
+  shownToKind: Caller['kind'];
 
   @Column('text')
   shownToId: string;

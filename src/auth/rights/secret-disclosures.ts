@@ -46,7 +46,7 @@ export class SecretDisclosures {
 }
 
 /** A person who came by a client acts through it: whoever holds the client's secret holds their token. */
-function askersOf({ kind, id, session }: Caller): [CredentialKind, string][] {
+function askersOf({ kind, id, session }: Caller): [Caller['kind'], string][] {
   const client = session?.clientId ?? null;
   return kind === 'user' && client !== null
     ? [

@@ -1,13 +1,13 @@
 import { type KeyObject, X509Certificate } from 'node:crypto';
 import { Problem } from '../../platform/http/problem.js';
 import { pem } from './signature-key.js';
+import { fromBase64 } from '../../platform/encoding/base64.js';
 
 /** After this many providers change keys in another way. */
 const MAX_CERTIFICATES = 10;
 /** RFC 7468 section 5.1; the second label is an older name. */
 const BLOCK = /^-----BEGIN (CERTIFICATE|X509 CERTIFICATE)-----([^-]*)-----END \1-----\s*/;
 const ADVICE = 'send what openssl x509 -in FILE prints, from -----BEGIN CERTIFICATE----- to -----END CERTIFICATE-----';
-const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 
 /** A certificate that sign-in can use. */
 export interface UsableCertificate {
@@ -70,8 +70,9 @@ function usable(body: string): UsableCertificate {
   const lines = body.split(/\r\n|\r|\n/).map((line) => line.trimEnd());
   if (lines.some((line) => /^\s/.test(line))) throw new Error(`its lines are indented; ${ADVICE}`);
   const base64 = lines.join('');
-  if (!BASE64.test(base64)) throw new Error('this is no certificate: neither PEM nor the base64 of one');
-  const certificate = parsed(Buffer.from(base64, 'base64'));
+  const der = fromBase64(base64);
+  if (der === undefined) throw new Error('this is no certificate: neither PEM nor the base64 of one');
+  const certificate = parsed(der);
   assertVerifies(certificate.publicKey);
   return { pem: pem('CERTIFICATE', certificate.raw), certificate };
 }

@@ -1,6 +1,7 @@
 import 'reflect-metadata';
 import { Name, X509CertificateGenerator } from '@peculiar/x509';
 import { randomBytes, webcrypto } from 'node:crypto';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** Every provider knows it. */
 const ALGORITHM = {
@@ -30,7 +31,7 @@ export async function newSignatureKey(commonName: string): Promise<SignatureKey>
   notAfter.setFullYear(notBefore.getFullYear() + VALID_YEARS);
   const certificate = await X509CertificateGenerator.createSelfSigned({
     keys,
-    name: new Name([{ CN: [{ utf8String: commonName.slice(0, MAX_COMMON_NAME) }] }]).toJSON(),
+    name: new Name([{ CN: [{ utf8String: truncate(commonName, MAX_COMMON_NAME) }] }]).toJSON(),
     serialNumber: newSerialNumber(),
     notBefore,
     notAfter,

@@ -4,6 +4,7 @@ import { nameOf } from './ansible-hosts.js';
 import { expandRanges } from './host-ranges.js';
 import { badItem, type ImportItem } from './import-item.js';
 import type { ImportBudget } from './import-limits.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const SSH_PORT = 22;
 
@@ -21,7 +22,7 @@ export function readAddressList(text: string, budget: ImportBudget): ImportItem[
       const all = hostsOf(word, budget);
       const found =
         typeof all === 'string'
-          ? [badItem(pointer, word.slice(0, 100), `column ${column + 1}: ${all}`)]
+          ? [badItem(pointer, truncate(word, 100), `column ${column + 1}: ${all}`)]
           : all.map((one) => itemOf(one, pointer));
       for (const item of found) {
         const place = `${String(item.fields['address'])} ${String(item.fields['port'])}`;

@@ -1,5 +1,6 @@
 import { readHostPlace } from '../network/host-place.port.js';
 import { badItem, type ImportItem } from './import-item.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 export type Vars = Readonly<Record<string, string>>;
 
@@ -26,18 +27,18 @@ export function itemOf(name: string, { pointer, groups, vars }: InventoryHost): 
   const written = first('ansible_host', 'ansible_ssh_host') ?? name;
   const connection = first('ansible_connection');
   if (connection !== undefined && !SSH.includes(connection))
-    return badItem(pointer, name, `is reached by ${connection.slice(0, 40)}, not by SSH`);
+    return badItem(pointer, name, `is reached by ${truncate(connection, 40)}, not by SSH`);
   const place = readHostPlace(written);
   const port = first('ansible_port', 'ansible_ssh_port') ?? place?.port;
   if ([written, port].some((value) => String(value).includes(VAULTED)))
     return badItem(pointer, name, 'has an address or port that Ansible Vault has encrypted');
   if ([written, port].some((value) => String(value).includes('{{')))
     return badItem(pointer, name, 'has an address or port that Ansible puts together when it runs');
-  if (place === undefined) return badItem(pointer, name, `has the address ${written.slice(0, 60)}, which is none`);
+  if (place === undefined) return badItem(pointer, name, `has the address ${truncate(written, 60)}, which is none`);
   const labels = Object.fromEntries(
     groups
       .filter((group) => group !== 'all' && group !== 'ungrouped')
-      .map((group) => [`ansible/${group}`.slice(0, MAX_LABEL), 'yes']),
+      .map((group) => [truncate(`ansible/${group}`, MAX_LABEL), 'yes']),
   );
   const fields = {
     name: nameOf(name),
@@ -57,8 +58,8 @@ export function nameOf(text: string): string {
 function ignoredOf(vars: Vars): string[] {
   const names = Object.keys(vars).filter((key) => !TAKEN.includes(key));
   const shown = names.slice(0, MAX_IGNORED).map((key) => {
-    const isSecret = SECRET.test(key.slice(0, 200)) || vars[key] === VAULTED;
-    return isSecret ? `${key.slice(0, 60)} (a secret)` : key.slice(0, 60);
+    const isSecret = SECRET.test(truncate(key, 200)) || vars[key] === VAULTED;
+    return isSecret ? `${truncate(key, 60)} (a secret)` : truncate(key, 60);
   });
   return names.length > MAX_IGNORED ? [...shown, `and ${names.length - MAX_IGNORED} more`] : shown;
 }

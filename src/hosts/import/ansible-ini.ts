@@ -1,6 +1,7 @@
 import type { ImportItem } from './import-item.js';
 import type { ImportBudget } from './import-limits.js';
 import { InventoryGraph } from './inventory-graph.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** Reads an Ansible inventory in INI form: groups, `:children`, `:vars`, ranges, and ports behind a colon. */
 export function readAnsibleIni(text: string, budget: ImportBudget): ImportItem[] {
@@ -39,14 +40,14 @@ class IniReading {
       this.graph.group(this.section);
     } else if (this.kind === 'vars') this.variable(line, at);
     else if (this.kind === 'children') this.graph.child(this.section, line.split(/\s/, 1)[0] ?? '');
-    else if (isSection(line)) this.graph.refuse(pointer, line.slice(0, 60), 'is no section of an inventory');
+    else if (isSection(line)) this.graph.refuse(pointer, truncate(line, 60), 'is no section of an inventory');
     else this.host(line, at);
   }
 
   private variable(line: string, { number }: At): void {
     const at = line.indexOf('=');
     if (at < 1)
-      this.graph.refuse(`line ${number}`, line.slice(0, 60), 'must be NAME=VALUE: it is below a section of variables');
+      this.graph.refuse(`line ${number}`, truncate(line, 60), 'must be NAME=VALUE: it is below a section of variables');
     else this.graph.group(this.section, { [line.slice(0, at).trim()]: unquoted(line.slice(at + 1).trim()) });
   }
 
@@ -57,7 +58,7 @@ class IniReading {
     const stray = rest.find(({ text }) => text.indexOf('=') < 1);
     const fault =
       words.open === undefined
-        ? stray && { column: stray.column, detail: `${stray.text.slice(0, 40)} must be NAME=VALUE` }
+        ? stray && { column: stray.column, detail: `${truncate(stray.text, 40)} must be NAME=VALUE` }
         : { column: words.open, detail: 'a quote is never closed' };
     if (fault !== undefined || pattern === undefined) {
       const detail = `column ${(fault?.column ?? 0) + indent + 1}: ${fault?.detail ?? 'names no host'}`;

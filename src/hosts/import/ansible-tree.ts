@@ -2,6 +2,7 @@ import { VAULTED, type Vars } from './ansible-hosts.js';
 import type { ImportItem } from './import-item.js';
 import { type ImportBudget, ImportRefusal } from './import-limits.js';
 import { InventoryGraph } from './inventory-graph.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const MAX_DEPTH = 100;
 
@@ -101,5 +102,5 @@ function textOf(value: unknown): string {
 }
 
 function escaped(name: string): string {
-  return name.replaceAll('~', '~0').replaceAll('/', '~1').slice(0, 200);
+  return truncate(name.replaceAll('~', '~0').replaceAll('/', '~1'), 200);
 }

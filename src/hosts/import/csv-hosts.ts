@@ -2,6 +2,7 @@ import { readPublicKeyLine } from '../host-keys/public-key-blob.js';
 import { readHostPlace } from '../network/host-place.port.js';
 import { badItem, type ImportItem } from './import-item.js';
 import { type ImportBudget, ImportRefusal } from './import-limits.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const COLUMNS = [
   'name',
@@ -25,7 +26,7 @@ const SEPARATORS = [',', ';', '\t'];
  * well. Throws ImportRefusal when there is no header with a name and an address.
  */
 export function readCsvHosts(text: string, budget: ImportBudget): ImportItem[] {
-  const start = text.slice(0, 1000).split('\n', 1)[0] ?? '';
+  const start = truncate(text, 1000).split('\n', 1)[0] ?? '';
   const separator = SEPARATORS.find((one) => start.includes(one)) ?? ',';
   const [header, ...rows] = records(text, separator);
   const names = header?.cells.map((cell) => columnOf(cell.trim())) ?? [];
@@ -35,7 +36,7 @@ export function readCsvHosts(text: string, budget: ImportBudget): ImportItem[] {
   if (stray !== -1)
     throw new ImportRefusal(
       'host-import.format',
-      `is no csv that is known: column ${stray + 1} of line 1 is "${names[stray]?.slice(0, 60)}"`,
+      `is no csv that is known: column ${stray + 1} of line 1 is "${truncate(names[stray] ?? '', 60)}"`,
     );
   return rows.map(({ line, cells, isOpen }) => {
     budget.spendHost();

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net';
 import { ImportBudget } from './import-limits.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const LETTER = /^[a-z]$/i;
 const NUMBER = /^\d{1,9}$/;
@@ -24,7 +25,7 @@ export function expandRanges(pattern: string, budget: ImportBudget): string[] | 
     const inner = open === -1 ? '' : pattern.slice(open + 1, close);
     const parts = open === -1 ? [''] : isIPv6(inner.replace(/%.*/, '')) ? [`[${inner}]`] : partsOf(inner, budget);
     if (parts === undefined)
-      return { detail: `[${inner.slice(0, 40)}] is no range like [01:20] or [a:f]`, column: open };
+      return { detail: `[${truncate(inner, 40)}] is no range like [01:20] or [a:f]`, column: open };
     budget.spend(names.length * parts.length);
     names = names.flatMap((name) => parts.map((part) => `${name}${literal}${part}`));
     at = open === -1 ? pattern.length : close + 1;

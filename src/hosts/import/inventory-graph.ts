@@ -3,6 +3,7 @@ import { itemOf, type Vars } from './ansible-hosts.js';
 import { badItem, type ImportItem } from './import-item.js';
 import { expandRanges } from './host-ranges.js';
 import type { ImportBudget } from './import-limits.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 interface Group {
   readonly parents: Set<string>;
@@ -50,7 +51,7 @@ export class InventoryGraph {
 
   refuse(pointer: string, name: string, detail: string): void {
     this.budget.spendHost();
-    this.bad.push(badItem(pointer, name.slice(0, 100), detail));
+    this.bad.push(badItem(pointer, truncate(name, 100), detail));
   }
 
   /** What was refused, then hosts in the order in which they were named. Throws ImportRefusal. */

@@ -4,6 +4,7 @@ import { readPublicKeyLine } from '../host-keys/public-key-blob.js';
 import { canonicalAddress, readHostPlace } from '../network/host-place.port.js';
 import { badItem, type ImportItem } from './import-item.js';
 import type { ImportBudget } from './import-limits.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** Reads known_hosts (sshd(8), SSH_KNOWN_HOSTS FILE FORMAT). Lines of the same host become one item. */
 export function readKnownHosts(text: string, budget: ImportBudget): ImportItem[] {
@@ -34,10 +35,10 @@ function readLine(pointer: string, line: string): ImportItem {
     return badItem(
       pointer,
       names,
-      `has the marker ${mark.slice(0, 40)}: authorities are trusted by the policy ca of a host`,
+      `has the marker ${truncate(mark, 40)}: authorities are trusted by the policy ca of a host`,
     );
   const key = readPublicKeyLine(rest);
-  if (key === undefined) return badItem(pointer, names.slice(0, 100), 'is no line of known_hosts: NAMES TYPE BASE64');
+  if (key === undefined) return badItem(pointer, truncate(names, 100), 'is no line of known_hosts: NAMES TYPE BASE64');
   const keys = [{ key, ...(mark === '@revoked' ? { state: 'rejected' as const } : {}) }];
   const common = { pointer, keys, faults: [], ignored: [] };
   const hashed = hashIn(names);
@@ -52,7 +53,7 @@ function hashIn(names: string): ImportItem['hashed'] {
 
 function named(names: string, common: Pick<ImportItem, 'pointer' | 'keys' | 'faults' | 'ignored'>): ImportItem {
   const { pointer } = common;
-  if (/[*?!|]/.test(names)) return badItem(pointer, names.slice(0, 100), 'has a pattern, which names no one host');
+  if (/[*?!|]/.test(names)) return badItem(pointer, truncate(names, 100), 'has a pattern, which names no one host');
   const places = names.split(',').map(placeOf);
   // A name says more than an address, and stays when the machine gets another one.
   const place =

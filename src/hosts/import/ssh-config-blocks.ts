@@ -1,3 +1,5 @@
+import { truncate } from '../../platform/text/truncate.js';
+
 /** What ssh_config(5) says for the hosts that its patterns match. */
 export interface ConfigBlock {
   /** Patterns of `Match` are those of its criteria `host` or `originalhost`. */
@@ -33,7 +35,7 @@ export function readBlocks(text: string): { blocks: ConfigBlock[]; faults: Confi
     else if (key === 'include')
       faults.push({
         line,
-        name: `Include ${words.join(' ')}`.slice(0, 100),
+        name: truncate(`Include ${words.join(' ')}`, 100),
         detail: 'names another file, which is not here: import that one too',
       });
     else if (PLACES.includes(key) && block.patterns === NOBODY)

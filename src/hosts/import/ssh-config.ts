@@ -3,6 +3,7 @@ import { nameOf } from './ansible-hosts.js';
 import { badItem, type ImportItem } from './import-item.js';
 import type { ImportBudget } from './import-limits.js';
 import { type ConfigBlock, matchesBlock, readBlocks } from './ssh-config-blocks.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const MAX_JUMPS = 3;
 const MAX_IGNORED = 30;
@@ -73,7 +74,7 @@ class ConfigReading {
     for (const text of jumps) {
       const written = text.trim().slice(text.trim().lastIndexOf('@') + 1);
       const place = readHostPlace(text.trim());
-      if (place === undefined) return { detail: `has the ProxyJump ${text.slice(0, 60)}, which is no host` };
+      if (place === undefined) return { detail: `has the ProxyJump ${truncate(text, 60)}, which is no host` };
       const known = this.names.has(written) ? written : undefined;
       if (known === alias) return { detail: 'is reached through itself' };
       if (known !== undefined) {
@@ -81,7 +82,7 @@ class ConfigReading {
         const own = this.items.get(known)?.jumpHost;
         if (before !== undefined && own !== before)
           return {
-            detail: `goes through ${written.slice(0, 60)} by way of ${before}, which the entry of that host does not say`,
+            detail: `goes through ${truncate(written, 60)} by way of ${before}, which the entry of that host does not say`,
           };
         before = name;
       } else before = this.unnamed(place, before, pointer);
@@ -124,5 +125,5 @@ function placeOf(alias: string, settings: ReadonlyMap<string, string>): { addres
   const place = readHostPlace(address);
   // What is left behind a percent sign is a token of ssh, or the zone of an IPv6 address.
   const isWhole = place !== undefined && (!address.includes('%') || place.address.includes(':'));
-  return isWhole ? place : `has the HostName ${address.slice(0, 60)}, which is put together when ssh runs`;
+  return isWhole ? place : `has the HostName ${truncate(address, 60)}, which is put together when ssh runs`;
 }

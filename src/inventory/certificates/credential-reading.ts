@@ -7,6 +7,7 @@ import { readCertificate, type ReadCertificate } from './certificate-reader.js';
 import { derElements } from './der-elements.js';
 import { FoundAssets } from './found-assets.js';
 import { DerivationBudget } from './derivation-budget.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const MAX_NAME = 500;
 
@@ -48,7 +49,7 @@ export class CredentialReading {
   ): void {
     const title = name === '' ? `private key ${fingerprint.slice(0, 16)}` : clean(name);
     const { fingerprint: own } = key;
-    this.found.privateKey({ name: title.slice(0, MAX_NAME), fingerprint: own, algorithm: key, securedBy }, at);
+    this.found.privateKey({ name: truncate(title, MAX_NAME), fingerprint: own, algorithm: key, securedBy }, at);
   }
 
   draft(): Draft {

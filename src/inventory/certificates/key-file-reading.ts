@@ -10,6 +10,7 @@ import { type PemBlock, pemBlocks } from './pem-blocks.js';
 import { describePublicKey, describeSpki, readDerPrivateKey, readPrivateKey } from './private-key-reader.js';
 import { isPuttyKey, readPuttyKey } from './putty-key.js';
 import { readSshPublicKey, sshKeyLine } from './ssh-public-key.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const NO_KEY = 'is a private key that does not tell which one it is';
 /** What often stands beside certificates and keys, and is neither. */
@@ -78,7 +79,7 @@ export function readKeyboxInto(reading: CredentialReading, bytes: Buffer): void 
 function pgpKey(reading: CredentialReading, key: PgpKey, line: number | null): void {
   const { fingerprint, keyId, userId, isSubkey, algorithm, created, expires, revoked, secret } = key;
   const owner = userId === undefined || userId === '' ? `OpenPGP key ${keyId}` : clean(userId);
-  const name = (isSubkey ? `${owner} (subkey ${keyId})` : owner).slice(0, MAX_NAME);
+  const name = truncate(isSubkey ? `${owner} (subkey ${keyId})` : owner, MAX_NAME);
   const lifetime = {
     creationDate: rfc3339(created),
     ...(expires === undefined ? {} : { expirationDate: rfc3339(expires) }),
@@ -105,7 +106,7 @@ function readBlock(reading: CredentialReading, block: PemBlock, password: string
   else if (label.endsWith('PUBLIC KEY'))
     reading.item(() => publicKey(reading, label, bytes, text, at), 'is no public key');
   else if (BESIDE.test(label)) reading.passOver('pem.passed-over', `${label} in line ${block.line} is not listed`);
-  else reading.reject(`is a PEM block of a kind that is not taken: ${label.slice(0, 60)}`);
+  else reading.reject(`is a PEM block of a kind that is not taken: ${truncate(label, 60)}`);
 }
 
 function publicKey(

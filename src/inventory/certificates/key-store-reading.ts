@@ -6,6 +6,7 @@ import { clean, type CredentialReading } from './credential-reading.js';
 import { isPasswordOf, readJavaKeyStore } from './java-key-store.js';
 import { readPkcs12 } from './pkcs12-store.js';
 import { secretKeyFacts, type SecretKeyFacts, sealName } from './sealed-secret-key.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const MAX_NAME = 500;
 
@@ -82,7 +83,7 @@ class SecretKeys {
 
   add(alias: string, facts: SecretKeyFacts | undefined, securedBy: string, at: DraftOccurrence[]): void {
     if (facts === undefined) this.closed += 1;
-    const name = (clean(alias) || 'secret key').slice(0, MAX_NAME);
+    const name = truncate(clean(alias) || 'secret key', MAX_NAME);
     const id = sha256(Buffer.from(JSON.stringify([this.store, alias])));
     const { algorithm, bits } = facts ?? {};
     this.reading.item(

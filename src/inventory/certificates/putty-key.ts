@@ -1,5 +1,7 @@
 import type { FoundPrivateKey } from './found-assets.js';
 import { readSshPublicKey } from './ssh-public-key.js';
+import { truncate } from '../../platform/text/truncate.js';
+import { fromBrokenBase64 } from '../../platform/encoding/base64.js';
 
 const FIRST_LINE = /^PuTTY-User-Key-File-([123]): (\S{1,60})$/;
 const MAX_LINES = 2000;
@@ -25,11 +27,12 @@ export function readPuttyKey(text: string): FoundPrivateKey {
   const { at, value } = after('Public-Lines');
   const count = /^\d{1,3}$/.test(value) ? Number(value) : 0;
   if (version === undefined || count === 0) throw new RangeError('no PuTTY key');
-  const blob = Buffer.from(lines.slice(at + 1, at + 1 + count).join(''), 'base64');
-  const key = readSshPublicKey(blob, after('Comment').value.slice(0, 200));
+  const blob = fromBrokenBase64(lines.slice(at + 1, at + 1 + count).join(''));
+  if (blob === undefined) throw new RangeError('no PuTTY key');
+  const key = readSshPublicKey(blob, truncate(after('Comment').value, 200));
   const { algorithm, fingerprint, sshFingerprint, name } = key;
   const encryption = after('Encryption').value;
   const derivation = version === '3' ? after('Key-Derivation').value || 'Argon2' : 'SHA-1';
-  const securedBy = encryption === 'none' ? undefined : `PuTTY ${derivation} ${encryption}`.slice(0, 100);
+  const securedBy = encryption === 'none' ? undefined : truncate(`PuTTY ${derivation} ${encryption}`, 100);
   return { name: `private key ${name}`, fingerprint: fingerprint ?? sshFingerprint ?? name, algorithm, securedBy };
 }

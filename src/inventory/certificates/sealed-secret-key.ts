@@ -2,6 +2,7 @@ import { createDecipheriv, hash } from 'node:crypto';
 import { derElements } from './der-elements.js';
 import { DerivationBudget } from './derivation-budget.js';
 import { type JavaObject, type JavaValue, readJavaObject } from './java-object-stream.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** Of a secret key: the name of its algorithm, and how long it is. */
 export interface SecretKeyFacts {
@@ -23,7 +24,11 @@ export function sealName(sealed: JavaValue): string {
  * Opens a `javax.crypto.SealedObject` as far as its algorithm and length. The key itself is overwritten at once. Undefined when the
  * password is another, the scheme is not Sun's, or it takes more rounds than are left.
  */
-export function secretKeyFacts(sealed: JavaValue, password: string, budget: DerivationBudget): SecretKeyFacts | undefined {
+export function secretKeyFacts(
+  sealed: JavaValue,
+  password: string,
+  budget: DerivationBudget,
+): SecretKeyFacts | undefined {
   const fields = fieldsOf(sealed);
   const [parameters, content] = [fields?.get('encodedParams'), fields?.get('encryptedContent')];
   if (!Buffer.isBuffer(parameters) || !Buffer.isBuffer(content) || sealName(sealed) !== SEAL) return undefined;
@@ -61,7 +66,7 @@ function factsOf(key: JavaValue): SecretKeyFacts | undefined {
   const fields = fieldsOf(key);
   const [algorithm, octets] = [fields?.get('algorithm'), fields?.get('key') ?? fields?.get('encoded')];
   if (typeof algorithm !== 'string' || !Buffer.isBuffer(octets)) return undefined;
-  const name = algorithm.slice(0, 60);
+  const name = truncate(algorithm, 60);
   return { algorithm: name, bits: keyBits(name, octets.length) };
 }
 

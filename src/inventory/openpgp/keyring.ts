@@ -1,8 +1,12 @@
+import { truncateBytes } from '../../platform/text/truncate.js';
 import { createHash } from 'node:crypto';
 import type { PublicKeyAlgorithm } from '../certificates/public-key-algorithm.js';
 import { isKnownAlgorithm, pgpAlgorithm, PgpFields } from './key-material.js';
 import { pgpPackets, type PgpPacket } from './packets.js';
 import { type PgpSignature, pgpSignature } from './signatures.js';
+
+/** Of a user ID. */
+const MAX_USER_ID_BYTES = 300;
 
 /** A key of a keyring, as its packets say it. */
 export interface PgpKey {
@@ -90,7 +94,7 @@ function isPrimary({ tag }: PgpPacket): boolean {
 }
 
 function userIdIn({ body }: PgpPacket): string {
-  return body.subarray(0, 300).toString('utf8').replaceAll('\u0000', '').toWellFormed();
+  return truncateBytes(body.toString('utf8').replaceAll('\u0000', ''), MAX_USER_ID_BYTES);
 }
 
 function addSignature({ signatures }: Draft, { body }: PgpPacket): void {

@@ -1,6 +1,7 @@
 import { type Members, textOf } from '../cyclonedx/json-values.js';
 import type { SarifRule } from './sarif-tool.js';
 import { membersOf, textsOf } from './sarif-values.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const MAX_TEXT = 20_000;
 
@@ -16,7 +17,7 @@ export function messageText(message: Members, { descriptor, component }: SarifRu
   const parts = [message['text'], message['markdown'], string['text'], string['markdown']].map(textOf);
   return parts
     .filter((part) => part !== '')
-    .map((part) => filledIn(part.slice(0, MAX_TEXT), values))
+    .map((part) => filledIn(truncate(part, MAX_TEXT), values))
     .join(' ');
 }
 
@@ -28,9 +29,8 @@ function stringOf(strings: unknown, id: string): Members | undefined {
 /** Placeholders `{0}`, and braces that are doubled because they are meant (section 3.11.5). */
 function filledIn(text: string, values: readonly string[]): string {
   if (!text.includes('{')) return text;
-  return text
-    .replaceAll(/\{\{|\}\}|\{(\d{1,4})\}/g, (found, index: string | undefined) =>
-      index === undefined ? found.charAt(0) : (values[Number(index)] ?? found),
-    )
-    .slice(0, 2 * MAX_TEXT);
+  const filled = text.replaceAll(/\{\{|\}\}|\{(\d{1,4})\}/g, (found, index: string | undefined) =>
+    index === undefined ? found.charAt(0) : (values[Number(index)] ?? found),
+  );
+  return truncate(filled, 2 * MAX_TEXT);
 }

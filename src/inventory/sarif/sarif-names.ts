@@ -1,4 +1,5 @@
 import type { DraftAsset } from '../ingest/draft.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** Rules about cryptography, by the name that the tool gives them. */
 const RULES =
@@ -44,7 +45,7 @@ export function isCryptographicRule(id: string): boolean {
 
 /** True for `CWE-327`, `external/cwe/cwe-327` and the like, when the weakness is one of cryptography. */
 export function namesWeakness(text: string): boolean {
-  for (const [, number] of text.slice(0, MAX_TEXT).matchAll(/cwe[-_/: ]?(\d{1,6})(?!\d)/gi))
+  for (const [, number] of truncate(text, MAX_TEXT).matchAll(/cwe[-_/: ]?(\d{1,6})(?!\d)/gi))
     if (CRYPTOGRAPHIC.has(Number(number))) return true;
   return false;
 }
@@ -57,7 +58,7 @@ export function isWeakness(id: string | number): boolean {
 /** The algorithm that the first of these texts names that names one. */
 export function algorithmIn(texts: readonly string[]): NamedAlgorithm | undefined {
   for (const text of texts) {
-    const start = text.slice(0, MAX_TEXT);
+    const start = truncate(text, MAX_TEXT);
     const found = start === '' ? undefined : NAMES.find(([pattern]) => pattern.test(start))?.[1];
     if (found !== undefined) return found;
   }

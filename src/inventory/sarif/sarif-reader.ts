@@ -9,6 +9,7 @@ import { algorithmAsset } from './sarif-names.js';
 import { type SarifPlace, SarifPlaces } from './sarif-places.js';
 import { SarifTool } from './sarif-tool.js';
 import { membersOf, objectsOf, refuse } from './sarif-values.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const VERSION = '2.1.0';
 const MAX_LOCATION = 4000;
@@ -60,7 +61,7 @@ export function readSarif(log: Members, source: string | undefined): Draft[] {
 }
 
 function otherVersion(version: unknown): Problem {
-  const text = typeof version === 'string' ? version.slice(0, 40) : undefined;
+  const text = typeof version === 'string' ? truncate(version, 40) : undefined;
   const known = /^[12]\.0\.0/.test(text ?? '') ? ': convert it, for example with sarif-multitool transform' : '';
   const detail = `must be ${VERSION}${text === undefined ? '' : ` and is ${withoutSecrets(text)}${known}`}`;
   const message = `The SARIF document cannot be read. /version: ${detail}.`;
@@ -117,9 +118,9 @@ function addFinding(
   place.taken += 1;
   const asset = place.assets.get(algorithm.name) ?? algorithmAsset(algorithm);
   place.assets.set(algorithm.name, asset);
-  const about = `${context}${withoutSecrets(ruleId)}`.slice(0, MAX_LOCATION).toWellFormed();
+  const about = truncate(`${context}${withoutSecrets(ruleId)}`, MAX_LOCATION).toWellFormed();
   for (const { location, line } of at) {
-    const where = withoutSecrets(location).slice(0, MAX_LOCATION).toWellFormed();
+    const where = truncate(withoutSecrets(location), MAX_LOCATION).toWellFormed();
     asset.occurrences.push({ location: where, line, position: null, symbol: null, context: about });
   }
 }
@@ -137,7 +138,7 @@ function warn({ warnings }: Place, pointer: string, code: string, detail: string
 function categoryOf(run: Members): string {
   const id = textOf(membersOf(run['automationDetails'])['id']);
   const category = id.includes('/') ? id.slice(0, id.lastIndexOf('/') + 1) : id;
-  return withoutSecrets(category).slice(0, 500).toWellFormed();
+  return truncate(withoutSecrets(category), 500).toWellFormed();
 }
 
 function placeOf(run: Members): string | undefined {

@@ -89,6 +89,7 @@ describe('base64', () => {
 const OWN_TEXTS: Record<string, string> = {
   'src/platform/ssh/public-key.ts': 'JWK of a KeyObject',
   'src/ssh-keys/format/key-pair.ts': 'JWK of a KeyObject',
+  'src/hosts/credentials/private-keys/openssh-key.ts': 'JWK of a KeyObject',
   'src/auth/second-factors/passkeys.service.ts': 'credential id as the WebAuthn library verified and wrote it',
   'src/platform/outbound/webhook-signature.ts': 'secret that this service made',
   'src/signing/evidence/approved-requests.ts': 'rows of our own',

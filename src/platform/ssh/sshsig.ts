@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isSignedBy } from './ssh-signature.js';
 import { WireReader, wireString } from './wire.js';
+import { fromBrokenBase64 } from '../encoding/base64.js';
 
 const MAGIC = Buffer.from('SSHSIG', 'latin1');
 const VERSION = 1;
@@ -21,8 +22,8 @@ export function isSshsigBy(key: Buffer, armored: string, { message, namespace }:
   const base64 = ARMOR.exec(armored)?.[1];
   if (base64 === undefined) return false;
   try {
-    const bytes = Buffer.from(base64, 'base64');
-    if (!bytes.subarray(0, MAGIC.length).equals(MAGIC)) return false;
+    const bytes = fromBrokenBase64(base64);
+    if (bytes === undefined || !bytes.subarray(0, MAGIC.length).equals(MAGIC)) return false;
     const reader = new WireReader(bytes.subarray(MAGIC.length));
     if (reader.uint32() !== VERSION || !reader.string().equals(key) || reader.text() !== namespace) return false;
     const reserved = reader.string();

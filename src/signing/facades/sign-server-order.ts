@@ -4,6 +4,7 @@ import { fromBase64 } from '../../platform/encoding/base64.js';
 import { Problem } from '../../platform/http/problem.js';
 import { digestAlgorithm } from '../requests/signing-order.js';
 import { WeakValues } from './weak-values.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 /** What a client of SignServer sent, read as SignServer reads it. */
 export interface ProcessOrder {
@@ -26,7 +27,12 @@ export function processOrder(given: unknown): ProcessOrder {
   const isHash = metaData.flag('USING_CLIENTSUPPLIED_HASH') ?? false;
   const digest = isHash ? assertLength(bytes, algorithm) : createHash(algorithm).update(bytes).digest();
   const isOfNothing = digest.equals(createHash(algorithm).digest());
-  return { digest, algorithm, isOfNothing, fileName: metaData.text('FILENAME')?.slice(0, MAX_FILE_NAME) || undefined };
+  return {
+    digest,
+    algorithm,
+    isOfNothing,
+    fileName: truncate(metaData.text('FILENAME') ?? '', MAX_FILE_NAME) || undefined,
+  };
 }
 
 function dataOf(body: WeakValues): Buffer {

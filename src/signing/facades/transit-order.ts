@@ -11,6 +11,7 @@ import { Problem } from '../../platform/http/problem.js';
 import { isRsa } from '../formats/signature-format.js';
 import { digestAlgorithm } from '../requests/signing-order.js';
 import type { WeakValues } from './weak-values.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 const MAX_INPUT = 44_000;
 const SIGNATURE = /^vault:v(\d{1,9}):([A-Za-z0-9+/_=-]+)$/;
@@ -34,7 +35,7 @@ export function transitOptions(body: WeakValues, hash?: string): TransitOptions 
   const algorithm = algorithmOf(named);
   const marshaling = body.text('marshaling_algorithm') ?? '';
   if (marshaling !== '' && marshaling !== 'asn1' && marshaling !== 'jws')
-    throw refusal('marshaling_algorithm', `invalid marshaling type "${marshaling.slice(0, 40)}"`);
+    throw refusal('marshaling_algorithm', `invalid marshaling type "${truncate(marshaling, 40)}"`);
   return {
     algorithm,
     prehashed: body.flag('prehashed') ?? false,
@@ -87,7 +88,7 @@ export function transitScheme(type: KeyType, { padding, marshaling }: TransitOpt
   if (!isRsa(type)) return marshaling === 'jws' ? 'ecdsa-raw' : 'ecdsa-der';
   if (padding === '' || padding === 'pss') return 'rsa-pss';
   if (padding === 'pkcs1v15') return 'rsa-pkcs1v15';
-  throw refusal('signature_algorithm', `unsupported rsa signature algorithm "${padding.slice(0, 40)}"`);
+  throw refusal('signature_algorithm', `unsupported rsa signature algorithm "${truncate(padding, 40)}"`);
 }
 
 /** Salts are as long as the hash (RFC 8017 section 9.1): `auto` lets the signer choose, and a verifier finds out. */
@@ -105,7 +106,7 @@ function saltLengthOf(body: WeakValues, algorithm: DigestAlgorithm): number | un
   if (given === '' || given === 'auto' || given === '0') return undefined;
   if (given === 'hash' || given === '-1') return DIGEST_BYTES[algorithm];
   if (/^\d{1,4}$/.test(given)) return Number(given);
-  throw refusal('salt_length', `salt length neither 'auto', 'hash', nor an int: ${given.slice(0, 40)}`);
+  throw refusal('salt_length', `salt length neither 'auto', 'hash', nor an int: ${truncate(given, 40)}`);
 }
 
 function algorithmOf(name: string): DigestAlgorithm {
@@ -113,7 +114,7 @@ function algorithmOf(name: string): DigestAlgorithm {
     return digestAlgorithm(name);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    throw refusal('hash_algorithm', `invalid hash algorithm "${name.slice(0, 40)}"`);
+    throw refusal('hash_algorithm', `invalid hash algorithm "${truncate(name, 40)}"`);
   }
 }
 

@@ -17,6 +17,7 @@ import {
   transitSignature,
 } from './transit-order.js';
 import type { WeakValues } from './weak-values.js';
+import { truncate } from '../../platform/text/truncate.js';
 
 export interface TransitKey {
   readonly name: string;
@@ -151,7 +152,7 @@ function unknownType(wanted: string): Problem {
   const names = KEY_TYPES.map((one) => TYPE[one] ?? one).join(', ');
   return refusal(
     '/type',
-    `unsupported key type "${wanted.slice(0, 40)}": the keys of this service sign, so take one of ${names}`,
+    `unsupported key type "${truncate(wanted, 40)}": the keys of this service sign, so take one of ${names}`,
   );
 }
 

@@ -4,8 +4,11 @@ import { approvalHash, ApprovalsService, type Demand } from '../../approvals/app
 import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
+import { shorten } from '../../platform/text/truncate.js';
 import type { SshAuthority } from './ssh-authority.entity.js';
 import type { SshCertificate } from './ssh-certificate.entity.js';
+
+const MAX_TITLE_LENGTH = 200;
 
 /** What the policies look at before a certificate is issued. */
 export interface CertificateUse {
@@ -68,7 +71,7 @@ export class SshCertificateApprovals {
     const order = { id, kind: 'ssh-certificate' as const, subjectId: certificate.id, demand };
     const title = `Certify the SSH key of ${keyId} for ${principals.join(', ')}`;
     const shown = documentOf(authority, certificate);
-    await this.approvals.request(tx, caller, { ...order, title: wellFormedCut(title), shown });
+    await this.approvals.request(tx, caller, { ...order, title: shorten(title, MAX_TITLE_LENGTH), shown });
     return id;
   }
 
@@ -116,11 +119,4 @@ function documentOf(authority: SshAuthority, certificate: SshCertificate): Recor
     extensions: [...extensions],
     requestedBy: { ...requestedBy },
   };
-}
-
-const MAX_TITLE_LENGTH = 200;
-
-/** The first characters of a title of ASCII. */
-function wellFormedCut(title: string): string {
-  return title.length <= MAX_TITLE_LENGTH ? title : `${title.slice(0, MAX_TITLE_LENGTH - 1)}…`;
 }

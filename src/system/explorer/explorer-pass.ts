@@ -1,6 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { Bearer } from '../../auth/credentials.js';
 import { isId } from '../../platform/database/new-id.js';
+import { fromBase64Url } from '../../platform/encoding/base64.js';
 
 /** Life of a pass, at the longest. */
 export const PASS_SECONDS = 3600;
@@ -24,9 +25,10 @@ export class ExplorerPass {
   /** Whose pass it is; undefined for what is no pass of ours, or too old. */
   holderOf(pass: string | undefined): Bearer | undefined {
     const [kind, id = '', end = '', mac = '', ...rest] = (pass ?? '').split('.');
-    const shown = Buffer.from(mac, 'base64url');
+    const shown = fromBase64Url(mac);
     const right = this.macOf(`${kind}.${id}.${end}`);
-    if (rest.length > 0 || shown.length !== right.length || !timingSafeEqual(shown, right)) return undefined;
+    if (rest.length > 0 || shown === undefined || shown.length !== right.length || !timingSafeEqual(shown, right))
+      return undefined;
     if (Number(end) * 1000 <= Date.now() || !isId(id)) return undefined;
     return kind === 'session' || kind === 'api-key' ? { kind, id } : undefined;
   }

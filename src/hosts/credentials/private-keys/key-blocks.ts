@@ -1,4 +1,6 @@
 import { unreadable, unsupported } from './private-key-fault.js';
+import { truncate } from '../../../platform/text/truncate.js';
+import { fromBrokenBase64 } from '../../../platform/encoding/base64.js';
 
 /** A textual encoding of RFC 7468, or of OpenSSL's older form with headers (RFC 1421 section 4.6). */
 export interface KeyBlock {
@@ -10,7 +12,6 @@ export interface KeyBlock {
 
 const BEGIN = '-----BEGIN ';
 const DASHES = '-----';
-const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const PUTTY = 'PuTTY-User-Key-File-';
 
 /** The text with one kind of line end, and without a byte order mark. Text in one line with `\n` written out gets its lines back. */
@@ -42,7 +43,7 @@ export function privateKeyBlock(text: string): KeyBlock {
 
 function blockAt(text: string, label: string, from: number): KeyBlock {
   const end = text.indexOf(`-----END ${label}-----`, from);
-  if (end === -1) throw unreadable(`ends too early: the line -----END ${label.slice(0, 40)}----- is not there`);
+  if (end === -1) throw unreadable(`ends too early: the line -----END ${truncate(label, 40)}----- is not there`);
   const lines = text.slice(from, end).split('\n');
   const blank = lines.findIndex((line, i) => i > 0 && line.trim() === '');
   const hasHeaders = blank !== -1 && lines.slice(0, blank).some((line) => line.includes(':'));
@@ -51,9 +52,9 @@ function blockAt(text: string, label: string, from: number): KeyBlock {
     .slice(hasHeaders ? blank : 0)
     .join('')
     .replaceAll(/[ \t]/g, '');
-  if (!BASE64.test(base64) || base64.length % 4 !== 0)
-    throw unreadable('is damaged: between BEGIN and END is something else than whole base64');
-  return { label, headers, body: Buffer.from(base64, 'base64') };
+  const body = fromBrokenBase64(base64);
+  if (body === undefined) throw unreadable('is damaged: between BEGIN and END is something else than whole base64');
+  return { label, headers, body };
 }
 
 function headersOf(lines: readonly string[]): Map<string, string> {
@@ -76,7 +77,7 @@ function withoutKey(text: string, labels: readonly string[]): Error {
   const [label] = labels;
   return label === undefined
     ? unreadable('must be a private key in OpenSSH, PEM (PKCS #1, PKCS #8, SEC 1) or PuTTY format')
-    : unreadable(`must be a private key, this is ${label.slice(0, 60)}`);
+    : unreadable(`must be a private key, this is ${truncate(label, 60)}`);
 }
 
 export function pemOf({ label, headers, body }: KeyBlock): string {

@@ -4,6 +4,7 @@ import { wireMpint, WireReader, wireString, wireUint32 } from '../../../platform
 import { type SshPublicKey } from '../../../platform/ssh/public-key.js';
 import { ecKey, ed25519Key, rsaKey } from './key-parts.js';
 import { DSA, passphraseMissing, passphraseWrong, tooCostly, unreadable, unsupported } from './private-key-fault.js';
+import { truncate } from '../../../platform/text/truncate.js';
 
 /** `openssh-key-v1`: OpenSSH's PROTOCOL.key. */
 const MAGIC = Buffer.from('openssh-key-v1\0');
@@ -60,7 +61,7 @@ export function readOpenSshKey(body: Buffer, passphrase: string | undefined): Re
   if (passphrase === undefined) throw passphraseMissing();
   const method = CIPHERS[cipherName];
   if (method === undefined || kdf !== 'bcrypt')
-    throw unsupported(`is encrypted with ${cipherName.slice(0, 60)} and ${kdf.slice(0, 60)}, which is not read`);
+    throw unsupported(`is encrypted with ${truncate(cipherName, 60)} and ${truncate(kdf, 60)}, which is not read`);
   const derived = derive(passphrase, options, method.keyBytes + method.ivBytes);
   return { key: keyIn(opened(method, derived, sealed, tag), passphraseWrong()), publicBlob };
 }

@@ -3,6 +3,7 @@ import { oid } from '../../../platform/asn1/der.js';
 import { type Element, elementsOfSequence, unsignedOf } from '../../../platform/asn1/der-reader.js';
 import { type KeyBlock, pemOf } from './key-blocks.js';
 import { DSA, passphraseMissing, passphraseWrong, tooCostly, unreadable, unsupported } from './private-key-fault.js';
+import { truncate } from '../../../platform/text/truncate.js';
 
 /** Rounds of a hash in PBKDF2 or an older derivation: about two seconds of one core. */
 const MAX_ITERATIONS = 5_000_000;
@@ -23,7 +24,7 @@ const OLDER = ['1.2.840.113549.1.12.1.3', '1.2.840.113549.1.12.1.4'];
 export function readPemKey(block: KeyBlock, passphrase: string | undefined): KeyObject {
   if (block.label === 'DSA PRIVATE KEY') throw unsupported(DSA);
   if (!['PRIVATE KEY', 'ENCRYPTED PRIVATE KEY', 'RSA PRIVATE KEY', 'EC PRIVATE KEY'].includes(block.label))
-    throw unsupported(`is a ${block.label.slice(0, 40)}, which is not read`);
+    throw unsupported(`is a ${truncate(block.label, 40)}, which is not read`);
   const isEncrypted = block.label.startsWith('ENCRYPTED') || block.headers.has('DEK-Info');
   if (!isEncrypted) return opened(block, undefined);
   if (block.label === 'ENCRYPTED PRIVATE KEY') assertAffordable(block.body);
@@ -47,7 +48,7 @@ function assertCipher(info: string): void {
   const [name = ''] = info.split(',');
   if (!/^(?:AES-(?:128|192|256)-CBC|DES-EDE3-CBC)$/.test(name))
     throw unsupported(
-      `is encrypted with ${name.slice(0, 40)}, which is not read: convert it with openssl pkcs8 -topk8`,
+      `is encrypted with ${truncate(name, 40)}, which is not read: convert it with openssl pkcs8 -topk8`,
     );
 }
 

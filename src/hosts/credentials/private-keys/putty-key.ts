@@ -4,6 +4,8 @@ import { WireReader, wireString } from '../../../platform/ssh/wire.js';
 import { ecKey, ed25519Key, rsaKey } from './key-parts.js';
 import { assertUsable, type ReadKey } from './openssh-key.js';
 import { passphraseMissing, passphraseWrong, tooCostly, unreadable, unsupported } from './private-key-fault.js';
+import { truncate } from '../../../platform/text/truncate.js';
+import { fromBrokenBase64 } from '../../../platform/encoding/base64.js';
 
 /** KiB. puttygen takes 8192 unless told otherwise. */
 const MAX_MEMORY = 256 * 1024;
@@ -38,7 +40,7 @@ export async function readPuttyKey(text: string, passphrase: string | undefined)
   assertUsable(file.type);
   const encryption = file.headers.get('Encryption') ?? '';
   if (encryption !== 'none' && encryption !== 'aes256-cbc')
-    throw unsupported(`is encrypted with ${encryption.slice(0, 40)}, which is not read`);
+    throw unsupported(`is encrypted with ${truncate(encryption, 40)}, which is not read`);
   const isEncrypted = encryption !== 'none';
   if (isEncrypted && passphrase === undefined) throw passphraseMissing();
   const secrets = isEncrypted ? await secretsOf(file, passphrase ?? '') : plainSecrets(file);
@@ -69,12 +71,15 @@ function partsOf(text: string): { headers: Map<string, string>; blocks: Map<stri
     const colon = line.indexOf(':');
     if (colon === -1) continue;
     const [name, value] = [line.slice(0, colon).trim(), line.slice(colon + 1).replace(/^ /, '')];
-    if (headers.has(name)) throw unreadable(`has ${name.slice(0, 40)} twice`);
+    if (headers.has(name)) throw unreadable(`has ${truncate(name, 40)} twice`);
     headers.set(name, value);
     if (!name.endsWith('-Lines')) continue;
     const count = Number(value);
     if (!Number.isInteger(count) || count < 0 || count > MAX_LINES) throw unreadable(`has no number after ${name}`);
-    blocks.set(name, Buffer.from(lines.slice(at + 1, at + 1 + count).join(''), 'base64'));
+    const block = fromBrokenBase64(lines.slice(at + 1, at + 1 + count).join(''));
+    if (block === undefined)
+      throw unreadable(`is damaged: below ${truncate(name, 40)} is something else than whole base64`);
+    blocks.set(name, block);
     at += count;
   }
   return { headers, blocks };
