@@ -1,5 +1,6 @@
 import { isIPv4 } from 'node:net';
 import { EXIT, ClientError } from './exit-codes.js';
+import { trimEndOf } from '../platform/text/trim-end.js';
 
 /** Set to `yes`: credentials go over plain HTTP as well, for a network where nobody else listens. */
 export const ALLOW_HTTP = 'SEALWRIGHT_ALLOW_HTTP';
@@ -20,7 +21,7 @@ export function serviceAddress(text: string, allowsHttp: boolean): string {
       EXIT.usage,
       `${url.origin} is plain HTTP to another machine: your credential could be read on the way. Use https://, or set ${ALLOW_HTTP}=yes where nobody else can listen.`,
     );
-  return text.trim().replace(/\/+$/, '');
+  return trimEndOf(text.trim(), '/');
 }
 
 /** 127.0.0.0/8, ::1, and the names of RFC 6761 section 6.3. */

@@ -1,5 +1,6 @@
 import type { ServerMetadata } from 'openid-client';
 import { ASYMMETRIC_ALGORITHMS } from './oidc-token-signature.js';
+import { trimEndOf } from '../../platform/text/trim-end.js';
 
 const WELL_KNOWN = /^\/\.well-known\/(?:openid-configuration|oauth-authorization-server)(?:\/|$)/;
 const APPENDED = /\/\.well-known\/(?:openid-configuration|oauth-authorization-server)$/;
@@ -20,8 +21,8 @@ export type DocumentReader = (url: string) => Promise<{ readonly status: number;
  */
 export function issuerKey(issuer: string): string {
   const url = new URL(issuer.trim());
-  const path = url.pathname.replace(WELL_KNOWN, '/').replace(/\/+$/, '').replace(APPENDED, '').replace(/\/+$/, '');
-  return `${url.origin}${path}`;
+  const path = trimEndOf(url.pathname.replace(WELL_KNOWN, '/'), '/').replace(APPENDED, '');
+  return `${url.origin}${trimEndOf(path, '/')}`;
 }
 
 /** Where an issuer may publish what it is: behind its path, and with the well-known part before the path. */

@@ -1,6 +1,7 @@
 import { readHostPlace } from '../network/host-place.port.js';
 import { badItem, type ImportItem } from './import-item.js';
 import { truncate } from '../../platform/text/truncate.js';
+import { trimOf } from '../../platform/text/trim-end.js';
 
 export type Vars = Readonly<Record<string, string>>;
 
@@ -51,7 +52,7 @@ export function itemOf(name: string, { pointer, groups, vars }: InventoryHost): 
 
 /** Colons of IPv6 are no part of a name. */
 export function nameOf(text: string): string {
-  return text.replaceAll(':', '-').replaceAll(/^-+|-+$/g, '');
+  return trimOf(text.replaceAll(':', '-'), '-');
 }
 
 /** Variables that hosts have no place for, by their names. */

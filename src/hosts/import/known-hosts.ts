@@ -29,8 +29,7 @@ export function readKnownHosts(text: string, budget: ImportBudget): ImportItem[]
 }
 
 function readLine(pointer: string, line: string): ImportItem {
-  const [, marker = '', names = '', rest = ''] = /^(@\S+\s+)?(\S+)\s+(.*)$/.exec(line) ?? [];
-  const mark = marker.trim();
+  const { mark, names, rest } = wordsOf(line);
   if (mark !== '' && mark !== '@revoked')
     return badItem(
       pointer,
@@ -43,6 +42,14 @@ function readLine(pointer: string, line: string): ImportItem {
   const common = { pointer, keys, faults: [], ignored: [] };
   const hashed = hashIn(names);
   return hashed === undefined ? named(names, common) : { ...common, name: '', fields: {}, hashed };
+}
+
+/** `[@MARKER] NAMES REST` */
+function wordsOf(line: string): { mark: string; names: string; rest: string } {
+  const words = line.split(/\s+/).filter((word) => word !== '');
+  const [mark = ''] = words[0]?.startsWith('@') === true ? words.splice(0, 1) : [];
+  const [names = '', ...rest] = words;
+  return { mark, names, rest: rest.join(' ') };
 }
 
 function hashIn(names: string): ImportItem['hashed'] {
@@ -67,7 +74,7 @@ function named(names: string, common: Pick<ImportItem, 'pointer' | 'keys' | 'fau
 /** `host` or `[host]:port`; a port without brackets is not in this format, and what stands there is an IPv6 address. */
 function placeOf(text: string): { address: string; port: number } | undefined {
   if (!text.startsWith('['))
-    return { address: canonicalAddress(text.includes(':') ? text.replace(/%.*$/, '') : text), port: 22 };
+    return { address: canonicalAddress(text.includes(':') ? (text.split('%', 1)[0] ?? '') : text), port: 22 };
   const place = readHostPlace(text);
   return place && { address: place.address, port: place.port ?? 22 };
 }

@@ -1,3 +1,5 @@
+import { trimEndOf } from '../text/trim-end.js';
+
 const STANDARD = /^[A-Za-z0-9+/]*={0,2}$/;
 const URL_SAFE = /^[A-Za-z0-9_-]*={0,2}$/;
 
@@ -39,10 +41,10 @@ function orRefused(bytes: Buffer | undefined): Buffer {
 }
 
 function canonical(text: string, encoding: 'base64' | 'base64url', padding: Padding): Buffer | undefined {
-  const bare = text.replace(/=+$/, '');
+  const bare = trimEndOf(text, '=');
   const missing = (4 - (bare.length % 4)) % 4;
   const given = text.length - bare.length;
   if (padding === 'none' ? given > 0 : given !== missing && (padding === 'required' || given > 0)) return undefined;
   const bytes = Buffer.from(bare, encoding);
-  return bytes.toString(encoding).replace(/=+$/, '') === bare ? bytes : undefined;
+  return bytes.toString(encoding).replaceAll('=', '') === bare ? bytes : undefined;
 }

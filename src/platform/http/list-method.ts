@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type { Socket } from 'node:net';
 
 const REQUEST_LINE = /^LIST (\/v1\/[\x21-\x7e]{1,2000}) HTTP\/1\.[01]$/;
-const HEADER = /^([\w!#$%&'*+.^`|~-]{1,100}):[ \t]*([\x20-\x7e]{0,8000}?)[ \t]*$/;
+const HEADER = /^([\w!#$%&'*+.^`|~-]{1,100}):([\x20-\x7e\t]{0,8000})$/;
 const END = '\r\n\r\n';
 
 interface ListRequest {
@@ -24,7 +24,7 @@ export function listRequestIn(packet: Buffer): ListRequest | undefined {
     const [, given, value = ''] = HEADER.exec(line) ?? [];
     const name = given?.toLowerCase();
     if (name === undefined || Object.hasOwn(headers, name)) return undefined;
-    headers[name] = value;
+    headers[name] = value.trim();
   }
   const hasBody = 'transfer-encoding' in headers || (headers['content-length'] ?? '0') !== '0';
   if (url === undefined || hasBody) return undefined;

@@ -115,7 +115,7 @@ function readElements(bytes: Buffer): Element[] {
   try {
     return elementsIn(bytes);
   } catch {
-    const isOld = bytes.length > 16 && /^[A-Za-z0-9+/\r\n]+=*\s*$/.test(bytes.toString('latin1'));
+    const isOld = bytes.length > 16 && /^[A-Za-z0-9+/=\s]+$/.test(bytes.toString('latin1'));
     const detail = isOld
       ? 'This is the timestamp protocol of Authenticode before RFC 3161 (signtool /t); take RFC 3161 (/tr).'
       : 'This is not DER.';

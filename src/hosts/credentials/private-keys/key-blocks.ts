@@ -72,7 +72,7 @@ function withoutKey(text: string, labels: readonly string[]): Error {
   const isPublic =
     labels.some((label) => label.endsWith('PUBLIC KEY')) ||
     text.includes('BEGIN SSH2 PUBLIC KEY') ||
-    /(?:^|\n)\s*(?:ssh|ecdsa|sk-ssh|sk-ecdsa)-\S{1,64} AAAA/.test(text);
+    text.split('\n').some((line) => /^(?:ssh|ecdsa|sk-ssh|sk-ecdsa)-\S{1,64} AAAA/.test(line.trimStart()));
   if (isPublic) return unreadable('must be a private key, this is a public one');
   const [label] = labels;
   return label === undefined
