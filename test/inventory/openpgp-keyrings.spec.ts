@@ -218,6 +218,28 @@ describe('OpenPGP keys of other versions', () => {
     expect(materialOf(key)['expirationDate']).toBe(digits === 32 ? ends : undefined);
   });
 
+  it('end when the newest of their own signatures says so, whatever others say and in whatever order', () => {
+    const key = sized(6, 27, Buffer.alloc(32, 7));
+    const number = (type: number, value: number) => {
+      const field = Buffer.from([5, type, 0, 0, 0, 0]);
+      field.writeUInt32BE(value, 2);
+      return field;
+    };
+    const signature = (created: number, days: number, issuer = Buffer.alloc(0)) => {
+      const hashed = Buffer.concat([number(2, created), number(9, days * 86_400), issuer]);
+      return packet(2, Buffer.concat([Buffer.from([4, 0x1f, 27, 8, 0, hashed.length]), hashed, Buffer.from([0, 0])]));
+    };
+    const other = signature(9, 30, Buffer.concat([Buffer.from([9, 16]), Buffer.alloc(8, 1)]));
+    for (const signatures of [
+      [signature(2, 10), signature(1, 20), other],
+      [other, signature(1, 20), signature(2, 10)],
+    ]) {
+      const [listed] = keysIn(read(Buffer.concat([key, ...signatures])).components, 'public-key');
+      const ends = new Date((0x65000000 + 10 * 86_400) * 1000).toISOString().replace('.000', '');
+      expect(materialOf(listed)['expirationDate']).toBe(ends);
+    }
+  });
+
   it('of which there are many with many signatures are read in time that grows with them', () => {
     const key = sized(6, 27, Buffer.alloc(32, 7));
     const signature = packet(2, Buffer.concat([Buffer.from([4, 0x10, 27, 8, 0, 0, 0, 0]), Buffer.alloc(20)]));
