@@ -42,7 +42,13 @@ export default defineConfig({
     projects: [
       // Vitest runs projects with other numbers of workers after one another, and wants to be told in which order.
       {
-        test: { name: 'unit', include: ['src/**/*.spec.ts', 'test/source/**/*.spec.ts'], sequence: { groupOrder: 0 } },
+        test: {
+          name: 'unit',
+          include: ['src/**/*.spec.ts', 'test/source/**/*.spec.ts'],
+          // For a machine that is busy with other things.
+          testTimeout: 60_000,
+          sequence: { groupOrder: 0 },
+        },
       },
       {
         test: {
