@@ -193,17 +193,16 @@ describe('the routes of Vault’s transit engine', () => {
     const ask = (input = digestOf(CONTENT)) => vault('PUT', `sign/${key.name}/sha2-256`, { input, prehashed: true });
     const [first, second] = [await ask(), await ask()];
     for (const answer of [first, second]) expect(answer.status).toBe(403);
-    const [, request = '', approval = ''] =
+    const [, waiting = '', approval = ''] =
       /The request (\S+) waits for it at http\S+\/approvals\/([\w-]+)/.exec(first.body.errors[0]) ?? [];
     expect(second.body).toEqual(first.body);
-    const { body } = await certified.service.call('GET', `/api/v1/sign/requests/${request}`, { key: certified.apiKey });
+    const { body } = await certified.service.call('GET', `/api/v1/sign/requests/${waiting}`, { key: certified.apiKey });
     expect(body.status).toBe('PENDING_APPROVAL');
     const vote = { key: approver.accessToken, body: {} };
     expect((await certified.service.call('POST', `/api/v1/approvals/${approval}/approve`, vote)).status).toBe(200);
     const { status, body: made } = await ask();
     expect(status).toBe(200);
     expect(verifies(CONTENT, key, bytesOf(made.data.signature))).toBe(true);
-    // The consent was for that digest.
     expect((await ask(digestOf('another file'))).status).toBe(403);
   });
 });
@@ -260,35 +259,37 @@ describe('the route of SignServer', () => {
     expect(await asked()).toBe(before);
   });
 
-  it.each<[string, object, number]>([
-    ['data that is hashed here', { data: CONTENT.toString('base64'), encoding: 'BASE64' }, 200],
+  const ask = (body: object) => {
+    const headers = { authorization: `Basic ${Buffer.from(`any:${certified.apiKey}`).toString('base64')}` };
+    return certified.service.call('POST', '/rest/v1/workers/ec-p256/process', { body, headers });
+  };
+
+  const encoded = CONTENT.toString('base64');
+  it.each<[string, object]>([
+    ['data that is hashed here', { data: encoded, encoding: 'BASE64' }],
     [
       'the same as jsign asks with |serverside',
-      { data: CONTENT.toString('base64'), encoding: 'BASE64', metaData: { USING_CLIENTSUPPLIED_HASH: 'false' } },
-      200,
+      { data: encoded, encoding: 'BASE64', metaData: { USING_CLIENTSUPPLIED_HASH: 'false' } },
     ],
-    ['text without an encoding', { data: CONTENT.toString(), metaData: { FILENAME: 'a.txt' } }, 200],
-    [
-      'members of other versions',
-      { data: CONTENT.toString('base64'), encoding: 'base64', requestMetaData: {}, metaData: { OTHER: 'x' } },
-      200,
-    ],
-    ['no data', { encoding: 'BASE64' }, 400],
-    ['data that is no base64', { data: 'release 3!', encoding: 'BASE64' }, 400],
-    ['an encoding that nobody knows', { data: 'AAAA', encoding: 'BASE32' }, 400],
+    ['text without an encoding', { data: CONTENT.toString(), metaData: { FILENAME: 'a.txt' } }],
+    ['members of other versions', { data: encoded, encoding: 'base64', requestMetaData: {}, metaData: { OTHER: 'x' } }],
+  ])('takes %s', async (_, body) => {
+    const answer = await ask(body);
+    expect(answer.status).toBe(200);
+    expect(verifies(CONTENT, await keyOf('ec-p256'), Buffer.from(answer.body.data, 'base64'))).toBe(true);
+  });
+
+  it.each<[string, object]>([
+    ['no data', { encoding: 'BASE64' }],
+    ['data that is no base64', { data: 'release 3!', encoding: 'BASE64' }],
+    ['an encoding that nobody knows', { data: 'AAAA', encoding: 'BASE32' }],
     [
       'a hash function that nobody should use',
       { data: 'AAAA', encoding: 'BASE64', metaData: { CLIENTSIDE_HASHDIGESTALGORITHM: 'MD5' } },
-      400,
     ],
-    ['metadata that is a list', { data: 'AAAA', encoding: 'BASE64', metaData: [] }, 400],
-  ])('%s', async (_, body, status) => {
-    const credentials = Buffer.from(`any:${certified.apiKey}`).toString('base64');
-    const headers = { authorization: `Basic ${credentials}` };
-    const answer = await certified.service.call('POST', '/rest/v1/workers/ec-p256/process', { body, headers });
-    expect(answer.status).toBe(status);
-    if (status !== 200) expect(answer.body).toEqual({ error: expect.stringMatching(/\w/) });
-    else expect(verifies(CONTENT, await keyOf('ec-p256'), Buffer.from(answer.body.data, 'base64'))).toBe(true);
+    ['metadata that is a list', { data: 'AAAA', encoding: 'BASE64', metaData: [] }],
+  ])('refuses %s', async (_, body) => {
+    expect(await ask(body)).toMatchObject({ status: 400, body: { error: expect.stringMatching(/\w/) } });
   });
 
   it('asks for Basic, in words that a client can show', async () => {

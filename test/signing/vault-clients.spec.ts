@@ -1,7 +1,9 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApiKey } from '../support/access.js';
 import { type CertifiedStage, openCertifiedStage } from '../support/certified-stage.js';
@@ -10,7 +12,6 @@ import { digestOf } from '../support/signing.js';
 const CONTENT = Buffer.from('what five clients of Vault have signed');
 const INPUT = CONTENT.toString('base64');
 const DIGEST = digestOf(CONTENT);
-const NOBODY = 'nobody-knows-this-key';
 
 interface Sent {
   readonly status: number;
@@ -77,443 +78,45 @@ const JSIGN = () => ({
   Authorization: `Bearer ${certified.apiKey}`,
 });
 
-type Shape = 'signature' | 'batch' | 'valid' | 'not valid' | 'key' | 'keys' | 'errors' | 'nothing' | 'data' | 'plain';
+type Shape = keyof typeof SHAPES;
 interface Call {
   readonly client: string;
-  readonly headers: () => Record<string, string>;
+  readonly headers: keyof typeof HEADERS;
   readonly call: string;
-  readonly body?: string | (() => string);
+  readonly body?: string;
   readonly status: number;
   readonly shape: Shape;
 }
 
+const HEADERS = {
+  GO,
+  CURL,
+  HVAC,
+  SPRING,
+  SHARP,
+  NODE_VAULT,
+  JSIGN,
+  CURL_NAMESPACE: () => ({ ...CURL(), 'X-Vault-Namespace': 'ns1/' }),
+  NONE: () => ({}),
+  NO_TOKEN: () => ({ 'X-Vault-Request': 'true' }),
+  WRONG_TOKEN: () => ({ 'X-Vault-Token': 'hvs.CAESIJzG' }),
+  SIGNER: () => ({ 'X-Vault-Token': signer }),
+};
+
 const json = (value: object) => JSON.stringify(value);
 const of = (name: string) => signed.get(name) ?? '';
+/** `$…` stands for what is known only when the keys are there. */
+const filled = (body: string | undefined) =>
+  body
+    ?.replaceAll('$INPUT', INPUT)
+    .replaceAll('$DIGEST_ENCODED', encodeURIComponent(DIGEST))
+    .replaceAll('$DIGEST', DIGEST)
+    .replaceAll(/\$SIGNATURE:([\w-]+)/g, (_, name: string) => of(name));
 
-const CALLS: Call[] = [
-  // vault: every value is a text, no Content-Type, PUT.
-  {
-    client: 'vault write sign',
-    headers: GO,
-    call: 'PUT /v1/transit/sign/ec-p256',
-    body: json({ input: INPUT }),
-    status: 200,
-    shape: 'signature',
-  },
-  {
-    client: 'vault write sign prehashed=true',
-    headers: GO,
-    call: 'PUT /v1/transit/sign/ec-p256/sha2-256',
-    body: json({ input: DIGEST, prehashed: 'true' }),
-    status: 200,
-    shape: 'signature',
-  },
-  {
-    client: 'vault write sign key_version=1 prehashed=1',
-    headers: GO,
-    call: 'PUT /v1/transit/sign/rsa-2048',
-    body: json({
-      input: DIGEST,
-      prehashed: '1',
-      key_version: '1',
-      signature_algorithm: 'pkcs1v15',
-      hash_algorithm: 'sha2-256',
-    }),
-    status: 200,
-    shape: 'signature',
-  },
-  {
-    client: 'vault write sign salt_length=hash',
-    headers: GO,
-    call: 'PUT /v1/transit/sign/rsa-2048/sha2-256',
-    body: json({ input: INPUT, salt_length: 'hash' }),
-    status: 200,
-    shape: 'signature',
-  },
-  {
-    client: 'vault write verify',
-    headers: GO,
-    call: 'PUT /v1/transit/verify/ec-p256',
-    body: () => json({ input: INPUT, signature: of('ec-p256') }),
-    status: 200,
-    shape: 'valid',
-  },
-  {
-    client: 'vault write verify of something else',
-    headers: GO,
-    call: 'PUT /v1/transit/verify/ec-p256',
-    body: () => json({ input: Buffer.from('else').toString('base64'), signature: of('ec-p256') }),
-    status: 200,
-    shape: 'not valid',
-  },
-  { client: 'vault read keys', headers: GO, call: 'GET /v1/transit/keys/ec-p256', status: 200, shape: 'key' },
-  { client: 'vault list keys', headers: GO, call: 'GET /v1/transit/keys?list=true', status: 200, shape: 'keys' },
-  {
-    client: 'vault read of a key that is not there',
-    headers: GO,
-    call: `GET /v1/transit/keys/${NOBODY}`,
-    status: 404,
-    shape: 'nothing',
-  },
-  {
-    client: 'vault write sign with a key that is not there',
-    headers: GO,
-    call: `PUT /v1/transit/sign/${NOBODY}`,
-    body: json({ input: INPUT }),
-    status: 400,
-    shape: 'errors',
-  },
-  {
-    client: 'vault write sign of no base64',
-    headers: GO,
-    call: 'PUT /v1/transit/sign/ec-p256',
-    body: json({ input: 'release 9 (candidate)' }),
-    status: 400,
-    shape: 'errors',
-  },
-  {
-    client: 'vault write sign hash_algorithm=md5',
-    headers: GO,
-    call: 'PUT /v1/transit/sign/ec-p256',
-    body: json({ input: INPUT, hash_algorithm: 'md5' }),
-    status: 400,
-    shape: 'errors',
-  },
-  {
-    client: 'vault write sign key_version=7',
-    headers: GO,
-    call: 'PUT /v1/transit/sign/ec-p256',
-    body: json({ input: INPUT, key_version: '7' }),
-    status: 400,
-    shape: 'errors',
-  },
-  {
-    client: 'vault write encrypt',
-    headers: GO,
-    call: 'PUT /v1/transit/encrypt/ec-p256',
-    body: json({ plaintext: INPUT }),
-    status: 400,
-    shape: 'errors',
-  },
-  {
-    client: 'vault read of another engine',
-    headers: GO,
-    call: 'GET /v1/transit/nothing/here',
-    status: 404,
-    shape: 'errors',
-  },
-  { client: 'vault status', headers: GO, call: 'GET /v1/sys/seal-status', status: 200, shape: 'plain' },
-  { client: 'vault token lookup', headers: GO, call: 'GET /v1/auth/token/lookup-self', status: 200, shape: 'data' },
-  {
-    client: 'vault token capabilities',
-    headers: GO,
-    call: 'PUT /v1/sys/capabilities-self',
-    body: json({ paths: ['transit/sign/ec-p256'] }),
-    status: 200,
-    shape: 'data',
-  },
-  {
-    client: 'vault kv preflight',
-    headers: GO,
-    call: 'GET /v1/sys/internal/ui/mounts/transit',
-    status: 200,
-    shape: 'data',
-  },
-  // curl, as Vault's own pages have it.
-  {
-    client: 'curl --data JSON',
-    headers: CURL,
-    call: 'POST /v1/transit/sign/ec-p256',
-    body: json({ input: INPUT }),
-    status: 200,
-    shape: 'signature',
-  },
-  {
-    client: 'curl --data form',
-    headers: CURL,
-    call: 'POST /v1/transit/sign/ec-p256',
-    body: `input=${encodeURIComponent(DIGEST)}&prehashed=true`,
-    status: 200,
-    shape: 'signature',
-  },
-  {
-    client: 'curl with a namespace and no body',
-    headers: () => ({ ...CURL(), 'X-Vault-Namespace': 'ns1/' }),
-    call: 'POST /v1/transit/verify/ec-p256',
-    status: 400,
-    shape: 'errors',
-  },
-  {
-    client: 'curl --data of half an object',
-    headers: CURL,
-    call: 'POST /v1/transit/sign/ec-p256',
-    body: '{"input":',
-    status: 400,
-    shape: 'errors',
-  },
-  // hvac
-  {
-    client: 'hvac sign_data',
-    headers: HVAC,
-    call: 'POST /v1/transit/sign/rsa-2048',
-    body: json({
-      input: INPUT,
-      hash_algorithm: 'sha2-512',
-      signature_algorithm: 'pss',
-      marshaling_algorithm: 'asn1',
-      salt_length: 'auto',
-    }),
-    status: 200,
-    shape: 'signature',
-  },
-  {
-    client: 'hvac verify_signed_data',
-    headers: HVAC,
-    call: 'POST /v1/transit/verify/rsa-2048',
-    body: () => json({ name: 'rsa-2048', input: INPUT, signature: of('rsa-2048'), signature_algorithm: 'pkcs1v15' }),
-    status: 200,
-    shape: 'valid',
-  },
-  { client: 'hvac read_key', headers: HVAC, call: 'GET /v1/transit/keys/rsa-2048', status: 200, shape: 'key' },
-  {
-    client: 'hvac sign_data with a context that is no base64',
-    headers: HVAC,
-    call: 'POST /v1/transit/sign/ec-p256',
-    body: json({ input: INPUT, context: '???' }),
-    status: 400,
-    shape: 'errors',
-  },
-  {
-    client: 'hvac sign_data with a batch',
-    headers: HVAC,
-    call: 'POST /v1/transit/sign/ec-p256',
-    body: json({ batch_input: [{ input: INPUT, reference: 'a' }, { input: 'no base64!' }] }),
-    status: 200,
-    shape: 'batch',
-  },
-  {
-    client: 'hvac sign_data with an empty batch',
-    headers: HVAC,
-    call: 'POST /v1/transit/sign/ec-p256',
-    body: json({ batch_input: [] }),
-    status: 400,
-    shape: 'errors',
-  },
-  {
-    client: 'hvac is_authenticated',
-    headers: HVAC,
-    call: 'GET /v1/auth/token/lookup-self',
-    status: 200,
-    shape: 'data',
-  },
-  {
-    client: 'hvac export_key',
-    headers: HVAC,
-    call: 'GET /v1/transit/export/public-key/ec-p256',
-    status: 200,
-    shape: 'data',
-  },
-  {
-    client: 'hvac export_key of the private half',
-    headers: HVAC,
-    call: 'GET /v1/transit/export/signing-key/ec-p256',
-    status: 400,
-    shape: 'errors',
-  },
-  {
-    client: 'hvac read_health_status',
-    headers: HVAC,
-    call: 'GET /v1/sys/health?standbyok=true&sealedcode=299',
-    status: 200,
-    shape: 'plain',
-  },
-  // spring-vault: the older name of the algorithm, and a member that it writes with a blank.
-  {
-    client: 'spring-vault sign',
-    headers: SPRING,
-    call: 'POST /v1/transit/sign/ec-p256',
-    body: json({ input: INPUT, algorithm: 'sha2-384' }),
-    status: 200,
-    shape: 'signature',
-  },
-  {
-    client: 'spring-vault sign with a field of another version',
-    headers: SPRING,
-    call: 'POST /v1/transit/sign/ec-p256',
-    body: json({ input: INPUT, 'key_version ': 1, derived: false }),
-    status: 200,
-    shape: 'signature',
-  },
-  {
-    client: 'spring-vault verify',
-    headers: SPRING,
-    call: 'POST /v1/transit/verify/ec-p256',
-    body: () => json({ input: INPUT, signature: of('ec-p256'), algorithm: 'sha2-256' }),
-    status: 200,
-    shape: 'valid',
-  },
-  {
-    client: 'spring-vault verify of an HMAC',
-    headers: SPRING,
-    call: 'POST /v1/transit/verify/ec-p256',
-    body: json({ input: INPUT, hmac: 'vault:v1:AAAA' }),
-    status: 400,
-    shape: 'errors',
-  },
-  {
-    client: 'spring-vault getKeys',
-    headers: SPRING,
-    call: 'GET /v1/transit/keys?list=true',
-    status: 200,
-    shape: 'keys',
-  },
-  {
-    client: 'spring-vault createKey of one that is there',
-    headers: SPRING,
-    call: 'POST /v1/transit/keys/ec-p256',
-    body: json({ type: 'ecdsa-p256' }),
-    status: 200,
-    shape: 'key',
-  },
-  {
-    client: 'spring-vault createKey of a type that encrypts',
-    headers: SPRING,
-    call: 'POST /v1/transit/keys/another',
-    body: json({ type: 'aes256-gcm96' }),
-    status: 400,
-    shape: 'errors',
-  },
-  // VaultSharp: null for what is not set, enums as texts.
-  {
-    client: 'VaultSharp SignDataAsync',
-    headers: SHARP,
-    call: 'POST /v1/transit/sign/ec-p256/sha2-256',
-    body: json({
-      key_version: null,
-      input: DIGEST,
-      prehashed: true,
-      context: null,
-      signature_algorithm: 'pss',
-      marshaling_algorithm: 'asn1',
-      batch_input: null,
-    }),
-    status: 200,
-    shape: 'signature',
-  },
-  {
-    client: 'VaultSharp VerifySignedDataAsync',
-    headers: SHARP,
-    call: 'POST /v1/transit/verify/ec-p256/sha2-256',
-    body: () => json({ input: DIGEST, prehashed: true, signature: of('ec-p256'), hmac: null, batch_input: null }),
-    status: 200,
-    shape: 'valid',
-  },
-  {
-    client: 'VaultSharp ReadAllEncryptionKeysAsync',
-    headers: SHARP,
-    call: 'GET /v1/transit/keys?list=true',
-    status: 200,
-    shape: 'keys',
-  },
-  {
-    client: 'VaultSharp with a signature of no version',
-    headers: SHARP,
-    call: 'POST /v1/transit/verify/ec-p256/sha2-256',
-    body: json({ input: DIGEST, prehashed: true, signature: 'MEUCIQ==' }),
-    status: 400,
-    shape: 'errors',
-  },
-  {
-    client: 'VaultSharp GetSecretBackendsAsync',
-    headers: SHARP,
-    call: 'GET /v1/sys/mounts',
-    status: 200,
-    shape: 'data',
-  },
-  // cosign, by Vault's Go client; node-vault; jsign; sops.
-  {
-    client: 'cosign sign',
-    headers: GO,
-    call: 'PUT /v1/transit/sign/ec-p256/sha2-256',
-    body: `${json({ input: DIGEST, key_version: '', prehashed: true, signature_algorithm: 'pkcs1v15' })}\n`,
-    status: 200,
-    shape: 'signature',
-  },
-  {
-    client: 'cosign verify, with its doubled slash',
-    headers: GO,
-    call: 'PUT /v1/transit/verify/rsa-2048//sha2-256',
-    body: () => `${json({ input: DIGEST, prehashed: true, signature: of('rsa-2048') })}\n`,
-    status: 200,
-    shape: 'valid',
-  },
-  {
-    client: 'cosign generate-key-pair',
-    headers: GO,
-    call: 'PUT /v1/transit/keys/ec-p256',
-    body: `${json({ type: 'ecdsa-p256' })}\n`,
-    status: 200,
-    shape: 'key',
-  },
-  {
-    client: 'node-vault write',
-    headers: NODE_VAULT,
-    call: 'POST /v1/transit/sign/ec-p256/',
-    body: json({ input: INPUT, prehashed: 0 }),
-    status: 200,
-    shape: 'signature',
-  },
-  { client: 'node-vault health', headers: () => ({}), call: 'GET /v1/sys/health', status: 200, shape: 'plain' },
-  {
-    client: 'jsign sign',
-    headers: JSIGN,
-    call: 'POST /v1/transit/sign/rsa-2048',
-    body: json({
-      input: DIGEST,
-      signature_algorithm: 'pkcs1v15',
-      hash_algorithm: 'sha2-256',
-      prehashed: true,
-      key_version: '1',
-    }),
-    status: 200,
-    shape: 'signature',
-  },
-  {
-    client: 'sops, which encrypts',
-    headers: GO,
-    call: 'PUT /v1/transit/encrypt/rsa-2048',
-    body: json({ plaintext: INPUT }),
-    status: 400,
-    shape: 'errors',
-  },
-  // Whoever may not.
-  {
-    client: 'vault without a token',
-    headers: () => ({ 'X-Vault-Request': 'true' }),
-    call: 'PUT /v1/transit/sign/ec-p256',
-    body: json({ input: INPUT }),
-    status: 403,
-    shape: 'errors',
-  },
-  {
-    client: 'vault with a token of another server',
-    headers: () => ({ 'X-Vault-Token': 'hvs.CAESIJzG' }),
-    call: 'GET /v1/transit/keys/ec-p256',
-    status: 403,
-    shape: 'errors',
-  },
-  {
-    client: 'vault with a policy that lacks it',
-    headers: () => ({ 'X-Vault-Token': signer }),
-    call: 'GET /v1/transit/keys/ec-p256',
-    status: 403,
-    shape: 'errors',
-  },
-  { client: 'vault delete', headers: GO, call: 'DELETE /v1/transit/keys/ec-p256', status: 405, shape: 'errors' },
-];
+const CALLS = JSON.parse(readFileSync(join(import.meta.dirname, 'vault-calls.json'), 'utf8')) as Call[];
 
 const SIGNATURE = expect.stringMatching(/^vault:v1:[A-Za-z0-9+/]+={0,2}$/);
-const SHAPES: Record<Shape, unknown> = {
+const SHAPES = {
   signature: { data: { signature: SIGNATURE, key_version: 1 } },
   batch: {
     data: {
@@ -531,8 +134,8 @@ const SHAPES: Record<Shape, unknown> = {
   keys: { data: { keys: expect.arrayContaining(['ec-p256', 'rsa-2048']) } },
   data: { data: expect.any(Object) },
   plain: { initialized: true, sealed: false },
-  errors: {},
-  nothing: {},
+  errors: { errors: expect.arrayContaining([expect.stringMatching(/\w/)]) },
+  nothing: { errors: [] },
 };
 
 describe('a call of a client is answered as Vault answers it', () => {
@@ -543,25 +146,19 @@ describe('a call of a client is answered as Vault answers it', () => {
 
   it.each(CALLS)('$client: $call', async ({ headers, call, body, status, shape }) => {
     const [method = '', path = ''] = call.split(' ');
-    const answer = await send(method, path, headers(), typeof body === 'function' ? body() : body);
+    const answer = await send(method, path, HEADERS[headers](), filled(body));
     expect(answer).toMatchObject({ status, type: expect.stringMatching(/^application\/json/), body: SHAPES[shape] });
-    // Vault's Go client takes a 404 with any other member for an answer.
-    if (shape === 'nothing') expect(answer.body).toEqual({ errors: [] });
-    if (shape === 'errors') {
-      expect(Object.keys(answer.body)).toEqual(['errors']);
-      expect(answer.body.errors.length).toBeGreaterThan(0);
-      for (const error of answer.body.errors) expect(error).toMatch(/\w/);
-    }
-    if (['signature', 'batch', 'valid', 'key', 'keys'].includes(shape))
-      expect(answer.body).toMatchObject({
-        lease_id: '',
-        renewable: false,
-        lease_duration: 0,
-        auth: null,
-        wrap_info: null,
-      });
+    expect(Object.keys(answer.body).sort()).toEqual(membersOf(shape, answer.body));
   });
 });
+
+const ENVELOPE = ['auth', 'data', 'lease_duration', 'lease_id', 'mount_type', 'renewable', 'request_id', 'warnings'];
+
+/** A refusal has one member: Vault's Go client takes a 404 with any other for an answer. */
+function membersOf(shape: Shape, body: object): string[] {
+  if (shape === 'plain') return Object.keys(body).sort();
+  return shape === 'errors' || shape === 'nothing' ? ['errors'] : [...ENVELOPE, 'wrap_info'].sort();
+}
 
 describe('what was signed', () => {
   it.each([
@@ -595,9 +192,9 @@ describe('what was signed', () => {
 
   it('is listed by the method that Vault made up, as hvac and curl -X LIST ask', async () => {
     const { hostname, port } = new URL(certified.service.url);
-    const list = async (token: string) => {
+    const list = async (shown: string) => {
       const socket = connect(Number(port), hostname);
-      socket.write(`LIST /v1/transit/keys HTTP/1.1\r\nHost: ${hostname}\r\nX-Vault-Token: ${token}\r\n\r\n`);
+      socket.write(`LIST /v1/transit/keys HTTP/1.1\r\nHost: ${hostname}\r\nX-Vault-Token: ${shown}\r\n\r\n`);
       const parts: Buffer[] = [];
       for await (const part of socket) parts.push(part as Buffer);
       const [head = '', body = ''] = Buffer.concat(parts).toString().split('\r\n\r\n');

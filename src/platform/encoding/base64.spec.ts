@@ -18,11 +18,10 @@ describe('base64', () => {
   });
 
   it('of bytes is one text and no other: a text that is read is written the same', () => {
-    const letters = fc.string({ unit: fc.constantFrom(...'ABwxyz0189+/=-_ \n'), maxLength: 12 });
+    const letters = fc.string({ unit: fc.constantFrom(...'ABwxyz0189+/=-_ \n'.split('')), maxLength: 12 });
     fc.assert(
       fc.property(letters, (text) => {
-        const bytes = fromBase64(text);
-        if (bytes !== undefined) expect(bytes.toString('base64')).toBe(text);
+        expect([undefined, text]).toContain(fromBase64(text)?.toString('base64'));
       }),
       { numRuns: 2000 },
     );

@@ -19,6 +19,16 @@ export function listRequestIn(packet: Buffer): ListRequest | undefined {
   if (!text.endsWith(END) || text.indexOf(END) !== text.length - END.length) return undefined;
   const [first = '', ...lines] = text.slice(0, -END.length).split('\r\n');
   const [, url] = REQUEST_LINE.exec(first) ?? [];
+  const headers = headersIn(lines);
+  if (headers === undefined) return undefined;
+  const hasBody = 'transfer-encoding' in headers || (headers['content-length'] ?? '0') !== '0';
+  if (url === undefined || hasBody) return undefined;
+  delete headers['content-length'];
+  return { url: `${url}${url.includes('?') ? '&' : '?'}list=true`, headers };
+}
+
+/** By lower-case name; undefined when a line is none, or a name comes twice. */
+function headersIn(lines: readonly string[]): Record<string, string> | undefined {
   const headers: Record<string, string> = {};
   for (const line of lines) {
     const [, given, value = ''] = HEADER.exec(line) ?? [];
@@ -26,10 +36,7 @@ export function listRequestIn(packet: Buffer): ListRequest | undefined {
     if (name === undefined || Object.hasOwn(headers, name)) return undefined;
     headers[name] = value.trim();
   }
-  const hasBody = 'transfer-encoding' in headers || (headers['content-length'] ?? '0') !== '0';
-  if (url === undefined || hasBody) return undefined;
-  delete headers['content-length'];
-  return { url: `${url}${url.includes('?') ? '&' : '?'}list=true`, headers };
+  return headers;
 }
 
 /** Answers it as the GET that it stands for, and hangs up. */

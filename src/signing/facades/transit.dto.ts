@@ -140,7 +140,7 @@ export class TransitKeyData {
   @ApiProperty({
     type: 'object',
     additionalProperties: true,
-    example: { '1': { name: 'ecdsa-p256', public_key: '-----BEGIN PUBLIC KEY-----' } },
+    example: { '1': { name: 'P-256', public_key: '-----BEGIN PUBLIC KEY-----' } },
   })
   keys: Record<string, { name: string; public_key: string; creation_time: Date; certificate_chain: string }>;
 
@@ -150,11 +150,23 @@ export class TransitKeyData {
       { name: TransitKeyData.curveOf(type), public_key: publicKey, creation_time: createdAt, certificate_chain: '' },
     ]);
     return {
-      ...{ name, type, latest_version: latest, keys: Object.fromEntries(keys) },
-      ...{ min_available_version: 0, min_decryption_version: 1, min_encryption_version: latest },
-      ...{ supports_signing: true, supports_encryption: false, supports_decryption: false, supports_derivation: false },
-      ...{ derived: false, exportable: false, allow_plaintext_backup: false, deletion_allowed: false },
-      ...{ imported_key: false, auto_rotate_period: 0 },
+      name,
+      type,
+      latest_version: latest,
+      keys: Object.fromEntries(keys),
+      min_available_version: 0,
+      min_decryption_version: 1,
+      min_encryption_version: latest,
+      supports_signing: true,
+      supports_encryption: false,
+      supports_decryption: false,
+      supports_derivation: false,
+      derived: false,
+      exportable: false,
+      allow_plaintext_backup: false,
+      deletion_allowed: false,
+      imported_key: false,
+      auto_rotate_period: 0,
     };
   }
 

@@ -39,9 +39,15 @@ export class VaultSystemService {
 
   health(): VaultHealthView {
     return {
-      ...{ initialized: true, sealed: this.isSealed(), standby: false, performance_standby: false },
-      ...{ replication_performance_mode: 'disabled', replication_dr_mode: 'disabled' },
-      ...{ server_time_utc: Math.floor(Date.now() / 1000), version: VERSION, cluster_name: NAME },
+      initialized: true,
+      sealed: this.isSealed(),
+      standby: false,
+      performance_standby: false,
+      replication_performance_mode: 'disabled',
+      replication_dr_mode: 'disabled',
+      server_time_utc: Math.floor(Date.now() / 1000),
+      version: VERSION,
+      cluster_name: NAME,
     };
   }
 
@@ -54,9 +60,21 @@ export class VaultSystemService {
 
   token({ id, name, ownerId, scopes }: Caller): VaultTokenData {
     return {
-      ...{ id: '', accessor: id, display_name: name, entity_id: ownerId, policies: [...scopes].sort() },
-      ...{ path: 'auth/token/create', ttl: 0, creation_ttl: 0, explicit_max_ttl: 0, num_uses: 0 },
-      ...{ orphan: true, renewable: false, type: 'service', meta: null, expire_time: null },
+      id: '',
+      accessor: id,
+      display_name: name,
+      entity_id: ownerId,
+      policies: [...scopes].sort(),
+      path: 'auth/token/create',
+      ttl: 0,
+      creation_ttl: 0,
+      explicit_max_ttl: 0,
+      num_uses: 0,
+      orphan: true,
+      renewable: false,
+      type: 'service',
+      meta: null,
+      expire_time: null,
     };
   }
 

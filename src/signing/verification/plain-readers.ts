@@ -88,7 +88,7 @@ function jwsPart(text: string): Buffer {
   return decoded(fromBase64Url(text));
 }
 
-function decoded(bytes: Buffer | undefined): Buffer {
-  if (bytes === undefined) throw new BadSignature('a part is not the base64 that belongs there');
-  return bytes;
+function decoded(part: Buffer | undefined): Buffer {
+  if (part === undefined) throw new BadSignature('a part is not the base64 that belongs there');
+  return part;
 }
