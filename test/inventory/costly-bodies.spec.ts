@@ -28,9 +28,9 @@ afterAll(() => stage.close());
 /** Asks for the health of the service again and again until the work is done. Answers the 99th percentile in milliseconds. */
 async function waitBeside(work: Promise<unknown>): Promise<number> {
   const waits: number[] = [];
-  let done = false;
-  const end = work.finally(() => (done = true));
-  while (!done) {
+  const state = { isDone: false };
+  const end = work.finally(() => (state.isDone = true));
+  while (!state.isDone) {
     const began = performance.now();
     await service.call('GET', '/actuator/health/liveness');
     waits.push(performance.now() - began);
@@ -82,7 +82,9 @@ describe('a body that seems to cost more than it is long', () => {
     expect(await waitBeside(sent)).toBeLessThan(MAX_P99_MS);
     const { status: got, body: answer } = await sent;
     // A body of nested lists may be refused as no JSON that is read, or as none of the formats.
-    expect([status, 400], JSON.stringify(answer).slice(0, 300)).toContain(got);
+    expect([`${status}`, '400'].map((one) => `${one} ${got === 200 ? '' : answer.code}`)).toContain(
+      `${got} ${got === 200 ? '' : answer.code}`,
+    );
   });
 
   it('is an address of question marks, which costs nothing', async () => {
@@ -108,7 +110,8 @@ describe('a document that keeps its reader busy for too long', () => {
     const others = ['first', 'second', 'third'].map((name) => ingest(good(name), { to: hasty }));
     for (const { status, body } of await Promise.all(costly))
       expect({ status, code: body.code }).toEqual({ status: 422, code: 'document.too-costly' });
-    for (const { status, body } of await Promise.all(others)) expect(status, JSON.stringify(body)).toBe(200);
+    for (const { status, body } of await Promise.all(others))
+      expect({ status, code: body.code }).toEqual({ status: 200 });
   });
 
   it('is refused once and not tried again when it is taken in later', async () => {

@@ -2,8 +2,8 @@ import { type AST, RegExpParser } from '@eslint-community/regexpp';
 
 /** Characters that the sets of a pattern are asked for; those that the pattern itself names come first. */
 const CANDIDATES = [
-  ...' aA0\n\t=/-_.:;,"\'\\<>()[]{}@#%&*+!?|~^$`\u0000\u0001é\u2028',
-  ...'bcdefghijklmnopqrstuvwxyzBCDEFGHIJKLMNOPQRSTUVWXYZ123456789\r\u00a0',
+  ...Array.from(' aA0\n\t=/-_.:;,"\'\\<>()[]{}@#%&*+!?|~^$`\u0000\u0001é\u2028'),
+  ...Array.from('bcdefghijklmnopqrstuvwxyzBCDEFGHIJKLMNOPQRSTUVWXYZ123456789\r\u00a0'),
   '\u{1f510}',
 ];
 /** Tells where words and white space end, whatever sets the pattern has. */

@@ -53,10 +53,10 @@ export class ExportController {
     @Headers('if-none-match') known = '',
   ): Promise<void> {
     const zipped = wantsGzip(encodings);
-    const etagOf = (tag: string) => `"${tag}${zipped ? '-gzip' : ''}"`;
+    const etagOf = (hash: string) => `"${hash}${zipped ? '-gzip' : ''}"`;
     const { tag, body } = await this.exporter.open(filter, {
       own,
-      knows: (current) => known.split(',').some((tag) => tag.trim() === etagOf(current)),
+      knows: (current) => known.split(',').some((one) => one.trim() === etagOf(current)),
     });
     void reply
       .header('etag', etagOf(tag))

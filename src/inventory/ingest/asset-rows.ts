@@ -8,7 +8,8 @@ import type { RiskVerdict } from '../risk/risk-verdict.js';
 import { SubjectReader } from '../risk/subject-reader.js';
 import { hashId, hashIdOfText } from './asset-identity.js';
 import { CopyRows, LENGTH } from './copy-rows.js';
-import type { DocumentAssets, IdentifiedAsset } from './document-assets.js';
+import type { DocumentAssets } from './document-assets.js';
+import type { IdentifiedAsset } from './identified-asset.js';
 
 export interface VerdictRow {
   readonly id: string;

@@ -1,4 +1,4 @@
-import type { GraphAsset, GraphEdge } from '../risk/asset-graph.js';
+import type { GraphEdge } from '../risk/asset-graph.js';
 import { traitsOf } from '../risk/asset-traits.js';
 import {
   anonymousIdentity,
@@ -8,25 +8,11 @@ import {
   propertyOf,
   SCOPE_PROPERTY,
 } from './asset-identity.js';
-import { AssetStore, placesIn, renameRows, type StoredAsset, type StoredPlaces } from './asset-store.js';
+import { AssetStore, placesIn, renameRows, type StoredPlaces } from './asset-store.js';
 import type { CdxComponent, Draft, DraftAsset } from './draft.js';
 import { type DraftLead, DraftRefs } from './draft-refs.js';
+import type { IdentifiedAsset } from './identified-asset.js';
 import { keyId, type KnownComponents, ProvisionalAssets } from './provisional-assets.js';
-
-/** An asset of a document. */
-export interface IdentifiedAsset extends GraphAsset {
-  id: string;
-  /** Gives it another id, as long as nothing was made of it. */
-  rename(this: IdentifiedAsset, id: string): void;
-  readonly stored: StoredAsset<IdentifiedAsset>;
-  /** As the document has them, some more than once, until all assets are known: then there are `edges`. */
-  leads: readonly DraftLead<IdentifiedAsset>[];
-  edges: readonly GraphEdge[];
-  /** What tells of the same again. */
-  more: StoredPlaces[];
-  /** The same asset, which was told of before. */
-  first: IdentifiedAsset | undefined;
-}
 
 /** What a document says, in the terms of the inventory: every asset by its identity, and what is the same as one. */
 export class DocumentAssets {

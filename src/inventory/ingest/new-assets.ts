@@ -1,6 +1,6 @@
 import type { VerdictFacts } from '../risk/verdict-facts.js';
 import type { VerdictRow, WrittenAsset } from './asset-rows.js';
-import type { IdentifiedAsset } from './document-assets.js';
+import type { IdentifiedAsset } from './identified-asset.js';
 
 /** What new assets are counted by. */
 export interface NewCount {

@@ -2,7 +2,7 @@ import { keptMember } from '../cyclonedx/downgrade.js';
 import { isMembers } from '../cyclonedx/json-values.js';
 import { hashId, PUBLIC_KEY_PROPERTY } from './asset-identity.js';
 import { furtherFacts, materialFingerprint, statedSha256 } from './certificate-identity.js';
-import type { IdentifiedAsset } from './document-assets.js';
+import type { IdentifiedAsset } from './identified-asset.js';
 import type { CdxComponent, DraftAsset } from './draft.js';
 import type { DraftRef, DraftRefs } from './draft-refs.js';
 

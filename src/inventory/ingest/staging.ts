@@ -4,7 +4,8 @@ import { type AssetRows, edgeRows, type VerdictRow } from './asset-rows.js';
 import { ASSET_COLUMNS, PLACE_COLUMNS, placesIn } from './asset-store.js';
 import { copyInto } from './copy-into.js';
 import { CopyRows, uuidArray } from './copy-rows.js';
-import type { DocumentAssets, IdentifiedAsset } from './document-assets.js';
+import type { DocumentAssets } from './document-assets.js';
+import type { IdentifiedAsset } from './identified-asset.js';
 import type { IngestProgress } from './ingest-order.js';
 import { NewAssets } from './new-assets.js';
 

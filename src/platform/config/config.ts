@@ -1,7 +1,6 @@
-import { Logger } from '@nestjs/common';
-import { readFileSync } from 'node:fs';
 import { isBlock } from '../outbound/address-guard.js';
 import { isLoopback } from './loopback.js';
+import { isMountPath } from './mount-path.js';
 import { SETTINGS, type SettingName } from './settings.js';
 
 export type Role = 'all' | 'api' | 'worker';
@@ -18,19 +17,6 @@ export class ConfigError extends Error {
   }
 }
 
-/** First segments under /v1/ that are taken. */
-const OWN_PATHS = new Set([
-  'auth',
-  'host-authorities',
-  'hosts',
-  'keys',
-  'rotation-policies',
-  'rotations',
-  'scan-scopes',
-  'scans',
-  'ssh-ca',
-  'sys',
-]);
 /** A name, an IPv4 address, or an IPv6 address in brackets. */
 const HOST_NAME = /^(?:(?:\*\.)?[a-z0-9_](?:[a-z0-9_.-]{0,251}[a-z0-9_])?|\[[0-9a-f:.]{2,45}\])$/;
 
@@ -250,12 +236,9 @@ export class Config {
     return values;
   }
 
-  /** Names of our own under /v1/ cannot be those of a mount. */
   private mounts(name: SettingName): string[] {
     const values = this.list(name);
-    const wrong = values.find(
-      (value) => !/^\w[\w.-]*(?:\/\w[\w.-]*)*$/.test(value) || OWN_PATHS.has(value.split('/')[0] ?? ''),
-    );
+    const wrong = values.find((value) => !isMountPath(value));
     if (wrong !== undefined) this.faults.push(`${name} must be paths like transit or team/transit, not "${wrong}"`);
     return values;
   }
@@ -298,15 +281,5 @@ export class Config {
     for (const name of Object.keys(this.environment)) {
       if (name.startsWith('SVC_') && !(name in SETTINGS)) this.faults.push(`${name} is not a setting`);
     }
-  }
-}
-
-/** Reads the user PIN of the token from its file. It is kept out of the environment and of process arguments. */
-export function readPin(config: Config): string {
-  try {
-    return readFileSync(config.pkcs11PinFile, 'utf8').trim();
-  } catch (cause) {
-    new Logger(Config.name).error(`SVC_PKCS11_PIN_FILE cannot be read: ${config.pkcs11PinFile}`);
-    throw new ConfigError([`SVC_PKCS11_PIN_FILE cannot be read (${(cause as NodeJS.ErrnoException).code})`]);
   }
 }

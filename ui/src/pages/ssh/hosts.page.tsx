@@ -41,17 +41,15 @@ export function useHostFields(of?: HostView): Field[] {
     { name: 'privateKey', kind: 'area', label: t('hosts.privateKey'), hint: t('hosts.privateKey.hint') },
     { name: 'passphrase', kind: 'password', label: t('hosts.passphrase'), hint: t('hosts.passphrase.hint') },
     { name: 'password', kind: 'password', label: t('hosts.password'), hint: t('hosts.password.hint') },
-    ...(of === undefined ? [] : [dropBehind(t)]),
+    ...dropBehind(t, of),
   ];
 }
 
-function dropBehind(t: ReturnType<typeof useI18n>['t']): Field {
-  return {
-    name: 'dropCredentialsBehind',
-    kind: 'yes',
-    label: t('hosts.dropBehind'),
-    hint: t('hosts.dropBehind.hint'),
-  };
+/** For a host that is changed: hosts behind it may lose their credentials. */
+function dropBehind(t: ReturnType<typeof useI18n>['t'], of: HostView | undefined): Field[] {
+  if (of === undefined) return [];
+  const label = t('hosts.dropBehind');
+  return [{ name: 'dropCredentialsBehind', kind: 'yes', label, hint: t('hosts.dropBehind.hint') }];
 }
 
 export function hostBody({ user, privateKey, passphrase, password, ...rest }: Values): never {

@@ -84,6 +84,23 @@ function Assign({ sshKey: { id, version, owner } }: { sshKey: SshKeyView }) {
   );
 }
 
+/** What the location is, and whether a private key there was shown to be the one that the host says it is. */
+function Kind({ location: { kind, possession } }: { location: SshKeyLocationView }) {
+  const { t, named } = useI18n();
+  return (
+    <span className="sw-labels">
+      {named('sshLocation', kind)}
+      {possession !== undefined && (
+        <Tooltip content={t(`sshKeys.possession.${possession}`)}>
+          <Label isCompact color={possession === 'proven' ? 'green' : 'orange'}>
+            {named('possession', possession)}
+          </Label>
+        </Tooltip>
+      )}
+    </span>
+  );
+}
+
 function Details({ sshKey: key }: { sshKey: SshKeyView }) {
   const { t, named } = useI18n();
   const { one } = useUrlState();
@@ -149,21 +166,7 @@ function Details({ sshKey: key }: { sshKey: SshKeyView }) {
               rowKey={({ id }) => id}
               empty={<p className="sw-muted">{t('asset.nowhere')}</p>}
               columns={[
-                {
-                  name: t('sshKeys.what'),
-                  cell: ({ kind, possession }) => (
-                    <span className="sw-labels">
-                      {named('sshLocation', kind)}
-                      {possession !== undefined && (
-                        <Tooltip content={t(`sshKeys.possession.${possession}`)}>
-                          <Label isCompact color={possession === 'proven' ? 'green' : 'orange'}>
-                            {named('possession', possession)}
-                          </Label>
-                        </Tooltip>
-                      )}
-                    </span>
-                  ),
-                },
+                { name: t('sshKeys.what'), cell: (location) => <Kind location={location} /> },
                 { name: t('host'), cell: ({ hostId }) => <Go to={`/hosts/${hostId}`}>{hostId.slice(0, 8)}</Go> },
                 { name: t('sshKeys.account'), cell: ({ account }) => account },
                 {
