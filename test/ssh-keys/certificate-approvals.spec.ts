@@ -140,6 +140,12 @@ describe('an SSH certificate under a policy', () => {
     expect(answers.map(({ status }) => status)).toEqual([202, 202, 202]);
   });
 
+  it('is under no policy of an authority that is not there', async () => {
+    const stages = [{ group, threshold: 1 }];
+    const body = { name: unique('policy'), subject: 'ssh-certificate', keys: [unique('nobody')], stages };
+    assertProblem(await call('POST', '/api/v1/approval-policies', body), { status: 422, code: 'approval-policy.key' });
+  });
+
   it('is found at its authority only', async () => {
     const [one, other] = [await newAuthority(), await newAuthority()];
     const { body } = await ask(one, orderFor(['deploy']));

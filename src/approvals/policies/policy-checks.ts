@@ -2,6 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { isId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
+import type { PolicySubject } from '../approval-subject.port.js';
 import { ApprovalSubjectsService } from '../approval-subjects.service.js';
 import { approversIn } from '../groups/group-size.js';
 import type { ApprovalPolicy, PolicyStage } from './approval-policy.entity.js';
@@ -10,6 +11,12 @@ import { PolicyBook } from './policy-book.js';
 
 /** Every key. */
 const WHOLE = '*';
+/** What the keys of a policy name. */
+const NAMED: Readonly<Record<PolicySubject, string>> = {
+  'signing-request': 'key with the name',
+  'ssh-rotation': 'SSH key with the fingerprint',
+  'ssh-certificate': 'SSH authority with the name',
+};
 
 /** Looks whether a policy can do what it says: guard keys that are there, and be satisfied by the people of its groups. */
 @Injectable()
@@ -51,8 +58,7 @@ export class PolicyChecks {
     const names = keys.filter((name) => !said.includes(name));
     const [unknown] = names.length === 0 ? [] : ((await this.subjects.of(subject).unknownKeys?.(tx, names)) ?? []);
     if (unknown === undefined) return;
-    const named = subject === 'ssh-rotation' ? 'SSH key with the fingerprint' : 'key with the name';
-    const detail = `there is no ${named} "${unknown}"; "${WHOLE}" is every key, also those to come`;
+    const detail = `there is no ${NAMED[subject]} "${unknown}"; "${WHOLE}" is every key, also those to come`;
     throw wrong('approval-policy.key', `/keys/${keys.indexOf(unknown)}`, detail);
   }
 }

@@ -1,9 +1,10 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
-import type { EntityManager } from 'typeorm';
+import { type EntityManager, In } from 'typeorm';
 import type { ApprovalSubject, SubjectApproval } from '../../approvals/approval-subject.port.js';
 import { ApprovalSubjectsService } from '../../approvals/approval-subjects.service.js';
 import { AuditService } from '../../audit/audit.service.js';
 import { Problem } from '../../platform/http/problem.js';
+import { SshAuthority } from './ssh-authority.entity.js';
 import { SSH_CA_ACTOR, SshCertificateSigner } from './ssh-certificate-signer.js';
 import { SshCertificate } from './ssh-certificate.entity.js';
 import { certificateEntry } from './ssh-certificates.service.js';
@@ -21,6 +22,13 @@ export class SshCertificateSubject implements ApprovalSubject, OnModuleInit {
 
   onModuleInit(): void {
     this.subjects.register('ssh-certificate', this);
+  }
+
+  /** Keys of a policy are names of authorities here. */
+  async unknownKeys(tx: EntityManager, names: readonly string[]): Promise<readonly string[]> {
+    const known = await tx.find(SshAuthority, { select: { name: true }, where: { name: In([...names]) } });
+    const found = new Set(known.map(({ name }) => name));
+    return names.filter((name) => !found.has(name));
   }
 
   async released(tx: EntityManager, approval: SubjectApproval): Promise<void> {
