@@ -9,7 +9,7 @@ import type { Stage } from './stage.js';
 const ATTEMPTS = 5;
 const NOBODY = '01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11';
 /** What others need comes first. */
-const FIRST = ['createApproverGroup', 'createApprovalPolicy', 'createWebhook', 'createSigningKey', 'createScanScope'];
+const FIRST = ['createSigningKey', 'createApproverGroup', 'createApprovalPolicy', 'createWebhook', 'createScanScope'];
 
 interface Known {
   readonly service: Service;
@@ -25,8 +25,8 @@ interface Known {
 const MORE: Record<string, (known: Known) => Record<string, unknown>> = {
   createApproverGroup: ({ adminId }) => ({ members: [adminId], ssoGroups: [] }),
   changeApproverGroup: ({ adminId }) => ({ members: [adminId], ssoGroups: [] }),
-  createApprovalPolicy: () => ({ keys: [GUARDED], conditions: [] }),
-  changeApprovalPolicy: () => ({ keys: [GUARDED], conditions: [] }),
+  createApprovalPolicy: ({ made }) => ({ keys: [GUARDED], conditions: [], stages: stagesOf(made) }),
+  changeApprovalPolicy: ({ made }) => ({ keys: [GUARDED], conditions: [], stages: stagesOf(made) }),
   signDigest: () => ({ content: undefined, scheme: 'ecdsa-der' }),
   verifySignature: () => ({ requestId: undefined, scheme: 'ecdsa-der', timestamp: undefined }),
   createSchedule: () => ({ intervalSeconds: undefined, target: 'snapshot', settings: {} }),
@@ -40,6 +40,8 @@ const MORE: Record<string, (known: Known) => Record<string, unknown>> = {
   ingest: () => SCAN,
   importSourceScan: () => SCAN,
 };
+/** One vote of the only group. */
+const stagesOf = (made: Known['made']) => [{ group: made.get('/api/v1/approver-groups') ?? NOBODY, threshold: 1 }];
 const WHOLE_SCOPE = { targets: undefined, ports: undefined, hosts: undefined, label: undefined };
 /** As the example of a key is named. */
 const GUARDED = 'release-2027';
