@@ -105,7 +105,7 @@ const SEALED: readonly Sealed[] = [
   {
     by: 'hsm/software-keys.ts',
     calls: 1,
-    columns: ['signing/keys/signing-key-version.entity.ts: sealedKey'],
+    columns: ['signing/keys/signing-key-version.entity.ts: sealed'],
     rule: 'stays',
     because: 'signs in the key process',
   },
@@ -137,7 +137,7 @@ function sealedColumns(): string[] {
           /\/\*\*((?:(?!\*\/)[\s\S]){0,600})\*\/\s+@(?:Primary)?Column\('bytea'[^\n]*\)\s+(\w+)[?!]?:/g,
         ),
       ]
-        .filter(([, comment]) => /seal/i.test(comment ?? ''))
+        .filter(([, comment]) => /\bsealed\b/i.test(comment ?? ''))
         .map(([, , name]) => `${file}: ${name}`),
     );
 }

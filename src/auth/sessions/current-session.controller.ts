@@ -50,8 +50,7 @@ export class CurrentSessionController {
   }
 
   /**
-   * Shows once more who you are. What matters asks for it when your sign-in is older than five minutes, and always in a session that you let
-   * a client have. A browser gets another cookie.
+   * Shows once more who you are. What matters asks for it five minutes after sign-in, and always where a client holds your session.
    */
   @Post('step-up')
   @HttpCode(204)

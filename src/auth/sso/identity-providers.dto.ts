@@ -198,7 +198,7 @@ export class SamlProviderBody extends IdentityProviderBody {
   nameIdFormat?: string | null;
 
   /** How people have to show who they are (RequestedAuthnContext); left out, the provider decides. */
-  @ApiProperty({ type: RequestedAuthnContextBody, required: false, nullable: true })
+  @ApiProperty({ type: RequestedAuthnContextBody, required: false, nullable: true, example: null })
   @IsOptional()
   @ValidateNested()
   @Type(() => RequestedAuthnContextBody)

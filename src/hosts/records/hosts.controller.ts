@@ -65,8 +65,7 @@ export class HostsController {
   }
 
   /**
-   * Changes a host; members that are left out stay as they are, null empties them. A credential belongs to address, port and jump host: when one
-   * of them changes, it is dropped unless it comes with the same call; `dropped` says so.
+   * Changes a host; what is left out stays, null empties it. A credential that does not come along is dropped when its destination changes.
    */
   @Patch(':id')
   @Needs('hosts:write')

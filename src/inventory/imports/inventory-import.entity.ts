@@ -69,6 +69,7 @@ export class InventoryImportPart {
   @PrimaryColumn('int')
   number: number;
 
+  /** The part, compressed and sealed. */
   @Column('bytea')
   sealed: Buffer;
 }

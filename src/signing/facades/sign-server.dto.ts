@@ -9,7 +9,7 @@ export class WorkerParam {
 
 /** Read as texts; names that are not here are ignored. */
 export class ProcessMetaData {
-  /** `true`: the data is a hash value. Else the data, of at most 32 KB, is hashed here. @example true */
+  /** `true`: the data is a hash value. Else the data, of at most 32 KB, is hashed here. @example 'true' */
   USING_CLIENTSUPPLIED_HASH?: string;
   /** SHA-256 when absent. @example SHA-256 */
   CLIENTSIDE_HASHDIGESTALGORITHM?: string;

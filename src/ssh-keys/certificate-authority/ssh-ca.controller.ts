@@ -167,8 +167,7 @@ export class SshCaController {
   }
 
   /**
-   * Puts the list to managed hosts, into the file that sshd of each names as RevokedKeys. Each one checks it with its own ssh-keygen before it takes the place
-   * of the list that it had.
+   * Puts the list to managed hosts, into the file that sshd of each names as RevokedKeys, after its own ssh-keygen has checked it.
    */
   @Post(':id/krl/push')
   @HttpCode(200)
