@@ -261,6 +261,8 @@ describe('what is changed behind its back in SQL is named by its index', () => {
       `SELECT pg_advisory_xact_lock(${SEQUENCER_LOCK});
        DELETE FROM log_checkpoint WHERE size > ${size};
        DELETE FROM log_leaf WHERE index >= ${size};
+       DELETE FROM log_waiting;
+       DELETE FROM audit_entry e WHERE NOT EXISTS (SELECT FROM log_leaf l WHERE l.entry_id = e.id);
        UPDATE log_head SET size = ${size};
        DELETE FROM log_tile WHERE level > 0 OR index > ${tile};
        UPDATE log_tile SET hashes = substr(hashes, 1, 32 * ${size % 256}) WHERE index = ${tile}`,

@@ -29,6 +29,8 @@ interface Leaf {
 @Injectable()
 export class LogSequencer {
   /** The token keeps what was signed last. */
+  /** Leaves of the last checkpoint that is known to be signed. */
+  private signedSize = 0;
   private isAnchored = false;
   /** The newest note of the database, when its signature was found good. */
   private known: string | undefined;
@@ -51,7 +53,9 @@ export class LogSequencer {
   private async anchor(): Promise<void> {
     if (this.isAnchored || (await this.keys.current()) === undefined) return;
     try {
-      this.isAnchored = (await this.anchors.newest()) !== undefined;
+      const newest = await this.anchors.newest();
+      this.isAnchored = newest !== undefined;
+      this.signedSize = newest?.size ?? 0;
       if (!this.isAnchored) await this.db.transaction((tx) => this.checkpoint(tx));
     } catch {
       // Entries get their numbers all the same; the checkpoint behind them fails for the same reason, and says it.
@@ -97,7 +101,9 @@ export class LogSequencer {
     if (!(await held(tx))) return;
     const size = await sizeOf(tx);
     const last = await lastCheckpoint(tx);
-    if (size === 0 || (this.isAnchored && size === last?.size && (await this.isSigned(last.note)))) return;
+    // A log that is shorter than what was signed was rolled back, also while nothing new is written: the token refuses it.
+    const isCurrent = this.isAnchored && size === last?.size && size >= this.signedSize;
+    if (size === 0 || (isCurrent && (await this.isSigned(last.note)))) return;
     const key = await this.keys.ensured();
     const { root, note } = await this.anchors.sign(tx, key, size, last?.note);
     // There is one already when whoever signed it was stopped before this, or when somebody put another in its place.
@@ -107,6 +113,7 @@ export class LogSequencer {
       [size, root, note],
     );
     this.isAnchored = true;
+    this.signedSize = size;
   }
 
   private async isSigned(note: string): Promise<boolean> {
