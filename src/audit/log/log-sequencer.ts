@@ -29,9 +29,9 @@ interface Leaf {
 @Injectable()
 export class LogSequencer {
   /** The token keeps what was signed last. */
+  private isAnchored = false;
   /** Leaves of the last checkpoint that is known to be signed. */
   private signedSize = 0;
-  private isAnchored = false;
   /** The newest note of the database, when its signature was found good. */
   private known: string | undefined;
 
