@@ -55,7 +55,7 @@ export class LogGaps {
       `WITH part AS MATERIALIZED (
          SELECT id FROM audit_entry WHERE $1::uuid IS NULL OR id < $1 ORDER BY id DESC LIMIT ${MAX_LOOKED_AT})
        SELECT (SELECT id FROM part ORDER BY id LIMIT 1) AS last, (SELECT count(*)::int FROM part) AS count,
-         (SELECT array_agg(id::text) FROM (SELECT id FROM part e WHERE ${IS_UNLOGGED} LIMIT ${MAX_NAMED}) some) AS unlogged`,
+         (SELECT array_agg(id::text) FROM (SELECT id FROM part e WHERE ${IS_UNLOGGED} LIMIT ${MAX_NAMED}) named) AS unlogged`,
       [this.before],
     );
     for (const id of look?.unlogged ?? []) this.note(id);
