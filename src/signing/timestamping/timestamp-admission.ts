@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import { isIPv6 } from 'node:net';
 import type { Caller } from '../../auth/caller.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/http/problem.js';
 import { RateLimits } from '../../platform/http/rate-limits.js';
 import { isKeyInPath } from './timestamping.http.js';
+import { networkOf } from '../../platform/http/network-of.js';
 
 /** Bounds what those get who show no credential, or one that stands in an address, where logs and proxies see it. */
 @Injectable()
@@ -17,7 +17,7 @@ export class TimestampAdmission {
 
   /** Problem 429 `rate-limit.exceeded` for an address that asks too often. */
   admit(caller: Caller, reply: FastifyReply): void {
-    if (caller.kind === 'anonymous') this.take(`tsa:${network(caller.origin.address)}`, reply);
+    if (caller.kind === 'anonymous') this.take(`tsa:${networkOf(caller.origin.address)}`, reply);
   }
 
   /** Problem 403 `timestamp.wide-key` for a key that may do anything else: an address is no place for it. */
@@ -34,15 +34,4 @@ export class TimestampAdmission {
   private take(who: string, reply: FastifyReply): void {
     this.rates.take(who, reply, this.config.tsaOpenPerMinute);
   }
-}
-
-/** One customer has a whole /64 of IPv6 addresses (RFC 6177). */
-function network(address: string): string {
-  if (!isIPv6(address) || address.includes('.')) return address;
-  const [head = '', tail] = address.split('::');
-  const groups = head.split(':');
-  if (tail === undefined) return groups.slice(0, 4).join(':');
-  const behind = tail === '' ? [] : tail.split(':');
-  const zeros = Array.from({ length: Math.max(0, 8 - groups.length - behind.length) }, () => '0');
-  return [...groups, ...zeros, ...behind].slice(0, 4).join(':');
 }
