@@ -17,6 +17,7 @@ const PEERS = {
   msi: 'that Authenticode works for .msi files',
   faketime: 'that a skewed clock gives no timestamps',
   jdk: 'that jarsigner verifies our signature blocks, and that key stores of keytool are read',
+  bouncycastle: 'that a BCFKS store of Bouncy Castle is read',
   gnupg: 'that OpenPGP keyrings of gpg are read',
   sshd: 'logins to real hosts, host keys, scans and rotations (OpenSSH)',
   puttygen: 'that private keys of PuTTY (puttygen) are read',

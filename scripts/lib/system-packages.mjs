@@ -26,6 +26,12 @@ export const NEEDS = {
   puttygen: command('puttygen', 'putty-tools', 'putty'),
   gnupg: command('gpg', 'gnupg', 'gnupg'),
   jdk: command('jarsigner', 'default-jdk-headless', 'openjdk'),
+  bouncycastle: {
+    name: 'bcprov.jar of Bouncy Castle',
+    apt: 'libbcprov-java',
+    brew: '', // Homebrew has none
+    present: () => existsSync('/usr/share/java/bcprov.jar'),
+  },
   aiosmtpd: { ...command('aiosmtpd', 'python3-aiosmtpd', 'aiosmtpd'), present: () => hasAiosmtpd() },
   chromium: { ...command('chromium'), present: () => hasChromium() },
 };
@@ -51,7 +57,8 @@ export async function install(needs, note) {
   if (wanted.length === 0) return [];
   const manager = packageManager();
   if (manager === undefined) return wanted;
-  const names = [...new Set(wanted.flatMap((need) => need[manager.kind].split(' ')))];
+  const names = packageNames(wanted, manager.kind);
+  if (names.length === 0) return wanted;
   const { code, output } = await manager.install(names);
   const left = missing(wanted);
   if (left.length > 0) note(`${manager.kind} could not install them (${code}): ${output.trim().split('\n').at(-1)}`);
@@ -68,13 +75,15 @@ export async function demand(needs, note) {
 }
 
 export function howToInstall(needs) {
-  const packages = (kind) => [...new Set(needs.flatMap((need) => need[kind].split(' ')))].join(' ');
+  const packages = (kind) => packageNames(needs, kind).join(' ');
   if (process.platform === 'darwin')
     return `Install Homebrew (https://brew.sh) and run: brew install ${packages('brew')}`;
   if (commandPath('apt-get') !== undefined)
     return `Run as root: apt-get update && apt-get install -y ${packages('apt')}`;
   return `Install them with your package manager (their names on Debian: ${packages('apt')}).`;
 }
+
+const packageNames = (needs, kind) => [...new Set(needs.flatMap((need) => need[kind].split(' ')))].filter(Boolean);
 
 function packageManager() {
   if (process.platform === 'darwin') {

@@ -1,9 +1,12 @@
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { bin } from './project.mjs';
 import { run } from './run.mjs';
 import { dim, say } from './steps.mjs';
+
+const FAILURES = fileURLToPath(new URL('failures-reporter.mjs', import.meta.url));
 
 /**
  * Runs Vitest, which prints for itself, and counts from its report.
@@ -14,7 +17,7 @@ export async function runVitest(title, args, { env }) {
   try {
     const file = path.join(directory, 'report.json');
     say(`${dim('…')} ${title} tests`);
-    const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${file}`];
+    const reporters = ['--reporter=default', `--reporter=${FAILURES}`, '--reporter=json', `--outputFile.json=${file}`];
     const { code } = await run(bin('vitest'), ['run', ...reporters, ...args], { env, show: true });
     const report = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
     if (report !== undefined) tellOfOtherTries(testsOf(report));

@@ -21,6 +21,7 @@ const PASSED_ON = [
   'src/signing/certificates/certificate-chain.ts refused', // refusedCertificate()
   'src/signing/requests/signing.service.ts refused', // the failure of the request
   'src/hsm/vault-problem.ts kind', // FAILURES
+  'src/hosts/credentials/private-keys/private-keys.service.ts malformed', // CODES
 ];
 
 /** Every code in src, found in the syntax tree; an error for a code that cannot be read from it. */
@@ -95,7 +96,7 @@ function ofHelpers(node: ts.Node, file: string): UsedCode[] {
   return literalsIn(codeNode).map((code) => ({ code, kind: helper.kind, file }));
 }
 
-/** OF_HTTP of problem.filter.ts, FAILURES of vault-problem.ts */
+/** OF_HTTP of problem.filter.ts, FAILURES of vault-problem.ts, CODES of private-keys.service.ts */
 function ofTables(node: ts.Node, file: string): UsedCode[] {
   if (!ts.isVariableDeclaration(node) || node.initializer === undefined) return [];
   const rows = [...properties(node.initializer)];
@@ -103,6 +104,8 @@ function ofTables(node: ts.Node, file: string): UsedCode[] {
     return rows.map(([status, row]) => ({ code: textOf(row, 'code'), kind: status, file }));
   if (node.name.getText() === 'FAILURES')
     return rows.map(([failure, row]) => ({ code: `hsm.${failure}`, kind: textOf(row, 'kind'), file }));
+  if (node.name.getText() === 'CODES')
+    return rows.flatMap(([, row]) => literalsIn(row)).map((code) => ({ code, kind: 'malformed', file }));
   return [];
 }
 

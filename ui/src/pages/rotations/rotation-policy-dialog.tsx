@@ -9,7 +9,7 @@ import { secondsOf, wholeHours } from '../../patterns/whole-hours.js';
 
 const LAST_HOUR = 23;
 
-type Terms = Omit<RotationPolicyView, 'id' | 'madeBy' | 'version' | 'createdAt' | 'dueAt'>;
+type Terms = Omit<RotationPolicyView, 'id' | 'heldBack' | 'madeBy' | 'version' | 'createdAt' | 'dueAt'>;
 
 interface Props {
   /** undefined: a new one. */
