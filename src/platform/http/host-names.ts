@@ -14,9 +14,15 @@ const HEALTH = /^\/actuator\/health(?:[/?]|$)/;
 export function refuseForeignHosts(server: FastifyInstance, config: Config): void {
   const isOurs = hostCheck(config);
   server.addHook('onRequest', (request, _reply, done) => {
-    const isFine = HEALTH.test(request.url) || isOurs(request.headers.host, localAddressOf(request));
+    const isFine =
+      HEALTH.test(request.url) || isOfHttp10(request) || isOurs(request.headers.host, localAddressOf(request));
     done(isFine ? undefined : foreign(request.headers.host));
   });
+}
+
+/** HTTP/1.0 knows no Host (RFC 1945), and no browser speaks it: programs that ask a TSA still do. */
+function isOfHttp10({ raw, headers }: FastifyRequest): boolean {
+  return raw.httpVersion === '1.0' && headers.host === undefined;
 }
 
 /**
