@@ -29,7 +29,7 @@ export interface NotificationLine {
   readonly endedAt: Date | null;
 }
 
-const MOST_NOTIFICATIONS = 200;
+const MAX_NOTIFICATIONS = 200;
 
 @Injectable()
 export class AlertsReader {
@@ -68,7 +68,7 @@ export class AlertsReader {
        LEFT JOIN mail_message m ON n.channel = 'email' AND m.id = n.reference
        LEFT JOIN webhook_delivery d ON n.channel = 'webhook' AND d.id = n.reference
        LEFT JOIN webhook_endpoint e ON e.id = d.endpoint_id
-       WHERE n.alert_id = $1 ORDER BY n.id DESC LIMIT ${MOST_NOTIFICATIONS}`,
+       WHERE n.alert_id = $1 ORDER BY n.id DESC LIMIT ${MAX_NOTIFICATIONS}`,
       [alert],
     );
   }

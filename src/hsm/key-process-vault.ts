@@ -14,7 +14,7 @@ import {
   type GeneratedKey,
   isMlDsa,
   KeyVault,
-  MOST_SEALED_BYTES,
+  MAX_SEALED_BYTES,
   type SealOrder,
   type SignOrder,
   type UnsealOrder,
@@ -25,15 +25,15 @@ import { type GenerateOrder } from './token-generator.js';
 import { vaultProblem } from './vault-problem.js';
 
 /** Orders that wait in this process; beyond them callers are told to come back. */
-const MOST_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 /** Orders handed to the key process at a time. All of them are lost with it, so they are no more than keep it busy. */
-const LEAST_WINDOW = 32;
+const MIN_WINDOW = 32;
 const WINDOW_PER_SESSION = 8;
 /** How long orders wait for a replacement of the key process before they are told that the HSM is away. */
 const GRACE_MS = 1000;
 const FIRST_START_MS = 5000;
 const DRAIN_STEP_MS = 20;
-const MOST_ID_BYTES = 255;
+const MAX_ID_BYTES = 255;
 
 type Work =
   | { readonly kind: 'sign'; readonly order: SignOrder; readonly resolve: (signature: Buffer) => void }
@@ -68,7 +68,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   constructor(config: Config) {
     super();
     this.deadlineMs = config.pkcs11DeadlineMs;
-    this.window = Math.max(LEAST_WINDOW, config.pkcs11Sessions * WINDOW_PER_SESSION);
+    this.window = Math.max(MIN_WINDOW, config.pkcs11Sessions * WINDOW_PER_SESSION);
     this.supervisor = new KeyProcessSupervisor(config, {
       ready: () => this.onReady(),
       results: (block) => this.onResults(block),
@@ -102,22 +102,22 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   async generate(order: GenerateOrder): Promise<GeneratedKey> {
-    assertIdentifier('CKA_ID', order.ckaId, MOST_ID_BYTES);
+    assertIdentifier('CKA_ID', order.ckaId, MAX_ID_BYTES);
     assertOwner(order.identity);
     const { publicKey, sealed, evidence } = await this.run('generate', order);
     return { publicKey: Buffer.from(publicKey), sealed: sealed && Buffer.from(sealed), evidence };
   }
 
   async destroy(order: DestroyOrder): Promise<number> {
-    assertIdentifier('CKA_ID', order.ckaId, MOST_ID_BYTES);
+    assertIdentifier('CKA_ID', order.ckaId, MAX_ID_BYTES);
     assertOwner(order.identity);
     return (await this.run('destroy', order)).destroyed;
   }
 
   async seal(order: SealOrder): Promise<Buffer> {
     const { length } = order.plain;
-    if (length === 0 || length > MOST_SEALED_BYTES)
-      throw vaultProblem('refused', `1 to ${MOST_SEALED_BYTES} bytes can be sealed, not ${length}`);
+    if (length === 0 || length > MAX_SEALED_BYTES)
+      throw vaultProblem('refused', `1 to ${MAX_SEALED_BYTES} bytes can be sealed, not ${length}`);
     return Buffer.from(await this.run('seal', order));
   }
 
@@ -175,7 +175,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   private refusal(): Error | undefined {
-    if (this.queue.length >= MOST_WAITING) return vaultProblem('busy', `${MOST_WAITING} orders are waiting`);
+    if (this.queue.length >= MAX_WAITING) return vaultProblem('busy', `${MAX_WAITING} orders are waiting`);
     return this.supervisor.up || this.grace ? undefined : this.unavailable();
   }
 
@@ -281,7 +281,7 @@ function assertSignable({ key, scheme, algorithm, digest, message }: SignOrder):
   if (!scheme.startsWith(family) || !held || (message !== undefined && scheme !== 'ml-dsa')) {
     throw vaultProblem('refused', `a key of type ${key.type} cannot sign by ${scheme}`);
   }
-  assertIdentifier('CKA_ID', key.ckaId, MOST_ID_BYTES);
+  assertIdentifier('CKA_ID', key.ckaId, MAX_ID_BYTES);
   assertOwner(key.identity);
   if (key.publicKey.length > 0xffff) throw vaultProblem('refused', 'the stored public key is too long');
 }

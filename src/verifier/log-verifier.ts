@@ -24,7 +24,7 @@ export interface LogVerdict {
 /** What of a line is looked at; the kind of leaf is in its data, which the hash covers. */
 type Line = Omit<ExportedLeaf, 'kind'>;
 
-const MOST_FINDINGS = 100;
+const MAX_FINDINGS = 100;
 const UNREADABLE = Buffer.alloc(HASH_BYTES);
 
 /**
@@ -106,7 +106,7 @@ export class LogVerifier {
   }
 
   private found(detail: string, index?: number): void {
-    if (this.findings.length < MOST_FINDINGS) this.findings.push({ index, detail });
+    if (this.findings.length < MAX_FINDINGS) this.findings.push({ index, detail });
   }
 }
 

@@ -5,7 +5,7 @@ import { AlertRule } from '../rules/alert-rule.entity.js';
 import { end, raise } from './alert-writer.js';
 import { countFor, type Hit, hitOf, joined } from './rule-match.js';
 
-const MOST = 1000;
+const BATCH_SIZE = 1000;
 /** Key of the transaction-level lock: happenings are taken in their order, so one process at a time takes them. */
 const LOCK = 0x616c_7274;
 
@@ -19,7 +19,7 @@ export class AlertIntake {
     return this.db.transaction(async (tx) => {
       const [lock]: { mine: boolean }[] = await tx.query(`SELECT pg_try_advisory_xact_lock($1) AS mine`, [LOCK]);
       if (lock?.mine !== true) return 0;
-      const happenings = await tx.find(HappeningRow, { order: { id: 'ASC' }, take: MOST });
+      const happenings = await tx.find(HappeningRow, { order: { id: 'ASC' }, take: BATCH_SIZE });
       if (happenings.length === 0) return 0;
       const rules = await tx.findBy(AlertRule, { enabled: true });
       await settle(tx, rules, happenings);

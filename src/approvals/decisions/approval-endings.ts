@@ -8,7 +8,7 @@ import { isDecided } from './approval-status.js';
 import { Approval } from './approval.entity.js';
 import { lock } from './voting.service.js';
 
-const MOST = 200;
+const BATCH_SIZE = 200;
 
 /** How approvals end without a vote: the requester wants it no more, or nobody decided in time. */
 @Injectable()
@@ -42,7 +42,7 @@ export class ApprovalEndings {
       select: { id: true },
       where: { decidedAt: IsNull(), expiresAt: LessThanOrEqual(await this.now()) },
       order: { expiresAt: 'ASC' },
-      take: MOST,
+      take: BATCH_SIZE,
     });
     for (const { id } of late) {
       await this.expireOne(id).catch((error: unknown) =>

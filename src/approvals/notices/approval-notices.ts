@@ -13,7 +13,7 @@ import { putNotice } from './notice-queue.js';
 import { digestMailOf, mailOf, messageOf } from './notice-texts.js';
 
 /** What waits longer is told in the next round; what is told in one round and to one person is one mail. */
-const MOST = 200;
+const BATCH_SIZE = 200;
 
 /** A mail that somebody is to get. */
 interface Due {
@@ -54,8 +54,8 @@ export class ApprovalNotices {
 
   /** Works through what waits. */
   async tell(): Promise<void> {
-    let told = MOST;
-    while (told === MOST) told = await this.db.transaction((tx) => this.tellSome(tx));
+    let told = BATCH_SIZE;
+    while (told === BATCH_SIZE) told = await this.db.transaction((tx) => this.tellSome(tx));
   }
 
   /** Puts a reminder in line for approvals of which half the time is over, once; whoever waits for alerts hears of it too. */
@@ -76,7 +76,7 @@ export class ApprovalNotices {
       `UPDATE approval_notice SET told_at = now() WHERE id IN (
          SELECT id FROM approval_notice WHERE told_at IS NULL ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
        RETURNING id, approval_id AS "approvalId", kind, created_at AS at`,
-      [MOST],
+      [BATCH_SIZE],
     );
     const due: Due[] = [];
     for (const notice of waiting.toSorted((a, b) => (a.id < b.id ? -1 : 1)))

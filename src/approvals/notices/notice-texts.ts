@@ -45,7 +45,7 @@ export function mailOf(kind: NoticeKind, approval: Approval, recipient: string, 
   };
 }
 
-const MOST_LISTED = 100;
+const MAX_LISTED = 100;
 
 /** The same for many approvals at once, such as those of a batch: at least two, all of one status. */
 export function digestMailOf(
@@ -56,9 +56,9 @@ export function digestMailOf(
   const [first] = told;
   if (first === undefined) throw new Error('a mail tells of something');
   const listed = told
-    .slice(0, MOST_LISTED)
+    .slice(0, MAX_LISTED)
     .flatMap(({ approval, link }) => [oneLine(approval.title, MAX_LINE), `  ${link}`]);
-  const more = told.length - MOST_LISTED;
+  const more = told.length - MAX_LISTED;
   return {
     recipient,
     subject: `${said(kind, first.approval).words}: ${told.length} requests`,

@@ -14,7 +14,7 @@ import { SecondFactor } from './second-factor.entity.js';
 const SEAL = 'totp seed';
 /** One step to either side: clocks differ, and typing takes a moment. */
 const TOLERANCE_SECONDS = 30;
-const MOST = 5;
+const MAX_AUTHENTICATORS = 5;
 
 /** People's authenticators: apps, and what passkeys.service.ts adds. Seeds of apps are sealed, and no code counts twice. */
 @Injectable()
@@ -63,8 +63,8 @@ export class SecondFactorsService {
   /** The person's factors; refused when there is no room for one more. */
   async assertRoom(userId: string): Promise<SecondFactor[]> {
     const known = await this.listOf(userId);
-    if (known.length < MOST) return known;
-    throw new Problem('conflict', 'second-factor.too-many', `There are ${MOST} authenticators; remove one first.`);
+    if (known.length < MAX_AUTHENTICATORS) return known;
+    throw new Problem('conflict', 'second-factor.too-many', `There are ${MAX_AUTHENTICATORS} authenticators; remove one first.`);
   }
 
   /** Those that count. */

@@ -65,11 +65,11 @@ const GROUP_CLAIMS = [
   'http://schemas.xmlsoap.org/claims/Group',
   'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups',
 ];
-const MOST_GROUPS = 1000;
+const MAX_GROUPS = 1000;
 const LONGEST_GROUP = 256;
 
 /** The groups that the provider says the person is in. */
 export function groupsOf(claims: Claims): string[] {
   const named = GROUP_CLAIMS.flatMap((name) => valuesOf(claims[name])).filter(({ length }) => length <= LONGEST_GROUP);
-  return [...new Set(named)].slice(0, MOST_GROUPS);
+  return [...new Set(named)].slice(0, MAX_GROUPS);
 }

@@ -7,7 +7,7 @@ const COST = { memoryCost: 64 * 1024, timeCost: 3, parallelism: 1 } as const;
 /** Hashes under way at once in a process: memory and cores stay bounded however many people sign in. */
 const AT_ONCE = 2;
 /** More than that many waiting callers would wait too long anyway. */
-const MOST_WAITING = 200;
+const MAX_WAITING = 200;
 
 /** argon2id (RFC 9106) with a bound on how much of the machine it takes. */
 @Injectable()
@@ -29,7 +29,7 @@ export class Passwords {
   }
 
   private async inTurn<T>(work: () => Promise<T>): Promise<T> {
-    if (this.queue.length >= MOST_WAITING) {
+    if (this.queue.length >= MAX_WAITING) {
       throw new Problem('unavailable', 'auth.busy', 'Too many people sign in at once; try again.', { retryAfter: 3 });
     }
     if (this.free === 0) await new Promise<void>((resolve) => this.queue.push(resolve));

@@ -14,7 +14,7 @@ import { reasonOf } from './tree.js';
 
 /** Findings in a batch, about: places of one file stay together. */
 const PER_BATCH = 2000;
-const MOST_FAULTS = 5;
+const MAX_FAULTS = 5;
 
 export interface ScanOrder {
   /** The machine or checkout that is looked at. */
@@ -101,7 +101,7 @@ export class Scan {
 
   private async commit(command: string | undefined): Promise<SpooledScan> {
     const { faults, assets, targets, reported } = this;
-    const shown = [...faults.slice(0, MOST_FAULTS), ...(faults.length > MOST_FAULTS ? [`and ${faults.length - MOST_FAULTS} more`] : [])]; // prettier-ignore
+    const shown = [...faults.slice(0, MAX_FAULTS), ...(faults.length > MAX_FAULTS ? [`and ${faults.length - MAX_FAULTS} more`] : [])]; // prettier-ignore
     const detail = [`${assets} assets`, ...(faults.length === 0 ? [] : [`not read: ${shown.join('; ')}`])].join(', ');
     const scan = { id: this.place.id, command, ok: targets > 0, assets, detail, reported };
     await this.spool.commit(scan);

@@ -15,10 +15,10 @@ import { readKeyUses } from './key-uses.js';
 import { READ, SURVEY, WALK } from './scripts.js';
 import { readTold, textOf, type Told } from './told.js';
 
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
 const WALK_MS = 120_000;
-const MOST_DENIED = 100;
+const MAX_DENIED = 100;
 /** Where services keep certificates and keys, besides the homes. */
 const PLACES = ['/etc', '/opt', '/srv', '/usr/local/etc'];
 /** Homes of accounts that nobody lives in: only their .ssh is looked into. */
@@ -103,7 +103,7 @@ export class DeepScan {
 /** As root where the login may, else as itself: what it may not read is reported as denied. */
 async function firstLook(session: SshSession): Promise<{ as: string | undefined; told: Told[] }> {
   try {
-    const told = toldBy(await session.run(SURVEY, { as: 'root', maxBytes: MOST_BYTES, timeoutMs: TIMEOUT_MS }));
+    const told = toldBy(await session.run(SURVEY, { as: 'root', maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS }));
     if (told !== undefined) return { as: 'root', told };
   } catch (error) {
     if (!(error instanceof Problem && error.code === 'host.privilege')) throw error;
@@ -116,7 +116,7 @@ async function read(
   script: string,
   options: { as?: string; input?: Buffer; timeoutMs: number },
 ): Promise<Told[]> {
-  const result = await session.run(script, { ...options, maxBytes: MOST_BYTES });
+  const result = await session.run(script, { ...options, maxBytes: MAX_BYTES });
   const told = toldBy(result);
   if (told !== undefined) return told;
   if (result.truncated) throw new Problem('refused', 'host.output', 'The host tells more than 16 MiB.');
@@ -154,7 +154,7 @@ function factsOf(survey: HostSurvey, reading: HostReading, { uses, seconds }: { 
     logins: uses,
     sshd: survey.directives,
     authorizedKeysCommands: survey.commands,
-    pathsDenied: denied.slice(0, MOST_DENIED),
+    pathsDenied: denied.slice(0, MAX_DENIED),
     denied: denied.length,
     isCut,
     seconds: Math.round(seconds * 100) / 100,

@@ -39,7 +39,7 @@ export interface HostReading {
   readonly isCut: boolean;
 }
 
-const MOST_CERTIFICATES = 20;
+const MAX_CERTIFICATES = 20;
 const LAST_SECOND = 253_402_300_799;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const SSH_HOST_KEY = /\/ssh_host_[^/]*key$/;
@@ -99,7 +99,7 @@ export function readFiles(told: readonly Told[]): Omit<HostReading, 'lines'> {
     else if (one.tag === 'key' && !SSH_HOST_KEY.test(path)) privateKeys.push(privateKeyOf(one));
     else if (one.tag === 'pem') {
       const found = textOf(one, 2).match(CERTIFICATE) ?? [];
-      if (found.length > MOST_CERTIFICATES) trustStores.push(shown(path, 1000));
+      if (found.length > MAX_CERTIFICATES) trustStores.push(shown(path, 1000));
       else certificates.push(...found.map((text) => ({ path, text })));
     }
   }

@@ -25,7 +25,7 @@ export interface HostSurvey {
   readonly commands: readonly string[];
 }
 
-const MOST_DIRECTIVES = 300;
+const MAX_DIRECTIVES = 300;
 
 export function readSurvey(told: readonly Told[]): HostSurvey {
   const find = (tag: string) => told.find((one) => one.tag === tag) ?? { tag, fields: [] };
@@ -78,7 +78,7 @@ function directivesOf(text: string): Record<string, string> {
     const value = line.slice(start.length).replace(/^[\s=]+/, '');
     const key = name.toLowerCase();
     if (key === 'match') break; // what follows holds for some logins only
-    if (key === '' || Object.keys(found).length >= MOST_DIRECTIVES) continue;
+    if (key === '' || Object.keys(found).length >= MAX_DIRECTIVES) continue;
     found[key] = ['hostkey', 'port', 'listenaddress', 'acceptenv'].includes(key)
       ? shown([found[key], value.trim()].filter((part) => part !== undefined).join(' '), 1000)
       : (found[key] ?? shown(value.trim(), 1000));

@@ -37,8 +37,8 @@ export interface ScanOrigin {
 }
 
 /** More than this takes hours and belongs into several scans. */
-const MOST_PROBES = 2_000_000;
-const MOST_HOSTS = 5000;
+const MAX_PROBES = 2_000_000;
+const MAX_HOSTS = 5000;
 /** Names and networks; a range of addresses is written as several networks. */
 const MAX_TARGETS = 1000;
 
@@ -86,7 +86,7 @@ export class ScanOrders {
     const ports = portsOf(scope, order.ports);
     const targets = await this.targetsOf(scope, order.targets, ports[0] ?? 0);
     const { total } = new TargetWalk(targets, ports, scope.id);
-    assertSize(total, MOST_PROBES);
+    assertSize(total, MAX_PROBES);
     return { kind: order.kind, scopeId: scope.id, scopeName: scope.name, targets, ports, total };
   }
 
@@ -115,7 +115,7 @@ export class ScanOrders {
     else if (label !== undefined) query.andWhere('jsonb_exists(host.labels, :key)', { key });
     const found = await query
       .orderBy('host.id')
-      .limit(MOST_HOSTS + 1)
+      .limit(MAX_HOSTS + 1)
       .getRawMany<{ id: string }>();
     const targets = found.map(({ id }) => id);
     const missing = hosts?.findIndex((id) => !targets.includes(id.toLowerCase())) ?? -1;
@@ -123,7 +123,7 @@ export class ScanOrders {
       const errors = missing === -1 ? [] : [{ pointer: `/hosts/${missing}`, detail: 'is no host with a credential' }];
       throw new Problem('refused', 'scan.no-hosts', 'The service has no credential to log in with.', { errors });
     }
-    assertSize(targets.length, MOST_HOSTS);
+    assertSize(targets.length, MAX_HOSTS);
     return { kind: order.kind, scopeId: null, targets, ports: [], total: targets.length };
   }
 }

@@ -10,24 +10,24 @@ import { ScanSweep } from './scan-sweep.js';
 import type { Scan } from './scan.entity.js';
 
 /** Each opens as many connections as its walk is wide. */
-const MOST_SCANS = 4;
+const MAX_SCANS = 4;
 const PROBES = 24;
 /** Logins at once: each is a few seconds of work for its host. */
 const LOGINS = 8;
 const LEASE_MS = 5000;
-const MOST_PENDING = 500;
+const MAX_PENDING = 500;
 /** So long nobody was asked because other scans were at it: then the host counts as throttled. */
 const PATIENCE_MS = 15_000;
 const IDLE_MS = 250;
 /** A scan that takes down every worker that touches it has to end. */
-const MOST_ATTEMPTS = 20;
+const MAX_ATTEMPTS = 20;
 
 /** Runs scans: who answers, and what they are. Everything that matters is in the rows, so any worker can go on. */
 @Injectable()
 export class ScanRunner {
   private readonly logger = new Logger(ScanRunner.name);
   private readonly scans = new WorkPool<Scan>({
-    most: MOST_SCANS,
+    most: MAX_SCANS,
     claim: (room) => this.ledger.claim(room),
     run: (scan) => this.run(scan),
     // The lease ends, and another attempt goes on from the cursor.
@@ -53,7 +53,7 @@ export class ScanRunner {
   }
 
   private async run(scan: Scan): Promise<void> {
-    if (scan.attempt > MOST_ATTEMPTS) {
+    if (scan.attempt > MAX_ATTEMPTS) {
       await this.ledger.finish(scan, 'FAILED');
       return;
     }
@@ -95,7 +95,7 @@ export class ScanRunner {
     try {
       for (let patience = Date.now() + PATIENCE_MS; ;) {
         const isLast = isSwept(); // before the rows are read: what the walk found is among them then
-        const rows = await this.ledger.pending(scan, MOST_PENDING);
+        const rows = await this.ledger.pending(scan, MAX_PENDING);
         if (rows.length === 0 && isLast) return now.ours;
         let settled = 0;
         const queue = [...rows];

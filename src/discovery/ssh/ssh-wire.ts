@@ -12,9 +12,9 @@ export const MSG = {
   kexStart: 30,
   kexReply: 31,
 };
-const MOST_PACKET = 35_000;
-const MOST_LINES = 50;
-const MOST_LINE = 8192;
+const MAX_PACKET = 35_000;
+const MAX_LINES = 50;
+const MAX_LINE = 8192;
 
 /** RFC 4251 section 5 `string`. */
 export function sshString(bytes: Buffer | string): Buffer {
@@ -66,8 +66,8 @@ export class SshReader {
 
 /** The version exchange (RFC 4253 section 4.2): the line that begins with SSH-, after others if the server likes. */
 export async function readVersion(stream: BoundedStream): Promise<string> {
-  for (let lines = 0; lines < MOST_LINES; lines += 1) {
-    const line = await stream.readLine(MOST_LINE);
+  for (let lines = 0; lines < MAX_LINES; lines += 1) {
+    const line = await stream.readLine(MAX_LINE);
     if (line.startsWith('SSH-')) return line;
   }
   throw new ProbeFault('malformed', 'no SSH version');
@@ -88,7 +88,7 @@ export async function readPacket(stream: BoundedStream): Promise<Buffer> {
     const head = await stream.read(5);
     const length = head.readUInt32BE();
     const padding = head[4] as number;
-    if (length > MOST_PACKET || length < padding + 2) throw new ProbeFault('malformed', 'not an SSH packet');
+    if (length > MAX_PACKET || length < padding + 2) throw new ProbeFault('malformed', 'not an SSH packet');
     const body = await stream.read(length - 1);
     const payload = body.subarray(0, length - 1 - padding);
     const type = payload[0];

@@ -4,7 +4,7 @@ import { Problem } from '../../platform/http/problem.js';
 import type { Destination } from '../credentials/destination.js';
 import { HostCredentials } from '../credentials/host-credentials.js';
 import { Host, type Reachability } from '../records/host.entity.js';
-import { MOST_JUMPS } from '../records/jump-hosts.js';
+import { MAX_JUMPS } from '../records/jump-hosts.js';
 import type { Login } from './login.port.js';
 import { sshFaultCode } from './ssh-fault.js';
 
@@ -22,7 +22,7 @@ export class ConnectionBook {
     for (let id: string | null = hostId; id !== null;) {
       const host: Host | null = await this.db.manager.findOneBy(Host, { id });
       if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
-      if (route.length > MOST_JUMPS)
+      if (route.length > MAX_JUMPS)
         throw new Problem('refused', 'host.jump-host', 'The way to the host leads through too many others.');
       route.unshift(host);
       id = host.jumpHostId;

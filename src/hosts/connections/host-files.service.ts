@@ -36,7 +36,7 @@ export interface Replacement {
   readonly mode?: string;
 }
 
-const MOST_BYTES = 4 * 1024 * 1024;
+const MAX_BYTES = 4 * 1024 * 1024;
 const MARK = /^[A-Za-z0-9-]{1,64}$/;
 
 /** Files of a host, read and replaced by POSIX shell commands: sftp is often switched off where a login is not. */
@@ -54,7 +54,7 @@ export class HostFiles {
   async read(
     session: SshSession,
     path: string,
-    { as, maxBytes = MOST_BYTES } = {} as ReadOptions,
+    { as, maxBytes = MAX_BYTES } = {} as ReadOptions,
   ): Promise<Buffer | undefined> {
     const result = await session.run(READ_FILE, { args: [path], as, maxBytes });
     if (result.truncated) throw new Problem('refused', 'host.output', `The file has more than ${maxBytes} bytes.`);

@@ -8,7 +8,7 @@ import type { LoggedIn } from './ssh-handshake.js';
 import { scriptCommand } from './shell-words.js';
 
 const TIMEOUT_MS = 30_000;
-const MOST_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 
 interface Account {
   readonly hostId: string;
@@ -116,7 +116,7 @@ export class LiveSession implements SshSession {
   }
 }
 
-function collect(channel: ssh2.ClientChannel, { input, maxBytes = MOST_BYTES }: ExecOptions): Promise<ExecResult> {
+function collect(channel: ssh2.ClientChannel, { input, maxBytes = MAX_BYTES }: ExecOptions): Promise<ExecResult> {
   return new Promise((resolve, reject) => {
     let ended: { code: number | null; signal: string | null } | undefined;
     let truncated = false;

@@ -8,7 +8,7 @@ import { faultBeforeLogin, lost, notSsh, throttled } from './ssh-fault.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 /** More than any honest host sends before a login has succeeded. */
-const MOST_BYTES_BEFORE_LOGIN = 256 * 1024;
+const MAX_BYTES_BEFORE_LOGIN = 256 * 1024;
 const HOST_KEY_ALGORITHMS: Record<string, readonly string[]> = {
   'ssh-ed25519': ['ssh-ed25519'],
   'ecdsa-sha2-nistp256': ['ecdsa-sha2-nistp256'],
@@ -54,7 +54,7 @@ export function shakeHands({ stream, login, timeoutMs, keyTypes, judge, proven }
     };
     const count = (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > MOST_BYTES_BEFORE_LOGIN) fail(notSsh(new Error('flood before login')));
+      if (bytes > MAX_BYTES_BEFORE_LOGIN) fail(notSsh(new Error('flood before login')));
     };
     client.once('handshake', proven);
     client.once('ready', () => {

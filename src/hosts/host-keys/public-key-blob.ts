@@ -12,7 +12,7 @@ export interface PublicKeyBlob {
   readonly blob: Buffer;
 }
 
-const MOST_BYTES = 16 * 1024;
+const MAX_BYTES = 16 * 1024;
 const FIXED_BITS: Record<string, number> = {
   'ssh-ed25519': 256,
   'ssh-ed448': 456,
@@ -25,7 +25,7 @@ const FIXED_BITS: Record<string, number> = {
 
 /** Undefined when the bytes are no public key. */
 export function readPublicKeyBlob(blob: Buffer): PublicKeyBlob | undefined {
-  if (blob.length > MOST_BYTES) return undefined;
+  if (blob.length > MAX_BYTES) return undefined;
   const parts = stringsOf(blob);
   const type = parts?.[0]?.toString('latin1');
   if (parts === undefined || type === undefined || parts.length < 2 || !/^[a-z0-9][a-z0-9@.-]{2,63}$/.test(type))

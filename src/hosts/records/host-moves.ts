@@ -12,7 +12,7 @@ import {
 } from '../credentials/host-credentials.js';
 import { HostKey } from '../host-keys/host-key.entity.js';
 import { Host } from './host.entity.js';
-import { MOST_JUMPS } from './jump-hosts.js';
+import { MAX_JUMPS } from './jump-hosts.js';
 
 /** What a change of a host took away, because it was meant for the place that the host had before. */
 export interface DroppedByChange {
@@ -103,7 +103,7 @@ export class HostMoves {
          SELECT id, 1 FROM host WHERE jump_host_id = $1
          UNION ALL SELECT h.id, step + 1 FROM host h JOIN behind ON h.jump_host_id = behind.id WHERE step <= $2)
        SELECT id FROM host WHERE id IN (SELECT id FROM behind) AND credential_kind IS NOT NULL ORDER BY id FOR UPDATE`,
-      [host.id, MOST_JUMPS],
+      [host.id, MAX_JUMPS],
     );
     if (behind.length === 0) return 0;
     if (!isWanted) throw heldByOthers(behind.length);

@@ -2,7 +2,7 @@ import type { EntityManager } from 'typeorm';
 import { Problem } from '../../platform/http/problem.js';
 
 /** Hosts that a connection may go through on its way. */
-export const MOST_JUMPS = 3;
+export const MAX_JUMPS = 3;
 
 /** Refuses a jump host that is not there, that would lead back to the host itself, or that makes the way too long. */
 export async function assertJumpHost(tx: EntityManager, hostId: string, jumpHostId: string): Promise<void> {
@@ -14,15 +14,15 @@ export async function assertJumpHost(tx: EntityManager, hostId: string, jumpHost
        UNION ALL
        SELECT host.id, host.jump_host_id, step + 1 FROM host JOIN way ON host.id = way.jump_host_id WHERE step <= $2
      ) SELECT id FROM way`,
-    [jumpHostId, MOST_JUMPS],
+    [jumpHostId, MAX_JUMPS],
   );
   const detail =
     way.length === 0
       ? 'is no host'
       : way.some(({ id }) => id === hostId)
         ? 'leads back to the host itself'
-        : way.length > MOST_JUMPS
-          ? `is the end of a way through more than ${MOST_JUMPS} hosts`
+        : way.length > MAX_JUMPS
+          ? `is the end of a way through more than ${MAX_JUMPS} hosts`
           : undefined;
   if (detail === undefined) return;
   const errors = [{ pointer: '/jumpHostId', detail }];

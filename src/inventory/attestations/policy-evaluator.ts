@@ -11,7 +11,7 @@ import { useOf } from '../risk/use.js';
 import type { RequirementResult } from './attestation.entity.js';
 import type { PolicyPack, PolicyRequirement, QueryCheck, StanceCheck } from './policy-pack.js';
 
-const MOST_EXAMPLES = 10;
+const MAX_EXAMPLES = 10;
 
 export interface Evaluation {
   readonly results: RequirementResult[];
@@ -133,8 +133,8 @@ export class PolicyEvaluator {
   private async examples(bad: readonly VerdictCount[], { where, values }: Conditions): Promise<string[]> {
     const rows: { id: string }[] = await this.db.query(
       `SELECT e.id FROM unnest($${values.length + 1}::uuid[]) AS b(id) CROSS JOIN LATERAL (
-         SELECT a.id FROM judged_asset a WHERE a.verdict_id = b.id AND ${where.join(' AND ')} LIMIT ${MOST_EXAMPLES}) e
-       LIMIT ${MOST_EXAMPLES}`,
+         SELECT a.id FROM judged_asset a WHERE a.verdict_id = b.id AND ${where.join(' AND ')} LIMIT ${MAX_EXAMPLES}) e
+       LIMIT ${MAX_EXAMPLES}`,
       [...values, bad.map(({ id }) => id)],
     );
     return rows.map(({ id }) => id).toSorted();

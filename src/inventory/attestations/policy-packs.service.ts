@@ -14,7 +14,7 @@ import { PolicyPackRow, PolicyScope } from './attestation.entity.js';
 import { endedHappenings } from './policy-happenings.js';
 import { PACKS, type PolicyPack, type PolicyRequirement } from './policy-pack.js';
 
-const MOST_PACKS = 200;
+const MAX_PACKS = 200;
 
 export type PolicyPackOrder = Omit<PolicyPack, 'id' | 'revision'>;
 
@@ -31,7 +31,7 @@ export class PolicyPacksService {
 
   /** Those of the product first. */
   async list(): Promise<PolicyPack[]> {
-    const rows = await this.db.manager.find(PolicyPackRow, { order: { name: 'ASC' }, take: MOST_PACKS });
+    const rows = await this.db.manager.find(PolicyPackRow, { order: { name: 'ASC' }, take: MAX_PACKS });
     return [...PACKS, ...rows.map(({ pack, revision }) => ({ ...pack, revision }))];
   }
 
@@ -48,11 +48,11 @@ export class PolicyPacksService {
     const added = await this.write(order, async (tx) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
-      if ((await tx.count(PolicyPackRow)) >= MOST_PACKS)
+      if ((await tx.count(PolicyPackRow)) >= MAX_PACKS)
         throw new Problem(
           'conflict',
           'policy-pack.limit',
-          `There are ${MOST_PACKS} policy packs already; remove one first.`,
+          `There are ${MAX_PACKS} policy packs already; remove one first.`,
         );
       await tx.insert(PolicyPackRow, { id: pack.id, name: pack.name, pack, createdBy: caller.id });
       await this.record(tx, caller, 'created', pack.id, { pack });

@@ -5,7 +5,7 @@ import type { ReadCertificate } from './certificate-reader.js';
 import type { PublicKeyAlgorithm } from './public-key-algorithm.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-const MOST_TEXT = 4000;
+const MAX_TEXT = 4000;
 
 export const SERIAL_NUMBER_PROPERTY = 'sealwright:certificate-serial-number';
 export const NAMES_PROPERTY = 'sealwright:certificate-names';
@@ -210,8 +210,8 @@ function propertiesOf({
   const uses = [...(isAuthority ? ['ca'] : []), ...purposes].join(' ');
   return [
     { name: SERIAL_NUMBER_PROPERTY, value: serialNumber },
-    ...(names.length === 0 ? [] : [{ name: NAMES_PROPERTY, value: truncate(names.join(' '), MOST_TEXT) }]),
-    ...(uses === '' ? [] : [{ name: PURPOSES_PROPERTY, value: truncate(uses, MOST_TEXT) }]),
+    ...(names.length === 0 ? [] : [{ name: NAMES_PROPERTY, value: truncate(names.join(' '), MAX_TEXT) }]),
+    ...(uses === '' ? [] : [{ name: PURPOSES_PROPERTY, value: truncate(uses, MAX_TEXT) }]),
   ];
 }
 

@@ -107,10 +107,10 @@ export class BomLists {
   }
 }
 
-const MOST_REPAIRS = 1000;
+const MAX_REPAIRS = 1000;
 
 function addRepair(repairs: Remark[], pointer: string): void {
-  if (repairs.length < MOST_REPAIRS)
+  if (repairs.length < MAX_REPAIRS)
     repairs.push({ pointer, code: 'duplicate.removed', detail: 'the same item is in the list already' });
 }
 

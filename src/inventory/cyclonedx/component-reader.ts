@@ -6,7 +6,7 @@ import type { CdxComponent, DraftAsset, DraftLink, DraftOccurrence } from '../in
 import { blankSecrets, isPublicMaterial, publicKeyFingerprint, withoutSecrets } from '../ingest/secrets.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-const MOST_TEXT = 4000;
+const MAX_TEXT = 4000;
 
 interface Property {
   readonly name: string;
@@ -85,7 +85,7 @@ export function occurrencesOf(evidence: unknown): DraftOccurrence[] {
 }
 
 function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? truncate(withoutSecrets(value), MOST_TEXT) : null;
+  return typeof value === 'string' ? truncate(withoutSecrets(value), MAX_TEXT) : null;
 }
 
 function numberOf(value: unknown): number | null {

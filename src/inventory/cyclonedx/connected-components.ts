@@ -89,7 +89,7 @@ function refFor(component: CdxComponent, index: number, refs: DraftRefs, warning
       ref.isComponent = true;
       return ref;
     }
-    if (warnings.length < MOST_WARNINGS) warnings.push(REPEATED);
+    if (warnings.length < MAX_WARNINGS) warnings.push(REPEATED);
   }
   // A space cannot be confused with a ref that the document uses elsewhere, for those that lack one.
   const ref = refs.of(` ${index}`);
@@ -158,7 +158,7 @@ function danglingLinks(refs: DraftRefs): number {
   return count;
 }
 
-const MOST_WARNINGS = 100;
+const MAX_WARNINGS = 100;
 const REPEATED: Remark = {
   pointer: '',
   code: 'bom-ref.repeated',

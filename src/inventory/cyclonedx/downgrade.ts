@@ -4,7 +4,7 @@ import { SchemaFaults } from './schema-faults.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 const MOVED = 'sealwright:cyclonedx';
-const MOST_ROUNDS = 8;
+const MAX_ROUNDS = 8;
 type Place = Record<string | number, unknown>;
 
 /**
@@ -16,7 +16,7 @@ export function asVersion16(component: CdxComponent): CdxComponent {
   const current = structuredClone(own);
   referAs16(current);
   const kept: { name: string; value: string }[] = [];
-  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
     const pointers = faultsOf(current);
     if (pointers.length === 0) break;
     for (const path of pointers) move(current, path, kept, round);

@@ -7,7 +7,7 @@ import type { SchemaFaults } from './schema-faults.js';
 export type Check = (value: unknown, found: SchemaFaults) => boolean;
 export type Schema = boolean | { readonly [keyword: string]: unknown };
 
-const MOST_DEPTH = 200;
+const MAX_DEPTH = 200;
 
 /**
  * Compiles JSON Schema draft-07, as far as the CycloneDX schemas use it, into checks that take time linear in the size of the
@@ -51,7 +51,7 @@ export class SchemaCompiler {
     const ofType = typeCheck(schema['type']);
     if (checks.length === 0) return ofType;
     return (value, found) => {
-      if (found.path.length > MOST_DEPTH) return found.add(`is nested deeper than ${MOST_DEPTH} levels`);
+      if (found.path.length > MAX_DEPTH) return found.add(`is nested deeper than ${MAX_DEPTH} levels`);
       if (!ofType(value, found)) return false;
       let good = true;
       for (const check of checks) if (!check(value, found)) good = false;

@@ -11,7 +11,7 @@ import type { InventoryImport } from './inventory-import.entity.js';
 const LOOK_EVERY_MS = 2000;
 const LEASE_SECONDS = 10;
 const BEAT_MS = 1000;
-const MOST_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 const CLAIMED = 'id, bytes, "order", attempts';
 
 type Claimed = Pick<InventoryImport, 'id' | 'bytes' | 'order' | 'attempts'>;
@@ -95,7 +95,7 @@ export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationSh
 
   /** Only whoever claimed it last may say how it ended. */
   private async finish({ id, attempts }: Claimed, end: End): Promise<void> {
-    const over = !('again' in end) || attempts >= MOST_ATTEMPTS;
+    const over = !('again' in end) || attempts >= MAX_ATTEMPTS;
     const status = 'outcome' in end ? 'DONE' : 'problem' in end ? 'REFUSED' : over ? 'FAILED' : 'WAITING';
     const outcome = 'outcome' in end ? JSON.stringify(end.outcome) : null;
     // A quick one ends before its first beat.

@@ -17,7 +17,7 @@ import { ImportRunner } from './import-runner.js';
 import { InventoryImport } from './inventory-import.entity.js';
 
 /** Documents that wait or run, over all callers: their bodies lie in the database. */
-const MOST_OPEN = 200;
+const MAX_OPEN = 200;
 const OPERATION = 'inventory.import';
 const SLICE = 4 * 1024 * 1024;
 
@@ -118,7 +118,7 @@ export class ImportsService implements BeforeApplicationShutdown {
     const [row] = (await this.db.query(
       'SELECT count(*)::int AS count FROM inventory_import WHERE ended_at IS NULL',
     )) as { count: number }[];
-    if ((row?.count ?? 0) >= MOST_OPEN)
+    if ((row?.count ?? 0) >= MAX_OPEN)
       throw new Problem('overloaded', 'ingest.busy', 'Too many documents wait to be taken in; send it again.', {
         retryAfter: 30,
       });

@@ -9,7 +9,7 @@ interface LevelRow {
 }
 
 const happenings = new Happenings();
-const MOST_NAMES = 3;
+const MAX_NAMES = 3;
 
 /**
  * Tells what a merge brought into the inventory: one happening for what is new and one for what has another risk level than before,
@@ -21,7 +21,7 @@ export async function tellOfAssets(
   created: NewAssets,
 ): Promise<void> {
   const changed: LevelRow[] = await tx.query(
-    `SELECT coalesce(a.level, 0) AS level, count(*)::int AS count, (array_agg(a.name ORDER BY a.name))[1:${MOST_NAMES}] AS names
+    `SELECT coalesce(a.level, 0) AS level, count(*)::int AS count, (array_agg(a.name ORDER BY a.name))[1:${MAX_NAMES}] AS names
      FROM judged_asset a JOIN stage_changed b ON b.id = a.id WHERE a.kind <> 'component' AND a.level IS DISTINCT FROM b.level
      GROUP BY 1 ORDER BY 1 DESC`,
   );
@@ -37,7 +37,7 @@ function happeningOf(
   levels: readonly LevelRow[],
   source: { id: string; name: string },
 ): Happening {
-  const examples = levels.flatMap(({ names }) => names).slice(0, MOST_NAMES);
+  const examples = levels.flatMap(({ names }) => names).slice(0, MAX_NAMES);
   return {
     type,
     subject: { kind: 'source', id: source.id, name: source.name },

@@ -141,8 +141,8 @@ export class AssetRows {
 
 /** By the facts: documents are about the same algorithms. */
 const verdictsOf = madeOnce<RiskEngine, Map<string, VerdictRow>>(() => new Map());
-const MOST_VERDICTS = 4096;
-const MOST_FACTS = 2000;
+const MAX_VERDICTS = 4096;
+const MAX_FACTS = 2000;
 
 function verdictRow(engine: RiskEngine, subject: RiskSubject, facts: string): VerdictRow {
   const all = verdictsOf(engine);
@@ -150,8 +150,8 @@ function verdictRow(engine: RiskEngine, subject: RiskSubject, facts: string): Ve
   if (known !== undefined) return known;
   const verdict = engine.judge(subject);
   const row = { id: hashId('verdict', subject), subject, verdict };
-  if (all.size === MOST_VERDICTS) all.clear();
-  if (facts.length < MOST_FACTS) all.set(facts, row);
+  if (all.size === MAX_VERDICTS) all.clear();
+  if (facts.length < MAX_FACTS) all.set(facts, row);
   return row;
 }
 

@@ -36,7 +36,7 @@ import { knownSource } from './source-owner.js';
 import { Staging, STAGING } from './staging.js';
 import { makeVisible } from './visibility.js';
 
-const MOST_ATTEMPTS = 4;
+const MAX_ATTEMPTS = 4;
 /** New assets: so many are felt by whoever reads them first. */
 const MANY = 5000;
 const OPERATION = 'inventory.ingest';
@@ -119,7 +119,7 @@ export class DocumentIntake {
         if (outcome !== undefined) return outcome;
       } catch (error) {
         const mayPass = error instanceof RulesChanged || isWorthAnotherTry(error);
-        if (attempt === MOST_ATTEMPTS || !mayPass) throw error;
+        if (attempt === MAX_ATTEMPTS || !mayPass) throw error;
       }
     }
   }

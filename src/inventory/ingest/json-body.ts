@@ -5,7 +5,7 @@ import { Problem } from '../../platform/http/problem.js';
 /** Where a text may hold what PostgreSQL cannot store: only then the parsed value is looked through. Most texts have no such escapes. */
 const ESCAPE = String.raw`\u`;
 const UNSTORABLE = /\\u0000|\\ud[89a-f]/i;
-const MOST_DEPTH = 200;
+const MAX_DEPTH = 200;
 
 /** @throws Problem 400 for what is no UTF-8. */
 export function textOf(bytes: Buffer): string {
@@ -64,7 +64,7 @@ function assertStorable(root: unknown, pointerTo: PointerTo): void {
     const { value, pointer, depth } = place;
     if (typeof value === 'string') assertText(value, pointer);
     if (typeof value !== 'object' || value === null) continue;
-    if (depth === MOST_DEPTH) throw unstorable(pointer, `is nested deeper than ${MOST_DEPTH} levels`);
+    if (depth === MAX_DEPTH) throw unstorable(pointer, `is nested deeper than ${MAX_DEPTH} levels`);
     for (const [name, member] of Object.entries(value)) {
       assertText(name, pointer);
       const escaped = name.replaceAll('~', '~0').replaceAll('/', '~1');

@@ -22,7 +22,7 @@ interface Alike {
   readonly names: string[];
 }
 
-const MOST_NAMES = 3;
+const MAX_NAMES = 3;
 
 /** Counts new assets as they are made: the database need not read them again. */
 export class NewAssets {
@@ -39,7 +39,7 @@ export class NewAssets {
       return;
     }
     known.count += 1;
-    if (known.names.length < MOST_NAMES) known.names.push(asset.name);
+    if (known.names.length < MAX_NAMES) known.names.push(asset.name);
   }
 
   verdictIds(): string[] {
@@ -79,7 +79,7 @@ export class NewAssets {
       if (known === undefined) levels.set(level, { level, count, names: [...names] });
       else {
         known.count += count;
-        known.names.push(...names.slice(0, MOST_NAMES - known.names.length));
+        known.names.push(...names.slice(0, MAX_NAMES - known.names.length));
       }
     }
     return [...levels.values()];

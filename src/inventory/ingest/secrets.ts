@@ -53,13 +53,13 @@ export function withoutSecrets(text: string): string {
   for (const [pattern, instead] of PATTERNS) clean = clean.replace(pattern, instead);
   if (clean.includes('"kty"')) clean = clean.replace(JWK_SECRETS, `"$1":"${WITHHELD}"`);
   clean = clean.replace(BASE64_BLOB, (blob) => (isPrivateDer(blob) ? WITHHELD : blob));
-  if (clean === text && text.length < SHORT && HARMLESS.size < MOST_HARMLESS) HARMLESS.add(text);
+  if (clean === text && text.length < SHORT && HARMLESS.size < MAX_HARMLESS) HARMLESS.add(text);
   return clean;
 }
 
 /** Words of the standard that look suspect at first, like `public-key`, come with every asset. */
 const HARMLESS = new Set<string>();
-const MOST_HARMLESS = 4096;
+const MAX_HARMLESS = 4096;
 const SHORT = 40;
 
 /**

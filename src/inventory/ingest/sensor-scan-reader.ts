@@ -11,7 +11,7 @@ import type { Rejection, Remark } from './ingest-outcome.js';
 import { withoutSecrets } from './secrets.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-const MOST_SCAN_ID = 200;
+const MAX_SCAN_ID = 200;
 const CREDENTIALS = ['certificate', 'publicKey'] as const;
 const EDGES = ['dependsOn', 'provides'] as const;
 const NO_COMPONENT = { type: 'data', name: 'none' };
@@ -32,8 +32,8 @@ export function isSensorScan(document: Members): boolean {
 export function readSensorScan(document: Members, mode: Mode): Draft {
   for (const name of Object.keys(document)) if (!SCAN.has(name)) refuse(`/${truncate(name, 64)}`, 'unknown field');
   const { scanId, source, complete = false, assets: items } = document;
-  if (scanId !== undefined && (typeof scanId !== 'string' || scanId.length > MOST_SCAN_ID))
-    refuse('/scanId', `must be a text of up to ${MOST_SCAN_ID} characters`);
+  if (scanId !== undefined && (typeof scanId !== 'string' || scanId.length > MAX_SCAN_ID))
+    refuse('/scanId', `must be a text of up to ${MAX_SCAN_ID} characters`);
   if (source !== undefined && (typeof source !== 'string' || source === '' || source.length > 500))
     refuse('/source', 'must be a text of 1 to 500 characters');
   if (typeof complete !== 'boolean') return refuse('/complete', 'must be true or false');

@@ -92,7 +92,7 @@ export class RelationshipsReader {
     await this.assertExists(from);
     await this.assertExists(to);
     const met = new Map<string, Met>();
-    await this.walk(from, { depth, most: MOST_WALKED, direction: 'out', until: to }, met);
+    await this.walk(from, { depth, most: MAX_WALKED, direction: 'out', until: to }, met);
     const steps: Met[] = [];
     for (let step = met.get(to); step !== undefined; step = met.get(step.viaId)) steps.unshift(step);
     return together(steps, await this.show(steps.map(({ id }) => id)));
@@ -160,7 +160,7 @@ export class RelationshipsReader {
   }
 }
 
-const MOST_WALKED = 100_000;
+const MAX_WALKED = 100_000;
 const AT_ONCE = 200;
 
 /** Where a step begins and where it leads. */

@@ -31,7 +31,7 @@ const KEYS = new Set(['private-key', 'public-key', 'secret-key', 'key', 'shared-
 
 /** By their JSON; whatever is sent, they are not kept for good. */
 const KNOWN = new Map<string, Traits>();
-const MOST_KNOWN = 4096;
+const MAX_KNOWN = 4096;
 const LONGEST_KNOWN = 300;
 
 export function traitsOf(kind: AssetKind, component: CdxComponent): Traits {
@@ -46,7 +46,7 @@ export function traitsOf(kind: AssetKind, component: CdxComponent): Traits {
   const key = keyOf(traits);
   const known = KNOWN.get(key);
   if (known !== undefined) return known;
-  if (KNOWN.size === MOST_KNOWN) KNOWN.clear();
+  if (KNOWN.size === MAX_KNOWN) KNOWN.clear();
   if (key.length < LONGEST_KNOWN) KNOWN.set(key, traits);
   return traits;
 }

@@ -2,7 +2,7 @@ import { madeOnce } from './made-once.js';
 import type { Ingredient } from './risk-subject.js';
 
 /** Most algorithms that one asset inherits from: a verdict names the weakest, not all. */
-export const MOST_INHERITED = 200;
+export const MAX_INHERITED = 200;
 export const NONE: readonly Ingredient[] = [];
 const ON_CURVE = new Set(['EC', 'ECDSA', 'ECDH', 'EdDSA', 'XDH']);
 
@@ -57,5 +57,5 @@ export function distinct(parts: readonly Ingredient[]): readonly Ingredient[] {
   if (parts.length < 2) return parts;
   return [...new Map(parts.map((part) => [JSON.stringify(part), part])).values()]
     .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
-    .slice(0, MOST_INHERITED);
+    .slice(0, MAX_INHERITED);
 }

@@ -16,7 +16,7 @@ import type { Ingredient, RiskSubject } from './risk-subject.js';
 import { RuleBook } from './rule-book.js';
 
 /** Rows of the matrix: an inventory has some hundred different algorithms at most; those of the most assets are shown. */
-const MOST_ROWS = 500;
+const MAX_ROWS = 500;
 
 /** One algorithm in one use, how many assets use it, and what each authority says. */
 export interface Stand {
@@ -79,7 +79,7 @@ export class JurisdictionsReader {
       }
     return [...found.values()]
       .sort((a, b) => b.assets - a.assets)
-      .slice(0, MOST_ROWS)
+      .slice(0, MAX_ROWS)
       .map(({ ingredient, assets }) => standOf(ingredient, assets, day, engine));
   }
 }

@@ -30,7 +30,7 @@ export function declaredOf({ cryptoProperties: crypto }: CdxComponent): Declared
 
 /** The same algorithms come with every document, and to read a name takes many patterns. */
 const KNOWN = new Map<string, NamedAlgorithms>();
-const MOST_KNOWN = 4096;
+const MAX_KNOWN = 4096;
 const LONGEST_KNOWN = 300;
 
 export function namedAlgorithms(name: string, declared: Declared): NamedAlgorithms {
@@ -38,7 +38,7 @@ export function namedAlgorithms(name: string, declared: Declared): NamedAlgorith
   let named = KNOWN.get(key);
   if (named === undefined) {
     named = read(name, declared);
-    if (KNOWN.size === MOST_KNOWN) KNOWN.clear();
+    if (KNOWN.size === MAX_KNOWN) KNOWN.clear();
     if (key.length < LONGEST_KNOWN) KNOWN.set(key, named);
   }
   return named;

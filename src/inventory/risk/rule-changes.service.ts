@@ -12,7 +12,7 @@ import { checkedMatch } from './rule-match-check.js';
 import type { Rule, RuleSet } from './rule-set.js';
 
 const PATH = '/api/quantum-risk/rules';
-const MOST_RULES = 1000;
+const MAX_RULES = 1000;
 const CONDITIONS = new Set(
   DEFAULT_RULES.rules.flatMap(({ match }) =>
     (['material', 'certificate', 'quality', 'suite'] as const).map((name) => `${name} ${match[name]}`),
@@ -41,8 +41,8 @@ export class RuleChangesService {
     }
     checkedMatch(change.put.match, CONDITIONS);
     const known = rules.some(({ id }) => id === change.put.id);
-    if (!known && rules.length >= MOST_RULES)
-      throw new Problem('conflict', 'rule.limit', `There are ${MOST_RULES} rules already; take one out first.`);
+    if (!known && rules.length >= MAX_RULES)
+      throw new Problem('conflict', 'rule.limit', `There are ${MAX_RULES} rules already; take one out first.`);
     const next = known ? rules.map((rule) => (rule.id === change.put.id ? change.put : rule)) : [...rules, change.put];
     return { edition, rules: next };
   }

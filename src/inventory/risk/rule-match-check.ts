@@ -21,7 +21,7 @@ const LISTS_OR_NULL = ['param', 'version'];
 const RANGES = ['bits', 'curveBits'];
 const FLAGS = ['selfSignedRoot', 'kePq'];
 const NAMES = ['material', 'certificate', 'quality', 'suite'];
-const MOST_VALUES = 200;
+const MAX_VALUES = 200;
 
 /**
  * What a rule asks of an asset, checked. Conditions that are worked out in code, and patterns of cipher suites, can be used as the rules
@@ -41,7 +41,7 @@ export function checkedMatch(match: unknown, known: ReadonlySet<string>): RuleMa
 function faultOf(name: string, value: unknown, known: ReadonlySet<string>): string | undefined {
   if (LISTS_OR_NULL.includes(name) && value === null) return undefined;
   if (LISTS.includes(name) || LISTS_OR_NULL.includes(name))
-    return isTexts(value) ? undefined : `must be a list of up to ${MOST_VALUES} texts`;
+    return isTexts(value) ? undefined : `must be a list of up to ${MAX_VALUES} texts`;
   if (RANGES.includes(name)) return value === null || isRange(value) ? undefined : 'must be [least, most] or null';
   if (name === 'notBits') return isNumbers(value) ? undefined : 'must be a list of numbers';
   if (FLAGS.includes(name)) return typeof value === 'boolean' ? undefined : 'must be true or false';
@@ -52,13 +52,13 @@ function faultOf(name: string, value: unknown, known: ReadonlySet<string>): stri
 function isTexts(value: unknown): boolean {
   return (
     Array.isArray(value) &&
-    value.length <= MOST_VALUES &&
+    value.length <= MAX_VALUES &&
     value.every((text) => typeof text === 'string' && text.length <= 200)
   );
 }
 
 function isNumbers(value: unknown): boolean {
-  return Array.isArray(value) && value.length <= MOST_VALUES && value.every((number) => Number.isInteger(number));
+  return Array.isArray(value) && value.length <= MAX_VALUES && value.every((number) => Number.isInteger(number));
 }
 
 function isRange(value: unknown): boolean {

@@ -7,7 +7,7 @@ import { type Level, LEVELS, type RiskVerdict } from './risk-verdict.js';
 import type { RuleSet } from './rule-set.js';
 
 const PAGE = 500;
-const MOST_EXAMPLES = 20;
+const MAX_EXAMPLES = 20;
 
 export interface TrialExample {
   readonly verdictId: string;
@@ -93,7 +93,7 @@ export class RuleTrial {
     }
     examples.sort((a, b) => b.assets - a.assets);
     const changedAssets = examples.reduce((sum, { assets }) => sum + assets, 0);
-    return { changedAssets, before, after, examples: examples.slice(0, MOST_EXAMPLES) };
+    return { changedAssets, before, after, examples: examples.slice(0, MAX_EXAMPLES) };
   }
 }
 

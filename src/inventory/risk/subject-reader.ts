@@ -2,7 +2,7 @@ import type { AssetGraph, GraphAsset } from './asset-graph.js';
 import type { Traits } from './asset-traits.js';
 import { certificateConditions } from './certificate-conditions.js';
 import { claimConflict } from './claims.js';
-import { distinct, IngredientLists, MOST_INHERITED, NONE } from './ingredient-lists.js';
+import { distinct, IngredientLists, MAX_INHERITED, NONE } from './ingredient-lists.js';
 import { madeOnce } from './made-once.js';
 import { namedAlgorithms } from './named-algorithms.js';
 import { protocolFacts } from './protocol-facts.js';
@@ -98,7 +98,7 @@ export class SubjectReader {
     const targets = this.graph
       .targets(asset, 'cipherSuite', 'cryptoRef', 'dependsOn')
       .filter(({ kind }) => kind === 'algorithm' || kind === 'related-crypto-material')
-      .slice(0, MOST_INHERITED);
+      .slice(0, MAX_INHERITED);
     const ingredients = distinct(this.near(targets));
     const protocol = protocolFacts(asset.traits.protocol ?? UNDECLARED, ingredients);
     const resolvedBy = targets.map(({ id }): ResolvedBy => ({ via: 'reference', assetId: id }));
@@ -115,7 +115,7 @@ export class SubjectReader {
     const used = this.graph
       .targets(asset, 'dependsOn')
       .filter(({ kind }) => kind !== 'component')
-      .slice(0, MOST_INHERITED);
+      .slice(0, MAX_INHERITED);
     const ingredients = distinct(this.near(used));
     const resolvedBy = used.map(({ id }): ResolvedBy => ({ via: 'dependsOn', assetId: id }));
     return this.subjectOf(

@@ -1,6 +1,6 @@
 /** How long a process may go on believing what it read: half of what is promised for a revocation to reach it. */
 const BELIEVED_MS = 2500;
-const MOST = 10_000;
+const MAX_ENTRIES = 10_000;
 
 interface Memory<Row> {
   readonly until: number;
@@ -20,7 +20,7 @@ export class Remembered<Row> {
     const now = performance.now();
     const memory = this.memories.get(key);
     if (memory !== undefined && memory.until > now) return memory.row;
-    if (this.memories.size >= MOST) this.memories.clear();
+    if (this.memories.size >= MAX_ENTRIES) this.memories.clear();
     const row = this.read(key);
     this.memories.set(key, { until: now + BELIEVED_MS, row });
     // What could not be read is not remembered.

@@ -30,7 +30,7 @@ export interface Happening {
   readonly over?: boolean;
 }
 
-const MOST_TEXT = 1000;
+const MAX_TEXT = 1000;
 
 /** Tells what people may want to be alerted to. It commits with the change that it tells of, so nothing is lost in a crash. */
 @Injectable()
@@ -62,7 +62,7 @@ function rowOf({ type, subject, at, count = 1, facts = {}, over = false }: Happe
     type,
     subject_kind: subject.kind,
     subject_id: subject.id,
-    subject_name: truncate(subject.name, MOST_TEXT),
+    subject_name: truncate(subject.name, MAX_TEXT),
     at: at ?? null,
     count,
     facts: Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, short(value)])),
@@ -71,5 +71,5 @@ function rowOf({ type, subject, at, count = 1, facts = {}, over = false }: Happe
 }
 
 function short(value: string | number): string | number {
-  return typeof value === 'string' ? truncate(value, MOST_TEXT) : value;
+  return typeof value === 'string' ? truncate(value, MAX_TEXT) : value;
 }

@@ -18,7 +18,7 @@ export interface ClaimedDelivery {
 
 /** At once for one endpoint, and how many endpoints per look. */
 const BATCH = 8;
-const MOST = 200;
+const BATCH_SIZE = 200;
 const KEPT_DAYS = 30;
 
 /** Hears of an endpoint in the transaction that disables it. */
@@ -51,7 +51,7 @@ export class WebhookLedger {
            SELECT w.id FROM webhook_delivery w
            WHERE w.endpoint_id = e.id AND w.status = 'PENDING' AND w.next_try_at <= now()
            ORDER BY w.next_try_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) waiting
-         WHERE e.enabled AND NOT e.id = ANY($1::uuid[]) LIMIT ${MOST})
+         WHERE e.enabled AND NOT e.id = ANY($1::uuid[]) LIMIT ${BATCH_SIZE})
        UPDATE webhook_delivery d
        SET attempts = d.attempts + 1, tries = d.tries + 1, next_try_at = now() + interval '60 seconds'
        FROM due WHERE d.id = due.id

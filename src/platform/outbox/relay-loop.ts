@@ -6,7 +6,7 @@ import { Outbox } from './outbox.js';
 type Deliver = (subjects: string[]) => Promise<void>;
 
 const LOOK_EVERY_MS = 500;
-const MOST = 500;
+const BATCH_SIZE = 500;
 
 /** Carries outbox messages to their queue: at once after a commit of this process, else at the next look. */
 @Injectable()
@@ -40,10 +40,10 @@ export class RelayLoop implements BeforeApplicationShutdown {
 
   private async carry(topic: string, deliver: Deliver): Promise<boolean> {
     try {
-      const sent = await this.db.transaction((tx) => this.outbox.relay(tx, topic, MOST, deliver));
+      const sent = await this.db.transaction((tx) => this.outbox.relay(tx, topic, BATCH_SIZE, deliver));
       // Without a message to carry nothing is learnt about the queue.
       if (sent > 0 && this.failing.delete(topic)) this.logger.log(`messages for ${topic} are carried again`);
-      return sent === MOST;
+      return sent === BATCH_SIZE;
     } catch (error) {
       if (!this.failing.has(topic)) this.logger.warn(`messages for ${topic} wait: ${String(error)}`);
       this.failing.add(topic);

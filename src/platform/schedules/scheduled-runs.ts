@@ -15,7 +15,7 @@ interface EndedRun {
   readonly name: string;
 }
 
-const MOST_DETAIL = 1000;
+const MAX_DETAIL = 1000;
 
 /** Where targets say how a run ended. */
 @Injectable()
@@ -28,7 +28,7 @@ export class ScheduledRuns {
       `UPDATE schedule_run r SET status = $2, detail = $3, ended_at = now() FROM schedule s
        WHERE r.id = $1 AND r.status IN ('DUE', 'RUNNING') AND s.id = r.schedule_id
        RETURNING r.id, r.schedule_id AS "scheduleId", s.name`,
-      [runId, ok ? 'SUCCEEDED' : 'FAILED', truncate(detail, MOST_DETAIL)],
+      [runId, ok ? 'SUCCEEDED' : 'FAILED', truncate(detail, MAX_DETAIL)],
     );
     const [run] = ended;
     if (run === undefined || ok) return;

@@ -29,7 +29,7 @@ const PARTS: Record<string, number> = {
   'ecdsa-sha2-nistp384': 2,
   'ecdsa-sha2-nistp521': 2,
 };
-const MOST_BYTES = 32 * 1024;
+const MAX_BYTES = 32 * 1024;
 /** Dates have an end; a certificate without one ends there. */
 const LAST_SECOND = 8_640_000_000_000n;
 
@@ -41,7 +41,7 @@ export function readCertificateLine(text: string): ReadCertificate | undefined {
 }
 
 export function readCertificate(blob: Buffer): ReadCertificate | undefined {
-  if (blob.length > MOST_BYTES) return undefined;
+  if (blob.length > MAX_BYTES) return undefined;
   try {
     return read(blob);
   } catch {

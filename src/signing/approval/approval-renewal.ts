@@ -12,7 +12,7 @@ import { SigningRequest } from '../requests/signing-request.entity.js';
 import { shownBatch } from './shown-batch.js';
 import { shownRequest } from './shown-request.js';
 
-const MOST = 50;
+const BATCH_SIZE = 50;
 
 export interface Held {
   readonly request: SigningRequest;
@@ -34,7 +34,7 @@ export class ApprovalRenewal {
   async renewWaiting(): Promise<void> {
     const rows: { id: string }[] = await this.db.query(
       `SELECT DISTINCT r.approval_id AS id FROM signing_request r JOIN signing_key k ON k.id = r.key_id AND k.state = 'ACTIVE'
-       WHERE r.status = 'PENDING_APPROVAL' AND r.key_version < k.version AND r.approval_id IS NOT NULL LIMIT ${MOST}`,
+       WHERE r.status = 'PENDING_APPROVAL' AND r.key_version < k.version AND r.approval_id IS NOT NULL LIMIT ${BATCH_SIZE}`,
     );
     for (const { id } of rows) await this.db.transaction((tx) => this.renewPending(tx, id));
   }

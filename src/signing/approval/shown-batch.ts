@@ -24,7 +24,7 @@ export interface ManifestLine {
   readonly hash: string;
 }
 
-const MOST_NAMED = 3;
+const MAX_NAMED = 3;
 
 /**
  * What approvers are shown of many requests at once. The hash of the approval is over all of it; `manifest` is the root of the Merkle
@@ -79,7 +79,7 @@ function rootOf(lines: readonly ManifestLine[]): string {
 
 function namesOf(lines: readonly ManifestLine[]): string {
   const named = lines
-    .slice(0, MOST_NAMED)
+    .slice(0, MAX_NAMED)
     .map(({ file, digest }) => truncate((file ?? digest).replaceAll(/\p{C}/gu, ' '), 60));
-  return `${named.join(', ')}${lines.length > MOST_NAMED ? ', …' : ''}`;
+  return `${named.join(', ')}${lines.length > MAX_NAMED ? ', …' : ''}`;
 }

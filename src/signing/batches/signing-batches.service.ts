@@ -20,7 +20,7 @@ export interface BatchOrder {
 /** How long a caller waits whose Idempotency-Key meets a batch that is under way. */
 const REPEAT_WAIT_S = 10;
 /** What the entry in the audit log quotes of what was refused. */
-const MOST_QUOTED = 20;
+const MAX_QUOTED = 20;
 
 /** Many digests in one call. Their requests go through the same grouped commits as those of many callers. */
 @Injectable()
@@ -65,7 +65,7 @@ export class SigningBatchesService {
   }
 
   private async complete(caller: Caller, { id, size }: SigningBatch, refused: RefusedItem[]): Promise<void> {
-    const quoted = refused.slice(0, MOST_QUOTED).map(({ index, code }) => ({ index, code }));
+    const quoted = refused.slice(0, MAX_QUOTED).map(({ index, code }) => ({ index, code }));
     await this.db.transaction(async (tx) => {
       const [, moved]: [unknown, number] = await tx.query(
         `UPDATE signing_batch SET refused = $2 WHERE id = $1 AND refused IS NULL`,

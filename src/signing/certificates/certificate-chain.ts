@@ -3,7 +3,7 @@ import { Problem } from '../../platform/http/problem.js';
 import { factsOf } from './certificate-facts.js';
 import { wholeCertificate } from './whole-certificate.js';
 
-const MOST_CERTIFICATES = 8;
+const MAX_CERTIFICATES = 8;
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** The certificates in a PEM text, in any order. Problem `certificate.unreadable`. */
@@ -11,8 +11,8 @@ export function readCertificates(pem: string): X509Certificate[] {
   const blocks = pem.match(PEM) ?? [];
   if (blocks.length === 0)
     throw refusedCertificate('certificate.unreadable', 'it holds no PEM block of the type CERTIFICATE');
-  if (blocks.length > MOST_CERTIFICATES)
-    throw refusedCertificate('certificate.unreadable', `it holds more than ${MOST_CERTIFICATES}`);
+  if (blocks.length > MAX_CERTIFICATES)
+    throw refusedCertificate('certificate.unreadable', `it holds more than ${MAX_CERTIFICATES}`);
   return blocks.map((block, index) => {
     try {
       return wholeCertificate(block);

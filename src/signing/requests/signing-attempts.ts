@@ -4,7 +4,7 @@ import { Problem } from '../../platform/http/problem.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { SigningKeyReader } from '../keys/signing-key.reader.js';
 import { SignatureMaker } from './signature-maker.js';
-import { backoffMs, MOST_STRIKES } from './signing-limits.js';
+import { backoffMs, MAX_STRIKES } from './signing-limits.js';
 import type { Claimed } from './claimed.js';
 import { SigningLedger } from './signing-ledger.js';
 import type { Outcome } from './signing-outcome.js';
@@ -64,6 +64,6 @@ function outcomeOf(error: unknown, strikes: number): Outcome {
       : new Problem('unavailable', 'signing.internal', 'The attempt failed on our side.', { cause: error });
   const { code, message: detail } = problem;
   const passing = problem.kind === 'unavailable' || problem.kind === 'overloaded';
-  if (!passing || strikes + 1 >= MOST_STRIKES) return { kind: 'FAILED', code, detail };
+  if (!passing || strikes + 1 >= MAX_STRIKES) return { kind: 'FAILED', code, detail };
   return { kind: 'RELEASED', code, retryInMs: backoffMs(strikes + 1) };
 }

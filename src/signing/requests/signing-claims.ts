@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import { Config } from '../../platform/config/config.js';
-import { leaseMs, MOST_STRIKES } from './signing-limits.js';
+import { leaseMs, MAX_STRIKES } from './signing-limits.js';
 import { WORKER_ID } from '../../platform/worker-id.js';
 import { BACKGROUND } from './signing-outcome.js';
 import { ApprovalCheck } from '../approval/approval-check.js';
@@ -59,7 +59,7 @@ export class SigningClaims {
          WHERE id IN (SELECT id FROM signing_request WHERE status = 'PROCESSING' AND lease_until < now()
                       ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED)
          RETURNING r.id, r.attempt, r.correlation, r.status`,
-        [MOST_STRIKES],
+        [MAX_STRIKES],
       );
       await this.audit.append(
         tx,

@@ -6,4 +6,4 @@ export interface SigningBell {
 }
 
 /** Requests per ring: large enough that Redis is no cost, small enough that workers share. */
-export const MOST_PER_BELL = 50;
+export const MAX_PER_BELL = 50;

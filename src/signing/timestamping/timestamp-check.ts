@@ -13,8 +13,8 @@ const TST_INFO = '1.2.840.113549.1.9.16.1.4';
 const RSA_PSS = '1.2.840.113549.1.1.10';
 const GRANTED = [PKIStatus.granted, PKIStatus.grantedWithMods];
 /** How far the clock of another authority may be from ours. */
-const MOST_APART_MS = 60_000;
-const MOST_CERTIFICATES = 8;
+const MAX_APART_MS = 60_000;
+const MAX_CERTIFICATES = 8;
 
 export interface Expected {
   readonly digest: Buffer;
@@ -106,12 +106,12 @@ function assertAsked(info: TSTInfo, { nonce, now }: Expected): void {
     BigInt(`0x${Buffer.from(info.nonce).toString('hex')}`) !== BigInt(`0x${nonce.toString('hex')}`)
   )
     throw new BadTimestamp('the nonce is not the one that was sent');
-  if (Math.abs(info.genTime.getTime() - now.getTime()) > MOST_APART_MS)
+  if (Math.abs(info.genTime.getTime() - now.getTime()) > MAX_APART_MS)
     throw new BadTimestamp(`its time is ${info.genTime.toISOString()}`);
 }
 
 function certificatesOf({ certificates }: SignedData): X509Certificate[] {
-  return [...(certificates ?? [])].slice(0, MOST_CERTIFICATES).flatMap(({ certificate }) => {
+  return [...(certificates ?? [])].slice(0, MAX_CERTIFICATES).flatMap(({ certificate }) => {
     if (certificate === undefined) return [];
     return [wholeCertificate(Buffer.from(AsnConvert.serialize(certificate)))];
   });
@@ -143,7 +143,7 @@ function assertTrusted(
   { roots, now }: Pick<Expected, 'roots' | 'now'>,
 ): void {
   let last = own;
-  for (let length = 0; length < MOST_CERTIFICATES; length += 1) {
+  for (let length = 0; length < MAX_CERTIFICATES; length += 1) {
     assertInDate(last, now);
     const issued = (issuer: X509Certificate) => last.checkIssued(issuer) && last.verify(issuer.publicKey);
     const root = roots.find((one) => one.raw.equals(last.raw) || issued(one));

@@ -10,7 +10,7 @@ import { BadTimestamp, checkedToken } from './timestamp-check.js';
 import { messageImprint } from './timestamp-writer.js';
 
 const CERT_REQ = element(0x01, Buffer.from([0xff]));
-const MOST_ANSWER_BYTES = 64 * 1024;
+const MAX_ANSWER_BYTES = 64 * 1024;
 
 /** Asks other timestamp authorities (RFC 3161 section 3.4), and believes nothing that they answer before it was checked. */
 @Injectable()
@@ -55,7 +55,7 @@ async function bodyOf(response: Response): Promise<Buffer> {
   for await (const part of response.body ?? []) {
     parts.push(part);
     size += part.length;
-    if (size > MOST_ANSWER_BYTES) throw new BadTimestamp('the answer is too long');
+    if (size > MAX_ANSWER_BYTES) throw new BadTimestamp('the answer is too long');
   }
   return Buffer.concat(parts);
 }

@@ -18,7 +18,7 @@ export interface TimestampQuery {
 }
 
 const DIGEST_BYTES: Record<FormatDigest, number> = { sha256: 32, sha384: 48, sha512: 64 };
-const MOST_NONCE_BYTES = 128;
+const MAX_NONCE_BYTES = 128;
 const TAG = {
   boolean: 0x01,
   integer: 0x02,
@@ -42,8 +42,8 @@ export function readQuery(bytes: Buffer): TimestampQuery {
   const taken = takeOptional(optional);
   if (taken.extensions !== undefined)
     throw new TimestampRefusal('unacceptedExtension', 'Extensions are not supported.');
-  if ((taken.nonce?.contents.length ?? 0) > MOST_NONCE_BYTES)
-    throw new TimestampRefusal('badRequest', `The nonce is longer than ${MOST_NONCE_BYTES} bytes.`);
+  if ((taken.nonce?.contents.length ?? 0) > MAX_NONCE_BYTES)
+    throw new TimestampRefusal('badRequest', `The nonce is longer than ${MAX_NONCE_BYTES} bytes.`);
   if (taken.certReq !== undefined && taken.certReq.contents.length !== 1)
     throw new TimestampRefusal('badDataFormat', 'certReq is no BOOLEAN of one octet.');
   return {

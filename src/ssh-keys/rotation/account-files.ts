@@ -19,7 +19,7 @@ export interface WrittenFile {
 type Edit = (file: Buffer, replacement: Replacement, as: TargetFile) => EditedFile;
 
 /** Somebody else writes to the file now and then; more often than that is a fight. */
-const MOST_TRIES = 8;
+const MAX_TRIES = 8;
 
 /** The files of one target: reads how the two keys stand, and changes their lines. */
 @Injectable()
@@ -76,7 +76,7 @@ export class AccountFiles {
         return { path, before, after: sha256Of(bytes) };
       } catch (error) {
         const changed = error instanceof Problem && error.code === 'host.file-changed';
-        if (!changed || attempt === MOST_TRIES) throw error;
+        if (!changed || attempt === MAX_TRIES) throw error;
       }
     }
   }

@@ -26,7 +26,7 @@ export interface Survey {
   readonly expiry: ExpirySupport;
 }
 
-const LEAST_FREE_KIB = 1024;
+const MIN_FREE_KIB = 1024;
 /** A file of authorized keys; some ten thousand lines. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const MANAGERS =
@@ -104,7 +104,7 @@ function conditionsIn(line: string): string[] {
   return [
     ...(/[ia]/.test(flags) ? ['is immutable or append-only (chattr)'] : []),
     ...(takes === 'yes' ? [] : ['is in a directory that takes no new file']),
-    ...(Number(free) < LEAST_FREE_KIB ? ['is on a file system that is full'] : []),
+    ...(Number(free) < MIN_FREE_KIB ? ['is on a file system that is full'] : []),
   ];
 }
 

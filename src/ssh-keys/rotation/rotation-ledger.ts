@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
-import { backoffSeconds, MOST_STRIKES, MOST_STRIKES_UNTOUCHED, ROTATOR } from './rotation-limits.js';
+import { backoffSeconds, MAX_STRIKES, MAX_STRIKES_UNTOUCHED, ROTATOR } from './rotation-limits.js';
 import { RotationStep, type StepOutcome } from './rotation-step.entity.js';
 import { RotationTarget } from './rotation-target.entity.js';
 import { hasReached, type StepName, type TargetOutcome, type TargetState } from './rotation-state.js';
@@ -138,7 +138,7 @@ function settlementOf({ state, strikes }: RotationTarget, result: StepResult): S
     case 'retry': {
       const { code, says } = result;
       const isTouched = hasReached(state, 'ADDED');
-      const spent = strikes + 1 >= (isTouched ? MOST_STRIKES : MOST_STRIKES_UNTOUCHED);
+      const spent = strikes + 1 >= (isTouched ? MAX_STRIKES : MAX_STRIKES_UNTOUCHED);
       const outcome = isTouched ? 'BLOCKED' : 'FAILED_PRECHECK';
       if (spent) return { state, outcome, dueIn: null, strikes, code, says, recorded: 'FAILED' };
       const dueIn = backoffSeconds(strikes);

@@ -4,9 +4,9 @@ import type { Actor } from '../../audit/audit.service.js';
 export const ROTATOR: Actor = { kind: 'system', id: 'ssh-rotation', name: 'ssh-rotation' };
 
 /** Failed attempts in a row after which a target that nothing was changed on is given up … */
-export const MOST_STRIKES_UNTOUCHED = 3;
+export const MAX_STRIKES_UNTOUCHED = 3;
 /** … and one that holds the new key already: about half an hour of trying. */
-export const MOST_STRIKES = 40;
+export const MAX_STRIKES = 40;
 
 /** Wait before the next attempt, in seconds. */
 export function backoffSeconds(strikes: number): number {

@@ -2,7 +2,7 @@ import { type Finding, keyExchange, type Place, protocolHere, tlsVersion, usedHe
 import { rsa } from '../key-algorithm.js';
 import type { Detector } from './detector.js';
 
-const MOST_LINE = 4000;
+const MAX_LINE = 4000;
 const FILES =
   /\.(?:conf|cnf|cfg|config|ini|properties|ya?ml|toml|env|inc)$|_config$|(?:^|\/)(?:sites-(?:enabled|available)|conf\.d|sshd?_config\.d)\/|^(?:haproxy|httpd|main\.cf|master\.cf)/;
 /** Words of cipher lists that stand for many suites, or for how they are sorted. */
@@ -42,7 +42,7 @@ const DIRECTIVES: readonly (readonly [RegExp, Reader])[] = [
 export const configuration: Detector = ({ location, text }) => {
   if (!FILES.test(location)) return [];
   return text.split('\n').flatMap((line, index) => {
-    const setting = line.length > MOST_LINE ? undefined : settingOf(line);
+    const setting = line.length > MAX_LINE ? undefined : settingOf(line);
     if (setting === undefined) return [];
     const [, read] = DIRECTIVES.find(([name]) => name.test(setting.name)) ?? [];
     return read?.(setting.value, { location, line: index + 1, symbol: setting.name }) ?? [];

@@ -3,7 +3,7 @@ import { type Detector, linesOf } from './detector.js';
 import { SOURCE_RULES, type SourceRule } from './source-rules.js';
 import { truncate } from '../../../platform/text/truncate.js';
 
-const MOST_SYMBOL = 60;
+const MAX_SYMBOL = 60;
 /** Where a comment begins at the latest. */
 const MAX_INDENT = 200;
 const COMMENT = /^\s*(?:\/\/|\/?\*|#(?!\s*(?:include|define|if|el|end))|--)/;
@@ -18,7 +18,7 @@ function callsOf({ call, used }: SourceRule, location: string, text: string): Fi
     const { line, start } = placeOf(match.index);
     if (COMMENT.test(text.slice(start, Math.min(start + MAX_INDENT, match.index + 1)))) return [];
     const what = used(match.slice(1));
-    const symbol = truncate((match[0].split('(')[0] ?? '').trim(), MOST_SYMBOL);
+    const symbol = truncate((match[0].split('(')[0] ?? '').trim(), MAX_SYMBOL);
     const place: Place = { location, line, symbol };
     if (what === undefined) return [];
     if ('algorithm' in what) return [usedHere(what.algorithm, place)];

@@ -6,7 +6,7 @@ import type { Endpoint } from './endpoint.js';
 
 const HELLO = 'SSH-2.0-Sealwright_sensor';
 const TOTAL_MS = 10_000;
-const MOST_BYTES = 128 * 1024;
+const MAX_BYTES = 128 * 1024;
 const KEXINIT = 20;
 const KEX_START = 30;
 const KEX_REPLY = 31;
@@ -125,7 +125,7 @@ class Input {
   async packet(): Promise<Buffer> {
     while (this.buffer.length < 5) await this.more();
     const length = this.buffer.readUInt32BE(0);
-    if (length > MOST_BYTES) throw new Error('a packet without measure');
+    if (length > MAX_BYTES) throw new Error('a packet without measure');
     while (this.buffer.length < 4 + length) await this.more();
     const payload = this.buffer.subarray(5, 4 + length - (this.buffer[4] ?? 0));
     this.buffer = this.buffer.subarray(4 + length);
@@ -136,6 +136,6 @@ class Input {
     const { value, done } = await this.chunks.next();
     if (done === true) throw new Error('the server closed the connection');
     this.buffer = Buffer.concat([this.buffer, value]);
-    if (this.buffer.length > MOST_BYTES) throw new Error('an answer without measure');
+    if (this.buffer.length > MAX_BYTES) throw new Error('an answer without measure');
   }
 }

@@ -4,8 +4,8 @@ import { type Endpoint, serverName } from './endpoint.js';
 
 const VERSIONS: readonly SecureVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
 const CONNECT_MS = 6000;
-const MOST_SUITES = 60;
-const MOST_CHAIN = 10;
+const MAX_SUITES = 60;
+const MAX_CHAIN = 10;
 /** What old servers still speak has to be asked for. */
 const ANY_CIPHER = 'ALL:COMPLEMENTOFALL:@SECLEVEL=0';
 
@@ -48,7 +48,7 @@ export async function tlsFindings(endpoint: Endpoint): Promise<Finding[]> {
 /** Asks again without the suite that was chosen, until the server wants no more. Throws when it cannot be reached. */
 async function suitesOf(endpoint: Endpoint, version: SecureVersion): Promise<Handshake[]> {
   const found: Handshake[] = [];
-  while (found.length < MOST_SUITES) {
+  while (found.length < MAX_SUITES) {
     const next = await handshake(endpoint, version, found.map(({ cipher }) => cipher)); // prettier-ignore
     if (next === undefined || found.some(({ cipher }) => cipher === next.cipher)) return found;
     found.push(next);
@@ -96,7 +96,7 @@ function read(socket: TLSSocket): Handshake {
   const chain: Buffer[] = [];
   for (
     let at = socket.getPeerCertificate(true);
-    at?.raw !== undefined && chain.length < MOST_CHAIN;
+    at?.raw !== undefined && chain.length < MAX_CHAIN;
     at = at.issuerCertificate
   ) {
     if (chain.some((der) => der.equals(at.raw))) break;
