@@ -1,4 +1,4 @@
-import type { HappeningType } from '../platform/events/happenings.js';
+import type { AlertEventType } from '../platform/events/alert-events.js';
 
 export const ALERT_CONDITIONS = [
   'risk-threshold',
@@ -19,7 +19,7 @@ export const RISK_LEVELS = ['NONE', 'LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as cons
 export type RiskLevel = (typeof RISK_LEVELS)[number];
 
 export interface AlertCondition {
-  readonly happenings: readonly HappeningType[];
+  readonly happenings: readonly AlertEventType[];
   /** `once`: while it lasts it is one thing, however often it is told. `each`: every happening counts. */
   readonly counts: 'once' | 'each';
   readonly headline: string;
@@ -30,7 +30,7 @@ export interface AlertCondition {
 export const DEFAULT_DAYS = 30;
 
 /** What rules can wait for, and what people are told. */
-export const CONDITIONS: Record<AlertConditionName, AlertCondition> = {
+export const ALERT_CONDITION_RULES: Record<AlertConditionName, AlertCondition> = {
   'risk-threshold': {
     happenings: ['asset.found', 'asset.risk-changed'],
     counts: 'each',

@@ -24,7 +24,7 @@ import { ApprovalPoliciesController } from './policies/approval-policies.control
 import { ApprovalPoliciesService } from './policies/approval-policies.service.js';
 import { ApprovalPolicyRevision } from './policies/approval-policy-revision.entity.js';
 import { ApprovalPolicy } from './policies/approval-policy.entity.js';
-import { PolicyBook } from './policies/policy-book.js';
+import { PolicyEvaluation } from './policies/policy-evaluation.js';
 import { PolicyChecks } from './policies/policy-checks.js';
 
 /** N people say yes before something is done. What that is, other modules know. */
@@ -53,7 +53,7 @@ import { PolicyChecks } from './policies/policy-checks.js';
     ApprovalsService,
     ApproverGroupsService,
     GroupMembers,
-    PolicyBook,
+    PolicyEvaluation,
     PolicyChecks,
     VotingService,
   ],

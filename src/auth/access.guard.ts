@@ -27,7 +27,7 @@ export class AccessGuard implements CanActivate {
     request.caller = await this.credentials.callerOfRequest(request);
     this.rates.take(request.caller.id, context.switchToHttp().getResponse<FastifyReply>());
     assertMay(request.caller, access);
-    request.readmit = async () => assertMay(await this.credentials.callerOfRequest(request), access);
+    request.reauthorize = async () => assertMay(await this.credentials.callerOfRequest(request), access);
     if (this.reflector.get<boolean | undefined>(FRESH, context.getHandler()) === true) {
       request.caller = await this.freshCaller(request, request.caller);
     }

@@ -1,6 +1,6 @@
 import { createParamDecorator, type ExecutionContext, SetMetadata, applyDecorators } from '@nestjs/common';
 import { ApiBearerAuth, ApiExtension } from '@nestjs/swagger';
-import type { AdmittedRequest } from '../platform/http/readmission.js';
+import type { AuthorizedRequest } from '../platform/http/reauthorization.js';
 import type { Caller } from './caller.js';
 import type { Scope } from './scopes.js';
 
@@ -55,7 +55,7 @@ export const Fresh = (): MethodDecorator => applyDecorators(SetMetadata(FRESH, t
 /** Everyone, without a credential. */
 export const Public = (): MethodDecorator => SetMetadata(ACCESS, { kind: 'public' } satisfies Access);
 
-export interface CalledRequest extends AdmittedRequest {
+export interface CalledRequest extends AuthorizedRequest {
   caller?: Caller;
 }
 

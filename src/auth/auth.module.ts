@@ -2,7 +2,7 @@ import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module.js';
-import { Doorman } from '../platform/http/doorman.js';
+import { UploadAuthorizer } from '../platform/http/upload-authorizer.js';
 import { AccessGuard } from './access.guard.js';
 import { ApiKeyRenewalService } from './api-keys/api-key-renewal.service.js';
 import { ApiKey } from './api-keys/api-key.entity.js';
@@ -10,7 +10,7 @@ import { ApiKeysController } from './api-keys/api-keys.controller.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
 import { RenewalSchedule } from './api-keys/renewal.schedule.js';
 import { AuthSchedule } from './auth.schedule.js';
-import { BodyDoorman } from './body-doorman.js';
+import { CredentialUploadAuthorizer } from './credential-upload-authorizer.js';
 import { BrowserSessions } from './browser/browser-sessions.js';
 import { OwnPages } from './browser/own-pages.js';
 import { SessionCookie } from './browser/session-cookie.js';
@@ -184,7 +184,7 @@ const PEOPLE = [
   ],
   providers: [
     { provide: APP_GUARD, useClass: AccessGuard },
-    { provide: Doorman, useClass: BodyDoorman },
+    { provide: UploadAuthorizer, useClass: CredentialUploadAuthorizer },
     ApiKeyRenewalService,
     ApiKeysService,
     AuthSchedule,

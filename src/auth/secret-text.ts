@@ -12,10 +12,10 @@ export interface SecretText {
 /** A new opaque secret. 256 random bits need no slow hash. */
 export function newSecret(kind: SecretKind): SecretText {
   const text = `sw_${kind}_${randomBytes(32).toString('hex')}`;
-  return { text, hash: hashOf(text) };
+  return { text, hash: secretHashOf(text) };
 }
 
 /** SHA-256: what is stored instead of the secret. */
-export function hashOf(secret: string): Buffer {
+export function secretHashOf(secret: string): Buffer {
   return createHash('sha256').update(secret).digest();
 }

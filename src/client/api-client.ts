@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type ClientEnvironment } from './environment.js';
-import { alone, type Credentials, readCredentials, writeCredentials } from './credentials.js';
+import { alone, type StoredCredentials, readStoredCredentials, writeCredentials } from './credentials.js';
 import { ClientError, EXIT, type ExitCode } from './exit-codes.js';
 import { serviceAddress } from './transport.js';
 
@@ -32,13 +32,13 @@ interface Problem {
 /** Calls the service over HTTP. What may be repeated is, when the service is busy or away for a moment. */
 export class ApiClient {
   private constructor(
-    private credentials: Credentials,
+    private credentials: StoredCredentials,
     private readonly environment: ClientEnvironment,
   ) {}
 
   /** `url` comes from the command line. ClientError when there is no address or no credential. */
   static async open(environment: ClientEnvironment, url: string | undefined): Promise<ApiClient> {
-    const kept = environment.token === undefined ? await readCredentials(environment.credentialsFile) : undefined;
+    const kept = environment.token === undefined ? await readStoredCredentials(environment.credentialsFile) : undefined;
     const address = url ?? environment.url ?? kept?.url;
     if (address === undefined)
       throw new ClientError(EXIT.usage, 'Where is the service? Give --url, set SEALWRIGHT_URL, or log in.');
@@ -103,7 +103,7 @@ export class ApiClient {
     if (refreshToken === undefined || clientId === undefined) return false;
     return alone(this.environment.credentialsFile, async () => {
       const { url, token } = this.credentials;
-      const kept = await readCredentials(this.environment.credentialsFile);
+      const kept = await readStoredCredentials(this.environment.credentialsFile);
       if (kept?.url !== url || kept.token === token) return this.exchanged(url, refreshToken, clientId);
       this.credentials = kept;
       return true;

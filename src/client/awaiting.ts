@@ -18,7 +18,7 @@ export interface Request {
   readonly failure?: { readonly code: string; readonly detail: string };
 }
 
-export function isFinal({ status }: Request): boolean {
+export function isFinalRequestStatus({ status }: Request): boolean {
   return FINAL.has(status);
 }
 
@@ -29,7 +29,7 @@ export async function awaited(api: ApiClient, id: string, seconds: number): Prom
     const left = Math.max(0, Math.ceil((deadline - performance.now()) / 1000));
     const wait = Math.min(left, LONGEST_POLL_S);
     const request: Request = await api.call('GET', `/api/v1/sign/requests/${encodeURIComponent(id)}?wait=${wait}`);
-    if (isFinal(request) || left === 0) return request;
+    if (isFinalRequestStatus(request) || left === 0) return request;
   }
 }
 

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { ClientError, EXIT } from './exit-codes.js';
 
 /** What `login` keeps: where the service is, and what opens it. */
-export interface Credentials {
+export interface StoredCredentials {
   readonly url: string;
   /** An API key or an access token. */
   readonly token: string;
@@ -19,19 +19,19 @@ const LONGEST_LOCK_MS = 15_000;
 const LOOK_EVERY_MS = 50;
 
 /** Undefined when nobody has logged in. Refuses a file that others may read. */
-export async function readCredentials(file: string): Promise<Credentials | undefined> {
+export async function readStoredCredentials(file: string): Promise<StoredCredentials | undefined> {
   const status = await stat(file).catch(() => undefined);
   if (status === undefined) return undefined;
   if ((status.mode & OTHERS) !== 0)
     throw new ClientError(EXIT.authentication, `Others may read ${file}: chmod 600 it, and renew what is in it.`);
   try {
-    return JSON.parse(await readFile(file, 'utf8')) as Credentials;
+    return JSON.parse(await readFile(file, 'utf8')) as StoredCredentials;
   } catch {
     throw new ClientError(EXIT.authentication, `${file} cannot be read; log in again.`);
   }
 }
 
-export async function writeCredentials(file: string, credentials: Credentials): Promise<void> {
+export async function writeCredentials(file: string, credentials: StoredCredentials): Promise<void> {
   await mkdir(dirname(file), { recursive: true, mode: 0o700 });
   const fresh = `${file}.${process.pid}`;
   await writeFile(fresh, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });

@@ -16,7 +16,7 @@ export const EXTENSION: Readonly<Record<string, string>> = {
 export const TOKEN_EXTENSION = '.tst';
 
 /** Base64 of the hash of a file, which is read piece by piece and never leaves this machine. */
-export async function hashOf(file: string, algorithm: string): Promise<string> {
+export async function fileHashOf(file: string, algorithm: string): Promise<string> {
   if (!ALGORITHMS.includes(algorithm)) throw usageError(`--algorithm is one of ${ALGORITHMS.join(', ')}.`);
   const hash = createHash(algorithm);
   try {

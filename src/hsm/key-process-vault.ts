@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config } from '../platform/config/config.js';
 import { isCurve } from './ecdsa.js';
 import { type KeyIdentity, MAX_OWNER_BYTES } from './key-identity.js';
-import { type Outcome } from './key-process-fault.js';
+import { type CallOutcome } from './key-process-fault.js';
 import type { AcceptedLog, CheckpointAnswer, CheckpointOrder, LogAnchor, NewLogOrder } from './log-anchor.js';
-import { type ErrandName, type Errands } from './errands.js';
-import { type ErrandEndMessage, type ErrandMessage, type LastMessage } from './key-process-messages.js';
+import { type CallName, type KeyProcessCalls } from './key-process-calls.js';
+import { type ReplyMessage, type CallMessage, type LastMessage } from './key-process-messages.js';
 import { KeyProcessSupervisor } from './key-process.supervisor.js';
 import {
   type DestroyOrder,
@@ -39,7 +39,7 @@ type Work =
   | { readonly kind: 'sign'; readonly order: SignOrder; readonly resolve: (signature: Buffer) => void }
   | {
       readonly kind: 'errand';
-      readonly errand: Pick<ErrandMessage, 'name' | 'order'>;
+      readonly errand: Pick<CallMessage, 'name' | 'order'>;
       readonly resolve: (answer: unknown) => void;
     };
 type Pending = Work & {
@@ -152,14 +152,14 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     return Buffer.from(await this.run('signSealed', { ckaId, identity, publicKey, sealed, message }));
   }
 
-  private async run<Name extends ErrandName>(
+  private async run<Name extends CallName>(
     name: Name,
-    order: Errands[Name]['order'],
-  ): Promise<Errands[Name]['answer']> {
+    order: KeyProcessCalls[Name]['order'],
+  ): Promise<KeyProcessCalls[Name]['answer']> {
     const answer = await new Promise((resolve, reject) =>
       this.accept({ kind: 'errand', errand: { name, order }, resolve }, reject),
     );
-    return answer as Errands[Name]['answer'];
+    return answer as KeyProcessCalls[Name]['answer'];
   }
 
   private accept(work: Work, reject: (error: Error) => void): void {
@@ -198,7 +198,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
       pending.handedAt = now;
       this.inFlight.set(pending.id, pending);
       if (pending.kind === 'sign') orders.push(pending);
-      else this.supervisor.send({ kind: 'errand', id: pending.id, ...pending.errand } as ErrandMessage);
+      else this.supervisor.send({ kind: 'errand', id: pending.id, ...pending.errand } as CallMessage);
     }
     if (orders.length > 0) this.supervisor.send(encodeOrders(orders));
   }
@@ -220,7 +220,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     this.flush();
   }
 
-  private onErrandEnd({ id, outcome, detail, answer }: ErrandEndMessage): void {
+  private onErrandEnd({ id, outcome, detail, answer }: ReplyMessage): void {
     const pending = this.take(id);
     if (pending?.kind !== 'errand') return;
     if (outcome === 'done' && answer) pending.resolve(answer);
@@ -229,7 +229,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   /** Only what was not begun is given to another process, and once. */
-  private fail(pending: Pending, outcome: Exclude<Outcome, 'done'>, detail: string): void {
+  private fail(pending: Pending, outcome: Exclude<CallOutcome, 'done'>, detail: string): void {
     if (outcome !== 'unseen') return pending.reject(vaultProblem(outcome, detail));
     if (pending.wasUnseen) return pending.reject(vaultProblem('unavailable', detail));
     pending.wasUnseen = true;

@@ -5,7 +5,7 @@ import { Logger } from '@nestjs/common';
 import type { Config } from '../platform/config/config.js';
 import { readPin } from '../platform/config/pin-file.js';
 import { SETTINGS } from '../platform/config/settings.js';
-import type { ErrandEndMessage, FromKeyProcess, LastMessage, ToKeyProcess } from './key-process-messages.js';
+import type { ReplyMessage, FromKeyProcess, LastMessage, ToKeyProcess } from './key-process-messages.js';
 import type { VaultHealth } from './key-vault.js';
 
 /** Compiled or as source: the key process lies beside this file and has the same extension. */
@@ -26,7 +26,7 @@ const LAST_WORDS_MS = 200;
 export interface SupervisorListener {
   ready(): void;
   results(block: Buffer): void;
-  errandEnd(message: ErrandEndMessage): void;
+  errandEnd(message: ReplyMessage): void;
   /** The key process is gone with all that was handed to it. */
   lost(why: LastMessage['why'], wasUp: boolean): void;
 }

@@ -3,10 +3,10 @@ import { isFatal } from './cryptoki.js';
 import { KeyDirectory } from './key-directory.js';
 import { labelsOf } from './key-labels.js';
 import { faultOf } from './key-process-fault.js';
-import type { ErrandRunners } from './errands.js';
+import type { CallHandlers } from './key-process-calls.js';
 import type {
-  ErrandEndMessage,
-  ErrandMessage,
+  ReplyMessage,
+  CallMessage,
   FromKeyProcess,
   LastMessage,
   StartMessage,
@@ -38,7 +38,7 @@ const FAREWELL_MS = 500;
 interface Works {
   readonly pool: SessionPool;
   readonly signer: TokenSigner;
-  readonly errands: ErrandRunners;
+  readonly errands: CallHandlers;
   readonly canary: Canary;
 }
 
@@ -98,14 +98,14 @@ class KeyProcess {
     }
   }
 
-  private async run({ id, name, order }: ErrandMessage): Promise<void> {
+  private async run({ id, name, order }: CallMessage): Promise<void> {
     try {
       if (!this.works) throw new Error('the token is not open yet');
-      const errand = this.works.errands[name] as (order: ErrandMessage['order']) => Promise<ErrandEndMessage['answer']>;
+      const errand = this.works.errands[name] as (order: CallMessage['order']) => Promise<ReplyMessage['answer']>;
       send({ kind: 'errand-end', id, outcome: 'done', detail: '', answer: await errand(order) });
     } catch (error) {
       const { outcome, message: detail, fatal } = await this.settle(error);
-      const failure: ErrandEndMessage = { kind: 'errand-end', id, outcome, detail };
+      const failure: ReplyMessage = { kind: 'errand-end', id, outcome, detail };
       if (fatal) this.end('fatal', detail, failure);
       else send(failure);
     }
@@ -157,7 +157,7 @@ class KeyProcess {
   }
 
   /** Ends without C_Finalize, which crashes while calls are running, and without exit handlers for the same reason. */
-  end(why: LastMessage['why'], detail: string, errandEnd?: ErrandEndMessage): void {
+  end(why: LastMessage['why'], detail: string, errandEnd?: ReplyMessage): void {
     if (this.ended) return;
     this.ended = true;
     setTimeout(die, FAREWELL_MS);
@@ -166,7 +166,7 @@ class KeyProcess {
   }
 }
 
-function errandRunners(parts: SigningParts, signer: TokenSigner): ErrandRunners {
+function errandRunners(parts: SigningParts, signer: TokenSigner): CallHandlers {
   const generator = new TokenGenerator(parts, signer);
   const destroyer = new TokenDestroyer(parts);
   const sealer = new TokenSealer(parts);

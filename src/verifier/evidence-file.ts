@@ -52,7 +52,7 @@ export interface LoggedFact {
   readonly detail: Record<string, unknown>;
 }
 
-export function factsIn({ log }: EvidenceFile): LoggedFact[] {
+export function loggedFactsIn({ log }: EvidenceFile): LoggedFact[] {
   return log.leaves
     .filter(({ kind }) => kind === 'entry')
     .map(({ data }) => JSON.parse(base64Bytes(data).toString()) as LoggedFact);

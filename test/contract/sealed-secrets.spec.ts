@@ -95,7 +95,7 @@ const SEALED: readonly Sealed[] = [
     because: 'signs logins; a private key is not sent by one',
   },
   {
-    by: 'ssh-keys/rotation/rotation-desk.ts',
+    by: 'ssh-keys/rotation/step-executor.ts',
     calls: 1,
     columns: ['ssh-keys/rotation/rotation-target.entity.ts: snapshot'],
     rule: 'fixed',

@@ -15,7 +15,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   'src/inventory/certificates/credential-reading.ts › fingerprint.slice(0, 16)': 'hexadecimal',
   "src/inventory/certificates/key-file-reading.ts › bytes.toString('utf16le', 2)": 'behind the byte order mark',
   'src/inventory/certificates/key-file-reading.ts › fingerprint.slice(0, 16)': 'hexadecimal',
-  'src/inventory/certificates/found-assets.ts › fingerprint.slice(0, 16)': 'hexadecimal',
+  'src/inventory/certificates/credential-components.ts › fingerprint.slice(0, 16)': 'hexadecimal',
   'src/inventory/certificates/found-credentials.ts › fingerprint.slice(0, 16)': 'hexadecimal',
   'src/inventory/certificates/private-key-reader.ts › fingerprint.slice(0, 16)': 'hexadecimal',
   'src/inventory/cyclonedx/formats.ts › text.slice(0, 4)': 'a date',

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { HappeningRow } from '../../platform/events/happening.entity.js';
+import { AlertEventRow } from '../../platform/events/alert-event.entity.js';
 import { AlertRule } from '../rules/alert-rule.entity.js';
 import { end, raise } from './alert-writer.js';
-import { countFor, type Hit, hitOf, joined } from './rule-match.js';
+import { countFor, type Hit, hitOf, mergedHit } from './rule-match.js';
 
 const BATCH_SIZE = 1000;
 /** Key of the transaction-level lock: happenings are taken in their order, so one process at a time takes them. */
@@ -19,7 +19,7 @@ export class AlertIntake {
     return this.db.transaction(async (tx) => {
       const [lock]: { mine: boolean }[] = await tx.query(`SELECT pg_try_advisory_xact_lock($1) AS mine`, [LOCK]);
       if (lock?.mine !== true) return 0;
-      const happenings = await tx.find(HappeningRow, { order: { id: 'ASC' }, take: BATCH_SIZE });
+      const happenings = await tx.find(AlertEventRow, { order: { id: 'ASC' }, take: BATCH_SIZE });
       if (happenings.length === 0) return 0;
       const rules = await tx.findBy(AlertRule, { enabled: true });
       await settle(tx, rules, happenings);
@@ -33,7 +33,7 @@ export class AlertIntake {
 async function settle(
   tx: EntityManager,
   rules: readonly AlertRule[],
-  happenings: readonly HappeningRow[],
+  happenings: readonly AlertEventRow[],
 ): Promise<void> {
   let hits = new Map<string, Hit>();
   for (const happening of happenings) {
@@ -47,7 +47,7 @@ async function settle(
       for (const hit of found) {
         const place = `${hit.rule.id} ${hit.key}`;
         const earlier = hits.get(place);
-        hits.set(place, earlier === undefined ? hit : joined(earlier, hit));
+        hits.set(place, earlier === undefined ? hit : mergedHit(earlier, hit));
       }
     }
   }

@@ -1,5 +1,5 @@
-import type { HappeningRow } from '../../platform/events/happening.entity.js';
-import { CONDITIONS, DEFAULT_DAYS, RISK_LEVELS } from '../alert-condition.js';
+import type { AlertEventRow } from '../../platform/events/alert-event.entity.js';
+import { ALERT_CONDITION_RULES, DEFAULT_DAYS, RISK_LEVELS } from '../alert-condition.js';
 import type { AlertRule } from '../rules/alert-rule.entity.js';
 
 /** What a rule makes of one or more happenings of the same key. */
@@ -15,8 +15,8 @@ export interface Hit {
 }
 
 /** How often the rule counts this happening; 0 when it does not wait for it. */
-export function countFor(rule: AlertRule, happening: HappeningRow): number {
-  const { happenings, counts } = CONDITIONS[rule.condition];
+export function countFor(rule: AlertRule, happening: AlertEventRow): number {
+  const { happenings, counts } = ALERT_CONDITION_RULES[rule.condition];
   if (!happenings.includes(happening.type)) return 0;
   if (rule.condition === 'risk-threshold') {
     const least = RISK_LEVELS.indexOf(rule.parameters.level ?? 'CRITICAL');
@@ -28,13 +28,13 @@ export function countFor(rule: AlertRule, happening: HappeningRow): number {
   return counts === 'once' ? 1 : happening.count;
 }
 
-function numberOf(facts: HappeningRow['facts'], level: number): number {
+function numberOf(facts: AlertEventRow['facts'], level: number): number {
   return Number(facts[`level${level}`] ?? 0);
 }
 
-export function hitOf(rule: AlertRule, happening: HappeningRow, count: number): Hit {
+export function hitOf(rule: AlertRule, happening: AlertEventRow, count: number): Hit {
   const { subjectKind: kind, subjectId: id, subjectName: name, facts, at } = happening;
-  const { headline } = CONDITIONS[rule.condition];
+  const { headline } = ALERT_CONDITION_RULES[rule.condition];
   const ofSubject = rule.grouping === 'subject';
   return {
     rule,
@@ -49,7 +49,8 @@ export function hitOf(rule: AlertRule, happening: HappeningRow, count: number): 
 }
 
 /** The later happening tells the facts; what lasts counts once, all else adds up. */
-export function joined(earlier: Hit, later: Hit): Hit {
-  const count = CONDITIONS[later.rule.condition].counts === 'once' ? later.count : earlier.count + later.count;
+export function mergedHit(earlier: Hit, later: Hit): Hit {
+  const count =
+    ALERT_CONDITION_RULES[later.rule.condition].counts === 'once' ? later.count : earlier.count + later.count;
   return { ...later, count, firstAt: earlier.firstAt };
 }

@@ -8,7 +8,7 @@ import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { CONDITIONS } from '../alert-condition.js';
+import { ALERT_CONDITION_RULES } from '../alert-condition.js';
 import { AlertChannels, type Sent } from '../notices/alert-channels.js';
 import { alertMessage } from '../notices/alert-message.js';
 import { AlertRule } from './alert-rule.entity.js';
@@ -81,7 +81,7 @@ export class AlertRulesService {
     return this.db.transaction(async (tx) => {
       const rule = await find(tx, id);
       const now = new Date();
-      const { headline } = CONDITIONS[rule.condition];
+      const { headline } = ALERT_CONDITION_RULES[rule.condition];
       const example = {
         id,
         status: 'OPEN' as const,

@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
 import { KeyVault } from '../../hsm/key-vault.js';
-import { Happenings } from '../../platform/events/happenings.js';
+import { AlertEvents } from '../../platform/events/alert-events.js';
 
 const EVERY_MS = 2000;
 /** A key process that is replaced is back before that. */
@@ -19,7 +19,7 @@ export class HsmWatcher {
   constructor(
     private readonly db: DataSource,
     private readonly vault: KeyVault,
-    private readonly happenings: Happenings,
+    private readonly happenings: AlertEvents,
   ) {}
 
   @Interval(EVERY_MS)
@@ -29,7 +29,7 @@ export class HsmWatcher {
     const state = up ? 'up' : this.missed >= LOOKS_BEFORE_DOWN ? 'down' : this.told;
     if (state === undefined || state === this.told) return;
     try {
-      await this.happenings.tell(this.db.manager, [
+      await this.happenings.record(this.db.manager, [
         { type: 'hsm.down', subject: { kind: 'hsm', id: 'hsm', name: 'HSM' }, facts: { why: detail }, over: up },
       ]);
       this.told = state;

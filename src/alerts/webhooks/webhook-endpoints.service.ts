@@ -9,7 +9,7 @@ import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { OutboundClient } from '../../platform/outbound/outbound-client.js';
 import { WebhookEndpoint, type WebhookFormat } from '../../platform/outbound/webhook-endpoint.entity.js';
-import { giveUpWaiting } from '../../platform/outbound/webhook-ledger.js';
+import { giveUpWaiting } from '../../platform/outbound/webhook-delivery.repository.js';
 import { WebhookOldSecret } from '../../platform/outbound/webhook-old-secret.entity.js';
 import { WebhookSecrets } from '../../platform/outbound/webhook-secrets.js';
 import { newWebhookSecret } from '../../platform/outbound/webhook-signature.js';

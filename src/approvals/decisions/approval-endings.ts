@@ -3,7 +3,7 @@ import { DataSource, IsNull, LessThanOrEqual } from 'typeorm';
 import type { Caller } from '../../auth/caller.js';
 import { Problem } from '../../platform/http/problem.js';
 import { ApprovalMoves } from './approval-moves.js';
-import { CLOCKWORK } from './approval-entries.js';
+import { APPROVALS_ACTOR } from './approval-entries.js';
 import { isDecided } from './approval-status.js';
 import { Approval } from './approval.entity.js';
 import { lock } from './voting.service.js';
@@ -57,7 +57,7 @@ export class ApprovalEndings {
       if (isDecided(found.status)) return undefined;
       const why = new Problem('refused', 'approval.expired', 'Too few people approved it in time.');
       await this.moves.ended(tx, found, 'EXPIRED', why, {
-        actor: CLOCKWORK,
+        actor: APPROVALS_ACTOR,
         correlation: found.correlation,
         source: '',
       });

@@ -12,7 +12,7 @@ import { ApprovalItem } from './approval-item.entity.js';
 import type { Approval } from './approval.entity.js';
 
 type By = Pick<NewEntry, 'actor' | 'correlation' | 'source'>;
-export type Ending = Extract<ApprovalStatus, 'REJECTED' | 'EXPIRED' | 'WITHDRAWN'>;
+export type ApprovalEnding = Extract<ApprovalStatus, 'REJECTED' | 'EXPIRED' | 'WITHDRAWN'>;
 
 /** The moves of an approval, each together with what follows from it for its subject: one transaction, the caller's. */
 @Injectable()
@@ -37,7 +37,7 @@ export class ApprovalMoves {
   }
 
   /** Ends an approval that nobody may give any more, and its subject with `why`. */
-  async ended(tx: EntityManager, approval: Approval, status: Ending, why: Problem, by: By): Promise<void> {
+  async ended(tx: EntityManager, approval: Approval, status: ApprovalEnding, why: Problem, by: By): Promise<void> {
     await this.decide(tx, approval, status, by);
     await this.subjects.of(approval.subjectKind).ended(tx, await subjectOf(tx, approval), why);
   }

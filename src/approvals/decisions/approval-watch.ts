@@ -32,7 +32,7 @@ export class ApprovalWatch implements OnModuleInit, BeforeApplicationShutdown {
 }
 
 /** What the watch looks for: the same as in its query. */
-export function markOf({
+export function approvalMarkOf({
   status,
   stage,
   votes,

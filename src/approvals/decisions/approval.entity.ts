@@ -1,6 +1,6 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { ApprovalKind } from '../approval-subject.port.js';
-import type { Demand, Stage } from '../policies/policy-book.js';
+import type { ApprovalRequirement, Stage } from '../policies/policy-evaluation.js';
 import type { ApprovalStatus } from './approval-status.js';
 
 /** One question to the approvers, with the rules as they were when it was asked. Changed only by compare-and-set statements. */
@@ -42,7 +42,7 @@ export class Approval {
   hash: Buffer;
 
   @Column('jsonb')
-  policies: Demand['policies'];
+  policies: ApprovalRequirement['policies'];
 
   @Column('jsonb')
   stages: Stage[];

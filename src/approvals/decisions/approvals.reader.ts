@@ -9,7 +9,7 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
 import { type ApprovalStatus, isDecided } from './approval-status.js';
-import { ApprovalWatch, markOf } from './approval-watch.js';
+import { ApprovalWatch, approvalMarkOf } from './approval-watch.js';
 import { Approval } from './approval.entity.js';
 import { isRequester } from './requesters.js';
 import { ApprovalVote } from './approval-vote.entity.js';
@@ -46,14 +46,14 @@ export class ApprovalsReader {
   find(caller: Caller, id: string, seconds = 0): Promise<ApprovalWithVotes> {
     return this.watch.rows.until(id, seconds, async () => {
       const row = await this.read(caller, id);
-      return { row, mark: markOf(row), final: isDecided(row.status) };
+      return { row, mark: approvalMarkOf(row), final: isDecided(row.status) };
     });
   }
 
   /** For `answerEvents`. */
   async follow<View>(caller: Caller, id: string, viewOf: (found: ApprovalWithVotes) => View): Promise<Followed<View>> {
     const found = await this.read(caller, id);
-    return { id, view: viewOf(found), mark: markOf(found), final: isDecided(found.status) };
+    return { id, view: viewOf(found), mark: approvalMarkOf(found), final: isDecided(found.status) };
   }
 
   private async read(caller: Caller, id: string): Promise<ApprovalWithVotes> {

@@ -11,13 +11,13 @@ import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ApproverGroup } from './approver-group.entity.js';
 import { approversIn, assertStillEnough } from './group-size.js';
-import { GroupMembers, type Members } from './group-members.js';
+import { GroupMembers, type GroupMemberList } from './group-members.js';
 
-export interface GroupOrder extends Members {
+export interface GroupOrder extends GroupMemberList {
   readonly name: string;
 }
 
-export type GroupWithMembers = ApproverGroup & Members;
+export type GroupWithMembers = ApproverGroup & GroupMemberList;
 
 /** Who may approve. Every edit names the revision that it was made from, and takes effect with the next vote. */
 @Injectable()

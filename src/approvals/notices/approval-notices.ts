@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
-import { type Happening, Happenings } from '../../platform/events/happenings.js';
+import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import { Webhooks } from '../../platform/outbound/webhooks.js';
 import { Approval } from '../decisions/approval.entity.js';
@@ -49,7 +49,7 @@ export class ApprovalNotices {
     private readonly config: Config,
     private readonly mailbox: Mailbox,
     private readonly webhooks: Webhooks,
-    private readonly happenings: Happenings,
+    private readonly happenings: AlertEvents,
   ) {}
 
   /** Works through what waits. */
@@ -67,7 +67,7 @@ export class ApprovalNotices {
          RETURNING id, title, requester_name AS "requesterName", created_at AS "createdAt"`,
       );
       for (const { id } of due) await putNotice(tx, id, 'reminder');
-      await this.happenings.tell(tx, due.map(waitingOf));
+      await this.happenings.record(tx, due.map(waitingOf));
     });
   }
 
@@ -92,7 +92,7 @@ export class ApprovalNotices {
     if (kind !== 'decided' && isDecided(approval.status)) return [];
     // Only what was told to wait has an end to tell.
     if (kind === 'decided' && approval.remindAt === null)
-      await this.happenings.tell(tx, [{ ...waitingOf(approval), over: true }]);
+      await this.happenings.record(tx, [{ ...waitingOf(approval), over: true }]);
     await this.webhooks.announce(tx, messageOf(kind, approval, at, this.linkTo(approval)));
     if (approval.status === 'SUPERSEDED') return [];
     const people: { email: string }[] = await tx.query(
@@ -125,7 +125,7 @@ export class ApprovalNotices {
   }
 }
 
-function waitingOf({ id, title, requesterName, createdAt }: Asked): Happening {
+function waitingOf({ id, title, requesterName, createdAt }: Asked): AlertEvent {
   const why = `Half of its time is over: it was asked for at ${createdAt.toISOString()} by ${requesterName}.`;
   return { type: 'approval.waiting', subject: { kind: 'approval', id, name: title }, facts: { why } };
 }

@@ -7,7 +7,7 @@ import { ApprovalSubjectsService } from '../approval-subjects.service.js';
 import { approversIn } from '../groups/group-size.js';
 import type { ApprovalPolicy, PolicyStage } from './approval-policy.entity.js';
 import type { PolicyOrder } from './policy-order.js';
-import { PolicyBook } from './policy-book.js';
+import { PolicyEvaluation } from './policy-evaluation.js';
 
 /** Every key. */
 const WHOLE = '*';
@@ -23,7 +23,7 @@ const NAMED: Readonly<Record<PolicySubject, string>> = {
 export class PolicyChecks {
   constructor(
     private readonly subjects: ApprovalSubjectsService,
-    private readonly book: PolicyBook,
+    private readonly book: PolicyEvaluation,
   ) {}
 
   /**

@@ -4,7 +4,7 @@ import { KeyVault, type LogAnchor } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { Problem } from '../../platform/http/problem.js';
 import { type Actor, AuditService } from '../audit.service.js';
-import { LogAnchors, sizeOf } from './log-anchors.js';
+import { LogAnchors, checkpointSizeOf } from './log-anchors.js';
 import { LogKeys } from './log-keys.js';
 import { rootOf } from './log-tiles.js';
 import { SEQUENCER_LOCK } from './sequencer-lock.js';
@@ -34,7 +34,7 @@ export class LogAcceptance {
 
   async standing(tx: EntityManager = this.db.manager): Promise<LogStanding> {
     this.keys.forget();
-    const [fault, anchor, size] = [await this.faultOf(tx), await this.anchors.newest(), await sizeOf(tx)];
+    const [fault, anchor, size] = [await this.faultOf(tx), await this.anchors.newest(), await checkpointSizeOf(tx)];
     return { fault, anchor, size, root: await rootOf(tx, size) };
   }
 

@@ -4,7 +4,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/columns.js';
 import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
 import { AuditSeals } from '../audit-seals.js';
-import { LogAnchors, sizeOf } from './log-anchors.js';
+import { LogAnchors, checkpointSizeOf } from './log-anchors.js';
 import { LogKeys } from './log-keys.js';
 import { appendLeaves } from './log-tiles.js';
 import type { LeafKind } from '../../verifier/exported-log.js';
@@ -72,7 +72,7 @@ export class LogSequencer {
     );
     if (rows.length === 0) return 0;
     const leaves = await this.leaves(rows);
-    const size = await sizeOf(tx);
+    const size = await checkpointSizeOf(tx);
     await appendLeaves(
       tx,
       size,
@@ -99,7 +99,7 @@ export class LogSequencer {
 
   private async checkpoint(tx: EntityManager): Promise<void> {
     if (!(await held(tx))) return;
-    const size = await sizeOf(tx);
+    const size = await checkpointSizeOf(tx);
     const last = await lastCheckpoint(tx);
     // A log that is shorter than what was signed was rolled back, also while nothing new is written: the token refuses it.
     const isCurrent = this.isAnchored && size === last?.size && size >= this.signedSize;

@@ -9,7 +9,7 @@ import type { Origin } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { Caller } from '../caller.js';
-import { Remembered } from '../../platform/database/remembered.js';
+import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
 import { mayDo, type Scope } from '../scopes.js';
@@ -57,7 +57,7 @@ const LONGEST_LIFE_MS = 366 * 24 * 3600 * 1000;
 @Injectable()
 export class ApiKeysService implements OnApplicationShutdown {
   private readonly logger = new Logger(ApiKeysService.name);
-  private readonly known = new Remembered<KnownKey>((lookup) => this.look(lookup));
+  private readonly known = new TtlCache<KnownKey>((lookup) => this.look(lookup));
   private used = new Map<string, { at: Date; from: string }>();
 
   constructor(

@@ -54,7 +54,7 @@ function valueAt(claims: unknown, path: string, depth = 0): unknown {
 }
 
 /** The first of the claims that holds a text. */
-export function textOf(claims: Claims, ...names: string[]): string | undefined {
+export function claimTextOf(claims: Claims, ...names: string[]): string | undefined {
   return names.flatMap((name) => valuesOf(claims[name]))[0];
 }
 

@@ -16,7 +16,7 @@ const ALGORITHMS = new Set([
 ]);
 
 /** The longest message that is read, in bytes of XML or of base64. */
-export const LONGEST = 256 * 1024;
+export const MAX_DOCUMENT_BYTES = 256 * 1024;
 
 export interface SamlDocument {
   /** Without a declaration. */
@@ -37,9 +37,9 @@ export function plainDocument(text: string, rootName: string): SamlDocument | un
 }
 
 /** The bytes behind base64 of a sane length; undefined when it is anything else. */
-export function fromBase64(encoded: string | undefined): Buffer | undefined {
+export function fromSamlBase64(encoded: string | undefined): Buffer | undefined {
   const text = encoded?.replaceAll(/\s/g, '') ?? '';
-  return text !== '' && text.length <= LONGEST ? strictBytes(text) : undefined;
+  return text !== '' && text.length <= MAX_DOCUMENT_BYTES ? strictBytes(text) : undefined;
 }
 
 export function isAllowed(algorithm: string): boolean {

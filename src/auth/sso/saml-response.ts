@@ -1,6 +1,6 @@
 import type { Profile } from '@node-saml/passport-saml';
 import { Problem } from '../../platform/http/problem.js';
-import { attributeOf, fromBase64, plainDocument } from './saml-document.js';
+import { attributeOf, fromSamlBase64, plainDocument } from './saml-document.js';
 
 export interface SamlResponse {
   readonly encoded: string;
@@ -14,7 +14,7 @@ export interface SamlResponse {
 
 /** Reads as much of a response as is needed to find its request, and refuses what no honest provider sends. */
 export function readSamlResponse(encoded: string | undefined): SamlResponse {
-  const document = plainDocument(fromBase64(encoded)?.toString('utf8') ?? '', 'Response');
+  const document = plainDocument(fromSamlBase64(encoded)?.toString('utf8') ?? '', 'Response');
   if (document === undefined) throw unreadable();
   const { xml, root } = document;
   return {

@@ -11,7 +11,7 @@ import { User } from '../users/user.entity.js';
 import type { RoleName } from '../scopes.js';
 import { Session } from '../sessions/session.entity.js';
 import { canonical } from '../users/users.service.js';
-import { type Claims, groupsOf, rolesOf, textOf } from './claim-rules.js';
+import { type Claims, groupsOf, rolesOf, claimTextOf } from './claim-rules.js';
 import { ExternalIdentity } from './external-identity.entity.js';
 import { IdentityProvider } from './identity-provider.entity.js';
 import type { SsoTransaction } from './sso-transaction.entity.js';
@@ -139,7 +139,7 @@ export class SsoSignInService {
 
   /** The e-mail address never decides who somebody is: an account that has it already is somebody else's. */
   private async newcomer(tx: EntityManager, { provider, subject, claims }: Assertion, origin: Origin): Promise<User> {
-    const address = textOf(claims, ...ADDRESS_CLAIMS);
+    const address = claimTextOf(claims, ...ADDRESS_CLAIMS);
     if (address === undefined || !/^[^\s@]+@[^\s@]+$/.test(address)) {
       throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not tell an e-mail address.');
     }

@@ -4,7 +4,7 @@ import { type Actor, AuditService } from '../../audit/audit.service.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { CredentialRights } from '../rights/credential-rights.js';
 import { type RoleName, type Scope, scopesOf } from '../scopes.js';
-import { hashOf } from '../secret-text.js';
+import { secretHashOf } from '../secret-text.js';
 import { canonical } from './users.service.js';
 
 interface OpenInvitation {
@@ -28,7 +28,7 @@ export class InvitationRights {
   async accept(tx: EntityManager, token: string, email: string): Promise<RoleName[] | undefined> {
     const found: OpenInvitation[] = await tx.query(
       `SELECT id, roles, inviter_id FROM invitation WHERE token_hash = $1 AND email = $2`,
-      [hashOf(token), canonical(email)],
+      [secretHashOf(token), canonical(email)],
     );
     const [row] = found;
     if (row === undefined || row.inviter_id === null) return undefined;

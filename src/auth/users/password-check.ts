@@ -3,7 +3,7 @@ import type { Origin } from '../../platform/http/origin.js';
 import { networkOf } from '../../platform/http/network-of.js';
 import { Problem } from '../../platform/http/problem.js';
 import { FairShare } from '../throttle/fair-share.js';
-import { type Attempt, Throttle } from '../throttle/throttle.js';
+import { type ThrottledAttempt, Throttle } from '../throttle/throttle.js';
 import { Passwords } from './passwords.js';
 import type { User } from './user.entity.js';
 import { canonical, UsersService } from './users.service.js';
@@ -41,7 +41,7 @@ export class PasswordCheck {
   }
 }
 
-function attemptsOf(email: string, origin: Origin): [Attempt, Attempt, Attempt] {
+function attemptsOf(email: string, origin: Origin): [ThrottledAttempt, ThrottledAttempt, ThrottledAttempt] {
   const address = networkOf(origin.address);
   const person = canonical(email);
   return [

@@ -1,8 +1,8 @@
 import { Problem } from '../../platform/http/problem.js';
 import { commonPasswords } from './common-passwords.js';
 
-export const SHORTEST = 12;
-export const LONGEST = 128;
+export const MIN_PASSWORD_LENGTH = 12;
+export const MAX_PASSWORD_LENGTH = 128;
 /** Beside words that are tried first, so many other characters must be there. */
 const OTHERS = 8;
 
@@ -40,8 +40,8 @@ export async function assertGoodPassword(password: string, email: string): Promi
 
 function faultOf(password: string, email: string, common: ReadonlySet<string>): string | undefined {
   const length = Array.from(password).length;
-  if (length < SHORTEST) return `it must have at least ${SHORTEST} characters`;
-  if (length > LONGEST) return `it must have at most ${LONGEST} characters`;
+  if (length < MIN_PASSWORD_LENGTH) return `it must have at least ${MIN_PASSWORD_LENGTH} characters`;
+  if (length > MAX_PASSWORD_LENGTH) return `it must have at most ${MAX_PASSWORD_LENGTH} characters`;
   const plain = password.toLowerCase();
   if (new Set(plain).size < 5) return 'it repeats few characters';
   if (RUNS.some((run) => run.includes(plain))) return 'it is a run along the keyboard';

@@ -11,7 +11,7 @@ import {
   SignedText,
 } from '../../verifier/json-signature.js';
 import type { ApiClient } from '../api-client.js';
-import { awaited, isFinal, type Request, secondsOf } from '../awaiting.js';
+import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../awaiting.js';
 import { type ClientCommand, type Invocation, text } from '../command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../exit-codes.js';
 
@@ -86,7 +86,7 @@ async function asked(api: ApiClient, { signer, digest, file }: Order, seconds: n
   };
   const headers = { 'idempotency-key': randomUUID() };
   const request: Request = await api.call('POST', '/api/v1/sign/digest', { body, headers, repeatable: true });
-  return isFinal(request) ? request : awaited(api, request.requestId, seconds);
+  return isFinalRequestStatus(request) ? request : awaited(api, request.requestId, seconds);
 }
 
 async function verify(

@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 import { base64Bytes } from '../../platform/encoding/base64.js';
-import { type Finding, LogVerifier, provesGrowth } from '../../verifier/log-verifier.js';
+import { type LogFinding, LogVerifier, provesGrowth } from '../../verifier/log-verifier.js';
 import { openNote } from '../../verifier/signed-note.js';
 import { type ClientCommand, type Invocation, text } from '../command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../exit-codes.js';
@@ -12,7 +12,7 @@ const EXPORT = '/api/v1/audit/log/export';
 /** How the log was found. */
 interface Verdict {
   readonly size: number;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly LogFinding[];
   /** What to remember when nothing was found. */
   readonly seen: LogState | undefined;
 }

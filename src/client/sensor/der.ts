@@ -37,7 +37,7 @@ export class BufferWindow implements ByteWindow {
 export const TAG = { integer: 2, bitString: 3, octets: 4, oid: 6, sequence: 0x30 } as const;
 
 /** A DER element (X.690) by its place; its contents are read when they are asked for. */
-export class Element {
+export class DerElement {
   private constructor(
     private readonly window: ByteWindow,
     readonly tag: number,
@@ -47,7 +47,7 @@ export class Element {
   ) {}
 
   /** @throws RangeError on what is not DER with tags below 31, or is cut short. */
-  static at(window: ByteWindow, at: number): Element {
+  static at(window: ByteWindow, at: number): DerElement {
     const head = window.bytes(at, Math.min(at + 6, window.length));
     const first = head[1] ?? 0x80;
     const octets = first < 0x80 ? 0 : first - 0x80;
@@ -55,11 +55,11 @@ export class Element {
     const start = at + 2 + octets;
     const end = start + (octets === 0 ? first : head.readUIntBE(2, octets));
     if (end > window.length) throw new RangeError('DER that is cut short');
-    return new Element(window, head[0] ?? 0, start, end);
+    return new DerElement(window, head[0] ?? 0, start, end);
   }
 
-  static of(buffer: Buffer): Element {
-    return Element.at(new BufferWindow(buffer), 0);
+  static of(buffer: Buffer): DerElement {
+    return DerElement.at(new BufferWindow(buffer), 0);
   }
 
   get length(): number {
@@ -71,10 +71,10 @@ export class Element {
   }
 
   /** The elements inside; contents are not read. */
-  children(): Element[] {
-    const found: Element[] = [];
+  children(): DerElement[] {
+    const found: DerElement[] = [];
     for (let at = this.start; at < this.end;) {
-      const element = Element.at(this.window, at);
+      const element = DerElement.at(this.window, at);
       found.push(element);
       at = element.end;
     }
@@ -82,8 +82,8 @@ export class Element {
   }
 
   /** The same bytes as an element: what an OCTET STRING holds. */
-  inside(): Element {
-    return Element.at(this.window, this.start);
+  inside(): DerElement {
+    return DerElement.at(this.window, this.start);
   }
 
   /** OBJECT IDENTIFIER in dotted form (X.690 section 8.19). */
@@ -116,15 +116,15 @@ export class Element {
 }
 
 /** An element that has to be there. RangeError when it is not. */
-export function there(element: Element | undefined): Element {
+export function there(element: DerElement | undefined): DerElement {
   if (element === undefined) throw new RangeError('a part of the DER is missing');
   return element;
 }
 
-export function members(element: Element | undefined): Element[] {
+export function members(element: DerElement | undefined): DerElement[] {
   return there(element).children();
 }
 
-export function member(element: Element | undefined, index: number): Element {
+export function member(element: DerElement | undefined, index: number): DerElement {
   return there(members(element)[index]);
 }

@@ -1,5 +1,5 @@
 /** Where something was found. Lines count from 1. */
-export interface Place {
+export interface FindingPlace {
   readonly location: string;
   readonly line?: number;
   /** The call, the directive or the alias. */
@@ -23,8 +23,8 @@ export interface Component {
 }
 
 /** One thing that was found at one place. What it uses travels with it, so that every batch can be understood by itself. */
-export interface Finding {
-  readonly place: Place;
+export interface SensorFinding {
+  readonly place: FindingPlace;
   /** PEM or base64 DER. */
   readonly certificate?: string;
   /** PEM, or a line as in authorized_keys. */
@@ -55,7 +55,7 @@ export function algorithmComponent(algorithm: Algorithm): Component {
 }
 
 /** An algorithm that is used at this place. */
-export function usedHere(algorithm: Algorithm, place: Place): Finding {
+export function usedHere(algorithm: Algorithm, place: FindingPlace): SensorFinding {
   return { place, component: algorithmComponent(algorithm) };
 }
 
@@ -69,7 +69,7 @@ export interface ProtocolHere {
   readonly dependsOn?: readonly string[];
 }
 
-export function protocolHere(protocol: ProtocolHere, place: Place): Finding {
+export function protocolHere(protocol: ProtocolHere, place: FindingPlace): SensorFinding {
   const { name, type, version, suites = [], uses = [], dependsOn = [] } = protocol;
   const cipherSuites = suites.map((suite) => ({ name: suite }));
   const protocolProperties = {

@@ -2,7 +2,7 @@ import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'no
 import type { Algorithm } from './finding.js';
 
 /** Of a public key: which one it is, and what it is made of. */
-export interface KeyFacts {
+export interface SensedKeyFacts {
   /** SHA-256 of the SubjectPublicKeyInfo; undefined where the public half is not to be had. */
   readonly fingerprint: string | undefined;
   readonly algorithm: Algorithm;
@@ -34,7 +34,7 @@ export function onCurve(curve: string): Algorithm {
 }
 
 /** By the names that are used for the keys of certificates, so that the same algorithm is the same asset. */
-export function factsOf(key: KeyObject): KeyFacts {
+export function sensedFactsOf(key: KeyObject): SensedKeyFacts {
   const fingerprint = createHash('sha256')
     .update(key.export({ type: 'spki', format: 'der' }))
     .digest('hex');
@@ -62,9 +62,9 @@ export function curveBits(curve: string): number | undefined {
   return digits === undefined ? undefined : Number(digits);
 }
 
-export function factsOfJwk(jwk: JsonWebKey): KeyFacts | undefined {
+export function factsOfJwk(jwk: JsonWebKey): SensedKeyFacts | undefined {
   try {
-    return factsOf(createPublicKey({ key: jwk, format: 'jwk' }));
+    return sensedFactsOf(createPublicKey({ key: jwk, format: 'jwk' }));
   } catch {
     return undefined;
   }

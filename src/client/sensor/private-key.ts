@@ -1,7 +1,7 @@
-import type { Finding, Place } from './finding.js';
+import type { SensorFinding, FindingPlace } from './finding.js';
 import { refOf } from './finding.js';
 import type { Algorithm } from './finding.js';
-import type { KeyFacts } from './key-algorithm.js';
+import type { SensedKeyFacts } from './key-algorithm.js';
 
 /** What protects a private key: a scheme by name, or nothing. */
 export interface Protection {
@@ -12,7 +12,12 @@ export interface Protection {
  * That a private key lies here: its algorithm, its public half where that stands in the open, and what protects it. Its bytes are
  * in no finding.
  */
-export function privateKeyHere(facts: Partial<KeyFacts>, { scheme }: Protection, place: Place, name?: string): Finding {
+export function privateKeyHere(
+  facts: Partial<SensedKeyFacts>,
+  { scheme }: Protection,
+  place: FindingPlace,
+  name?: string,
+): SensorFinding {
   const { fingerprint, algorithm, bits } = facts;
   const secured: Algorithm | undefined = scheme === undefined ? undefined : { name: scheme, properties: {} };
   const own = fingerprint === undefined ? [] : [{ name: 'sealwright:public-key-sha256', value: fingerprint }];

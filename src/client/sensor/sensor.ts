@@ -5,7 +5,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiClient } from '../api-client.js';
 import { ClientError, EXIT, usageError } from '../exit-codes.js';
 import { deliver, type Delivered, type DeliveryOptions, isPassing, patiently } from './delivery.js';
-import { Scan, type ScanOrder } from './scan.js';
+import { SensorScan, type SensorScanOrder } from './scan.js';
 import type { Spool, SpooledScan } from './spool.js';
 import { truncate } from '../../platform/text/truncate.js';
 
@@ -39,7 +39,7 @@ export interface SensorOptions extends DeliveryOptions {
 }
 
 /** Says that it is there, hears what it is to do, scans, and delivers. */
-export class Sensor {
+export class SensorAgent {
   private orders: Orders | undefined;
 
   constructor(
@@ -131,8 +131,8 @@ export class Sensor {
     }
   }
 
-  private async scan(order: ScanOrder, command: string | undefined): Promise<Finished> {
-    return this.finish(await Scan.run(order, this.spool, command));
+  private async scan(order: SensorScanOrder, command: string | undefined): Promise<Finished> {
+    return this.finish(await SensorScan.run(order, this.spool, command));
   }
 
   /** Told last: a sensor that is killed before tells it again, and the service hears it once. */
@@ -148,7 +148,7 @@ export class Sensor {
   }
 
   /** The command line first, then the command, then the configuration of the sensor. */
-  private orderOf(command: Settings): ScanOrder {
+  private orderOf(command: Settings): SensorScanOrder {
     const said = { ...this.orders?.configuration, ...command, ...given(this.options.settings) };
     const paths = textsOf(said.paths, 'paths').map((path) => resolve(path));
     const endpoints = textsOf(said.endpoints, 'endpoints');

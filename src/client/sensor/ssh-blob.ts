@@ -1,4 +1,4 @@
-import { curveBits, factsOfJwk, type KeyFacts, onCurve, rsa } from './key-algorithm.js';
+import { curveBits, factsOfJwk, type SensedKeyFacts, onCurve, rsa } from './key-algorithm.js';
 
 /** The fields of SSH (RFC 4251 section 5): each a length and so many bytes. RangeError when they are cut short. */
 export class SshFields {
@@ -36,7 +36,7 @@ const JWK_CURVES: Readonly<Record<string, readonly [string, string]>> = {
 };
 
 /** Of a public key blob (RFC 4253 section 6.6, RFC 5656, RFC 8709); nothing of a kind that is not known. */
-export function factsOfBlob(blob: Buffer): Partial<KeyFacts> {
+export function factsOfBlob(blob: Buffer): Partial<SensedKeyFacts> {
   const fields = new SshFields(blob);
   const kind = fields.text();
   if (kind === 'ssh-rsa') {

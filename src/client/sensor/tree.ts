@@ -29,7 +29,7 @@ async function* directory(path: string, options: TreeOptions): AsyncGenerator<st
   try {
     entries = await readdir(path, { withFileTypes: true });
   } catch (error) {
-    return options.onFault(path, reasonOf(error));
+    return options.onFault(path, unreadableReasonOf(error));
   }
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const child = join(path, entry.name);
@@ -55,6 +55,6 @@ export async function readCandidate(path: string): Promise<Buffer | undefined> {
   }
 }
 
-export function reasonOf(error: unknown): string {
+export function unreadableReasonOf(error: unknown): string {
   return error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : 'unknown';
 }

@@ -4,16 +4,16 @@ import { SshConnections } from '../../hosts/connections/ssh-connections.service.
 import type { ExecResult, SshSession } from '../../hosts/connections/ssh-session.port.js';
 import { Host } from '../../hosts/records/host.entity.js';
 import { HostSightings } from '../../hosts/records/host-sightings.service.js';
-import type { SshKeysFound } from '../../platform/handover/ssh-keys-found.js';
+import type { SshKeysFound } from '../../platform/inbox/ssh-keys-found.js';
 import { Problem } from '../../platform/http/problem.js';
-import type { Learnt } from '../scans/scan-ledger.js';
+import type { ProbeResult } from '../scans/scan.repository.js';
 import type { ScanResult } from '../scans/scan-result.entity.js';
 import { assetsOfHost } from './deep-assets.js';
 import { type HostReading, readFiles, readKeyFiles } from './host-reading.js';
 import { type HostSurvey, readSurvey } from './host-survey.js';
 import { readKeyUses } from './key-uses.js';
-import { READ, SURVEY, WALK } from './scripts.js';
-import { readTold, textOf, type Told } from './told.js';
+import { READ, HOST_SURVEY, WALK } from './scripts.js';
+import { readScriptOutput, fieldTextOf, type ScriptLine } from './script-output.js';
 
 const MAX_BYTES = 16 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
@@ -25,7 +25,7 @@ const PLACES = ['/etc', '/opt', '/srv', '/usr/local/etc'];
 const SYSTEM_HOME =
   /^\/(?:$|bin|sbin|usr|lib|dev|proc|sys|run|var\/(?:run|cache|spool|log|mail|backups)|nonexistent)(?:\/|$)?/;
 
-const OUTCOMES: Record<string, Learnt['outcome']> = {
+const OUTCOMES: Record<string, ProbeResult['outcome']> = {
   'host.throttled': 'THROTTLED',
   'host.timeout': 'TIMEOUT',
   'host.unreachable': 'TIMEOUT',
@@ -47,7 +47,7 @@ export class DeepScan {
   ) {}
 
   /** Whatever the host does, there is an answer. */
-  async ask({ target, scanId }: ScanResult): Promise<Learnt> {
+  async ask({ target, scanId }: ScanResult): Promise<ProbeResult> {
     const host = await this.db.manager.findOneBy(Host, { id: target });
     if (host === null) return { outcome: 'NO_LOGIN', facts: { code: 'host.missing' } };
     try {
@@ -64,7 +64,7 @@ export class DeepScan {
     }
   }
 
-  private async look(session: SshSession, host: Host, scanId: string): Promise<Learnt> {
+  private async look(session: SshSession, host: Host, scanId: string): Promise<ProbeResult> {
     const seenAt = new Date().toISOString();
     const start = performance.now();
     const { as, told } = await firstLook(session);
@@ -90,7 +90,7 @@ export class DeepScan {
       readPaths: reading.readPaths,
       searched: isWhole ? places : [],
       keys: [...reading.lines, ...reading.privateKeys.filter(({ isForSsh }) => isForSsh)],
-      uses: log === undefined ? [] : readKeyUses(textOf(log, 0), survey),
+      uses: log === undefined ? [] : readKeyUses(fieldTextOf(log, 0), survey),
     };
     await this.sightings.lookedInto(host.id, { os: survey.os, scanId });
     const url = `ssh://${host.address.includes(':') ? `[${host.address}]` : host.address}:${host.port}`;
@@ -101,21 +101,21 @@ export class DeepScan {
 }
 
 /** As root where the login may, else as itself: what it may not read is reported as denied. */
-async function firstLook(session: SshSession): Promise<{ as: string | undefined; told: Told[] }> {
+async function firstLook(session: SshSession): Promise<{ as: string | undefined; told: ScriptLine[] }> {
   try {
-    const told = toldBy(await session.run(SURVEY, { as: 'root', maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS }));
+    const told = toldBy(await session.run(HOST_SURVEY, { as: 'root', maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS }));
     if (told !== undefined) return { as: 'root', told };
   } catch (error) {
     if (!(error instanceof Problem && error.code === 'host.privilege')) throw error;
   }
-  return { as: undefined, told: await read(session, SURVEY, { timeoutMs: TIMEOUT_MS }) };
+  return { as: undefined, told: await read(session, HOST_SURVEY, { timeoutMs: TIMEOUT_MS }) };
 }
 
 async function read(
   session: SshSession,
   script: string,
   options: { as?: string; input?: Buffer; timeoutMs: number },
-): Promise<Told[]> {
+): Promise<ScriptLine[]> {
   const result = await session.run(script, { ...options, maxBytes: MAX_BYTES });
   const told = toldBy(result);
   if (told !== undefined) return told;
@@ -123,8 +123,8 @@ async function read(
   throw new Problem('refused', 'host.file', `The host could not be looked into: exit status ${result.code}.`);
 }
 
-function toldBy({ stdout, truncated }: ExecResult): Told[] | undefined {
-  return truncated ? undefined : readTold(stdout);
+function toldBy({ stdout, truncated }: ExecResult): ScriptLine[] | undefined {
+  return truncated ? undefined : readScriptOutput(stdout);
 }
 
 function placesOf({ accounts, isRoot, user }: HostSurvey): string[] {

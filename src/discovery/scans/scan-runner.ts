@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { WorkPool } from '../../platform/queue/work-pool.js';
 import { ScanScope } from '../scopes/scan-scope.entity.js';
-import { ScanLedger } from './scan-ledger.js';
-import { ScanQuestions } from './scan-questions.js';
+import { ScanRepository } from './scan.repository.js';
+import { TargetProber } from './target-prober.js';
 import type { ScanResult } from './scan-result.entity.js';
 import { ScanSweep } from './scan-sweep.js';
 import type { Scan } from './scan.entity.js';
@@ -37,9 +37,9 @@ export class ScanRunner {
 
   constructor(
     private readonly db: DataSource,
-    private readonly ledger: ScanLedger,
+    private readonly ledger: ScanRepository,
     private readonly sweep: ScanSweep,
-    private readonly questions: ScanQuestions,
+    private readonly questions: TargetProber,
   ) {}
 
   /** Takes on what is due, as much as one process may have in hand. */
@@ -115,7 +115,7 @@ export class ScanRunner {
 
   /** False when another scan is asking the same host at this moment; with `last`, that is the result. */
   private async ask(row: ScanResult, scope: ScanScope | undefined, last: boolean): Promise<boolean> {
-    const learnt = await this.questions.ask(row, scope);
+    const learnt = await this.questions.probe(row, scope);
     if (learnt === undefined && !last) return false;
     return this.ledger.settle(row, learnt ?? { outcome: 'THROTTLED' });
   }

@@ -12,10 +12,10 @@ const MOVES: Record<ScanStatus, readonly ScanStatus[]> = {
 };
 
 /** Where a move to `next` may start. */
-export function statusesBefore(next: ScanStatus): ScanStatus[] {
+export function scanStatusesBefore(next: ScanStatus): ScanStatus[] {
   return SCAN_STATUSES.filter((status) => MOVES[status].includes(next));
 }
 
-export function isFinal(status: ScanStatus): boolean {
+export function isFinalScanStatus(status: ScanStatus): boolean {
   return MOVES[status].length === 0;
 }

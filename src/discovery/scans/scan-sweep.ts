@@ -4,11 +4,11 @@ import { DataSource, In } from 'typeorm';
 import { Host } from '../../hosts/records/host.entity.js';
 import type { ScanScope } from '../scopes/scan-scope.entity.js';
 import { ScopeGuard } from '../scopes/scope-guard.js';
-import { knock } from '../walk/knock.js';
+import { tcpConnectProbe } from '../walk/tcp-connect-probe.js';
 import { OrderedWalk } from '../walk/ordered-walk.js';
 import { TargetWalk } from '../walk/target-walk.js';
 import { ProbeBudget } from './probe-budget.js';
-import { type Door, ScanLedger } from './scan-ledger.js';
+import { type OpenPort, ScanRepository } from './scan.repository.js';
 import type { Scan } from './scan.entity.js';
 
 /** Connections of the sweep that wait at once, and with it the most that a crash makes to be done again. */
@@ -22,7 +22,7 @@ const LEASE_MS = 5000;
 export class ScanSweep {
   constructor(
     private readonly db: DataSource,
-    private readonly ledger: ScanLedger,
+    private readonly ledger: ScanRepository,
     private readonly guard: ScopeGuard,
     private readonly budget: ProbeBudget,
   ) {}
@@ -34,7 +34,7 @@ export class ScanSweep {
       where: { id: In(scan.targets) },
       select: { id: true, port: true },
     });
-    const doors = hosts.map(({ id, port }): Door => ({ target: id, address: null, port }));
+    const doors = hosts.map(({ id, port }): OpenPort => ({ target: id, address: null, port }));
     return this.ledger.checkpoint(scan, scan.total, doors);
   }
 
@@ -43,12 +43,12 @@ export class ScanSweep {
     const targets = new TargetWalk(scan.targets, scan.ports, scan.id);
     const walk = new OrderedWalk({ first: scan.cursor, total: targets.total, most: WIDTH });
     const alone = scan.kind === 'ssh-network' ? await this.budget.closed() : new Set<string>();
-    const doors: Door[] = [];
+    const doors: OpenPort[] = [];
     const visit = async (position: number): Promise<void> => {
       const { target, port } = targets.at(position);
       for (const address of await this.guard.allowed(scope, target, port)) {
         // A visit that is not due would only cost the host a connection: what is known of it is enough.
-        if (!alone.has(`${address} ${port}`) && (await knock(address, port, SWEEP_MS)) !== 'open') continue;
+        if (!alone.has(`${address} ${port}`) && (await tcpConnectProbe(address, port, SWEEP_MS)) !== 'open') continue;
         doors.push({ target, address, port });
         return;
       }

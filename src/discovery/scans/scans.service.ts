@@ -8,7 +8,7 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
 import { type ScanOrder, ScanOrders } from './scan-orders.js';
 import { Scan } from './scan.entity.js';
-import { statusesBefore } from './scan-status.js';
+import { scanStatusesBefore } from './scan-status.js';
 
 /** Orders scans, and cancels them. */
 @Injectable()
@@ -42,7 +42,7 @@ export class ScansService {
       const [moved]: [{ runId: string | null }[], number] = await tx.query(
         `UPDATE scan SET status = 'CANCELLED', worker = NULL, finished_at = now() WHERE id = $1 AND status = ANY($2)
          RETURNING run_id AS "runId"`,
-        [id, statusesBefore('CANCELLED')],
+        [id, scanStatusesBefore('CANCELLED')],
       );
       const [scan] = moved;
       if (scan === undefined && !(await tx.existsBy(Scan, { id })))

@@ -8,7 +8,7 @@ import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { statusesBefore } from '../scans/scan-status.js';
+import { scanStatusesBefore } from '../scans/scan-status.js';
 import { ScanScope } from './scan-scope.entity.js';
 import { ScopeGuard } from './scope-guard.js';
 
@@ -65,7 +65,7 @@ export class ScanScopesService {
       await tx.delete(ScanScope, { id });
       await tx.query(
         `UPDATE scan SET status = 'CANCELLED', worker = NULL, finished_at = now() WHERE scope_id = $1 AND status = ANY($2)`,
-        [id, statusesBefore('CANCELLED')],
+        [id, scanStatusesBefore('CANCELLED')],
       );
       await this.audit.appendBy(tx, caller, entry('scan-scope.removed', id, {}));
     });

@@ -1,6 +1,6 @@
 import { connect, createSecureContext, type SecureContext } from 'node:tls';
 import { ProbeFault } from '../probing/bounded-stream.js';
-import { type Choice, type Offer, sayHello } from './client-hello.js';
+import { type Choice, type Offer, exchangeHellos } from './client-hello.js';
 import { GROUPS, isPostQuantumGroup, SUITES_12, SUITES_13, VERSIONS } from './tls-names.js';
 import { truncate } from '../../platform/text/truncate.js';
 
@@ -35,7 +35,7 @@ export async function probeTls(host: string, port: number, name?: string): Promi
   const until = performance.now() + MAX_MS;
   const hello = async (offer: Omit<Offer, 'name'>): Promise<Choice | undefined> => {
     if (performance.now() > until) throw new ProbeFault('timeout', 'took too long with its answers');
-    return sayHello(host, port, { ...offer, name });
+    return exchangeHellos(host, port, { ...offer, name });
   };
   const suites: Record<string, string[]> = {};
   for (const [version, code] of Object.entries(VERSIONS)) {

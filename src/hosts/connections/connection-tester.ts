@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../auth/caller.js';
 import { Problem } from '../../platform/http/problem.js';
 import { HostsReader } from '../records/hosts.reader.js';
-import { ConnectionBook } from './connection-book.js';
+import { ConnectionRecords } from './connection-records.js';
 import { SshConnections } from './ssh-connections.service.js';
 
 export interface ConnectionTest {
@@ -27,7 +27,7 @@ export class ConnectionTester {
   constructor(
     private readonly hosts: HostsReader,
     private readonly connections: SshConnections,
-    private readonly book: ConnectionBook,
+    private readonly book: ConnectionRecords,
   ) {}
 
   /** A host that cannot be logged in to is an answer, not an error. Throws Problem `host.missing`. */

@@ -23,7 +23,7 @@ export interface FileState {
   readonly sha256: string | null;
 }
 
-export interface Replacement {
+export interface FileReplacement {
   readonly path: string;
   readonly content: Buffer;
   /** SHA-256 (hexadecimal) that the file must still have; null when it must not exist. */
@@ -70,7 +70,7 @@ export class HostFiles {
    */
   async replace(
     session: ChangeSession,
-    { path, content, expected, as, mark, mode = '600' }: Replacement,
+    { path, content, expected, as, mark, mode = '600' }: FileReplacement,
   ): Promise<void> {
     if (!MARK.test(mark) || !/^[0-7]{3,4}$/.test(mode)) throw new Error('the mark or the mode is not one');
     const sha256 = createHash('sha256').update(content).digest('hex');
@@ -82,7 +82,7 @@ export class HostFiles {
   }
 
   /** Takes away what an attempt with this mark left beside the file when the host itself stopped in the middle of it. */
-  async tidy(session: ChangeSession, { path, as, mark }: Pick<Replacement, 'path' | 'as' | 'mark'>): Promise<void> {
+  async tidy(session: ChangeSession, { path, as, mark }: Pick<FileReplacement, 'path' | 'as' | 'mark'>): Promise<void> {
     if (!MARK.test(mark)) throw new Error('the mark is not one');
     assertDone(await session.run(TIDY_FILE, { args: [path, mark], as }), path);
   }

@@ -5,13 +5,13 @@ import { HostKeysService } from '../host-keys/host-keys.service.js';
 import { judgeHostKey } from '../host-keys/host-key-verdict.js';
 import { fingerprintOf } from '../../platform/ssh/public-key.js';
 import { readPublicKeyBlob } from '../host-keys/public-key-blob.js';
-import { AddressGuard } from '../network/address-guard.service.js';
+import { HostAddressGuard } from '../network/address-guard.service.js';
 import type { Host } from '../records/host.entity.js';
-import { ConnectionBook } from './connection-book.js';
+import { ConnectionRecords } from './connection-records.js';
 import { LiveSession } from './live-session.js';
 import type { Login } from './login.port.js';
 import { sshFaultCode, unreachable } from './ssh-fault.js';
-import { type LoggedIn, shakeHands } from './ssh-handshake.js';
+import { type LoggedIn, sshHandshake } from './ssh-handshake.js';
 import type { SshSession } from './ssh-session.port.js';
 import { openSocket } from './ssh-socket.js';
 
@@ -35,9 +35,9 @@ const TIMEOUT_MS = 10_000;
 @Injectable()
 export class SshConnections {
   constructor(
-    private readonly book: ConnectionBook,
+    private readonly book: ConnectionRecords,
     private readonly keys: HostKeysService,
-    private readonly guard: AddressGuard,
+    private readonly guard: HostAddressGuard,
   ) {}
 
   /** Logs in, through the jump hosts of the host if it has some. */
@@ -136,7 +136,7 @@ export class SshConnections {
       proven = true;
     };
     try {
-      return await shakeHands({ stream, login, timeoutMs, keyTypes, judge, proven: prove });
+      return await sshHandshake({ stream, login, timeoutMs, keyTypes, judge, proven: prove });
     } finally {
       const key = shown === undefined ? undefined : readPublicKeyBlob(shown);
       if (key !== undefined) {

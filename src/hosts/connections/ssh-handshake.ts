@@ -39,7 +39,7 @@ export interface LoggedIn {
 }
 
 /** Agrees on keys, checks the host's, and logs in. Exactly one login is tried. Throws the Problems of ssh-fault.ts. */
-export function shakeHands({ stream, login, timeoutMs, keyTypes, judge, proven }: Handshake): Promise<LoggedIn> {
+export function sshHandshake({ stream, login, timeoutMs, keyTypes, judge, proven }: Handshake): Promise<LoggedIn> {
   return new Promise((resolve, reject) => {
     const client = new ssh2.Client();
     let refusal: Problem | undefined;

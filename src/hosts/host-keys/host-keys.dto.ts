@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Allow, IsString, Length } from 'class-validator';
 import { Transform } from 'class-transformer';
-import { readCertificate } from '../../platform/ssh/certificate-reader.js';
+import { readSshCertificate } from '../../platform/ssh/certificate-reader.js';
 import { OneKeyLine } from '../../platform/http/one-key-line.js';
 import { assertId } from '../../platform/http/id-param.js';
 import { type HostKey, HOST_KEY_STATES, type HostKeyState, type Possession, POSSESSIONS } from './host-key.entity.js';
@@ -81,7 +81,7 @@ export class HostKeyView {
 }
 
 function certificateView(blob: Buffer | null): HostCertificateView | undefined {
-  const certificate = blob === null ? undefined : readCertificate(blob);
+  const certificate = blob === null ? undefined : readSshCertificate(blob);
   if (certificate === undefined) return undefined;
   const { authority, principals, keyId, validAfter, validBefore } = certificate;
   return { authority, principals: [...principals], keyId, validAfter, validBefore };

@@ -5,12 +5,12 @@ import type { Caller } from '../../auth/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/http/problem.js';
-import { type ReadCertificate, readCertificateLine } from '../../platform/ssh/certificate-reader.js';
+import { type SshCertificateContent, readCertificateLine } from '../../platform/ssh/certificate-reader.js';
 import { Host } from '../records/host.entity.js';
 import { HostKey, type HostKeyState, type Possession } from './host-key.entity.js';
 import { HostAuthorities } from './host-authorities.service.js';
 import { certificateFault, certifiedKeys } from './host-certificates.js';
-import { type PublicKeyBlob, readPublicKeyBlob, readPublicKeyLine } from './public-key-blob.js';
+import { type PublicKeyBlob, readPublicKeyBlob, readHostKeyLine } from './public-key-blob.js';
 
 const SYSTEM = { kind: 'system', id: 'hosts', name: 'hosts' } as const;
 
@@ -46,7 +46,7 @@ export class HostKeysService {
   async pin(caller: Caller, hostId: string, line: string): Promise<HostKey> {
     const certificate = readCertificateLine(line);
     if (certificate !== undefined) return await this.certify(caller, hostId, certificate);
-    const key = readPublicKeyLine(line);
+    const key = readHostKeyLine(line);
     if (key === undefined) {
       const errors = [{ pointer: '/publicKey', detail: 'must be a line like ssh-ed25519 AAAA…' }];
       throw new Problem('malformed', 'host-key.unreadable', '/publicKey: must be a line like ssh-ed25519 AAAA….', {
@@ -62,7 +62,7 @@ export class HostKeysService {
   }
 
   /** Keeps a certificate for hosts of the policy `ca`. Throws Problem `host-key.certificate` when it says nothing of this host now. */
-  private async certify(caller: Caller, hostId: string, certificate: ReadCertificate): Promise<HostKey> {
+  private async certify(caller: Caller, hostId: string, certificate: SshCertificateContent): Promise<HostKey> {
     const host = await this.db.manager.findOneBy(Host, { id: hostId });
     if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
     const detail = certificateFault(certificate, host, await this.authorities.list(), new Date());

@@ -1,4 +1,4 @@
-import { oneLine } from '../../platform/ssh/key-line.js';
+import { oneKeyLine } from '../../platform/ssh/key-line.js';
 import { fromBase64 } from '../../platform/encoding/base64.js';
 import { fingerprintOf } from '../../platform/ssh/public-key.js';
 
@@ -34,8 +34,8 @@ export function readPublicKeyBlob(blob: Buffer): PublicKeyBlob | undefined {
 }
 
 /** `ssh-ed25519 AAAA… comment`, as in known_hosts or a .pub file. Undefined when it is none, or more than one line. */
-export function readPublicKeyLine(text: string): PublicKeyBlob | undefined {
-  const [type, base64 = ''] = (oneLine(text) ?? '').split(/[ \t]+/);
+export function readHostKeyLine(text: string): PublicKeyBlob | undefined {
+  const [type, base64 = ''] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
   const blob = fromBase64(base64);
   const key = blob && readPublicKeyBlob(blob);
   return key?.type === type ? key : undefined;

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import type { Caller } from '../../auth/caller.js';
 import { isUniqueViolation } from '../../platform/database/database-error.js';
-import { hold } from '../../platform/database/hold.js';
+import { advisoryLock } from '../../platform/database/advisory-lock.js';
 import { Problem } from '../../platform/http/problem.js';
 import { faultsOfBody } from '../../platform/http/validation.js';
 import { HostKeysService } from '../host-keys/host-keys.service.js';
@@ -65,7 +65,7 @@ export class HostImport {
     try {
       await this.db.transaction(async (tx) => {
         // Two imports at once would not see each other's names.
-        await hold(tx, 'host import');
+        await advisoryLock(tx, 'host import');
         taken = await this.take(tx, caller, items, { pin: order.pin, signal });
         if (order.dryRun || (order.onRefusal === 'abort' && taken.some(({ outcome }) => outcome === 'refused')))
           throw new NothingStored();

@@ -25,7 +25,7 @@ const ENDS_IN_A_NUMBER = /(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$/i;
  * nothing is looked up twice, so a name cannot point elsewhere in between.
  */
 @Injectable()
-export class AddressGuard {
+export class HostAddressGuard {
   private readonly resolver: Resolver | undefined;
 
   constructor(private readonly config: Config) {

@@ -36,16 +36,16 @@ export function parseNetwork(text: string): Network | undefined {
   const bits = tail === undefined ? width : Number(tail);
   if (bits > width) return undefined;
   const network = { family: address.family, base: address.value, bits };
-  return address.value % sizeOf(network) === 0n ? network : undefined;
+  return address.value % networkSizeOf(network) === 0n ? network : undefined;
 }
 
-export function sizeOf({ family, bits }: Pick<Network, 'family' | 'bits'>): bigint {
+export function networkSizeOf({ family, bits }: Pick<Network, 'family' | 'bits'>): bigint {
   return 1n << BigInt(WIDTH[family] - bits);
 }
 
 export function contains(network: Network, { family, value }: Address): boolean {
   if (network.family !== family) return false;
-  return value >= network.base && value < network.base + sizeOf(network);
+  return value >= network.base && value < network.base + networkSizeOf(network);
 }
 
 /** Whether every address of `inner` is in `outer`. */
@@ -63,10 +63,10 @@ export function networksBetween(first: Address, last: Address): Network[] {
   if (first.family !== last.family) return networks;
   for (let base = first.value; base <= last.value;) {
     let bits: number = WIDTH[first.family];
-    const wider = () => sizeOf({ family: first.family, bits: bits - 1 });
+    const wider = () => networkSizeOf({ family: first.family, bits: bits - 1 });
     while (bits > 0 && base % wider() === 0n && base + wider() - 1n <= last.value) bits -= 1;
     networks.push({ family: first.family, base, bits });
-    base += sizeOf({ family: first.family, bits });
+    base += networkSizeOf({ family: first.family, bits });
   }
   return networks;
 }

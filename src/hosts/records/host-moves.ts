@@ -38,7 +38,7 @@ export interface SealedCredential {
   readonly destination?: Destination;
 }
 
-export type Place = Pick<Host, 'id' | 'address' | 'port' | 'jumpHostId'>;
+export type HostPlaceChange = Pick<Host, 'id' | 'address' | 'port' | 'jumpHostId'>;
 
 export function wayChanged(): Problem {
   const detail = 'A host on the way to this one was changed just now; repeat the call.';
@@ -64,7 +64,7 @@ export class HostMoves {
   ) {}
 
   /** Throws Problem `host.missing`. */
-  async placeOf(id: string): Promise<Place> {
+  async placeOf(id: string): Promise<HostPlaceChange> {
     const host = await this.db.manager.findOneBy(Host, { id });
     if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
     const { address, port, jumpHostId } = host;
@@ -72,7 +72,7 @@ export class HostMoves {
   }
 
   /** Seals before the transaction: the HSM may take its time. */
-  async seal(place: Place, credential: NewCredential | null | undefined): Promise<SealedCredential> {
+  async seal(place: HostPlaceChange, credential: NewCredential | null | undefined): Promise<SealedCredential> {
     if (credential === undefined) return { kept: {} };
     if (credential === null) return { kept: NO_CREDENTIAL };
     const destination = await destinationOf(this.db.manager, place);
@@ -80,7 +80,7 @@ export class HostMoves {
   }
 
   /** Whether the way to the host is the one that its credential was sealed for; until the transaction ends it stays so. */
-  async isStill(tx: EntityManager, place: Place, { destination }: SealedCredential): Promise<boolean> {
+  async isStill(tx: EntityManager, place: HostPlaceChange, { destination }: SealedCredential): Promise<boolean> {
     if (destination === undefined) return true;
     const now = await destinationOf(tx, place, { hold: true });
     return destinationText(now) === destinationText(destination);

@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { CredentialKind } from '../credentials/credential-kind.js';
+import type { HostCredentialKind } from '../credentials/credential-kind.js';
 
 /** What a host key must be, for anyone to log in: confirmed before (`pinned`), certified by a trusted authority (`ca`), or the first one that was seen (`tofu`). */
 export const HOST_KEY_POLICIES = ['pinned', 'ca', 'tofu'] as const;
@@ -66,7 +66,7 @@ export class Host {
   loginUser: string | null;
 
   @Column('text', { nullable: true })
-  credentialKind: CredentialKind | null;
+  credentialKind: HostCredentialKind | null;
 
   /** Sealed; opened only to log in. */
   @Column('bytea', { nullable: true, select: false })

@@ -19,7 +19,7 @@ import {
 import { Nullable } from '../../platform/http/body-shape.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { CREDENTIAL_KINDS, type CredentialKind } from '../credentials/credential-kind.js';
+import { CREDENTIAL_KINDS, type HostCredentialKind } from '../credentials/credential-kind.js';
 import {
   type Host,
   HOST_KEY_POLICIES,
@@ -193,7 +193,7 @@ export class CredentialView {
   /** @example deploy */
   user: string;
   @ApiProperty({ enum: CREDENTIAL_KINDS })
-  kind: CredentialKind;
+  kind: HostCredentialKind;
   /** Of the login key. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
   fingerprint?: string;
 }

@@ -8,7 +8,7 @@ import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { NO_CREDENTIAL, type NewCredential } from '../credentials/host-credentials.js';
-import { AddressGuard } from '../network/address-guard.service.js';
+import { HostAddressGuard } from '../network/address-guard.service.js';
 import { canonicalAddress } from '../network/host-place.port.js';
 import { type DroppedByChange, HostMoves, isNothing, wayChanged } from './host-moves.js';
 import { assertJumpHost } from './jump-hosts.js';
@@ -43,7 +43,7 @@ export class HostsService {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly idempotency: IdempotencyKeys,
-    private readonly guard: AddressGuard,
+    private readonly guard: HostAddressGuard,
     private readonly moves: HostMoves,
   ) {}
 

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { Happenings } from '../../platform/events/happenings.js';
+import { AlertEvents } from '../../platform/events/alert-events.js';
 import { Problem } from '../../platform/http/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { PolicyPackRow } from './attestation.entity.js';
 import { type Evaluation, PolicyEvaluator, type Review } from './policy-evaluator.js';
-import { type JudgedPolicy, policyHappenings } from './policy-happenings.js';
+import { type JudgedPolicy, policyAlertEvents } from './policy-alert-events.js';
 import type { PolicyPack } from './policy-pack.js';
 import { isOwn, PolicyPacksService } from './policy-packs.service.js';
 
@@ -31,7 +31,7 @@ export class PolicyJudge {
     private readonly packs: PolicyPacksService,
     private readonly evaluator: PolicyEvaluator,
     private readonly clock: Clock,
-    private readonly happenings: Happenings,
+    private readonly happenings: AlertEvents,
   ) {}
 
   /** Changes nothing. @throws Problem 404 `policy-pack.missing`, 400 `query.invalid`. */
@@ -64,7 +64,7 @@ export class PolicyJudge {
           [pack.id, scope],
         );
     }
-    await this.happenings.tell(tx, policyHappenings(judged));
+    await this.happenings.record(tx, policyAlertEvents(judged));
   }
 }
 

@@ -4,14 +4,14 @@ import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { isId, newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Happenings } from '../../platform/events/happenings.js';
+import { AlertEvents } from '../../platform/events/alert-events.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Clock } from '../../platform/time/clock.js';
 import { conditionsOf } from '../assets/asset-filter.js';
 import { PolicyPackRow, PolicyScope } from './attestation.entity.js';
-import { endedHappenings } from './policy-happenings.js';
+import { endedAlertEvents } from './policy-alert-events.js';
 import { PACKS, type PolicyPack, type PolicyRequirement } from './policy-pack.js';
 
 const MAX_PACKS = 200;
@@ -25,7 +25,7 @@ export class PolicyPacksService {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly clock: Clock,
-    private readonly happenings: Happenings,
+    private readonly happenings: AlertEvents,
     private readonly idempotency: IdempotencyKeys,
   ) {}
 
@@ -106,7 +106,7 @@ export class PolicyPacksService {
     const gone = pack.requirements.map(({ identifier }) => identifier).filter((identifier) => !kept.has(identifier));
     if (gone.length === 0) return;
     const scopes = await tx.findBy(PolicyScope, { packId: pack.id });
-    await this.happenings.tell(tx, endedHappenings(pack, gone, [null, ...scopes.map(({ scope }) => scope)]));
+    await this.happenings.record(tx, endedAlertEvents(pack, gone, [null, ...scopes.map(({ scope }) => scope)]));
   }
 
   private record(

@@ -39,7 +39,7 @@ export interface Pkcs12Store {
 }
 
 /** True for `SEQUENCE { INTEGER 3, … }`, which a certificate never is. */
-export function isPkcs12(bytes: Buffer): boolean {
+export function isPkcs12Store(bytes: Buffer): boolean {
   const start = (bytes[1] ?? 0) < 0x80 ? 2 : 2 + ((bytes[1] ?? 0) & 0x7f);
   return bytes[0] === 0x30 && bytes[start] === 2 && bytes[start + 1] === 1 && bytes[start + 2] === 3;
 }

@@ -4,7 +4,7 @@ import { truncate } from '../../platform/text/truncate.js';
 import { bitLength } from './der-elements.js';
 import { sha256 } from './certificate-reader.js';
 import { FIELD_BITS } from './key-oids.js';
-import type { FoundPublicKey } from './found-assets.js';
+import type { FoundPublicKey } from './credential-components.js';
 import { ellipticCurve, type PublicKeyAlgorithm, sized } from './public-key-algorithm.js';
 
 const CURVES: Readonly<Record<string, string>> = {

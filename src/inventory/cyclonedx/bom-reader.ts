@@ -2,11 +2,11 @@ import type { CheckedDocument, Draft, DraftHead } from '../ingest/draft.js';
 import { DraftRefs } from '../ingest/draft-refs.js';
 import type { Remark } from '../ingest/ingest-outcome.js';
 import { Problem } from '../../platform/http/problem.js';
-import { withoutSecrets } from '../ingest/secrets.js';
+import { withoutSecretMembers } from '../ingest/secrets.js';
 import { BomLists, type Mode, removeRepeated } from './bom-lists.js';
 import { bomCheck, SPEC_VERSIONS, type SpecVersion } from './bom-schemas.js';
 import { type BomText, LISTS } from './bom-text.js';
-import { assetsOf, type Bom, type Dependency } from './connected-components.js';
+import { assetsOfBom, type Bom, type Dependency } from './connected-components.js';
 import { isOldCbom, oldCbomAsVersion16 } from './old-cbom.js';
 import { repairTimes } from './repaired-times.js';
 import { SchemaFaults } from './schema-faults.js';
@@ -44,7 +44,7 @@ export function readBom(text: BomText, mode: Mode): CheckedDocument {
   };
   const told = headOf(bom);
   const draft = () => {
-    const made: Draft = { ...told, ...EMPTY, repairs, warnings: [], assets: (refs) => assetsOf(parts, refs, made) };
+    const made: Draft = { ...told, ...EMPTY, repairs, warnings: [], assets: (refs) => assetsOfBom(parts, refs, made) };
     return made;
   };
   return { ...told, said: text.said(bom), repairs: [...repairs], draft };
@@ -63,7 +63,13 @@ function readOldCbom(text: BomText): CheckedDocument {
     dependencies: () => bom.dependencies,
   };
   const told = headOf(bom);
-  const draft: Draft = { ...told, ...EMPTY, repairs: [], warnings: [], assets: (refs) => assetsOf(parts, refs, draft) };
+  const draft: Draft = {
+    ...told,
+    ...EMPTY,
+    repairs: [],
+    warnings: [],
+    assets: (refs) => assetsOfBom(parts, refs, draft),
+  };
   return { ...told, said: text.said(bom), repairs: [], draft: () => draft };
 }
 
@@ -137,8 +143,9 @@ function lowerSerialNumber(document: Record<string, unknown>, repairs: Remark[])
 function sourceOf({ metadata, serialNumber }: Bom): string | undefined {
   const property = (...names: string[]) => metadata?.properties?.find(({ name }) => names.includes(name))?.value;
   const repository = property('gitUrl', 'git-url');
-  if (repository !== undefined && repository !== '') return withoutSecrets(repository).replace(/(?:\.git)?\/?$/, '');
+  if (repository !== undefined && repository !== '')
+    return withoutSecretMembers(repository).replace(/(?:\.git)?\/?$/, '');
   const { purl, group, name } = metadata?.component ?? {};
   const component = purl ?? [group, name].filter((part) => part !== undefined).join('/');
-  return component === '' ? serialNumber : withoutSecrets(component);
+  return component === '' ? serialNumber : withoutSecretMembers(component);
 }

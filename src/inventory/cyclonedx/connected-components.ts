@@ -39,7 +39,7 @@ export interface Tally {
  * The cryptographic components and whatever leads to one: a library that uses nothing of the kind is only counted. What is cryptographic
  * comes as it is read, what leads to it when all links are known.
  */
-export function* assetsOf(parts: BomParts, refs: DraftRefs, tally: Tally): Generator<DraftAsset> {
+export function* assetsOfBom(parts: BomParts, refs: DraftRefs, tally: Tally): Generator<DraftAsset> {
   const plain = new PlainComponents(refs);
   let met = 0;
   const asset = (component: CdxComponent, ref: DraftRef) => {

@@ -3,8 +3,8 @@ import type { PoolClient } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { stopQueryTimer } from '../../platform/database/copy-timer.js';
-import { passes } from '../../platform/passing-memory.js';
-import { textsOf } from './copied-texts.js';
+import { collectAfter } from '../../platform/memory/gc-pressure.js';
+import { copiedTextsOf } from './copied-texts.js';
 import { ReadAhead } from './read-ahead.js';
 
 export interface CopyQuery {
@@ -13,7 +13,7 @@ export interface CopyQuery {
 }
 
 /** Who of how many. */
-export interface Turn {
+export interface SnapshotTurn {
   readonly reader: number;
   readonly readers: number;
 }
@@ -87,11 +87,11 @@ export class Snapshot {
 
   /** The one text of each row, as it comes, and a newline after it. */
   async *texts(query: CopyQuery): AsyncGenerator<Buffer> {
-    for await (const parts of textsOf(copyOf(this.first, query, BINARY))) yield Buffer.concat(parts);
+    for await (const parts of copiedTextsOf(copyOf(this.first, query, BINARY))) yield Buffer.concat(parts);
   }
 
   /** The same, but each connection reads its share by queries of its own, and they take turns, text by text. */
-  async *textsByTurns(shareOf: (turn: Turn) => readonly CopyQuery[]): AsyncGenerator<Buffer> {
+  async *textsByTurns(shareOf: (turn: SnapshotTurn) => readonly CopyQuery[]): AsyncGenerator<Buffer> {
     const readers = this.lanes.length;
     const shares = this.lanes.map((lane, reader) => new ReadAhead(shareTexts(lane, shareOf({ reader, readers }))));
     try {
@@ -116,7 +116,7 @@ const OUT_OF_ORDER = ['seqscan', 'bitmapscan', 'sort', 'nestloop', 'hashjoin', '
 const BINARY = '(FORMAT binary)';
 
 async function* shareTexts(lane: Lane, queries: readonly CopyQuery[]): AsyncGenerator<Buffer[]> {
-  for (const query of queries) yield* textsOf(copyOf(lane, query, BINARY));
+  for (const query of queries) yield* copiedTextsOf(copyOf(lane, query, BINARY));
 }
 
 /** Each of them, whatever becomes of the others: a reader that went away leaves a connection that answers no more. */
@@ -139,7 +139,7 @@ async function* copyOf(lane: Lane, query: CopyQuery, format: string): AsyncGener
   let complete = false;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
-      passes(chunk);
+      collectAfter(chunk);
       yield chunk;
     }
     complete = true;

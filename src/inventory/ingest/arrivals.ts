@@ -1,6 +1,6 @@
 import { newId } from '../../platform/database/new-id.js';
 import { hashId } from './asset-identity.js';
-import { type Arrival, MAX_CLOCK_SKEW_MINUTES } from './document-ledger.js';
+import { type Arrival, MAX_CLOCK_SKEW_MINUTES } from './document.repository.js';
 import type { CheckedDocument } from './draft.js';
 import type { IngestOrder } from './ingest-order.js';
 import type { Remark } from './ingest-outcome.js';

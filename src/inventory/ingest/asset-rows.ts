@@ -1,7 +1,7 @@
 import { quoted } from '../../platform/json/canonical-json.js';
 import { AssetGraph } from '../risk/asset-graph.js';
 import { bitOf } from '../relationships/relationship-mask.js';
-import { madeOnce } from '../risk/made-once.js';
+import { memoize } from '../risk/memoize.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
 import type { ResolvedBy, RiskSubject } from '../risk/risk-subject.js';
 import type { RiskVerdict } from '../risk/risk-verdict.js';
@@ -50,8 +50,8 @@ const OPEN = 0x7b;
 export class AssetRows {
   private readonly byFacts = new Map<string, VerdictRow>();
   /** Most assets of equal facts share their subject: only then is it looked into. */
-  private readonly judge = madeOnce((subject: RiskSubject) => this.judged(subject));
-  private readonly endings = madeOnce<RiskSubject, Map<ResolvedBy[] | null, Ending>>(() => new Map());
+  private readonly judge = memoize((subject: RiskSubject) => this.judged(subject));
+  private readonly endings = memoize<RiskSubject, Map<ResolvedBy[] | null, Ending>>(() => new Map());
   private reader: SubjectReader | undefined;
   private scratch = Buffer.alloc(SPACE);
   /** For a row that is only looked at. */
@@ -140,7 +140,7 @@ export class AssetRows {
 }
 
 /** By the facts: documents are about the same algorithms. */
-const verdictsOf = madeOnce<RiskEngine, Map<string, VerdictRow>>(() => new Map());
+const verdictsOf = memoize<RiskEngine, Map<string, VerdictRow>>(() => new Map());
 const MAX_VERDICTS = 4096;
 const MAX_FACTS = 2000;
 

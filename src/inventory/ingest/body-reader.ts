@@ -2,7 +2,7 @@ import { readBom } from '../cyclonedx/bom-reader.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
 import { BomText } from '../cyclonedx/bom-text.js';
 import { isMembers } from '../cyclonedx/json-values.js';
-import { type CredentialOptions, readCredentials } from '../certificates/credential-reader.js';
+import { type CredentialOptions, readCredentialFile } from '../certificates/credential-reader.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type Outline, outlineOf } from '../../platform/json/json-outline.js';
 import type { CheckedDocument, Draft } from './draft.js';
@@ -28,7 +28,7 @@ const BOM_FORMAT = 'CycloneDX';
  */
 export function readBody(bytes: Buffer, options: BodyOptions): readonly CheckedDocument[] {
   const { kind, mode, source } = options;
-  if (kind === 'any' && !looksLikeJson(bytes)) return [asItIs(readCredentials(bytes, options))];
+  if (kind === 'any' && !looksLikeJson(bytes)) return [asItIs(readCredentialFile(bytes, options))];
   const outline = kind === 'ndjson' || isUtf16(bytes) ? undefined : outlineOf(bytes);
   if (outline !== undefined && isBom(bytes, outline)) return [readBom(new BomText(bytes, outline), mode)];
   const document = kind === 'ndjson' ? { assets: linesOf(bodyText(bytes)) } : parseJson(bodyText(bytes));

@@ -1,4 +1,4 @@
-import type { Arrival } from './document-ledger.js';
+import type { Arrival } from './document.repository.js';
 import type { Draft } from './draft.js';
 import type { IngestOutcome, Remark } from './ingest-outcome.js';
 import { FUTURE } from './arrivals.js';

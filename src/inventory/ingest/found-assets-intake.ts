@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import type { AssetsFound } from '../../platform/handover/handed-over.js';
-import { HandoverLoop } from '../../platform/handover/handover-loop.js';
+import type { AssetsFound } from '../../platform/inbox/inbox-messages.js';
+import { InboxConsumer } from '../../platform/inbox/inbox-consumer.js';
 import { Problem } from '../../platform/http/problem.js';
 import { IngestThreads } from './ingest-threads.js';
 
@@ -11,7 +11,7 @@ export class FoundAssetsIntake {
   private readonly logger = new Logger(FoundAssetsIntake.name);
 
   constructor(
-    handovers: HandoverLoop,
+    handovers: InboxConsumer,
     private readonly threads: IngestThreads,
   ) {
     handovers.serve('inventory.assets-found', (found) => this.take(found));

@@ -1,8 +1,8 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import { Config } from '../../platform/config/config.js';
-import { ownMemoryOf } from '../../platform/own-memory.js';
-import { IngestLane } from './ingest-lane.js';
+import { exclusiveBufferOf } from '../../platform/memory/detach-buffer.js';
+import { IngestWorker } from './ingest-worker.js';
 import type { IngestOrder, IngestProgress } from './ingest-order.js';
 import type { IngestOutcome } from './ingest-outcome.js';
 
@@ -17,12 +17,12 @@ const LANES_OF_WORKER = 1;
  */
 @Injectable()
 export class IngestThreads implements OnApplicationShutdown {
-  private readonly lanes: readonly IngestLane[];
+  private readonly lanes: readonly IngestWorker[];
 
   constructor({ role, ingestStallSeconds }: Config) {
     const turn = randomUUID();
     const count = role === 'worker' ? LANES_OF_WORKER : LANES;
-    this.lanes = Array.from({ length: count }, () => new IngestLane(turn, ingestStallSeconds));
+    this.lanes = Array.from({ length: count }, () => new IngestWorker(turn, ingestStallSeconds));
   }
 
   /** How much may wait is decided where bodies come in. @throws Problem what the document was refused for. */
@@ -39,5 +39,5 @@ export class IngestThreads implements OnApplicationShutdown {
 
 /** Small buffers share their memory with others and must be copied; a large one has it to itself. */
 export function transferable(bytes: Buffer): ArrayBuffer {
-  return ownMemoryOf(bytes) ?? new Uint8Array(bytes).buffer;
+  return exclusiveBufferOf(bytes) ?? new Uint8Array(bytes).buffer;
 }

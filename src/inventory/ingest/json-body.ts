@@ -8,7 +8,7 @@ const UNSTORABLE = /\\u0000|\\ud[89a-f]/i;
 const MAX_DEPTH = 200;
 
 /** @throws Problem 400 for what is no UTF-8. */
-export function textOf(bytes: Buffer): string {
+export function bodyTextOf(bytes: Buffer): string {
   if (isUtf16(bytes))
     throw new Problem(
       'malformed',
@@ -30,7 +30,7 @@ export function isUtf16(bytes: Buffer): boolean {
 /** The text of a whole body, which may begin with a byte order mark. */
 export function bodyText(bytes: Buffer): string {
   assertNoWideEncoding(bytes);
-  const text = textOf(bytes);
+  const text = bodyTextOf(bytes);
   return text.startsWith('\uFEFF') ? text.slice(1) : text;
 }
 

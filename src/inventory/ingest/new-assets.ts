@@ -11,7 +11,7 @@ export interface NewCount {
 }
 
 /** What the verdicts of assets say, by their ids. */
-export type Facts = ReadonlyMap<string, VerdictFacts>;
+export type NewAssetFacts = ReadonlyMap<string, VerdictFacts>;
 
 /** Assets that share all that counts. */
 interface Alike {
@@ -28,7 +28,7 @@ const MAX_NAMES = 3;
 export class NewAssets {
   total = 0;
   private readonly alike = new Map<string, Alike>();
-  private facts: Facts = new Map();
+  private facts: NewAssetFacts = new Map();
 
   add({ asset, judged }: WrittenAsset): void {
     this.total += 1;
@@ -48,7 +48,7 @@ export class NewAssets {
   }
 
   /** What the database says of their verdicts, which other rules may have made than those of today. */
-  learn(facts: Facts): void {
+  learn(facts: NewAssetFacts): void {
     this.facts = facts;
   }
 

@@ -47,7 +47,7 @@ const SECRET_NAME = /pass(?:word|wd|phrase)|secret|token|private.?key|credential
 const BASE64_BLOB = /[A-Za-z0-9+/]{40,}={0,2}/g;
 
 /** A text without the secrets that can be recognized in it. */
-export function withoutSecrets(text: string): string {
+export function withoutSecretMembers(text: string): string {
   if (!SUSPECT.test(text) || HARMLESS.has(text)) return text;
   let clean = text;
   for (const [pattern, instead] of PATTERNS) clean = clean.replace(pattern, instead);
@@ -75,7 +75,7 @@ function blankItems(list: unknown[]): number {
   for (let index = 0; index < list.length; index += 1) {
     const item = list[index];
     if (typeof item === 'string') {
-      const clean = withoutSecrets(item);
+      const clean = withoutSecretMembers(item);
       if (clean === item) continue;
       list[index] = clean;
       blanked += 1;
@@ -92,7 +92,7 @@ function blankMembers(members: Record<string, unknown>): number {
     const member = members[name];
     if (typeof member === 'string') {
       const isSecret = (isNamedSecret && name === 'value') || isPrivateOfJwk(members, name);
-      const clean = isSecret ? WITHHELD : withoutSecrets(member);
+      const clean = isSecret ? WITHHELD : withoutSecretMembers(member);
       if (clean === member) continue;
       // Even a member that is called __proto__ is its own: this changes no prototype.
       members[name] = clean;

@@ -1,6 +1,6 @@
 import { bomCheck } from '../cyclonedx/bom-schemas.js';
 import { assetOf, occurrencesOf } from '../cyclonedx/component-reader.js';
-import { isMembers, type Members } from '../cyclonedx/json-values.js';
+import { isMembers, type JsonMembers } from '../cyclonedx/json-values.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
 import { repairTimes } from '../cyclonedx/repaired-times.js';
 import { SchemaFaults } from '../cyclonedx/schema-faults.js';
@@ -8,7 +8,7 @@ import { Problem } from '../../platform/http/problem.js';
 import { FoundCredentials } from '../certificates/found-credentials.js';
 import type { CdxComponent, Draft, DraftAsset, DraftLink, DraftOccurrence } from './draft.js';
 import type { Rejection, Remark } from './ingest-outcome.js';
-import { withoutSecrets } from './secrets.js';
+import { withoutSecretMembers } from './secrets.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 const MAX_SCAN_ID = 200;
@@ -19,7 +19,7 @@ const ITEM = new Set(['component', 'certificate', 'publicKey', 'ref', 'occurrenc
 const SCAN = new Set(['scanId', 'source', 'complete', 'assets']);
 
 /** True for `{scanId?, source?, assets: […]}`. */
-export function isSensorScan(document: Members): boolean {
+export function isSensorScan(document: JsonMembers): boolean {
   return Array.isArray(document['assets']) && document['bomFormat'] === undefined;
 }
 
@@ -29,7 +29,7 @@ export function isSensorScan(document: Members): boolean {
  * public key or a line as in authorized_keys. `dependsOn` and `provides` name bom-refs, or the `ref` of other items, of the same scan.
  * `complete`: what the source showed before and does not show now is gone. A bad item is refused by its pointer, the others are taken.
  */
-export function readSensorScan(document: Members, mode: Mode): Draft {
+export function readSensorScan(document: JsonMembers, mode: Mode): Draft {
   for (const name of Object.keys(document)) if (!SCAN.has(name)) refuse(`/${truncate(name, 64)}`, 'unknown field');
   const { scanId, source, complete = false, assets: items } = document;
   if (scanId !== undefined && (typeof scanId !== 'string' || scanId.length > MAX_SCAN_ID))
@@ -52,7 +52,7 @@ export function readSensorScan(document: Members, mode: Mode): Draft {
     serialNumber: null,
     version: null,
     time: null,
-    source: typeof source === 'string' ? withoutSecrets(source) : undefined,
+    source: typeof source === 'string' ? withoutSecretMembers(source) : undefined,
     whole: complete,
     assets: () => assets,
     received: assets.length + rejected.length,
@@ -96,7 +96,7 @@ function readItem(item: unknown, index: number, found: Found): void {
 
 type Fault = { readonly pointer: string; readonly detail: string } | undefined;
 
-function itemFault(item: Members, at: string, found: Found): Fault {
+function itemFault(item: JsonMembers, at: string, found: Found): Fault {
   const unknown = Object.keys(item).find((name) => !ITEM.has(name));
   if (unknown !== undefined) return { pointer: `/${truncate(unknown, 64)}`, detail: 'unknown field' };
   const credential = credentialIn(item);
@@ -115,11 +115,11 @@ function itemFault(item: Members, at: string, found: Found): Fault {
   return itemFault(item, at, found);
 }
 
-function credentialIn(item: Members): (typeof CREDENTIALS)[number] | undefined {
+function credentialIn(item: JsonMembers): (typeof CREDENTIALS)[number] | undefined {
   return CREDENTIALS.find((name) => item[name] !== undefined);
 }
 
-function componentItem(item: Members, index: number, { assets }: Found): DraftAsset {
+function componentItem(item: JsonMembers, index: number, { assets }: Found): DraftAsset {
   const component = item['component'] as CdxComponent;
   const given = component['bom-ref'];
   const asset = assetOf(component, typeof given === 'string' ? given : ` ${index}`);
@@ -129,7 +129,7 @@ function componentItem(item: Members, index: number, { assets }: Found): DraftAs
 }
 
 function credentialItem(
-  item: Members,
+  item: JsonMembers,
   name: (typeof CREDENTIALS)[number],
   { credentials }: Found,
 ): DraftAsset | undefined {

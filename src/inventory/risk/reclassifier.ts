@@ -1,14 +1,14 @@
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { setImmediate as turn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
-import { Happenings } from '../../platform/events/happenings.js';
+import { AlertEvents } from '../../platform/events/alert-events.js';
 import { addToTally, tallied } from '../assets/tally.js';
 import { RiskEngine } from './risk-engine.js';
 import type { RiskSubject } from './risk-subject.js';
 import { levelNumber, type RiskVerdict } from './risk-verdict.js';
 import { RuleBook } from './rule-book.js';
 import { differs } from './rule-trial.js';
-import { FACTS, factsIn } from './verdict-facts.js';
+import { FACTS, verdictFactsIn } from './verdict-facts.js';
 import { holdVerdictsAlone } from './verdict-lock.js';
 
 const LOOK_EVERY_MS = 10_000;
@@ -54,7 +54,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
   constructor(
     private readonly db: DataSource,
     private readonly book: RuleBook,
-    private readonly happenings: Happenings,
+    private readonly happenings: AlertEvents,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -196,14 +196,14 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
       if (isOther) await holdVerdictsAlone(inner);
       const count = isOther ? await moveCounts(inner, id, next) : 0;
       await inner.query(
-        `UPDATE risk_verdict SET verdict = $2::jsonb, rules = $3, (${FACTS}) = ROW(${factsIn('$2::jsonb')})${isOther ? ', changed_at = now()' : ''}
+        `UPDATE risk_verdict SET verdict = $2::jsonb, rules = $3, (${FACTS}) = ROW(${verdictFactsIn('$2::jsonb')})${isOther ? ', changed_at = now()' : ''}
          WHERE id = $1`,
         [id, JSON.stringify(next), by.edition],
       );
       if (count > 0 && verdict.level !== next.level) {
         const subject = { kind: 'risk-rules', id: String(by.version), name: `risk rules ${by.edition}` };
         const facts = { why: by.why, [`level${levelNumber(next.level)}`]: count };
-        await this.happenings.tell(inner, [{ type: 'asset.risk-changed', subject, count, facts }]);
+        await this.happenings.record(inner, [{ type: 'asset.risk-changed', subject, count, facts }]);
       }
       return count;
     });
@@ -224,7 +224,7 @@ async function moveCounts(tx: EntityManager, verdictId: string, next: RiskVerdic
        SELECT kind, state, owner, date_trunc('day', not_after, 'UTC') AS not_after, count(*) AS count
        FROM asset WHERE verdict_id = $1 GROUP BY 1, 2, 3, 4),
      old AS (SELECT a.*, v.id AS verdict_id, ${FACTS} FROM alike a, risk_verdict v WHERE v.id = $1),
-     new AS (SELECT a.*, $1::uuid AS verdict_id, n.* FROM alike a, (SELECT ${factsIn('$2::jsonb')}) AS n(${FACTS})),
+     new AS (SELECT a.*, $1::uuid AS verdict_id, n.* FROM alike a, (SELECT ${verdictFactsIn('$2::jsonb')}) AS n(${FACTS})),
      counted AS (${addToTally(moved)})
      SELECT coalesce(sum(count), 0)::int AS count FROM alike`,
     [verdictId, JSON.stringify(next)],

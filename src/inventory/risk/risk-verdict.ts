@@ -17,7 +17,7 @@ export interface Deadline {
 }
 
 /** One rule that applies. */
-export interface Finding {
+export interface RiskFinding {
   readonly rule: string;
   readonly axis: Axis | 'both';
   readonly status: string;
@@ -50,7 +50,7 @@ export interface RiskVerdict {
   readonly bits: number | null;
   /** The first deadline of all findings. */
   readonly deadline: string | null;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly RiskFinding[];
 }
 
 export function levelNumber(level: Level): number {

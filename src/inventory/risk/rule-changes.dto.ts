@@ -21,7 +21,7 @@ import { AXES, type Axis, type Level, LEVELS } from './risk-verdict.js';
 import type { RiskRuleSet } from './risk-rule-set.entity.js';
 import type { RuleChange } from './rule-changes.service.js';
 import type { Rule } from './rule-set.js';
-import type { Trial } from './rule-trial.js';
+import type { RuleTrialResult } from './rule-trial.js';
 import { LevelCountsView } from '../analytics/level-counts.dto.js';
 
 const RULE_ID = /^[A-Z][A-Z0-9.-]{1,63}$/;
@@ -164,7 +164,7 @@ export class TrialView {
   /** The largest groups. */
   examples: TrialExampleView[];
 
-  static of({ changedAssets, before, after, examples }: Trial): TrialView {
+  static of({ changedAssets, before, after, examples }: RuleTrialResult): TrialView {
     const shown = examples.map(({ family, before: old, after: next, assets }) => ({
       family,
       before: old,

@@ -17,7 +17,7 @@ export interface TrialExample {
   readonly assets: number;
 }
 
-export interface Trial {
+export interface RuleTrialResult {
   /** Assets whose level, deciding rule, status or deadline would change. */
   readonly changedAssets: number;
   readonly before: Record<Level, number>;
@@ -49,7 +49,7 @@ export function differs(a: RiskVerdict, b: RiskVerdict): boolean {
 export class RuleTrial {
   constructor(private readonly db: DataSource) {}
 
-  async run(rules: RuleSet): Promise<Trial> {
+  async run(rules: RuleSet): Promise<RuleTrialResult> {
     const engine = new RiskEngine(rules);
     const pairs: VerdictPair[] = [];
     for (let after = NO_ID; ;) {
@@ -69,7 +69,7 @@ export class RuleTrial {
     return this.count(pairs);
   }
 
-  private async count(pairs: readonly VerdictPair[]): Promise<Trial> {
+  private async count(pairs: readonly VerdictPair[]): Promise<RuleTrialResult> {
     const rows: { id: string; count: number }[] = await this.db.query(
       'SELECT verdict_id AS id, count(*)::int AS count FROM asset WHERE verdict_id = ANY($1::uuid[]) GROUP BY verdict_id',
       [pairs.map(({ id }) => id)],

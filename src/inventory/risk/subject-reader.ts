@@ -2,8 +2,8 @@ import type { AssetGraph, GraphAsset } from './asset-graph.js';
 import type { Traits } from './asset-traits.js';
 import { certificateConditions } from './certificate-conditions.js';
 import { claimConflict } from './claims.js';
-import { distinct, IngredientLists, MAX_INHERITED, NONE } from './ingredient-lists.js';
-import { madeOnce } from './made-once.js';
+import { distinct, AlgorithmUseLists, MAX_INHERITED, NONE } from './algorithm-use-lists.js';
+import { memoize } from './memoize.js';
 import { namedAlgorithms } from './named-algorithms.js';
 import { protocolFacts } from './protocol-facts.js';
 import type { Ingredient, ResolvedBy, RiskSubject } from './risk-subject.js';
@@ -20,15 +20,15 @@ export interface ReadSubject {
 
 /** Finds the facts that rules ask for: those of the asset itself, and those of the algorithms that it uses. */
 export class SubjectReader {
-  private readonly named = madeOnce(({ name, traits }: GraphAsset) => namedAlgorithms(name, traits.declared));
-  private readonly lists = new IngredientLists();
-  private readonly subjects = madeOnce<readonly Ingredient[], Map<string, RiskSubject>>(() => new Map());
+  private readonly named = memoize(({ name, traits }: GraphAsset) => namedAlgorithms(name, traits.declared));
+  private readonly lists = new AlgorithmUseLists();
+  private readonly subjects = memoize<readonly Ingredient[], Map<string, RiskSubject>>(() => new Map());
   /** Of keys and certificates, which are many: what they use and their traits decide alone. */
-  private readonly bySubject = madeOnce<readonly Ingredient[], Map<Traits, RiskSubject>>(() => new Map());
+  private readonly bySubject = memoize<readonly Ingredient[], Map<Traits, RiskSubject>>(() => new Map());
   private readonly paths = {
-    reference: madeOnce<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'reference', assetId: id }]),
-    dependsOn: madeOnce<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'dependsOn', assetId: id }]),
-    usedBy: madeOnce<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'usedBy', assetId: id }]),
+    reference: memoize<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'reference', assetId: id }]),
+    dependsOn: memoize<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'dependsOn', assetId: id }]),
+    usedBy: memoize<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'usedBy', assetId: id }]),
   };
 
   constructor(private readonly graph: AssetGraph) {}

@@ -17,7 +17,7 @@ export interface VerdictFacts {
 export const FACTS = 'family, bits, level, quantum, classical, rule, deadline';
 
 /** The same, out of a verdict as `jsonb`. */
-export function factsIn(verdict: string): string {
+export function verdictFactsIn(verdict: string): string {
   return `${verdict} ->> 'family', (${verdict} ->> 'bits')::int,
     array_position('{${LEVELS.join(',')}}'::text[], ${verdict} ->> 'level') - 1,
     ${verdict} #>> '{quantum,status}', ${verdict} #>> '{classical,status}', ${verdict} ->> 'rule', (${verdict} ->> 'deadline')::date`;

@@ -45,7 +45,7 @@ export function unsignedOf(element: Element): Buffer {
 }
 
 /** Octets of a BIT STRING that has whole ones. */
-export function bitsOf(element: Element): Buffer {
+export function bitStringOf(element: Element): Buffer {
   const contents = contentsOf(element, BIT_STRING);
   if (contents[0] !== 0) throw new RangeError('not a DER BIT STRING of octets');
   return contents.subarray(1);

@@ -42,7 +42,7 @@ const CLOSED_6 = [
 type Family = 'ipv4' | 'ipv6';
 
 /** Which addresses outbound calls may reach: those of the internet, and what the operator names. */
-export class AddressGuard {
+export class OutboundAddressGuard {
   private readonly named: BlockList;
 
   /** `allowed`: addresses and blocks in CIDR notation that are reachable although they are not of the internet. */

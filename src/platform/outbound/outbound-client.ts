@@ -4,7 +4,7 @@ import { Agent as HttpAgent, type IncomingHttpHeaders, type IncomingMessage, req
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Config } from '../config/config.js';
-import { AddressGuard } from './address-guard.js';
+import { OutboundAddressGuard } from './address-guard.js';
 
 export interface OutboundOrder {
   readonly method: 'GET' | 'POST';
@@ -43,13 +43,13 @@ const MAX_HEADER_BYTES = 16 * 1024;
  */
 @Injectable()
 export class OutboundClient {
-  private readonly guard: AddressGuard;
+  private readonly guard: OutboundAddressGuard;
 
   constructor(
     config: Config,
     private readonly lookup: NameLookup = systemLookup,
   ) {
-    this.guard = new AddressGuard(config.outboundAllow);
+    this.guard = new OutboundAddressGuard(config.outboundAllow);
   }
 
   /** Calls the target. Rejects with OutboundRefused when it may not be called, else with what the network said. */

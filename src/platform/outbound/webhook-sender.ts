@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/comm
 import { Interval } from '@nestjs/schedule';
 import { OutboundClient, type OutboundAnswer } from './outbound-client.js';
 import { afterAttempt } from './webhook-outcome.js';
-import { type ClaimedDelivery, WebhookLedger } from './webhook-ledger.js';
+import { type ClaimedDelivery, WebhookDeliveryRepository } from './webhook-delivery.repository.js';
 import { WebhookSecrets } from './webhook-secrets.js';
 import { webhookHeaders } from './webhook-signature.js';
 import { oneLine } from '../text/one-line.js';
@@ -22,7 +22,7 @@ export class WebhookSender implements BeforeApplicationShutdown {
   private stopped = false;
 
   constructor(
-    private readonly ledger: WebhookLedger,
+    private readonly ledger: WebhookDeliveryRepository,
     private readonly client: OutboundClient,
     private readonly secrets: WebhookSecrets,
   ) {}

@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Rounds } from '../queue/rounds.js';
+import { CoalescingRunner } from '../queue/coalescing-runner.js';
 import { Outbox } from './outbox.js';
 
 type Deliver = (subjects: string[]) => Promise<void>;
@@ -12,7 +12,7 @@ const BATCH_SIZE = 500;
 @Injectable()
 export class RelayLoop implements BeforeApplicationShutdown {
   private readonly logger = new Logger(RelayLoop.name);
-  private readonly topics = new Map<string, Rounds>();
+  private readonly topics = new Map<string, CoalescingRunner>();
   private readonly failing = new Set<string>();
   private readonly timer = setInterval(() => this.lookAtAll(), LOOK_EVERY_MS);
 
@@ -25,7 +25,7 @@ export class RelayLoop implements BeforeApplicationShutdown {
 
   /** `deliver` passes a group of subjects to the queue; it rejects within a second or two when the queue is away. */
   serve(topic: string, deliver: Deliver): void {
-    this.topics.set(topic, new Rounds(() => this.carry(topic, deliver)));
+    this.topics.set(topic, new CoalescingRunner(() => this.carry(topic, deliver)));
   }
 
   /** What is left stays in the table for another process or the next start. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { Happenings } from '../events/happenings.js';
+import { AlertEvents } from '../events/alert-events.js';
 import { truncate } from '../text/truncate.js';
 
 export interface RunOutcome {
@@ -20,7 +20,7 @@ const MAX_DETAIL = 1000;
 /** Where targets say how a run ended. */
 @Injectable()
 export class ScheduledRuns {
-  constructor(private readonly happenings: Happenings) {}
+  constructor(private readonly happenings: AlertEvents) {}
 
   /** Ends a run that is under way; a second time changes nothing. A failure is told to people. */
   async end(tx: EntityManager, runId: string, { ok, detail }: RunOutcome): Promise<void> {
@@ -33,6 +33,6 @@ export class ScheduledRuns {
     const [run] = ended;
     if (run === undefined || ok) return;
     const subject = { kind: 'schedule', id: run.scheduleId, name: run.name };
-    await this.happenings.tell(tx, [{ type: 'scan.failed', subject, facts: { why: detail, run: run.id } }]);
+    await this.happenings.record(tx, [{ type: 'scan.failed', subject, facts: { why: detail, run: run.id } }]);
   }
 }

@@ -1,11 +1,11 @@
-import { oneLine } from './key-line.js';
+import { oneKeyLine } from './key-line.js';
 import { fromBase64 } from '../encoding/base64.js';
 import { fingerprintOf, readBlob, type SshPublicKey } from './public-key.js';
 import { isSignedBy } from './ssh-signature.js';
 import { WireReader, wireString } from './wire.js';
 
 /** A certificate of OpenSSH (PROTOCOL.certkeys), whose signature was verified with the key that it names as its authority. */
-export interface ReadCertificate {
+export interface SshCertificateContent {
   readonly kind: 'user' | 'host';
   /** The key that is certified. */
   readonly key: SshPublicKey;
@@ -34,13 +34,13 @@ const MAX_BYTES = 32 * 1024;
 const LAST_SECOND = 8_640_000_000_000n;
 
 /** `ssh-ed25519-cert-v01@openssh.com AAAA… comment`. Undefined when it is none, more than one line, or its signature is not good. */
-export function readCertificateLine(text: string): ReadCertificate | undefined {
-  const [type = '', base64 = ''] = (oneLine(text) ?? '').split(/[ \t]+/);
+export function readCertificateLine(text: string): SshCertificateContent | undefined {
+  const [type = '', base64 = ''] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
   const blob = type.endsWith(SUFFIX) ? fromBase64(base64) : undefined;
-  return blob && readCertificate(blob);
+  return blob && readSshCertificate(blob);
 }
 
-export function readCertificate(blob: Buffer): ReadCertificate | undefined {
+export function readSshCertificate(blob: Buffer): SshCertificateContent | undefined {
   if (blob.length > MAX_BYTES) return undefined;
   try {
     return read(blob);
@@ -49,7 +49,7 @@ export function readCertificate(blob: Buffer): ReadCertificate | undefined {
   }
 }
 
-function read(blob: Buffer): ReadCertificate | undefined {
+function read(blob: Buffer): SshCertificateContent | undefined {
   const reader = new WireReader(blob);
   const type = reader.text();
   const plain = type.slice(0, -SUFFIX.length);

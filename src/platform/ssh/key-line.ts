@@ -12,7 +12,7 @@ const BLANKS = ' \t\r\n';
  * The one line that a text holds, without the byte order mark, blanks and line ends that an editor or a copy left around it. Undefined for two lines,
  * and for a line with a character that no key file may hold.
  */
-export function oneLine(text: string): string | undefined {
+export function oneKeyLine(text: string): string | undefined {
   let [from, to] = [text.startsWith('\uFEFF') ? 1 : 0, text.length];
   while (from < to && BLANKS.includes(text.charAt(from))) from += 1;
   while (to > from && BLANKS.includes(text.charAt(to - 1))) to -= 1;

@@ -1,5 +1,5 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
-import { oneLine } from './key-line.js';
+import { oneKeyLine } from './key-line.js';
 import { fromBase64 } from '../encoding/base64.js';
 import { wireMpint, WireReader, wireString } from './wire.js';
 
@@ -47,7 +47,7 @@ function isWhole(reader: WireReader, type: string): boolean {
 
 /** `TYPE BASE64 [COMMENT]`, as in a .pub file. Undefined when it cannot be read, is more than one line, or has a character that no key file may hold. */
 export function readPublicKeyLine(text: string): (SshPublicKey & { readonly comment: string }) | undefined {
-  const [type = '', base64 = '', ...comment] = (oneLine(text) ?? '').split(/[ \t]+/);
+  const [type = '', base64 = '', ...comment] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
   const key = readBlob(type, base64);
   return key && { ...key, comment: comment.join(' ') };
 }
@@ -62,7 +62,7 @@ export function fingerprintOf(blob: Buffer): string {
 }
 
 /** Length of the modulus or order in bits; null for a type that is not known. */
-export function bitsOf({ type, blob }: SshPublicKey): number | null {
+export function keyBitsOf({ type, blob }: SshPublicKey): number | null {
   if (type.startsWith('ssh-ed25519') || type.startsWith('sk-')) return 256;
   const reader = new WireReader(blob);
   reader.string();

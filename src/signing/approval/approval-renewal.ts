@@ -5,12 +5,12 @@ import { AuditService } from '../../audit/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { keyFactsOf } from '../keys/key-facts.js';
 import { SigningKeyReader } from '../keys/signing-key.reader.js';
-import { BACKGROUND } from '../requests/signing-outcome.js';
+import { SIGNING_ACTOR } from '../requests/signing-outcome.js';
 import { SigningEnvelope } from '../requests/signing-envelope.entity.js';
-import { SigningIntake } from '../requests/signing-intake.js';
+import { SignRequestValidator } from '../requests/sign-request-validator.js';
 import { SigningRequest } from '../requests/signing-request.entity.js';
 import { shownBatch } from './shown-batch.js';
-import { shownRequest } from './shown-request.js';
+import { shownRequest } from '../requests/shown-request.js';
 
 const BATCH_SIZE = 50;
 
@@ -27,7 +27,7 @@ export class ApprovalRenewal {
     private readonly approvals: ApprovalsService,
     private readonly audit: AuditService,
     private readonly keys: SigningKeyReader,
-    private readonly intake: SigningIntake,
+    private readonly intake: SignRequestValidator,
   ) {}
 
   /** Renews what waits for approval with a version that does not sign any more. */
@@ -123,7 +123,7 @@ export class ApprovalRenewal {
     const detail = { from, to: 'PENDING_APPROVAL', approval: to.approvalId, keyVersion: to.keyVersion, ...facts };
     const target = { kind: 'signing-request', id };
     await this.audit.append(tx, [
-      { action: 'signing.approval-renewed', actor: BACKGROUND, target, correlation, detail },
+      { action: 'signing.approval-renewed', actor: SIGNING_ACTOR, target, correlation, detail },
     ]);
   }
 }

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { ApprovalsService, type Demand } from '../../approvals/approvals.service.js';
+import { ApprovalsService, type ApprovalRequirement } from '../../approvals/approvals.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
-import { SigningLedger } from '../requests/signing-ledger.js';
-import type { Acceptance } from '../requests/signing-outcome.js';
+import { SigningRequestRepository } from '../requests/signing-request.repository.js';
+import type { NewSigningRequest } from '../requests/signing-outcome.js';
 import { shownBatch } from './shown-batch.js';
-import { factsOf } from './shown-request.js';
+import { policyFactsOf } from '../requests/shown-request.js';
 
 const ATTEMPTS = 3;
 /** One alone is asked for by itself. */
@@ -17,7 +17,7 @@ const FEWEST = 2;
 export class HeldBatches {
   constructor(
     private readonly db: DataSource,
-    private readonly ledger: SigningLedger,
+    private readonly ledger: SigningRequestRepository,
     private readonly approvals: ApprovalsService,
   ) {}
 
@@ -25,9 +25,9 @@ export class HeldBatches {
    * Holds those of the requests that need approval: together with the question to the approvers, or not at all. The policies of all of
    * them add up. Answers their ids, or those of the earlier requests that their Idempotency-Keys stand for.
    */
-  async hold(batchId: string, asked: readonly Acceptance[]): Promise<ReadonlyMap<string, string>> {
+  async hold(batchId: string, asked: readonly NewSigningRequest[]): Promise<ReadonlyMap<string, string>> {
     for (let attempt = 1; ; attempt += 1) {
-      const uses = asked.map((one) => ({ key: one.request.keyName, facts: factsOf(one, one.caller) }));
+      const uses = asked.map((one) => ({ key: one.request.keyName, facts: policyFactsOf(one, one.caller) }));
       const { revision, demand, held } = await this.approvals.judgeAll('signing-request', uses);
       const waiting = asked.filter((_, i) => held[i]);
       if (demand === undefined || waiting.length < FEWEST) return new Map();
@@ -45,7 +45,11 @@ export class HeldBatches {
     }
   }
 
-  private write(batchId: string, waiting: Acceptance[], demand: Demand): Promise<ReadonlyMap<string, string>> {
+  private write(
+    batchId: string,
+    waiting: NewSigningRequest[],
+    demand: ApprovalRequirement,
+  ): Promise<ReadonlyMap<string, string>> {
     const approvalId = newId();
     return this.db.transaction(async (tx) => {
       const held = waiting.map((one) => ({ ...one, status: 'PENDING_APPROVAL' as const, approvalId }));

@@ -7,7 +7,7 @@ import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/http/problem.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { SWEEP_AFTER_MS } from '../requests/signing-limits.js';
-import { BACKGROUND } from '../requests/signing-outcome.js';
+import { SIGNING_ACTOR } from '../requests/signing-outcome.js';
 import { SIGNING_QUEUE } from '../requests/signing.queue.js';
 
 /** What becomes of requests that wait, one alone or those of a batch, when their approvers have spoken. */
@@ -46,7 +46,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     if (moved.length === 0)
       throw new Problem('conflict', 'approval.subject-gone', 'The request does not wait for this approval.');
     const detail = { from: 'PENDING_APPROVAL', to: 'QUEUED', approval: approvalId };
-    const entry = { action: 'signing.approved', actor: BACKGROUND, correlation, detail };
+    const entry = { action: 'signing.approved', actor: SIGNING_ACTOR, correlation, detail };
     await this.audit.append(
       tx,
       moved.map(({ id }) => ({ ...entry, target: { kind: 'signing-request', id } })),
@@ -66,7 +66,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
       [requestsOf(approval), why.code, why.message],
     );
     const detail = { from: 'PENDING_APPROVAL', to: 'FAILED', code: why.code, approval: approvalId };
-    const entry = { action: 'signing.failed', outcome: 'failed' as const, actor: BACKGROUND, correlation, detail };
+    const entry = { action: 'signing.failed', outcome: 'failed' as const, actor: SIGNING_ACTOR, correlation, detail };
     await this.audit.append(
       tx,
       moved.map(({ id }) => ({ ...entry, target: { kind: 'signing-request', id } })),

@@ -1,8 +1,8 @@
-import type { Shown } from '../../approvals/approvals.service.js';
+import type { ShownSubject } from '../../approvals/approvals.service.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { GrowingRoot } from '../../verifier/growing-root.js';
 import { leafHash } from '../../verifier/merkle-hash.js';
-import { type Envelope, type ShownFields, shownRequest } from './shown-request.js';
+import { type Envelope, type ShownFields, shownRequest } from '../requests/shown-request.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 /** A request that waits for the approval of its batch. */
@@ -30,7 +30,7 @@ const MAX_NAMED = 3;
  * What approvers are shown of many requests at once. The hash of the approval is over all of it; `manifest` is the root of the Merkle
  * tree over the lines' hashes, by which evidence of one request proves its place without the others.
  */
-export function shownBatch(batchId: string, batched: readonly BatchedRequest[]): Shown {
+export function shownBatch(batchId: string, batched: readonly BatchedRequest[]): ShownSubject {
   const lines = batched.map(manifestLine);
   const [first] = batched;
   if (first === undefined) throw new Error('a batch that waits has requests');
@@ -66,7 +66,7 @@ export function manifestLine({ request, envelope }: BatchedRequest): ManifestLin
 }
 
 /** The lines of what was shown of a batch, by the id of their request, each as canonical JSON. */
-export function linesOf(shown: string): ReadonlyMap<string, string> {
+export function manifestLinesOf(shown: string): ReadonlyMap<string, string> {
   const { items } = JSON.parse(shown) as { items: ManifestLine[] };
   return new Map(items.map((line) => [line.requestId, canonicalJson(line)]));
 }

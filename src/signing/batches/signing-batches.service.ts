@@ -6,7 +6,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
 import { IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import type { SigningOrder } from '../requests/signing-order.js';
-import { BatchIntake } from './batch-intake.js';
+import { SignBatchValidator } from './sign-batch-validator.js';
 import { type RefusedItem, SigningBatch } from './signing-batch.entity.js';
 import { SigningBatchesReader, type ShownBatch } from './signing-batches.reader.js';
 
@@ -27,7 +27,7 @@ const MAX_QUOTED = 20;
 export class SigningBatchesService {
   constructor(
     private readonly db: DataSource,
-    private readonly intake: BatchIntake,
+    private readonly intake: SignBatchValidator,
     private readonly idempotency: IdempotencyKeys,
     private readonly audit: AuditService,
     private readonly reader: SigningBatchesReader,

@@ -46,7 +46,7 @@ export function signed(toBeSigned: Buffer, algorithm: Buffer, signature: Buffer)
   return sequence(toBeSigned, algorithm, bitString(signature));
 }
 
-export function pem(label: string, der: Buffer): string {
+export function pemCertificate(label: string, der: Buffer): string {
   const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }

@@ -5,7 +5,7 @@ import { schemeFor } from '../requests/signing-order.js';
 import { SigningService } from '../requests/signing.service.js';
 import { signatureIdentifier } from '../formats/algorithm-identifiers.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
-import { certificationRequestInfo, type DistinguishedName, pem, signed } from './certificate-writer.js';
+import { certificationRequestInfo, type DistinguishedName, pemCertificate, signed } from './certificate-writer.js';
 
 export interface CertificationOrder {
   readonly subject: DistinguishedName;
@@ -38,7 +38,7 @@ export class CertificationRequestsService {
       use,
     });
     const signer = keyVersion === key.version ? key : await this.keys.version(keyId, keyVersion);
-    return pem(
+    return pemCertificate(
       'CERTIFICATE REQUEST',
       signed(infoOf(signer, subject), signatureIdentifier(scheme, 'sha256', key.type), signature),
     );

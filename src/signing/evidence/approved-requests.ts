@@ -4,7 +4,7 @@ import { ApprovalsService } from '../../approvals/approvals.service.js';
 import { GrowingRoot } from '../../verifier/growing-root.js';
 import { inclusionPath } from '../../verifier/merkle-tree.js';
 import { type ManifestLine } from '../approval/shown-batch.js';
-import { shownRequest } from '../approval/shown-request.js';
+import { shownRequest } from '../requests/shown-request.js';
 import { SigningEnvelope } from '../requests/signing-envelope.entity.js';
 import type { SigningRequest } from '../requests/signing-request.entity.js';
 

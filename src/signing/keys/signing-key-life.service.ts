@@ -12,7 +12,7 @@ import { identityOf, SigningKeyVersion } from './signing-key-version.entity.js';
 /** A version that is made for so long belongs to a process that died on the way. */
 const ABANDONED_AFTER_MS = 5 * 60_000;
 
-export interface RotationOrder {
+export interface KeyRotationOrder {
   /** When the new version takes over; `with-certificate`: with the import of its certificate. */
   readonly activate?: 'now' | 'with-certificate';
   readonly use?: IdempotentUse;
@@ -43,7 +43,7 @@ export class SigningKeyLifeService {
    * signed with it, and what it signed verifies with the public key and certificate that are kept with its version. A call that is
    * repeated with its Idempotency-Key makes no second pair: the key stands for the CKA_ID of the first.
    */
-  async rotate(caller: Caller, id: string, { activate, use }: RotationOrder): Promise<SigningKeyWithVersion> {
+  async rotate(caller: Caller, id: string, { activate, use }: KeyRotationOrder): Promise<SigningKeyWithVersion> {
     const key = await this.reader.get(id);
     const when = activate ?? (key.certificateId === null ? 'now' : 'with-certificate');
     const ckaId = ckaIdOf(use?.resource ?? newId());

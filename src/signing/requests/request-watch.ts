@@ -32,6 +32,6 @@ export class RequestWatch implements OnModuleInit, BeforeApplicationShutdown {
 }
 
 /** What the watch looks for: the same as in its query. */
-export function markOf({ status, approvalId }: Pick<SigningRequest, 'status' | 'approvalId'>): string {
+export function signingMarkOf({ status, approvalId }: Pick<SigningRequest, 'status' | 'approvalId'>): string {
   return approvalId === null ? status : `${status} ${approvalId}`;
 }

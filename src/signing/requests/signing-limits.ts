@@ -11,7 +11,7 @@ export function leaseMs(config: Config): number {
 export const SWEEP_AFTER_MS = 3000;
 
 /** A request that failed so often in the HSM ends as FAILED: about a minute of trying. */
-export const MAX_STRIKES = 8;
+export const MAX_SIGNING_STRIKES = 8;
 
 /** Wait before attempt number `strikes` + 1, in milliseconds: exponential with full jitter on the upper half. */
 export function backoffMs(strikes: number): number {

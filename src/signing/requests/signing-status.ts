@@ -17,10 +17,10 @@ const MOVES: Record<SigningStatus, readonly SigningStatus[]> = {
 };
 
 /** Where a move to `next` may start; the compare of every compare-and-set. */
-export function statusesBefore(next: SigningStatus): SigningStatus[] {
+export function signingStatusesBefore(next: SigningStatus): SigningStatus[] {
   return SIGNING_STATUSES.filter((status) => MOVES[status].includes(next));
 }
 
-export function isFinal(status: SigningStatus): boolean {
+export function isFinalSigningStatus(status: SigningStatus): boolean {
   return MOVES[status].length === 0;
 }

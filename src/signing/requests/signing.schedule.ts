@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, Logger, type OnModuleDestro
 import { Interval } from '@nestjs/schedule';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import { SigningKeysService } from '../keys/signing-keys.service.js';
-import { TimestampLedger } from '../timestamping/timestamp-ledger.js';
+import { TimestampRepository } from '../timestamping/timestamp.repository.js';
 import { SigningClaims } from './signing-claims.js';
 import { SigningExecutor } from './signing-executor.js';
 
@@ -18,7 +18,7 @@ export class SigningSchedule implements OnModuleDestroy, BeforeApplicationShutdo
     private readonly executor: SigningExecutor,
     private readonly keys: SigningKeysService,
     private readonly queue: QueueHealth,
-    private readonly timestamps: TimestampLedger,
+    private readonly timestamps: TimestampRepository,
   ) {}
 
   /** With Redis gone this is how requests are found, so it looks often. */

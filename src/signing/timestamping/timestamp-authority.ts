@@ -8,7 +8,7 @@ import { oid } from '../../platform/asn1/der.js';
 import { type ActiveKey, vaultKeyOf } from '../keys/signing-key.reader.js';
 import { ClockGuard } from './clock-guard.js';
 import { TimestampKeys } from './timestamp-keys.js';
-import { type Asker, type TimestampIntent, TimestampLedger } from './timestamp-ledger.js';
+import { type Asker, type TimestampIntent, TimestampRepository } from './timestamp.repository.js';
 import type { TimestampQuery } from './timestamp-query.js';
 import { TimestampRefusal } from './timestamp-refusal.js';
 import { type Stamper, timestampAttributes, timestampInfo, timestampToken } from './timestamp-writer.js';
@@ -18,7 +18,7 @@ import { type Stamper, timestampAttributes, timestampInfo, timestampToken } from
 export class TimestampAuthority {
   constructor(
     private readonly keys: TimestampKeys,
-    private readonly ledger: TimestampLedger,
+    private readonly ledger: TimestampRepository,
     private readonly vault: KeyVault,
     private readonly guard: ClockGuard,
     private readonly config: Config,

@@ -2,7 +2,7 @@ import { AsnConvert } from '@peculiar/asn1-schema';
 import { ContentInfo, type SignerInfo, SignedData } from '@peculiar/asn1-cms';
 import { PKIStatus, TimeStampResp, TSTInfo } from '@peculiar/asn1-tsp';
 import { createHash, verify, type X509Certificate } from 'node:crypto';
-import { factsOf } from '../certificates/certificate-facts.js';
+import { certificateFactsOf } from '../certificates/certificate-facts.js';
 import { wholeCertificate } from '../certificates/whole-certificate.js';
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from '../formats/algorithm-identifiers.js';
 import { oid, setOf } from '../../platform/asn1/der.js';
@@ -131,7 +131,7 @@ function signs(certificate: X509Certificate, signer: SignerInfo, info: Buffer): 
 }
 
 function assertPurpose(certificate: X509Certificate): void {
-  const { purposes, purposesCritical } = factsOf(certificate);
+  const { purposes, purposesCritical } = certificateFactsOf(certificate);
   if (purposes.length !== 1 || purposes[0] !== 'time-stamping' || !purposesCritical)
     throw new BadTimestamp('its certificate is not for timestamps alone');
 }

@@ -3,7 +3,7 @@ import { randomBytes, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Config, ConfigError } from '../../platform/config/config.js';
 import { Clock } from '../../platform/time/clock.js';
-import { readCertificates } from '../certificates/certificate-chain.js';
+import { readCertificateChain } from '../certificates/certificate-chain.js';
 import type { FormatDigest } from '../formats/algorithm-identifiers.js';
 import { element, integer, sequence } from '../../platform/asn1/der.js';
 import { BadTimestamp, checkedToken } from './timestamp-check.js';
@@ -77,7 +77,7 @@ function credentialsOf(url: string): Record<string, string> {
 function rootsOf({ tsaAuthorities, tsaTrustFile }: Config): X509Certificate[] {
   if (tsaAuthorities.every((one) => one === 'own')) return [];
   try {
-    return readCertificates(readFileSync(tsaTrustFile, 'utf8'));
+    return readCertificateChain(readFileSync(tsaTrustFile, 'utf8'));
   } catch {
     throw new ConfigError([
       'SVC_TSA_TRUST_FILE must name a PEM file with the roots of the authorities in SVC_TSA_AUTHORITIES',

@@ -6,7 +6,7 @@ import { TimestampAuthority } from './timestamp-authority.js';
 import { publicName, TimestampClient } from './timestamp-client.js';
 import { timestampingMs } from './timestamping-time.js';
 import { TimestampKeys } from './timestamp-keys.js';
-import type { Asker } from './timestamp-ledger.js';
+import type { Asker } from './timestamp.repository.js';
 import { messageImprint } from './timestamp-writer.js';
 
 /** After so many failures in a row an authority is left alone … */

@@ -5,7 +5,7 @@ import { Needs, Public, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
 import { TimestampAdmission } from './timestamp-admission.js';
-import { TimestampDesk } from './timestamp-desk.js';
+import { TsaResponder } from './tsa-responder.js';
 import { TimestampKeyParam } from './timestamping.dto.js';
 import { MAX_QUERY_BYTES, TIMESTAMP_QUERY, TIMESTAMP_REPLY } from './timestamping.http.js';
 
@@ -13,7 +13,7 @@ import { MAX_QUERY_BYTES, TIMESTAMP_QUERY, TIMESTAMP_REPLY } from './timestampin
 @Controller('tsa')
 export class TimestampingController {
   constructor(
-    private readonly desk: TimestampDesk,
+    private readonly desk: TsaResponder,
     private readonly admission: TimestampAdmission,
   ) {}
 

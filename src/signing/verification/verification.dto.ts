@@ -3,7 +3,7 @@ import { IsIn, IsInt, IsOptional, IsString, IsUUID, Length, Max, MaxLength, Min,
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import { fromBase64 } from '../../platform/encoding/base64.js';
 import { IsBase64Text } from '../../platform/http/base64-text.js';
-import { nameOf } from '../certificates/certificate-chain.js';
+import { subjectNameOf } from '../certificates/certificate-chain.js';
 import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import type { VerificationOrder } from './verification-subjects.js';
 import type { CheckName, Verification } from './verification.service.js';
@@ -115,7 +115,7 @@ export class VerificationView {
       checks: [...checks],
       key: { id: key.id, name: key.name, version: key.version },
       signedBefore,
-      subject: certificate === undefined ? undefined : nameOf(certificate.subject),
+      subject: certificate === undefined ? undefined : subjectNameOf(certificate.subject),
     };
   }
 }

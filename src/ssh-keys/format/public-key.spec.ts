@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { newEd25519Pair } from './key-pair.js';
 import {
-  bitsOf,
+  keyBitsOf,
   fingerprintOf,
   publicKeyLine,
   readPublicKeyLine,
@@ -31,7 +31,7 @@ describe('public keys', () => {
     const key = readPublicKeyLine(line);
     if (key === undefined) throw new Error('not read');
     const [told, fingerprint] = keygen('-l', '-f', `${name}.pub`).split(' ');
-    expect([String(bitsOf(key)), fingerprintOf(key.blob), key.comment]).toEqual([told, fingerprint, 'ann at home']);
+    expect([String(keyBitsOf(key)), fingerprintOf(key.blob), key.comment]).toEqual([told, fingerprint, 'ann at home']);
     expect(line.startsWith(publicKeyLine(key))).toBe(true);
   });
 

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { HandoverLoop } from '../../platform/handover/handover-loop.js';
+import { InboxConsumer } from '../../platform/inbox/inbox-consumer.js';
 import { RotationDrift } from '../rotation/rotation-drift.js';
 import { SshKeySightings } from './ssh-key-sightings.js';
 
 /** Takes in keys that scans found. */
 @Injectable()
 export class FoundKeysIntake {
-  constructor(handovers: HandoverLoop, sightings: SshKeySightings, drift: RotationDrift) {
+  constructor(handovers: InboxConsumer, sightings: SshKeySightings, drift: RotationDrift) {
     handovers.serve('ssh-keys.found', async (found) => {
       await sightings.record(found);
       await drift.look(found.hostId, found.seenAt);

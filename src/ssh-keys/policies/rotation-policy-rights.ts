@@ -3,7 +3,7 @@ import { DataSource, IsNull } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import { CredentialRights } from '../../auth/rights/credential-rights.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Happenings } from '../../platform/events/happenings.js';
+import { AlertEvents } from '../../platform/events/alert-events.js';
 import { RotationPolicy } from './rotation-policy.entity.js';
 
 const PAUSED =
@@ -15,7 +15,7 @@ export class RotationPolicyRights {
   constructor(
     private readonly db: DataSource,
     private readonly rights: CredentialRights,
-    private readonly happenings: Happenings,
+    private readonly happenings: AlertEvents,
     private readonly audit: AuditService,
   ) {}
 
@@ -36,7 +36,7 @@ export class RotationPolicyRights {
       await this.audit.append(tx, [
         { action: 'ssh-rotation-policy.paused', actor, target, correlation: newId(), detail },
       ]);
-      await this.happenings.tell(tx, [
+      await this.happenings.record(tx, [
         { type: 'rotation.critical', subject: { ...target, name }, facts: { why: PAUSED } },
       ]);
     });

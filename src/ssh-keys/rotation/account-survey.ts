@@ -5,7 +5,7 @@ import { type Account, type KeyFileSettings, keyFilesOf } from '../../platform/s
 import { expirySupport, type ExpirySupport } from '../../platform/ssh/line-options.js';
 import type { Limit } from '../authorized-keys/key-replacement.js';
 import { askSshd } from './sshd-settings.js';
-import { CONDITIONS, TIME_AHEAD } from './survey-scripts.js';
+import { SSHD_CONDITIONS, TIME_AHEAD } from './survey-scripts.js';
 import { StepFailure } from './rotation-work.js';
 
 /** A file of authorized keys that is there. */
@@ -76,7 +76,7 @@ export class AccountSurvey {
     const content = await this.files.read(session, path, { as });
     if (content === undefined || state.sha256 === null)
       throw new StepFailure('FAILED_PRECHECK', 'rotation.no-file', `${path} is no regular file.`);
-    const { stdout } = await session.run(CONDITIONS, { args: [path], as });
+    const { stdout } = await session.run(SSHD_CONDITIONS, { args: [path], as });
     const obstacles = [
       ...(state.isLink && !state.realPath.startsWith(`${account.home}/`) && as !== 'root'
         ? ['is a symbolic link out of the home']

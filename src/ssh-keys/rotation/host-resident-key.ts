@@ -21,7 +21,7 @@ import {
 } from './holder-scripts.js';
 import type { Verdict } from './key-trial.js';
 import type { Rotation, RotationSettings } from './rotation.entity.js';
-import type { Place } from './rotation-places.js';
+import type { Account } from './rotation-places.js';
 import { StepFailure, type Work } from './rotation-work.js';
 
 type Holder = NonNullable<RotationSettings['holder']>;
@@ -71,7 +71,7 @@ export class HostResidentKey {
   }
 
   /** A login from where the holder is. `old`: with the key that goes, else with the new one, wherever it is by now. */
-  async try(rotation: Rotation, { hostId, account }: Place, which: 'old' | 'new'): Promise<Verdict> {
+  async try(rotation: Rotation, { hostId, account }: Account, which: 'old' | 'new'): Promise<Verdict> {
     const host = await this.db.manager.findOneByOrFail(Host, { id: hostId });
     const pins = (await this.hostKeys.known(hostId)).filter(
       ({ state }) => state === 'pinned' || state === 'tofu-pending',

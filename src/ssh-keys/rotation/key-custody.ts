@@ -6,7 +6,7 @@ import { type KeyIdentity, KeyVault, type VaultKey } from '../../hsm/key-vault.j
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/http/problem.js';
 import { newEd25519Pair } from '../format/key-pair.js';
-import { bitsOf, fingerprintOf, type SshPublicKey, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
+import { keyBitsOf, fingerprintOf, type SshPublicKey, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
 import { SshKeySecret } from '../keys/ssh-key-secret.entity.js';
 import { SshKey } from '../keys/ssh-key.entity.js';
 import type { NewCustody } from './rotation.entity.js';
@@ -92,5 +92,5 @@ function rowOf(
   about: Pick<SshKey, 'comment' | 'owner' | 'custody'>,
 ): MadeKey['key'] {
   const { blob, type } = publicKey;
-  return { id, fingerprint: fingerprintOf(blob), type, bits: bitsOf(publicKey), blob, ...about };
+  return { id, fingerprint: fingerprintOf(blob), type, bits: keyBitsOf(publicKey), blob, ...about };
 }

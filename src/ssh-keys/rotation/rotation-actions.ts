@@ -4,7 +4,7 @@ import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { Problem } from '../../platform/http/problem.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
-import { RotationConductor } from './rotation-conductor.js';
+import { RolloutController } from './rollout-controller.js';
 import { type RotationStatus, rotationStatusesBefore } from './rotation-state.js';
 import { ROTATION_QUEUE } from './rotation.queue.js';
 
@@ -15,7 +15,7 @@ export class RotationActions {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly outbox: Outbox,
-    private readonly conductor: RotationConductor,
+    private readonly conductor: RolloutController,
   ) {}
 
   /** Turns everything back. Not once the new key was handed over: from then on its holders use it. Problem `rotation.too-late`. */

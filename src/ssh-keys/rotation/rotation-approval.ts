@@ -10,7 +10,7 @@ import { Problem } from '../../platform/http/problem.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { SshKey } from '../keys/ssh-key.entity.js';
 import { documentOf } from './rotation-document.js';
-import { ROTATOR } from './rotation-limits.js';
+import { ROTATION_ACTOR } from './rotation-limits.js';
 import { requesterOf, StepFailure } from './rotation-work.js';
 import { RotationTarget } from './rotation-target.entity.js';
 import { ROTATION_QUEUE } from './rotation.queue.js';
@@ -128,6 +128,6 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     { subjectId, correlation, detail }: { subjectId: string; correlation: string; detail: Record<string, unknown> },
   ): Promise<void> {
     const target = { kind: 'ssh-rotation', id: subjectId };
-    await this.audit.append(tx, [{ action, actor: ROTATOR, target, correlation, detail }]);
+    await this.audit.append(tx, [{ action, actor: ROTATION_ACTOR, target, correlation, detail }]);
   }
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { HostUses } from '../../hosts/records/host-uses.service.js';
 import { Problem } from '../../platform/http/problem.js';
-import type { Place } from './rotation-places.js';
+import type { Account } from './rotation-places.js';
 import type { RotationSettings } from './rotation.entity.js';
 
 /** Keeps hosts while a rotation needs them: on one that is gone it could neither be ended nor turned back. */
@@ -13,7 +13,7 @@ export class RotationHosts {
   }
 
   /** In the transaction that enters the rotation. */
-  async hold(tx: EntityManager, places: readonly Place[], { holder }: RotationSettings): Promise<void> {
+  async hold(tx: EntityManager, places: readonly Account[], { holder }: RotationSettings): Promise<void> {
     const holders = holder === undefined ? [] : [holder.hostId];
     await this.uses.hold(tx, [...new Set([...places.map(({ hostId }) => hostId), ...holders])]);
   }

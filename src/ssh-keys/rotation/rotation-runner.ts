@@ -2,9 +2,9 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
 import { WorkPool } from '../../platform/queue/work-pool.js';
 import { RotationClaims } from './rotation-claims.js';
-import { RotationConductor } from './rotation-conductor.js';
-import { RotationDesk } from './rotation-desk.js';
-import { RotationLedger } from './rotation-ledger.js';
+import { RolloutController } from './rollout-controller.js';
+import { StepExecutor } from './step-executor.js';
+import { RotationRepository } from './rotation.repository.js';
 import { nextStep } from './rotation-state.js';
 import { secondsUntilAllowed } from './rotation-window.js';
 import type { Work } from './rotation-work.js';
@@ -19,9 +19,9 @@ export class RotationRunner {
 
   constructor(
     private readonly claims: RotationClaims,
-    private readonly ledger: RotationLedger,
-    private readonly desk: RotationDesk,
-    private readonly conductor: RotationConductor,
+    private readonly ledger: RotationRepository,
+    private readonly desk: StepExecutor,
+    private readonly conductor: RolloutController,
     private readonly config: Config,
   ) {
     this.targets = new WorkPool({

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { RotationConductor } from './rotation-conductor.js';
+import { RolloutController } from './rollout-controller.js';
 import { RotationRunner } from './rotation-runner.js';
 
 /** Finds what is due by time, whose worker died, or whose bell never rang. */
@@ -11,7 +11,7 @@ export class RotationSchedule {
 
   constructor(
     private readonly runner: RotationRunner,
-    private readonly conductor: RotationConductor,
+    private readonly conductor: RolloutController,
   ) {}
 
   @Interval(1000)

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { HealthIndicators } from '../../platform/health/health-indicators.js';
-import { Closing } from '../../platform/http/closing.js';
+import { GracefulShutdown } from '../../platform/http/graceful-shutdown.js';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import type { ComponentHealth, Health, HealthComponents } from './health.dto.js';
 
@@ -19,7 +19,7 @@ export class HealthService {
     private readonly db: DataSource,
     private readonly queue: QueueHealth,
     private readonly vault: KeyVault,
-    private readonly closing: Closing,
+    private readonly closing: GracefulShutdown,
     private readonly indicators: HealthIndicators,
   ) {}
 

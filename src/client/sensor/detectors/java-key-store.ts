@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import type { Finding } from '../finding.js';
-import { factsOf, type KeyFacts } from '../key-algorithm.js';
+import type { SensorFinding } from '../finding.js';
+import { sensedFactsOf, type SensedKeyFacts } from '../key-algorithm.js';
 import { privateKeyHere } from '../private-key.js';
 import type { Detector } from './detector.js';
 
@@ -19,7 +19,7 @@ export const javaKeyStore: Detector = ({ location, bytes }) => {
   }
 };
 
-function* entries(fields: Fields, type: string, location: string): Generator<Finding> {
+function* entries(fields: Fields, type: string, location: string): Generator<SensorFinding> {
   const version = fields.number();
   const count = fields.number();
   if (version < 1 || version > 2 || count > MAX_ENTRIES) return;
@@ -40,8 +40,8 @@ function* entries(fields: Fields, type: string, location: string): Generator<Fin
   }
 }
 
-function keyOf(der: Buffer | undefined): Partial<KeyFacts> {
-  return der === undefined ? {} : factsOf(new X509Certificate(der).publicKey);
+function keyOf(der: Buffer | undefined): Partial<SensedKeyFacts> {
+  return der === undefined ? {} : sensedFactsOf(new X509Certificate(der).publicKey);
 }
 
 /** java.io.DataInput. */

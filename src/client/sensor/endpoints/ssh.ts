@@ -1,6 +1,6 @@
 import { createECDH, randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { type Finding, keyExchange, protocolHere, refOf, usedHere } from '../finding.js';
+import { type SensorFinding, keyExchange, protocolHere, refOf, usedHere } from '../finding.js';
 import { SshFields } from '../ssh-blob.js';
 import type { Endpoint } from './endpoint.js';
 
@@ -30,7 +30,7 @@ interface Greeting {
 }
 
 /** What an SSH server offers before anybody logs in, and its host keys. Throws when nothing answers. */
-export async function sshFindings(endpoint: Endpoint): Promise<Finding[]> {
+export async function sshFindings(endpoint: Endpoint): Promise<SensorFinding[]> {
   const place = { location: endpoint.name };
   const first = await greet(endpoint, undefined);
   const [kex = [], hostKeys = [], ciphers = [], , macs = []] = first.lists;
@@ -41,7 +41,7 @@ export async function sshFindings(endpoint: Endpoint): Promise<Finding[]> {
     if (seen?.hostKey !== undefined) blobs.push(seen.hostKey);
   }
   const exchanges = kex.filter((name) => !/^(?:ext-info|kex-strict)/.test(name)).map(keyExchange);
-  const keys = blobs.map((blob, i): Finding => ({ place, ref: `host key ${endpoint.name} ${i}`, publicKey: `${new SshFields(blob).text()} ${blob.toString('base64')}` })); // prettier-ignore
+  const keys = blobs.map((blob, i): SensorFinding => ({ place, ref: `host key ${endpoint.name} ${i}`, publicKey: `${new SshFields(blob).text()} ${blob.toString('base64')}` })); // prettier-ignore
   const named = (primitive: string) => (name: string) => usedHere({ name, properties: { primitive } }, place);
   const dependsOn = [...exchanges.map(refOf), ...keys.map(({ ref = '' }) => ref)];
   return [

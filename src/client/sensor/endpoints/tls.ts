@@ -1,5 +1,5 @@
 import { connect, type ConnectionOptions, type SecureVersion, type TLSSocket } from 'node:tls';
-import { type Finding, keyExchange, protocolHere, refOf, tlsVersion, usedHere } from '../finding.js';
+import { type SensorFinding, keyExchange, protocolHere, refOf, tlsVersion, usedHere } from '../finding.js';
 import { type Endpoint, serverName } from './endpoint.js';
 
 const VERSIONS: readonly SecureVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
@@ -18,7 +18,7 @@ interface Handshake {
 }
 
 /** What a TLS server accepts: versions, suites, the key exchange, and its certificates. Throws when nothing answers. */
-export async function tlsFindings(endpoint: Endpoint): Promise<Finding[]> {
+export async function tlsFindings(endpoint: Endpoint): Promise<SensorFinding[]> {
   const place = { location: endpoint.name };
   const spoken: { version: string; suites: string[]; groups: Set<string> }[] = [];
   let chain: readonly Buffer[] = [];
@@ -35,7 +35,7 @@ export async function tlsFindings(endpoint: Endpoint): Promise<Finding[]> {
   }
   if (spoken.length === 0) throw failure ?? new Error('no version of TLS is spoken');
   const exchanges = [...new Set(spoken.flatMap(({ groups }) => [...groups]))].map(keyExchange);
-  const certificates = chain.map((der, i): Finding => ({ place, ref: `certificate ${endpoint.name} ${i}`, certificate: der.toString('base64') })); // prettier-ignore
+  const certificates = chain.map((der, i): SensorFinding => ({ place, ref: `certificate ${endpoint.name} ${i}`, certificate: der.toString('base64') })); // prettier-ignore
   const leaf = certificates.slice(0, 1).map(({ ref = '' }) => ref);
   const protocols = spoken.map(({ version, suites, groups }) => {
     const uses = [...groups].map(keyExchange);

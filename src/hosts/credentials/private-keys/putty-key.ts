@@ -35,7 +35,7 @@ interface Secrets {
 }
 
 /** A PuTTY private key of version 2 or 3 (PuTTY's manual, appendix C). Throws PrivateKeyFault, or RangeError when bytes end too early. */
-export async function readPuttyKey(text: string, passphrase: string | undefined): Promise<ReadKey> {
+export async function readPuttyLoginKey(text: string, passphrase: string | undefined): Promise<ReadKey> {
   const file = fileOf(text);
   assertUsable(file.type);
   const encryption = file.headers.get('Encryption') ?? '';
