@@ -3,8 +3,8 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readCredentialFile } from '../../src/inventory/certificates/credential-reader.js';
-import type { CdxComponent } from '../../src/inventory/ingest/draft.js';
-import { DraftRefs } from '../../src/inventory/ingest/draft-refs.js';
+import type { CdxComponent } from '../../src/inventory/model/document.js';
+import { DraftRefs } from '../../src/inventory/model/draft-refs.js';
 import { Problem } from '../../src/platform/http/problem.js';
 
 export const PASSWORD = 'changeit';

@@ -4,7 +4,7 @@ import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.j
 import { Problem } from '../../platform/http/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import type { InventorySnapshot, InventorySummary } from './inventory-snapshot.entity.js';
-import { type Count, countsOf, type TallyRow } from './count.js';
+import { type Count, countsOf, type TallyRow } from '../model/count.js';
 import { summaryOf } from './summary.js';
 
 /** What assets are counted by. */

@@ -6,7 +6,7 @@ import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { holdVerdicts } from '../risk/verdict-lock.js';
 import { Asset } from './asset.entity.js';
-import { addToTally } from './tally.js';
+import { addToTally } from '../model/tally.js';
 
 export interface Annotation {
   /** null: nobody. */

@@ -7,7 +7,7 @@ import { PageQuery } from '../../platform/http/page.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
 import { Clock } from '../../platform/time/clock.js';
 import { RuleBook } from '../risk/rule-book.js';
-import type { RuleSet } from '../risk/rule-set.js';
+import type { RuleSet } from '../model/rule-set.js';
 import { AssetAnnotationsService } from './asset-annotations.service.js';
 import { AnnotateAssetBody, AsOfQuery, AssetsQuery } from './assets-query.dto.js';
 import { AssetDetailView, AssetPageView } from './assets.dto.js';

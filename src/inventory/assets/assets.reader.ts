@@ -3,10 +3,10 @@ import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/http/problem.js';
 import { Clock } from '../../platform/time/clock.js';
-import { LEVELS, type RiskVerdict } from '../risk/risk-verdict.js';
-import { FACTS } from '../risk/verdict-facts.js';
+import { LEVELS, type RiskVerdict } from '../model/risk-verdict.js';
+import { FACTS } from '../model/verdict-facts.js';
 import { AssetOccurrence } from './asset-occurrence.entity.js';
-import { LAST_SEEN } from './last-seen.js';
+import { LAST_SEEN } from './query/last-seen.js';
 import type { JudgedAsset } from './asset.entity.js';
 import { type AssetFilter, type Conditions, conditionsOf, verdictConditionsOf, whereClause } from './asset-filter.js';
 

@@ -1,5 +1,5 @@
 import type { AlertEvent } from '../../platform/events/alert-events.js';
-import { hashId } from '../ingest/asset-identity.js';
+import { hashId } from '../model/asset-identity.js';
 import type { RequirementResult } from './attestation.entity.js';
 import type { PolicyPack } from './policy-pack.js';
 

@@ -11,9 +11,9 @@ import {
   SubjectAlternativeName,
 } from '@peculiar/asn1-x509';
 import { createHash } from 'node:crypto';
-import { derElements, derTime, dotted } from './der-elements.js';
-import { HASH_OIDS, KEY_OIDS, SIGNATURE_OIDS } from './key-oids.js';
-import { type PublicKeyAlgorithm, publicKeyAlgorithm } from './public-key-algorithm.js';
+import { derElements, derTime, dotted } from '../key-algorithms/der-elements.js';
+import { HASH_OIDS, KEY_OIDS, SIGNATURE_OIDS } from '../key-algorithms/key-oids.js';
+import { type PublicKeyAlgorithm, publicKeyAlgorithm } from '../key-algorithms/public-key-algorithm.js';
 
 /** What a certificate says. Fingerprints are hexadecimal SHA-256. */
 export interface X509CertificateContent {

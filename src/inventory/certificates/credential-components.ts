@@ -1,8 +1,8 @@
 import { linksOf } from '../cyclonedx/component-reader.js';
-import { PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY } from '../ingest/asset-identity.js';
-import type { AlgorithmProperties, CdxComponent, DraftAsset, DraftOccurrence } from '../ingest/draft.js';
+import { PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY } from '../model/asset-identity.js';
+import type { AlgorithmProperties, CdxComponent, DraftAsset, DraftOccurrence } from '../model/document.js';
 import type { X509CertificateContent } from './certificate-reader.js';
-import type { PublicKeyAlgorithm } from './public-key-algorithm.js';
+import type { PublicKeyAlgorithm } from '../key-algorithms/public-key-algorithm.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 const MAX_TEXT = 4000;

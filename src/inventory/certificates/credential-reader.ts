@@ -1,4 +1,4 @@
-import type { Draft } from '../ingest/draft.js';
+import type { Draft } from '../model/document.js';
 import { isKeybox } from '../openpgp/keybox.js';
 import { isPgpKeyring } from '../openpgp/keyring.js';
 import { isBcfks } from './bcfks-store.js';

@@ -1,10 +1,10 @@
 import { X509Certificate } from 'node:crypto';
 import { Problem } from '../../platform/http/problem.js';
-import type { Draft, DraftOccurrence } from '../ingest/draft.js';
-import type { Rejection, Remark } from '../ingest/ingest-outcome.js';
-import { withoutSecretMembers } from '../ingest/secrets.js';
+import type { Draft, DraftOccurrence } from '../model/document.js';
+import type { Rejection, Remark } from '../model/ingest-outcome.js';
+import { withoutSecretMembers } from '../model/secrets.js';
 import { readX509Certificate, type X509CertificateContent } from './certificate-reader.js';
-import { derElements } from './der-elements.js';
+import { derElements } from '../key-algorithms/der-elements.js';
 import { CredentialComponents } from './credential-components.js';
 import { DerivationBudget } from './derivation-budget.js';
 import { truncate } from '../../platform/text/truncate.js';

@@ -1,5 +1,5 @@
 import { fromBrokenBase64 } from '../../platform/encoding/base64.js';
-import type { DraftOccurrence } from '../ingest/draft.js';
+import type { DraftOccurrence } from '../model/document.js';
 import { readX509Certificate } from './certificate-reader.js';
 import { CredentialComponents } from './credential-components.js';
 import { pemBlocks } from './pem-blocks.js';

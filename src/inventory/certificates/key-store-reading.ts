@@ -1,5 +1,5 @@
 import { Problem } from '../../platform/http/problem.js';
-import type { DraftOccurrence } from '../ingest/draft.js';
+import type { DraftOccurrence } from '../model/document.js';
 import { readBcfks } from './bcfks-store.js';
 import { type X509CertificateContent, sha256 } from './certificate-reader.js';
 import { clean, type CredentialReading } from './credential-reading.js';

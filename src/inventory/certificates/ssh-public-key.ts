@@ -1,11 +1,11 @@
 import { createHash, createPublicKey, type JsonWebKey } from 'node:crypto';
 import { fromBase64 } from '../../platform/encoding/base64.js';
 import { truncate } from '../../platform/text/truncate.js';
-import { bitLength } from './der-elements.js';
+import { bitLength } from '../key-algorithms/der-elements.js';
 import { sha256 } from './certificate-reader.js';
-import { FIELD_BITS } from './key-oids.js';
+import { FIELD_BITS } from '../key-algorithms/key-oids.js';
 import type { FoundPublicKey } from './credential-components.js';
-import { ellipticCurve, type PublicKeyAlgorithm, sized } from './public-key-algorithm.js';
+import { ellipticCurve, type PublicKeyAlgorithm, sized } from '../key-algorithms/public-key-algorithm.js';
 
 const CURVES: Readonly<Record<string, string>> = {
   nistp256: 'secp256r1',

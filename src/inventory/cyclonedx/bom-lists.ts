@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
-import type { DraftRefs } from '../ingest/draft-refs.js';
-import type { Remark } from '../ingest/ingest-outcome.js';
+import type { DraftRefs } from '../model/draft-refs.js';
+import type { Remark } from '../model/ingest-outcome.js';
 import { itemCheck, type SpecVersion } from './bom-schemas.js';
 import { type BomText, type ListName, LISTS } from './bom-text.js';
 import { type SchemaCheck, schemaNameOf } from './json-schema.js';

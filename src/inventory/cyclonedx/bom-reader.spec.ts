@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { Problem } from '../../platform/http/problem.js';
-import { readBody } from '../ingest/body-reader.js';
-import { DraftRefs } from '../ingest/draft-refs.js';
+import { readBody } from '../readers/body-reader.js';
+import { DraftRefs } from '../model/draft-refs.js';
 import type { Mode } from './bom-lists.js';
 
 interface Component {

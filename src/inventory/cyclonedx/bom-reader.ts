@@ -1,8 +1,8 @@
-import type { CheckedDocument, Draft, DraftHead } from '../ingest/draft.js';
-import { DraftRefs } from '../ingest/draft-refs.js';
-import type { Remark } from '../ingest/ingest-outcome.js';
+import type { CheckedDocument, Draft, DraftHead } from '../model/document.js';
+import { DraftRefs } from '../model/draft-refs.js';
+import type { Remark } from '../model/ingest-outcome.js';
 import { Problem } from '../../platform/http/problem.js';
-import { withoutSecretMembers } from '../ingest/secrets.js';
+import { withoutSecretMembers } from '../model/secrets.js';
 import { BomLists, type Mode, removeRepeated } from './bom-lists.js';
 import { bomCheck, SPEC_VERSIONS, type SpecVersion } from './bom-schemas.js';
 import { type BomText, LISTS } from './bom-text.js';
@@ -10,7 +10,7 @@ import { assetsOfBom, type Bom, type Dependency } from './connected-components.j
 import { isOldCbom, oldCbomAsVersion16 } from './old-cbom.js';
 import { repairTimes } from './repaired-times.js';
 import { SchemaFaults } from './schema-faults.js';
-import type { CdxComponent } from '../ingest/draft.js';
+import type { CdxComponent } from '../model/document.js';
 
 /**
  * Reads a CycloneDX document of version 1.4 to 1.7, or of the draft 1.4-cbom-1.0. Its lists are read when the draft is asked for its

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isList, type Outline, stretchesOf, withoutLists } from '../../platform/json/json-outline.js';
-import { bodyText, malformed, parseJson, bodyTextOf } from '../ingest/json-body.js';
-import type { JsonMembers } from './json-values.js';
+import { bodyText, malformed, parseJson, bodyTextOf } from '../model/json-body.js';
+import type { JsonMembers } from '../model/json-values.js';
 
 /** What makes a document long. */
 export const LISTS = ['components', 'dependencies'] as const;

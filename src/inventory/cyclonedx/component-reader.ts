@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { AssetKind } from '../assets/asset-kind.js';
-import { PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY, propertyOf } from '../ingest/asset-identity.js';
-import { CERTIFICATE_PROPERTY, certificateSha256, statedSha256 } from '../ingest/certificate-identity.js';
-import type { CdxComponent, DraftAsset, DraftLink, DraftOccurrence } from '../ingest/draft.js';
-import { blankSecrets, isPublicMaterial, publicKeyFingerprint, withoutSecretMembers } from '../ingest/secrets.js';
+import type { AssetKind } from '../model/asset-kind.js';
+import { PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY, propertyOf } from '../model/asset-identity.js';
+import { CERTIFICATE_PROPERTY, certificateSha256, statedSha256 } from '../model/certificate-identity.js';
+import type { CdxComponent, DraftAsset, DraftLink, DraftOccurrence } from '../model/document.js';
+import { blankSecrets, isPublicMaterial, publicKeyFingerprint, withoutSecretMembers } from '../model/secrets.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 const MAX_TEXT = 4000;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { CdxComponent, DraftAsset } from '../ingest/draft.js';
-import { DraftRefs, tell } from '../ingest/draft-refs.js';
+import type { CdxComponent, DraftAsset } from '../model/document.js';
+import { DraftRefs, tell } from '../model/draft-refs.js';
 import { assetsOfBom, type BomParts, type Dependency, type Tally } from './connected-components.js';
 
 const library = (ref: string) => ({ type: 'library', name: ref, 'bom-ref': ref });

@@ -1,8 +1,8 @@
-import type { CdxComponent, DraftAsset } from '../ingest/draft.js';
-import { type DraftRef, type DraftRefs, tell } from '../ingest/draft-refs.js';
-import type { Remark } from '../ingest/ingest-outcome.js';
+import type { CdxComponent, DraftAsset } from '../model/document.js';
+import { type DraftRef, type DraftRefs, tell } from '../model/draft-refs.js';
+import type { Remark } from '../model/ingest-outcome.js';
 import { assetOf } from './component-reader.js';
-import { asVersion16 } from './downgrade.js';
+import { asVersion16 } from './version-16.js';
 
 /** A document that its schema has judged, as far as an inventory reads it, but for its lists. */
 export interface Bom {

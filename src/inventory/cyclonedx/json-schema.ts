@@ -1,6 +1,6 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
-import { matchesFormat } from './formats.js';
-import { isMembers, type JsonMembers } from './json-values.js';
+import { matchesFormat } from '../model/formats.js';
+import { isMembers, type JsonMembers } from '../model/json-values.js';
 import type { SchemaFaults } from './schema-faults.js';
 
 /** Checks a value and notes what is wrong with it. Answers whether nothing is. */

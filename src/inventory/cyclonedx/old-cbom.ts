@@ -1,5 +1,5 @@
 import { Problem } from '../../platform/http/problem.js';
-import { isMembers, type JsonMembers, memberTextOf } from './json-values.js';
+import { isMembers, type JsonMembers, memberTextOf } from '../model/json-values.js';
 
 /** The draft that CycloneDX 1.6 grew out of. */
 const OLD = '1.4-cbom-1.0';

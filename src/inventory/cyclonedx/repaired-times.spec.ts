@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Problem } from '../../platform/http/problem.js';
-import { DraftRefs } from '../ingest/draft-refs.js';
-import { readBody } from '../ingest/body-reader.js';
-import { instant } from '../ingest/validity.js';
+import { DraftRefs } from '../model/draft-refs.js';
+import { readBody } from '../readers/body-reader.js';
+import { instant } from '../model/validity.js';
 import type { Mode } from './bom-lists.js';
 
 const GOOD = '2026-12-31T23:59:59Z';

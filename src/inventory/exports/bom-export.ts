@@ -8,7 +8,7 @@ import type { Caller } from '../../auth/caller.js';
 import { JsonSignaturesService } from '../../signing/documents/json-signatures.service.js';
 import type { JsonSignature } from '../../verifier/json-signature.js';
 import { type AssetFilter, conditionsOf } from '../assets/asset-filter.js';
-import { hashId } from '../ingest/asset-identity.js';
+import { hashId } from '../model/asset-identity.js';
 import {
   allComponentsQueries,
   allDependenciesQueries,

@@ -1,5 +1,5 @@
 import { whereClause } from '../assets/asset-filter.js';
-import { anyOf, bitOf } from '../relationships/relationship-mask.js';
+import { anyOf, bitOf } from '../model/relationship-mask.js';
 import type { CopyQuery, SnapshotTurn } from './snapshot.js';
 
 /** Which assets are shown: conditions on the table `a`, and their values. */

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { ServiceCryptoAssets } from '../../platform/crypto-assets/service-crypto-assets.js';
-import { hashId } from '../ingest/asset-identity.js';
+import { hashId } from '../model/asset-identity.js';
 import { componentOf } from '../ingest/asset-rows.js';
 import { DocumentAssets } from '../ingest/document-assets.js';
-import type { DraftOccurrence } from '../ingest/draft.js';
-import { DraftRefs } from '../ingest/draft-refs.js';
-import { readSensorScan } from '../ingest/sensor-scan-reader.js';
+import type { DraftOccurrence } from '../model/document.js';
+import { DraftRefs } from '../model/draft-refs.js';
+import { readSensorScan } from '../readers/sensor-scan-reader.js';
 import type { ShownComponent } from './bom-queries.js';
 import type { Snapshot } from './snapshot.js';
 

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { WorkPool } from '../../platform/queue/work-pool.js';
 import { Problem } from '../../platform/http/problem.js';
 import type { IngestProgress } from '../ingest/ingest-order.js';
-import type { IngestOutcome } from '../ingest/ingest-outcome.js';
+import type { IngestOutcome } from '../model/ingest-outcome.js';
 import { IngestThreads, transferable } from '../ingest/ingest-threads.js';
 import { ImportBodies } from './import-bodies.js';
 import type { InventoryImport } from './inventory-import.entity.js';

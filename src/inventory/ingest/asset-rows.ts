@@ -1,12 +1,12 @@
 import { quoted } from '../../platform/json/canonical-json.js';
 import { AssetGraph } from '../risk/asset-graph.js';
-import { bitOf } from '../relationships/relationship-mask.js';
+import { bitOf } from '../model/relationship-mask.js';
 import { memoize } from '../risk/memoize.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
-import type { ResolvedBy, RiskSubject } from '../risk/risk-subject.js';
-import type { RiskVerdict } from '../risk/risk-verdict.js';
+import type { ResolvedBy, RiskSubject } from '../model/risk-subject.js';
+import type { RiskVerdict } from '../model/risk-verdict.js';
 import { SubjectReader } from '../risk/subject-reader.js';
-import { hashId, hashIdOfText } from './asset-identity.js';
+import { hashId, hashIdOfText } from '../model/asset-identity.js';
 import { CopyRows, LENGTH } from './copy-rows.js';
 import type { DocumentAssets } from './document-assets.js';
 import type { IdentifiedAsset } from './identified-asset.js';

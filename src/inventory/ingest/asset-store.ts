@@ -1,10 +1,10 @@
 import { canonicalJson, quoted } from '../../platform/json/canonical-json.js';
 import { isReference } from '../cyclonedx/component-reader.js';
-import { hashIdOfText } from './asset-identity.js';
+import { hashIdOfText } from '../model/asset-identity.js';
 import { CopyRows, LENGTH, memoryOf, type RowBytes, rowsIn, uuidAt } from './copy-rows.js';
-import type { CdxComponent, DraftAsset, DraftOccurrence } from './draft.js';
-import type { DraftRef, DraftRefs } from './draft-refs.js';
-import { validityOf } from './validity.js';
+import type { CdxComponent, DraftAsset, DraftOccurrence } from '../model/document.js';
+import type { DraftRef, DraftRefs } from '../model/draft-refs.js';
+import { validityOf } from '../model/validity.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 /** Bytes of memory that is asked for at a time, and of the row that fills it: most are no longer. */

@@ -7,10 +7,10 @@ import {
   ownIdentity,
   propertyOf,
   SCOPE_PROPERTY,
-} from './asset-identity.js';
+} from '../model/asset-identity.js';
 import { AssetStore, placesIn, renameRows, type StoredPlaces } from './asset-store.js';
-import type { CdxComponent, Draft, DraftAsset } from './draft.js';
-import { type DraftLead, DraftRefs } from './draft-refs.js';
+import type { CdxComponent, Draft, DraftAsset } from '../model/document.js';
+import { type DraftLead, DraftRefs } from '../model/draft-refs.js';
 import type { IdentifiedAsset } from './identified-asset.js';
 import { keyId, type KnownComponents, ProvisionalAssets } from './provisional-assets.js';
 

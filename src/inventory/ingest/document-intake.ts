@@ -6,19 +6,19 @@ import { isWorthAnotherTry } from '../../platform/database/database-error.js';
 import { advisoryLock } from '../../platform/database/advisory-lock.js';
 import { type IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { detachBuffer } from '../../platform/memory/detach-buffer.js';
-import { editionOf } from '../risk/reclassifier.js';
+import { editionOf } from '../risk-rules/reclassifier.js';
 import type { RuleBook } from '../risk/rule-book.js';
 import { keepRefs } from '../bom-link/element-refs.js';
 import { recordAssetEvents } from './asset-alert-events.js';
 import { AssetRows } from './asset-rows.js';
 import { arrivalsOf } from './arrivals.js';
-import { readBody } from './body-reader.js';
+import { readBody } from '../readers/body-reader.js';
 import { uuidArray } from './copy-rows.js';
 import { DocumentAssets } from './document-assets.js';
 import { entryOf, isGoodEnough, nothingNew, outcomeOf, SUPERSEDED, together } from './document-outcome.js';
-import type { CdxComponent, Draft } from './draft.js';
+import type { CdxComponent, Draft } from '../model/document.js';
 import type { IngestOrder, IngestProgress } from './ingest-order.js';
-import type { IngestOutcome } from './ingest-outcome.js';
+import type { IngestOutcome } from '../model/ingest-outcome.js';
 import {
   type Arrival,
   earlierDocument,

@@ -1,10 +1,10 @@
 import type { EntityManager } from 'typeorm';
 import { advisoryLock } from '../../platform/database/advisory-lock.js';
-import { MISSED_UNTIL_RESOLVED } from '../assets/asset-kind.js';
-import { instant } from './validity.js';
-import type { CheckedDocument } from './draft.js';
+import { MISSED_UNTIL_RESOLVED } from '../model/asset-kind.js';
+import { instant } from '../model/validity.js';
+import type { CheckedDocument } from '../model/document.js';
 import type { IngestOrder } from './ingest-order.js';
-import type { IngestOutcome, Remark } from './ingest-outcome.js';
+import type { IngestOutcome, Remark } from '../model/ingest-outcome.js';
 import type { KnownSource } from './source-owner.js';
 
 /** A document and where it comes from. */

@@ -4,7 +4,7 @@ import { Config } from '../../platform/config/config.js';
 import { exclusiveBufferOf } from '../../platform/memory/detach-buffer.js';
 import { IngestWorker } from './ingest-worker.js';
 import type { IngestOrder, IngestProgress } from './ingest-order.js';
-import type { IngestOutcome } from './ingest-outcome.js';
+import type { IngestOutcome } from '../model/ingest-outcome.js';
 
 /** One reads while the database works for the other. Three came in slower than two: each has a heap to fill. */
 const LANES = 2;

@@ -3,7 +3,7 @@ import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
 import { Problem } from '../../platform/http/problem.js';
 import type { IngestOrder, IngestProgress, IngestReply } from './ingest-order.js';
-import type { IngestOutcome } from './ingest-outcome.js';
+import type { IngestOutcome } from '../model/ingest-outcome.js';
 import { StallWatch } from './stall-watch.js';
 
 const STOP_MS = 10_000;

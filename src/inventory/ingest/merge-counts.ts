@@ -1,8 +1,8 @@
 import type { EntityManager } from 'typeorm';
-import { ASSET_KINDS } from '../assets/asset-kind.js';
+import { ASSET_KINDS } from '../model/asset-kind.js';
 import { keepSourceCount } from '../assets/source-count.js';
-import { addToTally, tallied } from '../assets/tally.js';
-import type { VerdictFacts } from '../risk/verdict-facts.js';
+import { addToTally, tallied } from '../model/tally.js';
+import type { VerdictFacts } from '../model/verdict-facts.js';
 import type { NewAssetFacts, NewAssets } from './new-assets.js';
 
 /** One of eight: documents that come at the same time seldom wait for each other. */

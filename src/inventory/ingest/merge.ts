@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
-import { MISSED_UNTIL_RESOLVED } from '../assets/asset-kind.js';
-import { FACTS, verdictFactsIn } from '../risk/verdict-facts.js';
+import { MISSED_UNTIL_RESOLVED } from '../model/asset-kind.js';
+import { FACTS, verdictFactsIn } from '../model/verdict-facts.js';
 import { holdVerdicts } from '../risk/verdict-lock.js';
 import type { VerdictRow } from './asset-rows.js';
 import { askForRecount, askSharersForRecount, countNew, countNewSource, tallyChanges } from './merge-counts.js';

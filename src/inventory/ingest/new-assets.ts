@@ -1,4 +1,4 @@
-import type { VerdictFacts } from '../risk/verdict-facts.js';
+import type { VerdictFacts } from '../model/verdict-facts.js';
 import type { VerdictRow, WrittenAsset } from './asset-rows.js';
 import type { IdentifiedAsset } from './identified-asset.js';
 

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import { Problem } from '../../platform/http/problem.js';
-import type { RelationshipKind } from './asset-relationship.entity.js';
-import { anyOf, KINDS, tellingUse, USES } from './relationship-mask.js';
+import type { RelationshipKind } from '../model/asset-relationship.entity.js';
+import { anyOf, KINDS, tellingUse, USES } from '../model/relationship-mask.js';
 
 export type Direction = 'out' | 'in';
 

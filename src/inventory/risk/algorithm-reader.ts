@@ -1,6 +1,6 @@
 import { ALGORITHM_PATTERNS, type AlgorithmPattern, HYBRIDS } from './algorithm-patterns.js';
 import { curveBitsOf } from './curves.js';
-import type { Ingredient, Purpose } from './risk-subject.js';
+import type { Ingredient, Purpose } from '../model/risk-subject.js';
 
 /** What is declared about an algorithm beside its name (CycloneDX `algorithmProperties`). */
 export interface DeclaredAlgorithm {

@@ -1,5 +1,5 @@
 import { memoize } from './memoize.js';
-import type { Ingredient } from './risk-subject.js';
+import type { Ingredient } from '../model/risk-subject.js';
 
 /** Most algorithms that one asset inherits from: a verdict names the weakest, not all. */
 export const MAX_INHERITED = 200;

@@ -1,7 +1,7 @@
-import { propertyOf, WITHHELD_PROPERTY } from '../ingest/asset-identity.js';
-import type { CdxComponent } from '../ingest/draft.js';
-import type { AssetKind } from '../assets/asset-kind.js';
-import { memberTextOf } from '../cyclonedx/json-values.js';
+import { propertyOf, WITHHELD_PROPERTY } from '../model/asset-identity.js';
+import type { CdxComponent } from '../model/document.js';
+import type { AssetKind } from '../model/asset-kind.js';
+import { memberTextOf } from '../model/json-values.js';
 import { type CertificateTraits, certificateTraits } from './certificate-conditions.js';
 import { type DeclaredName, declaredOf } from './named-algorithms.js';
 import { type DeclaredProtocol, declaredProtocol } from './protocol-facts.js';

@@ -1,6 +1,6 @@
 import type { DeclaredName } from './named-algorithms.js';
 import { SHOR_BREAKABLE } from './risk-engine.js';
-import type { Ingredient } from './risk-subject.js';
+import type { Ingredient } from '../model/risk-subject.js';
 
 /** NIST security categories (FIPS 203 to 205; call for proposals 4.A.5). */
 const CATEGORIES: Record<string, Record<string, number>> = {

@@ -1,8 +1,8 @@
 import positionsFile from './positions.json' with { type: 'json' };
 import { algorithmUsesOf } from './algorithm-reader.js';
 import { fitsAlgorithmUse, labelOf, type RiskEngine } from './risk-engine.js';
-import type { Ingredient } from './risk-subject.js';
-import type { RuleMatch } from './rule-set.js';
+import type { Ingredient } from '../model/risk-subject.js';
+import type { RuleMatch } from '../model/rule-set.js';
 
 /** From the best to the worst. */
 export const STANCES = ['FAVOURS', 'ACCEPTS', 'ACCEPTS_UNTIL', 'SILENT', 'DISCOURAGES', 'REJECTS'] as const;

@@ -1,9 +1,9 @@
-import { bareOid } from '../ingest/asset-identity.js';
-import type { AlgorithmProperties, CdxComponent } from '../ingest/draft.js';
+import { bareOid } from '../model/asset-identity.js';
+import type { AlgorithmProperties, CdxComponent } from '../model/document.js';
 import { OIDS } from './algorithm-patterns.js';
 import { algorithmUsesOf } from './algorithm-reader.js';
 import { distinct, NONE } from './algorithm-use-lists.js';
-import type { Ingredient } from './risk-subject.js';
+import type { Ingredient } from '../model/risk-subject.js';
 
 /** What the name and the OID of a component stand for. */
 export interface NamedAlgorithms {

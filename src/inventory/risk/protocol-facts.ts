@@ -1,5 +1,5 @@
-import type { CdxComponent } from '../ingest/draft.js';
-import type { Ingredient, ProtocolFacts } from './risk-subject.js';
+import type { CdxComponent } from '../model/document.js';
+import type { Ingredient, ProtocolFacts } from '../model/risk-subject.js';
 
 const IN_NAME = /\b(tls|dtls|ssl|ssh|ipsec|ike|quic|wpa)[-_ ]?v?(\d(?:[._]\d+)?)?/i;
 const MAX_SUITES = 500;

@@ -1,6 +1,6 @@
-import type { Ingredient, ProtocolFacts, RiskSubject } from './risk-subject.js';
-import { type AxisVerdict, type RiskFinding, levelNumber, type RiskVerdict } from './risk-verdict.js';
-import type { Rule, RuleMatch, RuleSet } from './rule-set.js';
+import type { Ingredient, ProtocolFacts, RiskSubject } from '../model/risk-subject.js';
+import { type AxisVerdict, type RiskFinding, levelNumber, type RiskVerdict } from '../model/risk-verdict.js';
+import type { Rule, RuleMatch, RuleSet } from '../model/rule-set.js';
 
 /** Families that Shor's algorithm breaks, at whatever size. */
 export const SHOR_BREAKABLE: ReadonlySet<string> = new Set([

@@ -3,7 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { DEFAULT_RULES } from './default-rules.js';
 import { RiskEngine } from './risk-engine.js';
-import type { RuleSet } from './rule-set.js';
+import type { RuleSet } from '../model/rule-set.js';
 
 /** Taken for a moment by whoever commits verdicts, and alone by whoever changes the rules: nothing is judged by old rules after that. */
 const RULES_LOCK = `hashtextextended('inventory.rules', 0)`;

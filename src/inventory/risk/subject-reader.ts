@@ -6,7 +6,7 @@ import { distinct, AlgorithmUseLists, MAX_INHERITED, NONE } from './algorithm-us
 import { memoize } from './memoize.js';
 import { namedAlgorithms } from './named-algorithms.js';
 import { protocolFacts } from './protocol-facts.js';
-import type { Ingredient, ResolvedBy, RiskSubject } from './risk-subject.js';
+import type { Ingredient, ResolvedBy, RiskSubject } from '../model/risk-subject.js';
 
 interface Resolved {
   readonly ingredients: readonly Ingredient[];

@@ -1,5 +1,5 @@
 import { ALGORITHM_PATTERNS, type AlgorithmPattern } from './algorithm-patterns.js';
-import type { Ingredient, Purpose } from './risk-subject.js';
+import type { Ingredient, Purpose } from '../model/risk-subject.js';
 
 const ROLES = ['cipher', 'hash', 'mac', 'kdf'] as const;
 type Role = (typeof ROLES)[number];

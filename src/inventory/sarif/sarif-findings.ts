@@ -1,4 +1,4 @@
-import { isMembers, type JsonMembers, memberTextOf } from '../cyclonedx/json-values.js';
+import { isMembers, type JsonMembers, memberTextOf } from '../model/json-values.js';
 import { messageText } from './sarif-messages.js';
 import { algorithmIn, isCryptographicRule, isWeakness, type NamedAlgorithm, namesWeakness } from './sarif-names.js';
 import type { SarifPlaces } from './sarif-places.js';

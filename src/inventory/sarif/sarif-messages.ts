@@ -1,4 +1,4 @@
-import { type JsonMembers, memberTextOf } from '../cyclonedx/json-values.js';
+import { type JsonMembers, memberTextOf } from '../model/json-values.js';
 import type { SarifRule } from './sarif-tool.js';
 import { membersOf, textsOf } from './sarif-values.js';
 import { truncate } from '../../platform/text/truncate.js';

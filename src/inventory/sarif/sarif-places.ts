@@ -1,4 +1,4 @@
-import { type JsonMembers, memberTextOf } from '../cyclonedx/json-values.js';
+import { type JsonMembers, memberTextOf } from '../model/json-values.js';
 import { atIndex, membersOf, objectsOf } from './sarif-values.js';
 
 /** Names that tools give to the folder of the checkout, which lies elsewhere in each build. */

@@ -1,8 +1,8 @@
-import { isMembers, type JsonMembers, memberTextOf } from '../cyclonedx/json-values.js';
+import { isMembers, type JsonMembers, memberTextOf } from '../model/json-values.js';
 import { Problem } from '../../platform/http/problem.js';
-import type { Draft, DraftAsset } from '../ingest/draft.js';
-import type { Remark } from '../ingest/ingest-outcome.js';
-import { withoutSecretMembers } from '../ingest/secrets.js';
+import type { Draft, DraftAsset } from '../model/document.js';
+import type { Remark } from '../model/ingest-outcome.js';
+import { withoutSecretMembers } from '../model/secrets.js';
 import { withExternalProperties } from './sarif-external.js';
 import { findingIn, isFound, isSuppressed, type SarifFinding } from './sarif-findings.js';
 import { algorithmAsset } from './sarif-names.js';

@@ -1,5 +1,5 @@
-import type { JsonMembers } from '../cyclonedx/json-values.js';
-import { memberTextOf } from '../cyclonedx/json-values.js';
+import type { JsonMembers } from '../model/json-values.js';
+import { memberTextOf } from '../model/json-values.js';
 import { atIndex, isSameGuid, membersOf, objectsOf, refuse } from './sarif-values.js';
 
 /** A rule of the tool that a result is about: the identifier that the result gives, and what is known of the rule. */

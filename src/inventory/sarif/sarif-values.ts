@@ -1,4 +1,4 @@
-import { isMembers, type JsonMembers } from '../cyclonedx/json-values.js';
+import { isMembers, type JsonMembers } from '../model/json-values.js';
 import { Problem } from '../../platform/http/problem.js';
 
 /** @throws Problem 422 `document.invalid` with the pointer. */

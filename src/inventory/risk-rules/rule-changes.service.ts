@@ -4,12 +4,12 @@ import { AuditService } from '../../audit/audit.service.js';
 import type { Caller } from '../../auth/caller.js';
 import { Problem } from '../../platform/http/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
-import { DEFAULT_RULES } from './default-rules.js';
+import { DEFAULT_RULES } from '../risk/default-rules.js';
 import { Reclassifier } from './reclassifier.js';
-import { RiskRuleSet } from './risk-rule-set.entity.js';
-import { RuleBook } from './rule-book.js';
+import { RiskRuleSet } from '../risk/risk-rule-set.entity.js';
+import { RuleBook } from '../risk/rule-book.js';
 import { checkedMatch } from './rule-match-check.js';
-import type { Rule, RuleSet } from './rule-set.js';
+import type { Rule, RuleSet } from '../model/rule-set.js';
 
 const PATH = '/api/quantum-risk/rules';
 const MAX_RULES = 1000;

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import { JURISDICTIONS, type Opinion, type Stance, STANCES, type Target } from './jurisdictions.js';
+import { JURISDICTIONS, type Opinion, type Stance, STANCES, type Target } from '../risk/jurisdictions.js';
 import { type Conflict, type Stand, sidesOf } from './jurisdictions.reader.js';
-import type { Purpose } from './risk-subject.js';
+import type { Purpose } from '../model/risk-subject.js';
 
 const PURPOSES = ['key-establishment', 'encryption', 'signature', 'unknown'];
 

@@ -1,5 +1,5 @@
-import type { AssetKind } from '../assets/asset-kind.js';
-import type { RelationshipKind } from '../relationships/asset-relationship.entity.js';
+import type { AssetKind } from './asset-kind.js';
+import type { RelationshipKind } from './asset-relationship.entity.js';
 import type { DraftRefs } from './draft-refs.js';
 import type { Rejection, Remark } from './ingest-outcome.js';
 

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { setImmediate as turn } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import { RiskEngine } from './risk-engine.js';
-import type { RiskSubject } from './risk-subject.js';
-import { type Level, LEVELS, type RiskVerdict } from './risk-verdict.js';
-import type { RuleSet } from './rule-set.js';
+import { RiskEngine } from '../risk/risk-engine.js';
+import type { RiskSubject } from '../model/risk-subject.js';
+import { type Level, LEVELS, type RiskVerdict } from '../model/risk-verdict.js';
+import type { RuleSet } from '../model/rule-set.js';
 
 const PAGE = 500;
 const MAX_EXAMPLES = 20;

@@ -1,9 +1,9 @@
-import type { CdxComponent } from '../ingest/draft.js';
+import type { CdxComponent } from '../model/document.js';
+import { keptMemberName } from '../model/kept-members.js';
 import { bomCheck } from './bom-schemas.js';
 import { SchemaFaults } from './schema-faults.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-const MOVED = 'sealwright:cyclonedx';
 const MAX_ROUNDS = 8;
 type Place = Record<string | number, unknown>;
 
@@ -63,19 +63,8 @@ function move(component: CdxComponent, path: string[], kept: { name: string; val
   const parent = steps.slice(0, -1).reduce<unknown>((at, part) => (at as Place | undefined)?.[part], component);
   if (name === undefined || typeof parent !== 'object' || parent === null || !Object.hasOwn(parent, name)) return;
   const place = parent as Place;
-  kept.push({ name: truncate(`${MOVED}:${steps.join('.')}`, 200), value: JSON.stringify(place[name]) });
+  kept.push({ name: truncate(keptMemberName(steps.join('.')), 200), value: JSON.stringify(place[name]) });
   if (round === 0 && typeof place[name] === 'string') place[name] = 'other';
   else if (Array.isArray(place)) place.splice(Number(name), 1);
   else delete place[name];
-}
-
-/** A member that `asVersion16` has taken out of a component, by its path; undefined when there was none. */
-export function keptMember({ properties }: CdxComponent, path: string): unknown {
-  const kept = properties?.find(({ name }) => name === `${MOVED}:${path}`)?.value;
-  if (kept === undefined) return undefined;
-  try {
-    return JSON.parse(kept);
-  } catch {
-    return undefined;
-  }
 }

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { NumberedRules } from './rule-book.js';
-import type { Rule } from './rule-set.js';
-import { AXES, LEVELS, type Axis, type Level } from './risk-verdict.js';
+import type { NumberedRules } from '../risk/rule-book.js';
+import type { Rule } from '../model/rule-set.js';
+import { AXES, LEVELS, type Axis, type Level } from '../model/risk-verdict.js';
 
 export class DeadlineView {
   /** The last day of the old state. @example 2030-12-31 */

@@ -1,6 +1,6 @@
-import type { Asset } from '../assets/asset.entity.js';
-import type { RuleSet } from './rule-set.js';
-import { type AxisVerdict, levelNumber } from './risk-verdict.js';
+import type { Asset } from './asset.entity.js';
+import type { RuleSet } from '../model/rule-set.js';
+import { type AxisVerdict, levelNumber } from '../model/risk-verdict.js';
 
 const DAY = 24 * 3600 * 1000;
 /** NIST SP 800-57 part 1 rev. 5, table 1: two years for most kinds of key. */

@@ -1,6 +1,6 @@
 import { Problem } from '../../platform/http/problem.js';
-import { isMembers } from '../cyclonedx/json-values.js';
-import type { RuleMatch } from './rule-set.js';
+import { isMembers } from '../model/json-values.js';
+import type { RuleMatch } from '../model/rule-set.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 const LISTS = [

@@ -1,14 +1,14 @@
 import { bomCheck } from '../cyclonedx/bom-schemas.js';
 import { assetOf, occurrencesOf } from '../cyclonedx/component-reader.js';
-import { isMembers, type JsonMembers } from '../cyclonedx/json-values.js';
+import { isMembers, type JsonMembers } from '../model/json-values.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
 import { repairTimes } from '../cyclonedx/repaired-times.js';
 import { SchemaFaults } from '../cyclonedx/schema-faults.js';
 import { Problem } from '../../platform/http/problem.js';
 import { FoundCredentials } from '../certificates/found-credentials.js';
-import type { CdxComponent, Draft, DraftAsset, DraftLink, DraftOccurrence } from './draft.js';
-import type { Rejection, Remark } from './ingest-outcome.js';
-import { withoutSecretMembers } from './secrets.js';
+import type { CdxComponent, Draft, DraftAsset, DraftLink, DraftOccurrence } from '../model/document.js';
+import type { Rejection, Remark } from '../model/ingest-outcome.js';
+import { withoutSecretMembers } from '../model/secrets.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 const MAX_SCAN_ID = 200;

@@ -1,5 +1,5 @@
 import type { AlgorithmIdentifier, SubjectPublicKeyInfo } from '@peculiar/asn1-x509';
-import type { AlgorithmProperties } from '../ingest/draft.js';
+import type { AlgorithmProperties } from '../model/document.js';
 import { bitLength, DER, derElements, dotted } from './der-elements.js';
 import { CURVE_OIDS, FIELD_BITS, KEY_OIDS } from './key-oids.js';
 

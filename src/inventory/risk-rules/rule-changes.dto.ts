@@ -17,12 +17,12 @@ import {
 } from 'class-validator';
 import { Problem } from '../../platform/http/problem.js';
 import { JsonAtMost } from '../../platform/http/json-at-most.js';
-import { AXES, type Axis, type Level, LEVELS } from './risk-verdict.js';
-import type { RiskRuleSet } from './risk-rule-set.entity.js';
+import { AXES, type Axis, type Level, LEVELS } from '../model/risk-verdict.js';
+import type { RiskRuleSet } from '../risk/risk-rule-set.entity.js';
 import type { RuleChange } from './rule-changes.service.js';
-import type { Rule } from './rule-set.js';
+import type { Rule } from '../model/rule-set.js';
 import type { RuleTrialResult } from './rule-trial.js';
-import { LevelCountsView } from '../analytics/level-counts.dto.js';
+import { LevelCountsView } from '../model/level-counts.dto.js';
 
 const RULE_ID = /^[A-Z][A-Z0-9.-]{1,63}$/;
 

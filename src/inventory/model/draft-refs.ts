@@ -1,4 +1,4 @@
-import type { RelationshipKind } from '../relationships/asset-relationship.entity.js';
+import type { RelationshipKind } from './asset-relationship.entity.js';
 
 /** What a name stands for that components have within a document (`bom-ref`). It is there as soon as anything names it. */
 export interface DraftRef<Asset = unknown> {

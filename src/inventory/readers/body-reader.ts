@@ -1,12 +1,12 @@
 import { readBom } from '../cyclonedx/bom-reader.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
 import { BomText } from '../cyclonedx/bom-text.js';
-import { isMembers } from '../cyclonedx/json-values.js';
+import { isMembers } from '../model/json-values.js';
 import { type CredentialOptions, readCredentialFile } from '../certificates/credential-reader.js';
 import { Problem } from '../../platform/http/problem.js';
 import { type Outline, outlineOf } from '../../platform/json/json-outline.js';
-import type { CheckedDocument, Draft } from './draft.js';
-import { bodyText, isUtf16, parseJson } from './json-body.js';
+import type { CheckedDocument, Draft } from '../model/document.js';
+import { bodyText, isUtf16, parseJson } from '../model/json-body.js';
 import { isSarif, readSarif } from '../sarif/sarif-reader.js';
 import { isSensorScan, readSensorScan } from './sensor-scan-reader.js';
 

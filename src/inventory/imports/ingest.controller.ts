@@ -5,10 +5,10 @@ import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { LARGEST_BODY_BYTES } from '../../platform/http/body-limits.js';
 import { type RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
-import { IngestQuery, IngestView } from './ingest.dto.js';
-import { ImportView } from '../imports/imports.dto.js';
-import { ImportsService } from '../imports/imports.service.js';
-import { type IngestOptions, IngestService } from './ingest.service.js';
+import { IngestQuery, IngestView } from '../ingest/ingest.dto.js';
+import { ImportView } from './imports.dto.js';
+import { ImportsService } from './imports.service.js';
+import { type IngestOptions, IngestService } from '../ingest/ingest.service.js';
 
 const SCOPE = 'inventory:report';
 const MEDIA_TYPES = [

@@ -2,14 +2,14 @@ import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationB
 import { setImmediate as turn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AlertEvents } from '../../platform/events/alert-events.js';
-import { addToTally, tallied } from '../assets/tally.js';
-import { RiskEngine } from './risk-engine.js';
-import type { RiskSubject } from './risk-subject.js';
-import { levelNumber, type RiskVerdict } from './risk-verdict.js';
-import { RuleBook } from './rule-book.js';
+import { addToTally, tallied } from '../model/tally.js';
+import { RiskEngine } from '../risk/risk-engine.js';
+import type { RiskSubject } from '../model/risk-subject.js';
+import { levelNumber, type RiskVerdict } from '../model/risk-verdict.js';
+import { RuleBook } from '../risk/rule-book.js';
 import { differs } from './rule-trial.js';
-import { FACTS, verdictFactsIn } from './verdict-facts.js';
-import { holdVerdictsAlone } from './verdict-lock.js';
+import { FACTS, verdictFactsIn } from '../model/verdict-facts.js';
+import { holdVerdictsAlone } from '../risk/verdict-lock.js';
 
 const LOOK_EVERY_MS = 10_000;
 const PAGE = 200;

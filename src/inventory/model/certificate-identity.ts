@@ -1,7 +1,7 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
-import { keptMember } from '../cyclonedx/downgrade.js';
-import { isMembers } from '../cyclonedx/json-values.js';
-import type { CdxComponent } from './draft.js';
+import { keptMember } from './kept-members.js';
+import { isMembers } from './json-values.js';
+import type { CdxComponent } from './document.js';
 
 /** Travels with an exported certificate: its SHA-256 in hexadecimal. */
 export const CERTIFICATE_PROPERTY = 'sealwright:certificate-sha256';

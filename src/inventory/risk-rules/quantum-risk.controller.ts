@@ -15,7 +15,7 @@ import { ApiHeader, ApiTags } from '@nestjs/swagger';
 import { Needs, TheCaller } from '../../auth/access.js';
 import type { Caller } from '../../auth/caller.js';
 import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
-import { RuleBook } from './rule-book.js';
+import { RuleBook } from '../risk/rule-book.js';
 import { RuleChangesService } from './rule-changes.service.js';
 import {
   ReclassificationView,

@@ -1,5 +1,5 @@
-import { isDateTime, withoutLeapSecond } from '../cyclonedx/formats.js';
-import type { CryptoProperties } from './draft.js';
+import { isDateTime, withoutLeapSecond } from './formats.js';
+import type { CryptoProperties } from './document.js';
 
 /** From when and until when a certificate or key may be used, as it says itself. */
 export function validityOf(crypto: CryptoProperties | undefined) {

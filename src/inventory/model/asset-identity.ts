@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { certificateSha256, namedFacts, statesFingerprint } from './certificate-identity.js';
-import type { CdxComponent, DraftAsset } from './draft.js';
+import type { CdxComponent, DraftAsset } from './document.js';
 
 /** Properties that travel with an exported asset so that it is the same asset where it is read. */
 export const SCOPE_PROPERTY = 'sealwright:scope';

@@ -1,4 +1,4 @@
-import { LEVELS, type Level } from '../risk/risk-verdict.js';
+import { LEVELS, type Level } from './risk-verdict.js';
 import type { Count } from './count.js';
 
 export class LevelCountsView implements Record<Level, number> {

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Problem } from '../../platform/http/problem.js';
-import { ACTIVE_BY_VERDICT } from '../assets/tally.js';
+import { ACTIVE_BY_VERDICT } from '../model/tally.js';
 import {
   algorithmKey,
   isConflict,
@@ -10,10 +10,10 @@ import {
   opinionsOn,
   type Target,
   targetsOn,
-} from './jurisdictions.js';
-import { labelOf, type RiskEngine } from './risk-engine.js';
-import type { Ingredient, RiskSubject } from './risk-subject.js';
-import { RuleBook } from './rule-book.js';
+} from '../risk/jurisdictions.js';
+import { labelOf, type RiskEngine } from '../risk/risk-engine.js';
+import type { Ingredient, RiskSubject } from '../model/risk-subject.js';
+import { RuleBook } from '../risk/rule-book.js';
 
 /** Rows of the matrix: an inventory has some hundred different algorithms at most; those of the most assets are shown. */
 const MAX_ROWS = 500;

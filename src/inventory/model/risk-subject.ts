@@ -1,4 +1,4 @@
-import type { AssetKind } from '../assets/asset-kind.js';
+import type { AssetKind } from './asset-kind.js';
 
 export type Purpose = 'key-establishment' | 'encryption' | 'signature' | 'unknown';
 
