@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, type Page } from '../platform/http/cursors.js';
 import type { PageQuery } from '../platform/http/page.js';
-import { Problem } from '../platform/http/problem.js';
-import type { AlertStatus } from './alert-status.js';
-import { Alert } from './alert.entity.js';
+import { Problem } from '../platform/errors/problem.js';
+import type { AlertStatus } from './model/alert-status.js';
+import { Alert } from './model/alert.entity.js';
 import type { NotificationChannel, NotificationReason } from './notices/alert-notification.entity.js';
 
 export interface AlertFilter extends PageQuery {

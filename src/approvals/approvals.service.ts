@@ -1,18 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
-import { type Actor, AuditService } from '../audit/audit.service.js';
+import { AuditService } from '../audit/audit.service.js';
+import type { Actor } from '../access/caller.js';
 import type { EntryRow } from '../audit/log/log-leaf.js';
 import { VouchedEntries } from '../audit/log/vouched-entries.js';
-import type { Caller } from '../auth/caller.js';
-import { Problem } from '../platform/http/problem.js';
+import type { Caller } from '../access/caller.js';
+import { Problem } from '../platform/errors/problem.js';
 import { SecretDisclosures } from '../auth/rights/secret-disclosures.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
-import { type ApprovalKind, POLICY_REVISION, type PolicySubject } from './approval-subject.port.js';
+import { type ApprovalKind, POLICY_REVISION, type PolicySubject } from './subjects/approval-subject.port.js';
 import { APPROVALS_ACTOR, type Manifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
 import { ApprovalItem } from './decisions/approval-item.entity.js';
-import { Approval } from './decisions/approval.entity.js';
-import { isRequester } from './decisions/requesters.js';
+import { Approval } from './model/approval.entity.js';
+import { isRequester } from './model/requesters.js';
 import { putNotice } from './notices/notice-queue.js';
 import {
   type ApprovalRequirement,

@@ -4,11 +4,12 @@ import type { FastifyRequest } from 'fastify';
 import { DataSource } from 'typeorm';
 import { newId } from '../platform/database/new-id.js';
 import { GroupCommit } from '../platform/database/group-commit.js';
-import type { Problem } from '../platform/http/problem.js';
+import type { Problem } from '../platform/errors/problem.js';
 import { Refusals } from '../platform/http/refusals.js';
 import { networkOf } from '../platform/http/network-of.js';
 import { RefusalCounts } from './refusal-counts.js';
-import { type Actor, AuditService, type NewEntry } from './audit.service.js';
+import { AuditService, type NewEntry } from './audit.service.js';
+import type { Actor } from '../access/caller.js';
 
 const ANONYMOUS: Actor = { kind: 'anonymous', id: '', name: '' };
 const READING = new Set(['GET', 'HEAD', 'OPTIONS']);

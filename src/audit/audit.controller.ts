@@ -1,6 +1,6 @@
 import { Controller, Get, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Needs } from '../auth/access.js';
+import { Needs } from '../access/access.js';
 import { AuditPage, AuditQuery } from './audit.dto.js';
 import { AuditService } from './audit.service.js';
 

@@ -1,3 +1,4 @@
+import type { Actor } from '../access/caller.js';
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../platform/database/columns.js';
@@ -6,16 +7,9 @@ import { prepared } from '../platform/database/prepared.js';
 import type { Origin } from '../platform/http/origin.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../platform/http/cursors.js';
 import type { PageQuery } from '../platform/http/page.js';
-import { Problem } from '../platform/http/problem.js';
+import { Problem } from '../platform/errors/problem.js';
 import { AuditSeals, type SealedFields } from './audit-seals.js';
 import { AuditEntry, type AuditOutcome } from './audit-entry.entity.js';
-
-/** Who did it. */
-export interface Actor {
-  readonly kind: 'user' | 'api-key' | 'oauth-client' | 'system' | 'anonymous';
-  readonly id: string;
-  readonly name: string;
-}
 
 export interface NewEntry {
   readonly action: string;

@@ -1,13 +1,13 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { Reflector } from '@nestjs/core';
 import type { FastifyReply } from 'fastify';
-import { Problem } from '../platform/http/problem.js';
+import { Problem } from '../platform/errors/problem.js';
 import { RateLimits } from '../platform/http/rate-limits.js';
-import { ACCESS, type Access, type CalledRequest, FRESH } from './access.js';
-import type { Caller } from './caller.js';
+import { ACCESS, type Access, type CalledRequest, FRESH } from '../access/access.js';
+import type { Caller } from '../access/caller.js';
 import { Credentials } from './credentials.js';
-import { assertOwnAccount, assertPerson } from './own-account.js';
-import { assertScope } from './scopes.js';
+import { assertOwnAccount, assertPerson } from '../access/own-account.js';
+import { assertScope } from '../access/scopes.js';
 
 /** The one guard: who is it, and may they? Denies by default; a handler that declares nothing is refused. */
 @Injectable()

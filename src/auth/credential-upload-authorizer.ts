@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { UploadAuthorizer } from '../platform/http/upload-authorizer.js';
-import type { CalledRequest } from './access.js';
+import type { CalledRequest } from '../access/access.js';
 import { Credentials } from './credentials.js';
-import { assertScope, type Scope } from './scopes.js';
+import { assertScope, type Scope } from '../access/scopes.js';
 
 /** Asks before a body is read what the access guard asks again when it is there. */
 @Injectable()

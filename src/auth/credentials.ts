@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import passport from 'passport';
 import { type Origin, originOf } from '../platform/http/origin.js';
-import { Problem } from '../platform/http/problem.js';
+import { Problem } from '../platform/errors/problem.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
 import { BrowserSessions } from './browser/browser-sessions.js';
 import { OwnPages } from './browser/own-pages.js';
 import { SessionCookie } from './browser/session-cookie.js';
-import type { Caller } from './caller.js';
-import { guestOf } from './guest-callers.js';
+import type { Caller } from '../access/caller.js';
+import { guestOf } from '../access/guest-callers.js';
 import { SessionCallers } from './sessions/session-callers.js';
 import { ACCESS_TOKEN, badToken, type Presented } from './tokens/jwt.strategy.js';
 

@@ -4,15 +4,15 @@ import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
-import { ApiModule } from '../app.module.js';
+import { ApiModule } from '../app/app.module.js';
 import { ApiKeysService } from '../auth/api-keys/api-keys.service.js';
-import type { Caller } from '../auth/caller.js';
+import type { Caller } from '../access/caller.js';
 import { Credentials } from '../auth/credentials.js';
 import { UsersService } from '../auth/users/users.service.js';
 import { DemoService } from '../inventory/demo/demo.service.js';
 import { KeyVault } from '../hsm/key-vault.js';
 import { Config, ConfigError } from '../platform/config/config.js';
-import { Problem } from '../platform/http/problem.js';
+import { Problem } from '../platform/errors/problem.js';
 import { StructuredLogger } from '../platform/log/structured-logger.js';
 import { SigningKeysService } from '../signing/keys/signing-keys.service.js';
 

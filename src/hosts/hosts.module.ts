@@ -11,7 +11,7 @@ import { PrivateKeys } from './credentials/private-keys/private-keys.service.js'
 import { HostAuthoritiesController } from './host-keys/host-authorities.controller.js';
 import { HostAuthorities } from './host-keys/host-authorities.service.js';
 import { HostAuthority } from './host-keys/host-authority.entity.js';
-import { HostKey } from './host-keys/host-key.entity.js';
+import { HostKey } from './model/host-key.entity.js';
 import { HostKeysController } from './host-keys/host-keys.controller.js';
 import { HostKeysService } from './host-keys/host-keys.service.js';
 import { OwnHostKeys } from './host-keys/own-host-keys.js';
@@ -19,12 +19,12 @@ import { HostImport } from './import/host-import.service.js';
 import { HostImportsController } from './import/host-imports.controller.js';
 import { ImportReading } from './import/import-reading.service.js';
 import { HostAddressGuard } from './network/address-guard.service.js';
-import { Host } from './records/host.entity.js';
+import { Host } from './model/host.entity.js';
 import { HostMoves } from './records/host-moves.js';
 import { HostRemoval } from './records/host-removal.service.js';
 import { HostUses } from './records/host-uses.service.js';
 import { HostSightings } from './records/host-sightings.service.js';
-import { HostsController } from './records/hosts.controller.js';
+import { HostsController } from './api/hosts.controller.js';
 import { HostsReader } from './records/hosts.reader.js';
 import { HostsService } from './records/hosts.service.js';
 

@@ -1,4 +1,4 @@
-import { Problem, type ProblemKind } from '../platform/http/problem.js';
+import { Problem, type ProblemKind } from '../platform/errors/problem.js';
 import { type CallOutcome } from './key-process-fault.js';
 
 /** An order that was `unseen` is given to the next process, and is `unavailable` when there is none in time. */

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import type { Caller } from '../auth/caller.js';
+import type { Caller } from '../access/caller.js';
 import { AlertEvents } from '../platform/events/alert-events.js';
-import { Problem } from '../platform/http/problem.js';
+import { Problem } from '../platform/errors/problem.js';
 import { ScheduledRuns } from '../platform/schedules/scheduled-runs.js';
 
 /** What a sensor says of itself. */

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { ApiKeyRenewalService, type ApiKeyRotationOrder } from '../auth/api-keys/api-key-renewal.service.js';
 import { ApiKeysService, type NewApiKey } from '../auth/api-keys/api-keys.service.js';
-import type { Caller } from '../auth/caller.js';
-import type { Scope } from '../auth/scopes.js';
+import type { Caller } from '../access/caller.js';
+import type { Scope } from '../access/scopes.js';
 import { SensorApiKey } from './sensor-api-key.entity.js';
 import { truncate } from '../platform/text/truncate.js';
 

@@ -19,7 +19,7 @@ import { SshCertificatesSchedule } from './certificate-authority/ssh-certificate
 import { SshCertificatesService } from './certificate-authority/ssh-certificates.service.js';
 import { SshRevocation } from './certificate-authority/ssh-revocation.entity.js';
 import { SshRevocationsService } from './certificate-authority/ssh-revocations.service.js';
-import { FoundKeysIntake } from './keys/found-keys-intake.js';
+import { FoundKeysIntake } from './intake/found-keys-intake.js';
 import { SshKeyFinding } from './keys/ssh-key-finding.entity.js';
 import { SshKeyFindings } from './keys/ssh-key-findings.js';
 import { SshKeyLocation } from './keys/ssh-key-location.entity.js';

@@ -25,7 +25,7 @@ const SEALED: readonly Sealed[] = [
   {
     by: 'hosts/credentials/host-credentials.ts',
     calls: 1,
-    columns: ['hosts/records/host.entity.ts: credential'],
+    columns: ['hosts/model/host.entity.ts: credential'],
     rule: 'bound',
     because: 'sent to address and port of the host, through its jump hosts',
     shown: ['test/hosts/credential-destination.spec.ts', 'cannot be opened when the database says another'],

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { readCredentialFile } from '../../src/inventory/certificates/credential-reader.js';
 import type { CdxComponent } from '../../src/inventory/model/document.js';
 import { DraftRefs } from '../../src/inventory/model/draft-refs.js';
-import { Problem } from '../../src/platform/http/problem.js';
+import { Problem } from '../../src/platform/errors/problem.js';
 
 export const PASSWORD = 'changeit';
 

@@ -9,7 +9,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   'src/client/sensor/delivery.ts › batch.slice(0, 6)': 'digits',
   'src/client/sensor/detectors/source-rules.ts › word.slice(-1)': 'a word of a pattern',
   'src/client/sensor/detectors/ssh.ts › base64.slice(0, 4096)': 'base64',
-  'src/client/sensor/private-key.ts › fingerprint.slice(0, 16)': 'hexadecimal',
+  'src/client/sensor/model/private-key.ts › fingerprint.slice(0, 16)': 'hexadecimal',
   'src/inventory/analytics/analytics.controller.ts › day.slice(0, 4)': 'a date',
   'src/inventory/analytics/analytics.controller.ts › day.slice(4, 7)': 'a date',
   'src/inventory/certificates/credential-reading.ts › fingerprint.slice(0, 16)': 'hexadecimal',

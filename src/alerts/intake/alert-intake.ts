@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AlertEventRow } from '../../platform/events/alert-event.entity.js';
-import { AlertRule } from '../rules/alert-rule.entity.js';
+import { AlertRule } from '../model/alert-rule.entity.js';
 import { end, raise } from './alert-writer.js';
 import { countFor, type Hit, hitOf, mergedHit } from './rule-match.js';
 

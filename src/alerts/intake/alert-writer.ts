@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/columns.js';
 import { newId } from '../../platform/database/new-id.js';
-import { ALERT_CONDITION_RULES } from '../alert-condition.js';
+import { ALERT_CONDITION_RULES } from '../model/alert-condition.js';
 import type { Hit } from './rule-match.js';
 import { truncate } from '../../platform/text/truncate.js';
 

@@ -1,6 +1,6 @@
 import type { AlertEventRow } from '../../platform/events/alert-event.entity.js';
-import { ALERT_CONDITION_RULES, DEFAULT_DAYS, RISK_LEVELS } from '../alert-condition.js';
-import type { AlertRule } from '../rules/alert-rule.entity.js';
+import { ALERT_CONDITION_RULES, DEFAULT_DAYS, RISK_LEVELS } from '../model/alert-condition.js';
+import type { AlertRule } from '../model/alert-rule.entity.js';
 
 /** What a rule makes of one or more happenings of the same key. */
 export interface Hit {

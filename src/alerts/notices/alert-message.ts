@@ -1,7 +1,7 @@
 import type { WebhookMessage } from '../../platform/outbound/webhook-message.js';
-import { ALERT_CONDITION_RULES, RISK_LEVELS } from '../alert-condition.js';
-import type { Alert } from '../alert.entity.js';
-import type { AlertRule } from '../rules/alert-rule.entity.js';
+import { ALERT_CONDITION_RULES, RISK_LEVELS } from '../model/alert-condition.js';
+import type { Alert } from '../model/alert.entity.js';
+import type { AlertRule } from '../model/alert-rule.entity.js';
 import type { NotificationReason } from './alert-notification.entity.js';
 import { oneLine } from '../../platform/text/one-line.js';
 

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
-import { Alert } from '../alert.entity.js';
-import { AlertRule } from '../rules/alert-rule.entity.js';
+import { Alert } from '../model/alert.entity.js';
+import { AlertRule } from '../model/alert-rule.entity.js';
 import { AlertChannels } from './alert-channels.js';
 import { alertMessage } from './alert-message.js';
 import type { NotificationReason } from './alert-notification.entity.js';

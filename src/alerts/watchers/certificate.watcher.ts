@@ -1,10 +1,10 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
-import { DEFAULT_DAYS } from '../alert-condition.js';
+import { DEFAULT_DAYS } from '../model/alert-condition.js';
 import { raise } from '../intake/alert-writer.js';
 import type { Hit } from '../intake/rule-match.js';
-import { AlertRule } from '../rules/alert-rule.entity.js';
+import { AlertRule } from '../model/alert-rule.entity.js';
 
 const EVERY_MS = 60_000;
 /** Per rule and look; the others follow as these are renewed. */

@@ -1,6 +1,6 @@
 import { type EntityManager, LessThanOrEqual } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { WebhookOldSecret } from '../../platform/outbound/webhook-old-secret.entity.js';
 
 /** Each signs every message. */

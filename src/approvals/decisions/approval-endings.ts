@@ -1,11 +1,11 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, IsNull, LessThanOrEqual } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
-import { Problem } from '../../platform/http/problem.js';
+import type { Caller } from '../../access/caller.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { ApprovalMoves } from './approval-moves.js';
 import { APPROVALS_ACTOR } from './approval-entries.js';
-import { isDecided } from './approval-status.js';
-import { Approval } from './approval.entity.js';
+import { isDecided } from '../model/approval-status.js';
+import { Approval } from '../model/approval.entity.js';
 import { lock } from './voting.service.js';
 
 const BATCH_SIZE = 200;

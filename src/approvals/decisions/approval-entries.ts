@@ -1,8 +1,9 @@
-import type { Actor, NewEntry } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import type { NewEntry } from '../../audit/audit.service.js';
+import type { Actor } from '../../access/caller.js';
+import type { Caller } from '../../access/caller.js';
 import type { ApprovalRequirement } from '../policies/policy-evaluation.js';
-import type { ApprovalStatus } from './approval-status.js';
-import type { Approval } from './approval.entity.js';
+import type { ApprovalStatus } from '../model/approval-status.js';
+import type { Approval } from '../model/approval.entity.js';
 import type { ApprovalVote } from './approval-vote.entity.js';
 
 /** Who acts when time does. */

@@ -1,17 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
-import { mayDo } from '../../auth/scopes.js';
+import type { Caller } from '../../access/caller.js';
+import { mayDo } from '../../access/scopes.js';
 import { isId } from '../../platform/database/new-id.js';
 import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
-import { type ApprovalStatus, isDecided } from './approval-status.js';
+import { type ApprovalStatus, isDecided } from '../model/approval-status.js';
 import { ApprovalWatch, approvalMarkOf } from './approval-watch.js';
-import { Approval } from './approval.entity.js';
-import { isRequester } from './requesters.js';
+import { Approval } from '../model/approval.entity.js';
+import { isRequester } from '../model/requesters.js';
 import { ApprovalVote } from './approval-vote.entity.js';
 
 export interface ApprovalFilter extends PageQuery {

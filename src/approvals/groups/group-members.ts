@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { columns } from '../../platform/database/columns.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 export interface SsoGroup {
   /** Name of the identity provider. */

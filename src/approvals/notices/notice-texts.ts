@@ -1,6 +1,6 @@
 import type { NewMail } from '../../platform/mail/mailbox.js';
 import type { WebhookMessage } from '../../platform/outbound/webhook-message.js';
-import type { Approval } from '../decisions/approval.entity.js';
+import type { Approval } from '../model/approval.entity.js';
 import type { NoticeKind } from './approval-notice.entity.js';
 import { oneLine } from '../../platform/text/one-line.js';
 

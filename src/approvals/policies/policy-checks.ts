@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { isId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
-import type { PolicySubject } from '../approval-subject.port.js';
-import { ApprovalSubjectsService } from '../approval-subjects.service.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { PolicySubject } from '../subjects/approval-subject.port.js';
+import { ApprovalSubjectsService } from '../subjects/approval-subjects.service.js';
 import { approversIn } from '../groups/group-size.js';
 import type { ApprovalPolicy, PolicyStage } from './approval-policy.entity.js';
 import type { PolicyOrder } from './policy-order.js';

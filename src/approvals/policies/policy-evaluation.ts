@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
-import type { PolicySubject } from '../approval-subject.port.js';
+import type { PolicySubject } from '../subjects/approval-subject.port.js';
 import type { ApprovalPolicy } from './approval-policy.entity.js';
 import { type PolicyFacts, holds } from './policy-conditions.js';
 

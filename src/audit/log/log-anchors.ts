@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { KeyVault, type LogAnchor } from '../../hsm/key-vault.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { consistencyPath } from '../../verifier/merkle-tree.js';
 import { openNote, signedNote } from '../../verifier/signed-note.js';
 import { logHeld } from './log-hold.js';

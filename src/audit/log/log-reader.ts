@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { IS_UNLOGGED } from './log-gaps.js';
 import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
 import type { LogCheckpoint } from './log-checkpoint.entity.js';

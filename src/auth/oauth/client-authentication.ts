@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { timingSafeEqual } from 'node:crypto';
 import { fromBase64 } from '../../platform/encoding/base64.js';
-import { secretHashOf } from '../secret-text.js';
+import { secretHashOf } from '../secrets/secret-text.js';
 import { type ActiveClient, OAuthClientsService } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';
 import type { OAuthParameters } from './oauth-parameters.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Origin } from '../../platform/http/origin.js';
-import { mayDo, SCOPE_NAMES, type Scope } from '../scopes.js';
+import { mayDo, SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 import { RefreshTokens } from '../sessions/refresh-tokens.js';
 import { OAUTH_TOKEN_SECONDS, TokenGrants, type Tokens } from '../tokens/token-grants.js';
 import { User } from '../users/user.entity.js';

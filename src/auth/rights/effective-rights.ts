@@ -1,4 +1,4 @@
-import { mayDo, type RoleName, type Scope, scopesOf } from '../scopes.js';
+import { mayDo, type RoleName, type Scope, scopesOf } from '../../access/scopes.js';
 
 /** A person as their row is now. */
 export interface PersonNow {

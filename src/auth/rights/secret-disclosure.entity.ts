@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { Caller } from '../caller.js';
+import type { Caller } from '../../access/caller.js';
 
 export type DisclosedCredentialKind = 'user' | 'api-key' | 'oauth-client';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
-import type { Caller } from '../caller.js';
+import type { Caller } from '../../access/caller.js';
 import { type DisclosedCredentialKind, SecretDisclosure } from './secret-disclosure.entity.js';
 
 export interface Disclosure {

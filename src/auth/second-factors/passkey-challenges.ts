@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { secretHashOf } from '../secret-text.js';
+import { secretHashOf } from '../secrets/secret-text.js';
 import { PasskeyChallenge } from './passkey-challenge.entity.js';
 
 /** Challenges that were sent out and not answered yet. */

@@ -12,8 +12,8 @@ import {
 import { DataSource } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
-import type { Caller } from '../caller.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Caller } from '../../access/caller.js';
 import { PasskeyChallenges } from './passkey-challenges.js';
 import { SecondFactor } from './second-factor.entity.js';
 import { SecondFactorsService } from './second-factors.service.js';

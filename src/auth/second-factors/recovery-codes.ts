@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
-import { secretHashOf } from '../secret-text.js';
+import { secretHashOf } from '../secrets/secret-text.js';
 import { RecoveryCode } from './recovery-code.entity.js';
 
 const MANY = 10;

@@ -2,13 +2,13 @@ import { Body, Controller, Header, HttpCode, Post, Req, Res } from '@nestjs/comm
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../platform/http/origin.js';
-import { PersonOrDevice, Public, SignedIn, TheCaller } from '../access.js';
+import { PersonOrDevice, Public, SignedIn, TheCaller } from '../../access/access.js';
 import { BrowserSessions } from '../browser/browser-sessions.js';
 import { OwnPages } from '../browser/own-pages.js';
 import { SessionCookie } from '../browser/session-cookie.js';
-import type { Caller } from '../caller.js';
-import { CallerView, LoginBody, StepUpBody } from '../sign-in.dto.js';
-import { SignInService } from '../sign-in.service.js';
+import type { Caller } from '../../access/caller.js';
+import { CallerView, LoginBody, StepUpBody } from '../sign-in/sign-in.dto.js';
+import { SignInService } from '../sign-in/sign-in.service.js';
 import { SessionsService } from './sessions.service.js';
 
 /** The session that a call belongs to; a browser's lives in a cookie. */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { secretHashOf, newSecret } from '../secret-text.js';
+import { secretHashOf, newSecret } from '../secrets/secret-text.js';
 import { RefreshToken } from './refresh-token.entity.js';
 import { Session } from './session.entity.js';
 import { SessionsService } from './sessions.service.js';

@@ -5,8 +5,8 @@ import { Config } from '../../platform/config/config.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Clock } from '../../platform/time/clock.js';
-import type { Caller, CallerSession } from '../caller.js';
-import { secretHashOf } from '../secret-text.js';
+import type { Caller, CallerSession } from '../../access/caller.js';
+import { secretHashOf } from '../secrets/secret-text.js';
 import {
   effectiveRights,
   type OwnedRow,
@@ -15,7 +15,7 @@ import {
   type PersonNow,
   personNow,
 } from '../rights/effective-rights.js';
-import type { Scope } from '../scopes.js';
+import type { Scope } from '../../access/scopes.js';
 
 /** The session with the state of the person and of the client behind it, as of one moment. */
 interface Row extends Partial<OwnedRow> {

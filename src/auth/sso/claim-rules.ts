@@ -1,4 +1,4 @@
-import type { RoleName } from '../scopes.js';
+import type { RoleName } from '../../access/scopes.js';
 
 /** `groups equals release-managers → operator`. */
 export interface ClaimRule {

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { ClaimRule } from './claim-rules.js';
-import type { RoleName } from '../scopes.js';
+import type { RoleName } from '../../access/scopes.js';
 
 export type IdentityProviderKind = 'oidc' | 'saml';
 

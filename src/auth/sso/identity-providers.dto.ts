@@ -14,7 +14,7 @@ import {
   Matches,
   ValidateNested,
 } from 'class-validator';
-import { ROLE_NAMES, type RoleName } from '../scopes.js';
+import { ROLE_NAMES, type RoleName } from '../../access/scopes.js';
 import type { ProviderFinding } from './identity-provider-check.js';
 import {
   CLIENT_AUTHENTICATIONS,

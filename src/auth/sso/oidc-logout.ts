@@ -1,10 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { decodeJwt, type JWTPayload } from 'jose';
 import * as oidc from 'openid-client';
-import type { Actor } from '../../audit/audit.service.js';
+import type { Actor } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import type { IdentityProvider } from './identity-provider.entity.js';
 import { OidcProviders, oidcReasonOf } from './oidc-providers.js';

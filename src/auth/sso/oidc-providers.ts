@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { JWTVerifyOptions, JWTVerifyResult } from 'jose';
 import * as oidc from 'openid-client';
 import { Config } from '../../platform/config/config.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { OutboundClient } from '../../platform/outbound/outbound-client.js';
 import type { IdentityProvider, OidcSettings } from './identity-provider.entity.js';
 import { IdentityProvidersService } from './identity-providers.service.js';

@@ -1,5 +1,5 @@
 import { type KeyObject, X509Certificate } from 'node:crypto';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { certificatePem } from './signature-key.js';
 import { fromBase64 } from '../../platform/encoding/base64.js';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { secretHashOf } from '../secret-text.js';
+import { secretHashOf } from '../secrets/secret-text.js';
 import { SamlMessageMark } from './saml-message-mark.entity.js';
 
 /** Longer than any message is believed, with every skew of clocks. */

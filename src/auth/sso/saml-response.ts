@@ -1,5 +1,5 @@
 import type { Profile } from '@node-saml/passport-saml';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { attributeOf, fromSamlBase64, plainDocument } from './saml-document.js';
 
 export interface SamlResponse {

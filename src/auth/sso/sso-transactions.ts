@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { timingSafeEqual } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Seal } from '../../platform/sealing/seal.js';
-import { secretHashOf, newSecret } from '../secret-text.js';
+import { secretHashOf, newSecret } from '../secrets/secret-text.js';
 import { SsoTransaction } from './sso-transaction.entity.js';
 
 const SEAL = 'sso transaction';

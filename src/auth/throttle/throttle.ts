@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { createHmac, hkdfSync } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 interface Rule {
   /** Attempts without a wait. */

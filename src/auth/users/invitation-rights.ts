@@ -1,10 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { type Actor, AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Actor } from '../../access/caller.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { CredentialRights } from '../rights/credential-rights.js';
-import { type RoleName, type Scope, scopesOf } from '../scopes.js';
-import { secretHashOf } from '../secret-text.js';
+import { type RoleName, type Scope, scopesOf } from '../../access/scopes.js';
+import { secretHashOf } from '../secrets/secret-text.js';
 import { canonical } from './users.service.js';
 
 interface OpenInvitation {

@@ -1,12 +1,13 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type Actor, AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Actor } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
-import { secretHashOf, newSecret } from '../secret-text.js';
+import { secretHashOf, newSecret } from '../secrets/secret-text.js';
 import { PasswordReset } from './password-reset.entity.js';
 import type { User } from './user.entity.js';
 import { UsersService } from './users.service.js';

@@ -1,4 +1,4 @@
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { commonPasswords } from './common-passwords.js';
 
 export const MIN_PASSWORD_LENGTH = 12;

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { hash, verify } from '@node-rs/argon2';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 /** OWASP's stronger profile: 64 MiB, 3 passes, one lane. The binding's default algorithm is argon2id. */
 const COST = { memoryCost: 64 * 1024, timeCost: 3, parallelism: 1 } as const;

@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { RoleName } from '../scopes.js';
+import type { RoleName } from '../../access/scopes.js';
 
 @Entity('user_account')
 export class User {

@@ -1,8 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { type Actor, AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Actor } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import type { RoleName } from '../scopes.js';
+import type { RoleName } from '../../access/scopes.js';
 import { Passwords } from './passwords.js';
 import { User } from './user.entity.js';
 

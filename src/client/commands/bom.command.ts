@@ -10,10 +10,10 @@ import {
   type JsonSignature,
   SignedText,
 } from '../../verifier/json-signature.js';
-import type { ApiClient } from '../api-client.js';
-import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../awaiting.js';
-import { type ClientCommand, type Invocation, text } from '../command.js';
-import { ClientError, EXIT, type ExitCode, usageError } from '../exit-codes.js';
+import type { ApiClient } from '../api/api-client.js';
+import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
+import { type ClientCommand, type Invocation, text } from '../api/command.js';
+import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
 
 interface Key {
   readonly id: string;

@@ -2,10 +2,10 @@ import { createReadStream } from 'node:fs';
 import { base64Bytes } from '../../platform/encoding/base64.js';
 import { type LogFinding, LogVerifier, provesGrowth } from '../../verifier/log-verifier.js';
 import { openNote } from '../../verifier/signed-note.js';
-import { type ClientCommand, type Invocation, text } from '../command.js';
-import { ClientError, EXIT, type ExitCode, usageError } from '../exit-codes.js';
-import { linesOf } from '../lines.js';
-import { type LogState, type LogTrust, readTrust, writeState } from '../log-trust.js';
+import { type ClientCommand, type Invocation, text } from '../api/command.js';
+import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
+import { linesOf } from '../api/lines.js';
+import { type LogState, type LogTrust, readTrust, writeState } from '../api/log-trust.js';
 
 const EXPORT = '/api/v1/audit/log/export';
 

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
-import { type ClientCommand, type Invocation, type OptionValues, text } from '../command.js';
-import { EXIT, type ExitCode, usageError } from '../exit-codes.js';
+import { type ClientCommand, type Invocation, type OptionValues, text } from '../api/command.js';
+import { EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
 import { isEndpoint } from '../sensor/endpoints/endpoint.js';
 import { type Finished, SensorAgent, type Settings } from '../sensor/sensor.js';
 import { Spool } from '../sensor/spool.js';

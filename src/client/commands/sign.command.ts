@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
 import { base64Bytes } from '../../platform/encoding/base64.js';
-import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../awaiting.js';
-import { type ClientCommand, type Invocation, text } from '../command.js';
-import { ClientError, EXIT, type ExitCode, usageError } from '../exit-codes.js';
-import { assertFormat, EXTENSION, fileHashOf, TOKEN_EXTENSION } from '../files.js';
+import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
+import { type ClientCommand, type Invocation, text } from '../api/command.js';
+import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
+import { assertFormat, EXTENSION, fileHashOf, TOKEN_EXTENSION } from '../api/files.js';
 
 export const sign: ClientCommand = {
   name: 'sign',

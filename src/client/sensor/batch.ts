@@ -1,4 +1,4 @@
-import { algorithmComponent, type SensorFinding, type FindingPlace, refOf } from './finding.js';
+import { algorithmComponent, type SensorFinding, type FindingPlace, refOf } from './model/finding.js';
 
 interface Item {
   readonly what: Record<string, unknown>;

@@ -10,7 +10,7 @@ import { sshKeys } from './detectors/ssh.js';
 import { endpointOf } from './endpoints/endpoint.js';
 import { sshFindings } from './endpoints/ssh.js';
 import { tlsFindings } from './endpoints/tls.js';
-import type { SensorFinding } from './finding.js';
+import type { SensorFinding } from './model/finding.js';
 import { filesUnder, readCandidate, unreadableReasonOf } from './tree.js';
 
 const DETECTORS: readonly Detector[] = [

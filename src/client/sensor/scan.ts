@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { finished } from 'node:stream/promises';
 import { batchAssetsOf } from './batch.js';
 import { endpointOf } from './endpoints/endpoint.js';
-import type { SensorFinding } from './finding.js';
+import type { SensorFinding } from './model/finding.js';
 import { lookAtEndpoint, lookAtTree } from './look.js';
 import type { Reported, Spool, SpooledScan } from './spool.js';
 import { unreadableReasonOf } from './tree.js';

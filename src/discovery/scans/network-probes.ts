@@ -6,8 +6,8 @@ import { probeSsh, type SshFacts } from '../ssh/ssh-probe.js';
 import { probeTls, type TlsFacts } from '../tls/tls-probe.js';
 import { assetsOfSsh, assetsOfTls } from './found-assets.js';
 import { ProbeBudget } from './probe-budget.js';
-import type { ProbeResult } from './scan.repository.js';
-import type { ScanResult } from './scan-result.entity.js';
+import type { ProbeResult } from '../model/probe-result.js';
+import type { ScanResult } from '../model/scan-result.entity.js';
 
 const OUTCOMES: Record<ProbeFaultCode, ProbeResult['outcome']> = {
   closed: 'CLOSED',

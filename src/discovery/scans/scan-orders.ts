@@ -1,15 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In, IsNull, Not } from 'typeorm';
-import { type Actor, AuditService } from '../../audit/audit.service.js';
-import { Host } from '../../hosts/records/host.entity.js';
+import { AuditService } from '../../audit/audit.service.js';
+import type { Actor } from '../../access/caller.js';
+import { Host } from '../../hosts/model/host.entity.js';
 import { isId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { ScanScope } from '../scopes/scan-scope.entity.js';
 import { ScopeGuard } from '../scopes/scope-guard.js';
 import { TargetWalk } from '../walk/target-walk.js';
 import { DISCOVERY_QUEUE } from './discovery.queue.js';
-import { Scan, type ScanKind } from './scan.entity.js';
+import { Scan, type ScanKind } from '../model/scan.entity.js';
 
 /** What somebody wants scanned: a network within a scope, or hosts that the service can log in to. */
 export interface ScanOrder {

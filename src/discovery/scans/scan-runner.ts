@@ -1,13 +1,13 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import { WorkPool } from '../../platform/queue/work-pool.js';
+import { WorkPool } from '../../platform/jobs/work-pool.js';
 import { ScanScope } from '../scopes/scan-scope.entity.js';
 import { ScanRepository } from './scan.repository.js';
 import { TargetProber } from './target-prober.js';
-import type { ScanResult } from './scan-result.entity.js';
+import type { ScanResult } from '../model/scan-result.entity.js';
 import { ScanSweep } from './scan-sweep.js';
-import type { Scan } from './scan.entity.js';
+import type { Scan } from '../model/scan.entity.js';
 
 /** Each opens as many connections as its walk is wide. */
 const MAX_SCANS = 4;

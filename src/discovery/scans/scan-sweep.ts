@@ -1,15 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource, In } from 'typeorm';
-import { Host } from '../../hosts/records/host.entity.js';
+import { Host } from '../../hosts/model/host.entity.js';
 import type { ScanScope } from '../scopes/scan-scope.entity.js';
 import { ScopeGuard } from '../scopes/scope-guard.js';
 import { tcpConnectProbe } from '../walk/tcp-connect-probe.js';
 import { OrderedWalk } from '../walk/ordered-walk.js';
 import { TargetWalk } from '../walk/target-walk.js';
 import { ProbeBudget } from './probe-budget.js';
-import { type OpenPort, ScanRepository } from './scan.repository.js';
-import type { Scan } from './scan.entity.js';
+import { ScanRepository } from './scan.repository.js';
+import type { OpenPort } from '../model/probe-result.js';
+import type { Scan } from '../model/scan.entity.js';
 
 /** Connections of the sweep that wait at once, and with it the most that a crash makes to be done again. */
 const WIDTH = 600;

@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { RowWatch } from '../../platform/database/row-watch.js';
 import type { Followed } from '../../platform/http/event-stream.js';
-import { isFinalScanStatus } from './scan-status.js';
+import { isFinalScanStatus } from '../model/scan-status.js';
 import { ScansReader, type ShownScan } from './scans.reader.js';
 
 /** Watches scans on behalf of callers who follow them. */

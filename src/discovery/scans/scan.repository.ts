@@ -3,35 +3,16 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
 import { columns } from '../../platform/database/columns.js';
 import { newId } from '../../platform/database/new-id.js';
-import type { SshKeysFound } from '../../platform/inbox/ssh-keys-found.js';
-import type { AssetsFound } from '../../platform/inbox/inbox-messages.js';
 import { Inbox } from '../../platform/inbox/inbox.js';
 import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
-import { WORKER_ID } from '../../platform/worker-id.js';
-import { ScanResult, type ScanOutcome } from './scan-result.entity.js';
-import { Scan } from './scan.entity.js';
-import { type ScanStatus, scanStatusesBefore } from './scan-status.js';
+import { WORKER_ID } from '../../platform/jobs/worker-id.js';
+import { ScanResult } from '../model/scan-result.entity.js';
+import type { OpenPort, ProbeResult } from '../model/probe-result.js';
+import { Scan } from '../model/scan.entity.js';
+import { type ScanStatus, scanStatusesBefore } from '../model/scan-status.js';
 
 const LEASE = `interval '30 seconds'`;
 const SYSTEM = { kind: 'system', id: 'discovery', name: 'discovery' } as const;
-
-/** Somebody who answers. */
-export interface OpenPort {
-  readonly target: string;
-  readonly address: string | null;
-  readonly port: number;
-}
-
-export interface ProbeResult {
-  readonly outcome: Exclude<ScanOutcome, 'PENDING'>;
-  readonly facts?: Record<string, unknown>;
-  readonly hostId?: string;
-  readonly reused?: boolean;
-  /** For the inventory. */
-  readonly found?: AssetsFound;
-  /** For whoever keeps SSH keys. */
-  readonly keys?: SshKeysFound;
-}
 
 /** The writes of scans. Each names its attempt: whoever lost the scan to another worker, or to a cancellation, writes nothing. */
 @Injectable()

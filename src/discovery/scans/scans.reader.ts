@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
-import { ScanResult, type ScanOutcome } from './scan-result.entity.js';
-import { Scan } from './scan.entity.js';
-import { isFinalScanStatus, type ScanStatus } from './scan-status.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { ScanResult, type ScanOutcome } from '../model/scan-result.entity.js';
+import { Scan } from '../model/scan.entity.js';
+import { isFinalScanStatus, type ScanStatus } from '../model/scan-status.js';
 
 /** How far a scan is. */
 export interface ScanProgress {

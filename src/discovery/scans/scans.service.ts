@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
 import { type ScanOrder, ScanOrders } from './scan-orders.js';
-import { Scan } from './scan.entity.js';
-import { scanStatusesBefore } from './scan-status.js';
+import { Scan } from '../model/scan.entity.js';
+import { scanStatusesBefore } from '../model/scan-status.js';
 
 /** Orders scans, and cancels them. */
 @Injectable()

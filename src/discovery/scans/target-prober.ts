@@ -3,8 +3,8 @@ import { DeepScan } from '../deep/deep-scan.js';
 import type { ScanScope } from '../scopes/scan-scope.entity.js';
 import { ScopeGuard } from '../scopes/scope-guard.js';
 import { NetworkProbes } from './network-probes.js';
-import type { ProbeResult } from './scan.repository.js';
-import type { ScanResult } from './scan-result.entity.js';
+import type { ProbeResult } from '../model/probe-result.js';
+import type { ScanResult } from '../model/scan-result.entity.js';
 
 /** The second half of a scan: what those are who answer. */
 @Injectable()

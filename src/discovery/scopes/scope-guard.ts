@@ -10,7 +10,7 @@ import {
 } from '../../hosts/network/address.port.js';
 import { HostAddressGuard } from '../../hosts/network/address-guard.service.js';
 import { canonicalAddress } from '../../hosts/network/host-place.port.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { ScanScope } from './scan-scope.entity.js';
 import { readNetworks, type Word, wordsOf } from './written-networks.js';
 

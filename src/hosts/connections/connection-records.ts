@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { Destination } from '../credentials/destination.js';
 import { HostCredentials } from '../credentials/host-credentials.js';
-import { Host, type Reachability } from '../records/host.entity.js';
-import { MAX_JUMPS } from '../records/jump-hosts.js';
-import type { Login } from './login.port.js';
+import { Host, type Reachability } from '../model/host.entity.js';
+import { MAX_JUMPS } from '../model/jump-hosts.js';
+import type { Login } from '../model/login.port.js';
 import { sshFaultCode } from './ssh-fault.js';
 
 /** What a connection needs of the records, and what it leaves in them. */

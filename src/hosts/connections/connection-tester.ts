@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../auth/caller.js';
-import { Problem } from '../../platform/http/problem.js';
+import type { Caller } from '../../access/caller.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { HostsReader } from '../records/hosts.reader.js';
 import { ConnectionRecords } from './connection-records.js';
 import { SshConnections } from './ssh-connections.service.js';

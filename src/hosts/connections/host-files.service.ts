@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { FILE_STATE, READ_FILE, REPLACE_FILE, TIDY_FILE } from './file-scripts.js';
 import type { ChangeSession, ExecResult, SshSession } from './ssh-session.port.js';
 

@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import type { Duplex } from 'node:stream';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { HostKeysService } from '../host-keys/host-keys.service.js';
 import { judgeHostKey } from '../host-keys/host-key-verdict.js';
 import { fingerprintOf } from '../../platform/ssh/public-key.js';
 import { readPublicKeyBlob } from '../host-keys/public-key-blob.js';
 import { HostAddressGuard } from '../network/address-guard.service.js';
-import type { Host } from '../records/host.entity.js';
+import type { Host } from '../model/host.entity.js';
 import { ConnectionRecords } from './connection-records.js';
 import { LiveSession } from './live-session.js';
-import type { Login } from './login.port.js';
+import type { Login } from '../model/login.port.js';
 import { sshFaultCode, unreachable } from './ssh-fault.js';
 import { type LoggedIn, sshHandshake } from './ssh-handshake.js';
 import type { SshSession } from './ssh-session.port.js';

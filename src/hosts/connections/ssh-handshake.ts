@@ -1,8 +1,8 @@
 import ssh2 from 'ssh2';
 import type { AnyAuthMethod } from 'ssh2';
 import type { Duplex } from 'node:stream';
-import { Problem } from '../../platform/http/problem.js';
-import type { Login } from './login.port.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Login } from '../model/login.port.js';
 import { OneKeyAgent } from './one-key-agent.js';
 import { faultBeforeLogin, lost, notSsh, throttled } from './ssh-fault.js';
 import { truncate } from '../../platform/text/truncate.js';

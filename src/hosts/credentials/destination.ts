@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
-import type { Host } from '../records/host.entity.js';
-import { MAX_JUMPS } from '../records/jump-hosts.js';
+import type { Host } from '../model/host.entity.js';
+import { MAX_JUMPS } from '../model/jump-hosts.js';
 
 /** One machine on the way, as its record names it. */
 export type Hop = Pick<Host, 'id' | 'address' | 'port'>;

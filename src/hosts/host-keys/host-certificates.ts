@@ -1,7 +1,7 @@
 import { type SshCertificateContent, readSshCertificate } from '../../platform/ssh/certificate-reader.js';
-import type { Host } from '../records/host.entity.js';
+import type { Host } from '../model/host.entity.js';
 import type { HostAuthority } from './host-authority.entity.js';
-import type { HostKey } from './host-key.entity.js';
+import type { HostKey } from '../model/host-key.entity.js';
 
 /** Why a certificate does not say that its key is this host's; undefined when it does. */
 export function certificateFault(

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { EventBus } from '../../platform/events/events.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type SshCertificateContent, readCertificateLine } from '../../platform/ssh/certificate-reader.js';
-import { Host } from '../records/host.entity.js';
-import { HostKey, type HostKeyState, type Possession } from './host-key.entity.js';
+import { Host } from '../model/host.entity.js';
+import { HostKey, type HostKeyState, type Possession } from '../model/host-key.entity.js';
 import { HostAuthorities } from './host-authorities.service.js';
 import { certificateFault, certifiedKeys } from './host-certificates.js';
 import { type PublicKeyBlob, readPublicKeyBlob, readHostKeyLine } from './public-key-blob.js';

@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Needs, TheCaller } from '../../auth/access.js';
-import type { Caller } from '../../auth/caller.js';
+import { Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { ClientGone } from '../../platform/http/client-gone.js';
 import { TakesJson } from '../../platform/http/json-limits.js';
 import { ImportHostsBody, ImportReportView, MAX_CHARACTERS } from './host-import.dto.js';

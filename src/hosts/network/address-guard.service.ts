@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { lookup, Resolver } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
 import { Config } from '../../platform/config/config.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import {
   type Address,
   contains,

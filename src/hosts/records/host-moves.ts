@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
-import { Problem } from '../../platform/http/problem.js';
+import type { Caller } from '../../access/caller.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type Destination, destinationOf, destinationText } from '../credentials/destination.js';
 import {
   HostCredentials,
@@ -10,9 +10,9 @@ import {
   NO_CREDENTIAL,
   type NewCredential,
 } from '../credentials/host-credentials.js';
-import { HostKey } from '../host-keys/host-key.entity.js';
-import { Host } from './host.entity.js';
-import { MAX_JUMPS } from './jump-hosts.js';
+import { HostKey } from '../model/host-key.entity.js';
+import { Host } from '../model/host.entity.js';
+import { MAX_JUMPS } from '../model/jump-hosts.js';
 
 /** What a change of a host took away, because it was meant for the place that the host had before. */
 export interface DroppedByChange {

@@ -4,7 +4,7 @@ import { advisoryLock } from '../../platform/database/advisory-lock.js';
 import { newId } from '../../platform/database/new-id.js';
 import { HostKeysService, type SeenHostKey } from '../host-keys/host-keys.service.js';
 import { readPublicKeyBlob } from '../host-keys/public-key-blob.js';
-import { Host } from './host.entity.js';
+import { Host } from '../model/host.entity.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 /** An SSH server as a scan saw it. */

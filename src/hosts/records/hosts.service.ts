@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { NO_CREDENTIAL, type NewCredential } from '../credentials/host-credentials.js';
 import { HostAddressGuard } from '../network/address-guard.service.js';
 import { canonicalAddress } from '../network/host-place.port.js';
 import { type DroppedByChange, HostMoves, isNothing, wayChanged } from './host-moves.js';
-import { assertJumpHost } from './jump-hosts.js';
-import { Host } from './host.entity.js';
+import { assertJumpHost } from '../model/jump-hosts.js';
+import { Host } from '../model/host.entity.js';
 
 type Fields = Pick<
   Host,

@@ -1,5 +1,5 @@
 import { registerDecorator } from 'class-validator';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 const KEY = /^[a-zA-Z0-9](?:[a-zA-Z0-9._/-]{0,61}[a-zA-Z0-9])?$/;
 const MAX_LABELS = 32;

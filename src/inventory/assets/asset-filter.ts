@@ -1,4 +1,4 @@
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { hashId } from '../model/asset-identity.js';
 import type { Level } from '../model/risk-verdict.js';
 import { levelNumber } from '../model/risk-verdict.js';

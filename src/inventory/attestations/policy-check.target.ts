@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { IsOptional, IsString, Length } from 'class-validator';
-import type { Scope } from '../../auth/scopes.js';
+import type { Scope } from '../../access/scopes.js';
 import { checkedBody } from '../../platform/http/validation.js';
 import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
 import { type Evaluated, PolicyJudge } from './policy-judge.service.js';

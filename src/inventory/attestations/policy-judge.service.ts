@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AlertEvents } from '../../platform/events/alert-events.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { PolicyPackRow } from './attestation.entity.js';
 import { type Evaluation, PolicyEvaluator, type Review } from './policy-evaluator.js';

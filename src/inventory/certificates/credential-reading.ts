@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { Draft, DraftOccurrence } from '../model/document.js';
 import type { Rejection, Remark } from '../model/ingest-outcome.js';
 import { withoutSecretMembers } from '../model/secrets.js';

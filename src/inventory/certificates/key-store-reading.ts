@@ -1,4 +1,4 @@
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { DraftOccurrence } from '../model/document.js';
 import { readBcfks } from './bcfks-store.js';
 import { type X509CertificateContent, sha256 } from './certificate-reader.js';

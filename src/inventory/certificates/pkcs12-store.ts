@@ -1,7 +1,7 @@
 import { ContentInfo } from '@peculiar/asn1-cms';
 import { AuthenticatedSafe, CertBag, PFX, SafeBag, SafeContents } from '@peculiar/asn1-pfx';
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { DerivationBudget } from './derivation-budget.js';
 import { derElements } from '../key-algorithms/der-elements.js';
 import { passwordEncryption } from './password-encryption.js';

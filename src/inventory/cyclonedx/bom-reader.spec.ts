@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { readBody } from '../readers/body-reader.js';
 import { DraftRefs } from '../model/draft-refs.js';
 import type { Mode } from './bom-lists.js';

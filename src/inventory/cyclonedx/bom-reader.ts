@@ -1,7 +1,7 @@
 import type { CheckedDocument, Draft, DraftHead } from '../model/document.js';
 import { DraftRefs } from '../model/draft-refs.js';
 import type { Remark } from '../model/ingest-outcome.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { withoutSecretMembers } from '../model/secrets.js';
 import { BomLists, type Mode, removeRepeated } from './bom-lists.js';
 import { bomCheck, SPEC_VERSIONS, type SpecVersion } from './bom-schemas.js';

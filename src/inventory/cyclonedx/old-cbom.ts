@@ -1,4 +1,4 @@
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { isMembers, type JsonMembers, memberTextOf } from '../model/json-values.js';
 
 /** The draft that CycloneDX 1.6 grew out of. */

@@ -1,4 +1,4 @@
-import type { Fault } from '../../platform/http/problem.js';
+import type { Fault } from '../../platform/errors/problem.js';
 import type { Remark } from '../model/ingest-outcome.js';
 import { isDateTime } from '../model/formats.js';
 

@@ -1,4 +1,4 @@
-import type { Fault } from '../../platform/http/problem.js';
+import type { Fault } from '../../platform/errors/problem.js';
 import { pointerOf } from './json-pointer.js';
 
 /** A list that holds the item at `index` a second time. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { RawBody } from '../../platform/http/raw-body.js';
 import { Clock } from '../../platform/time/clock.js';
 import { AnalyticsReader } from '../analytics/analytics.reader.js';

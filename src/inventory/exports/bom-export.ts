@@ -4,7 +4,7 @@ import type { Readable } from 'node:stream';
 import { DataSource } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
 import { Clock } from '../../platform/time/clock.js';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { JsonSignaturesService } from '../../signing/documents/json-signatures.service.js';
 import type { JsonSignature } from '../../verifier/json-signature.js';
 import { type AssetFilter, conditionsOf } from '../assets/asset-filter.js';

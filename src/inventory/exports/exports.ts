@@ -2,7 +2,7 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { dataSourceOptions } from '../../platform/database/data-source-options.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Snapshot } from './snapshot.js';
 
 const MAX_AT_ONCE = 6;

@@ -1,7 +1,7 @@
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { WorkPool } from '../../platform/queue/work-pool.js';
-import { Problem } from '../../platform/http/problem.js';
+import { WorkPool } from '../../platform/jobs/work-pool.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { IngestProgress } from '../ingest/ingest-order.js';
 import type { IngestOutcome } from '../model/ingest-outcome.js';
 import { IngestThreads, transferable } from '../ingest/ingest-threads.js';

@@ -1,8 +1,8 @@
 import { applyDecorators, Controller, Headers, HttpCode, HttpStatus, Post, Query, Res } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiBody, ApiConsumes, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Needs, TheCaller } from '../../auth/access.js';
-import type { Caller } from '../../auth/caller.js';
+import { Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { LARGEST_BODY_BYTES } from '../../platform/http/body-limits.js';
 import { type RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
 import { IngestQuery, IngestView } from '../ingest/ingest.dto.js';

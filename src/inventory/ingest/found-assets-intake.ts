@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
 import type { AssetsFound } from '../../platform/inbox/inbox-messages.js';
 import { InboxConsumer } from '../../platform/inbox/inbox-consumer.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { IngestThreads } from './ingest-threads.js';
 
 /** Takes in what other modules found, by the same door as what sensors send. */

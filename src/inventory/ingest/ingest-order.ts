@@ -1,5 +1,5 @@
 import type { Mode } from '../cyclonedx/bom-lists.js';
-import type { Fault, ProblemKind } from '../../platform/http/problem.js';
+import type { Fault, ProblemKind } from '../../platform/errors/problem.js';
 import type { BodyKind } from '../readers/body-reader.js';
 import type { IngestOutcome } from '../model/ingest-outcome.js';
 

@@ -8,7 +8,7 @@ import { Config } from '../../platform/config/config.js';
 import { dataSourceOptions } from '../../platform/database/data-source-options.js';
 import { isDatabaseTrouble } from '../../platform/database/database-error.js';
 import { Cursors } from '../../platform/http/cursors.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { RuleBook } from '../risk/rule-book.js';
 import { DocumentIntake } from './document-intake.js';

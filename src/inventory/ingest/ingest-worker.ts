@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { setFlagsFromString } from 'node:v8';
 import { Worker } from 'node:worker_threads';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { IngestOrder, IngestProgress, IngestReply } from './ingest-order.js';
 import type { IngestOutcome } from '../model/ingest-outcome.js';
 import { StallWatch } from './stall-watch.js';

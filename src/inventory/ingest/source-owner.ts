@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { IngestOrder } from './ingest-order.js';
 import type { Remark } from '../model/ingest-outcome.js';
 

@@ -3,7 +3,7 @@ import type { Mode } from '../cyclonedx/bom-lists.js';
 import { BomText } from '../cyclonedx/bom-text.js';
 import { isMembers } from '../model/json-values.js';
 import { type CredentialOptions, readCredentialFile } from '../certificates/credential-reader.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type Outline, outlineOf } from '../../platform/json/json-outline.js';
 import type { CheckedDocument, Draft } from '../model/document.js';
 import { bodyText, isUtf16, parseJson } from '../model/json-body.js';

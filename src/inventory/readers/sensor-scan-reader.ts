@@ -4,7 +4,7 @@ import { isMembers, type JsonMembers } from '../model/json-values.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
 import { repairTimes } from '../cyclonedx/repaired-times.js';
 import { SchemaFaults } from '../cyclonedx/schema-faults.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { FoundCredentials } from '../certificates/found-credentials.js';
 import type { CdxComponent, Draft, DraftAsset, DraftLink, DraftOccurrence } from '../model/document.js';
 import type { Rejection, Remark } from '../model/ingest-outcome.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { RelationshipKind } from '../model/asset-relationship.entity.js';
 import { anyOf, KINDS, tellingUse, USES } from '../model/relationship-mask.js';
 

@@ -12,8 +12,8 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Needs, TheCaller } from '../../auth/access.js';
-import type { Caller } from '../../auth/caller.js';
+import { Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import { RuleBook } from '../risk/rule-book.js';
 import { RuleChangesService } from './rule-changes.service.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Scope } from '../../auth/scopes.js';
+import type { Scope } from '../../access/scopes.js';
 import { assertNoSettings } from '../../platform/schedules/no-settings.js';
 import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
 import { Reclassifier } from './reclassifier.js';

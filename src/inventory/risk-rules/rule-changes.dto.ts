@@ -15,7 +15,7 @@ import {
   Min,
   ValidateNested,
 } from 'class-validator';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { JsonAtMost } from '../../platform/http/json-at-most.js';
 import { AXES, type Axis, type Level, LEVELS } from '../model/risk-verdict.js';
 import type { RiskRuleSet } from '../risk/risk-rule-set.entity.js';

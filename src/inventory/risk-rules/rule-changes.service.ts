@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
-import { Problem } from '../../platform/http/problem.js';
+import type { Caller } from '../../access/caller.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { DEFAULT_RULES } from '../risk/default-rules.js';
 import { Reclassifier } from './reclassifier.js';

@@ -1,4 +1,4 @@
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { isMembers } from '../model/json-values.js';
 import type { RuleMatch } from '../model/rule-set.js';
 import { truncate } from '../../platform/text/truncate.js';

@@ -1,5 +1,5 @@
 import { isMembers, type JsonMembers, memberTextOf } from '../model/json-values.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { Draft, DraftAsset } from '../model/document.js';
 import type { Remark } from '../model/ingest-outcome.js';
 import { withoutSecretMembers } from '../model/secrets.js';

@@ -1,5 +1,5 @@
 import { isMembers, type JsonMembers } from '../model/json-values.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 /** @throws Problem 422 `document.invalid` with the pointer. */
 export function refuse(pointer: string, detail: string): never {

@@ -95,7 +95,7 @@ const OWN_TEXTS: Record<string, string> = {
   'src/signing/approval/shown-batch.ts': 'hashes that this process computed',
 
   'src/inventory/model/secrets.ts': 'a look for private keys, which must see them in bad base64 too',
-  'src/client/sensor/der.ts': 'a window into a text that is searched for keys',
+  'src/client/sensor/model/der.ts': 'a window into a text that is searched for keys',
   'src/client/sensor/detectors/ssh.ts': 'the head of a text that is searched for keys',
 };
 

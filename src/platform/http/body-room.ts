@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { LARGE_ROOM_BYTES, ROOM_BYTES } from './body-limits.js';
-import { Problem } from './problem.js';
+import { Problem } from '../errors/problem.js';
 
 /** A body counts for so much at least, which bounds how many there are. */
 const MIN_BYTES = 128 * 1024;

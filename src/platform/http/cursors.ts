@@ -3,7 +3,7 @@ import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { SelectQueryBuilder } from 'typeorm';
 import { Config } from '../config/config.js';
 import { base64UrlBytes } from '../encoding/base64.js';
-import { Problem } from './problem.js';
+import { Problem } from '../errors/problem.js';
 
 export interface Page<Item> {
   readonly items: Item[];

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { Problem } from './problem.js';
+import type { Problem } from '../errors/problem.js';
 
 /** What a refused call is to be answered with. */
 export interface Refusal {

@@ -1,7 +1,7 @@
 import { jsonFault } from '../json/json-fault.js';
 import { repeatedMember } from '../json/repeated-member.js';
 import { assertNoWideEncoding, withoutMark } from './json-bytes.js';
-import { Problem } from './problem.js';
+import { Problem } from '../errors/problem.js';
 import { truncate } from '../text/truncate.js';
 
 const MAX_DEPTH = 32;

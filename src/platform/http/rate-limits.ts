@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Redis } from 'ioredis';
 import { Config } from '../config/config.js';
-import { Problem } from './problem.js';
+import { Problem } from '../errors/problem.js';
 
 const WINDOW_SECONDS = 60;
 const SHARE_EVERY_MS = 1000;

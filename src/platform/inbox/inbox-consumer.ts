@@ -1,5 +1,5 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
-import { CoalescingRunner } from '../queue/coalescing-runner.js';
+import { CoalescingRunner } from '../jobs/coalescing-runner.js';
 import type { InboxMessages, InboxTopic } from './inbox-messages.js';
 import { Inbox } from './inbox.js';
 

@@ -1,6 +1,6 @@
 import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { CoalescingRunner } from '../queue/coalescing-runner.js';
+import { CoalescingRunner } from '../jobs/coalescing-runner.js';
 import { Outbox } from './outbox.js';
 
 type Deliver = (subjects: string[]) => Promise<void>;

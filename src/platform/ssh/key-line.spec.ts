@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Problem } from '../http/problem.js';
+import { Problem } from '../errors/problem.js';
 import { lineOf, readLines, writeLines } from './authorized-keys-file.js';
 import { isLine, keyFileLine, oneKeyLine } from './key-line.js';
 import { readPublicKeyLine } from './public-key.js';

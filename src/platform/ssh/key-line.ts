@@ -1,4 +1,4 @@
-import { Problem } from '../http/problem.js';
+import { Problem } from '../errors/problem.js';
 
 /**
  * Characters that no line of a key file may hold: control characters (a line feed begins another line, NUL ends the line for sshd, a carriage

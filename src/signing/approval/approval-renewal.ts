@@ -5,7 +5,7 @@ import { AuditService } from '../../audit/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { keyFactsOf } from '../keys/key-facts.js';
 import { SigningKeyReader } from '../keys/signing-key.reader.js';
-import { SIGNING_ACTOR } from '../requests/signing-outcome.js';
+import { SIGNING_ACTOR } from '../model/signing-actor.js';
 import { SigningEnvelope } from '../requests/signing-envelope.entity.js';
 import { SignRequestValidator } from '../requests/sign-request-validator.js';
 import { SigningRequest } from '../requests/signing-request.entity.js';

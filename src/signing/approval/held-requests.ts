@@ -1,13 +1,13 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { ApprovalSubject, SubjectApproval } from '../../approvals/approval-subject.port.js';
-import { ApprovalSubjectsService } from '../../approvals/approval-subjects.service.js';
+import type { ApprovalSubject, SubjectApproval } from '../../approvals/subjects/approval-subject.port.js';
+import { ApprovalSubjectsService } from '../../approvals/subjects/approval-subjects.service.js';
 import { AuditService } from '../../audit/audit.service.js';
 import { EventBus } from '../../platform/events/events.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
-import { SWEEP_AFTER_MS } from '../requests/signing-limits.js';
-import { SIGNING_ACTOR } from '../requests/signing-outcome.js';
+import { SWEEP_AFTER_MS } from '../model/signing-limits.js';
+import { SIGNING_ACTOR } from '../model/signing-actor.js';
 import { SIGNING_QUEUE } from '../requests/signing.queue.js';
 
 /** What becomes of requests that wait, one alone or those of a batch, when their approvers have spoken. */

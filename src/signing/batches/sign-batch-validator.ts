@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../auth/caller.js';
-import { Problem } from '../../platform/http/problem.js';
+import type { Caller } from '../../access/caller.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { HeldBatches } from '../approval/held-batches.js';
 import { SignRequestValidator } from '../requests/sign-request-validator.js';
 import type { SigningOrder } from '../requests/signing-order.js';

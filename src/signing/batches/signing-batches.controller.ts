@@ -1,8 +1,8 @@
 import { Body, Controller, Get, Headers, HttpStatus, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Needs, TheCaller } from '../../auth/access.js';
-import type { Caller } from '../../auth/caller.js';
+import { Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { TakesJson } from '../../platform/http/json-limits.js';
 import { IDEMPOTENCY_KEY } from '../../platform/idempotency/idempotency-keys.js';

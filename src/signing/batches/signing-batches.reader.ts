@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
-import { mayDo } from '../../auth/scopes.js';
-import { Problem } from '../../platform/http/problem.js';
+import type { Caller } from '../../access/caller.js';
+import { mayDo } from '../../access/scopes.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureScheme } from '../../hsm/key-vault.js';
 import { isFinalSigningStatus, type SigningStatus } from '../requests/signing-status.js';
 import { SigningBatch } from './signing-batch.entity.js';

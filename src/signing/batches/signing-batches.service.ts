@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import type { SigningOrder } from '../requests/signing-order.js';
 import { SignBatchValidator } from './sign-batch-validator.js';

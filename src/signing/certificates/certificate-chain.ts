@@ -1,5 +1,5 @@
 import type { X509Certificate } from 'node:crypto';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { certificateFactsOf } from './certificate-facts.js';
 import { wholeCertificate } from './whole-certificate.js';
 

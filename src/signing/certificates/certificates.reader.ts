@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Certificate } from './certificate.entity.js';
 
 /** Finds certificates. Their rows never change, so what was read once may be believed. */

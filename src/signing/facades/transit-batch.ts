@@ -1,4 +1,4 @@
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { WeakValues } from './weak-values.js';
 
 const MAX_ITEMS = 1000;

@@ -6,7 +6,7 @@ import { isId } from '../../platform/database/new-id.js';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { assertPermitted, type KeyConstraints, type KeyUse } from './key-constraints.js';
 import type { KeyPurpose } from './signing-key-purpose.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { ApprovalsService, type ApprovalRequirement } from '../../approvals/approvals.service.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { SigningRequestRepository } from './signing-request.repository.js';
 import type { NewSigningRequest, Accepted } from './signing-outcome.js';
 import { policyFactsOf, shownRequest } from './shown-request.js';

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { POLICY_REVISION } from '../../approvals/approval-subject.port.js';
+import { POLICY_REVISION } from '../../approvals/subjects/approval-subject.port.js';
 import { ApprovalsService } from '../../approvals/approvals.service.js';
 import { AuditService } from '../../audit/audit.service.js';
 import type { EntryRow } from '../../audit/log/log-leaf.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import type { Claimed } from './claimed.js';
 import { metadataSha256 } from './signing-entries.js';
-import { SIGNING_ACTOR } from './signing-outcome.js';
+import { SIGNING_ACTOR } from '../model/signing-actor.js';
 import { factsOfRow } from './shown-request.js';
 
 type Row = Claimed & { readonly approvalId: string | null };

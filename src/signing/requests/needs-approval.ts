@@ -1,4 +1,4 @@
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 /** For callers who cannot wait for people. @param requestId the request that does wait, when there is one. */
 export function needsApproval(requestId?: string): Problem {

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { fromBase64 } from '../../platform/encoding/base64.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { Clock } from '../../platform/time/clock.js';
 import type { Certificate } from '../certificates/certificate.entity.js';

@@ -7,7 +7,7 @@ import { FORMAT_WRITERS, type WrappedFormat } from '../formats/format-writers.js
 import { keyNameOf, type MadeSignature } from '../formats/signature-format.js';
 import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import type { Claimed } from './claimed.js';
-import { SIGNING_ACTOR } from './signing-outcome.js';
+import { SIGNING_ACTOR } from '../model/signing-actor.js';
 
 /** One attempt's way through the HSM, and through the format's container behind it. */
 @Injectable()

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { EventBus } from '../../platform/events/events.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { SigningKeyReader } from '../keys/signing-key.reader.js';
 import { SignatureMaker } from './signature-maker.js';
-import { backoffMs, MAX_SIGNING_STRIKES } from './signing-limits.js';
+import { backoffMs, MAX_SIGNING_STRIKES } from '../model/signing-limits.js';
 import type { Claimed } from './claimed.js';
 import { SigningRequestRepository } from './signing-request.repository.js';
 import type { SigningOutcome } from './signing-outcome.js';

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
 import type { NewEntry } from '../../audit/audit.service.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
-import { type NewSigningRequest, SIGNING_ACTOR, type Settlement } from './signing-outcome.js';
+import type { NewSigningRequest, Settlement } from './signing-outcome.js';
+import { SIGNING_ACTOR } from '../model/signing-actor.js';
 
 /** What the audit log says of a request that was accepted. */
 export function acceptedEntry({

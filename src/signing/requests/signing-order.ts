@@ -6,7 +6,7 @@ import {
   isMlDsa,
 } from '../../hsm/key-vault.js';
 import { fromBase64 } from '../../platform/encoding/base64.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
 
 /** What a caller asks for. */

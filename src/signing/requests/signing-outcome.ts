@@ -1,11 +1,9 @@
-import type { Actor } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import type { MadeSignature } from '../formats/signature-format.js';
 import type { SigningKeyFacts } from '../keys/key-facts.js';
 import type { KeyConstraints } from '../keys/key-constraints.js';
 import type { SigningEnvelope } from './signing-envelope.entity.js';
-import { WORKER_ID } from '../../platform/worker-id.js';
 import type { SigningRequest } from './signing-request.entity.js';
 import type { SigningStatus } from './signing-status.js';
 
@@ -69,6 +67,3 @@ export interface SigningAttempt {
 export interface Settlement extends SigningAttempt {
   readonly outcome: SigningOutcome;
 }
-
-/** Who acts when no caller does. */
-export const SIGNING_ACTOR: Actor = { kind: 'system', id: WORKER_ID, name: 'signing worker' };

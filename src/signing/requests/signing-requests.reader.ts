@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
-import { mayDo } from '../../auth/scopes.js';
+import type { Caller } from '../../access/caller.js';
+import { mayDo } from '../../access/scopes.js';
 import { fromBase64 } from '../../platform/encoding/base64.js';
 import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { signingMarkOf, RequestWatch } from './request-watch.js';
 import { SigningEnvelope } from './signing-envelope.entity.js';

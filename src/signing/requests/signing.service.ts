@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { DIGEST_BYTES, type DigestAlgorithm, type SignatureScheme } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { keyFactsOf } from '../keys/key-facts.js';
 import type { ActiveKey } from '../keys/signing-key.reader.js';

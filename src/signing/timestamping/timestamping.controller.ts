@@ -1,8 +1,8 @@
 import { Controller, Get, Header, HttpCode, Param, Post, Res } from '@nestjs/common';
 import { ApiConsumes, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Needs, Public, TheCaller } from '../../auth/access.js';
-import type { Caller } from '../../auth/caller.js';
+import { Needs, Public, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
 import { TimestampAdmission } from './timestamp-admission.js';
 import { TsaResponder } from './tsa-responder.js';

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { Caller } from '../../auth/caller.js';
-import { Problem } from '../../platform/http/problem.js';
+import type { Caller } from '../../access/caller.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { pemCertificate } from '../certificates/certificate-writer.js';
 import { TimestampAuthority } from './timestamp-authority.js';
 import { TimestampKeys } from './timestamp-keys.js';

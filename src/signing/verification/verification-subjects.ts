@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { X509Certificate } from 'node:crypto';
 import { DataSource } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import type { SignatureScheme } from '../../hsm/key-vault.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { schemeOfFormat } from '../formats/format-writers.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
 import { type KnownKey, SigningKeyReader } from '../keys/signing-key.reader.js';

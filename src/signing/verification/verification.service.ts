@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { createHash, X509Certificate } from 'node:crypto';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { PublicVerifier } from '../../hsm/public-verifier.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { subjectNameOf, pathFrom } from '../certificates/certificate-chain.js';
 import { isFormatDigest } from '../formats/algorithm-identifiers.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, Not } from 'typeorm';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { keyFileLine } from '../../platform/ssh/key-line.js';
 import { publicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
 import { SshAuthority } from './ssh-authority.entity.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { approvalHash, ApprovalsService, type ApprovalRequirement } from '../../approvals/approvals.service.js';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
 import { shorten } from '../../platform/text/truncate.js';

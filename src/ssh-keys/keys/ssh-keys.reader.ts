@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { FindingRule } from './finding-rules.js';
 import { SshKeyFinding } from './ssh-key-finding.entity.js';
 import { SshKeyLocation } from './ssh-key-location.entity.js';

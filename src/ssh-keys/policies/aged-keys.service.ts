@@ -1,8 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { SshKeyRotationOrder } from '../rotation/new-rotation.writer.js';
 import { RotationOrders } from '../rotation/rotation-orders.js';
 import type { NewCustody, RotationSettings } from '../rotation/rotation.entity.js';

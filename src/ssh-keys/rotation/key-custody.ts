@@ -4,7 +4,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { HsmSeal } from '../../hsm/hsm-seal.js';
 import { type KeyIdentity, KeyVault, type VaultKey } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { newEd25519Pair } from '../format/key-pair.js';
 import { keyBitsOf, fingerprintOf, type SshPublicKey, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
 import { SshKeySecret } from '../keys/ssh-key-secret.entity.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Host } from '../../hosts/records/host.entity.js';
+import { Host } from '../../hosts/model/host.entity.js';
 import { HostsService } from '../../hosts/records/hosts.service.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { spkiOf } from '../../platform/ssh/public-key.js';
 import { HostResidentKey } from './host-resident-key.js';
 import { KeyCustody } from './key-custody.js';

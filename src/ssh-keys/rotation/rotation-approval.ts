@@ -1,12 +1,12 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import type { ApprovalSubject, SubjectApproval } from '../../approvals/approval-subject.port.js';
-import { ApprovalSubjectsService } from '../../approvals/approval-subjects.service.js';
+import type { ApprovalSubject, SubjectApproval } from '../../approvals/subjects/approval-subject.port.js';
+import { ApprovalSubjectsService } from '../../approvals/subjects/approval-subjects.service.js';
 import { approvalHash, ApprovalsService } from '../../approvals/approvals.service.js';
 import { AuditService } from '../../audit/audit.service.js';
-import { Host } from '../../hosts/records/host.entity.js';
+import { Host } from '../../hosts/model/host.entity.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { SshKey } from '../keys/ssh-key.entity.js';
 import { documentOf } from './rotation-document.js';

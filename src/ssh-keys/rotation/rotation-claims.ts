@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { advisoryLock } from '../../platform/database/advisory-lock.js';
 import { SshKey } from '../keys/ssh-key.entity.js';
-import { WORKER_ID } from '../../platform/worker-id.js';
+import { WORKER_ID } from '../../platform/jobs/worker-id.js';
 import { RotationTarget } from './rotation-target.entity.js';
 import { Rotation } from './rotation.entity.js';
 import type { Work } from './rotation-work.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { HostUses } from '../../hosts/records/host-uses.service.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { Account } from './rotation-places.js';
 import type { RotationSettings } from './rotation.entity.js';
 

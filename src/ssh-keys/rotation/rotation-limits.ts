@@ -1,4 +1,4 @@
-import type { Actor } from '../../audit/audit.service.js';
+import type { Actor } from '../../access/caller.js';
 
 /** Who acts when nobody asked at that moment. */
 export const ROTATION_ACTOR: Actor = { kind: 'system', id: 'ssh-rotation', name: 'ssh-rotation' };

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { generateKeyPairSync } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { SshConnections } from '../../hosts/connections/ssh-connections.service.js';
-import { Host } from '../../hosts/records/host.entity.js';
+import { Host } from '../../hosts/model/host.entity.js';
 import { readLines } from '../../platform/ssh/authorized-keys-file.js';
 import { optionsOf, withNextLimited, withNextPermanent, withoutOld } from '../authorized-keys/key-replacement.js';
 import { encodingOf, unifiedDiff, withDiff } from '../authorized-keys/unified-diff.js';

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { ApprovalsService, type ApprovalRequirement, type PolicyFacts } from '../../approvals/approvals.service.js';
-import type { Caller } from '../../auth/caller.js';
-import { Host } from '../../hosts/records/host.entity.js';
+import type { Caller } from '../../access/caller.js';
+import { Host } from '../../hosts/model/host.entity.js';
 import type { SshKey } from '../keys/ssh-key.entity.js';
 import type { Account } from './rotation-places.js';
 

@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
-import { WorkPool } from '../../platform/queue/work-pool.js';
+import { WorkPool } from '../../platform/jobs/work-pool.js';
 import { RotationClaims } from './rotation-claims.js';
 import { RolloutController } from './rollout-controller.js';
 import { StepExecutor } from './step-executor.js';

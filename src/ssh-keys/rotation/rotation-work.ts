@@ -1,4 +1,4 @@
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import type { SshKey } from '../keys/ssh-key.entity.js';
 import type { RotationTarget, TargetFile } from './rotation-target.entity.js';
 import type { StepName, TargetOutcome, TargetState } from './rotation-state.js';

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { ApprovalRequirement } from '../../approvals/approvals.service.js';
-import type { Actor } from '../../audit/audit.service.js';
+import type { Actor } from '../../access/caller.js';
 import type { RotationStatus } from './rotation-state.js';
 
 /** Who holds the private half of the new key. */

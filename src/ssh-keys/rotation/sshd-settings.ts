@@ -1,5 +1,5 @@
 import type { SshSession } from '../../hosts/connections/ssh-session.port.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type Account, type KeyFileSettings, readConfigured, readEffective } from '../../platform/ssh/key-files.js';
 import { ACCOUNT_SURVEY } from './survey-scripts.js';
 import { StepFailure } from './rotation-work.js';

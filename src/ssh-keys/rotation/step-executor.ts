@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { Seal } from '../../platform/sealing/seal.js';
 import { NewKey } from './new-key.js';

@@ -1,5 +1,5 @@
-import { type SensorFinding, keyExchange, type FindingPlace, protocolHere, tlsVersion, usedHere } from '../finding.js';
-import { rsa } from '../key-algorithm.js';
+import { type SensorFinding, keyExchange, type FindingPlace, protocolHere, tlsVersion, usedHere } from '../model/finding.js';
+import { rsa } from '../model/key-algorithm.js';
 import type { Detector } from './detector.js';
 
 const MAX_LINE = 4000;

@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
-import { BufferWindow } from '../der.js';
-import { privateKeyHere } from '../private-key.js';
+import { BufferWindow } from '../model/der.js';
+import { privateKeyHere } from '../model/private-key.js';
 import type { Detector } from './detector.js';
 import { looksLikePkcs12 } from './pkcs12.js';
 import { encryptedKeyScheme, privateKeyFacts, traditionalKeyFacts } from './private-key-header.js';

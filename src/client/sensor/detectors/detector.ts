@@ -1,4 +1,4 @@
-import type { SensorFinding } from '../finding.js';
+import type { SensorFinding } from '../model/finding.js';
 
 /** A file as detectors see it. */
 export interface SeenFile {

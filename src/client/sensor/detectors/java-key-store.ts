@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto';
-import type { SensorFinding } from '../finding.js';
-import { sensedFactsOf, type SensedKeyFacts } from '../key-algorithm.js';
-import { privateKeyHere } from '../private-key.js';
+import type { SensorFinding } from '../model/finding.js';
+import { sensedFactsOf, type SensedKeyFacts } from '../model/key-algorithm.js';
+import { privateKeyHere } from '../model/private-key.js';
 import type { Detector } from './detector.js';
 
 const TYPES: Readonly<Record<number, string>> = { 0xfeedfeed: 'JKS', 0xcececece: 'JCEKS' };

@@ -1,5 +1,5 @@
 import { createDecipheriv, pbkdf2Sync } from 'node:crypto';
-import { type DerElement, member, members, TAG, there } from '../der.js';
+import { type DerElement, member, members, TAG, there } from '../model/der.js';
 
 const PBES2 = '1.2.840.113549.1.5.13';
 const PBKDF2 = '1.2.840.113549.1.5.12';

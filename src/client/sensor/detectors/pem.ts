@@ -1,6 +1,6 @@
-import { type SensorFinding, type FindingPlace } from '../finding.js';
-import { Base64Window } from '../der.js';
-import { privateKeyHere } from '../private-key.js';
+import { type SensorFinding, type FindingPlace } from '../model/finding.js';
+import { Base64Window } from '../model/der.js';
+import { privateKeyHere } from '../model/private-key.js';
 import { encryptedKeyScheme, privateKeyFacts, traditionalKeyFacts } from './private-key-header.js';
 import { type Detector, fileLinesOf } from './detector.js';
 import { openSshKey } from './ssh.js';

@@ -1,8 +1,8 @@
 import { createHash, X509Certificate } from 'node:crypto';
-import { DerElement, member, members, TAG, there } from '../der.js';
-import { type SensorFinding, type FindingPlace, usedHere } from '../finding.js';
-import { sensedFactsOf } from '../key-algorithm.js';
-import { privateKeyHere } from '../private-key.js';
+import { DerElement, member, members, TAG, there } from '../model/der.js';
+import { type SensorFinding, type FindingPlace, usedHere } from '../model/finding.js';
+import { sensedFactsOf } from '../model/key-algorithm.js';
+import { privateKeyHere } from '../model/private-key.js';
 import type { Detector } from './detector.js';
 import { opened, RoundsLeft, schemeName } from './password-scheme.js';
 

@@ -1,6 +1,6 @@
-import { type ByteWindow, DerElement, TAG } from '../der.js';
-import { curveBits, factsOfJwk, type SensedKeyFacts, named, onCurve, rsa } from '../key-algorithm.js';
-import { coordinates } from '../ssh-blob.js';
+import { type ByteWindow, DerElement, TAG } from '../model/der.js';
+import { curveBits, factsOfJwk, type SensedKeyFacts, named, onCurve, rsa } from '../model/key-algorithm.js';
+import { coordinates } from '../model/ssh-blob.js';
 import { schemeName } from './password-scheme.js';
 
 /*

@@ -1,4 +1,4 @@
-import { type SensorFinding, type FindingPlace, protocolHere, tlsVersion, usedHere } from '../finding.js';
+import { type SensorFinding, type FindingPlace, protocolHere, tlsVersion, usedHere } from '../model/finding.js';
 import { type Detector, fileLinesOf } from './detector.js';
 import { SOURCE_RULES, type SourceRule } from './source-rules.js';
 import { truncate } from '../../../platform/text/truncate.js';

@@ -1,6 +1,6 @@
-import type { SensorFinding, FindingPlace } from '../finding.js';
-import { privateKeyHere } from '../private-key.js';
-import { factsOfBlob, SshFields } from '../ssh-blob.js';
+import type { SensorFinding, FindingPlace } from '../model/finding.js';
+import { privateKeyHere } from '../model/private-key.js';
+import { factsOfBlob, SshFields } from '../model/ssh-blob.js';
 import { truncate } from '../../../platform/text/truncate.js';
 import type { Detector } from './detector.js';
 

@@ -1,7 +1,7 @@
 import { createECDH, randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { type SensorFinding, keyExchange, protocolHere, refOf, usedHere } from '../finding.js';
-import { SshFields } from '../ssh-blob.js';
+import { type SensorFinding, keyExchange, protocolHere, refOf, usedHere } from '../model/finding.js';
+import { SshFields } from '../model/ssh-blob.js';
 import type { Endpoint } from './endpoint.js';
 
 const HELLO = 'SSH-2.0-Sealwright_sensor';

@@ -1,5 +1,5 @@
 import { connect, type ConnectionOptions, type SecureVersion, type TLSSocket } from 'node:tls';
-import { type SensorFinding, keyExchange, protocolHere, refOf, tlsVersion, usedHere } from '../finding.js';
+import { type SensorFinding, keyExchange, protocolHere, refOf, tlsVersion, usedHere } from '../model/finding.js';
 import { type Endpoint, serverName } from './endpoint.js';
 
 const VERSIONS: readonly SecureVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];

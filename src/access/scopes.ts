@@ -1,4 +1,4 @@
-import { Problem } from '../platform/http/problem.js';
+import { Problem } from '../platform/errors/problem.js';
 
 /** What a caller may be allowed to do. The first six are the public contract of the host area; names never change. */
 export const SCOPES = {

@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { HostCredentialKind } from '../credentials/credential-kind.js';
+import type { HostCredentialKind } from './credential-kind.js';
 
 /** What a host key must be, for anyone to log in: confirmed before (`pinned`), certified by a trusted authority (`ca`), or the first one that was seen (`tofu`). */
 export const HOST_KEY_POLICIES = ['pinned', 'ca', 'tofu'] as const;

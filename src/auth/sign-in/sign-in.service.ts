@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import type { Origin } from '../platform/http/origin.js';
-import { Problem } from '../platform/http/problem.js';
-import type { Caller } from './caller.js';
-import { SecondFactorCheck, type ShownFactors } from './second-factors/second-factor-check.js';
-import { SessionsService } from './sessions/sessions.service.js';
-import { type SignedInPerson, TokenGrants, type Tokens } from './tokens/token-grants.js';
-import { PasswordCheck } from './users/password-check.js';
-import type { User } from './users/user.entity.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Caller } from '../../access/caller.js';
+import { SecondFactorCheck, type ShownFactors } from '../second-factors/second-factor-check.js';
+import { SessionsService } from '../sessions/sessions.service.js';
+import { type SignedInPerson, TokenGrants, type Tokens } from '../tokens/token-grants.js';
+import { PasswordCheck } from '../users/password-check.js';
+import type { User } from '../users/user.entity.js';
 
 /** How people get in with what they know. Further ways (single sign-on, devices) end in the same tokens. */
 @Injectable()

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { schemeFor } from '../requests/signing-order.js';
 import { SigningService } from '../requests/signing.service.js';
 import { signatureIdentifier } from '../formats/algorithm-identifiers.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
-import { certificationRequestInfo, type DistinguishedName, pemCertificate, signed } from './certificate-writer.js';
+import { certificationRequestInfo, type DistinguishedName, pemCertificate, signed } from '../certificates/certificate-writer.js';
 
 export interface CertificationOrder {
   readonly subject: DistinguishedName;

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
 import type { AlertStatus } from './alert-status.js';
-import type { Severity } from './rules/alert-rule.entity.js';
+import type { Severity } from './alert-rule.entity.js';
 
 /** Something that a rule waits for has happened: one row per rule and thing, however often. */
 @Entity('alert')

@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 /** Hosts that a connection may go through on its way. */
 export const MAX_JUMPS = 3;

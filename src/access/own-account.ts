@@ -1,4 +1,4 @@
-import { Problem } from '../platform/http/problem.js';
+import { Problem } from '../platform/errors/problem.js';
 import type { Caller } from './caller.js';
 
 /** Only people, be it through a client that they let in. */

@@ -1,4 +1,4 @@
-import type { AlertEventType } from '../platform/events/alert-events.js';
+import type { AlertEventType } from '../../platform/events/alert-events.js';
 
 export const ALERT_CONDITIONS = [
   'risk-threshold',

@@ -1,11 +1,11 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Type } from 'class-transformer';
 import { IsEmail, IsOptional, IsString, Length, Matches, MaxLength, ValidateNested } from 'class-validator';
-import type { Caller } from './caller.js';
-import { SCOPE_NAMES, type Scope } from './scopes.js';
-import { PasskeyAnswerBody } from './second-factors/passkeys.dto.js';
-import type { Newcomer } from './users/registration.service.js';
-import type { Tokens } from './tokens/token-grants.js';
+import type { Caller } from '../../access/caller.js';
+import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
+import { PasskeyAnswerBody } from '../second-factors/passkeys.dto.js';
+import type { Newcomer } from '../users/registration.service.js';
+import type { Tokens } from '../tokens/token-grants.js';
 
 class FactorsBody {
   /** Six digits of your authenticator app, where you have one. */

@@ -1,9 +1,9 @@
 import { Body, Controller, Get, Header, HttpCode, Post, Req } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyRequest } from 'fastify';
-import { originOf } from '../platform/http/origin.js';
-import { Person, Public, SignedIn, TheCaller } from './access.js';
-import type { Caller } from './caller.js';
+import { originOf } from '../../platform/http/origin.js';
+import { Person, Public, SignedIn, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import {
   CallerView,
   ChangePasswordBody,
@@ -15,8 +15,8 @@ import {
   TokenView,
 } from './sign-in.dto.js';
 import { SignInService } from './sign-in.service.js';
-import { AccountService } from './users/account.service.js';
-import { RegistrationService } from './users/registration.service.js';
+import { AccountService } from '../users/account.service.js';
+import { RegistrationService } from '../users/registration.service.js';
 
 @ApiTags('Authentication')
 @Controller('api/auth')

@@ -12,19 +12,19 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Needs, TheCaller } from '../../auth/access.js';
-import type { Caller } from '../../auth/caller.js';
-import { Repeatable } from '../../auth/repeatable.js';
+import { Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
+import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { ConnectionTestView } from '../connections/connection-test.dto.js';
 import { ConnectionTester } from '../connections/connection-tester.js';
-import { CreateHostBody, HostPage, HostQuery, HostView, UpdateHostBody } from './hosts.dto.js';
-import { ChangedHostView } from './changed-host.dto.js';
-import { HostRemoval } from './host-removal.service.js';
-import { HostsReader } from './hosts.reader.js';
-import { HostsService } from './hosts.service.js';
+import { CreateHostBody, HostPage, HostQuery, HostView, UpdateHostBody } from '../records/hosts.dto.js';
+import { ChangedHostView } from '../records/changed-host.dto.js';
+import { HostRemoval } from '../records/host-removal.service.js';
+import { HostsReader } from '../records/hosts.reader.js';
+import { HostsService } from '../records/hosts.service.js';
 
 const IF_MATCH = { name: 'If-Match', required: true, description: 'The ETag of the host as you last read it' };
 

@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import type { Problem } from '../platform/http/problem.js';
+import type { Problem } from '../../platform/errors/problem.js';
 
 /** What can wait for approval, by itself or many together. The module that owns it registers an ApprovalSubject for it. */
 export const APPROVAL_KINDS = ['signing-request', 'signing-batch', 'ssh-rotation', 'ssh-certificate'] as const;

@@ -1,8 +1,8 @@
 import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Needs, TheCaller } from '../../auth/access.js';
-import type { Caller } from '../../auth/caller.js';
-import { Repeatable } from '../../auth/repeatable.js';
+import { Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
+import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
@@ -12,9 +12,9 @@ import {
   CertificationRequestBody,
   CertificationRequestView,
   ChainBody,
-} from './certificates.dto.js';
-import { CertificatesReader } from './certificates.reader.js';
-import { CertificatesService } from './certificates.service.js';
+} from '../certificates/certificates.dto.js';
+import { CertificatesReader } from '../certificates/certificates.reader.js';
+import { CertificatesService } from '../certificates/certificates.service.js';
 import { CertificationRequestsService } from './certification-requests.service.js';
 
 @ApiTags('Certificates')

@@ -3,12 +3,12 @@ import { type EntityManager, In } from 'typeorm';
 import { approvalHash, ApprovalsService, type GrantedApproval, textHash } from '../../approvals/approvals.service.js';
 import { AuditService } from '../../audit/audit.service.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
-import { SIGNING_ACTOR } from './signing-outcome.js';
-import { SigningEnvelope } from './signing-envelope.entity.js';
-import { SigningRequest } from './signing-request.entity.js';
-import { ApprovalRenewal, type Held } from '../approval/approval-renewal.js';
-import { manifestLinesOf, manifestLine } from '../approval/shown-batch.js';
-import { shownRequest } from './shown-request.js';
+import { SIGNING_ACTOR } from '../model/signing-actor.js';
+import { SigningEnvelope } from '../requests/signing-envelope.entity.js';
+import { SigningRequest } from '../requests/signing-request.entity.js';
+import { ApprovalRenewal, type Held } from './approval-renewal.js';
+import { manifestLinesOf, manifestLine } from './shown-batch.js';
+import { shownRequest } from '../requests/shown-request.js';
 
 /**
  * The last look before the HSM: whether a request was approved, and is still what was approved. It runs in the transaction that

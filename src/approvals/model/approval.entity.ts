@@ -1,5 +1,5 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { ApprovalKind } from '../approval-subject.port.js';
+import type { ApprovalKind } from '../subjects/approval-subject.port.js';
 import type { ApprovalRequirement, Stage } from '../policies/policy-evaluation.js';
 import type { ApprovalStatus } from './approval-status.js';
 

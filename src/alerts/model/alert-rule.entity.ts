@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { AlertConditionName, RiskLevel } from '../alert-condition.js';
+import type { AlertConditionName, RiskLevel } from './alert-condition.js';
 
 export const SEVERITIES = ['info', 'warning', 'critical'] as const;
 export type Severity = (typeof SEVERITIES)[number];

@@ -1,5 +1,5 @@
 import type { Config } from '../../platform/config/config.js';
-import { timestampingMs } from '../timestamping/timestamping-time.js';
+import { timestampingMs } from './timestamping-time.js';
 
 /** How long an attempt may take before the request is given to somebody else: what the HSM and the timestamp may take, and the way there and back. */
 export function leaseMs(config: Config): number {

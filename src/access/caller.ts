@@ -1,6 +1,12 @@
-import type { Actor } from '../audit/audit.service.js';
 import type { Origin } from '../platform/http/origin.js';
 import type { Scope } from './scopes.js';
+
+/** Who did it. */
+export interface Actor {
+  readonly kind: 'user' | 'api-key' | 'oauth-client' | 'system' | 'anonymous';
+  readonly id: string;
+  readonly name: string;
+}
 
 /** The sign-in that a caller's token belongs to. */
 export interface CallerSession {
