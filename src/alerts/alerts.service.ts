@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import { AuditService } from '../audit/audit.service.js';
+import { AuditService } from '../audit/entries/audit.service.js';
 import type { Caller } from '../access/caller.js';
-import { User } from '../auth/users/user.entity.js';
+import { User } from '../auth/model/user.entity.js';
 import { Config } from '../platform/config/config.js';
 import { Problem } from '../platform/errors/problem.js';
 import { staleProblem } from '../platform/http/versions.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../audit/audit.service.js';
+import { AuditService } from '../audit/entries/audit.service.js';
 import type { Actor } from '../access/caller.js';
 import type { EntryRow } from '../audit/log/log-leaf.js';
 import { VouchedEntries } from '../audit/log/vouched-entries.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../audit/audit.service.js';
+import { AuditService } from '../audit/entries/audit.service.js';
 import type { Caller } from '../access/caller.js';
 import { newId } from '../platform/database/new-id.js';
 import { writeUnique } from '../platform/database/unique-write.js';

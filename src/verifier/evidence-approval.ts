@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { base64Bytes } from '../platform/encoding/base64.js';
+import { base64Bytes } from '../formats/encoding/base64.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import { type EvidenceFile, loggedFactsIn, type LoggedFact } from './evidence-file.js';
 import { approvalIn } from './evidence-steps.js';

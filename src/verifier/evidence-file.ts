@@ -1,4 +1,4 @@
-import { base64Bytes } from '../platform/encoding/base64.js';
+import { base64Bytes } from '../formats/encoding/base64.js';
 import type { LeafKind } from './exported-log.js';
 
 /** What the verifier reads of an evidence file; the service writes more into it. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { base64Bytes } from '../platform/encoding/base64.js';
+import { base64Bytes } from '../formats/encoding/base64.js';
 import { faultsOfApproval } from './evidence-approval.js';
 import { EvidenceContent } from './evidence-content.js';
 import { type EvidenceFile, type EvidenceLeaf, loggedFactsIn, type LoggedFact } from './evidence-file.js';

@@ -1,4 +1,4 @@
-import { base64Bytes, fromBase64 } from '../platform/encoding/base64.js';
+import { base64Bytes, fromBase64 } from '../formats/encoding/base64.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import type { ExportedLeaf } from './exported-log.js';
 import { GrowingRoot } from './growing-root.js';

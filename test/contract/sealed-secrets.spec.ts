@@ -58,7 +58,7 @@ const SEALED: readonly Sealed[] = [
   {
     by: 'auth/sessions/sessions.service.ts',
     calls: 1,
-    columns: ['auth/sessions/session.entity.ts: logoutHint'],
+    columns: ['auth/model/session.entity.ts: logoutHint'],
     rule: 'fixed',
     because: 'sent to the provider that the session came from; no call changes it',
   },

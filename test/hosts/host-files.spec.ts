@@ -20,7 +20,7 @@ import { LiveSession } from '../../src/hosts/connections/live-session.js';
 import type { ChangeSession } from '../../src/hosts/connections/ssh-session.port.js';
 import { sshHandshake } from '../../src/hosts/connections/ssh-handshake.js';
 import { openSocket } from '../../src/hosts/connections/ssh-socket.js';
-import { parseAddress } from '../../src/hosts/network/address.port.js';
+import { parseAddress } from '../../src/formats/addresses/address.js';
 import { canRunSshd, type ClientKey, newClientKey, type Sshd, startSshd } from '../support/sshd.js';
 
 describe.runIf(canRunSshd())('a session with a real sshd', () => {

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { WebhookDeliveryRepository } from '../../platform/outbound/webhook-delivery.repository.js';
 
 const SENDER = { kind: 'system', id: 'webhook-sender', name: 'webhook sender' } as const;

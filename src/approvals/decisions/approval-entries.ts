@@ -1,4 +1,4 @@
-import type { NewEntry } from '../../audit/audit.service.js';
+import type { NewEntry } from '../../audit/entries/audit.service.js';
 import type { Actor } from '../../access/caller.js';
 import type { Caller } from '../../access/caller.js';
 import type { ApprovalRequirement } from '../policies/policy-evaluation.js';

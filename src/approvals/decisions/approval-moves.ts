@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { AuditService, type NewEntry } from '../../audit/audit.service.js';
+import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
 import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { SubjectApproval } from '../subjects/approval-subject.port.js';

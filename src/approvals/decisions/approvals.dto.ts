@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
-import { fromBase64 } from '../../platform/encoding/base64.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
 import { IsBase64Text } from '../../platform/http/base64-text.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { PageQuery } from '../../platform/http/page.js';

@@ -3,7 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { KeyVault, type LogAnchor } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { Problem } from '../../platform/errors/problem.js';
-import { AuditService } from '../audit.service.js';
+import { AuditService } from '../entries/audit.service.js';
 import type { Actor } from '../../access/caller.js';
 import { LogAnchors, checkpointSizeOf } from './log-anchors.js';
 import { LogKeys } from './log-keys.js';

@@ -3,7 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/columns.js';
 import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
-import { AuditSeals } from '../audit-seals.js';
+import { AuditSeals } from '../entries/audit-seals.js';
 import { LogAnchors, checkpointSizeOf } from './log-anchors.js';
 import { LogKeys } from './log-keys.js';
 import { appendLeaves } from './log-tiles.js';

@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import { leafHash } from '../../verifier/merkle-hash.js';
 import { inclusionPath } from '../../verifier/merkle-tree.js';
 import { rootOfInclusion } from '../../verifier/merkle-proof.js';
-import { AuditSeals } from '../audit-seals.js';
+import { AuditSeals } from '../entries/audit-seals.js';
 import { LogAnchors } from './log-anchors.js';
 import { ENTRY_COLUMNS, type EntryRow, logLeafOf } from './log-leaf.js';
 import { rangeHashes } from './log-tiles.js';

@@ -7,7 +7,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { Caller } from '../../access/caller.js';
 import { newSecret } from '../secrets/secret-text.js';
 import { SessionCallers } from '../sessions/session-callers.js';
-import { Session } from '../sessions/session.entity.js';
+import { Session } from '../model/session.entity.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import type { SignedInPerson } from '../tokens/token-grants.js';
 

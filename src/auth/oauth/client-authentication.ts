@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { timingSafeEqual } from 'node:crypto';
-import { fromBase64 } from '../../platform/encoding/base64.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
 import { secretHashOf } from '../secrets/secret-text.js';
 import { type ActiveClient, OAuthClientsService } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';

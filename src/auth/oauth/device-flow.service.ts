@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
 import { DataSource, type EntityManager, LessThan, MoreThan } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { Origin } from '../../platform/http/origin.js';
@@ -9,7 +9,7 @@ import { networkOf } from '../../platform/http/network-of.js';
 import type { Caller } from '../../access/caller.js';
 import { mayDo, type Scope } from '../../access/scopes.js';
 import { secretHashOf, newSecret } from '../secrets/secret-text.js';
-import { Session } from '../sessions/session.entity.js';
+import { Session } from '../model/session.entity.js';
 import type { NewSession } from '../sessions/sessions.service.js';
 import { Throttle } from '../throttle/throttle.js';
 import { DeviceAuthorization, type DeviceAuthorizationStatus } from './device-authorization.entity.js';

@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify';
 import { originOf } from '../../platform/http/origin.js';
 import { Fresh, Person, Public, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
-import { PasswordCheck } from '../users/password-check.js';
+import { PasswordCheck } from '../passwords/password-check.js';
 import { ConfirmPasskeyBody, PasskeyChallengeBody, PasskeyOptionsView } from './passkeys.dto.js';
 import { PasskeysService } from './passkeys.service.js';
 import { RecoveryCodesView } from './second-factors.dto.js';

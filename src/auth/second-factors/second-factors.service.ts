@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { generateSecret, generateURI, verifySync } from 'otplib';
 import { DataSource, type EntityManager, IsNull, Not } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Seal } from '../../platform/sealing/seal.js';
 import type { Caller } from '../../access/caller.js';
-import { AccountNotices } from '../users/account-notices.js';
+import { AccountNotices } from '../notices/account-notices.js';
 import { RecoveryCode } from './recovery-code.entity.js';
 import { RecoveryCodes } from './recovery-codes.js';
 import { SecondFactor } from './second-factor.entity.js';

@@ -1,4 +1,4 @@
-import { fromBase64 } from '../../platform/encoding/base64.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
 
 const BASIC = /^Basic +([A-Za-z0-9+/]+=*)$/i;
 

@@ -4,7 +4,7 @@ import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { secretHashOf, newSecret } from '../secrets/secret-text.js';
 import { RefreshToken } from './refresh-token.entity.js';
-import { Session } from './session.entity.js';
+import { Session } from '../model/session.entity.js';
 import { SessionsService } from './sessions.service.js';
 
 /** A refresh token that is not used for so long is of no use any more. */

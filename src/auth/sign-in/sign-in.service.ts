@@ -5,8 +5,8 @@ import type { Caller } from '../../access/caller.js';
 import { SecondFactorCheck, type ShownFactors } from '../second-factors/second-factor-check.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import { type SignedInPerson, TokenGrants, type Tokens } from '../tokens/token-grants.js';
-import { PasswordCheck } from '../users/password-check.js';
-import type { User } from '../users/user.entity.js';
+import { PasswordCheck } from '../passwords/password-check.js';
+import type { User } from '../model/user.entity.js';
 
 /** How people get in with what they know. Further ways (single sign-on, devices) end in the same tokens. */
 @Injectable()

@@ -1,7 +1,7 @@
 import { type KeyObject, X509Certificate } from 'node:crypto';
 import { Problem } from '../../platform/errors/problem.js';
 import { certificatePem } from './signature-key.js';
-import { fromBase64 } from '../../platform/encoding/base64.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
 
 /** After this many providers change keys in another way. */
 const MAX_CERTIFICATES = 10;

@@ -1,4 +1,4 @@
-import { fromBase64 as strictBytes } from '../../platform/encoding/base64.js';
+import { fromBase64 as strictBytes } from '../../formats/encoding/base64.js';
 
 /** What may stand in an Algorithm attribute: no SHA-1, no CBC, no transforms that choose what is signed. */
 const ALGORITHMS = new Set([

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Actor } from '../../access/caller.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { CredentialRights } from '../rights/credential-rights.js';
 import { type RoleName, type Scope, scopesOf } from '../../access/scopes.js';
 import { secretHashOf } from '../secrets/secret-text.js';
-import { canonical } from './users.service.js';
+import { canonical } from '../model/users.service.js';
 
 interface OpenInvitation {
   readonly id: string;

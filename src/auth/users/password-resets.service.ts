@@ -1,6 +1,6 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Actor } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
@@ -9,8 +9,8 @@ import { Problem } from '../../platform/errors/problem.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import { secretHashOf, newSecret } from '../secrets/secret-text.js';
 import { PasswordReset } from './password-reset.entity.js';
-import type { User } from './user.entity.js';
-import { UsersService } from './users.service.js';
+import type { User } from '../model/user.entity.js';
+import { UsersService } from '../model/users.service.js';
 
 const GOOD_FOR_SECONDS = 3600;
 

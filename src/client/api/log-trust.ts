@@ -1,7 +1,7 @@
 import { createPublicKey } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { readFile, rename, writeFile } from 'node:fs/promises';
-import { base64Bytes } from '../../platform/encoding/base64.js';
+import { base64Bytes } from '../../formats/encoding/base64.js';
 import { ClientError, EXIT } from './exit-codes.js';
 
 /** The newest checkpoint of a log that was found to be right, and the key that signed it. */

@@ -1,6 +1,6 @@
 import { isIPv4 } from 'node:net';
 import { EXIT, ClientError } from './exit-codes.js';
-import { trimEndOf } from '../../platform/text/trim-end.js';
+import { trimEndOf } from '../../formats/encoding/trim-end.js';
 
 /** Set to `yes`: credentials go over plain HTTP as well, for a network where nobody else listens. */
 export const ALLOW_HTTP = 'SEALWRIGHT_ALLOW_HTTP';

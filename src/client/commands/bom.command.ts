@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { base64Bytes } from '../../platform/encoding/base64.js';
+import { base64Bytes } from '../../formats/encoding/base64.js';
 import { JsonObjectText } from '../../verifier/json-object-text.js';
 import {
   faultsOfJsonSignature,

@@ -1,5 +1,5 @@
 import { createReadStream } from 'node:fs';
-import { base64Bytes } from '../../platform/encoding/base64.js';
+import { base64Bytes } from '../../formats/encoding/base64.js';
 import { type LogFinding, LogVerifier, provesGrowth } from '../../verifier/log-verifier.js';
 import { openNote } from '../../verifier/signed-note.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { base64Bytes } from '../../platform/encoding/base64.js';
+import { base64Bytes } from '../../formats/encoding/base64.js';
 import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
 import { type ClientCommand, type Invocation, text } from '../api/command.js';
 import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';

@@ -1,6 +1,6 @@
 import type { FoundSshKey } from '../../platform/inbox/ssh-keys-found.js';
 import { readLines } from '../../platform/ssh/authorized-keys-file.js';
-import { keyBitsOf, fingerprintOf, publicKeyLine, readPublicKeyLine } from '../../platform/ssh/public-key.js';
+import { keyBitsOf, fingerprintOf, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import type { HostSurvey } from './host-survey.js';
 import { shown, type ScriptLine, fieldTextOf } from './script-output.js';
 

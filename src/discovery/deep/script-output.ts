@@ -1,4 +1,4 @@
-import { fromBase64 } from '../../platform/encoding/base64.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
 
 /** One line of what a script printed: its tag and its fields. */
 export interface ScriptLine {

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In, IsNull, Not } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Actor } from '../../access/caller.js';
 import { Host } from '../../hosts/model/host.entity.js';
 import { isId } from '../../platform/database/new-id.js';

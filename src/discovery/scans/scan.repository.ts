@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { columns } from '../../platform/database/columns.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Inbox } from '../../platform/inbox/inbox.js';

@@ -7,7 +7,7 @@ import {
   formatNetwork,
   type Network,
   parseNetwork,
-} from '../../hosts/network/address.port.js';
+} from '../../formats/addresses/address.js';
 import { HostAddressGuard } from '../../hosts/network/address-guard.service.js';
 import { canonicalAddress } from '../../hosts/network/host-place.port.js';
 import { Problem } from '../../platform/errors/problem.js';

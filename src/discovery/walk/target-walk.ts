@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { formatAddress, type Network, parseNetwork, networkSizeOf } from '../../hosts/network/address.port.js';
+import { formatAddress, type Network, parseNetwork, networkSizeOf } from '../../formats/addresses/address.js';
 
 export interface Step {
   /** An address, or a name. */

@@ -1,6 +1,6 @@
 import type ssh2 from 'ssh2';
 import { Problem } from '../../platform/errors/problem.js';
-import { fingerprintOf } from '../../platform/ssh/public-key.js';
+import { fingerprintOf } from '../../formats/ssh/public-key.js';
 import type { Privilege } from '../model/host.entity.js';
 import type { ExecOptions, ExecResult, RunOptions, SshSession } from './ssh-session.port.js';
 import { lost, timedOut } from './ssh-fault.js';

@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream';
 import { Problem } from '../../platform/errors/problem.js';
 import { HostKeysService } from '../host-keys/host-keys.service.js';
 import { judgeHostKey } from '../host-keys/host-key-verdict.js';
-import { fingerprintOf } from '../../platform/ssh/public-key.js';
+import { fingerprintOf } from '../../formats/ssh/public-key.js';
 import { readPublicKeyBlob } from '../host-keys/public-key-blob.js';
 import { HostAddressGuard } from '../network/address-guard.service.js';
 import type { Host } from '../model/host.entity.js';

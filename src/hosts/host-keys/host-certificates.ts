@@ -1,4 +1,4 @@
-import { type SshCertificateContent, readSshCertificate } from '../../platform/ssh/certificate-reader.js';
+import { type SshCertificateContent, readSshCertificate } from '../../formats/ssh/certificate-reader.js';
 import type { Host } from '../model/host.entity.js';
 import type { HostAuthority } from './host-authority.entity.js';
 import type { HostKey } from '../model/host-key.entity.js';

@@ -1,7 +1,7 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Allow, IsString, Length } from 'class-validator';
 import { Transform } from 'class-transformer';
-import { readSshCertificate } from '../../platform/ssh/certificate-reader.js';
+import { readSshCertificate } from '../../formats/ssh/certificate-reader.js';
 import { OneKeyLine } from '../../platform/http/one-key-line.js';
 import { assertId } from '../../platform/http/id-param.js';
 import { type HostKey, HOST_KEY_STATES, type HostKeyState, type Possession, POSSESSIONS } from '../model/host-key.entity.js';

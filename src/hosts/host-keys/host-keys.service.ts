@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { type SshCertificateContent, readCertificateLine } from '../../platform/ssh/certificate-reader.js';
+import { type SshCertificateContent, readCertificateLine } from '../../formats/ssh/certificate-reader.js';
 import { Host } from '../model/host.entity.js';
 import { HostKey, type HostKeyState, type Possession } from '../model/host-key.entity.js';
 import { HostAuthorities } from './host-authorities.service.js';

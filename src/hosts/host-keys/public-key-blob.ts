@@ -1,6 +1,7 @@
-import { oneKeyLine } from '../../platform/ssh/key-line.js';
-import { fromBase64 } from '../../platform/encoding/base64.js';
-import { fingerprintOf } from '../../platform/ssh/public-key.js';
+import { oneKeyLine } from '../../formats/ssh/key-line.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
+import { mpintBits, WireReader } from '../../formats/ssh/wire.js';
+import { fingerprintOf } from '../../formats/ssh/public-key.js';
 
 /** A public key in the encoding of RFC 4253 section 6.6. */
 export interface PublicKeyBlob {
@@ -42,28 +43,23 @@ export function readHostKeyLine(text: string): PublicKeyBlob | undefined {
 }
 
 function bitsOf(type: string, parts: Buffer[]): number | null {
-  if (type === 'ssh-rsa') return integerBits(parts[2]);
-  if (type === 'ssh-dss') return integerBits(parts[1]);
+  if (type === 'ssh-rsa') return bitsOfPart(parts[2]);
+  if (type === 'ssh-dss') return bitsOfPart(parts[1]);
   return FIXED_BITS[type] ?? null;
 }
 
-/** Length of an mpint (RFC 4251 section 5) in bits. */
-function integerBits(mpint: Buffer | undefined): number | null {
-  if (mpint === undefined) return null;
-  const first = mpint.findIndex((byte) => byte !== 0);
-  return first === -1 ? 0 : (mpint.length - first) * 8 - (Math.clz32(mpint[first] as number) - 24);
+function bitsOfPart(mpint: Buffer | undefined): number | null {
+  return mpint === undefined ? null : mpintBits(mpint);
 }
 
 /** Undefined unless the bytes are length-prefixed strings up to the last one. */
 function stringsOf(blob: Buffer): Buffer[] | undefined {
+  const reader = new WireReader(blob);
   const parts: Buffer[] = [];
-  let at = 0;
-  while (at < blob.length) {
-    if (at + 4 > blob.length) return undefined;
-    const end = at + 4 + blob.readUInt32BE(at);
-    if (end > blob.length) return undefined;
-    parts.push(blob.subarray(at + 4, end));
-    at = end;
+  try {
+    while (!reader.done) parts.push(reader.string());
+    return parts;
+  } catch {
+    return undefined;
   }
-  return parts;
 }

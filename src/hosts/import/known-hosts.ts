@@ -1,5 +1,5 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
-import { fromBase64 } from '../../platform/encoding/base64.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
 import { readHostKeyLine } from '../host-keys/public-key-blob.js';
 import { canonicalAddress, readHostPlace } from '../network/host-place.port.js';
 import { badItem, type ImportItem } from './import-item.js';

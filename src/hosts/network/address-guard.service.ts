@@ -12,7 +12,7 @@ import {
   type Network,
   overlaps,
   parseAddress,
-} from './address.port.js';
+} from '../../formats/addresses/address.js';
 import { DENIED, deniedNetworks, destinationsOf, LOOPBACK } from './denied-networks.js';
 
 const NAME =

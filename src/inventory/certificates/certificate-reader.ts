@@ -11,7 +11,7 @@ import {
   SubjectAlternativeName,
 } from '@peculiar/asn1-x509';
 import { createHash } from 'node:crypto';
-import { derElements, derTime, dotted } from '../key-algorithms/der-elements.js';
+import { derElements, derTime, dotted } from '../../formats/asn1/der-reader.js';
 import { HASH_OIDS, KEY_OIDS, SIGNATURE_OIDS } from '../key-algorithms/key-oids.js';
 import { type PublicKeyAlgorithm, publicKeyAlgorithm } from '../key-algorithms/public-key-algorithm.js';
 

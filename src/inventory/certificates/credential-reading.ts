@@ -4,7 +4,7 @@ import type { Draft, DraftOccurrence } from '../model/document.js';
 import type { Rejection, Remark } from '../model/ingest-outcome.js';
 import { withoutSecretMembers } from '../model/secrets.js';
 import { readX509Certificate, type X509CertificateContent } from './certificate-reader.js';
-import { derElements } from '../key-algorithms/der-elements.js';
+import { derElements } from '../../formats/asn1/der-reader.js';
 import { CredentialComponents } from './credential-components.js';
 import { DerivationBudget } from './derivation-budget.js';
 import { truncate } from '../../platform/text/truncate.js';

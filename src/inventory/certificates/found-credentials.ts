@@ -1,4 +1,4 @@
-import { fromBrokenBase64 } from '../../platform/encoding/base64.js';
+import { fromBrokenBase64 } from '../../formats/encoding/base64.js';
 import type { DraftOccurrence } from '../model/document.js';
 import { readX509Certificate } from './certificate-reader.js';
 import { CredentialComponents } from './credential-components.js';

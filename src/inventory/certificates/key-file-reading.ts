@@ -4,7 +4,7 @@ import { readKeybox } from '../openpgp/keybox.js';
 import { type PgpKey, readPgpKeyring } from '../openpgp/keyring.js';
 import { dearmored } from '../openpgp/armor.js';
 import { clean, type CredentialReading } from './credential-reading.js';
-import { DER, type DerElement, derElements, dotted } from '../key-algorithms/der-elements.js';
+import { DER, type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
 import { rfc3339 } from './credential-components.js';
 import { type PemBlock, pemBlocks } from './pem-blocks.js';
 import { describePublicKey, describeSpki, readDerPrivateKey, readPrivateKeyFacts } from './private-key-reader.js';

@@ -3,7 +3,7 @@ import { AuthenticatedSafe, CertBag, PFX, SafeBag, SafeContents } from '@peculia
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
 import { Problem } from '../../platform/errors/problem.js';
 import type { DerivationBudget } from './derivation-budget.js';
-import { derElements } from '../key-algorithms/der-elements.js';
+import { derElements } from '../../formats/asn1/der-reader.js';
 import { passwordEncryption } from './password-encryption.js';
 
 const DATA = '1.2.840.113549.1.7.1';

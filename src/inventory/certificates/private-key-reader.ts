@@ -2,7 +2,7 @@ import { AsnConvert } from '@peculiar/asn1-schema';
 import { SubjectPublicKeyInfo } from '@peculiar/asn1-x509';
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { sha256 } from './certificate-reader.js';
-import { DER, type DerElement, derElements } from '../key-algorithms/der-elements.js';
+import { DER, type DerElement, derElements } from '../../formats/asn1/der-reader.js';
 import type { FoundPrivateKey } from './credential-components.js';
 import type { DerivationBudget } from './derivation-budget.js';
 import { passwordEncryption } from './password-encryption.js';

@@ -1,7 +1,7 @@
 import type { FoundPrivateKey } from './credential-components.js';
 import { readSshPublicKey } from './ssh-public-key.js';
 import { truncate } from '../../platform/text/truncate.js';
-import { fromBrokenBase64 } from '../../platform/encoding/base64.js';
+import { fromBrokenBase64 } from '../../formats/encoding/base64.js';
 
 const FIRST_LINE = /^PuTTY-User-Key-File-([123]): (\S{1,60})$/;
 const MAX_LINES = 2000;

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
-import type { AuditService } from '../../audit/audit.service.js';
+import type { AuditService } from '../../audit/entries/audit.service.js';
 import { isWorthAnotherTry } from '../../platform/database/database-error.js';
 import { advisoryLock } from '../../platform/database/advisory-lock.js';
 import { type IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';

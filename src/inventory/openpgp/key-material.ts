@@ -1,5 +1,5 @@
 import type { AlgorithmProperties } from '../model/document.js';
-import { dotted } from '../key-algorithms/der-elements.js';
+import { dotted } from '../../formats/asn1/der-reader.js';
 import { CURVE_OIDS, FIELD_BITS, KEY_OIDS } from '../key-algorithms/key-oids.js';
 import type { PublicKeyAlgorithm } from '../key-algorithms/public-key-algorithm.js';
 

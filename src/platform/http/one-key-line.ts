@@ -1,5 +1,5 @@
 import { registerDecorator } from 'class-validator';
-import { oneKeyLine } from '../ssh/key-line.js';
+import { oneKeyLine } from '../../formats/ssh/key-line.js';
 
 /** A public key as in a .pub file: one line. A line end behind it is no second one. */
 export function OneKeyLine(): PropertyDecorator {

@@ -74,14 +74,6 @@ const CLOSED = [...CLOSED_4, ...CLOSED_6].map(([block, kind]) => ({
 }));
 const OPEN = blockList(OPEN_6);
 
-/** Whether the text is an address or a block in CIDR notation (RFC 4632, RFC 4291 section 2.3). */
-export function isBlock(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/');
-  const version = isIP(address);
-  if (version === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
-}
-
 function refusalOf6(address: string): string | undefined {
   return closedAs(CLOSED, address, 'ipv6') ?? (OPEN.check(address, 'ipv6') ? undefined : 'reserved');
 }

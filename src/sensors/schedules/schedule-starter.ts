@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { CredentialRights } from '../../auth/rights/credential-rights.js';
 import type { Scope } from '../../access/scopes.js';
 import { isDatabaseTrouble } from '../../platform/database/database-error.js';

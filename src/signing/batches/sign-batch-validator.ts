@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { HeldBatches } from '../approval/held-batches.js';
+import { HeldBatches } from './held-batches.js';
 import { SignRequestValidator } from '../requests/sign-request-validator.js';
 import type { SigningOrder } from '../requests/signing-order.js';
 import type { NewSigningRequest } from '../requests/signing-outcome.js';

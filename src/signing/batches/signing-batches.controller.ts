@@ -6,7 +6,7 @@ import type { Caller } from '../../access/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { TakesJson } from '../../platform/http/json-limits.js';
 import { IDEMPOTENCY_KEY } from '../../platform/idempotency/idempotency-keys.js';
-import { WaitQuery } from '../requests/signing-requests.dto.js';
+import { WaitQuery } from '../api/signing-requests.dto.js';
 import { DualSignaturesService } from './dual-signatures.service.js';
 import { MAX_ITEMS, SignBatchBody, SignDualBody, SigningBatchView } from './signing-batches.dto.js';
 import { SigningBatchesReader } from './signing-batches.reader.js';

@@ -5,7 +5,7 @@ import type { Caller } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureScheme } from '../../hsm/key-vault.js';
-import { isFinalSigningStatus, type SigningStatus } from '../requests/signing-status.js';
+import { isFinalSigningStatus, type SigningStatus } from '../model/signing-status.js';
 import { SigningBatch } from './signing-batch.entity.js';
 
 export interface BatchItem {

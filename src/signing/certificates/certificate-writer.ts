@@ -11,7 +11,7 @@ import {
 } from '@peculiar/x509';
 import { createHash } from 'node:crypto';
 import type { KeyPurpose } from '../keys/signing-key-purpose.js';
-import { bitString, integer, sequence, tagged } from '../../platform/asn1/der.js';
+import { bitString, integer, sequence, tagged } from '../../formats/asn1/der-writer.js';
 import { PURPOSES } from './certificate-facts.js';
 
 /** The parts of a distinguished name that are asked for, in the order in which they are written. */

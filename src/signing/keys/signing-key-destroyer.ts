@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService, type NewEntry } from '../../audit/audit.service.js';
+import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService, type NewEntry } from '../../audit/audit.service.js';
+import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
 import type { Actor } from '../../access/caller.js';
 import type { Caller } from '../../access/caller.js';
 import { type GeneratedKey, isMlDsa, type KeyType, KeyVault } from '../../hsm/key-vault.js';

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { POLICY_REVISION } from '../../approvals/subjects/approval-subject.port.js';
 import { ApprovalsService } from '../../approvals/approvals.service.js';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import type { EntryRow } from '../../audit/log/log-leaf.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
 import type { Claimed } from './claimed.js';

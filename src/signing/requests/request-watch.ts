@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@
 import { DataSource } from 'typeorm';
 import { RowWatch } from '../../platform/database/row-watch.js';
 import { EventBus } from '../../platform/events/events.js';
-import type { SigningRequest } from './signing-request.entity.js';
+import type { SigningRequest } from '../model/signing-request.entity.js';
 
 /** Watches signing requests on behalf of callers who wait. */
 @Injectable()

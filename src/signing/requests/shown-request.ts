@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { PolicyFacts, ShownSubject } from '../../approvals/approvals.service.js';
 import type { Caller } from '../../access/caller.js';
 import type { NewSigningRequest } from './signing-outcome.js';
-import type { SigningRequest } from './signing-request.entity.js';
+import type { SigningRequest } from '../model/signing-request.entity.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 export type Envelope = NonNullable<NewSigningRequest['envelope']>;

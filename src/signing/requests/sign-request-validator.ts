@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import type { Caller } from '../../access/caller.js';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
-import { fromBase64 } from '../../platform/encoding/base64.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { Clock } from '../../platform/time/clock.js';
@@ -17,7 +17,7 @@ import { assertPermitted } from '../keys/key-constraints.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import type { NewSigningRequest } from './signing-outcome.js';
-import type { SigningRequest } from './signing-request.entity.js';
+import type { SigningRequest } from '../model/signing-request.entity.js';
 import { digestAlgorithm, digestBytes, schemeFor, type SigningOrder } from './signing-order.js';
 
 type Envelope = NonNullable<NewSigningRequest['envelope']>;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { NewEntry } from '../../audit/audit.service.js';
+import type { NewEntry } from '../../audit/entries/audit.service.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import type { NewSigningRequest, Settlement } from './signing-outcome.js';
 import { SIGNING_ACTOR } from '../model/signing-actor.js';

@@ -3,9 +3,9 @@ import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.
 import type { MadeSignature } from '../formats/signature-format.js';
 import type { SigningKeyFacts } from '../keys/key-facts.js';
 import type { KeyConstraints } from '../keys/key-constraints.js';
-import type { SigningEnvelope } from './signing-envelope.entity.js';
-import type { SigningRequest } from './signing-request.entity.js';
-import type { SigningStatus } from './signing-status.js';
+import type { SigningEnvelope } from '../model/signing-envelope.entity.js';
+import type { SigningRequest } from '../model/signing-request.entity.js';
+import type { SigningStatus } from '../model/signing-status.js';
 
 /** A request as it comes in. */
 export interface NewSigningRequest {

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bull';
 import { RelayLoop } from '../../platform/outbox/relay-loop.js';
 import { JOB_SIGNAL_OPTIONS } from '../../platform/queue/job-signal.js';
-import { MAX_PER_SIGNAL, type SigningSignal, SIGNING_QUEUE } from './signing.queue.js';
+import { MAX_PER_SIGNAL, type SigningSignal, SIGNING_QUEUE } from '../model/signing.queue.js';
 
 /** Rings the doorbell for requests that were committed. */
 @Injectable()

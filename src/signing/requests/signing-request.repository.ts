@@ -1,7 +1,7 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { POLICY_REVISION } from '../../approvals/subjects/approval-subject.port.js';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { columns } from '../../platform/database/columns.js';
 import { GroupCommit } from '../../platform/database/group-commit.js';
@@ -14,8 +14,8 @@ import { leaseMs, SWEEP_AFTER_MS } from '../model/signing-limits.js';
 import { WORKER_ID } from '../../platform/jobs/worker-id.js';
 import { acceptedEntry, settledEntry } from './signing-entries.js';
 import type { NewSigningRequest, Accepted, SigningAttempt, SigningOutcome, Settlement } from './signing-outcome.js';
-import { signingStatusesBefore } from './signing-status.js';
-import { SIGNING_QUEUE } from './signing.queue.js';
+import { signingStatusesBefore } from '../model/signing-status.js';
+import { SIGNING_QUEUE } from '../model/signing.queue.js';
 
 /**
  * The two writes that every signature stands between: the intent before the HSM is asked, the outcome before anyone hears of it.

@@ -2,16 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
-import { fromBase64 } from '../../platform/encoding/base64.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
 import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { signingMarkOf, RequestWatch } from './request-watch.js';
-import { SigningEnvelope } from './signing-envelope.entity.js';
-import { SigningRequest } from './signing-request.entity.js';
-import { isFinalSigningStatus, type SigningStatus } from './signing-status.js';
+import { SigningEnvelope } from '../model/signing-envelope.entity.js';
+import { SigningRequest } from '../model/signing-request.entity.js';
+import { isFinalSigningStatus, type SigningStatus } from '../model/signing-status.js';
 
 /** A request with what belongs to its answer and is kept elsewhere. */
 export interface ShownRequest extends SigningRequest {

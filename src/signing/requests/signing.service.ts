@@ -13,7 +13,7 @@ import { type Ended, SigningAttempts } from './signing-attempts.js';
 import { SignRequestValidator } from './sign-request-validator.js';
 import type { NewSigningRequest } from './signing-outcome.js';
 import { digestAlgorithm, type SigningOrder } from './signing-order.js';
-import type { SigningRequest } from './signing-request.entity.js';
+import type { SigningRequest } from '../model/signing-request.entity.js';
 import { type ShownRequest, SigningRequestsReader } from './signing-requests.reader.js';
 
 /** Something of our own that a key signs: a certification request, a certificate. */

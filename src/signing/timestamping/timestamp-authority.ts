@@ -4,7 +4,7 @@ import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { oid } from '../../platform/asn1/der.js';
+import { oid } from '../../formats/asn1/der-writer.js';
 import { type ActiveKey, vaultKeyOf } from '../keys/signing-key.reader.js';
 import { ClockGuard } from './clock-guard.js';
 import { TimestampKeys } from './timestamp-keys.js';

@@ -5,7 +5,7 @@ import { createHash, verify, type X509Certificate } from 'node:crypto';
 import { certificateFactsOf } from '../certificates/certificate-facts.js';
 import { wholeCertificate } from '../certificates/whole-certificate.js';
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from '../formats/algorithm-identifiers.js';
-import { oid, setOf } from '../../platform/asn1/der.js';
+import { oid, setOf } from '../../formats/asn1/der-writer.js';
 
 const CONTENT_TYPE = '1.2.840.113549.1.9.3';
 const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';

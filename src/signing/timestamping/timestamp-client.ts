@@ -5,7 +5,7 @@ import { Config, ConfigError } from '../../platform/config/config.js';
 import { Clock } from '../../platform/time/clock.js';
 import { readCertificateChain } from '../certificates/certificate-chain.js';
 import type { FormatDigest } from '../formats/algorithm-identifiers.js';
-import { element, integer, sequence } from '../../platform/asn1/der.js';
+import { element, integer, sequence } from '../../formats/asn1/der-writer.js';
 import { BadTimestamp, checkedToken } from './timestamp-check.js';
 import { messageImprint } from './timestamp-writer.js';
 

@@ -1,6 +1,6 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService, type NewEntry } from '../../audit/audit.service.js';
+import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
 import type { Actor } from '../../access/caller.js';
 import { columns } from '../../platform/database/columns.js';
 import { GroupCommit } from '../../platform/database/group-commit.js';

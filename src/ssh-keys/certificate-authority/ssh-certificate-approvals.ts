@@ -3,7 +3,7 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { approvalHash, ApprovalsService, type ApprovalRequirement } from '../../approvals/approvals.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
+import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { shorten } from '../../platform/text/truncate.js';
 import type { SshAuthority } from './ssh-authority.entity.js';
 import type { SshCertificate } from './ssh-certificate.entity.js';

@@ -4,7 +4,7 @@ import { columns } from '../../platform/database/columns.js';
 import { advisoryLock } from '../../platform/database/advisory-lock.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { FoundSshKey, SshKeysFound } from '../../platform/inbox/ssh-keys-found.js';
-import { readPublicKeyLine } from '../../platform/ssh/public-key.js';
+import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { SshKeyFindings } from './ssh-key-findings.js';
 import { truncate } from '../../platform/text/truncate.js';
 

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { keyBitsOf, fingerprintOf, readPublicKeyLine } from '../../platform/ssh/public-key.js';
+import { keyBitsOf, fingerprintOf, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { SshKeyFindings } from './ssh-key-findings.js';
 import { type Custody, SshKey } from './ssh-key.entity.js';
 

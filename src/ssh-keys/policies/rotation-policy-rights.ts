@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, IsNull } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { CredentialRights } from '../../auth/rights/credential-rights.js';
 import { newId } from '../../platform/database/new-id.js';
 import { AlertEvents } from '../../platform/events/alert-events.js';

@@ -6,9 +6,9 @@ import { HostKeysService } from '../../hosts/host-keys/host-keys.service.js';
 import { Host } from '../../hosts/model/host.entity.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { keyFileLine } from '../../platform/ssh/key-line.js';
-import { readPublicKeyLine, type SshPublicKey } from '../../platform/ssh/public-key.js';
-import { isSshsigBy } from '../../platform/ssh/sshsig.js';
+import { keyFileLine } from '../../platform/ssh/key-file-line.js';
+import { readPublicKeyLine, type SshPublicKey } from '../../formats/ssh/public-key.js';
+import { isSshsigBy } from '../../formats/ssh/sshsig.js';
 import {
   FORGET_NEW,
   FORGET_OLD,

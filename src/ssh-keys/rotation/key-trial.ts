@@ -4,7 +4,7 @@ import { KeyVault, type VaultKey } from '../../hsm/key-vault.js';
 import type { Login } from '../../hosts/model/login.port.js';
 import { SshConnections } from '../../hosts/connections/ssh-connections.service.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { wireMpint } from '../../platform/ssh/wire.js';
+import { wireMpint } from '../../formats/ssh/wire.js';
 
 /** What a host says to a key. Everything else, a network that fails or a host key that changed, is thrown. */
 export type Verdict = 'accepted' | 'denied';

@@ -3,7 +3,7 @@ import { DataSource } from 'typeorm';
 import { Host } from '../../hosts/model/host.entity.js';
 import { HostsService } from '../../hosts/records/hosts.service.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { spkiOf } from '../../platform/ssh/public-key.js';
+import { spkiOf } from '../../formats/ssh/public-key.js';
 import { HostResidentKey } from './host-resident-key.js';
 import { KeyCustody } from './key-custody.js';
 import { KeyTrial, type Verdict } from './key-trial.js';

@@ -3,7 +3,7 @@ import { DataSource, type EntityManager, In } from 'typeorm';
 import type { ApprovalSubject, SubjectApproval } from '../../approvals/subjects/approval-subject.port.js';
 import { ApprovalSubjectsService } from '../../approvals/subjects/approval-subjects.service.js';
 import { approvalHash, ApprovalsService } from '../../approvals/approvals.service.js';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { Host } from '../../hosts/model/host.entity.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { AlertEvents } from '../../platform/events/alert-events.js';
 import { ROTATION_ACTOR } from './rotation-limits.js';
 import type { RotationStatus } from './rotation-state.js';

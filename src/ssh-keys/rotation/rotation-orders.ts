@@ -5,7 +5,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { readPublicKeyLine } from '../../platform/ssh/public-key.js';
+import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { SshKey } from '../keys/ssh-key.entity.js';
 import { KeyCustody, type MadeKey } from './key-custody.js';
 import { RotationRequirements } from './rotation-requirements.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { backoffSeconds, MAX_ROTATION_STRIKES, MAX_STRIKES_UNTOUCHED, ROTATION_ACTOR } from './rotation-limits.js';
 import { RotationStep, type StepOutcome } from './rotation-step.entity.js';

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
 import type { Caller } from '../../access/caller.js';
-import { Credentials } from '../../auth/credentials.js';
+import { Credentials } from '../../auth/callers/credentials.js';
 import { Config } from '../../platform/config/config.js';
 import { originOf } from '../../platform/http/origin.js';
 import { Problem } from '../../platform/errors/problem.js';

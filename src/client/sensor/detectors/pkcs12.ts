@@ -1,5 +1,5 @@
 import { createHash, X509Certificate } from 'node:crypto';
-import { DerElement, member, members, TAG, there } from '../model/der.js';
+import { WindowElement, member, members, TAG, there } from '../model/der.js';
 import { type SensorFinding, type FindingPlace, usedHere } from '../model/finding.js';
 import { sensedFactsOf } from '../model/key-algorithm.js';
 import { privateKeyHere } from '../model/private-key.js';
@@ -22,7 +22,7 @@ const DIGESTS: Readonly<Record<string, string>> = {
 
 interface Bag {
   readonly id: string;
-  readonly value: DerElement;
+  readonly value: WindowElement;
   readonly keyId: string | undefined;
   readonly name: string | undefined;
 }
@@ -50,14 +50,14 @@ export const pkcs12: Detector = ({ location, bytes, storePasswords }) => {
 };
 
 function storeHere(bytes: Buffer, place: FindingPlace, passwords: readonly string[]): SensorFinding[] {
-  const [, authSafe, mac] = DerElement.of(bytes).children();
+  const [, authSafe, mac] = WindowElement.of(bytes).children();
   const findings: SensorFinding[] = [];
   const bags: Bag[] = [];
   const rounds = new RoundsLeft();
   for (const part of member(authSafe, 1).inside().inside().children()) {
     const content = member(part, 1).inside();
     const type = member(part, 0).oid();
-    if (type === DATA) bags.push(...bagsOf(DerElement.of(content.contents())));
+    if (type === DATA) bags.push(...bagsOf(WindowElement.of(content.contents())));
     if (type !== ENCRYPTED_DATA) continue;
     const [, algorithm, sealed] = members(member(content, 1));
     findings.push(scheme(schemeName(there(algorithm)), place, 'PKCS #12 encryption'));
@@ -78,16 +78,16 @@ function scheme(name: string, place: FindingPlace, symbol: string): SensorFindin
   return usedHere({ name, properties: {} }, { ...place, symbol });
 }
 
-function openedBags(algorithm: DerElement, sealed: Buffer, password: string, rounds: RoundsLeft): Bag[] {
+function openedBags(algorithm: WindowElement, sealed: Buffer, password: string, rounds: RoundsLeft): Bag[] {
   const clear = opened(algorithm, sealed, password, rounds);
   try {
-    return clear === undefined ? [] : bagsOf(DerElement.of(clear));
+    return clear === undefined ? [] : bagsOf(WindowElement.of(clear));
   } catch {
     return []; // The padding was right by chance.
   }
 }
 
-function bagsOf(contents: DerElement): Bag[] {
+function bagsOf(contents: WindowElement): Bag[] {
   return contents.children().flatMap((bag) => {
     const [id, value, attributes] = bag.children();
     if (id === undefined || value === undefined) return [];
@@ -99,7 +99,7 @@ function bagsOf(contents: DerElement): Bag[] {
   });
 }
 
-function attribute(set: DerElement | undefined, id: string): Buffer | undefined {
+function attribute(set: WindowElement | undefined, id: string): Buffer | undefined {
   const found = set?.children().find((one) => one.children()[0]?.oid() === id);
   return found?.children()[1]?.children()[0]?.contents();
 }
@@ -126,6 +126,6 @@ function at(place: FindingPlace, symbol: string | undefined): FindingPlace {
 }
 
 /** CertBag: an identifier and, tagged, an OCTET STRING. */
-function derOf(bag: DerElement): Buffer {
+function derOf(bag: WindowElement): Buffer {
   return bag.children()[1]?.inside().contents() ?? Buffer.alloc(0);
 }

@@ -1,6 +1,7 @@
 import type { SensorFinding, FindingPlace } from '../model/finding.js';
 import { privateKeyHere } from '../model/private-key.js';
-import { factsOfBlob, SshFields } from '../model/ssh-blob.js';
+import { WireReader } from '../../../formats/ssh/wire.js';
+import { factsOfBlob } from '../model/ssh-blob.js';
 import { truncate } from '../../../platform/text/truncate.js';
 import type { Detector } from './detector.js';
 
@@ -33,11 +34,11 @@ export const sshKeys: Detector = ({ location, name, text }) => {
 export function openSshKey(base64: string, place: FindingPlace): SensorFinding[] {
   const head = Buffer.from(base64.slice(0, 4096), 'base64');
   if (head.toString('latin1', 0, MAGIC.length) !== MAGIC) return [];
-  const fields = new SshFields(head, MAGIC.length);
+  const fields = new WireReader(head, MAGIC.length);
   const [cipher, kdf] = [fields.text(), fields.text()];
-  fields.next();
-  fields.number();
-  const facts = factsOfBlob(fields.next());
+  fields.string();
+  fields.uint32();
+  const facts = factsOfBlob(fields.string());
   return [privateKeyHere(facts, { scheme: cipher === 'none' ? undefined : `${kdf} ${cipher}` }, place)];
 }
 

@@ -1,7 +1,7 @@
 import { createECDH, randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import { type SensorFinding, keyExchange, protocolHere, refOf, usedHere } from '../model/finding.js';
-import { SshFields } from '../model/ssh-blob.js';
+import { WireReader } from '../../../formats/ssh/wire.js';
 import type { Endpoint } from './endpoint.js';
 
 const HELLO = 'SSH-2.0-Sealwright_sensor';
@@ -41,7 +41,7 @@ export async function sshFindings(endpoint: Endpoint): Promise<SensorFinding[]> 
     if (seen?.hostKey !== undefined) blobs.push(seen.hostKey);
   }
   const exchanges = kex.filter((name) => !/^(?:ext-info|kex-strict)/.test(name)).map(keyExchange);
-  const keys = blobs.map((blob, i): SensorFinding => ({ place, ref: `host key ${endpoint.name} ${i}`, publicKey: `${new SshFields(blob).text()} ${blob.toString('base64')}` })); // prettier-ignore
+  const keys = blobs.map((blob, i): SensorFinding => ({ place, ref: `host key ${endpoint.name} ${i}`, publicKey: `${new WireReader(blob).text()} ${blob.toString('base64')}` })); // prettier-ignore
   const named = (primitive: string) => (name: string) => usedHere({ name, properties: { primitive } }, place);
   const dependsOn = [...exchanges.map(refOf), ...keys.map(({ ref = '' }) => ref)];
   return [
@@ -66,7 +66,7 @@ async function greet({ host, port }: Endpoint, wanted: string | undefined): Prom
     const banner = await input.line();
     const theirs = await input.packet();
     if (theirs[0] !== KEXINIT) throw new Error('speaks no SSH 2');
-    const fields = new SshFields(theirs, 17);
+    const fields = new WireReader(theirs, 17);
     const lists = Array.from({ length: 10 }, () => fields.text().split(',').filter(Boolean));
     const kex = lists[0]?.find((name) => name in EXCHANGES);
     if (wanted === undefined || kex === undefined) return { banner, lists, hostKey: undefined };
@@ -75,7 +75,7 @@ async function greet({ host, port }: Endpoint, wanted: string | undefined): Prom
     socket.write(packet(Buffer.concat([Buffer.from([KEXINIT]), randomBytes(16), ...[kex, wanted, ...rest, '', ''].map(string), Buffer.alloc(5)]))); // prettier-ignore
     socket.write(packet(Buffer.concat([Buffer.from([KEX_START]), string(own)])));
     const reply = await input.packet();
-    return { banner, lists, hostKey: reply[0] === KEX_REPLY ? Buffer.from(new SshFields(reply, 1).next()) : undefined };
+    return { banner, lists, hostKey: reply[0] === KEX_REPLY ? Buffer.from(new WireReader(reply, 1).string()) : undefined };
   } finally {
     clearTimeout(timer);
     socket.destroy();

@@ -1,3 +1,5 @@
+import { derHeader, dotted, MAX_HEADER_BYTES } from '../../../formats/asn1/der-reader.js';
+
 /** Bytes of which only what is asked for is looked at. */
 export interface ByteWindow {
   readonly length: number;
@@ -37,7 +39,7 @@ export class BufferWindow implements ByteWindow {
 export const TAG = { integer: 2, bitString: 3, octets: 4, oid: 6, sequence: 0x30 } as const;
 
 /** A DER element (X.690) by its place; its contents are read when they are asked for. */
-export class DerElement {
+export class WindowElement {
   private constructor(
     private readonly window: ByteWindow,
     readonly tag: number,
@@ -47,19 +49,18 @@ export class DerElement {
   ) {}
 
   /** @throws RangeError on what is not DER with tags below 31, or is cut short. */
-  static at(window: ByteWindow, at: number): DerElement {
-    const head = window.bytes(at, Math.min(at + 6, window.length));
-    const first = head[1] ?? 0x80;
-    const octets = first < 0x80 ? 0 : first - 0x80;
-    if (first === 0x80 || octets > 4 || head.length < 2 + octets) throw new RangeError('not DER');
-    const start = at + 2 + octets;
-    const end = start + (octets === 0 ? first : head.readUIntBE(2, octets));
+  static at(window: ByteWindow, at: number): WindowElement {
+    const { tag, start: offset, length } = derHeader(
+      window.bytes(at, Math.min(at + MAX_HEADER_BYTES, window.length)),
+    );
+    const start = at + offset;
+    const end = start + length;
     if (end > window.length) throw new RangeError('DER that is cut short');
-    return new DerElement(window, head[0] ?? 0, start, end);
+    return new WindowElement(window, tag, start, end);
   }
 
-  static of(buffer: Buffer): DerElement {
-    return DerElement.at(new BufferWindow(buffer), 0);
+  static of(buffer: Buffer): WindowElement {
+    return WindowElement.at(new BufferWindow(buffer), 0);
   }
 
   get length(): number {
@@ -71,10 +72,10 @@ export class DerElement {
   }
 
   /** The elements inside; contents are not read. */
-  children(): DerElement[] {
-    const found: DerElement[] = [];
+  children(): WindowElement[] {
+    const found: WindowElement[] = [];
     for (let at = this.start; at < this.end;) {
-      const element = DerElement.at(this.window, at);
+      const element = WindowElement.at(this.window, at);
       found.push(element);
       at = element.end;
     }
@@ -82,24 +83,14 @@ export class DerElement {
   }
 
   /** The same bytes as an element: what an OCTET STRING holds. */
-  inside(): DerElement {
-    return DerElement.at(this.window, this.start);
+  inside(): WindowElement {
+    return WindowElement.at(this.window, this.start);
   }
 
   /** OBJECT IDENTIFIER in dotted form (X.690 section 8.19). */
   oid(): string {
     if (this.tag !== TAG.oid) throw new RangeError('no object identifier');
-    const arcs: number[] = [];
-    let arc = 0;
-    for (const octet of this.contents()) {
-      arc = arc * 128 + (octet & 0x7f);
-      if (octet >= 0x80) continue;
-      arcs.push(arc);
-      arc = 0;
-    }
-    const [first = 0, ...rest] = arcs;
-    const top = first < 80 ? Math.floor(first / 40) : 2;
-    return [top, first - top * 40, ...rest].join('.');
+    return dotted(this.contents());
   }
 
   /** Bits of an unsigned INTEGER, by its first octets alone. */
@@ -116,15 +107,15 @@ export class DerElement {
 }
 
 /** An element that has to be there. RangeError when it is not. */
-export function there(element: DerElement | undefined): DerElement {
+export function there(element: WindowElement | undefined): WindowElement {
   if (element === undefined) throw new RangeError('a part of the DER is missing');
   return element;
 }
 
-export function members(element: DerElement | undefined): DerElement[] {
+export function members(element: WindowElement | undefined): WindowElement[] {
   return there(element).children();
 }
 
-export function member(element: DerElement | undefined, index: number): DerElement {
+export function member(element: WindowElement | undefined, index: number): WindowElement {
   return there(members(element)[index]);
 }

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { publicKeyLine } from '../../../platform/ssh/public-key.js';
+import { publicKeyLine } from '../../../formats/ssh/public-key.js';
 import { PrivateKeyFault } from './private-key-fault.js';
 import { readLoginKey } from './private-key-reader.js';
 

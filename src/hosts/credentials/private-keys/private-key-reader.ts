@@ -1,5 +1,5 @@
 import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
-import { sshPublicKeyOf, type SshPublicKey } from '../../../platform/ssh/public-key.js';
+import { sshPublicKeyOf, type SshPublicKey } from '../../../formats/ssh/public-key.js';
 import { plainText, privateKeyBlock, puttyStart } from './key-blocks.js';
 import { type ReadKey, readOpenSshKey, writeOpenSshKey } from './openssh-key.js';
 import { readPemKey } from './pem-key.js';

@@ -1,11 +1,11 @@
 import { hashRaw } from '@node-rs/argon2';
 import { createDecipheriv, createHash, createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { WireReader, wireString } from '../../../platform/ssh/wire.js';
+import { WireReader, wireString } from '../../../formats/ssh/wire.js';
 import { ecKey, ed25519Key, rsaKey } from './key-parts.js';
 import { assertUsable, type ReadKey } from './openssh-key.js';
 import { passphraseMissing, passphraseWrong, tooCostly, unreadable, unsupported } from './private-key-fault.js';
 import { truncate } from '../../../platform/text/truncate.js';
-import { fromBrokenBase64 } from '../../../platform/encoding/base64.js';
+import { fromBrokenBase64 } from '../../../formats/encoding/base64.js';
 
 /** KiB. puttygen takes 8192 unless told otherwise. */
 const MAX_MEMORY = 256 * 1024;
