@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { RuleSet } from '../model/rule-set.js';
-import { lifecycleAt } from './lifecycle.js';
+import { lifecycleAt } from '../risk/lifecycle.js';
 import { type AxisVerdict, type RiskFinding, type Level, LEVELS, levelNumber } from '../model/risk-verdict.js';
 import type { ResolvedBy } from '../model/risk-subject.js';
 import { ASSET_KINDS, ASSET_STATES, type AssetKind, type AssetState } from '../model/asset-kind.js';

@@ -3,7 +3,7 @@ import type { CdxComponent } from '../model/document.js';
 import { AssetGraph } from './asset-graph.js';
 import { traitsOf } from './asset-traits.js';
 import { DEFAULT_RULES } from './default-rules.js';
-import { lifecycleAt } from '../assets/lifecycle.js';
+import { lifecycleAt } from './lifecycle.js';
 import { RiskEngine } from './risk-engine.js';
 import { SubjectReader } from './subject-reader.js';
 

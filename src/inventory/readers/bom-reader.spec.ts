@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { Problem } from '../../platform/errors/problem.js';
-import { readBody } from '../readers/body-reader.js';
+import { readBody } from './body-reader.js';
 import { DraftRefs } from '../model/draft-refs.js';
-import type { Mode } from './bom-lists.js';
+import type { Mode } from '../cyclonedx/bom-lists.js';
 
 interface Component {
   readonly [member: string]: unknown;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { Problem } from '../../platform/errors/problem.js';
 import { DraftRefs } from '../model/draft-refs.js';
-import { readBody } from '../readers/body-reader.js';
+import { readBody } from './body-reader.js';
 import { instant } from '../model/validity.js';
-import type { Mode } from './bom-lists.js';
+import type { Mode } from '../cyclonedx/bom-lists.js';
 
 const GOOD = '2026-12-31T23:59:59Z';
 
