@@ -57,10 +57,7 @@ export class LogVerifier {
   end(): LogVerdict {
     const { checkpoint, tree, head } = this;
     if (head === undefined) this.found('the export is empty');
-    else if (checkpoint === undefined) this.found('the checkpoint is not signed by the key of the log');
-    else if (tree.size !== checkpoint.size)
-      this.found(`the checkpoint is over ${checkpoint.size} leaves, ${tree.size} are there`);
-    else if (!tree.root().equals(checkpoint.root)) this.found('the leaves do not make up the root of the checkpoint');
+    else if (checkpoint !== undefined) this.compareWith(checkpoint);
     if (this.older !== undefined && this.older.size > tree.size)
       this.found(`an older checkpoint is over ${this.older.size} leaves: the log was rolled back`);
     const signed = checkpoint && head && { origin: checkpoint.origin, note: head.note, publicKey: head.key };
@@ -73,6 +70,8 @@ export class LogVerifier {
     const key = this.trusted.publicKey ?? fromBase64(typeof publicKey === 'string' ? publicKey : '') ?? Buffer.alloc(0);
     this.head = { note, key };
     this.checkpoint = openNote(note, key);
+    // First of all: what else is found may be more than is listed.
+    if (this.checkpoint === undefined) this.found('the checkpoint is not signed by the key of the log');
     if (this.trusted.olderNote === undefined) return;
     this.older = openNote(this.trusted.olderNote, key);
     if (this.older === undefined) this.found('the older checkpoint is not signed by the key of the log');
@@ -98,6 +97,11 @@ export class LogVerifier {
       this.found(`its entry ${entryId} is not what was numbered`, place);
     else if ('foreign' in data) this.found(`its entry ${entryId} was not written by the service`, place);
     else if ('missing' in data) this.found(`its entry ${entryId} was removed before it was numbered`, place);
+  }
+
+  private compareWith({ size, root }: Checkpoint): void {
+    if (this.tree.size !== size) this.found(`the checkpoint is over ${size} leaves, ${this.tree.size} are there`);
+    else if (!this.tree.root().equals(root)) this.found('the leaves do not make up the root of the checkpoint');
   }
 
   private compareWithOlder(): void {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Service } from '../support/service.js';
-import { createKey, digestOf, sign } from '../support/signing.js';
+import { createKey, digestOf, read, sign, until } from '../support/signing.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { newApprovers, newGroup, unique } from './approvers.js';
 
@@ -33,8 +33,11 @@ it('a policy that is made while a request waits to be signed is asked too', asyn
   const body = { name: unique('late'), keys: [guarded?.name], stages };
   expect((await api.call('POST', '/api/v1/approval-policies', { key: apiKey, body })).status).toBe(201);
   await stage.start({ role: 'worker' });
-  const end = async (id: string) =>
-    (await api.call('GET', `/api/v1/sign/requests/${id}?wait=60`, { key: apiKey })).body as Record<string, unknown>;
+  const end = (id: string) =>
+    until(`the end of ${id}`, 60, async () => {
+      const { body } = await read(api, apiKey, id, 20);
+      return (body.status === 'FAILED' || body.status === 'SIGNED') && body;
+    });
   expect(await end(first)).toMatchObject({ status: 'FAILED', failure: { code: 'approval.needed' } });
   expect(await end(second)).toMatchObject({ status: 'SIGNED' });
 });

@@ -196,8 +196,8 @@ describe('a logout token is refused', () => {
       expect([what, answer.status, answer.body.code]).toEqual([what, 400, 'sso.logout-token']);
     }
     assertProblem(await service.call('POST', '/api/auth/oidc/backchannel-logout', { body: {} }), {
-      status: 400,
-      code: 'sso.logout-token',
+      status: 415,
+      code: 'request.media-type',
     });
     expect(await statusOf(person, other)).toBe(200);
     expect((await post(await idp.sign(claims({ sid: person.sid })))).status).toBe(200);

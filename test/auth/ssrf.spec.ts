@@ -101,7 +101,9 @@ describe('an issuer inside the network (CWE-918)', () => {
     const issuer = `http://127.0.0.1:${await leads.start('127.0.0.1')}`;
     await put(open, 'leads', issuer);
     expect((await test(open, 'leads')).body.ok).toBe(false);
-    expect([leads.calls, inside.calls]).toEqual([1, before]);
+    // A discovery document may be at two addresses.
+    expect(leads.calls).toBeGreaterThan(0);
+    expect(inside.calls).toBe(before);
     leads.stop();
   });
 });
@@ -117,6 +119,8 @@ describe('the test of a provider', () => {
     expect(body.findings.map(({ check }: { check: string }) => check)).toEqual([
       'discovery',
       'token endpoint',
+      'client authentication',
+      'scopes',
       'sign-out',
       'signing keys',
     ]);
@@ -126,16 +130,13 @@ describe('the test of a provider', () => {
     expect((await test(open, 'peer')).body.findings[0].detail).toMatch(/ECONNREFUSED/);
   });
 
-  it('finds a SAML certificate that is none', async () => {
+  it('a SAML certificate that is none is not even stored', async () => {
     const certificates = [`-----BEGIN CERTIFICATE-----\n${'A'.repeat(80)}\n-----END CERTIFICATE-----`];
     const body = { label: 'x', enabled: true, rules: [], entityId: 'https://x.example', certificates };
-    await open.call('PUT', '/api/settings/identity-providers/saml/wrong', {
+    const answer = await open.call('PUT', '/api/settings/identity-providers/saml/wrong', {
       key: apiKey,
       body: { ...body, entryPoint: 'https://x.example/sso' },
     });
-    expect((await test(open, 'wrong')).body).toMatchObject({
-      ok: false,
-      findings: [{ check: 'certificate 1', ok: false }, {}],
-    });
+    assertProblem(answer, { status: 422, code: 'identity-provider.certificate', pointer: '/certificates/0' });
   });
 });

@@ -128,7 +128,8 @@ describe('a call is refused', () => {
 
   it('of a media type that is not taken', async () => {
     expect((await post('/api/ingest', 'x', { 'content-type': 'text/plain' })).status).toBe(415);
-    expect((await post('/api/v1/signing-keys', '{}', CYCLONEDX)).status).toBe(415);
+    const ofAnotherRoute = { 'content-type': 'application/timestamp-query' };
+    expect((await post('/api/v1/signing-keys', '{}', ofAnotherRoute)).status).toBe(415);
   });
 });
 

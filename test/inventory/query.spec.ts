@@ -114,7 +114,7 @@ describe('a cell of CSV', () => {
       const name = `${start} "a",b\nc`;
       expect((await call('POST', '/api/ingest', bom([algorithm({ name })], about(source)))).status).toBe(200);
       const found = await stage.sql<{ name: string }>(
-        `SELECT name FROM asset WHERE name LIKE '%"a",b%' ORDER BY id DESC`,
+        `SELECT name FROM asset WHERE name LIKE '%"a",b%' ORDER BY first_seen DESC`,
       );
       const response = await fetch(`${service.url}/api/export/csv?q=${encodeURIComponent(`source="${source}"`)}`, {
         headers: { authorization: `Bearer ${apiKey}` },

@@ -37,6 +37,10 @@ const reporter = async () => (await newApiKey(service, apiKey, ['inventory:repor
 const ownerOf = async (name: string) =>
   (await stage.sql<{ owner: string | null }>('SELECT owner FROM inventory_source WHERE name = $1', [name]))[0]?.owner;
 
+const TIMESTAMP_QUERY = { 'content-type': 'application/timestamp-query' };
+/** The interfaces of Vault and SignServer have errors of their own shape, without our codes. */
+const AS_OTHERS_SAY_IT = /^\/(?:v1|rest)\//;
+
 describe('a sensor', () => {
   it('gets nowhere but to where it reports, whatever the operation', async () => {
     const { key } = await registerSensor(service, apiKey);
@@ -47,8 +51,10 @@ describe('a sensor', () => {
       const { status, body } = await service.call(method, path.replaceAll(/\{\w+\}/g, NOBODY), {
         key,
         ...(method === 'GET' ? {} : { body: {} }),
+        ...(path.startsWith('/tsa') ? { body: Buffer.from('0'), headers: TIMESTAMP_QUERY } : {}),
       });
-      if (status !== 403 || body.code !== 'insufficient_scope') open.push(`${method} ${path} ${status} ${body.code}`);
+      const isRefused = status === 403 && (AS_OTHERS_SAY_IT.test(path) || body.code === 'insufficient_scope');
+      if (!isRefused) open.push(`${method} ${path} ${status} ${body.code}`);
     }
     expect(open).toEqual([]);
   });

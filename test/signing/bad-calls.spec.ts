@@ -89,11 +89,18 @@ describe('nothing is there', () => {
     ['for a NUL', `${LIST}/%00`, 'resource.missing'],
     ['for the id of no signing key', `/api/v1/signing-keys/${NOBODY}`, 'signing-key.missing'],
     ['at an unknown address', '/api/v1/sign/nothing', 'route.missing'],
-    ['behind a trailing slash', `${LIST}/`, 'route.missing'],
-    ['for another method', '/api/v1/sign/digest', 'route.missing'],
     ['above the root', '/api/v1/sign/requests/..%2f..%2fetc%2fpasswd', 'resource.missing'],
   ])('%s', async (_, path, code) => {
     await calls.get({ status: 404, code }, path);
+  });
+
+  it('for another method, whatever else the address answers to', async () => {
+    const answer = await calls.get({ status: 405, code: 'route.method' }, '/api/v1/sign/digest');
+    expect(answer.headers.get('allow')).toBe('POST');
+  });
+
+  it('but a slash too many changes nothing', async () => {
+    expect((await service.call('GET', `/api//v1/sign/requests/?limit=1`, { key: apiKey })).status).toBe(200);
   });
 
   it('at an address with a part that is too long', async () => {
@@ -106,7 +113,10 @@ describe('nothing is there', () => {
 
   it("for another person's request: the same answer as for none", async () => {
     const { body } = await sign(service, { key: apiKey, body: GOOD });
-    const [other] = await stage.sql<{ id: string }>(`SELECT gen_random_uuid() AS id`);
+    const [other] = await stage.sql<{ id: string }>(
+      `INSERT INTO user_account SELECT (jsonb_populate_record(u, '{"email": "other@example.org"}'
+         || jsonb_build_object('id', gen_random_uuid()))).* FROM user_account u LIMIT 1 RETURNING id`,
+    );
     const mine = await newApiKey(service, apiKey, ['sign:read', 'sign:digest']);
     await stage.sql(`UPDATE api_key SET owner_id = $1 WHERE id = $2`, [other?.id, mine.id]);
     const foreign = await calls.get({ status: 404, code: 'signing-request.missing' }, `${LIST}/${body.requestId}`, {

@@ -15,6 +15,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import { ROLE_NAMES, type RoleName } from '../../access/scopes.js';
+import { Nullable } from '../../platform/http/body-shape.js';
 import type { ProviderFinding } from './identity-provider-check.js';
 import {
   CLIENT_AUTHENTICATIONS,
@@ -193,12 +194,14 @@ export class SamlProviderBody extends IdentityProviderBody {
 
   /** Format that the NameIDPolicy asks for; null asks for none. Left out, a persistent name is asked for. @example urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress */
   @ApiProperty({ type: String, required: false, nullable: true })
+  @Nullable()
   @IsOptional()
   @Matches(URI)
   nameIdFormat?: string | null;
 
   /** How people have to show who they are (RequestedAuthnContext); left out, the provider decides. */
   @ApiProperty({ type: RequestedAuthnContextBody, required: false, nullable: true, example: null })
+  @Nullable()
   @IsOptional()
   @ValidateNested()
   @Type(() => RequestedAuthnContextBody)

@@ -71,7 +71,8 @@ function usable(body: string): UsableCertificate {
   if (lines.some((line) => /^\s/.test(line))) throw new Error(`its lines are indented; ${ADVICE}`);
   const base64 = lines.join('');
   const der = fromBase64(base64);
-  if (der === undefined) throw new Error('this is no certificate: neither PEM nor the base64 of one');
+  if (der === undefined || der.length === 0)
+    throw new Error('this is no certificate: neither PEM nor the base64 of one');
   const certificate = parsed(der);
   assertVerifies(certificate.publicKey);
   return { pem: certificatePem('CERTIFICATE', certificate.raw), certificate };

@@ -29,11 +29,15 @@ export interface SamlDocument {
  * Refuses what no honest provider sends before any XML parser sees it, undefined then. Without comments, CDATA, document types and
  * processing instructions a start tag is what it looks like.
  */
-export function plainDocument(text: string, rootName: string): SamlDocument | undefined {
+export function plainDocument(
+  text: string,
+  rootName: string,
+  mayUse: (algorithm: string) => boolean = isAllowed,
+): SamlDocument | undefined {
   const xml = text.replace(/^\uFEFF?<\?xml [^?<>]*\?>/, '').trimStart();
   if (xml.includes('<!') || xml.includes('<?')) return undefined;
   const [root] = new RegExp(`^<(?:[\\w.-]+:)?${rootName}\\b[^<>]*>`).exec(xml) ?? [];
-  return root !== undefined && algorithmsOf(xml).every(isAllowed) ? { xml, root } : undefined;
+  return root !== undefined && algorithmsOf(xml).every(mayUse) ? { xml, root } : undefined;
 }
 
 /** The bytes behind base64 of a sane length; undefined when it is anything else. */

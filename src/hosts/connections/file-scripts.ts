@@ -41,7 +41,7 @@ if [ "$(id -u)" = 0 ]; then
     while [ "$at" != / ] && [ "$at" != . ]; do
       at=$(dirname -- "$at")
       case $kind$(stat -c '%u %A' -- "$at") in
-        *'0 d'????-??-*|*'0 l'*|'above 0 d'????????[tT]*) kind='above ' ;;
+        '0 d'????-??-*|'above 0 d'????-??-*|'0 l'*|'above 0 l'*|'above 0 d'????????[tT]*) kind='above ' ;;
         *) echo "others may change $at" >&2; exit 77 ;;
       esac
     done

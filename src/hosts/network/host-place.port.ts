@@ -18,6 +18,8 @@ export function canonicalAddress(text: string): string {
   const address = parseAddress(bare);
   if (address !== undefined) return formatAddress(address);
   const name = text.toLowerCase().replace(/\.$/, '');
+  // The dot ends names; behind an address it is a spelling that programs read differently.
+  if (parseAddress(name) !== undefined) return text;
   if (!/[^\0-\x7f]/.test(name)) return name;
   const ascii = domainToASCII(name);
   // Digits of other scripts would make an address of what nobody wrote as one.
