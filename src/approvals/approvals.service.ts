@@ -65,24 +65,24 @@ export class ApprovalsService {
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
-    private readonly book: PolicyEvaluation,
+    private readonly evaluation: PolicyEvaluation,
     private readonly vouched: VouchedEntries,
     private readonly disclosures: SecretDisclosures,
   ) {}
 
   /** Who must approve; of a revision that the statement which acts on it must check (POLICY_REVISION). */
   judge(kind: PolicySubject, key: string, facts: PolicyFacts): Promise<Judgement> {
-    return this.book.judge(kind, { key, facts });
+    return this.evaluation.judge(kind, { key, facts });
   }
 
   /** The same for many that one approval is to release together. */
   judgeAll(kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
-    return this.book.judgeAll(kind, uses);
+    return this.evaluation.judgeAll(kind, uses);
   }
 
   /** The policies were changed since the last judgement: the next one reads again. */
   outdated(): void {
-    this.book.forget();
+    this.evaluation.forget();
   }
 
   /** In the transaction that acts on a judgement of this revision. Throws Problem `approval.policies-changed`. */

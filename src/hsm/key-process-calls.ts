@@ -17,7 +17,7 @@ export interface KeyProcessCalls {
 }
 export type CallName = keyof KeyProcessCalls;
 
-/** Whoever runs errands has a method for each. */
+/** A handler for each call. */
 export type CallHandlers = {
   readonly [Name in CallName]: (order: KeyProcessCalls[Name]['order']) => Promise<KeyProcessCalls[Name]['answer']>;
 };

@@ -12,7 +12,7 @@ export interface StartMessage {
 }
 
 interface ErrandOf<Name extends CallName> {
-  readonly kind: 'errand';
+  readonly kind: 'call';
   readonly id: number;
   readonly name: Name;
   readonly order: KeyProcessCalls[Name]['order'];
@@ -30,7 +30,7 @@ export interface ReadyMessage {
 }
 
 export interface ReplyMessage {
-  readonly kind: 'errand-end';
+  readonly kind: 'reply';
   readonly id: number;
   readonly outcome: CallOutcome;
   /** One line for the operator when the outcome is not done. */

@@ -38,8 +38,8 @@ const MAX_ID_BYTES = 255;
 type Work =
   | { readonly kind: 'sign'; readonly order: SignOrder; readonly resolve: (signature: Buffer) => void }
   | {
-      readonly kind: 'errand';
-      readonly errand: Pick<CallMessage, 'name' | 'order'>;
+      readonly kind: 'call';
+      readonly call: Pick<CallMessage, 'name' | 'order'>;
       readonly resolve: (answer: unknown) => void;
     };
 type Pending = Work & {
@@ -157,7 +157,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     order: KeyProcessCalls[Name]['order'],
   ): Promise<KeyProcessCalls[Name]['answer']> {
     const answer = await new Promise((resolve, reject) =>
-      this.accept({ kind: 'errand', errand: { name, order }, resolve }, reject),
+      this.accept({ kind: 'call', call: { name, order }, resolve }, reject),
     );
     return answer as KeyProcessCalls[Name]['answer'];
   }
@@ -198,7 +198,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
       pending.handedAt = now;
       this.inFlight.set(pending.id, pending);
       if (pending.kind === 'sign') orders.push(pending);
-      else this.supervisor.send({ kind: 'errand', id: pending.id, ...pending.errand } as CallMessage);
+      else this.supervisor.send({ kind: 'call', id: pending.id, ...pending.call } as CallMessage);
     }
     if (orders.length > 0) this.supervisor.send(encodeOrders(orders));
   }
@@ -222,7 +222,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
 
   private onErrandEnd({ id, outcome, detail, answer }: ReplyMessage): void {
     const pending = this.take(id);
-    if (pending?.kind !== 'errand') return;
+    if (pending?.kind !== 'call') return;
     if (outcome === 'done' && answer) pending.resolve(answer);
     else this.fail(pending, outcome === 'done' ? 'unavailable' : outcome, detail);
     this.flush();

@@ -135,7 +135,7 @@ export class KeyProcessSupervisor {
     switch (message.kind) {
       case 'alive':
         return;
-      case 'errand-end':
+      case 'reply':
         this.listener.errandEnd(message);
         return;
       case 'last':

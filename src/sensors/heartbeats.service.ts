@@ -45,7 +45,7 @@ interface KnownSensor {
 export class Heartbeats {
   constructor(
     private readonly db: DataSource,
-    private readonly happenings: AlertEvents,
+    private readonly alertEvents: AlertEvents,
     private readonly runs: ScheduledRuns,
   ) {}
 
@@ -57,7 +57,7 @@ export class Heartbeats {
         throw new Problem('missing', 'sensor.unknown-key', 'This API key belongs to no sensor.');
       const { id, name, heartbeatSeconds, version, configuration } = sensor;
       if (sensor.wasSilent) {
-        await this.happenings.record(tx, [
+        await this.alertEvents.record(tx, [
           { type: 'sensor.silent', subject: { kind: 'sensor', id, name }, over: true },
         ]);
       }
@@ -85,7 +85,7 @@ export class Heartbeats {
          WHERE enabled AND silent_since IS NULL AND last_heartbeat_at < now() - heartbeat_seconds * interval '1.5 seconds'
          RETURNING id, name, last_heartbeat_at AS last, heartbeat_seconds AS seconds`,
       );
-      await this.happenings.record(
+      await this.alertEvents.record(
         tx,
         silent.map(({ id, name, last, seconds }) => ({
           type: 'sensor.silent',
@@ -111,7 +111,7 @@ export class Heartbeats {
     }
     if (ok) return;
     const subject = { kind: 'sensor', id: sensor.id, name: sensor.name };
-    await this.happenings.record(tx, [{ type: 'scan.failed', subject, facts: { why: detail } }]);
+    await this.alertEvents.record(tx, [{ type: 'scan.failed', subject, facts: { why: detail } }]);
   }
 }
 

@@ -19,8 +19,8 @@ export const RISK_LEVELS = ['NONE', 'LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as cons
 export type RiskLevel = (typeof RISK_LEVELS)[number];
 
 export interface AlertCondition {
-  readonly happenings: readonly AlertEventType[];
-  /** `once`: while it lasts it is one thing, however often it is told. `each`: every happening counts. */
+  readonly events: readonly AlertEventType[];
+  /** `once`: while it lasts it is one thing, however often it is told. `each`: every event counts. */
   readonly counts: 'once' | 'each';
   readonly headline: string;
   readonly advice: string;
@@ -32,68 +32,68 @@ export const DEFAULT_DAYS = 30;
 /** What rules can wait for, and what people are told. */
 export const ALERT_CONDITION_RULES: Record<AlertConditionName, AlertCondition> = {
   'risk-threshold': {
-    happenings: ['asset.found', 'asset.risk-changed'],
+    events: ['asset.found', 'asset.risk-changed'],
     counts: 'each',
     headline: 'Assets at high risk',
     advice: 'Open the assets of this source, worst first; each names the rule that judged it and what to use instead.',
   },
   'asset-new': {
-    happenings: ['asset.found'],
+    events: ['asset.found'],
     counts: 'each',
     headline: 'New cryptographic assets',
     advice: 'Look whether they are meant to be there, and who owns them.',
   },
   'risk-changed': {
-    happenings: ['asset.risk-changed'],
+    events: ['asset.risk-changed'],
     counts: 'each',
     headline: 'The risk of assets changed',
     advice: 'Compare with the last scan of this source: something was reconfigured, or a rule judges differently.',
   },
   'certificate-expiring': {
-    happenings: ['certificate.ending'], // those of the inventory are looked for by CertificateWatcher
+    events: ['certificate.ending'], // those of the inventory are looked for by CertificateWatcher
     counts: 'once',
     headline: 'A certificate ends soon',
     advice: 'Renew it where it is used and scan again; the alert ends by itself when the old one is gone.',
   },
   'policy-violation': {
-    happenings: ['policy.violated'],
+    events: ['policy.violated'],
     counts: 'once',
     headline: 'A policy is violated',
     advice:
       'Evaluate the policy pack: it names assets that violate the requirement. The alert ends with the next check that finds none.',
   },
   'sensor-silent': {
-    happenings: ['sensor.silent'],
+    events: ['sensor.silent'],
     counts: 'once',
     headline: 'A sensor is silent',
     advice: 'Look whether its machine runs and reaches this service, and whether its API key still works.',
   },
   'scan-failed': {
-    happenings: ['scan.failed'],
+    events: ['scan.failed'],
     counts: 'each',
     headline: 'A scan failed',
     advice: 'Open the run: it says where it stopped. Put that right and run it again.',
   },
   'rotation-critical': {
-    happenings: ['rotation.critical'],
+    events: ['rotation.critical'],
     counts: 'each',
     headline: 'A key rotation needs a person',
     advice: 'Open the rotation: it says which hosts hold which key now. Both keys stay valid until you decide.',
   },
   drift: {
-    happenings: ['ssh-key.drift'],
+    events: ['ssh-key.drift'],
     counts: 'each',
     headline: 'A key that was removed is back',
     advice: 'Find out who or what put it there (often configuration management), and remove it at its origin.',
   },
   'approvals-waiting': {
-    happenings: ['approval.waiting'],
+    events: ['approval.waiting'],
     counts: 'once',
     headline: 'An approval is waiting',
     advice: 'Members of the approver group: look at the request, then approve or reject it.',
   },
   'hsm-down': {
-    happenings: ['hsm.down'],
+    events: ['hsm.down'],
     counts: 'once',
     headline: 'The HSM does not answer',
     advice: 'Nothing is signed meanwhile; requests wait and are signed later. Look at /actuator/health and at the HSM.',

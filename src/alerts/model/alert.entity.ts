@@ -27,7 +27,7 @@ export class Alert {
   @Column('text')
   title: string;
 
-  /** That of the last happening. */
+  /** That of the last event. */
   @Column('text')
   subjectKind: string;
 

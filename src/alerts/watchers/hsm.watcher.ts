@@ -19,7 +19,7 @@ export class HsmWatcher {
   constructor(
     private readonly db: DataSource,
     private readonly vault: KeyVault,
-    private readonly happenings: AlertEvents,
+    private readonly alertEvents: AlertEvents,
   ) {}
 
   @Interval(EVERY_MS)
@@ -29,7 +29,7 @@ export class HsmWatcher {
     const state = up ? 'up' : this.missed >= LOOKS_BEFORE_DOWN ? 'down' : this.told;
     if (state === undefined || state === this.told) return;
     try {
-      await this.happenings.record(this.db.manager, [
+      await this.alertEvents.record(this.db.manager, [
         { type: 'hsm.down', subject: { kind: 'hsm', id: 'hsm', name: 'HSM' }, facts: { why: detail }, over: up },
       ]);
       this.told = state;

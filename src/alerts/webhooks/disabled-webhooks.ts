@@ -7,8 +7,8 @@ const SENDER = { kind: 'system', id: 'webhook-sender', name: 'webhook sender' } 
 /** Tells the log of endpoints that nobody disabled but their receiver: whoever misses messages finds out why. */
 @Injectable()
 export class DisabledWebhooks {
-  constructor(ledger: WebhookDeliveryRepository, audit: AuditService) {
-    ledger.whenDisabled((tx, id, reason) =>
+  constructor(repository: WebhookDeliveryRepository, audit: AuditService) {
+    repository.whenDisabled((tx, id, reason) =>
       audit.append(tx, [
         {
           action: 'webhook.disabled',

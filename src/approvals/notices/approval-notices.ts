@@ -49,7 +49,7 @@ export class ApprovalNotices {
     private readonly config: Config,
     private readonly mailbox: Mailbox,
     private readonly webhooks: Webhooks,
-    private readonly happenings: AlertEvents,
+    private readonly alertEvents: AlertEvents,
   ) {}
 
   /** Works through what waits. */
@@ -67,7 +67,7 @@ export class ApprovalNotices {
          RETURNING id, title, requester_name AS "requesterName", created_at AS "createdAt"`,
       );
       for (const { id } of due) await putNotice(tx, id, 'reminder');
-      await this.happenings.record(tx, due.map(waitingOf));
+      await this.alertEvents.record(tx, due.map(waitingOf));
     });
   }
 
@@ -92,7 +92,7 @@ export class ApprovalNotices {
     if (kind !== 'decided' && isDecided(approval.status)) return [];
     // Only what was told to wait has an end to tell.
     if (kind === 'decided' && approval.remindAt === null)
-      await this.happenings.record(tx, [{ ...waitingOf(approval), over: true }]);
+      await this.alertEvents.record(tx, [{ ...waitingOf(approval), over: true }]);
     await this.webhooks.announce(tx, messageOf(kind, approval, at, this.linkTo(approval)));
     if (approval.status === 'SUPERSEDED') return [];
     const people: { email: string }[] = await tx.query(

@@ -23,7 +23,7 @@ const NAMED: Readonly<Record<PolicySubject, string>> = {
 export class PolicyChecks {
   constructor(
     private readonly subjects: ApprovalSubjectsService,
-    private readonly book: PolicyEvaluation,
+    private readonly evaluation: PolicyEvaluation,
   ) {}
 
   /**
@@ -46,7 +46,7 @@ export class PolicyChecks {
 
   /** The next judgement reads the policies again. */
   changed(): void {
-    this.book.forget();
+    this.evaluation.forget();
   }
 
   private async assertKeysThere(

@@ -43,7 +43,7 @@ const MAX_HOSTS = 5000;
 /** Names and networks; a range of addresses is written as several networks. */
 const MAX_TARGETS = 1000;
 
-/** Judges orders for scans and writes them down, with the bell for a worker. */
+/** Judges orders for scans and writes them down, with the signal for a worker. */
 @Injectable()
 export class ScanOrders {
   constructor(

@@ -28,7 +28,7 @@ export class ScanRunner {
   private readonly logger = new Logger(ScanRunner.name);
   private readonly scans = new WorkPool<Scan>({
     most: MAX_SCANS,
-    claim: (room) => this.ledger.claim(room),
+    claim: (room) => this.repository.claim(room),
     run: (scan) => this.run(scan),
     // The lease ends, and another attempt goes on from the cursor.
     failed: (error, scan) =>
@@ -37,9 +37,9 @@ export class ScanRunner {
 
   constructor(
     private readonly db: DataSource,
-    private readonly ledger: ScanRepository,
+    private readonly repository: ScanRepository,
     private readonly sweep: ScanSweep,
-    private readonly questions: TargetProber,
+    private readonly prober: TargetProber,
   ) {}
 
   /** Takes on what is due, as much as one process may have in hand. */
@@ -54,12 +54,12 @@ export class ScanRunner {
 
   private async run(scan: Scan): Promise<void> {
     if (scan.attempt > MAX_ATTEMPTS) {
-      await this.ledger.finish(scan, 'FAILED');
+      await this.repository.finish(scan, 'FAILED');
       return;
     }
     const isOver = scan.kind === 'ssh-deep' ? await this.onHosts(scan) : await this.onNetwork(scan);
-    if (this.scans.isStopping) await this.ledger.release(scan);
-    else if (isOver) await this.ledger.finish(scan, 'DONE');
+    if (this.scans.isStopping) await this.repository.release(scan);
+    else if (isOver) await this.repository.finish(scan, 'DONE');
   }
 
   private async onHosts(scan: Scan): Promise<boolean> {
@@ -90,12 +90,12 @@ export class ScanRunner {
   private async askAll(scan: Scan, scope: ScanScope | undefined, isSwept: () => boolean): Promise<boolean> {
     const now = { ours: true };
     const lease = this.every(LEASE_MS, async () => {
-      now.ours = await this.ledger.checkpoint(scan, 0, []);
+      now.ours = await this.repository.checkpoint(scan, 0, []);
     });
     try {
       for (let patience = Date.now() + PATIENCE_MS; ;) {
         const isLast = isSwept(); // before the rows are read: what the walk found is among them then
-        const rows = await this.ledger.pending(scan, MAX_PENDING);
+        const rows = await this.repository.pending(scan, MAX_PENDING);
         if (rows.length === 0 && isLast) return now.ours;
         let settled = 0;
         const queue = [...rows];
@@ -115,9 +115,9 @@ export class ScanRunner {
 
   /** False when another scan is asking the same host at this moment; with `last`, that is the result. */
   private async ask(row: ScanResult, scope: ScanScope | undefined, last: boolean): Promise<boolean> {
-    const learnt = await this.questions.probe(row, scope);
+    const learnt = await this.prober.probe(row, scope);
     if (learnt === undefined && !last) return false;
-    return this.ledger.settle(row, learnt ?? { outcome: 'THROTTLED' });
+    return this.repository.settle(row, learnt ?? { outcome: 'THROTTLED' });
   }
 
   private every(ms: number, work: () => Promise<void>): { end: () => Promise<void> } {

@@ -23,7 +23,7 @@ const LEASE_MS = 5000;
 export class ScanSweep {
   constructor(
     private readonly db: DataSource,
-    private readonly ledger: ScanRepository,
+    private readonly repository: ScanRepository,
     private readonly guard: ScopeGuard,
     private readonly budget: ProbeBudget,
   ) {}
@@ -36,7 +36,7 @@ export class ScanSweep {
       select: { id: true, port: true },
     });
     const doors = hosts.map(({ id, port }): OpenPort => ({ target: id, address: null, port }));
-    return this.ledger.checkpoint(scan, scan.total, doors);
+    return this.repository.checkpoint(scan, scan.total, doors);
   }
 
   /** True when the walk is at its end. */
@@ -57,7 +57,7 @@ export class ScanSweep {
     const now = { ours: true, ended: false };
     const keep = async (): Promise<void> => {
       const at = walk.low;
-      now.ours = await this.ledger.checkpoint(scan, at, doors.splice(0));
+      now.ours = await this.repository.checkpoint(scan, at, doors.splice(0));
       walk.keep(at);
     };
     const keeping = async (): Promise<void> => {

@@ -20,7 +20,7 @@ export class ScanRepository {
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
-    private readonly handovers: Inbox,
+    private readonly inbox: Inbox,
     private readonly runs: ScheduledRuns,
   ) {}
 
@@ -81,12 +81,12 @@ export class ScanRepository {
         [row.id, outcome, facts === null ? null : JSON.stringify(facts), hostId, reused],
       );
       if (moved === 0) return false;
-      if (found !== undefined && found.assets.length > 0) await this.handovers.add(tx, 'inventory.assets-found', found);
-      if (keys !== undefined) await this.handovers.add(tx, 'ssh-keys.found', keys);
+      if (found !== undefined && found.assets.length > 0) await this.inbox.add(tx, 'inventory.assets-found', found);
+      if (keys !== undefined) await this.inbox.add(tx, 'ssh-keys.found', keys);
       return true;
     });
-    if (settled && found !== undefined) this.handovers.committed('inventory.assets-found');
-    if (settled && keys !== undefined) this.handovers.committed('ssh-keys.found');
+    if (settled && found !== undefined) this.inbox.committed('inventory.assets-found');
+    if (settled && keys !== undefined) this.inbox.committed('ssh-keys.found');
     return settled;
   }
 

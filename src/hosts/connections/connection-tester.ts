@@ -27,7 +27,7 @@ export class ConnectionTester {
   constructor(
     private readonly hosts: HostsReader,
     private readonly connections: SshConnections,
-    private readonly book: ConnectionRecords,
+    private readonly records: ConnectionRecords,
   ) {}
 
   /** A host that cannot be logged in to is an answer, not an error. Throws Problem `host.missing`. */
@@ -43,7 +43,7 @@ export class ConnectionTester {
           .toString()
           .replaceAll(/[^\x20-\x7e]/g, '')
           .slice(0, 200);
-        if (name !== '') await this.book.runs(id, name);
+        if (name !== '') await this.records.runs(id, name);
         const root = host.privilege === 'none' ? undefined : await session.run('id -u', { as: 'root', maxBytes: 64 });
         const { hostKeyFingerprint, user, software } = session;
         const becomesRoot = root === undefined ? undefined : root.stdout.toString().trim() === '0';

@@ -35,19 +35,19 @@ const TIMEOUT_MS = 10_000;
 @Injectable()
 export class SshConnections {
   constructor(
-    private readonly book: ConnectionRecords,
+    private readonly records: ConnectionRecords,
     private readonly keys: HostKeysService,
     private readonly guard: HostAddressGuard,
   ) {}
 
   /** Logs in, through the jump hosts of the host if it has some. */
   async open(hostId: string, options: OpenOptions): Promise<SshSession> {
-    const route = await this.book.route(hostId);
+    const route = await this.records.route(hostId);
     const sessions: LiveSession[] = [];
     try {
       for (const [step, host] of route.entries()) {
         const isLast = step === route.length - 1;
-        const login = (isLast ? options.login : undefined) ?? (await this.book.credential(route.slice(0, step + 1)));
+        const login = (isLast ? options.login : undefined) ?? (await this.records.credential(route.slice(0, step + 1)));
         sessions.push(await this.hop(host, login, sessions.at(-1), options));
       }
     } catch (error) {
@@ -82,10 +82,10 @@ export class SshConnections {
       const stream = await this.way(host, before, { ...options, timeoutMs });
       const loggedIn = await this.greet(host, login, stream, { timeoutMs, correlation });
       const account = { hostId: host.id, user: login.user, privilege: privilegeOf(host, login) };
-      await this.book.reached(host.id, loggedIn.software);
+      await this.records.reached(host.id, loggedIn.software);
       return new LiveSession(loggedIn, account, before === undefined ? [] : before.clients());
     } catch (error) {
-      await this.book.failed(host.id, error);
+      await this.records.failed(host.id, error);
       throw aboutHost(error, host.id);
     }
   }

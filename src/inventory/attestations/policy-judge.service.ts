@@ -31,7 +31,7 @@ export class PolicyJudge {
     private readonly packs: PolicyPacksService,
     private readonly evaluator: PolicyEvaluator,
     private readonly clock: Clock,
-    private readonly happenings: AlertEvents,
+    private readonly alertEvents: AlertEvents,
   ) {}
 
   /** Changes nothing. @throws Problem 404 `policy-pack.missing`, 400 `query.invalid`. */
@@ -64,7 +64,7 @@ export class PolicyJudge {
           [pack.id, scope],
         );
     }
-    await this.happenings.record(tx, policyAlertEvents(judged));
+    await this.alertEvents.record(tx, policyAlertEvents(judged));
   }
 }
 

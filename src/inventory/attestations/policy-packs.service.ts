@@ -25,7 +25,7 @@ export class PolicyPacksService {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly clock: Clock,
-    private readonly happenings: AlertEvents,
+    private readonly alertEvents: AlertEvents,
     private readonly idempotency: IdempotencyKeys,
   ) {}
 
@@ -106,7 +106,7 @@ export class PolicyPacksService {
     const gone = pack.requirements.map(({ identifier }) => identifier).filter((identifier) => !kept.has(identifier));
     if (gone.length === 0) return;
     const scopes = await tx.findBy(PolicyScope, { packId: pack.id });
-    await this.happenings.record(tx, endedAlertEvents(pack, gone, [null, ...scopes.map(({ scope }) => scope)]));
+    await this.alertEvents.record(tx, endedAlertEvents(pack, gone, [null, ...scopes.map(({ scope }) => scope)]));
   }
 
   private record(

@@ -20,11 +20,11 @@ export const NOTHING_OWN: OwnLines = { components: [], dependencies: [] };
 /** Signing keys, certificates and host keys of this service as components, with the ids that they have as assets of the inventory. */
 @Injectable()
 export class OwnComponents {
-  constructor(private readonly own: ServiceCryptoAssets) {}
+  constructor(private readonly cryptoAssets: ServiceCryptoAssets) {}
 
   /** Those that the export does not show anyway. */
   async lines(snapshot: Snapshot, { where, values }: Pick<ShownComponent, 'where' | 'values'>): Promise<OwnLines> {
-    const assets = await this.own.all();
+    const assets = await this.cryptoAssets.all();
     const draft = readSensorScan({ assets }, 'strict');
     const found = new DocumentAssets(draft, { id: hashId('source', NAME), name: NAME });
     const conditions = [...where, `a.id = ANY($${values.length + 1}::uuid[])`].join(' AND ');

@@ -8,11 +8,11 @@ interface LevelRow {
   readonly names: string[];
 }
 
-const happenings = new AlertEvents();
+const alertEvents = new AlertEvents();
 const MAX_NAMES = 3;
 
 /**
- * Tells what a merge brought into the inventory: one happening for what is new and one for what has another risk level than before,
+ * Tells what a merge brought into the inventory: one alert event for what is new and one for what has another risk level than before,
  * by its staging tables, each with the number of assets of every level.
  */
 export async function recordAssetEvents(
@@ -26,13 +26,13 @@ export async function recordAssetEvents(
      GROUP BY 1 ORDER BY 1 DESC`,
   );
   const found = created.levels().sort((a, b) => b.level - a.level);
-  const told: AlertEvent[] = [];
-  if (found.length > 0) told.push(happeningOf('asset.found', found, source));
-  if (changed.length > 0) told.push(happeningOf('asset.risk-changed', changed, source));
-  await happenings.record(tx, told);
+  const events: AlertEvent[] = [];
+  if (found.length > 0) events.push(eventOf('asset.found', found, source));
+  if (changed.length > 0) events.push(eventOf('asset.risk-changed', changed, source));
+  await alertEvents.record(tx, events);
 }
 
-function happeningOf(
+function eventOf(
   type: 'asset.found' | 'asset.risk-changed',
   levels: readonly LevelRow[],
   source: { id: string; name: string },

@@ -11,10 +11,10 @@ export class FoundAssetsIntake {
   private readonly logger = new Logger(FoundAssetsIntake.name);
 
   constructor(
-    handovers: InboxConsumer,
+    inbox: InboxConsumer,
     private readonly threads: IngestThreads,
   ) {
-    handovers.serve('inventory.assets-found', (found) => this.take(found));
+    inbox.serve('inventory.assets-found', (found) => this.take(found));
   }
 
   private async take({ reporter, source, complete, assets }: AssetsFound): Promise<void> {

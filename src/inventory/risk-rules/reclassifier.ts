@@ -54,7 +54,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
   constructor(
     private readonly db: DataSource,
     private readonly book: RuleBook,
-    private readonly happenings: AlertEvents,
+    private readonly alertEvents: AlertEvents,
   ) {}
 
   onApplicationBootstrap(): void {
@@ -203,7 +203,7 @@ export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationSh
       if (count > 0 && verdict.level !== next.level) {
         const subject = { kind: 'risk-rules', id: String(by.version), name: `risk rules ${by.edition}` };
         const facts = { why: by.why, [`level${levelNumber(next.level)}`]: count };
-        await this.happenings.record(inner, [{ type: 'asset.risk-changed', subject, count, facts }]);
+        await this.alertEvents.record(inner, [{ type: 'asset.risk-changed', subject, count, facts }]);
       }
       return count;
     });

@@ -18,7 +18,7 @@ export type AlertEventType =
 
 export interface AlertEvent {
   readonly type: AlertEventType;
-  /** What it is about. Happenings of one subject and type are one thing to people, however often they come. */
+  /** What it is about. Events of one subject and type are one thing to people, however often they come. */
   readonly subject: { readonly kind: string; readonly id: string; readonly name: string };
   /** Now, unless it was at another time. */
   readonly at?: Date;
@@ -35,9 +35,9 @@ const MAX_TEXT = 1000;
 /** Tells what people may want to be alerted to. It commits with the change that it tells of, so nothing is lost in a crash. */
 @Injectable()
 export class AlertEvents {
-  async record(tx: EntityManager, happenings: readonly AlertEvent[]): Promise<void> {
-    if (happenings.length === 0) return;
-    const { from, values } = columns(happenings.map(rowOf), {
+  async record(tx: EntityManager, events: readonly AlertEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    const { from, values } = columns(events.map(rowOf), {
       id: 'uuid',
       type: 'text',
       subject_kind: 'text',

@@ -15,8 +15,8 @@ export class InboxConsumer implements BeforeApplicationShutdown {
   private readonly topics = new Map<InboxTopic, CoalescingRunner>();
   private readonly timer = setInterval(() => this.lookAtAll(), LOOK_EVERY_MS);
 
-  constructor(private readonly handovers: Inbox) {
-    handovers.onCommitted((topic) => this.topics.get(topic)?.wake());
+  constructor(private readonly inbox: Inbox) {
+    inbox.onCommitted((topic) => this.topics.get(topic)?.wake());
   }
 
   /** `take` may get the same twice. When it rejects, the same comes again after a pause. */
@@ -39,15 +39,15 @@ export class InboxConsumer implements BeforeApplicationShutdown {
     take: (body: InboxMessages[Topic]) => Promise<void>,
   ): Promise<boolean> {
     try {
-      const taken = await this.handovers.claim(topic);
+      const taken = await this.inbox.claim(topic);
       if (taken === undefined) return false;
       const { id, body, attempts } = taken;
       try {
         await take(body);
-        await this.handovers.done(id);
+        await this.inbox.done(id);
       } catch (error) {
         this.logger.error(`${topic} was not taken at attempt ${attempts}: ${String(error)}`);
-        await this.handovers.failed(id);
+        await this.inbox.failed(id);
       }
       return true;
     } catch (error) {

@@ -9,24 +9,24 @@ const SHARE_OF_STOP = 0.75;
 const CLOSE_WITHIN_MS = 2000;
 
 /**
- * Who hears the doorbell of a queue. What is due is read from rows; a bell only says that it is worth a look.
+ * Consumes the signals of a queue. What is due is read from rows; a signal only says that it is worth a look.
  *
  * The queue is asked here and not by `@Process`, which hears nothing of what becomes of it: a promise of Bull that is refused, because
  * the connection is closed before Redis has answered, would end the process with the work that it meant to finish.
  */
-export abstract class QueueConsumer<Bell> implements OnModuleInit, OnModuleDestroy, BeforeApplicationShutdown {
+export abstract class QueueConsumer<Signal> implements OnModuleInit, OnModuleDestroy, BeforeApplicationShutdown {
   protected readonly logger = new Logger(this.constructor.name);
   private lastTrouble = '';
   private finished: Promise<unknown> | undefined;
 
-  /** @param atOnce how many bells are answered at a time. */
+  /** @param atOnce how many signals are answered at a time. */
   protected constructor(
-    private readonly queue: Queue<Bell>,
+    private readonly queue: Queue<Signal>,
     private readonly config: Config,
     private readonly atOnce = 1,
   ) {}
 
-  protected abstract answer(bell: Bell): Promise<void>;
+  protected abstract answer(signal: Signal): Promise<void>;
 
   /** Takes nothing on any more; resolves when what is in hand has ended. */
   protected abstract finish(): Promise<void>;
@@ -40,10 +40,10 @@ export abstract class QueueConsumer<Bell> implements OnModuleInit, OnModuleDestr
       onApplicationShutdown: () => Promise.race([this.queue.close(), sleep(CLOSE_WITHIN_MS)]),
     });
     this.queue
-      .process(this.atOnce, ({ data }: Job<Bell>) => this.answer(data))
+      .process(this.atOnce, ({ data }: Job<Signal>) => this.answer(data))
       .catch((error: unknown) => {
-        // Without bells, what is due is found by looking for it.
-        if (this.finished === undefined) this.logger.error(`no bells are heard any more: ${String(error)}`);
+        // Without signals, what is due is found by looking for it.
+        if (this.finished === undefined) this.logger.error(`no signals are received any more: ${String(error)}`);
       });
   }
 

@@ -20,7 +20,7 @@ const MAX_DETAIL = 1000;
 /** Where targets say how a run ended. */
 @Injectable()
 export class ScheduledRuns {
-  constructor(private readonly happenings: AlertEvents) {}
+  constructor(private readonly alertEvents: AlertEvents) {}
 
   /** Ends a run that is under way; a second time changes nothing. A failure is told to people. */
   async end(tx: EntityManager, runId: string, { ok, detail }: RunOutcome): Promise<void> {
@@ -33,6 +33,6 @@ export class ScheduledRuns {
     const [run] = ended;
     if (run === undefined || ok) return;
     const subject = { kind: 'schedule', id: run.scheduleId, name: run.name };
-    await this.happenings.record(tx, [{ type: 'scan.failed', subject, facts: { why: detail, run: run.id } }]);
+    await this.alertEvents.record(tx, [{ type: 'scan.failed', subject, facts: { why: detail, run: run.id } }]);
   }
 }

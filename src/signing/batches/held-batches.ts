@@ -17,7 +17,7 @@ const FEWEST = 2;
 export class HeldBatches {
   constructor(
     private readonly db: DataSource,
-    private readonly ledger: SigningRequestRepository,
+    private readonly repository: SigningRequestRepository,
     private readonly approvals: ApprovalsService,
   ) {}
 
@@ -53,7 +53,7 @@ export class HeldBatches {
     const approvalId = newId();
     return this.db.transaction(async (tx) => {
       const held = waiting.map((one) => ({ ...one, status: 'PENDING_APPROVAL' as const, approvalId }));
-      const accepted = await this.ledger.acceptIn(tx, held);
+      const accepted = await this.repository.acceptIn(tx, held);
       const fresh = held.filter(({ request }, i) => accepted[i]?.id === request.id);
       const [first] = fresh;
       if (first !== undefined) {

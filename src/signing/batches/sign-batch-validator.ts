@@ -18,7 +18,7 @@ interface Taken {
 @Injectable()
 export class SignBatchValidator {
   constructor(
-    private readonly intake: SignRequestValidator,
+    private readonly validator: SignRequestValidator,
     private readonly batches: HeldBatches,
     private readonly signing: SigningService,
   ) {}
@@ -49,13 +49,13 @@ export class SignBatchValidator {
     } catch (error) {
       if (!isAboutTheKey(error)) throw error;
     }
-    for (const order of orders) this.intake.forgetKeyOf(order);
+    for (const order of orders) this.validator.forgetKeyOf(order);
     return this.takenOnce(caller, batchId, orders);
   }
 
   private async takenOnce(caller: Caller, batchId: string, orders: readonly SigningOrder[]): Promise<Taken> {
     const acceptances = await Promise.all(
-      orders.map((order) => this.intake.newRequestOf(caller, order).catch(orUndefined)),
+      orders.map((order) => this.validator.newRequestOf(caller, order).catch(orUndefined)),
     );
     const there = acceptances.filter((one) => one !== undefined);
     return { acceptances, held: await this.batches.hold(batchId, there) };

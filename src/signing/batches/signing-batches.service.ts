@@ -27,7 +27,7 @@ const MAX_QUOTED = 20;
 export class SigningBatchesService {
   constructor(
     private readonly db: DataSource,
-    private readonly intake: SignBatchValidator,
+    private readonly validator: SignBatchValidator,
     private readonly idempotency: IdempotencyKeys,
     private readonly audit: AuditService,
     private readonly reader: SigningBatchesReader,
@@ -42,7 +42,7 @@ export class SigningBatchesService {
       batch: { id: batch.id, index },
       idempotencyKey: order.idempotencyKey === undefined ? undefined : `${batch.id}.${index}`,
     }));
-    const results = await this.intake.submit(caller, batch.id, orders);
+    const results = await this.validator.submit(caller, batch.id, orders);
     const shown = await this.reader.find(caller, batch.id);
     await this.complete(caller, batch, refusedOf(results, new Set(shown.items.map(({ index }) => index))));
     return this.reader.find(caller, batch.id);

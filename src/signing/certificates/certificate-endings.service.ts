@@ -21,7 +21,7 @@ interface Ending {
 export class CertificateEndings {
   constructor(
     private readonly db: DataSource,
-    private readonly happenings: AlertEvents,
+    private readonly alertEvents: AlertEvents,
   ) {}
 
   async tell(): Promise<void> {
@@ -35,7 +35,7 @@ export class CertificateEndings {
          WHERE c.not_after > now() AND c.not_after <= now() + make_interval(days => $1) ORDER BY c.not_after LIMIT 1000`,
         [DAYS],
       );
-      await this.happenings.record(tx, ending.map(happeningOf));
+      await this.alertEvents.record(tx, ending.map(happeningOf));
     });
   }
 }

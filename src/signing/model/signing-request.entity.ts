@@ -4,7 +4,7 @@ import type { SignatureFormat } from '../formats/signature-format.js';
 import type { SigningStatus } from './signing-status.js';
 
 /**
- * A request for a signature, whichever way it came. Changed only by the compare-and-set statements of signing-ledger.ts.
+ * A request for a signature, whichever way it came. Changed only by the compare-and-set statements of signing-request.repository.ts.
  * A row in PROCESSING is the intent: it was committed before the HSM was asked.
  */
 @Entity('signing_request')

@@ -19,7 +19,7 @@ const ATTEMPTS = 3;
 export class ApprovalGate {
   constructor(
     private readonly db: DataSource,
-    private readonly ledger: SigningRequestRepository,
+    private readonly repository: SigningRequestRepository,
     private readonly approvals: ApprovalsService,
   ) {}
 
@@ -37,7 +37,7 @@ export class ApprovalGate {
 
   /** Something of our own, which is composed by the service and not by a caller: no policy is asked. */
   admitOwn(acceptance: NewSigningRequest): Promise<Accepted> {
-    return this.ledger.accept(acceptance);
+    return this.repository.accept(acceptance);
   }
 
   /** Whether a policy wants people's consent first. The next moment may have another policy: `admit` asks again. */
@@ -52,7 +52,7 @@ export class ApprovalGate {
     const acceptance = { ...asked, policies: revision };
     if (demand !== undefined)
       return this.hold({ ...acceptance, status: 'PENDING_APPROVAL', approvalId: newId() }, demand);
-    return { ...(await this.ledger.accept(acceptance)), acceptance };
+    return { ...(await this.repository.accept(acceptance)), acceptance };
   }
 
   /** The request and the question to the approvers are there together, or not at all. */
@@ -62,7 +62,7 @@ export class ApprovalGate {
   ): Promise<Admitted> {
     const { request, envelope, caller, approvalId } = acceptance;
     const accepted = await this.db.transaction(async (tx) => {
-      const [result] = await this.ledger.acceptIn(tx, [acceptance]);
+      const [result] = await this.repository.acceptIn(tx, [acceptance]);
       if (result === undefined) throw new Error('one result per item');
       if (result.id !== request.id) return result;
       const shown = shownRequest({ ...request, ownerId: caller.ownerId, requestedBy: caller.id }, envelope);

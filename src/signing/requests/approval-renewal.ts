@@ -27,7 +27,7 @@ export class ApprovalRenewal {
     private readonly approvals: ApprovalsService,
     private readonly audit: AuditService,
     private readonly keys: SigningKeyReader,
-    private readonly intake: SignRequestValidator,
+    private readonly validator: SignRequestValidator,
   ) {}
 
   /** Renews what waits for approval with a version that does not sign any more. */
@@ -89,7 +89,7 @@ export class ApprovalRenewal {
   private async rebind(tx: EntityManager, { request, envelope }: Held, approvalId: string): Promise<Held> {
     const key = await this.keys.active(request.keyId);
     const { version: keyVersion, certificateId } = key;
-    const sealed = envelope === undefined ? undefined : await this.intake.rewrap(request, envelope, key);
+    const sealed = envelope === undefined ? undefined : await this.validator.rewrap(request, envelope, key);
     const facts = { ...keyFactsOf(key), signedDigest: sealed?.signedDigest?.toString('base64') };
     await this.write(tx, request, { approvalId, keyVersion, certificateId }, facts);
     if (envelope !== undefined && sealed !== undefined) {

@@ -21,7 +21,7 @@ export interface Ended {
 @Injectable()
 export class SigningAttempts {
   constructor(
-    private readonly ledger: SigningRequestRepository,
+    private readonly repository: SigningRequestRepository,
     private readonly maker: SignatureMaker,
     private readonly keys: SigningKeyReader,
     private readonly events: EventBus,
@@ -31,7 +31,7 @@ export class SigningAttempts {
   /** The outcome, or undefined when it came too late to count. */
   async attempt(request: Claimed, way: Way): Promise<Ended | undefined> {
     const outcome = await this.ask(request);
-    const at = await this.ledger.settle(request, outcome);
+    const at = await this.repository.settle(request, outcome);
     if (at === undefined) return undefined;
     if (outcome.kind !== 'RELEASED') {
       this.metrics.settled.inc({ outcome: outcome.kind, way });

@@ -33,12 +33,12 @@ export class SigningClaims {
     private readonly checks: ClaimCheck,
   ) {}
 
-  /** Claims what still waits among these requests. Two workers that hear the same bell share them without waiting for each other. */
+  /** Claims what still waits among these requests. Two workers that receive the same signal share them without waiting for each other. */
   claim(requestIds: readonly string[]): Promise<Claimed[]> {
     return this.take('id = ANY($4::uuid[])', 'id', [requestIds]);
   }
 
-  /** Claims what waits although no bell was answered, oldest first; with `everything`, also what a bell may still ring for. */
+  /** Claims what waits although no signal was received, oldest first; with `everything`, also what a signal may still be sent for. */
   claimOverdue(most: number, everything: boolean): Promise<Claimed[]> {
     const due = everything ? '(sweep_at <= now() OR attempt = 0)' : 'sweep_at <= now()';
     return this.take(due, 'sweep_at', [], most);

@@ -10,11 +10,11 @@ import { MAX_PER_SIGNAL, type SigningSignal, SIGNING_QUEUE } from '../model/sign
 export class SigningRelay {
   constructor(@InjectQueue(SIGNING_QUEUE) queue: Queue<SigningSignal>, relays: RelayLoop) {
     relays.serve(SIGNING_QUEUE, async (requestIds) => {
-      const bells = [];
+      const signals = [];
       for (let at = 0; at < requestIds.length; at += MAX_PER_SIGNAL) {
-        bells.push({ data: { requestIds: requestIds.slice(at, at + MAX_PER_SIGNAL) }, opts: JOB_SIGNAL_OPTIONS });
+        signals.push({ data: { requestIds: requestIds.slice(at, at + MAX_PER_SIGNAL) }, opts: JOB_SIGNAL_OPTIONS });
       }
-      await queue.addBulk(bells);
+      await queue.addBulk(signals);
     });
   }
 }

@@ -27,7 +27,7 @@ export class SigningProcessor extends QueueConsumer<SigningSignal> {
     // What fails here is found again by the sweep, so the job itself never needs a second run.
     const work = this.executor
       .process(requestIds)
-      .catch((error: unknown) => this.logger.warn(`a bell was not answered: ${String(error)}`));
+      .catch((error: unknown) => this.logger.warn(`a signal was not handled: ${String(error)}`));
     this.inHand.add(work);
     await work;
     this.inHand.delete(work);

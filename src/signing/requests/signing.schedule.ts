@@ -6,7 +6,7 @@ import { TimestampRepository } from '../timestamping/timestamp.repository.js';
 import { SigningClaims } from './signing-claims.js';
 import { SigningExecutor } from './signing-executor.js';
 
-/** Finds what fell through: requests of dead processes, bells that never rang, keys whose maker died. */
+/** Finds what fell through: requests of dead processes, signals that were never sent, keys whose maker died. */
 @Injectable()
 export class SigningSchedule implements OnModuleDestroy, BeforeApplicationShutdown {
   private readonly logger = new Logger(SigningSchedule.name);

@@ -48,9 +48,9 @@ export function isAboutTheKey(error: unknown): boolean {
 @Injectable()
 export class SigningService {
   constructor(
-    private readonly admission: ApprovalGate,
+    private readonly gate: ApprovalGate,
     private readonly attempts: SigningAttempts,
-    private readonly intake: SignRequestValidator,
+    private readonly validator: SignRequestValidator,
     private readonly requests: SigningRequestsReader,
     private readonly idempotency: IdempotencyKeys,
   ) {}
@@ -70,12 +70,12 @@ export class SigningService {
   /** What is remembered of a key may be seconds old: before it counts against the caller, it is read anew. */
   private async accept(caller: Caller, order: SigningOrder, taken?: NewSigningRequest): Promise<Admitted> {
     try {
-      return await this.admission.admit(taken ?? (await this.intake.newRequestOf(caller, order)));
+      return await this.gate.admit(taken ?? (await this.validator.newRequestOf(caller, order)));
     } catch (error) {
       if (!isAboutTheKey(error)) throw error;
     }
-    this.intake.forgetKeyOf(order);
-    return this.admission.admit(await this.intake.newRequestOf(caller, order));
+    this.validator.forgetKeyOf(order);
+    return this.gate.admit(await this.validator.newRequestOf(caller, order));
   }
 
   /**
@@ -85,8 +85,8 @@ export class SigningService {
    */
   async assertSignsAtOnce(caller: Caller, order: Omit<SigningOrder, 'digest'>): Promise<void> {
     const digest = Buffer.alloc(DIGEST_BYTES[digestAlgorithm(order.algorithm)], 0xff).toString('base64');
-    const acceptance = await this.intake.newRequestOf(caller, { ...order, digest });
-    if (await this.admission.asksPeople(acceptance)) throw needsApproval();
+    const acceptance = await this.validator.newRequestOf(caller, { ...order, digest });
+    if (await this.gate.asksPeople(acceptance)) throw needsApproval();
   }
 
   /** Signs something of our own with any key: recorded, and answered for, like every other request. */
@@ -103,7 +103,7 @@ export class SigningService {
     const keyFacts = keyFactsOf(key);
     const judged = { keyRevision: key.revision, keyFacts, limits: {}, status: 'PROCESSING' } as const;
     const acceptance: NewSigningRequest = { request, envelope, ...judged, caller, use };
-    const { id, at } = await this.admission.admitOwn(acceptance);
+    const { id, at } = await this.gate.admitOwn(acceptance);
     const made = id === request.id ? await this.signNow(acceptance, at) : await this.repeated(acceptance, id);
     if (made.signature === null) throw late(id);
     return { signature: made.signature, keyVersion: made.keyVersion };

@@ -18,7 +18,7 @@ import { type Stamper, timestampAttributes, timestampInfo, timestampToken } from
 export class TimestampAuthority {
   constructor(
     private readonly keys: TimestampKeys,
-    private readonly ledger: TimestampRepository,
+    private readonly repository: TimestampRepository,
     private readonly vault: KeyVault,
     private readonly guard: ClockGuard,
     private readonly config: Config,
@@ -55,7 +55,7 @@ export class TimestampAuthority {
     { key, stamper, at }: { key: ActiveKey; stamper: Stamper; at: Date },
   ): Promise<Buffer> {
     const { scheme, algorithm } = stamper;
-    const shown = await this.ledger.intend(intent);
+    const shown = await this.repository.intend(intent);
     let signature: Buffer;
     try {
       this.guard.assertAgrees(shown, at);
@@ -66,10 +66,10 @@ export class TimestampAuthority {
         digest: intent.signedDigest,
       });
     } catch (error) {
-      await this.ledger.settle(intent, { signature: null, failureCode: codeOf(error) });
+      await this.repository.settle(intent, { signature: null, failureCode: codeOf(error) });
       throw error;
     }
-    if (await this.ledger.settle(intent, { signature, failureCode: null })) return signature;
+    if (await this.repository.settle(intent, { signature, failureCode: null })) return signature;
     throw new Problem('unavailable', 'timestamp.late', 'The timestamp took too long and was given up.');
   }
 }

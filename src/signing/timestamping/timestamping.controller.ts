@@ -13,7 +13,7 @@ import { MAX_QUERY_BYTES, TIMESTAMP_QUERY, TIMESTAMP_REPLY } from './timestampin
 @Controller('tsa')
 export class TimestampingController {
   constructor(
-    private readonly desk: TsaResponder,
+    private readonly responder: TsaResponder,
     private readonly admission: TimestampAdmission,
   ) {}
 
@@ -31,7 +31,7 @@ export class TimestampingController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Buffer> {
     this.admission.admit(caller, reply);
-    return this.desk.answer(caller, bytes);
+    return this.responder.answer(caller, bytes);
   }
 
   /** Issues a timestamp to a client that can show no credential: an API key for timestamps alone stands in the address. */
@@ -49,7 +49,7 @@ export class TimestampingController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Buffer> {
     this.admission.admitByPath(caller, key, reply);
-    return this.desk.answer(caller, bytes);
+    return this.responder.answer(caller, bytes);
   }
 
   /** The chain to verify timestamps against, PEM. */
@@ -59,6 +59,6 @@ export class TimestampingController {
   @ApiProduces('application/x-pem-file')
   @ApiOkResponse({ schema: { type: 'string', example: '-----BEGIN CERTIFICATE-----' } })
   timestampChain(): Promise<string> {
-    return this.desk.chain();
+    return this.responder.chain();
   }
 }

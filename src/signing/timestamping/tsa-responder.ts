@@ -17,7 +17,7 @@ export class TsaResponder {
   constructor(
     private readonly authority: TimestampAuthority,
     private readonly keys: TimestampKeys,
-    private readonly ledger: TimestampRepository,
+    private readonly repository: TimestampRepository,
   ) {}
 
   /** TimeStampResp for a TimeStampReq, both DER. */
@@ -28,7 +28,7 @@ export class TsaResponder {
       return granted(await this.authority.stamp(readQuery(bytes), asker));
     } catch (error) {
       const refusal = this.refusalOf(error);
-      await this.ledger.refuse(asker, refusal);
+      await this.repository.refuse(asker, refusal);
       return rejected(refusal);
     }
   }

@@ -6,8 +6,8 @@ import { SshKeySightings } from '../keys/ssh-key-sightings.js';
 /** Takes in keys that scans found. */
 @Injectable()
 export class FoundKeysIntake {
-  constructor(handovers: InboxConsumer, sightings: SshKeySightings, drift: RotationDrift) {
-    handovers.serve('ssh-keys.found', async (found) => {
+  constructor(inbox: InboxConsumer, sightings: SshKeySightings, drift: RotationDrift) {
+    inbox.serve('ssh-keys.found', async (found) => {
       await sightings.record(found);
       await drift.look(found.hostId, found.seenAt);
     });

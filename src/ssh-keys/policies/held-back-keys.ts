@@ -23,7 +23,7 @@ interface Claimed {
 export class HeldBackKeys {
   constructor(
     private readonly db: DataSource,
-    private readonly happenings: AlertEvents,
+    private readonly alertEvents: AlertEvents,
   ) {}
 
   /** Writes down those that were not known before, as many as the policy may order at once, and raises an alert for each. */
@@ -44,7 +44,7 @@ export class HeldBackKeys {
         [...values, policy.id],
       );
       const isNew = new Set(kept.map(({ keyId }) => keyId));
-      await this.happenings.record(
+      await this.alertEvents.record(
         tx,
         claims
           .filter(({ keyId }) => isNew.has(keyId))

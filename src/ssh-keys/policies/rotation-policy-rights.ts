@@ -15,7 +15,7 @@ export class RotationPolicyRights {
   constructor(
     private readonly db: DataSource,
     private readonly rights: CredentialRights,
-    private readonly happenings: AlertEvents,
+    private readonly alertEvents: AlertEvents,
     private readonly audit: AuditService,
   ) {}
 
@@ -36,7 +36,7 @@ export class RotationPolicyRights {
       await this.audit.append(tx, [
         { action: 'ssh-rotation-policy.paused', actor, target, correlation: newId(), detail },
       ]);
-      await this.happenings.record(tx, [
+      await this.alertEvents.record(tx, [
         { type: 'rotation.critical', subject: { ...target, name }, facts: { why: PAUSED } },
       ]);
     });

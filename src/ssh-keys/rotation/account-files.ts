@@ -31,7 +31,7 @@ const MAX_TRIES = 8;
 export class AccountFiles {
   constructor(
     private readonly files: HostFiles,
-    private readonly ledger: RotationRepository,
+    private readonly repository: RotationRepository,
   ) {}
 
   /** How both keys stand, all files taken together. */
@@ -75,7 +75,7 @@ export class AccountFiles {
         return undefined;
       }
       const before = sha256Of(content);
-      await this.ledger.assertStillMine(work);
+      await this.repository.assertStillMine(work);
       try {
         await this.files.replace(session, { path, content: bytes, expected: before, as, mark });
         return { path, before, after: sha256Of(bytes) };

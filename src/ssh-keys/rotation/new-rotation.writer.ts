@@ -32,7 +32,7 @@ export interface PlannedRotation {
   readonly demand: ApprovalRequirement | undefined;
 }
 
-/** Writes a rotation down, with its accounts and the bells for those that begin. */
+/** Writes a rotation down, with its accounts and the signals for those that begin. */
 @Injectable()
 export class NewRotationWriter {
   constructor(

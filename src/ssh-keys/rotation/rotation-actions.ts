@@ -15,7 +15,7 @@ export class RotationActions {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly outbox: Outbox,
-    private readonly conductor: RolloutController,
+    private readonly rollout: RolloutController,
   ) {}
 
   /** Turns everything back. Not once the new key was handed over: from then on its holders use it. Problem `rotation.too-late`. */
@@ -81,7 +81,7 @@ export class RotationActions {
       await change(tx);
       await this.audit.appendBy(tx, caller, { action: `ssh-rotation.${action}`, target: { kind: 'ssh-rotation', id } });
     });
-    await this.conductor.look(id);
+    await this.rollout.look(id);
     this.outbox.committed(ROTATION_QUEUE);
   }
 

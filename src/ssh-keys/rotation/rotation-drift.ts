@@ -21,7 +21,7 @@ export class RotationDrift {
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
-    private readonly happenings: AlertEvents,
+    private readonly alertEvents: AlertEvents,
   ) {}
 
   /** Compares what a scan saw on a host with what was proven there. Each return is told once. */
@@ -55,7 +55,7 @@ export class RotationDrift {
         })),
       );
       const hosts = await hostName(tx, hostId);
-      await this.happenings.record(tx, found.map((drift) => happeningOf(drift, hosts, new Date(seenAt)))); // prettier-ignore
+      await this.alertEvents.record(tx, found.map((drift) => happeningOf(drift, hosts, new Date(seenAt)))); // prettier-ignore
     });
   }
 }

@@ -21,7 +21,7 @@ const NEEDS_PERSON: ReadonlySet<RotationStatus> = new Set(['HALTED', 'CRITICAL']
 export class RotationNotices {
   constructor(
     private readonly audit: AuditService,
-    private readonly happenings: AlertEvents,
+    private readonly alertEvents: AlertEvents,
   ) {}
 
   async moved(tx: EntityManager, rotation: Rotation, { status, code, says = status }: RotationEnding): Promise<void> {
@@ -53,7 +53,7 @@ export class RotationNotices {
       why: because.includes(why) ? because : `${why} ${because}`,
       ...(where === undefined ? {} : { where }),
     };
-    await this.happenings.record(tx, [
+    await this.alertEvents.record(tx, [
       { type: 'rotation.critical', subject: { kind: 'ssh-rotation', id, name }, facts },
     ]);
   }

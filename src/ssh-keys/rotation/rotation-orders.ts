@@ -20,8 +20,8 @@ export class RotationOrders {
     private readonly db: DataSource,
     private readonly idempotency: IdempotencyKeys,
     private readonly custody: KeyCustody,
-    private readonly demands: RotationRequirements,
-    private readonly entry: NewRotationWriter,
+    private readonly requirements: RotationRequirements,
+    private readonly writer: NewRotationWriter,
   ) {}
 
   /** Answers the id of the rotation, or of the one that the Idempotency-Key stands for. */
@@ -31,18 +31,18 @@ export class RotationOrders {
     const custody = order.custody ?? custodyOf(order);
     assertFits(custody, order);
     const places = await this.places(order);
-    const judged = order.dryRun ? undefined : await this.demands.judge(caller, old, places, custody);
+    const judged = order.dryRun ? undefined : await this.requirements.judge(caller, old, places, custody);
     const next = order.dryRun && custody !== 'human' ? undefined : await this.make(custody, order, id, old);
     const insert = async (tx: EntityManager) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
       const nextKeyId = next === undefined ? null : await this.custody.keep(tx, next);
-      if (judged !== undefined) await this.demands.assertCurrent(tx, judged);
-      await this.entry.insert(tx, caller, { id, nextKeyId, custody, order, places, demand: judged?.demand });
+      if (judged !== undefined) await this.requirements.assertCurrent(tx, judged);
+      await this.writer.insert(tx, caller, { id, nextKeyId, custody, order, places, demand: judged?.demand });
       return id;
     };
     const result = await writeUnique(this.db, insert, underWay);
-    this.entry.committed();
+    this.writer.committed();
     return result;
   }
 

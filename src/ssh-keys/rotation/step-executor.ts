@@ -34,7 +34,7 @@ const PASSING = [
   'host.file-changed',
 ];
 
-/** Has a step done, and says in the words of the ledger how it ended. */
+/** Executes one step, and answers how it ended. */
 @Injectable()
 export class StepExecutor {
   constructor(

@@ -19,7 +19,7 @@ export class HealthService {
     private readonly db: DataSource,
     private readonly queue: QueueHealth,
     private readonly vault: KeyVault,
-    private readonly closing: GracefulShutdown,
+    private readonly shutdown: GracefulShutdown,
     private readonly indicators: HealthIndicators,
   ) {}
 
@@ -27,7 +27,7 @@ export class HealthService {
     const db = await this.database();
     const others = db.status === 'UP' ? await this.others() : undefined;
     const components = { db, redis: this.redis(), hsm: this.hsm(), ...others };
-    if (this.closing.begun) return { status: 'OUT_OF_SERVICE', components };
+    if (this.shutdown.begun) return { status: 'OUT_OF_SERVICE', components };
     if (components.db.status === 'DOWN' || components.hsm.status === 'DOWN') return { status: 'DOWN', components };
     const isWell = Object.values(components).every(({ status }) => status !== 'DOWN');
     return { status: isWell ? 'UP' : 'DEGRADED', components };
