@@ -35,8 +35,8 @@ it('a policy that is made while a request waits to be signed is asked too', asyn
   await stage.start({ role: 'worker' });
   const end = (id: string) =>
     until(`the end of ${id}`, 60, async () => {
-      const { body } = await read(api, apiKey, id, 20);
-      return (body.status === 'FAILED' || body.status === 'SIGNED') && body;
+      const answer = await read(api, apiKey, id, 20);
+      return ['FAILED', 'SIGNED'].includes(answer.body.status as string) && answer.body;
     });
   expect(await end(first)).toMatchObject({ status: 'FAILED', failure: { code: 'approval.needed' } });
   expect(await end(second)).toMatchObject({ status: 'SIGNED' });

@@ -31,6 +31,7 @@ const STATUS: Record<string, string> = {
   conflict: '409',
   stale: '412',
   unconditional: '428',
+  misdirected: '421',
   refused: '422',
   overloaded: '429',
   unavailable: '503',

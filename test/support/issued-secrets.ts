@@ -7,7 +7,7 @@ import { join } from 'node:path';
  */
 const DIRECTORY = process.env['SW_TEST_EVIDENCE'];
 /** Our own secrets say what they are; tokens are three parts of base64url. */
-const ISSUED = /\bsw_[A-Za-z0-9]+_[A-Za-z0-9]{20,}|\beyJ[\w-]+\.eyJ[\w-]+\.[\w-]{20,}/g;
+const ISSUED = /\bsw_[A-Za-z0-9]+_[A-Za-z0-9]{20,}|(?<![\w-])eyJ[\w-]+\.eyJ[\w-]+\.[\w-]{20,}/g;
 /** What callers chose or brought along, and what is shown once under a name of its own. */
 const NAMED = /"(?:password|currentPassword|clientSecret|client_secret|secret)":"([\w./+=-]{12,})"/g;
 const RECOVERY = /\b(?:[0-9A-HJKMNP-TV-Z]{4}-){3}[0-9A-HJKMNP-TV-Z]{4}\b/g;

@@ -82,17 +82,19 @@ function passedFor(parameter: ts.Node): string[] {
 }
 
 /** Functions that make a Problem of one kind: where in their arguments the code stands. */
-const HELPERS = new Map([
+const HELPERS = new Map<string, { readonly place: number; readonly kind: string; readonly in?: string }>([
   ['invalid', { place: 1, kind: 'malformed' }],
   ['malformedContent', { place: 0, kind: 'malformed' }],
   ['refusedCertificate', { place: 0, kind: 'refused' }],
+  ['ImportRefusal', { place: 0, kind: 'refused' }],
+  ['this.fail', { place: 1, kind: 'failure', in: 'ssh-certificate-signer.ts' }],
 ]);
 
 function ofHelpers(node: ts.Node, file: string): UsedCode[] {
-  if (!ts.isCallExpression(node)) return [];
+  if (!ts.isCallExpression(node) && !ts.isNewExpression(node)) return [];
   const helper = HELPERS.get(node.expression.getText());
-  const codeNode = helper === undefined ? undefined : node.arguments[helper.place];
-  if (helper === undefined || codeNode === undefined) return [];
+  const codeNode = helper === undefined ? undefined : node.arguments?.[helper.place];
+  if (helper === undefined || codeNode === undefined || !file.endsWith(helper.in ?? '')) return [];
   return literalsIn(codeNode).map((code) => ({ code, kind: helper.kind, file }));
 }
 
@@ -129,7 +131,23 @@ function textOf(row: ts.Expression, name: string): string {
 
 function literalsIn(node: ts.Node): string[] {
   if (ts.isStringLiteral(node)) return [node.text];
+  if (ts.isIdentifier(node)) return constantOf(node);
   if (ts.isBinaryExpression(node)) return [...literalsIn(node.left), ...literalsIn(node.right)];
   if (ts.isConditionalExpression(node)) return [...literalsIn(node.whenTrue), ...literalsIn(node.whenFalse)];
   return [];
+}
+
+/** The text of a constant of the same file. */
+function constantOf(name: ts.Identifier): string[] {
+  return name
+    .getSourceFile()
+    .statements.flatMap((statement) =>
+      ts.isVariableStatement(statement)
+        ? statement.declarationList.declarations.flatMap(({ name: declared, initializer }) =>
+            declared.getText() === name.text && initializer !== undefined && ts.isStringLiteral(initializer)
+              ? [initializer.text]
+              : [],
+          )
+        : [],
+    );
 }

@@ -5,7 +5,7 @@ import { readAnsibleYaml } from './ansible-yaml.js';
 import { readCsvHosts } from './csv-hosts.js';
 import type { ImportFormat, ImportItem } from './import-item.js';
 import { ImportBudget } from './import-limits.js';
-import { isHashOf, readKnownHosts } from './known-hosts.js';
+import { HashedName, readKnownHosts } from './known-hosts.js';
 import { readSshConfig } from './ssh-config.js';
 
 /** A host that is known: what the hash of a name is compared with. */
@@ -38,8 +38,9 @@ export function readImport(format: ImportFormat, text: string, known: readonly K
 function withPlace(item: ImportItem, known: readonly KnownPlace[]): ImportItem {
   const { hashed, ...rest } = item;
   if (hashed === undefined) return item;
+  const hash = new HashedName(hashed);
   const found = known.find(
-    ({ name, address, port }) => isHashOf(hashed, address, port) || (name !== address && isHashOf(hashed, name, port)),
+    ({ name, address, port }) => hash.isOf(address, port) || (name !== address && hash.isOf(name, port)),
   );
   if (found !== undefined) {
     const { name, address, port } = found;

@@ -9,7 +9,7 @@ import type { ImportFormat, ImportItem } from './import-item.js';
 /** At once; others wait. */
 const MAX_THREADS = 2;
 /** The largest file of each format takes about a second. */
-const DEADLINE_MS = 15_000;
+const DEADLINE_MS = 30_000;
 const HEAP_MB = 256;
 
 /** Reads files of hosts in a thread: what is in a file decides how long that takes, and nobody else waits for it. */

@@ -1,4 +1,5 @@
-import { createHmac, timingSafeEqual } from 'node:crypto';
+import { hmac } from '@noble/hashes/hmac.js';
+import { sha1 } from '@noble/hashes/legacy.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import { readHostKeyLine } from '../host-keys/public-key-blob.js';
 import { canonicalAddress, readHostPlace } from '../network/host-place.port.js';
@@ -79,13 +80,21 @@ function placeOf(text: string): { address: string; port: number } | undefined {
   return place && { address: place.address, port: place.port ?? 22 };
 }
 
-/** Whether a hashed name (ssh_config(5), HashKnownHosts) stands for this address and port. */
-export function isHashOf(
-  { salt, hash }: { salt: Uint8Array; hash: Uint8Array },
-  address: string,
-  port: number,
-): boolean {
-  const spelling = port === 22 ? address : `[${address}]:${port}`;
-  const made = createHmac('sha1', salt).update(spelling).digest();
-  return made.length === hash.length && timingSafeEqual(made, hash);
+/**
+ * A hashed name (ssh_config(5), HashKnownHosts): HMAC-SHA1 of `address`, or of `[address]:port` for other ports than 22. Made for being asked
+ * about thousands of names: the state behind the salt is kept, which is several times faster than a new HMAC of OpenSSL for each.
+ */
+export class HashedName {
+  private readonly salted;
+  private readonly hash: Buffer;
+
+  constructor({ salt, hash }: { salt: Uint8Array; hash: Uint8Array }) {
+    this.salted = hmac.create(sha1, salt);
+    this.hash = Buffer.from(hash);
+  }
+
+  isOf(address: string, port: number): boolean {
+    const spelling = port === 22 ? address : `[${address}]:${port}`;
+    return this.hash.equals(this.salted.clone().update(Buffer.from(spelling)).digest());
+  }
 }
