@@ -11,13 +11,13 @@ export interface StartMessage {
   readonly deadlineMs: number;
 }
 
-interface ErrandOf<Name extends CallName> {
+interface CallOf<Name extends CallName> {
   readonly kind: 'call';
   readonly id: number;
   readonly name: Name;
   readonly order: KeyProcessCalls[Name]['order'];
 }
-export type CallMessage = { [Name in CallName]: ErrandOf<Name> }[CallName];
+export type CallMessage = { [Name in CallName]: CallOf<Name> }[CallName];
 
 /** Blocks of orders travel as bare bytes, see order-codec. */
 export type ToKeyProcess = StartMessage | CallMessage | Uint8Array;
@@ -52,7 +52,7 @@ export interface LastMessage {
   readonly detail: string;
   /** A block of results, which may be empty. */
   readonly results: Uint8Array;
-  readonly errandEnd?: ReplyMessage;
+  readonly reply?: ReplyMessage;
 }
 
 export type FromKeyProcess = ReadyMessage | ReplyMessage | AliveMessage | LastMessage | Uint8Array;

@@ -72,7 +72,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     this.supervisor = new KeyProcessSupervisor(config, {
       ready: () => this.onReady(),
       results: (block) => this.onResults(block),
-      errandEnd: (message) => this.onErrandEnd(message),
+      onReply: (message) => this.onReply(message),
       lost: (why, wasUp) => this.onLost(why, wasUp),
     });
   }
@@ -220,7 +220,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     this.flush();
   }
 
-  private onErrandEnd({ id, outcome, detail, answer }: ReplyMessage): void {
+  private onReply({ id, outcome, detail, answer }: ReplyMessage): void {
     const pending = this.take(id);
     if (pending?.kind !== 'call') return;
     if (outcome === 'done' && answer) pending.resolve(answer);

@@ -26,7 +26,7 @@ const LAST_WORDS_MS = 200;
 export interface SupervisorListener {
   ready(): void;
   results(block: Buffer): void;
-  errandEnd(message: ReplyMessage): void;
+  onReply(message: ReplyMessage): void;
   /** The key process is gone with all that was handed to it. */
   lost(why: LastMessage['why'], wasUp: boolean): void;
 }
@@ -136,7 +136,7 @@ export class KeyProcessSupervisor {
       case 'alive':
         return;
       case 'reply':
-        this.listener.errandEnd(message);
+        this.listener.onReply(message);
         return;
       case 'last':
         this.lose(message.why, message.detail, this.child, message);
@@ -184,7 +184,7 @@ export class KeyProcessSupervisor {
     else this.respawnAfter(this.backoff(wasUp ? LONGEST_BACKOFF_MS.wasUp : LONGEST_BACKOFF_MS.neverUp), news);
     // Only now, since whoever hears of a result may come with the next order.
     if (last) this.listener.results(bufferOf(last.results));
-    if (last?.errandEnd) this.listener.errandEnd(last.errandEnd);
+    if (last?.reply) this.listener.onReply(last.reply);
     this.listener.lost(why, wasUp);
   }
 

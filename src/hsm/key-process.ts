@@ -157,11 +157,11 @@ class KeyProcess {
   }
 
   /** Ends without C_Finalize, which crashes while calls are running, and without exit handlers for the same reason. */
-  end(why: LastMessage['why'], detail: string, errandEnd?: ReplyMessage): void {
+  end(why: LastMessage['why'], detail: string, reply?: ReplyMessage): void {
     if (this.ended) return;
     this.ended = true;
     setTimeout(die, FAREWELL_MS);
-    const last: LastMessage = { kind: 'last', why, detail, results: encodeResults(this.results), errandEnd };
+    const last: LastMessage = { kind: 'last', why, detail, results: encodeResults(this.results), reply };
     if (process.connected) process.send?.(last, die);
   }
 }

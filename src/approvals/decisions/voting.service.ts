@@ -77,8 +77,8 @@ export class VotingService {
     if (decision === 'REJECT') {
       const rejections = await tx.countBy(ApprovalVote, { approvalId: approval.id, decision });
       if (rejections < approval.rejectThreshold) return;
-      const said = comment === null ? '.' : `: ${comment}`;
-      const why = new Problem('refused', 'approval.rejected', `${userName} rejected it${said}`);
+      const votes = comment === null ? '.' : `: ${comment}`;
+      const why = new Problem('refused', 'approval.rejected', `${userName} rejected it${votes}`);
       return this.moves.ended(tx, approval, 'REJECTED', why, by);
     }
     const threshold = approval.stages[approval.stage]?.threshold ?? Infinity;

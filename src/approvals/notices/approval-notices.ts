@@ -53,9 +53,9 @@ export class ApprovalNotices {
   ) {}
 
   /** Works through what waits. */
-  async tell(): Promise<void> {
-    let told = BATCH_SIZE;
-    while (told === BATCH_SIZE) told = await this.db.transaction((tx) => this.tellSome(tx));
+  async send(): Promise<void> {
+    let sent = BATCH_SIZE;
+    while (sent === BATCH_SIZE) sent = await this.db.transaction((tx) => this.sendSome(tx));
   }
 
   /** Puts a reminder in line for approvals of which half the time is over, once; whoever waits for alerts hears of it too. */
@@ -71,7 +71,7 @@ export class ApprovalNotices {
     });
   }
 
-  private async tellSome(tx: EntityManager): Promise<number> {
+  private async sendSome(tx: EntityManager): Promise<number> {
     const [waiting]: [Waiting[], number] = await tx.query(
       `UPDATE approval_notice SET told_at = now() WHERE id IN (
          SELECT id FROM approval_notice WHERE told_at IS NULL ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
@@ -80,13 +80,13 @@ export class ApprovalNotices {
     );
     const due: Due[] = [];
     for (const notice of waiting.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
-      due.push(...(await this.tellOne(tx, notice)));
+      due.push(...(await this.sendOne(tx, notice)));
     await this.write(tx, due);
     return waiting.length;
   }
 
   /** Announces it to programs and answers who gets a mail. */
-  private async tellOne(tx: EntityManager, { approvalId, kind, at }: Waiting): Promise<Due[]> {
+  private async sendOne(tx: EntityManager, { approvalId, kind, at }: Waiting): Promise<Due[]> {
     const approval = await tx.findOneByOrFail(Approval, { id: approvalId });
     // Decided meanwhile: nobody needs to be asked any more.
     if (kind !== 'decided' && isDecided(approval.status)) return [];

@@ -14,9 +14,9 @@ export type PolicyFacts = Readonly<Record<string, readonly string[]>>;
  * not get around the policy.
  */
 export function holds({ fact, op, values }: Condition, facts: PolicyFacts): boolean {
-  const told = facts[fact];
-  if (told === undefined || told.length === 0) return true;
-  const isMet = told.some((value) => values.some((wanted) => matches(wanted, value)));
+  const known = facts[fact];
+  if (known === undefined || known.length === 0) return true;
+  const isMet = known.some((value) => values.some((wanted) => matches(wanted, value)));
   return op === 'in' ? isMet : !isMet;
 }
 

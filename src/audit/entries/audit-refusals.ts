@@ -34,8 +34,8 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
   }
 
   async record(request: FastifyRequest, problem: Problem): Promise<void> {
-    const atTheDoor = problem.kind === 'unauthenticated' || problem.kind === 'forbidden';
-    if (READING.has(request.method) && !atTheDoor) return;
+    const unauthenticated = problem.kind === 'unauthenticated' || problem.kind === 'forbidden';
+    if (READING.has(request.method) && !unauthenticated) return;
     const { caller } = request as { caller?: Actor };
     const { key, ...who } = refusedOf(request, caller);
     if (!this.counts.count(key, who)) return;
@@ -56,7 +56,7 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
 
   /** One entry for each network or caller that was refused too often for an entry each. */
   @Interval(60_000)
-  async tellOfMore(): Promise<void> {
+  async recordRest(): Promise<void> {
     const entries = this.counts.turn().map(([{ actor, source }, more]): NewEntry => {
       const target = { kind: 'operation', id: '*' };
       const detail = { more };
@@ -76,7 +76,7 @@ export class AuditRefusals extends Refusals implements OnApplicationShutdown {
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.tellOfMore();
+    await this.recordRest();
     await this.group.drained();
   }
 }

@@ -18,17 +18,17 @@ export class Passwords {
   private readonly decoy = this.hash('no user has this password');
 
   hash(password: string): Promise<string> {
-    return this.inTurn(() => hash(password, COST));
+    return this.serialized(() => hash(password, COST));
   }
 
   /** False also without a stored hash, after the same time. */
   async matches(stored: string | undefined, password: string): Promise<boolean> {
     const against = stored ?? (await this.decoy);
-    const same = await this.inTurn(() => verify(against, password));
+    const same = await this.serialized(() => verify(against, password));
     return same && stored !== undefined;
   }
 
-  private async inTurn<T>(work: () => Promise<T>): Promise<T> {
+  private async serialized<T>(work: () => Promise<T>): Promise<T> {
     if (this.queue.length >= MAX_WAITING) {
       throw new Problem('unavailable', 'auth.busy', 'Too many people sign in at once; try again.', { retryAfter: 3 });
     }

@@ -41,7 +41,7 @@ export class PasskeysService {
 
   /** What the browser needs to make a passkey for this site. */
   async begin(caller: Caller): Promise<PublicKeyCredentialCreationOptionsJSON> {
-    const known = await this.factors.assertRoom(caller.id);
+    const known = await this.factors.assertBelowLimit(caller.id);
     const options = await generateRegistrationOptions({
       rpName: 'Sealwright',
       rpID: this.site,

@@ -31,7 +31,7 @@ export class SecondFactorsService {
   async begin(caller: Caller, name: string): Promise<{ id: string; secret: string; uri: string }> {
     const id = newId();
     const secret = generateSecret();
-    await this.assertRoom(caller.id);
+    await this.assertBelowLimit(caller.id);
     await this.db.manager.delete(SecondFactor, { userId: caller.id, confirmedAt: IsNull() });
     const seed = this.seal.close(SEAL, id, Buffer.from(secret));
     await this.db.manager.insert(SecondFactor, { id, userId: caller.id, name, seed });
@@ -61,10 +61,14 @@ export class SecondFactorsService {
   }
 
   /** The person's factors; refused when there is no room for one more. */
-  async assertRoom(userId: string): Promise<SecondFactor[]> {
+  async assertBelowLimit(userId: string): Promise<SecondFactor[]> {
     const known = await this.listOf(userId);
     if (known.length < MAX_AUTHENTICATORS) return known;
-    throw new Problem('conflict', 'second-factor.too-many', `There are ${MAX_AUTHENTICATORS} authenticators; remove one first.`);
+    throw new Problem(
+      'conflict',
+      'second-factor.too-many',
+      `There are ${MAX_AUTHENTICATORS} authenticators; remove one first.`,
+    );
   }
 
   /** Those that count. */

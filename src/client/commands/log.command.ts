@@ -38,7 +38,7 @@ export const log: ClientCommand = {
       invocation.note('No --key: the key in the export is believed, so this shows only that the export is whole.');
     const verdict =
       options['quick'] === true ? await quick(invocation, trust, place) : await whole(invocation, trust, place);
-    return told(invocation, verdict, stateFile);
+    return printed(invocation, verdict, stateFile);
   },
 };
 
@@ -89,7 +89,7 @@ async function quick({ api }: Invocation, { state, publicKey }: LogTrust, place:
   return { size, findings: [], seen: { ...state, checkpoint: note } };
 }
 
-async function told({ print }: Invocation, verdict: Verdict, stateFile: string | undefined): Promise<ExitCode> {
+async function printed({ print }: Invocation, verdict: Verdict, stateFile: string | undefined): Promise<ExitCode> {
   const { size, findings, seen } = verdict;
   const valid = findings.length === 0;
   const firstWrong = findings.find(({ index }) => index !== undefined)?.index;

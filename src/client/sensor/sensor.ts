@@ -106,11 +106,11 @@ export class SensorAgent {
   /** A service that does not answer is no reason not to scan, when the command line says what. */
   private async hear(): Promise<undefined> {
     const call = () => this.beat({});
-    const told = this.options.settings.paths !== undefined || this.options.settings.endpoints !== undefined;
+    const isConfigured = this.options.settings.paths !== undefined || this.options.settings.endpoints !== undefined;
     try {
-      this.orders = await (told ? call() : patiently(this.options, call));
+      this.orders = await (isConfigured ? call() : patiently(this.options, call));
     } catch (error) {
-      if (!told || !isPassing(error)) throw error;
+      if (!isConfigured || !isPassing(error)) throw error;
       this.options.note(`${error.message} The scan goes on and is delivered later.`);
     }
   }

@@ -67,8 +67,8 @@ export class DeepScan {
   private async look(session: SshSession, host: Host, scanId: string): Promise<ProbeResult> {
     const seenAt = new Date().toISOString();
     const start = performance.now();
-    const { as, told } = await firstLook(session);
-    const survey = readSurvey(told);
+    const { as, output } = await firstLook(session);
+    const survey = readSurvey(output);
     const input = (lines: string[]) => Buffer.from(lines.map((line) => `${line}\n`).join(''));
     const wanted = [...survey.keyFiles].map(([name, paths]) => [name, ...paths].join('\t'));
     const lines = readKeyFiles(await read(session, READ, { as, input: input(wanted), timeoutMs: TIMEOUT_MS }), survey);
@@ -101,14 +101,14 @@ export class DeepScan {
 }
 
 /** As root where the login may, else as itself: what it may not read is reported as denied. */
-async function firstLook(session: SshSession): Promise<{ as: string | undefined; told: ScriptLine[] }> {
+async function firstLook(session: SshSession): Promise<{ as: string | undefined; output: ScriptLine[] }> {
   try {
-    const told = toldBy(await session.run(HOST_SURVEY, { as: 'root', maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS }));
-    if (told !== undefined) return { as: 'root', told };
+    const output = outputOf(await session.run(HOST_SURVEY, { as: 'root', maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS }));
+    if (output !== undefined) return { as: 'root', output };
   } catch (error) {
     if (!(error instanceof Problem && error.code === 'host.privilege')) throw error;
   }
-  return { as: undefined, told: await read(session, HOST_SURVEY, { timeoutMs: TIMEOUT_MS }) };
+  return { as: undefined, output: await read(session, HOST_SURVEY, { timeoutMs: TIMEOUT_MS }) };
 }
 
 async function read(
@@ -117,13 +117,13 @@ async function read(
   options: { as?: string; input?: Buffer; timeoutMs: number },
 ): Promise<ScriptLine[]> {
   const result = await session.run(script, { ...options, maxBytes: MAX_BYTES });
-  const told = toldBy(result);
-  if (told !== undefined) return told;
+  const output = outputOf(result);
+  if (output !== undefined) return output;
   if (result.truncated) throw new Problem('refused', 'host.output', 'The host tells more than 16 MiB.');
   throw new Problem('refused', 'host.file', `The host could not be looked into: exit status ${result.code}.`);
 }
 
-function toldBy({ stdout, truncated }: ExecResult): ScriptLine[] | undefined {
+function outputOf({ stdout, truncated }: ExecResult): ScriptLine[] | undefined {
   return truncated ? undefined : readScriptOutput(stdout);
 }
 

@@ -45,12 +45,12 @@ const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
 const SSH_HOST_KEY = /\/ssh_host_[^/]*key$/;
 
 /** The lines of authorized_keys files. */
-export function readKeyFiles(told: readonly ScriptLine[], { accounts }: HostSurvey) {
+export function readKeyFiles(output: readonly ScriptLine[], { accounts }: HostSurvey) {
   const uids = new Map(accounts.map(({ name, uid }) => [name, uid]));
   const lines: FoundSshKey[] = [];
   const [readPaths, denied]: [string[], string[]] = [[], []];
   let [account, path, modified] = ['', '', ''];
-  for (const one of told) {
+  for (const one of output) {
     if (one.tag === 'of') account = fieldTextOf(one, 0);
     else if (one.tag === 'denied') denied.push(shown(fieldTextOf(one, 0), 1000));
     else if (one.tag === 'missing') readPaths.push(fieldTextOf(one, 0));
@@ -85,13 +85,13 @@ function keysIn(content: Buffer, place: Place): FoundSshKey[] {
 }
 
 /** Private keys, certificates and key stores. Keys of the host itself are left out: a network scan proves them. */
-export function readFiles(told: readonly ScriptLine[]): Omit<HostReading, 'lines'> {
+export function readFiles(output: readonly ScriptLine[]): Omit<HostReading, 'lines'> {
   const privateKeys: PrivateKeyFile[] = [];
   const certificates: FoundCertificate[] = [];
   const keyStores: FoundKeyStore[] = [];
   const [denied, trustStores]: [string[], string[]] = [[], []];
   let path = '';
-  for (const one of told) {
+  for (const one of output) {
     if (one.tag === 'data') certificates.push({ path, text: one.fields[0]?.toString('base64') ?? '' });
     else path = fieldTextOf(one, 0);
     if (one.tag === 'denied') denied.push(shown(path, 1000));
@@ -104,7 +104,7 @@ export function readFiles(told: readonly ScriptLine[]): Omit<HostReading, 'lines
     }
   }
   const readPaths = privateKeys.map((key) => key.path);
-  const isCut = told.some(({ tag }) => tag === 'cut');
+  const isCut = output.some(({ tag }) => tag === 'cut');
   return { privateKeys, certificates, keyStores, readPaths, denied, trustStores, isCut };
 }
 

@@ -27,13 +27,13 @@ export interface HostSurvey {
 
 const MAX_DIRECTIVES = 300;
 
-export function readSurvey(told: readonly ScriptLine[]): HostSurvey {
-  const find = (tag: string) => told.find((one) => one.tag === tag) ?? { tag, fields: [] };
-  const effective = told.find(({ tag }) => tag === 'effective');
+export function readSurvey(output: readonly ScriptLine[]): HostSurvey {
+  const find = (tag: string) => output.find((one) => one.tag === tag) ?? { tag, fields: [] };
+  const effective = output.find(({ tag }) => tag === 'effective');
   const text = fieldTextOf(effective ?? find('configured'), 0);
   const general = effective === undefined ? readConfigured(text) : readEffective(text);
   const own = new Map(
-    told
+    output
       .filter((one) => one.tag === 'account' && fieldTextOf(one, 1) !== '')
       .map((one): [string, KeyFileSettings] => [fieldTextOf(one, 0), readEffective(fieldTextOf(one, 1))]),
   );

@@ -10,12 +10,12 @@ export interface ScriptLine {
 export function readScriptOutput(output: Buffer): ScriptLine[] | undefined {
   const lines = output.toString('latin1').trimEnd().split('\n');
   if (lines.pop() !== 'end') return undefined;
-  const told = lines.flatMap((line) => {
+  const read = lines.flatMap((line) => {
     const [tag = '', ...given] = line.split('\t');
     const fields = given.flatMap((field) => fromBase64(field) ?? []);
     return fields.length === given.length ? [{ tag, fields }] : [];
   });
-  return told.length === lines.length ? told : undefined;
+  return read.length === lines.length ? read : undefined;
 }
 
 /** A field as text; the host's bytes need not be UTF-8. */

@@ -115,9 +115,9 @@ export class ScanRunner {
 
   /** False when another scan is asking the same host at this moment; with `last`, that is the result. */
   private async ask(row: ScanResult, scope: ScanScope | undefined, last: boolean): Promise<boolean> {
-    const learnt = await this.prober.probe(row, scope);
-    if (learnt === undefined && !last) return false;
-    return this.repository.settle(row, learnt ?? { outcome: 'THROTTLED' });
+    const result = await this.prober.probe(row, scope);
+    if (result === undefined && !last) return false;
+    return this.repository.settle(row, result ?? { outcome: 'THROTTLED' });
   }
 
   private every(ms: number, work: () => Promise<void>): { end: () => Promise<void> } {

@@ -38,15 +38,15 @@ export class ScanRepository {
   }
 
   /** Keeps the lease, how far the walk is, and who answered on the way. False when the scan is not this attempt's any more. */
-  checkpoint(scan: Scan, cursor: number, doors: readonly OpenPort[]): Promise<boolean> {
+  checkpoint(scan: Scan, cursor: number, openPorts: readonly OpenPort[]): Promise<boolean> {
     return this.db.transaction(async (tx) => {
       const [, kept]: [unknown, number] = await tx.query(
         `UPDATE scan SET cursor = greatest(cursor, $4), sweep_at = now() + ${LEASE} WHERE id = $1 AND attempt = $2 AND worker = $3 AND status = 'RUNNING'`,
         [scan.id, scan.attempt, WORKER_ID, cursor],
       );
-      if (kept === 0 || doors.length === 0) return kept > 0;
+      if (kept === 0 || openPorts.length === 0) return kept > 0;
       const protocol = scan.kind === 'tls-network' ? 'tls' : 'ssh';
-      const rows = doors.map((door) => ({ id: newId(), scan_id: scan.id, ...door, protocol }));
+      const rows = openPorts.map((door) => ({ id: newId(), scan_id: scan.id, ...door, protocol }));
       const { from, values } = columns(rows, {
         id: 'uuid',
         scan_id: 'uuid',
@@ -73,8 +73,8 @@ export class ScanRepository {
   }
 
   /** Keeps what was learnt, once: the row, and what other modules hear, in one transaction. */
-  async settle(row: ScanResult, learnt: ProbeResult): Promise<boolean> {
-    const { outcome, facts = null, hostId = null, reused = false, found, keys } = learnt;
+  async settle(row: ScanResult, result: ProbeResult): Promise<boolean> {
+    const { outcome, facts = null, hostId = null, reused = false, found, keys } = result;
     const settled = await this.db.transaction(async (tx) => {
       const [, moved]: [unknown, number] = await tx.query(
         `UPDATE scan_result SET outcome = $2, facts = $3, host_id = $4, reused = $5, at = now() WHERE id = $1 AND outcome = 'PENDING'`,

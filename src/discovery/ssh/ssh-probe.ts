@@ -126,8 +126,8 @@ async function exchange(stream: BoundedStream, opening: Opening): Promise<Probed
   const [blob, half, signature] = [reply.string(), reply.string(), reply.string()];
   const type = new MessageReader(blob).string().toString('latin1');
   if (type !== keyTypeOf(asked)) throw new ProbeFault('malformed', 'a host key that nobody asked for');
-  const said = [Buffer.from(CLIENT), Buffer.from(version, 'latin1'), ours, theirs, blob].map(wireString);
-  return { blob, proven: proof(agreement, Buffer.concat(said), half, signature), kex };
+  const exchanged = [Buffer.from(CLIENT), Buffer.from(version, 'latin1'), ours, theirs, blob].map(wireString);
+  return { blob, proven: proof(agreement, Buffer.concat(exchanged), half, signature), kex };
 
   function proof(own: KeyAgreement, transcript: Buffer, received: Buffer, sealed: Buffer): boolean {
     try {

@@ -76,9 +76,9 @@ export class HostKeysService {
       await this.insert(tx, hostId, { key, possession: 'claimed', state: 'tofu-pending' }, null);
       await tx.update(HostKey, { hostId, fingerprint }, { certificate: certificate.blob });
       const { authority, keyId, serial } = certificate;
-      const told = { fingerprint, authority, keyId, serial: String(serial) };
+      const certified = { fingerprint, authority, keyId, serial: String(serial) };
       const target = { kind: 'host', id: hostId };
-      await this.audit.appendBy(tx, caller, { action: 'host-key.certified', target, detail: told });
+      await this.audit.appendBy(tx, caller, { action: 'host-key.certified', target, detail: certified });
     });
     return await this.db.manager.findOneByOrFail(HostKey, { hostId, fingerprint });
   }
@@ -133,7 +133,7 @@ export class HostKeysService {
     return true;
   }
 
-  /** Writes down what a host showed. A key in the place of a pinned one is told to everybody, once. */
+  /** Writes down what a host showed. A key in the place of a pinned one is certified to everybody, once. */
   async note(hostId: string, seen: readonly SeenHostKey[], correlation: string): Promise<void> {
     const changed = await this.db.transaction(async (tx) => {
       const fresh: PublicKeyBlob[] = [];

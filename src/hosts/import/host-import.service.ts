@@ -80,8 +80,8 @@ export class HostImport {
         );
       if (!(error instanceof NothingStored)) throw error;
       // An id of a row that is not there would only mislead; hosts that were there before keep theirs.
-      const told = taken.map((item) => (item.outcome === 'created' ? { ...item, hostId: undefined } : item));
-      return { stored: false, items: told };
+      const planned = taken.map((item) => (item.outcome === 'created' ? { ...item, hostId: undefined } : item));
+      return { stored: false, items: planned };
     }
   }
 

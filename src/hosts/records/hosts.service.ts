@@ -58,7 +58,7 @@ export class HostsService {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
       if (!(await this.moves.isStill(tx, place, sealed))) throw wayChanged();
-      await this.insert(tx, caller, row, told(order, credential));
+      await this.insert(tx, caller, row, auditDetail(order, credential));
       return id;
     });
   }
@@ -71,7 +71,7 @@ export class HostsService {
       tx,
       caller,
       { ...defined(order), address: canonicalAddress(order.address), id },
-      told(order, undefined),
+      auditDetail(order, undefined),
     );
     return id;
   }
@@ -109,7 +109,7 @@ export class HostsService {
       const dropped = await this.moves.drop(tx, caller, before, { ...move, dropCredentialsBehind });
       const next = { ...row, ...(dropped.credential ? NO_CREDENTIAL : sealed.kept) };
       await tx.update(Host, { id }, { ...next, version: version + 1, updatedAt: () => 'now()' });
-      const detail = { ...told(change, credential), ...(isNothing(dropped) ? {} : { dropped }) };
+      const detail = { ...auditDetail(change, credential), ...(isNothing(dropped) ? {} : { dropped }) };
       await this.audit.appendBy(tx, caller, hostEntry('host.changed', id, detail));
       return dropped;
     });
@@ -137,7 +137,7 @@ function defined(change: Partial<Fields>): Partial<Fields> {
 }
 
 /** The change without its secrets. */
-function told(change: Partial<Fields>, credential: NewCredential | null | undefined): Record<string, unknown> {
+function auditDetail(change: Partial<Fields>, credential: NewCredential | null | undefined): Record<string, unknown> {
   if (credential === undefined) return { ...change };
   return { ...change, credential: credential === null ? null : { user: credential.user } };
 }

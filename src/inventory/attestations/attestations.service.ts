@@ -59,7 +59,7 @@ export class AttestationsService {
       const target = { kind: 'attestation', id };
       await this.audit.appendBy(tx, caller, { action: 'inventory.attested', target, detail });
       // How it stood, or would stand, on another day is no news.
-      if (asOf === dayOf(at)) await this.judge.tell(tx, { pack, results, scope: order.scope });
+      if (asOf === dayOf(at)) await this.judge.recordEvents(tx, { pack, results, scope: order.scope });
       return id;
     });
     return this.find(made);

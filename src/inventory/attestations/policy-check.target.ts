@@ -41,7 +41,7 @@ export class PolicyCheckTarget implements ScheduleTarget {
     return {
       ok: true,
       detail: `${violated} of ${evaluated.results.length} requirements of ${evaluated.pack.name} are violated`,
-      commit: (tx) => this.judge.tell(tx, { ...evaluated, scope }),
+      commit: (tx) => this.judge.recordEvents(tx, { ...evaluated, scope }),
     };
   }
 

@@ -52,7 +52,7 @@ export class PolicyJudge {
   }
 
   /** Tells people how the policy stands. Of a pack that was changed or removed since it was read nothing is told: what nobody asks for any more has ended. */
-  async tell(tx: EntityManager, judged: JudgedPolicy): Promise<void> {
+  async recordEvents(tx: EntityManager, judged: JudgedPolicy): Promise<void> {
     const { pack, scope } = judged;
     if (isOwn(pack.id)) {
       const row = await tx.findOne(PolicyPackRow, { where: { id: pack.id }, lock: { mode: 'pessimistic_read' } });

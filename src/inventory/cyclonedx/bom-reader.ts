@@ -42,12 +42,12 @@ export function readBom(text: BomText, mode: Mode): CheckedDocument {
       if (found.count > 0) refuse(found);
     },
   };
-  const told = headOf(bom);
+  const described = headOf(bom);
   const draft = () => {
-    const made: Draft = { ...told, ...EMPTY, repairs, warnings: [], assets: (refs) => assetsOfBom(parts, refs, made) };
+    const made: Draft = { ...described, ...EMPTY, repairs, warnings: [], assets: (refs) => assetsOfBom(parts, refs, made) };
     return made;
   };
-  return { ...told, said: text.said(bom), repairs: [...repairs], draft };
+  return { ...described, said: text.said(bom), repairs: [...repairs], draft };
 }
 
 /** There is no schema to judge it by. */
@@ -62,15 +62,15 @@ function readOldCbom(text: BomText): CheckedDocument {
     components: () => bom.components,
     dependencies: () => bom.dependencies,
   };
-  const told = headOf(bom);
+  const described = headOf(bom);
   const draft: Draft = {
-    ...told,
+    ...described,
     ...EMPTY,
     repairs: [],
     warnings: [],
     assets: (refs) => assetsOfBom(parts, refs, draft),
   };
-  return { ...told, said: text.said(bom), repairs: [], draft: () => draft };
+  return { ...described, said: text.said(bom), repairs: [], draft: () => draft };
 }
 
 const EMPTY = { received: 0, ignored: 0, rejected: [] };

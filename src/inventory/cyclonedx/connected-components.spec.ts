@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { CdxComponent, DraftAsset } from '../model/document.js';
-import { DraftRefs, tell } from '../model/draft-refs.js';
+import { DraftRefs, addLink } from '../model/draft-refs.js';
 import { assetsOfBom, type BomParts, type Dependency, type Tally } from './connected-components.js';
 
 const library = (ref: string) => ({ type: 'library', name: ref, 'bom-ref': ref });
@@ -22,7 +22,7 @@ function read(document: Document) {
   for (const asset of assetsOfBom(partsOf(document), refs, tally)) {
     all.push(asset);
     // As whoever takes them in does: what an asset tells of itself is noted at once.
-    for (const { to, kind } of asset.links) tell(refs.of(asset.ref), refs.lead(kind, to));
+    for (const { to, kind } of asset.links) addLink(refs.of(asset.ref), refs.lead(kind, to));
   }
   const names = all.map(({ ref }) => ref);
   const edges = names

@@ -1,5 +1,5 @@
 import type { CdxComponent, DraftAsset } from '../model/document.js';
-import { type DraftRef, type DraftRefs, tell } from '../model/draft-refs.js';
+import { type DraftRef, type DraftRefs, addLink } from '../model/draft-refs.js';
 import type { Remark } from '../model/ingest-outcome.js';
 import { assetOf } from './component-reader.js';
 import { asVersion16 } from './version-16.js';
@@ -136,7 +136,7 @@ class PlainComponents {
     if (names === undefined || names.length === 0) return;
     for (const name of names.length === 1 ? names : new Set(names)) {
       const lead = this.refs.lead(kind, name);
-      tell(from, lead);
+      addLink(from, lead);
       if (from.isCryptographic) continue;
       const before = this.users.get(lead.to);
       if (before === undefined) this.users.set(lead.to, [from]);

@@ -37,9 +37,9 @@ export class OwnComponents {
     const places = new Map<string | undefined, DraftOccurrence[]>();
     for (const { ref, occurrences } of draft.assets(new DraftRefs())) {
       const id = found.idOf(ref);
-      const told = places.get(id);
-      if (told === undefined) places.set(id, [...occurrences]);
-      else for (const place of occurrences) told.push(place);
+      const collected = places.get(id);
+      if (collected === undefined) places.set(id, [...occurrences]);
+      else for (const place of occurrences) collected.push(place);
     }
     const components = missing.map((asset) => {
       const evidence = evidenceOf(places.get(asset.id) ?? []);

@@ -18,7 +18,7 @@ export interface SnapshotTurn {
   readonly readers: number;
 }
 
-interface Lane {
+interface SnapshotConnection {
   readonly runner: QueryRunner;
   readonly client: PoolClient;
 }
@@ -26,12 +26,12 @@ interface Lane {
 /** One state of the database, seen by several connections, for as long as its reader takes. */
 export class Snapshot {
   private constructor(
-    private readonly lanes: readonly Lane[],
+    private readonly lanes: readonly SnapshotConnection[],
     private readonly ended: () => void,
   ) {}
 
   static async open(db: DataSource, connections: number, ended: () => void): Promise<Snapshot> {
-    const lanes: Lane[] = [];
+    const lanes: SnapshotConnection[] = [];
     try {
       let name: string | undefined;
       while (lanes.length < connections) {
@@ -105,8 +105,8 @@ export class Snapshot {
     }
   }
 
-  private get first(): Lane {
-    return this.lanes[0] as Lane;
+  private get first(): SnapshotConnection {
+    return this.lanes[0] as SnapshotConnection;
   }
 }
 
@@ -115,12 +115,12 @@ const OUT_OF_ORDER = ['seqscan', 'bitmapscan', 'sort', 'nestloop', 'hashjoin', '
 
 const BINARY = '(FORMAT binary)';
 
-async function* shareTexts(lane: Lane, queries: readonly CopyQuery[]): AsyncGenerator<Buffer[]> {
+async function* shareTexts(lane: SnapshotConnection, queries: readonly CopyQuery[]): AsyncGenerator<Buffer[]> {
   for (const query of queries) yield* copiedTextsOf(copyOf(lane, query, BINARY));
 }
 
 /** Each of them, whatever becomes of the others: a reader that went away leaves a connection that answers no more. */
-async function end(lanes: readonly Lane[]): Promise<void> {
+async function end(lanes: readonly SnapshotConnection[]): Promise<void> {
   const ends = await Promise.allSettled(lanes.map(({ runner }) => endOf(runner)));
   for (const one of ends) if (one.status === 'rejected') throw one.reason;
 }
@@ -133,7 +133,7 @@ async function endOf(runner: QueryRunner): Promise<void> {
   }
 }
 
-async function* copyOf(lane: Lane, query: CopyQuery, format: string): AsyncGenerator<Buffer> {
+async function* copyOf(lane: SnapshotConnection, query: CopyQuery, format: string): AsyncGenerator<Buffer> {
   const text = await bound(lane.runner, query);
   const stream = lane.client.query(copyTo(`COPY (${text}) TO STDOUT ${format}`));
   let complete = false;

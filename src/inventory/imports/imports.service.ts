@@ -59,7 +59,7 @@ export class ImportsService implements BeforeApplicationShutdown {
     const made = await this.db.transaction(async (tx) => {
       const earlier = await this.keys.earlier(tx, use);
       if (earlier !== undefined) return earlier;
-      await this.assertRoom();
+      await this.assertQueueNotFull();
       const order = {
         kind: bodyKindOf(body),
         mode,
@@ -114,7 +114,7 @@ export class ImportsService implements BeforeApplicationShutdown {
     return row;
   }
 
-  private async assertRoom(): Promise<void> {
+  private async assertQueueNotFull(): Promise<void> {
     const [row] = (await this.db.query(
       'SELECT count(*)::int AS count FROM inventory_import WHERE ended_at IS NULL',
     )) as { count: number }[];

@@ -27,13 +27,13 @@ export class IngestThreads implements OnApplicationShutdown {
 
   /** How much may wait is decided where bodies come in. @throws Problem what the document was refused for. */
   take(order: IngestOrder, progress: (now: IngestProgress) => void = () => undefined): Promise<IngestOutcome> {
-    const lane = this.lanes.reduce((least, other) => (other.length < least.length ? other : least));
-    return lane.take(order, progress);
+    const worker = this.lanes.reduce((least, other) => (other.length < least.length ? other : least));
+    return worker.take(order, progress);
   }
 
   /** What was accepted is finished within the time that a stop has. */
   async onApplicationShutdown(): Promise<void> {
-    await Promise.all(this.lanes.map((lane) => lane.stop()));
+    await Promise.all(this.lanes.map((worker) => worker.stop()));
   }
 }
 

@@ -65,7 +65,7 @@ export class DraftRefs<Asset = unknown> {
 }
 
 /** Most are told nothing of, or one thing: they share an empty list, and an array that grows has room for sixteen more. */
-export function tell<Asset>(ref: DraftRef<Asset>, lead: DraftLead<Asset>): void {
+export function addLink<Asset>(ref: DraftRef<Asset>, lead: DraftLead<Asset>): void {
   if (ref.links.length === 0) ref.links = [lead];
   else ref.links.push(lead);
 }

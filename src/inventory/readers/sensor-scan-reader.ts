@@ -39,13 +39,13 @@ export function readSensorScan(document: JsonMembers, mode: Mode): Draft {
   if (typeof complete !== 'boolean') return refuse('/complete', 'must be true or false');
   const rejected: Rejection[] = [];
   const assets: DraftAsset[] = [];
-  const told: ToldLink[] = [];
+  const namedLinks: NamedLink[] = [];
   const credentials = new FoundCredentials();
   const list = items as unknown[];
   const repairs: Remark[] = [];
-  list.forEach((item, index) => readItem(item, index, { rejected, assets, told, credentials, mode, repairs }));
+  list.forEach((item, index) => readItem(item, index, { rejected, assets, namedLinks, credentials, mode, repairs }));
   // An item may name one that comes after it.
-  for (const { from, to, kind } of told) from.links.push({ to: credentials.refs.get(to) ?? to, kind });
+  for (const { from, to, kind } of namedLinks) from.links.push({ to: credentials.refs.get(to) ?? to, kind });
   assets.push(...credentials.found.assets.values());
   return {
     format: 'sensor scan',
@@ -68,14 +68,14 @@ function refuse(pointer: string, detail: string): never {
 }
 
 /** `to` may be a name that the sensor gave. */
-interface ToldLink extends DraftLink {
+interface NamedLink extends DraftLink {
   readonly from: DraftAsset;
 }
 
 interface Found {
   readonly rejected: Rejection[];
   readonly assets: DraftAsset[];
-  readonly told: ToldLink[];
+  readonly namedLinks: NamedLink[];
   readonly credentials: FoundCredentials;
   readonly mode: Mode;
   readonly repairs: Remark[];
@@ -91,7 +91,7 @@ function readItem(item: unknown, index: number, found: Found): void {
   const credential = credentialIn(item);
   const from = credential === undefined ? componentItem(item, index, found) : credentialItem(item, credential, found);
   if (from === undefined) return reject(`${at}/${credential}`, 'cannot be read');
-  for (const kind of EDGES) for (const to of (item[kind] ?? []) as string[]) found.told.push({ from, to, kind });
+  for (const kind of EDGES) for (const to of (item[kind] ?? []) as string[]) found.namedLinks.push({ from, to, kind });
 }
 
 type Fault = { readonly pointer: string; readonly detail: string } | undefined;

@@ -196,11 +196,11 @@ export class SubjectReader {
   private subjectOf({ kind }: GraphAsset, { ingredients, resolvedBy }: Resolved, more: Told): ReadSubject {
     const known = this.subjects(ingredients);
     let key: string = kind;
-    for (const name of TOLD) if (isTold(more[name])) key += ` ${name} ${JSON.stringify(more[name])}`;
+    for (const name of TOLD) if (isGiven(more[name])) key += ` ${name} ${JSON.stringify(more[name])}`;
     let subject = known.get(key);
     if (subject === undefined) {
-      const told = Object.fromEntries(TOLD.filter((name) => isTold(more[name])).map((name) => [name, more[name]]));
-      subject = { kind, ingredients, ...told };
+      const facts = Object.fromEntries(TOLD.filter((name) => isGiven(more[name])).map((name) => [name, more[name]]));
+      subject = { kind, ingredients, ...facts };
       known.set(key, subject);
     }
     return { subject, resolvedBy };
@@ -226,6 +226,6 @@ const TOLD: readonly (keyof Told)[] = [
 ];
 
 /** What is empty or false is not told. */
-function isTold(value: Told[keyof Told]): boolean {
+function isGiven(value: Told[keyof Told]): boolean {
   return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
 }

@@ -41,8 +41,8 @@ export class ArrivingBodies {
    */
   read(request: FastifyRequest, body: IncomingMessage): Promise<Buffer> {
     const { bodyLimit } = request.routeOptions;
-    const told = request.headers['content-length'];
-    const length = told === undefined ? undefined : Number(told);
+    const declared = request.headers['content-length'];
+    const length = declared === undefined ? undefined : Number(declared);
     if (length !== undefined && length > bodyLimit) return Promise.reject(new TooLarge());
     const bytes = length === undefined ? new UntoldBody() : new ToldBody(length);
     return new Promise((resolve, reject) => {

@@ -3,7 +3,7 @@ export interface ClaimedWork<Work> {
   /** How many a process has in hand at most. */
   readonly most: number;
   /** Claims what is due, at most so many; nothing when nothing is. */
-  claim(room: number): Promise<readonly Work[]>;
+  claim(capacity: number): Promise<readonly Work[]>;
   run(work: Work): Promise<void>;
   /** Hears what kept this work from its end, or any from being claimed. It stays in its row, and is claimed again. */
   failed(error: unknown, work?: Work): void;
@@ -40,14 +40,14 @@ export class WorkPool<Work> {
   }
 
   private async take(): Promise<void> {
-    for (let room = this.room(); room > 0; room = this.room()) {
-      const claimed = await this.kind.claim(room);
+    for (let capacity = this.capacity(); capacity > 0; capacity = this.capacity()) {
+      const claimed = await this.kind.claim(capacity);
       if (claimed.length === 0) return;
       for (const work of claimed) this.start(work);
     }
   }
 
-  private room(): number {
+  private capacity(): number {
     return this.stopping ? 0 : this.kind.most - this.running.size;
   }
 

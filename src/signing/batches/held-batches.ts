@@ -25,7 +25,7 @@ export class HeldBatches {
    * Holds those of the requests that need approval: together with the question to the approvers, or not at all. The policies of all of
    * them add up. Answers their ids, or those of the earlier requests that their Idempotency-Keys stand for.
    */
-  async hold(batchId: string, asked: readonly NewSigningRequest[]): Promise<ReadonlyMap<string, string>> {
+  async holdForApproval(batchId: string, asked: readonly NewSigningRequest[]): Promise<ReadonlyMap<string, string>> {
     for (let attempt = 1; ; attempt += 1) {
       const uses = asked.map((one) => ({ key: one.request.keyName, facts: policyFactsOf(one, one.caller) }));
       const { revision, demand, held } = await this.approvals.judgeAll('signing-request', uses);

@@ -58,7 +58,7 @@ export class SignBatchValidator {
       orders.map((order) => this.validator.newRequestOf(caller, order).catch(orUndefined)),
     );
     const there = acceptances.filter((one) => one !== undefined);
-    return { acceptances, held: await this.batches.hold(batchId, there) };
+    return { acceptances, held: await this.batches.holdForApproval(batchId, there) };
   }
 }
 

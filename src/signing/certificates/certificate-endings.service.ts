@@ -24,7 +24,7 @@ export class CertificateEndings {
     private readonly alertEvents: AlertEvents,
   ) {}
 
-  async tell(): Promise<void> {
+  async recordEvents(): Promise<void> {
     await this.db.transaction(async (tx) => {
       const ending: Ending[] = await tx.query(
         `SELECT c.id, c.subject, c.not_after AS "notAfter", k.name AS key,

@@ -51,12 +51,12 @@ export class ApprovalGate {
     const { revision, demand } = await this.approvals.judge('signing-request', asked.request.keyName, facts);
     const acceptance = { ...asked, policies: revision };
     if (demand !== undefined)
-      return this.hold({ ...acceptance, status: 'PENDING_APPROVAL', approvalId: newId() }, demand);
+      return this.holdForApproval({ ...acceptance, status: 'PENDING_APPROVAL', approvalId: newId() }, demand);
     return { ...(await this.repository.accept(acceptance)), acceptance };
   }
 
   /** The request and the question to the approvers are there together, or not at all. */
-  private async hold(
+  private async holdForApproval(
     acceptance: NewSigningRequest & { approvalId: string },
     demand: ApprovalRequirement,
   ): Promise<Admitted> {

@@ -44,11 +44,11 @@ export function policyFactsOf({ request }: NewSigningRequest, { id: requestedBy,
 }
 
 export function factsOfRow({ algorithm, scheme, format, metadata, requestedBy, ownerId }: FactFields): PolicyFacts {
-  const told = Object.entries(metadata).flatMap(([name, value]) =>
+  const named = Object.entries(metadata).flatMap(([name, value]) =>
     ['string', 'number', 'boolean'].includes(typeof value) ? [[`metadata.${name}`, [String(value)]] as const] : [],
   );
   return {
-    ...Object.fromEntries(told),
+    ...Object.fromEntries(named),
     algorithm: [algorithm],
     scheme: [scheme],
     format: [format],

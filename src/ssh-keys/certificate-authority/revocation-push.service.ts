@@ -54,11 +54,11 @@ export class RevocationPush {
     await this.note(caller, 'ssh-ca.list-push-requested', authorityId, { path, hostIds });
     const queue = [...new Set(hostIds)];
     const pushed: Pushed[] = [];
-    const lane = async () => {
+    const worker = async () => {
       for (let hostId = queue.shift(); hostId !== undefined; hostId = queue.shift())
         pushed.push(await this.pushTo(hostId, path, authorityId, caller.origin.requestId));
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, lane));
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
     await this.note(caller, 'ssh-ca.list-pushed', authorityId, { path, hosts: pushed });
     return pushed;
   }

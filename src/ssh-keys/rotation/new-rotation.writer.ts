@@ -45,7 +45,7 @@ export class NewRotationWriter {
     const { id, nextKeyId, custody, order, places, demand } = entered;
     const { kind, id: callerId, name, ownerId, origin } = caller;
     const { keyId, dryRun, settings } = order;
-    await this.hosts.hold(tx, places, settings);
+    await this.hosts.lockHosts(tx, places, settings);
     await tx.insert(Rotation, {
       id,
       keyId,

@@ -86,7 +86,7 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
       ROTATION_QUEUE,
       rows.map(({ id }) => id),
     );
-    await this.tell(tx, 'ssh-rotation.approved', { subjectId, correlation, detail: { approval: approvalId } });
+    await this.recordEvent(tx, 'ssh-rotation.approved', { subjectId, correlation, detail: { approval: approvalId } });
   }
 
   async ended(tx: EntityManager, { approvalId, subjectId, correlation }: SubjectApproval, why: Problem): Promise<void> {
@@ -101,7 +101,7 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
       [subjectId],
     );
     const detail = { approval: approvalId, code: why.code };
-    await this.tell(tx, 'ssh-rotation.cancelled', { subjectId, correlation, detail });
+    await this.recordEvent(tx, 'ssh-rotation.cancelled', { subjectId, correlation, detail });
   }
 
   decided(): void {
@@ -122,7 +122,7 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     return { title: truncate(`Rotate ${old.comment ?? old.fingerprint} on ${targets.length} accounts`, 200), shown };
   }
 
-  private async tell(
+  private async recordEvent(
     tx: EntityManager,
     action: string,
     { subjectId, correlation, detail }: { subjectId: string; correlation: string; detail: Record<string, unknown> },

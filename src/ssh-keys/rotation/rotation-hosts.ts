@@ -13,9 +13,9 @@ export class RotationHosts {
   }
 
   /** In the transaction that enters the rotation. */
-  async hold(tx: EntityManager, places: readonly Account[], { holder }: RotationSettings): Promise<void> {
+  async lockHosts(tx: EntityManager, places: readonly Account[], { holder }: RotationSettings): Promise<void> {
     const holders = holder === undefined ? [] : [holder.hostId];
-    await this.uses.hold(tx, [...new Set([...places.map(({ hostId }) => hostId), ...holders])]);
+    await this.uses.lockHosts(tx, [...new Set([...places.map(({ hostId }) => hostId), ...holders])]);
   }
 
   /** A host that was left out, or where the rotation has ended, is not needed any more. */

@@ -69,8 +69,8 @@ export class RotationPrecheck {
   private async assertOldAccepted(work: Work): Promise<void> {
     const { target, rotation, old } = work;
     if (rotation.custody === 'host') return this.newKey.assertHeld(work);
-    const door = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
-    if ((await this.trial.wouldAccept(door, old.blob)) === 'accepted') return;
+    const login = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
+    if ((await this.trial.wouldAccept(login, old.blob)) === 'accepted') return;
     throw refusal(
       'rotation.old-refused',
       'The host does not accept the old key from here: a limit of its line, or a file mode.',

@@ -25,13 +25,13 @@ export class RotationRequirements {
     const common = { algorithm: [key.type], caller: [caller.id, caller.ownerId], 'metadata.custody': [custody] };
     const facts = places.map(({ hostId, account }): PolicyFacts => {
       const host = hosts.find(({ id }) => id === hostId);
-      return { ...common, 'metadata.account': [account], ...told('owner', key.owner), ...factsOf(host) };
+      return { ...common, 'metadata.account': [account], ...fact('owner', key.owner), ...factsOf(host) };
     });
     const distinct = [...new Map(facts.map((one) => [JSON.stringify(one), one])).values()];
     const judged = await Promise.all(distinct.map((one) => this.approvals.judge('ssh-rotation', key.fingerprint, one)));
     return {
       revision: Math.min(...judged.map(({ revision }) => revision)),
-      demand: together(judged.map(({ demand }) => demand)),
+      demand: joined(judged.map(({ demand }) => demand)),
     };
   }
 
@@ -45,18 +45,18 @@ export class RotationRequirements {
 function factsOf(host: Host | undefined): PolicyFacts {
   const labels = Object.entries(host?.labels ?? {}).map(([name, value]) => [`metadata.label.${name}`, [value]]);
   return {
-    ...told('environment', host?.environment ?? null),
-    ...told('host', host?.name ?? null),
+    ...fact('environment', host?.environment ?? null),
+    ...fact('host', host?.name ?? null),
     ...Object.fromEntries(labels),
   } as PolicyFacts;
 }
 
-function told(name: string, value: string | null): PolicyFacts {
+function fact(name: string, value: string | null): PolicyFacts {
   return value === null ? {} : { [`metadata.${name}`]: [value] };
 }
 
 /** Every demand is to be satisfied: a group that two of them ask is asked once, for more. */
-function together(all: readonly (ApprovalRequirement | undefined)[]): ApprovalRequirement | undefined {
+function joined(all: readonly (ApprovalRequirement | undefined)[]): ApprovalRequirement | undefined {
   const demands = all.filter((demand) => demand !== undefined);
   if (demands.length === 0) return undefined;
   const policies = new Map(demands.flatMap((demand) => demand.policies).map((policy) => [policy.id, policy]));
