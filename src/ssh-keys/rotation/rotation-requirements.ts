@@ -12,7 +12,7 @@ export interface JudgedRotation {
   readonly demand: ApprovalRequirement | undefined;
 }
 
-/** Asks the policies whether somebody must approve a rotation: for each host on its own, and all of them must be satisfied. */
+/** Asks the policies who must approve a rotation: each host is judged on its own, and all requirements must be met. */
 @Injectable()
 export class RotationRequirements {
   constructor(
@@ -28,11 +28,8 @@ export class RotationRequirements {
       return { ...common, 'metadata.account': [account], ...fact('owner', key.owner), ...factsOf(host) };
     });
     const distinct = [...new Map(facts.map((one) => [JSON.stringify(one), one])).values()];
-    const judged = await Promise.all(distinct.map((one) => this.approvals.judge('ssh-rotation', key.fingerprint, one)));
-    return {
-      revision: Math.min(...judged.map(({ revision }) => revision)),
-      demand: joined(judged.map(({ demand }) => demand)),
-    };
+    const uses = distinct.map((one) => ({ key: key.fingerprint, facts: one }));
+    return this.approvals.judgeAll('ssh-rotation', uses);
   }
 
   /** In the transaction that acts on a judgement. Throws Problem `approval.policies-changed`. */
@@ -41,7 +38,7 @@ export class RotationRequirements {
   }
 }
 
-/** What a host does not say stays untold: a condition about it then holds. */
+/** A fact that a host does not have is left out: a condition about it then holds. */
 function factsOf(host: Host | undefined): PolicyFacts {
   const labels = Object.entries(host?.labels ?? {}).map(([name, value]) => [`metadata.label.${name}`, [value]]);
   return {
@@ -53,23 +50,4 @@ function factsOf(host: Host | undefined): PolicyFacts {
 
 function fact(name: string, value: string | null): PolicyFacts {
   return value === null ? {} : { [`metadata.${name}`]: [value] };
-}
-
-/** Every demand is to be satisfied: a group that two of them ask is asked once, for more. */
-function joined(all: readonly (ApprovalRequirement | undefined)[]): ApprovalRequirement | undefined {
-  const demands = all.filter((demand) => demand !== undefined);
-  if (demands.length === 0) return undefined;
-  const policies = new Map(demands.flatMap((demand) => demand.policies).map((policy) => [policy.id, policy]));
-  const stages = new Map<string, ApprovalRequirement['stages'][number]>();
-  for (const stage of demands.flatMap((demand) => demand.stages)) {
-    const threshold = Math.max(stage.threshold, stages.get(stage.groupId)?.threshold ?? 0);
-    stages.set(stage.groupId, { ...stage, threshold });
-  }
-  return {
-    policies: [...policies.values()],
-    stages: [...stages.values()],
-    expiresInSeconds: Math.min(...demands.map(({ expiresInSeconds }) => expiresInSeconds)),
-    commentRequired: demands.some(({ commentRequired }) => commentRequired),
-    rejectThreshold: Math.min(...demands.map(({ rejectThreshold }) => rejectThreshold)),
-  };
 }
