@@ -1,4 +1,4 @@
-/** Imports flow one way: entry points -> modules -> auth, audit, hsm -> platform. Run by `npm run boundaries`. */
+/** Imports flow one way: entry points -> modules -> auth -> audit, hsm -> access -> platform -> formats. Run by `npm run boundaries`. */
 const rule = (name, comment, from, to) => ({ name, comment, severity: 'error', from, to });
 const modules = 'signing|approvals|hosts|ssh-keys|discovery|inventory|sensors|alerts|system';
 /** The arrows that are drawn between modules; everything else hears of a module through platform/events. */
@@ -27,7 +27,7 @@ export default {
       'From another module only its service, module, entity, port or events may be imported.',
       { path: '^src/([^/]+)/' },
       {
-        path: '^src/(?!platform|hsm|auth|audit|verifier)[^/]+/',
+        path: '^src/(?!formats|platform|access|hsm|auth|audit|verifier)[^/]+/',
         pathNot: '^src/$1/|\\.(service|module|entity|port|events)\\.ts$',
       },
     ),
@@ -46,11 +46,32 @@ export default {
     rule(
       'lower-layers-know-no-module',
       '',
-      { path: '^src/(auth|audit|hsm|platform)/' },
+      { path: '^src/(auth|audit|hsm|access|platform)/' },
       { path: `^src/(${modules})/` },
     ),
-    rule('platform-is-the-floor', '', { path: '^src/platform/' }, { path: '^src/', pathNot: '^src/platform/' }),
+    rule(
+      'formats-are-the-floor',
+      'Parsers and writers of formats need nothing but Node: service, client, sensor and verifier share them.',
+      { path: '^src/formats/', pathNot: '\\.spec\\.ts$' },
+      { path: '^src/|node_modules', pathNot: '^src/formats/' },
+    ),
+    rule(
+      'platform-stands-on-formats',
+      '',
+      { path: '^src/platform/' },
+      { path: '^src/', pathNot: '^src/(platform|formats)/' },
+    ),
+    rule('access-stands-on-platform', '', { path: '^src/access/' }, { path: '^src/(auth|audit|hsm)/' }),
+    rule('audit-knows-no-sign-in', '', { path: '^src/audit/' }, { path: '^src/auth/' }),
     rule('hsm-stands-on-platform', '', { path: '^src/hsm/' }, { path: '^src/(auth|audit)/' }),
+    {
+      name: 'no-folder-cycles',
+      comment: 'Folders import one way.',
+      severity: 'error',
+      scope: 'folder',
+      from: {},
+      to: { circular: true },
+    },
     rule(
       'edges-hold-no-logic',
       'Controllers, processors, schedules and commands call one service.',
@@ -61,13 +82,13 @@ export default {
       'client-knows-http-alone',
       'The command line is a client like any other; what it verifies it verifies without the service.',
       { path: '^src/client/' },
-      { path: '^src/|node_modules', pathNot: '^src/(client|verifier|platform/(encoding|text))/' },
+      { path: '^src/|node_modules', pathNot: '^src/(client|verifier|formats|platform/text)/' },
     ),
     rule(
       'verifier-stands-alone',
       'What an auditor runs needs nothing but Node: no setting, no table, no package.',
       { path: '^src/verifier/', pathNot: '\\.spec\\.ts$' },
-      { path: '^src/|node_modules', pathNot: '^src/(verifier|platform/(json|encoding))/' },
+      { path: '^src/|node_modules', pathNot: '^src/(verifier|formats|platform/json)/' },
     ),
     rule('not-to-test', '', { path: '^src/' }, { path: '^(test|bench|proof)/' }),
   ],

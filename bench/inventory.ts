@@ -29,7 +29,7 @@ const WARM_UPS = 3;
 /** One turn says little by itself: there are so many that documents have about so many assets together, and the middle one counts. */
 const ENOUGH = 500_000;
 const FEWEST_TURNS = 3;
-const MOST_TURNS = 7;
+const MAX_TURNS = 7;
 /**
  * Senders at the same time, as long as the service takes in so much at once (docs/sensors.md). In each turn each has so many documents: at
  * its beginning and at its end one waits for the other, which is to be a small part of it.
@@ -114,7 +114,7 @@ async function measure(assets: number): Promise<number> {
   const again = documentOf({ assets, name: 'bench 0', edition: 2 });
   const senders = Math.min(SENDERS, Math.floor(LARGE_ROOM_BYTES / again.length) || 1);
   const many = senders === 1 ? 1 : senders * DOCUMENTS_EACH;
-  const count = Math.min(MOST_TURNS, Math.max(FEWEST_TURNS, Math.ceil(ENOUGH / assets / many)));
+  const count = Math.min(MAX_TURNS, Math.max(FEWEST_TURNS, Math.ceil(ENOUGH / assets / many)));
   // By turns: all senders, and one alone.
   const sizes = Array.from({ length: count }, () => (senders === 1 ? [1] : [many, 1])).flat();
   let made = 0;

@@ -1,7 +1,7 @@
 import { Logger } from '@nestjs/common';
 import { NestFactory } from '@nestjs/core';
 import type { NestFastifyApplication } from '@nestjs/platform-fastify';
-import { ApiModule, AppModule } from './app.module.js';
+import { ApiModule, AppModule } from './app/app.module.js';
 import { Config, ConfigError } from './platform/config/config.js';
 import { configureHttp, httpAdapter } from './platform/http/configure.js';
 import { StructuredLogger } from './platform/log/structured-logger.js';

@@ -17,7 +17,7 @@ export const CONTROLS = {
     meaning: 'outcomes are written whatever became of the request meanwhile',
     edits: [
       {
-        file: 'signing/requests/signing-ledger.js',
+        file: 'signing/requests/signing-request.repository.js',
         text: 'r.status = ANY($${next}) AND r.attempt = item.attempt AND r.worker = $${next + 1}',
         instead: '(r.status = ANY($${next}) AND r.attempt = item.attempt AND r.worker = $${next + 1} OR true)',
       },

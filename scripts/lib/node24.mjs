@@ -7,12 +7,12 @@ import { onOrphaned } from './processes.mjs';
 import { toolEnvironment } from './project.mjs';
 
 /** The least version that runs the service. */
-const LEAST = [24, 21, 0];
-const INSTALL = `Install Node.js ${LEAST.join('.')} or later (https://nodejs.org) and run this again.`;
+const MIN_VERSION = [24, 21, 0];
+const INSTALL = `Install Node.js ${MIN_VERSION.join('.')} or later (https://nodejs.org) and run this again.`;
 
 export const isNewEnough = (version) => {
   const [major, minor] = version.split('.').map(Number);
-  return major > LEAST[0] || (major === LEAST[0] && minor >= LEAST[1]);
+  return major > MIN_VERSION[0] || (major === MIN_VERSION[0] && minor >= MIN_VERSION[1]);
 };
 
 /** The scripts themselves need this much, to get as far as the packages. */
@@ -27,7 +27,7 @@ export function node24() {
   const program = path.join(packagedNode(), 'bin/node');
   const version = spawnSync(program, ['-p', 'process.versions.node'], { encoding: 'utf8' }).stdout?.trim() ?? '';
   if (isNewEnough(version || '0.0')) return program;
-  throw new Failure(`The service needs Node.js ${LEAST.join('.')}; this is ${process.versions.node}`, INSTALL);
+  throw new Failure(`The service needs Node.js ${MIN_VERSION.join('.')}; this is ${process.versions.node}`, INSTALL);
 }
 
 /**

@@ -43,13 +43,13 @@ function count(report, code) {
 
 const testsOf = (report) => report.testResults.flatMap((file) => file.assertionResults);
 
-const MOST_LINES = 8;
+const MAX_LINES = 8;
 
 /** Vitest says that there was a second try, not why. */
 function tellOfOtherTries(tests) {
   for (const { status, fullName, failureMessages: [first] = [] } of tests) {
     if (status !== 'passed' || first === undefined) continue;
-    const why = first.split('\n').slice(0, MOST_LINES).join('\n');
+    const why = first.split('\n').slice(0, MAX_LINES).join('\n');
     say(`${dim('…')} at another try: ${fullName}\n${dim(why)}`);
   }
 }

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, Headers, HttpCode, Param, Patch, Post, Query, UseInterceptors } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Needs, TheCaller } from '../auth/access.js';
-import type { Caller } from '../auth/caller.js';
+import { Needs, TheCaller } from '../access/access.js';
+import type { Caller } from '../access/caller.js';
 import { IdParam } from '../platform/http/id-param.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../platform/http/versions.js';
 import {

@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, type Page } from '../platform/http/cursors.js';
 import type { PageQuery } from '../platform/http/page.js';
-import { Problem } from '../platform/http/problem.js';
-import type { AlertStatus } from './alert-status.js';
-import { Alert } from './alert.entity.js';
+import { Problem } from '../platform/errors/problem.js';
+import type { AlertStatus } from './model/alert-status.js';
+import { Alert } from './model/alert.entity.js';
 import type { NotificationChannel, NotificationReason } from './notices/alert-notification.entity.js';
 
 export interface AlertFilter extends PageQuery {
@@ -29,7 +29,7 @@ export interface NotificationLine {
   readonly endedAt: Date | null;
 }
 
-const MOST_NOTIFICATIONS = 200;
+const MAX_NOTIFICATIONS = 200;
 
 @Injectable()
 export class AlertsReader {
@@ -68,7 +68,7 @@ export class AlertsReader {
        LEFT JOIN mail_message m ON n.channel = 'email' AND m.id = n.reference
        LEFT JOIN webhook_delivery d ON n.channel = 'webhook' AND d.id = n.reference
        LEFT JOIN webhook_endpoint e ON e.id = d.endpoint_id
-       WHERE n.alert_id = $1 ORDER BY n.id DESC LIMIT ${MOST_NOTIFICATIONS}`,
+       WHERE n.alert_id = $1 ORDER BY n.id DESC LIMIT ${MAX_NOTIFICATIONS}`,
       [alert],
     );
   }

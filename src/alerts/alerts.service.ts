@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import { AuditService } from '../audit/audit.service.js';
-import type { Caller } from '../auth/caller.js';
-import { User } from '../auth/users/user.entity.js';
+import { AuditService } from '../audit/entries/audit.service.js';
+import type { Caller } from '../access/caller.js';
+import { User } from '../auth/model/user.entity.js';
 import { Config } from '../platform/config/config.js';
-import { Problem } from '../platform/http/problem.js';
+import { Problem } from '../platform/errors/problem.js';
 import { staleProblem } from '../platform/http/versions.js';
-import { ALERT_MOVES, type AlertMove } from './alert-status.js';
-import { Alert } from './alert.entity.js';
+import { ALERT_MOVES, type AlertMove } from './model/alert-status.js';
+import { Alert } from './model/alert.entity.js';
 import { AlertChannels, type Sent } from './notices/alert-channels.js';
 import { alertMessage } from './notices/alert-message.js';
-import { AlertRule } from './rules/alert-rule.entity.js';
+import { AlertRule } from './model/alert-rule.entity.js';
 
 export type AlertChange = Partial<Pick<Alert, 'ownerId' | 'mutedUntil'>>;
 

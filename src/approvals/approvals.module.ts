@@ -2,14 +2,14 @@ import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { RightsModule } from '../auth/rights/rights.module.js';
 import { ApprovalsSchedule } from './approvals.schedule.js';
-import { ApprovalSubjectsService } from './approval-subjects.service.js';
+import { ApprovalSubjectsService } from './subjects/approval-subjects.service.js';
 import { ApprovalsService } from './approvals.service.js';
 import { ApprovalEndings } from './decisions/approval-endings.js';
 import { ApprovalMoves } from './decisions/approval-moves.js';
 import { ApprovalWatch } from './decisions/approval-watch.js';
 import { ApprovalItem } from './decisions/approval-item.entity.js';
 import { ApprovalVote } from './decisions/approval-vote.entity.js';
-import { Approval } from './decisions/approval.entity.js';
+import { Approval } from './model/approval.entity.js';
 import { ApprovalsController } from './decisions/approvals.controller.js';
 import { ApprovalsReader } from './decisions/approvals.reader.js';
 import { VotingService } from './decisions/voting.service.js';
@@ -24,7 +24,7 @@ import { ApprovalPoliciesController } from './policies/approval-policies.control
 import { ApprovalPoliciesService } from './policies/approval-policies.service.js';
 import { ApprovalPolicyRevision } from './policies/approval-policy-revision.entity.js';
 import { ApprovalPolicy } from './policies/approval-policy.entity.js';
-import { PolicyBook } from './policies/policy-book.js';
+import { PolicyEvaluation } from './policies/policy-evaluation.js';
 import { PolicyChecks } from './policies/policy-checks.js';
 
 /** N people say yes before something is done. What that is, other modules know. */
@@ -53,7 +53,7 @@ import { PolicyChecks } from './policies/policy-checks.js';
     ApprovalsService,
     ApproverGroupsService,
     GroupMembers,
-    PolicyBook,
+    PolicyEvaluation,
     PolicyChecks,
     VotingService,
   ],

@@ -27,7 +27,7 @@ export class ApprovalsSchedule implements BeforeApplicationShutdown {
 
   @Interval(500)
   tell(): Promise<void> {
-    return this.once('telling', () => this.notices.tell());
+    return this.once('telling', () => this.notices.send());
   }
 
   /** Lets what is under way finish, while the database is still open. */

@@ -1,25 +1,32 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
-import { type Actor, AuditService } from '../audit/audit.service.js';
+import { AuditService } from '../audit/entries/audit.service.js';
+import type { Actor } from '../access/caller.js';
 import type { EntryRow } from '../audit/log/log-leaf.js';
 import { VouchedEntries } from '../audit/log/vouched-entries.js';
-import type { Caller } from '../auth/caller.js';
-import { Problem } from '../platform/http/problem.js';
+import type { Caller } from '../access/caller.js';
+import { Problem } from '../platform/errors/problem.js';
 import { SecretDisclosures } from '../auth/rights/secret-disclosures.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
-import { type ApprovalKind, POLICY_REVISION, type PolicySubject } from './approval-subject.port.js';
-import { CLOCKWORK, type Manifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
+import { type ApprovalKind, POLICY_REVISION, type PolicySubject } from './subjects/approval-subject.port.js';
+import { APPROVALS_ACTOR, type Manifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
 import { ApprovalItem } from './decisions/approval-item.entity.js';
-import { Approval } from './decisions/approval.entity.js';
-import { isRequester } from './decisions/requesters.js';
+import { Approval } from './model/approval.entity.js';
+import { isRequester } from './model/requesters.js';
 import { putNotice } from './notices/notice-queue.js';
-import { type Demand, type JointJudgement, type Judgement, PolicyBook, type Use } from './policies/policy-book.js';
-import type { Facts } from './policies/policy-conditions.js';
+import {
+  type ApprovalRequirement,
+  type JointJudgement,
+  type Judgement,
+  PolicyEvaluation,
+  type KeyUseToApprove,
+} from './policies/policy-evaluation.js';
+import type { PolicyFacts } from './policies/policy-conditions.js';
 
-export type { Demand, Facts, Manifest };
+export type { ApprovalRequirement, PolicyFacts, Manifest };
 
-export interface Shown {
+export interface ShownSubject {
   /** One line that says what it is about. */
   readonly title: string;
   /** Everything that the approval is to cover. The hash is over its canonical JSON, so it must be the same each time it is put together. */
@@ -28,11 +35,11 @@ export interface Shown {
   readonly items?: { readonly ids: readonly string[]; readonly manifest: Manifest };
 }
 
-export interface ApprovalOrder extends Shown {
+export interface ApprovalOrder extends ShownSubject {
   readonly id: string;
   readonly kind: ApprovalKind;
   readonly subjectId: string;
-  readonly demand: Demand;
+  readonly demand: ApprovalRequirement;
 }
 
 export interface KnownApproval {
@@ -58,24 +65,24 @@ export class ApprovalsService {
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
-    private readonly book: PolicyBook,
+    private readonly evaluation: PolicyEvaluation,
     private readonly vouched: VouchedEntries,
     private readonly disclosures: SecretDisclosures,
   ) {}
 
   /** Who must approve; of a revision that the statement which acts on it must check (POLICY_REVISION). */
-  judge(kind: PolicySubject, key: string, facts: Facts): Promise<Judgement> {
-    return this.book.judge(kind, { key, facts });
+  judge(kind: PolicySubject, key: string, facts: PolicyFacts): Promise<Judgement> {
+    return this.evaluation.judge(kind, { key, facts });
   }
 
   /** The same for many that one approval is to release together. */
-  judgeAll(kind: PolicySubject, uses: readonly Use[]): Promise<JointJudgement> {
-    return this.book.judgeAll(kind, uses);
+  judgeAll(kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
+    return this.evaluation.judgeAll(kind, uses);
   }
 
   /** The policies were changed since the last judgement: the next one reads again. */
   outdated(): void {
-    this.book.forget();
+    this.evaluation.forget();
   }
 
   /** In the transaction that acts on a judgement of this revision. Throws Problem `approval.policies-changed`. */
@@ -113,10 +120,10 @@ export class ApprovalsService {
    * Asks anew, under the same rules and with new time, because what is to be approved has changed for a good reason. Votes on the old
    * approval do not count for the new one. The old one is over, unless it was for more than what is asked anew.
    */
-  async renew(tx: EntityManager, oldId: string, order: Shown & { id: string }, isRest = false): Promise<void> {
+  async renew(tx: EntityManager, oldId: string, order: ShownSubject & { id: string }, isRest = false): Promise<void> {
     const old = await tx.findOneOrFail(Approval, { where: { id: oldId }, lock: { mode: 'pessimistic_write' } });
     if (!isRest) await this.supersede(tx, old, order.id);
-    await this.insert(tx, { ...rulesOf(old), id: order.id, ...textOf(order) }, order.items, { actor: CLOCKWORK });
+    await this.insert(tx, { ...rulesOf(old), id: order.id, ...textOf(order) }, order.items, { actor: APPROVALS_ACTOR });
   }
 
   /** Locks an approval against votes. Undefined when it is not pending any more, or somebody else holds it. */
@@ -147,7 +154,7 @@ export class ApprovalsService {
     if (moved !== 1) throw new Error(`the approval ${oldId} is ${old.status} and cannot be renewed`);
     const { correlation, stage } = old;
     await this.audit.append(tx, [
-      movedEntry(old, { status: 'SUPERSEDED', stage }, { actor: CLOCKWORK, correlation, source: '' }),
+      movedEntry(old, { status: 'SUPERSEDED', stage }, { actor: APPROVALS_ACTOR, correlation, source: '' }),
     ]);
   }
 
@@ -171,7 +178,7 @@ export class ApprovalsService {
     return rows.map((row) => ({ ...row, granted: row.granted && isGrantedBy(entries, row) }));
   }
 
-  private async insert(tx: EntityManager, asked: Asked, items: Shown['items'], by: By): Promise<void> {
+  private async insert(tx: EntityManager, asked: Asked, items: ShownSubject['items'], by: By): Promise<void> {
     const [first] = asked.stages;
     if (first === undefined) throw new Error('an approval has a stage');
     const groupIds = asked.stages.map(({ groupId }) => groupId);
@@ -197,7 +204,7 @@ function isGrantedBy(entries: readonly EntryRow[], { id, hash: bytes }: GrantedA
   const hash = bytes.toString('base64');
   const about = entries.filter(({ targetId, detail }) => targetId === id && detail['hash'] === hash);
   const asked = about.find(({ action }) => action === 'approval.requested');
-  const stages = asked?.detail['stages'] as Demand['stages'] | undefined;
+  const stages = asked?.detail['stages'] as ApprovalRequirement['stages'] | undefined;
   if (stages === undefined || stages.length === 0) return false;
   return stages.every(({ threshold }, stage) => {
     const votes = about.filter(({ action, detail }) => action === 'approval.approved' && detail['stage'] === stage);
@@ -226,11 +233,11 @@ function rulesOf(old: Approval): Omit<Asked, 'id' | 'title' | 'shown' | 'hash'> 
   return { subjectKind, subjectId, ownerId, requesters, requestedBy, requesterName, correlation, ...demandOf(old) };
 }
 
-function demandOf({ policies, stages, commentRequired, rejectThreshold, expiresInSeconds }: Demand) {
+function demandOf({ policies, stages, commentRequired, rejectThreshold, expiresInSeconds }: ApprovalRequirement) {
   return { policies, stages: [...stages], commentRequired, rejectThreshold, expiresInSeconds };
 }
 
-function textOf({ title, shown }: Shown) {
+function textOf({ title, shown }: ShownSubject) {
   const text = canonicalJson(shown);
   return { title, shown: text, hash: textHash(text) };
 }

@@ -2,19 +2,19 @@ import { Module } from '@nestjs/common';
 import { APP_GUARD } from '@nestjs/core';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { AuditModule } from '../audit/audit.module.js';
-import { Doorman } from '../platform/http/doorman.js';
-import { AccessGuard } from './access.guard.js';
+import { UploadAuthorizer } from '../platform/http/upload-authorizer.js';
+import { AccessGuard } from './callers/access.guard.js';
 import { ApiKeyRenewalService } from './api-keys/api-key-renewal.service.js';
 import { ApiKey } from './api-keys/api-key.entity.js';
 import { ApiKeysController } from './api-keys/api-keys.controller.js';
 import { ApiKeysService } from './api-keys/api-keys.service.js';
 import { RenewalSchedule } from './api-keys/renewal.schedule.js';
 import { AuthSchedule } from './auth.schedule.js';
-import { BodyDoorman } from './body-doorman.js';
+import { CredentialUploadAuthorizer } from './callers/credential-upload-authorizer.js';
 import { BrowserSessions } from './browser/browser-sessions.js';
 import { OwnPages } from './browser/own-pages.js';
 import { SessionCookie } from './browser/session-cookie.js';
-import { Credentials } from './credentials.js';
+import { Credentials } from './callers/credentials.js';
 import { ClientAuthentication } from './oauth/client-authentication.js';
 import { DeviceAuthorization } from './oauth/device-authorization.entity.js';
 import { DeviceFlowController } from './oauth/device-flow.controller.js';
@@ -38,13 +38,13 @@ import { SecondFactorsService } from './second-factors/second-factors.service.js
 import { RightsModule } from './rights/rights.module.js';
 import { RefreshToken } from './sessions/refresh-token.entity.js';
 import { RefreshTokens } from './sessions/refresh-tokens.js';
-import { CurrentSessionController } from './sessions/current-session.controller.js';
+import { CurrentSessionController } from './sign-in/current-session.controller.js';
 import { SessionCallers } from './sessions/session-callers.js';
-import { Session } from './sessions/session.entity.js';
+import { Session } from './model/session.entity.js';
 import { SessionsController } from './sessions/sessions.controller.js';
 import { SessionsService } from './sessions/sessions.service.js';
-import { SignInController } from './sign-in.controller.js';
-import { SignInService } from './sign-in.service.js';
+import { SignInController } from './sign-in/sign-in.controller.js';
+import { SignInService } from './sign-in/sign-in.service.js';
 import { BrowserCookie } from './sso/browser-cookie.js';
 import { ExternalIdentity } from './sso/external-identity.entity.js';
 import { IdentityProvider } from './sso/identity-provider.entity.js';
@@ -76,7 +76,7 @@ import { AccessTokens } from './tokens/access-tokens.js';
 import { JwtStrategy } from './tokens/jwt.strategy.js';
 import { TokenGrants } from './tokens/token-grants.js';
 import { AccountController } from './users/account.controller.js';
-import { AccountNotices } from './users/account-notices.js';
+import { AccountNotices } from './notices/account-notices.js';
 import { AccountService } from './users/account.service.js';
 import { FirstAdministrator } from './users/first-administrator.js';
 import { Invitation } from './users/invitation.entity.js';
@@ -88,11 +88,11 @@ import { PasswordReset } from './users/password-reset.entity.js';
 import { PasswordResetsService } from './users/password-resets.service.js';
 import { UserAdministrationService } from './users/user-administration.service.js';
 import { UsersController } from './users/users.controller.js';
-import { PasswordCheck } from './users/password-check.js';
-import { Passwords } from './users/passwords.js';
+import { PasswordCheck } from './passwords/password-check.js';
+import { Passwords } from './model/passwords.js';
 import { RegistrationService } from './users/registration.service.js';
-import { User } from './users/user.entity.js';
-import { UsersService } from './users/users.service.js';
+import { User } from './model/user.entity.js';
+import { UsersService } from './model/users.service.js';
 
 const ENTITIES = [
   ApiKey,
@@ -184,7 +184,7 @@ const PEOPLE = [
   ],
   providers: [
     { provide: APP_GUARD, useClass: AccessGuard },
-    { provide: Doorman, useClass: BodyDoorman },
+    { provide: UploadAuthorizer, useClass: CredentialUploadAuthorizer },
     ApiKeyRenewalService,
     ApiKeysService,
     AuthSchedule,

@@ -1,6 +1,6 @@
 import { NestFactory } from '@nestjs/core';
 import { parseArgs } from 'node:util';
-import { ApiModule } from '../app.module.js';
+import { ApiModule } from '../app/app.module.js';
 import { LogAcceptance, type LogStanding } from '../audit/log/log-acceptance.js';
 import { Config } from '../platform/config/config.js';
 import { StructuredLogger } from '../platform/log/structured-logger.js';

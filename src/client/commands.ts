@@ -1,4 +1,4 @@
-import type { ClientCommand } from './command.js';
+import type { ClientCommand } from './api/command.js';
 import { bom } from './commands/bom.command.js';
 import { evidence } from './commands/evidence.command.js';
 import { keys } from './commands/keys.command.js';

@@ -1,9 +1,9 @@
 import { parseArgs } from 'node:util';
-import { ApiClient } from './api-client.js';
-import type { ClientCommand, OptionValues } from './command.js';
+import { ApiClient } from './api/api-client.js';
+import type { ClientCommand, OptionValues } from './api/command.js';
 import { COMMANDS } from './commands.js';
-import { readEnvironment } from './environment.js';
-import { ClientError, EXIT, type ExitCode, usageError } from './exit-codes.js';
+import { readEnvironment } from './api/environment.js';
+import { ClientError, EXIT, type ExitCode, usageError } from './api/exit-codes.js';
 
 const COMMON = {
   url: { type: 'string' },

@@ -13,14 +13,14 @@ import { NetworkProbes } from './scans/network-probes.js';
 import { ProbeBudget } from './scans/probe-budget.js';
 import { ProbeWindow } from './scans/probe-window.entity.js';
 import { ScanEventsController } from './scans/scan-events.controller.js';
-import { ScanLedger } from './scans/scan-ledger.js';
+import { ScanRepository } from './scans/scan.repository.js';
 import { ScanOrders } from './scans/scan-orders.js';
-import { ScanQuestions } from './scans/scan-questions.js';
-import { ScanResult } from './scans/scan-result.entity.js';
+import { TargetProber } from './scans/target-prober.js';
+import { ScanResult } from './model/scan-result.entity.js';
 import { ScanRunner } from './scans/scan-runner.js';
 import { ScanSweep } from './scans/scan-sweep.js';
 import { ScanWatch } from './scans/scan-watch.js';
-import { Scan } from './scans/scan.entity.js';
+import { Scan } from './model/scan.entity.js';
 import { ScansController } from './scans/scans.controller.js';
 import { ScansReader } from './scans/scans.reader.js';
 import { ScansService } from './scans/scans.service.js';
@@ -44,9 +44,9 @@ import { ScopeGuard } from './scopes/scope-guard.js';
     DiscoveryScanTarget,
     NetworkProbes,
     ProbeBudget,
-    ScanLedger,
+    ScanRepository,
     ScanOrders,
-    ScanQuestions,
+    TargetProber,
     ScanRunner,
     ScanSweep,
     ScanScopesService,

@@ -1,7 +1,7 @@
 import { Module } from '@nestjs/common';
 import { TypeOrmModule } from '@nestjs/typeorm';
 import { HsmModule } from '../hsm/hsm.module.js';
-import { ConnectionBook } from './connections/connection-book.js';
+import { ConnectionRecords } from './connections/connection-records.js';
 import { ConnectionTester } from './connections/connection-tester.js';
 import { HostChanges } from './connections/host-changes.service.js';
 import { HostFiles } from './connections/host-files.service.js';
@@ -11,20 +11,20 @@ import { PrivateKeys } from './credentials/private-keys/private-keys.service.js'
 import { HostAuthoritiesController } from './host-keys/host-authorities.controller.js';
 import { HostAuthorities } from './host-keys/host-authorities.service.js';
 import { HostAuthority } from './host-keys/host-authority.entity.js';
-import { HostKey } from './host-keys/host-key.entity.js';
+import { HostKey } from './model/host-key.entity.js';
 import { HostKeysController } from './host-keys/host-keys.controller.js';
 import { HostKeysService } from './host-keys/host-keys.service.js';
 import { OwnHostKeys } from './host-keys/own-host-keys.js';
 import { HostImport } from './import/host-import.service.js';
 import { HostImportsController } from './import/host-imports.controller.js';
 import { ImportReading } from './import/import-reading.service.js';
-import { AddressGuard } from './network/address-guard.service.js';
-import { Host } from './records/host.entity.js';
+import { HostAddressGuard } from './network/address-guard.service.js';
+import { Host } from './model/host.entity.js';
 import { HostMoves } from './records/host-moves.js';
 import { HostRemoval } from './records/host-removal.service.js';
 import { HostUses } from './records/host-uses.service.js';
 import { HostSightings } from './records/host-sightings.service.js';
-import { HostsController } from './records/hosts.controller.js';
+import { HostsController } from './api/hosts.controller.js';
 import { HostsReader } from './records/hosts.reader.js';
 import { HostsService } from './records/hosts.service.js';
 
@@ -33,8 +33,8 @@ import { HostsService } from './records/hosts.service.js';
   imports: [HsmModule, TypeOrmModule.forFeature([Host, HostAuthority, HostKey])],
   controllers: [HostAuthoritiesController, HostImportsController, HostsController, HostKeysController],
   providers: [
-    AddressGuard,
-    ConnectionBook,
+    HostAddressGuard,
+    ConnectionRecords,
     ConnectionTester,
     HostAuthorities,
     HostChanges,
@@ -54,7 +54,7 @@ import { HostsService } from './records/hosts.service.js';
     SshConnections,
   ],
   exports: [
-    AddressGuard,
+    HostAddressGuard,
     HostChanges,
     HostFiles,
     HostKeysService,

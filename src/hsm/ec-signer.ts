@@ -28,7 +28,7 @@ export async function signEcdsa(
   const publicKey = session.publicKey(order.publicKey.toString('latin1'), () =>
     token.createObject(session.handle, publicKeyTemplate(order.publicKey, order.curve)),
   );
-  const raw = await token.sign(session.handle, ECDSA, order.handle, data, session.room);
+  const raw = await token.sign(session.handle, ECDSA, order.handle, data, session.signatureBuffer);
   if (raw.length !== 2 * CURVE_BYTES[order.curve]) return undefined;
   try {
     await token.verify(session.handle, ECDSA, publicKey, data, raw);

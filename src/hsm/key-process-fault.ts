@@ -11,15 +11,15 @@ export const OUTCOMES = [
   'not-authentic',
   'other-key',
 ] as const;
-export type Outcome = (typeof OUTCOMES)[number];
+export type CallOutcome = (typeof OUTCOMES)[number];
 
 /** An order that failed for a reason the key process knows. */
 export class KeyProcessFault extends Error {
-  readonly outcome: Exclude<Outcome, 'done'>;
+  readonly outcome: Exclude<CallOutcome, 'done'>;
   /** The process can no longer be trusted or used and is to be replaced. */
   readonly fatal: boolean;
 
-  constructor(outcome: Exclude<Outcome, 'done'>, message: string, fatal = false) {
+  constructor(outcome: Exclude<CallOutcome, 'done'>, message: string, fatal = false) {
     super(message);
     this.outcome = outcome;
     this.fatal = fatal;

@@ -1,5 +1,5 @@
-import type { ErrandName, Errands } from './errands.js';
-import type { Outcome } from './key-process-fault.js';
+import type { CallName, KeyProcessCalls } from './key-process-calls.js';
+import type { CallOutcome } from './key-process-fault.js';
 
 /** First message to the key process. It alone carries the PIN: neither the environment nor the arguments do. */
 export interface StartMessage {
@@ -11,16 +11,16 @@ export interface StartMessage {
   readonly deadlineMs: number;
 }
 
-interface ErrandOf<Name extends ErrandName> {
-  readonly kind: 'errand';
+interface CallOf<Name extends CallName> {
+  readonly kind: 'call';
   readonly id: number;
   readonly name: Name;
-  readonly order: Errands[Name]['order'];
+  readonly order: KeyProcessCalls[Name]['order'];
 }
-export type ErrandMessage = { [Name in ErrandName]: ErrandOf<Name> }[ErrandName];
+export type CallMessage = { [Name in CallName]: CallOf<Name> }[CallName];
 
 /** Blocks of orders travel as bare bytes, see order-codec. */
-export type ToKeyProcess = StartMessage | ErrandMessage | Uint8Array;
+export type ToKeyProcess = StartMessage | CallMessage | Uint8Array;
 
 /** The token is open, logged in and has signed with the canary key. */
 export interface ReadyMessage {
@@ -29,14 +29,14 @@ export interface ReadyMessage {
   readonly sessions: number;
 }
 
-export interface ErrandEndMessage {
-  readonly kind: 'errand-end';
+export interface ReplyMessage {
+  readonly kind: 'reply';
   readonly id: number;
-  readonly outcome: Outcome;
+  readonly outcome: CallOutcome;
   /** One line for the operator when the outcome is not done. */
   readonly detail: string;
   /** Present when the outcome is done. */
-  readonly answer?: Errands[ErrandName]['answer'];
+  readonly answer?: KeyProcessCalls[CallName]['answer'];
 }
 
 /** Sent about once a second, so that silence means that the process hangs. */
@@ -52,7 +52,7 @@ export interface LastMessage {
   readonly detail: string;
   /** A block of results, which may be empty. */
   readonly results: Uint8Array;
-  readonly errandEnd?: ErrandEndMessage;
+  readonly reply?: ReplyMessage;
 }
 
-export type FromKeyProcess = ReadyMessage | ErrandEndMessage | AliveMessage | LastMessage | Uint8Array;
+export type FromKeyProcess = ReadyMessage | ReplyMessage | AliveMessage | LastMessage | Uint8Array;

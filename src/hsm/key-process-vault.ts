@@ -3,10 +3,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Config } from '../platform/config/config.js';
 import { isCurve } from './ecdsa.js';
 import { type KeyIdentity, MAX_OWNER_BYTES } from './key-identity.js';
-import { type Outcome } from './key-process-fault.js';
+import { type CallOutcome } from './key-process-fault.js';
 import type { AcceptedLog, CheckpointAnswer, CheckpointOrder, LogAnchor, NewLogOrder } from './log-anchor.js';
-import { type ErrandName, type Errands } from './errands.js';
-import { type ErrandEndMessage, type ErrandMessage, type LastMessage } from './key-process-messages.js';
+import { type CallName, type KeyProcessCalls } from './key-process-calls.js';
+import { type ReplyMessage, type CallMessage, type LastMessage } from './key-process-messages.js';
 import { KeyProcessSupervisor } from './key-process.supervisor.js';
 import {
   type DestroyOrder,
@@ -14,7 +14,7 @@ import {
   type GeneratedKey,
   isMlDsa,
   KeyVault,
-  MOST_SEALED_BYTES,
+  MAX_SEALED_BYTES,
   type SealOrder,
   type SignOrder,
   type UnsealOrder,
@@ -25,21 +25,21 @@ import { type GenerateOrder } from './token-generator.js';
 import { vaultProblem } from './vault-problem.js';
 
 /** Orders that wait in this process; beyond them callers are told to come back. */
-const MOST_WAITING = 10_000;
+const MAX_WAITING = 10_000;
 /** Orders handed to the key process at a time. All of them are lost with it, so they are no more than keep it busy. */
-const LEAST_WINDOW = 32;
+const MIN_WINDOW = 32;
 const WINDOW_PER_SESSION = 8;
 /** How long orders wait for a replacement of the key process before they are told that the HSM is away. */
 const GRACE_MS = 1000;
 const FIRST_START_MS = 5000;
 const DRAIN_STEP_MS = 20;
-const MOST_ID_BYTES = 255;
+const MAX_ID_BYTES = 255;
 
 type Work =
   | { readonly kind: 'sign'; readonly order: SignOrder; readonly resolve: (signature: Buffer) => void }
   | {
-      readonly kind: 'errand';
-      readonly errand: Pick<ErrandMessage, 'name' | 'order'>;
+      readonly kind: 'call';
+      readonly call: Pick<CallMessage, 'name' | 'order'>;
       readonly resolve: (answer: unknown) => void;
     };
 type Pending = Work & {
@@ -68,11 +68,11 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   constructor(config: Config) {
     super();
     this.deadlineMs = config.pkcs11DeadlineMs;
-    this.window = Math.max(LEAST_WINDOW, config.pkcs11Sessions * WINDOW_PER_SESSION);
+    this.window = Math.max(MIN_WINDOW, config.pkcs11Sessions * WINDOW_PER_SESSION);
     this.supervisor = new KeyProcessSupervisor(config, {
       ready: () => this.onReady(),
       results: (block) => this.onResults(block),
-      errandEnd: (message) => this.onErrandEnd(message),
+      onReply: (message) => this.onReply(message),
       lost: (why, wasUp) => this.onLost(why, wasUp),
     });
   }
@@ -102,22 +102,22 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   async generate(order: GenerateOrder): Promise<GeneratedKey> {
-    assertIdentifier('CKA_ID', order.ckaId, MOST_ID_BYTES);
+    assertIdentifier('CKA_ID', order.ckaId, MAX_ID_BYTES);
     assertOwner(order.identity);
     const { publicKey, sealed, evidence } = await this.run('generate', order);
     return { publicKey: Buffer.from(publicKey), sealed: sealed && Buffer.from(sealed), evidence };
   }
 
   async destroy(order: DestroyOrder): Promise<number> {
-    assertIdentifier('CKA_ID', order.ckaId, MOST_ID_BYTES);
+    assertIdentifier('CKA_ID', order.ckaId, MAX_ID_BYTES);
     assertOwner(order.identity);
     return (await this.run('destroy', order)).destroyed;
   }
 
   async seal(order: SealOrder): Promise<Buffer> {
     const { length } = order.plain;
-    if (length === 0 || length > MOST_SEALED_BYTES)
-      throw vaultProblem('refused', `1 to ${MOST_SEALED_BYTES} bytes can be sealed, not ${length}`);
+    if (length === 0 || length > MAX_SEALED_BYTES)
+      throw vaultProblem('refused', `1 to ${MAX_SEALED_BYTES} bytes can be sealed, not ${length}`);
     return Buffer.from(await this.run('seal', order));
   }
 
@@ -152,14 +152,14 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     return Buffer.from(await this.run('signSealed', { ckaId, identity, publicKey, sealed, message }));
   }
 
-  private async run<Name extends ErrandName>(
+  private async run<Name extends CallName>(
     name: Name,
-    order: Errands[Name]['order'],
-  ): Promise<Errands[Name]['answer']> {
+    order: KeyProcessCalls[Name]['order'],
+  ): Promise<KeyProcessCalls[Name]['answer']> {
     const answer = await new Promise((resolve, reject) =>
-      this.accept({ kind: 'errand', errand: { name, order }, resolve }, reject),
+      this.accept({ kind: 'call', call: { name, order }, resolve }, reject),
     );
-    return answer as Errands[Name]['answer'];
+    return answer as KeyProcessCalls[Name]['answer'];
   }
 
   private accept(work: Work, reject: (error: Error) => void): void {
@@ -175,7 +175,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   private refusal(): Error | undefined {
-    if (this.queue.length >= MOST_WAITING) return vaultProblem('busy', `${MOST_WAITING} orders are waiting`);
+    if (this.queue.length >= MAX_WAITING) return vaultProblem('busy', `${MAX_WAITING} orders are waiting`);
     return this.supervisor.up || this.grace ? undefined : this.unavailable();
   }
 
@@ -198,7 +198,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
       pending.handedAt = now;
       this.inFlight.set(pending.id, pending);
       if (pending.kind === 'sign') orders.push(pending);
-      else this.supervisor.send({ kind: 'errand', id: pending.id, ...pending.errand } as ErrandMessage);
+      else this.supervisor.send({ kind: 'call', id: pending.id, ...pending.call } as CallMessage);
     }
     if (orders.length > 0) this.supervisor.send(encodeOrders(orders));
   }
@@ -220,16 +220,16 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     this.flush();
   }
 
-  private onErrandEnd({ id, outcome, detail, answer }: ErrandEndMessage): void {
+  private onReply({ id, outcome, detail, answer }: ReplyMessage): void {
     const pending = this.take(id);
-    if (pending?.kind !== 'errand') return;
+    if (pending?.kind !== 'call') return;
     if (outcome === 'done' && answer) pending.resolve(answer);
     else this.fail(pending, outcome === 'done' ? 'unavailable' : outcome, detail);
     this.flush();
   }
 
   /** Only what was not begun is given to another process, and once. */
-  private fail(pending: Pending, outcome: Exclude<Outcome, 'done'>, detail: string): void {
+  private fail(pending: Pending, outcome: Exclude<CallOutcome, 'done'>, detail: string): void {
     if (outcome !== 'unseen') return pending.reject(vaultProblem(outcome, detail));
     if (pending.wasUnseen) return pending.reject(vaultProblem('unavailable', detail));
     pending.wasUnseen = true;
@@ -281,7 +281,7 @@ function assertSignable({ key, scheme, algorithm, digest, message }: SignOrder):
   if (!scheme.startsWith(family) || !held || (message !== undefined && scheme !== 'ml-dsa')) {
     throw vaultProblem('refused', `a key of type ${key.type} cannot sign by ${scheme}`);
   }
-  assertIdentifier('CKA_ID', key.ckaId, MOST_ID_BYTES);
+  assertIdentifier('CKA_ID', key.ckaId, MAX_ID_BYTES);
   assertOwner(key.identity);
   if (key.publicKey.length > 0xffff) throw vaultProblem('refused', 'the stored public key is too long');
 }

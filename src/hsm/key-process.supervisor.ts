@@ -5,7 +5,7 @@ import { Logger } from '@nestjs/common';
 import type { Config } from '../platform/config/config.js';
 import { readPin } from '../platform/config/pin-file.js';
 import { SETTINGS } from '../platform/config/settings.js';
-import type { ErrandEndMessage, FromKeyProcess, LastMessage, ToKeyProcess } from './key-process-messages.js';
+import type { ReplyMessage, FromKeyProcess, LastMessage, ToKeyProcess } from './key-process-messages.js';
 import type { VaultHealth } from './key-vault.js';
 
 /** Compiled or as source: the key process lies beside this file and has the same extension. */
@@ -26,7 +26,7 @@ const LAST_WORDS_MS = 200;
 export interface SupervisorListener {
   ready(): void;
   results(block: Buffer): void;
-  errandEnd(message: ErrandEndMessage): void;
+  onReply(message: ReplyMessage): void;
   /** The key process is gone with all that was handed to it. */
   lost(why: LastMessage['why'], wasUp: boolean): void;
 }
@@ -135,8 +135,8 @@ export class KeyProcessSupervisor {
     switch (message.kind) {
       case 'alive':
         return;
-      case 'errand-end':
-        this.listener.errandEnd(message);
+      case 'reply':
+        this.listener.onReply(message);
         return;
       case 'last':
         this.lose(message.why, message.detail, this.child, message);
@@ -184,7 +184,7 @@ export class KeyProcessSupervisor {
     else this.respawnAfter(this.backoff(wasUp ? LONGEST_BACKOFF_MS.wasUp : LONGEST_BACKOFF_MS.neverUp), news);
     // Only now, since whoever hears of a result may come with the next order.
     if (last) this.listener.results(bufferOf(last.results));
-    if (last?.errandEnd) this.listener.errandEnd(last.errandEnd);
+    if (last?.reply) this.listener.onReply(last.reply);
     this.listener.lost(why, wasUp);
   }
 

@@ -3,10 +3,10 @@ import { isFatal } from './cryptoki.js';
 import { KeyDirectory } from './key-directory.js';
 import { labelsOf } from './key-labels.js';
 import { faultOf } from './key-process-fault.js';
-import type { ErrandRunners } from './errands.js';
+import type { CallHandlers } from './key-process-calls.js';
 import type {
-  ErrandEndMessage,
-  ErrandMessage,
+  ReplyMessage,
+  CallMessage,
   FromKeyProcess,
   LastMessage,
   StartMessage,
@@ -38,7 +38,7 @@ const FAREWELL_MS = 500;
 interface Works {
   readonly pool: SessionPool;
   readonly signer: TokenSigner;
-  readonly errands: ErrandRunners;
+  readonly handlers: CallHandlers;
   readonly canary: Canary;
 }
 
@@ -72,7 +72,7 @@ class KeyProcess {
     const pool = new SessionPool(token, size);
     const parts = { token, pool, directory: new KeyDirectory(token, session), limitMs: deadlineMs };
     const signer = new TokenSigner(parts);
-    const works = { pool, signer, errands: errandRunners(parts, signer), canary: new Canary(parts) };
+    const works = { pool, signer, handlers: callHandlers(parts, signer), canary: new Canary(parts) };
     setInterval(() => this.tick(pool), Math.max(FASTEST_TICK_MS, Math.min(SLOWEST_TICK_MS, deadlineMs / 4)));
     await works.canary.prepare();
     await works.canary.probe();
@@ -98,14 +98,14 @@ class KeyProcess {
     }
   }
 
-  private async run({ id, name, order }: ErrandMessage): Promise<void> {
+  private async run({ id, name, order }: CallMessage): Promise<void> {
     try {
       if (!this.works) throw new Error('the token is not open yet');
-      const errand = this.works.errands[name] as (order: ErrandMessage['order']) => Promise<ErrandEndMessage['answer']>;
-      send({ kind: 'errand-end', id, outcome: 'done', detail: '', answer: await errand(order) });
+      const handler = this.works.handlers[name] as (order: CallMessage['order']) => Promise<ReplyMessage['answer']>;
+      send({ kind: 'reply', id, outcome: 'done', detail: '', answer: await handler(order) });
     } catch (error) {
       const { outcome, message: detail, fatal } = await this.settle(error);
-      const failure: ErrandEndMessage = { kind: 'errand-end', id, outcome, detail };
+      const failure: ReplyMessage = { kind: 'reply', id, outcome, detail };
       if (fatal) this.end('fatal', detail, failure);
       else send(failure);
     }
@@ -157,16 +157,16 @@ class KeyProcess {
   }
 
   /** Ends without C_Finalize, which crashes while calls are running, and without exit handlers for the same reason. */
-  end(why: LastMessage['why'], detail: string, errandEnd?: ErrandEndMessage): void {
+  end(why: LastMessage['why'], detail: string, reply?: ReplyMessage): void {
     if (this.ended) return;
     this.ended = true;
     setTimeout(die, FAREWELL_MS);
-    const last: LastMessage = { kind: 'last', why, detail, results: encodeResults(this.results), errandEnd };
+    const last: LastMessage = { kind: 'last', why, detail, results: encodeResults(this.results), reply };
     if (process.connected) process.send?.(last, die);
   }
 }
 
-function errandRunners(parts: SigningParts, signer: TokenSigner): ErrandRunners {
+function callHandlers(parts: SigningParts, signer: TokenSigner): CallHandlers {
   const generator = new TokenGenerator(parts, signer);
   const destroyer = new TokenDestroyer(parts);
   const sealer = new TokenSealer(parts);

@@ -78,7 +78,7 @@ export interface GeneratedKey {
   readonly evidence: KeyEvidence;
 }
 
-/** At most MOST_SEALED_BYTES of plaintext; the associated data is bound to the ciphertext and must be given again to open it. */
+/** At most MAX_SEALED_BYTES of plaintext; the associated data is bound to the ciphertext and must be given again to open it. */
 export interface SealOrder {
   readonly plain: Uint8Array;
   readonly associatedData: Uint8Array;
@@ -95,7 +95,7 @@ export interface DestroyOrder {
   readonly identity: KeyIdentity;
 }
 
-export const MOST_SEALED_BYTES = 65_536;
+export const MAX_SEALED_BYTES = 65_536;
 
 export interface VaultHealth {
   readonly up: boolean;

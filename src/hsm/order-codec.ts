@@ -1,6 +1,6 @@
 import { DIGEST_BYTES, type DigestAlgorithm, KEY_TYPES, SCHEMES, type SignOrder } from './key-vault.js';
 import { SIGNER_PURPOSES } from './key-identity.js';
-import { type Outcome, OUTCOMES } from './key-process-fault.js';
+import { type CallOutcome, OUTCOMES } from './key-process-fault.js';
 
 /** A sign order under the number that its result will carry. */
 export interface NumberedOrder {
@@ -10,7 +10,7 @@ export interface NumberedOrder {
 
 export interface OrderResult {
   readonly id: number;
-  readonly outcome: Outcome;
+  readonly outcome: CallOutcome;
   /** The signature when `outcome` is done, else one line of UTF-8 for the operator. */
   readonly bytes: Buffer;
 }

@@ -7,7 +7,7 @@ const PUBLIC_KEYS_PER_SESSION = 256;
 export class PooledSession {
   readonly handle: Handle;
   /** Where the token writes this session's signatures; they are copied out before the session is handed on. */
-  readonly room = Buffer.alloc(SIGNATURE_ROOM);
+  readonly signatureBuffer = Buffer.alloc(SIGNATURE_ROOM);
   private readonly token: Pkcs11Token;
   private readonly publicKeys = new Map<string, Handle>();
 
@@ -35,7 +35,7 @@ export class PooledSession {
   }
 }
 
-interface Lane {
+interface Slot {
   session?: PooledSession;
   /** When the running call must have ended, on the clock of performance.now(); Infinity while idle. */
   dueAt: number;
@@ -47,9 +47,9 @@ interface Lane {
  */
 export class SessionPool {
   private readonly token: Pkcs11Token;
-  private readonly lanes: readonly Lane[];
-  private readonly idle: Lane[];
-  private readonly waiting: ((lane: Lane) => void)[] = [];
+  private readonly lanes: readonly Slot[];
+  private readonly idle: Slot[];
+  private readonly waiting: ((slot: Slot) => void)[] = [];
 
   constructor(token: Pkcs11Token, size: number) {
     this.token = token;
@@ -59,19 +59,19 @@ export class SessionPool {
 
   /** Runs `work` with a session of its own. `limitMs` is what `overdue` measures against; nothing is interrupted here. */
   async use<T>(limitMs: number, work: (session: PooledSession) => Promise<T>): Promise<T> {
-    const lane = this.idle.pop() ?? (await new Promise<Lane>((resolve) => void this.waiting.push(resolve)));
-    lane.dueAt = performance.now() + limitMs;
+    const slot = this.idle.pop() ?? (await new Promise<Slot>((resolve) => void this.waiting.push(resolve)));
+    slot.dueAt = performance.now() + limitMs;
     try {
-      lane.session ??= new PooledSession(this.token);
-      return await work(lane.session);
+      slot.session ??= new PooledSession(this.token);
+      return await work(slot.session);
     } catch (error) {
-      this.discard(lane);
+      this.discard(slot);
       throw error;
     } finally {
-      lane.dueAt = Infinity;
+      slot.dueAt = Infinity;
       const next = this.waiting.shift();
-      if (next) next(lane);
-      else this.idle.push(lane);
+      if (next) next(slot);
+      else this.idle.push(slot);
     }
   }
 
@@ -86,8 +86,8 @@ export class SessionPool {
     return this.lanes.some(({ dueAt }) => dueAt < now);
   }
 
-  private discard(lane: Lane): void {
-    if (lane.session) this.token.closeSession(lane.session.handle);
-    lane.session = undefined;
+  private discard(slot: Slot): void {
+    if (slot.session) this.token.closeSession(slot.session.handle);
+    slot.session = undefined;
   }
 }

@@ -1,5 +1,5 @@
-import { bitString, integer, nullValue, octetString, oid, sequence } from '../platform/asn1/der.js';
-import { bitsOf, elementsOfSequence, octetsOf } from '../platform/asn1/der-reader.js';
+import { bitString, integer, nullValue, octetString, oid, sequence } from '../formats/asn1/der-writer.js';
+import { bitStringOf, elementsOfSequence, octetsOf } from '../formats/asn1/der-reader.js';
 import { CURVE_BYTES, type CurveType } from './ecdsa.js';
 
 /** First octet of a point that is given by both coordinates (SEC 1 section 2.3.3). */
@@ -32,7 +32,7 @@ export function ecPointOf(curve: CurveType, publicKeyInfo: Buffer): Buffer {
   const [algorithm, key] = elementsOfSequence(publicKeyInfo);
   const expected = Buffer.concat([EC_PUBLIC_KEY, CURVE_PARAMS[curve]]);
   if (!algorithm?.contents.equals(expected) || key === undefined) throw new RangeError(`not a public key on ${curve}`);
-  return octetString(bareEcPoint(curve, bitsOf(key)));
+  return octetString(bareEcPoint(curve, bitStringOf(key)));
 }
 
 function bareEcPoint(curve: CurveType, ecPoint: Buffer): Buffer {

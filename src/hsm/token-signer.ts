@@ -82,7 +82,7 @@ export class TokenSigner {
     const { algorithm, digest, key, scheme } = order;
     const { mechanism, data } = this.rsaInput(order);
     const handle = this.parts.directory.privateKey(key);
-    const signature = await this.parts.token.sign(session.handle, mechanism, handle, data, session.room);
+    const signature = await this.parts.token.sign(session.handle, mechanism, handle, data, session.signatureBuffer);
     const right = this.rsa[scheme === 'rsa-pss' ? 'pss' : 'pkcs1'](key.publicKey, algorithm, digest, signature);
     if (!right) throw this.wrongSignature(order);
     return Buffer.from(signature);

@@ -1,8 +1,8 @@
-import { Problem, type ProblemKind } from '../platform/http/problem.js';
-import { type Outcome } from './key-process-fault.js';
+import { Problem, type ProblemKind } from '../platform/errors/problem.js';
+import { type CallOutcome } from './key-process-fault.js';
 
 /** An order that was `unseen` is given to the next process, and is `unavailable` when there is none in time. */
-type Failure = Exclude<Outcome, 'done' | 'unseen'> | 'deadline' | 'busy';
+type Failure = Exclude<CallOutcome, 'done' | 'unseen'> | 'deadline' | 'busy';
 
 /** Seconds after which the HSM is likely to be back: a replaced key process needs well under one. */
 const RETRY_AFTER = 1;

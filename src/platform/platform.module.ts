@@ -5,15 +5,15 @@ import { ConfigModule } from './config/config.module.js';
 import { DatabaseModule } from './database/database.module.js';
 import { OldRows } from './database/old-rows.js';
 import { EventBus } from './events/events.js';
-import { HappeningRow } from './events/happening.entity.js';
-import { Happenings } from './events/happenings.js';
-import { Handover } from './handover/handover.entity.js';
-import { HandoverLoop } from './handover/handover-loop.js';
-import { Handovers } from './handover/handovers.js';
+import { AlertEventRow } from './events/alert-event.entity.js';
+import { AlertEvents } from './events/alert-events.js';
+import { InboxMessage } from './inbox/inbox-message.entity.js';
+import { InboxConsumer } from './inbox/inbox-consumer.js';
+import { Inbox } from './inbox/inbox.js';
 import { HealthIndicators } from './health/health-indicators.js';
 import { BodyRoom } from './http/body-room.js';
 import { ArrivingBodies } from './http/arriving-bodies.js';
-import { Closing } from './http/closing.js';
+import { GracefulShutdown } from './http/graceful-shutdown.js';
 import { Cursors } from './http/cursors.js';
 import { RateLimits } from './http/rate-limits.js';
 import { IdempotencyKey } from './idempotency/idempotency-key.entity.js';
@@ -32,7 +32,7 @@ import { WebhookSecrets } from './outbound/webhook-secrets.js';
 import { Webhooks } from './outbound/webhooks.js';
 import { OutboxMessage } from './outbox/outbox-message.entity.js';
 import { Outbox } from './outbox/outbox.js';
-import { OwnAssets } from './own-assets/own-assets.js';
+import { ServiceCryptoAssets } from './crypto-assets/service-crypto-assets.js';
 import { ScheduleRun } from './schedules/schedule-run.entity.js';
 import { ScheduleTargets } from './schedules/schedule-targets.js';
 import { ScheduledRuns } from './schedules/scheduled-runs.js';
@@ -40,8 +40,8 @@ import { Seal } from './sealing/seal.js';
 import { Clock } from './time/clock.js';
 
 const ENTITIES = [
-  HappeningRow,
-  Handover,
+  AlertEventRow,
+  InboxMessage,
   IdempotencyKey,
   MailMessage,
   OutboxMessage,
@@ -59,12 +59,12 @@ const ENTITIES = [
     ArrivingBodies,
     BodyRoom,
     Clock,
-    Closing,
+    GracefulShutdown,
     Cursors,
     EventBus,
-    Happenings,
-    HandoverLoop,
-    Handovers,
+    AlertEvents,
+    InboxConsumer,
+    Inbox,
     HealthIndicators,
     IdempotencyKeys,
     IdempotencySchedule,
@@ -75,7 +75,7 @@ const ENTITIES = [
     OldRows,
     { provide: OutboundClient, inject: [Config], useFactory: (config: Config) => new OutboundClient(config) },
     Outbox,
-    OwnAssets,
+    ServiceCryptoAssets,
     RateLimits,
     ScheduledRuns,
     ScheduleTargets,
@@ -87,12 +87,12 @@ const ENTITIES = [
     ArrivingBodies,
     BodyRoom,
     Clock,
-    Closing,
+    GracefulShutdown,
     Cursors,
     EventBus,
-    Happenings,
-    HandoverLoop,
-    Handovers,
+    AlertEvents,
+    InboxConsumer,
+    Inbox,
     HealthIndicators,
     IdempotencyKeys,
     Mailbox,
@@ -101,7 +101,7 @@ const ENTITIES = [
     OldRows,
     OutboundClient,
     Outbox,
-    OwnAssets,
+    ServiceCryptoAssets,
     RateLimits,
     ScheduledRuns,
     ScheduleTargets,

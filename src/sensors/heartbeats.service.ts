@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import type { Caller } from '../auth/caller.js';
-import { Happenings } from '../platform/events/happenings.js';
-import { Problem } from '../platform/http/problem.js';
+import type { Caller } from '../access/caller.js';
+import { AlertEvents } from '../platform/events/alert-events.js';
+import { Problem } from '../platform/errors/problem.js';
 import { ScheduledRuns } from '../platform/schedules/scheduled-runs.js';
 
 /** What a sensor says of itself. */
@@ -45,7 +45,7 @@ interface KnownSensor {
 export class Heartbeats {
   constructor(
     private readonly db: DataSource,
-    private readonly happenings: Happenings,
+    private readonly alertEvents: AlertEvents,
     private readonly runs: ScheduledRuns,
   ) {}
 
@@ -57,7 +57,9 @@ export class Heartbeats {
         throw new Problem('missing', 'sensor.unknown-key', 'This API key belongs to no sensor.');
       const { id, name, heartbeatSeconds, version, configuration } = sensor;
       if (sensor.wasSilent) {
-        await this.happenings.tell(tx, [{ type: 'sensor.silent', subject: { kind: 'sensor', id, name }, over: true }]);
+        await this.alertEvents.record(tx, [
+          { type: 'sensor.silent', subject: { kind: 'sensor', id, name }, over: true },
+        ]);
       }
       if (heartbeat.scan !== undefined) await this.endScan(tx, sensor, heartbeat.scan);
       const commands: Orders['commands'] = await tx.query(
@@ -83,7 +85,7 @@ export class Heartbeats {
          WHERE enabled AND silent_since IS NULL AND last_heartbeat_at < now() - heartbeat_seconds * interval '1.5 seconds'
          RETURNING id, name, last_heartbeat_at AS last, heartbeat_seconds AS seconds`,
       );
-      await this.happenings.tell(
+      await this.alertEvents.record(
         tx,
         silent.map(({ id, name, last, seconds }) => ({
           type: 'sensor.silent',
@@ -109,7 +111,7 @@ export class Heartbeats {
     }
     if (ok) return;
     const subject = { kind: 'sensor', id: sensor.id, name: sensor.name };
-    await this.happenings.tell(tx, [{ type: 'scan.failed', subject, facts: { why: detail } }]);
+    await this.alertEvents.record(tx, [{ type: 'scan.failed', subject, facts: { why: detail } }]);
   }
 }
 

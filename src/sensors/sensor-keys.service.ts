@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { ApiKeyRenewalService, type RotationOrder } from '../auth/api-keys/api-key-renewal.service.js';
+import { ApiKeyRenewalService, type ApiKeyRotationOrder } from '../auth/api-keys/api-key-renewal.service.js';
 import { ApiKeysService, type NewApiKey } from '../auth/api-keys/api-keys.service.js';
-import type { Caller } from '../auth/caller.js';
-import type { Scope } from '../auth/scopes.js';
+import type { Caller } from '../access/caller.js';
+import type { Scope } from '../access/scopes.js';
 import { SensorApiKey } from './sensor-api-key.entity.js';
 import { truncate } from '../platform/text/truncate.js';
 
@@ -42,7 +42,7 @@ export class SensorKeys {
     tx: EntityManager,
     caller: Caller,
     sensor: { readonly id: string; readonly name: string; readonly apiKeyId: string },
-    order: RotationOrder,
+    order: ApiKeyRotationOrder,
   ): Promise<SensorKey> {
     const { id, apiKeyId } = sensor;
     if (!(await this.apiKeys.isLive(tx, apiKeyId))) return this.make(tx, caller, sensor, order.expiry);

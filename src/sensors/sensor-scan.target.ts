@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import type { Scope } from '../auth/scopes.js';
+import type { Scope } from '../access/scopes.js';
 import { isId, newId } from '../platform/database/new-id.js';
-import { Problem } from '../platform/http/problem.js';
+import { Problem } from '../platform/errors/problem.js';
 import { type ScheduleTarget, ScheduleTargets, type StartingRun } from '../platform/schedules/schedule-targets.js';
 import { SensorCommand } from './sensor-command.entity.js';
 import { Sensor } from './sensor.entity.js';

@@ -13,9 +13,9 @@ import {
   UseInterceptors,
 } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Fresh, Needs, TheCaller } from '../auth/access.js';
-import type { Caller } from '../auth/caller.js';
-import { Repeatable } from '../auth/repeatable.js';
+import { Fresh, Needs, TheCaller } from '../access/access.js';
+import type { Caller } from '../access/caller.js';
+import { Repeatable } from '../access/repeatable.js';
 import { IdParam } from '../platform/http/id-param.js';
 import { PageQuery } from '../platform/http/page.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../platform/http/versions.js';

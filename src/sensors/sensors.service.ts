@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../audit/audit.service.js';
-import type { Caller } from '../auth/caller.js';
+import { AuditService } from '../audit/entries/audit.service.js';
+import type { Caller } from '../access/caller.js';
 import { newId } from '../platform/database/new-id.js';
 import { writeUnique } from '../platform/database/unique-write.js';
 import { Cursors, type Page } from '../platform/http/cursors.js';
 import type { PageQuery } from '../platform/http/page.js';
-import { Problem } from '../platform/http/problem.js';
+import { Problem } from '../platform/errors/problem.js';
 import { staleProblem } from '../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../platform/idempotency/idempotency-keys.js';
 import { SensorApiKey } from './sensor-api-key.entity.js';
@@ -76,7 +76,7 @@ export class SensorsService {
     overlapHours: number,
   ): Promise<{ row: Sensor; key: string }> {
     const made = await this.db.transaction(async (tx) => {
-      const sensor = await hold(tx, id);
+      const sensor = await lockSensor(tx, id);
       const key = await this.keys.renew(tx, caller, sensor, { expiry, overlapHours });
       await tx.query(
         `UPDATE sensor SET api_key_id = $2, enabled = true, silent_since = NULL, version = version + 1,
@@ -107,7 +107,7 @@ export class SensorsService {
   }
 
   private async end(tx: EntityManager, caller: Caller, id: string): Promise<void> {
-    await hold(tx, id);
+    await lockSensor(tx, id);
     await this.keys.revoke(tx, caller, id);
     await tx.query(
       `UPDATE sensor SET enabled = false, silent_since = NULL, version = version + 1 WHERE id = $1 AND enabled`,
@@ -134,7 +134,7 @@ export class SensorsService {
 }
 
 /** Whoever renews the key of a sensor, disables or removes it does so one after the other. */
-async function hold(tx: EntityManager, id: string): Promise<Sensor> {
+async function lockSensor(tx: EntityManager, id: string): Promise<Sensor> {
   const sensor = await tx.findOne(Sensor, { where: { id }, lock: { mode: 'pessimistic_write' } });
   if (sensor === null) throw missing();
   return sensor;

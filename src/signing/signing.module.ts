@@ -5,25 +5,25 @@ import { ApprovalsModule } from '../approvals/approvals.module.js';
 import { HsmModule } from '../hsm/hsm.module.js';
 import { QueueModule } from '../platform/queue/queue.module.js';
 import { SigningBatch } from './batches/signing-batch.entity.js';
-import { BatchIntake } from './batches/batch-intake.js';
+import { SignBatchValidator } from './batches/sign-batch-validator.js';
 import { DualSignaturesService } from './batches/dual-signatures.service.js';
 import { SigningBatchesController } from './batches/signing-batches.controller.js';
 import { SigningBatchesReader } from './batches/signing-batches.reader.js';
 import { SigningBatchesService } from './batches/signing-batches.service.js';
-import { ApprovalCheck } from './approval/approval-check.js';
-import { ClaimCheck } from './approval/claim-check.js';
-import { ApprovalRenewal } from './approval/approval-renewal.js';
-import { HeldBatches } from './approval/held-batches.js';
-import { HeldRequests } from './approval/held-requests.js';
-import { HeldRequestsSchedule } from './approval/held-requests.schedule.js';
-import { SigningAdmission } from './approval/signing-admission.js';
+import { ApprovalCheck } from './requests/approval-check.js';
+import { ClaimCheck } from './requests/claim-check.js';
+import { ApprovalRenewal } from './requests/approval-renewal.js';
+import { HeldBatches } from './batches/held-batches.js';
+import { HeldRequests } from './requests/held-requests.js';
+import { HeldRequestsSchedule } from './requests/held-requests.schedule.js';
+import { ApprovalGate } from './requests/approval-gate.js';
 import { Certificate } from './certificates/certificate.entity.js';
 import { CertificateEndingsSchedule } from './certificates/certificate-endings.schedule.js';
 import { CertificateEndings } from './certificates/certificate-endings.service.js';
-import { CertificatesController } from './certificates/certificates.controller.js';
+import { CertificatesController } from './certification/certificates.controller.js';
 import { CertificatesReader } from './certificates/certificates.reader.js';
 import { CertificatesService } from './certificates/certificates.service.js';
-import { CertificationRequestsService } from './certificates/certification-requests.service.js';
+import { CertificationRequestsService } from './certification/certification-requests.service.js';
 import { ApprovedRequests } from './evidence/approved-requests.js';
 import { JsonSignaturesService } from './documents/json-signatures.service.js';
 import { EvidenceController } from './evidence/evidence.controller.js';
@@ -41,7 +41,7 @@ import { SigningKeyDestructionController } from './keys/signing-key-destruction.
 import { SigningKeyDestruction } from './keys/signing-key-destruction.entity.js';
 import { SigningKeyDestructionSchedule } from './keys/signing-key-destruction.schedule.js';
 import { SigningKeyDestructionService } from './keys/signing-key-destruction.service.js';
-import { OwnSigningAssets } from './keys/own-signing-assets.js';
+import { SigningCryptoAssets } from './keys/signing-crypto-assets.js';
 import { SigningKeyLifeService } from './keys/signing-key-life.service.js';
 import { SigningKeyTermsService } from './keys/signing-key-terms.service.js';
 import { SigningKeyUsage } from './keys/signing-key-usage.entity.js';
@@ -55,24 +55,24 @@ import { SigningAttempts } from './requests/signing-attempts.js';
 import { SigningClaims } from './requests/signing-claims.js';
 import { SigningExecutor } from './requests/signing-executor.js';
 import { SignatureMaker } from './requests/signature-maker.js';
-import { SigningEnvelope } from './requests/signing-envelope.entity.js';
-import { SigningIntake } from './requests/signing-intake.js';
-import { SigningLedger } from './requests/signing-ledger.js';
+import { SigningEnvelope } from './model/signing-envelope.entity.js';
+import { SignRequestValidator } from './requests/sign-request-validator.js';
+import { SigningRequestRepository } from './requests/signing-request.repository.js';
 import { SigningRelay } from './requests/signing-relay.js';
-import { SigningRequest } from './requests/signing-request.entity.js';
+import { SigningRequest } from './model/signing-request.entity.js';
 import { SigningRequestsReader } from './requests/signing-requests.reader.js';
-import { SigningController } from './requests/signing.controller.js';
+import { SigningController } from './api/signing.controller.js';
 import { SigningProcessor } from './requests/signing.processor.js';
-import { SIGNING_QUEUE } from './requests/signing.queue.js';
+import { SIGNING_QUEUE } from './model/signing.queue.js';
 import { SigningSchedule } from './requests/signing.schedule.js';
 import { SigningService } from './requests/signing.service.js';
 import { ClockGuard } from './timestamping/clock-guard.js';
 import { TimestampAdmission } from './timestamping/timestamp-admission.js';
 import { TimestampAuthority } from './timestamping/timestamp-authority.js';
 import { TimestampClient } from './timestamping/timestamp-client.js';
-import { TimestampDesk } from './timestamping/timestamp-desk.js';
+import { TsaResponder } from './timestamping/tsa-responder.js';
 import { TimestampKeys } from './timestamping/timestamp-keys.js';
-import { TimestampLedger } from './timestamping/timestamp-ledger.js';
+import { TimestampRepository } from './timestamping/timestamp.repository.js';
 import { TimestampSources } from './timestamping/timestamp-sources.js';
 import { Timestamp } from './timestamping/timestamp.entity.js';
 import { TimestampingController } from './timestamping/timestamping.controller.js';
@@ -123,13 +123,13 @@ import { TimestampingHttp } from './timestamping/timestamping.http.js';
     CertificationRequestsService,
     EvidenceService,
     ApprovedRequests,
-    BatchIntake,
+    SignBatchValidator,
     HeldBatches,
     HeldRequests,
     JsonSignaturesService,
-    OwnSigningAssets,
+    SigningCryptoAssets,
     RequestWatch,
-    SigningAdmission,
+    ApprovalGate,
     SignatureMaker,
     DualSignaturesService,
     SigningBatchesReader,
@@ -137,24 +137,24 @@ import { TimestampingHttp } from './timestamping/timestamping.http.js';
     SigningAttempts,
     SigningClaims,
     SigningExecutor,
-    SigningIntake,
+    SignRequestValidator,
     SigningKeyDestroyer,
     SigningKeyDestructionService,
     SigningKeyLifeService,
     SigningKeyReader,
     SigningKeyTermsService,
     SigningKeysService,
-    SigningLedger,
+    SigningRequestRepository,
     SigningRelay,
     SigningRequestsReader,
     SigningService,
     TimestampAdmission,
     TimestampAuthority,
     TimestampClient,
-    TimestampDesk,
+    TsaResponder,
     TimestampSources,
     TimestampKeys,
-    TimestampLedger,
+    TimestampRepository,
     TimestampingHealth,
     TimestampingHttp,
     FacadeCredentials,
@@ -168,7 +168,7 @@ import { TimestampingHttp } from './timestamping/timestamping.http.js';
   exports: [
     ApprovalRenewal,
     JsonSignaturesService,
-    TimestampLedger,
+    TimestampRepository,
     SigningExecutor,
     SigningClaims,
     SigningKeyDestroyer,

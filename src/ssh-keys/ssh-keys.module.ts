@@ -19,7 +19,7 @@ import { SshCertificatesSchedule } from './certificate-authority/ssh-certificate
 import { SshCertificatesService } from './certificate-authority/ssh-certificates.service.js';
 import { SshRevocation } from './certificate-authority/ssh-revocation.entity.js';
 import { SshRevocationsService } from './certificate-authority/ssh-revocations.service.js';
-import { FoundKeysIntake } from './keys/found-keys-intake.js';
+import { FoundKeysIntake } from './intake/found-keys-intake.js';
 import { SshKeyFinding } from './keys/ssh-key-finding.entity.js';
 import { SshKeyFindings } from './keys/ssh-key-findings.js';
 import { SshKeyLocation } from './keys/ssh-key-location.entity.js';
@@ -48,14 +48,14 @@ import { NewKey } from './rotation/new-key.js';
 import { RotationActions } from './rotation/rotation-actions.js';
 import { RotationApproval } from './rotation/rotation-approval.js';
 import { RotationClaims } from './rotation/rotation-claims.js';
-import { RotationConductor } from './rotation/rotation-conductor.js';
-import { RotationDemands } from './rotation/rotation-demands.js';
-import { RotationDesk } from './rotation/rotation-desk.js';
+import { RolloutController } from './rotation/rollout-controller.js';
+import { RotationRequirements } from './rotation/rotation-requirements.js';
+import { StepExecutor } from './rotation/step-executor.js';
 import { RotationDrift } from './rotation/rotation-drift.js';
-import { RotationEntry } from './rotation/rotation-entry.js';
+import { NewRotationWriter } from './rotation/new-rotation.writer.js';
 import { RotationEventsController } from './rotation/rotation-events.controller.js';
 import { RotationHosts } from './rotation/rotation-hosts.js';
-import { RotationLedger } from './rotation/rotation-ledger.js';
+import { RotationRepository } from './rotation/rotation.repository.js';
 import { RotationNotices } from './rotation/rotation-notices.js';
 import { RotationOrders } from './rotation/rotation-orders.js';
 import { RotationPrecheck } from './rotation/rotation-precheck.js';
@@ -108,9 +108,9 @@ import { RotationsReader } from './rotation/rotations.reader.js';
     KeyRelease,
     RotationActions,
     RotationApproval,
-    RotationConductor,
-    RotationDemands,
-    RotationEntry,
+    RolloutController,
+    RotationRequirements,
+    NewRotationWriter,
     RotationHosts,
     RotationNotices,
     RotationOrders,
@@ -136,7 +136,7 @@ import { RotationsReader } from './rotation/rotations.reader.js';
     HsmModule,
     KeyCustody,
     RotationApproval,
-    RotationConductor,
+    RolloutController,
     RotationOrders,
     SshCertificateSigner,
     SshKeyFindings,
@@ -157,9 +157,9 @@ export class SshKeysModule {}
     KeyTrial,
     NewKey,
     RotationClaims,
-    RotationDesk,
+    StepExecutor,
     RotationDrift,
-    RotationLedger,
+    RotationRepository,
     RotationPoliciesSchedule,
     RotationPolicyRights,
     RotationPrecheck,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
-import { base64Bytes } from '../platform/encoding/base64.js';
+import { base64Bytes } from '../formats/encoding/base64.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
-import { type EvidenceFile, factsIn, type LoggedFact } from './evidence-file.js';
+import { type EvidenceFile, loggedFactsIn, type LoggedFact } from './evidence-file.js';
 import { approvalIn } from './evidence-steps.js';
 import { leafHash } from './merkle-hash.js';
 import { rootOfInclusion } from './merkle-proof.js';
@@ -9,7 +9,7 @@ import { rootOfInclusion } from './merkle-proof.js';
 /** Of a request that was held: people approved this very thing, enough different ones in each stage, and none of them is who asked. */
 export function faultsOfApproval(evidence: EvidenceFile): string[] {
   const { approvalId, requestId } = evidence.request;
-  const all = factsIn(evidence);
+  const all = loggedFactsIn(evidence);
   // The log decides whether anybody had to approve it, whatever the file says.
   const logged = approvalIn(all.filter(({ target }) => target.id === requestId));
   if (logged !== approvalId)

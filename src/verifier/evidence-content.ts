@@ -1,5 +1,5 @@
 import { constants, createHash, createPublicKey, createVerify, verify } from 'node:crypto';
-import { base64Bytes } from '../platform/encoding/base64.js';
+import { base64Bytes } from '../formats/encoding/base64.js';
 import type { EvidenceFile } from './evidence-file.js';
 
 /**

@@ -1,4 +1,4 @@
-import { base64Bytes } from '../platform/encoding/base64.js';
+import { base64Bytes } from '../formats/encoding/base64.js';
 import type { LeafKind } from './exported-log.js';
 
 /** What the verifier reads of an evidence file; the service writes more into it. */
@@ -52,7 +52,7 @@ export interface LoggedFact {
   readonly detail: Record<string, unknown>;
 }
 
-export function factsIn({ log }: EvidenceFile): LoggedFact[] {
+export function loggedFactsIn({ log }: EvidenceFile): LoggedFact[] {
   return log.leaves
     .filter(({ kind }) => kind === 'entry')
     .map(({ data }) => JSON.parse(base64Bytes(data).toString()) as LoggedFact);

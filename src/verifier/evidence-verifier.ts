@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto';
-import { base64Bytes } from '../platform/encoding/base64.js';
+import { base64Bytes } from '../formats/encoding/base64.js';
 import { faultsOfApproval } from './evidence-approval.js';
 import { EvidenceContent } from './evidence-content.js';
-import { type EvidenceFile, type EvidenceLeaf, factsIn, type LoggedFact } from './evidence-file.js';
+import { type EvidenceFile, type EvidenceLeaf, loggedFactsIn, type LoggedFact } from './evidence-file.js';
 import { faultsOfKey, unsaidOfKey } from './evidence-key.js';
 import { faultsOfSteps } from './evidence-steps.js';
 import { leafHash } from './merkle-hash.js';
@@ -36,14 +36,14 @@ export function examineEvidence(evidence: EvidenceFile, { logKey, content }: Giv
   try {
     const checkpoint = openNote(evidence.log.checkpoint, logKey ?? base64Bytes(evidence.log.publicKey));
     if (checkpoint === undefined) return { faults: ['the checkpoint is not signed by the key of the log'], unsaid: [] };
-    const logged = loggedOf(factsIn(evidence));
+    const logged = loggedOf(loggedFactsIn(evidence));
     const faults = [
       ...evidence.log.leaves.flatMap((leaf) =>
         isUnder(checkpoint, leaf) ? [] : [`leaf ${leaf.index} is not in the log`],
       ),
       ...faultsOfRequest(evidence, logged),
       ...faultsOfKey(evidence, logged),
-      ...faultsOfSteps(evidence, factsIn(evidence)),
+      ...faultsOfSteps(evidence, loggedFactsIn(evidence)),
       ...faultsOfApproval(evidence),
       ...(content === undefined ? [] : new EvidenceContent(evidence).update(content).faults()),
     ];
@@ -75,7 +75,7 @@ function loggedOf(facts: readonly LoggedFact[]): Record<string, unknown> {
 /** The log's own words about the request against what the file says of it. */
 function faultsOfRequest(evidence: EvidenceFile, logged: Record<string, unknown>): string[] {
   const { request, key } = evidence;
-  const facts = factsIn(evidence);
+  const facts = loggedFactsIn(evidence);
   const about = [request.requestId, request.approvalId];
   const faults = facts.some(({ target }) => !about.includes(target.id)) ? ['the log speaks of another request'] : [];
   const { digest, algorithm, scheme, format } = request;

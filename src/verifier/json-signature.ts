@@ -8,7 +8,7 @@ import {
   type PublicKeyInput,
   type Verify,
 } from 'node:crypto';
-import { fromBase64Url } from '../platform/encoding/base64.js';
+import { fromBase64Url } from '../formats/encoding/base64.js';
 import type { JsonObjectText } from './json-object-text.js';
 
 /** A signature inside the JSON object that it signs (JSON Signature Format 0.82), by one signer. */

@@ -1,4 +1,4 @@
-import { base64Bytes, fromBase64 } from '../platform/encoding/base64.js';
+import { base64Bytes, fromBase64 } from '../formats/encoding/base64.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import type { ExportedLeaf } from './exported-log.js';
 import { GrowingRoot } from './growing-root.js';
@@ -7,7 +7,7 @@ import { HASH_BYTES, leafHash } from './merkle-hash.js';
 import { type Checkpoint, openNote } from './signed-note.js';
 
 /** What was found: nothing means that the log is what its checkpoint says. */
-export interface Finding {
+export interface LogFinding {
   /** Number of the leaf; undefined when it is about the whole log. */
   readonly index?: number;
   readonly detail: string;
@@ -16,7 +16,7 @@ export interface Finding {
 export interface LogVerdict {
   /** Leaves that were there. */
   readonly size: number;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly LogFinding[];
   /** The newest signed checkpoint, as it came; undefined when the key of the log did not sign it. */
   readonly checkpoint: { readonly origin: string; readonly note: string; readonly publicKey: Buffer } | undefined;
 }
@@ -24,7 +24,7 @@ export interface LogVerdict {
 /** What of a line is looked at; the kind of leaf is in its data, which the hash covers. */
 type Line = Omit<ExportedLeaf, 'kind'>;
 
-const MOST_FINDINGS = 100;
+const MAX_FINDINGS = 100;
 const UNREADABLE = Buffer.alloc(HASH_BYTES);
 
 /**
@@ -35,7 +35,7 @@ const UNREADABLE = Buffer.alloc(HASH_BYTES);
  * proves no more than that the export is whole.
  */
 export class LogVerifier {
-  readonly findings: Finding[] = [];
+  readonly findings: LogFinding[] = [];
   private readonly tree = new GrowingRoot();
   private head: { readonly note: string; readonly key: Buffer } | undefined;
   private checkpoint: Checkpoint | undefined;
@@ -110,7 +110,7 @@ export class LogVerifier {
   }
 
   private found(detail: string, index?: number): void {
-    if (this.findings.length < MOST_FINDINGS) this.findings.push({ index, detail });
+    if (this.findings.length < MAX_FINDINGS) this.findings.push({ index, detail });
   }
 }
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { EMPTY_ROOT, leafHash, nodeHash } from './merkle-hash.js';
 import { isConsistent, rootOfInclusion } from './merkle-proof.js';
-import { consistencyPath, inclusionPath, joined, type Range, subtreesOf } from './merkle-tree.js';
+import { consistencyPath, inclusionPath, joinedSubtrees, type Range, subtreesOf } from './merkle-tree.js';
 
 const leaves = Array.from({ length: 70 }, (_, i) => leafHash(`leaf ${i}`));
 
@@ -15,7 +15,7 @@ function treeHash(hashes: readonly Buffer[]): Buffer {
 }
 
 const rangeHash = ({ from, to }: Range) =>
-  joined(
+  joinedSubtrees(
     subtreesOf({ from, to }).map(({ height, index }) =>
       treeHash(leaves.slice(index * 2 ** height, (index + 1) * 2 ** height)),
     ),

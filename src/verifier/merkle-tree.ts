@@ -70,6 +70,6 @@ export function subtreesOf({ from, to }: Range): Subtree[] {
 }
 
 /** Hash of a range from the hashes of its full subtrees, left to right. */
-export function joined(hashes: readonly Buffer[]): Buffer {
+export function joinedSubtrees(hashes: readonly Buffer[]): Buffer {
   return hashes.toReversed().reduce((right, left) => nodeHash(left, right));
 }

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, type KeyObject, verify } from 'node:crypto';
 import { EMPTY_ROOT, HASH_BYTES } from './merkle-hash.js';
-import { fromBase64 } from '../platform/encoding/base64.js';
+import { fromBase64 } from '../formats/encoding/base64.js';
 
 /** What a checkpoint says: this log had so many leaves, and this was its root (C2SP tlog-checkpoint). */
 export interface Checkpoint {

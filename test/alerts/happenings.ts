@@ -1,8 +1,8 @@
-import type { Happening } from '../../src/platform/events/happenings.js';
+import type { AlertEvent } from '../../src/platform/events/alert-events.js';
 import type { Stage } from '../support/stage.js';
 
 /** Writes rows as a module does in the transaction of what it tells, `times` over. */
-export async function tell(stage: Stage, happening: Happening, times = 1): Promise<void> {
+export async function tell(stage: Stage, happening: AlertEvent, times = 1): Promise<void> {
   const { type, subject, count = 1, facts = {}, over = false } = happening;
   await stage.sql(
     `INSERT INTO happening (id, type, subject_kind, subject_id, subject_name, count, facts, over)
@@ -11,7 +11,7 @@ export async function tell(stage: Stage, happening: Happening, times = 1): Promi
   );
 }
 
-export const failedScan = (id: string, facts: Record<string, string> = {}): Happening => ({
+export const failedScan = (id: string, facts: Record<string, string> = {}): AlertEvent => ({
   type: 'scan.failed',
   subject: { kind: 'schedule', id, name: `nightly scan of ${id}` },
   facts: { why: 'The host key of db1 is not the pinned one.', where: 'db1.corp.example:22', ...facts },

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { serviceAddress } from '../../src/client/transport.js';
+import { serviceAddress } from '../../src/client/api/transport.js';
 
 describe('an address of the service', () => {
   it.each([

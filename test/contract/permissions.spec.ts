@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { permissionMatrix } from '../../src/auth/permission-matrix.js';
+import { permissionMatrix } from '../../src/access/permission-matrix.js';
 import { operationsOf, shippedDocument } from '../support/api-document.js';
 
 const FILE = readFileSync(join(import.meta.dirname, '../../docs/permissions.md'), 'utf8');

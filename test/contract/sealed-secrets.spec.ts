@@ -25,7 +25,7 @@ const SEALED: readonly Sealed[] = [
   {
     by: 'hosts/credentials/host-credentials.ts',
     calls: 1,
-    columns: ['hosts/records/host.entity.ts: credential'],
+    columns: ['hosts/model/host.entity.ts: credential'],
     rule: 'bound',
     because: 'sent to address and port of the host, through its jump hosts',
     shown: ['test/hosts/credential-destination.spec.ts', 'cannot be opened when the database says another'],
@@ -58,7 +58,7 @@ const SEALED: readonly Sealed[] = [
   {
     by: 'auth/sessions/sessions.service.ts',
     calls: 1,
-    columns: ['auth/sessions/session.entity.ts: logoutHint'],
+    columns: ['auth/model/session.entity.ts: logoutHint'],
     rule: 'fixed',
     because: 'sent to the provider that the session came from; no call changes it',
   },
@@ -95,7 +95,7 @@ const SEALED: readonly Sealed[] = [
     because: 'signs logins; a private key is not sent by one',
   },
   {
-    by: 'ssh-keys/rotation/rotation-desk.ts',
+    by: 'ssh-keys/rotation/step-executor.ts',
     calls: 1,
     columns: ['ssh-keys/rotation/rotation-target.entity.ts: snapshot'],
     rule: 'fixed',

@@ -3,7 +3,7 @@ import { createPrivateKey, randomUUID } from 'node:crypto';
 import { chownSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { READ, SURVEY, WALK } from '../../src/discovery/deep/scripts.js';
+import { READ, HOST_SURVEY, WALK } from '../../src/discovery/deep/scripts.js';
 import { assertProblem } from '../support/refused-calls.js';
 import { Field, logIn, type ManagedHost } from '../support/rotations.js';
 import type { Answer } from '../support/service.js';
@@ -189,7 +189,9 @@ describe.runIf(canRunSshd())('a scan that logs in', () => {
       (user) => `${user}\t/home/${user}/.ssh/authorized_keys\t/home/${user}/.ssh/authorized_keys2`,
     );
     const run = (script: string, input: string) => at.sshd.feed(input, 'sh', '-c', script);
-    const printed = [run(SURVEY, ''), run(READ, `${accounts.join('\n')}\n`), run(WALK, '/home\n/root\n')].join('\n');
+    const printed = [run(HOST_SURVEY, ''), run(READ, `${accounts.join('\n')}\n`), run(WALK, '/home\n/root\n')].join(
+      '\n',
+    );
     const plain = Buffer.concat(printed.split(/[\t\n]/).flatMap((text) => [Buffer.from(text, 'base64'), NEXT]));
     expect(plain.includes('BEGIN CERTIFICATE')).toBe(true);
     expect(plain.includes('PRIVATE KEY-----')).toBe(false);

@@ -1,7 +1,8 @@
 import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import type { Socket } from 'node:net';
 import type { BoundedStream } from '../../src/discovery/probing/bounded-stream.js';
-import { MSG, sshString, writeKexInit, writePacket } from '../../src/discovery/ssh/ssh-wire.js';
+import { MSG, writeKexInit, writePacket } from '../../src/discovery/ssh/ssh-wire.js';
+import { wireString } from '../../src/formats/ssh/wire.js';
 
 const GIB = 1024 ** 3;
 
@@ -19,7 +20,7 @@ export function flood(socket: Socket, bytes: Buffer): Promise<number> {
 /** Speaks SSH, and then sends messages that mean nothing (SSH_MSG_IGNORE) without end. */
 export function floodPackets(socket: Socket): Promise<number> {
   const packets: Buffer[] = [];
-  const ignored = Buffer.concat([Buffer.from([MSG.ignore]), sshString(Buffer.alloc(1000))]);
+  const ignored = Buffer.concat([Buffer.from([MSG.ignore]), wireString(Buffer.alloc(1000))]);
   writePacket({ write: (bytes: Buffer) => packets.push(bytes) } as unknown as BoundedStream, ignored);
   socket.write('SSH-2.0-flood\r\n');
   return flood(socket, Buffer.concat(packets));
@@ -39,11 +40,11 @@ export function lie(socket: Socket, { key }: { key: Buffer }): void {
   socket.write('SSH-2.0-OpenSSH_9.9\r\n');
   writePacket(stream, writeKexInit({ ...lists, kex: ['curve25519-sha256'], hostKey: ['ssh-ed25519'] }));
   const half = generateKeyPairSync('x25519').publicKey.export({ format: 'der', type: 'spki' }).subarray(-32);
-  const signature = Buffer.concat([sshString('ssh-ed25519'), sshString(randomBytes(64))]);
+  const signature = Buffer.concat([wireString('ssh-ed25519'), wireString(randomBytes(64))]);
   socket.once('data', () =>
     writePacket(
       stream,
-      Buffer.concat([Buffer.from([MSG.kexReply]), sshString(key), sshString(half), sshString(signature)]),
+      Buffer.concat([Buffer.from([MSG.kexReply]), wireString(key), wireString(half), wireString(signature)]),
     ),
   );
 }

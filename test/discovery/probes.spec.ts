@@ -9,9 +9,10 @@ import { createServer as createTlsServer } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { BoundedStream } from '../../src/discovery/probing/bounded-stream.js';
 import { probeSsh } from '../../src/discovery/ssh/ssh-probe.js';
-import { readKexInit, sshString, writeKexInit } from '../../src/discovery/ssh/ssh-wire.js';
+import { readKexInit, writeKexInit } from '../../src/discovery/ssh/ssh-wire.js';
+import { wireString } from '../../src/formats/ssh/wire.js';
 import { probeTls } from '../../src/discovery/tls/tls-probe.js';
-import { fingerprintOf } from '../../src/platform/ssh/public-key.js';
+import { fingerprintOf } from '../../src/formats/ssh/public-key.js';
 import { canRunSshd, fingerprintOfLine, type Sshd, startSshd } from '../support/sshd.js';
 import { acceptFirstSuite, flood, floodPackets, lie } from './misbehaviour.js';
 
@@ -123,7 +124,7 @@ describe('whoever', () => {
   it.each<[string, (socket: Socket) => void, string]>([
     ['sends a banner without end', (socket) => flood(socket, Buffer.alloc(65_536, 97)), 'flood'],
     ['sends lines without end', (socket) => flood(socket, Buffer.from('hello\r\n'.repeat(9000))), 'malformed'],
-    ['shows a key that nobody asked for', (socket) => lie(socket, { key: sshString('\0') }), 'malformed'],
+    ['shows a key that nobody asked for', (socket) => lie(socket, { key: wireString('\0') }), 'malformed'],
     ['hangs up at once', (socket) => socket.destroy(), 'throttled'],
     ['speaks HTTP', (socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n'), 'hung-up'],
     ['sends packets without end', (socket) => floodPackets(socket), 'flood'],

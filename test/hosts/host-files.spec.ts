@@ -18,9 +18,9 @@ import { REPLACE_FILE } from '../../src/hosts/connections/file-scripts.js';
 import { HostFiles } from '../../src/hosts/connections/host-files.service.js';
 import { LiveSession } from '../../src/hosts/connections/live-session.js';
 import type { ChangeSession } from '../../src/hosts/connections/ssh-session.port.js';
-import { shakeHands } from '../../src/hosts/connections/ssh-handshake.js';
+import { sshHandshake } from '../../src/hosts/connections/ssh-handshake.js';
 import { openSocket } from '../../src/hosts/connections/ssh-socket.js';
-import { parseAddress } from '../../src/hosts/network/address.port.js';
+import { parseAddress } from '../../src/formats/addresses/address.js';
 import { canRunSshd, type ClientKey, newClientKey, type Sshd, startSshd } from '../support/sshd.js';
 
 describe.runIf(canRunSshd())('a session with a real sshd', () => {
@@ -47,7 +47,7 @@ describe.runIf(canRunSshd())('a session with a real sshd', () => {
     const address = parseAddress(sshd.address);
     if (address === undefined) throw new Error('no address');
     const stream = await openSocket([address], { port: sshd.port, timeoutMs: 5000 });
-    const loggedIn = await shakeHands({
+    const loggedIn = await sshHandshake({
       stream,
       login: { kind: 'private-key', user, privateKey: key.privateKey },
       timeoutMs: 5000,

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { type KeyProcessVault } from '../../src/hsm/key-process-vault.js';
 import { type SignatureScheme, type VaultKey } from '../../src/hsm/key-vault.js';
-import { Problem } from '../../src/platform/http/problem.js';
+import { Problem } from '../../src/platform/errors/problem.js';
 import { buildShim } from '../fakes/pkcs11-shim/shim.js';
 import { createToken, newIdentity, newKey, openVault } from '../support/hsm.js';
 

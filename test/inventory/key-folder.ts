@@ -2,10 +2,10 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readCredentials } from '../../src/inventory/certificates/credential-reader.js';
-import type { CdxComponent } from '../../src/inventory/ingest/draft.js';
-import { DraftRefs } from '../../src/inventory/ingest/draft-refs.js';
-import { Problem } from '../../src/platform/http/problem.js';
+import { readCredentialFile } from '../../src/inventory/certificates/credential-reader.js';
+import type { CdxComponent } from '../../src/inventory/model/document.js';
+import { DraftRefs } from '../../src/inventory/model/draft-refs.js';
+import { Problem } from '../../src/platform/errors/problem.js';
 
 export const PASSWORD = 'changeit';
 
@@ -49,7 +49,7 @@ export function has(program: string, ...words: string[]): boolean {
 }
 
 export function read(bytes: Buffer | string, password?: string) {
-  const draft = readCredentials(Buffer.from(bytes), { source: 'host:/file', password });
+  const draft = readCredentialFile(Buffer.from(bytes), { source: 'host:/file', password });
   const components = [...draft.assets(new DraftRefs())].map(({ component }) => component);
   const names = components.map(({ name, cryptoProperties }) => `${cryptoProperties?.assetType} ${name}`);
   return { ...draft, components, names };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { LEVELS } from '../../src/inventory/risk/risk-verdict.js';
+import { LEVELS } from '../../src/inventory/model/risk-verdict.js';
 import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 import { about, algorithm, bom, material } from './documents.js';

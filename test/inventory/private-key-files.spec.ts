@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { CdxComponent } from '../../src/inventory/ingest/draft.js';
+import type { CdxComponent } from '../../src/inventory/model/document.js';
 import { KeyFolder, keysIn, materialOf, PASSWORD, read } from './key-folder.js';
 
 let files: KeyFolder;

@@ -11,14 +11,14 @@ const like = (...patterns: RegExp[]): ProductPattern[] =>
 
 /** What is made where a pattern is put together from texts; a new place has to say it here. */
 const MADE: Readonly<Record<string, () => ProductPattern[]>> = {
-  'src/auth/host-cookie.ts › `(?:^|;\\\\s*)${this.name}=([\\\\w.-]+)`': () =>
+  'src/auth/secrets/host-cookie.ts › `(?:^|;\\\\s*)${this.name}=([\\\\w.-]+)`': () =>
     like(/(?:^|;\s*)__Host-sealwright_refresh=([\w.-]+)/),
   'src/auth/sso/saml-document.ts › `^<(?:[\\\\w.-]+:)?${rootName}\\\\b[^<>]*>`': () =>
     like(/^<(?:[\w.-]+:)?LogoutResponse\b[^<>]*>/),
   'src/auth/sso/saml-document.ts › `\\\\s${name}\\\\s*=\\\\s*(?:"([^"]*)"|\'([^\']*)\')`': () =>
     like(/\sInResponseTo\s*=\s*(?:"([^"]*)"|'([^']*)')/),
   "src/cli/seed-demo.command.ts › `^${name}='?([^'\\\\n]*)'?$`, 'm'": () => like(/^SVC_PORT='?([^'\n]*)'?$/m),
-  'src/inventory/certificates/der-elements.ts › `^(\\\\d{${digits}})(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d(?:\\\\.\\\\d+)?)?(?:Z|([+-]\\\\d\\\\d)(\\\\d\\\\d))?$`':
+  'src/formats/asn1/der-reader.ts › `^(\\\\d{${digits}})(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d)(\\\\d\\\\d(?:\\\\.\\\\d+)?)?(?:Z|([+-]\\\\d\\\\d)(\\\\d\\\\d))?$`':
     () => like(/^(\d{4})(\d\d)(\d\d)(\d\d)(\d\d)(\d\d(?:\.\d+)?)?(?:Z|([+-]\d\d)(\d\d))?$/),
   'src/inventory/certificates/pem-blocks.ts › BEGIN': () => like(/-----BEGIN ([A-Z0-9 ]{1,60})-----/g),
   "src/inventory/cyclonedx/json-schema.ts › pattern, 'u'": () =>

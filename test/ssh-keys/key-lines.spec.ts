@@ -2,8 +2,8 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newEd25519Pair } from '../../src/ssh-keys/format/key-pair.js';
-import { publicKeyLine } from '../../src/platform/ssh/public-key.js';
+import { newEd25519Pair } from '../../src/formats/ssh/key-pair.js';
+import { publicKeyLine } from '../../src/formats/ssh/public-key.js';
 import type { Service } from '../support/service.js';
 import { openStage, type Stage } from '../support/stage.js';
 

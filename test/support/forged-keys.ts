@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { readPublicKeyLine } from '../../src/platform/ssh/public-key.js';
-import { wireString, wireUint32 } from '../../src/platform/ssh/wire.js';
+import { readPublicKeyLine } from '../../src/formats/ssh/public-key.js';
+import { wireString, wireUint32 } from '../../src/formats/ssh/wire.js';
 
 /**
  * A private key file (OpenSSH's PROTOCOL.key) of whoever has only the public half. `isProtected`: its header names a cipher and random bytes follow, which

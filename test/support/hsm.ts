@@ -13,7 +13,7 @@ import {
   type VaultKey,
 } from '../../src/hsm/key-vault.js';
 import { Config } from '../../src/platform/config/config.js';
-import { Problem } from '../../src/platform/http/problem.js';
+import { Problem } from '../../src/platform/errors/problem.js';
 
 /** A private SoftHSM token. `environment` must be in process.env of whoever starts the key process, see `useToken`. */
 export interface TestToken {

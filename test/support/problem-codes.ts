@@ -13,11 +13,11 @@ export interface UsedCode {
 
 /** Codes that a call site takes from elsewhere: `file kind`. Whatever they pass on is found where it is made. */
 const PASSED_ON = [
-  'src/inventory/ingest/ingest-lane.ts kind', // what a thread refused
+  'src/inventory/ingest/ingest-worker.ts kind', // what a thread refused
   'src/platform/http/problem.filter.ts malformed', // OF_HTTP
   'src/signing/requests/signing-order.ts malformed', // invalid()
   'src/signing/formats/format-writers.ts malformed', // invalid()
-  'src/signing/requests/signing-intake.ts malformed', // malformedContent()
+  'src/signing/requests/sign-request-validator.ts malformed', // malformedContent()
   'src/signing/certificates/certificate-chain.ts refused', // refusedCertificate()
   'src/signing/requests/signing.service.ts refused', // the failure of the request
   'src/hsm/vault-problem.ts kind', // FAILURES

@@ -1,45 +1,45 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { HappeningRow } from '../../platform/events/happening.entity.js';
-import { AlertRule } from '../rules/alert-rule.entity.js';
+import { AlertEventRow } from '../../platform/events/alert-event.entity.js';
+import { AlertRule } from '../model/alert-rule.entity.js';
 import { end, raise } from './alert-writer.js';
-import { countFor, type Hit, hitOf, joined } from './rule-match.js';
+import { countFor, type Hit, hitOf, mergedHit } from './rule-match.js';
 
-const MOST = 1000;
-/** Key of the transaction-level lock: happenings are taken in their order, so one process at a time takes them. */
+const BATCH_SIZE = 1000;
+/** Key of the transaction-level lock: events are taken in their order, so one process at a time takes them. */
 const LOCK = 0x616c_7274;
 
-/** Makes alerts of what happened, in the transaction that takes the happenings away. */
+/** Makes alerts of what happened, in the transaction that takes the events away. */
 @Injectable()
 export class AlertIntake {
   constructor(private readonly db: DataSource) {}
 
-  /** Takes what there is. Answers how many happenings that were; 0 too when another process is at it. */
+  /** Takes what there is. Answers how many events that were; 0 too when another process is at it. */
   async take(): Promise<number> {
     return this.db.transaction(async (tx) => {
       const [lock]: { mine: boolean }[] = await tx.query(`SELECT pg_try_advisory_xact_lock($1) AS mine`, [LOCK]);
       if (lock?.mine !== true) return 0;
-      const happenings = await tx.find(HappeningRow, { order: { id: 'ASC' }, take: MOST });
-      if (happenings.length === 0) return 0;
+      const events = await tx.find(AlertEventRow, { order: { id: 'ASC' }, take: BATCH_SIZE });
+      if (events.length === 0) return 0;
       const rules = await tx.findBy(AlertRule, { enabled: true });
-      await settle(tx, rules, happenings);
-      await tx.query(`DELETE FROM happening WHERE id = ANY($1::uuid[])`, [happenings.map(({ id }) => id)]);
-      return happenings.length;
+      await settle(tx, rules, events);
+      await tx.query(`DELETE FROM happening WHERE id = ANY($1::uuid[])`, [events.map(({ id }) => id)]);
+      return events.length;
     });
   }
 }
 
-/** Runs of happenings up to an end are one statement; the end comes after what it ends. */
+/** Runs of events up to an end are one statement; the end comes after what it ends. */
 async function settle(
   tx: EntityManager,
   rules: readonly AlertRule[],
-  happenings: readonly HappeningRow[],
+  events: readonly AlertEventRow[],
 ): Promise<void> {
   let hits = new Map<string, Hit>();
-  for (const happening of happenings) {
-    const matching = rules.map((rule) => ({ rule, count: countFor(rule, happening) })).filter(({ count }) => count > 0);
-    const found = matching.map(({ rule, count }) => hitOf(rule, happening, count));
-    if (happening.over) {
+  for (const event of events) {
+    const matching = rules.map((rule) => ({ rule, count: countFor(rule, event) })).filter(({ count }) => count > 0);
+    const found = matching.map(({ rule, count }) => hitOf(rule, event, count));
+    if (event.over) {
       await raise(tx, [...hits.values()]);
       hits = new Map();
       await end(tx, found.map(({ rule, key, lastAt }) => ({ rule: rule.id, key, at: lastAt }))); // prettier-ignore
@@ -47,7 +47,7 @@ async function settle(
       for (const hit of found) {
         const place = `${hit.rule.id} ${hit.key}`;
         const earlier = hits.get(place);
-        hits.set(place, earlier === undefined ? hit : joined(earlier, hit));
+        hits.set(place, earlier === undefined ? hit : mergedHit(earlier, hit));
       }
     }
   }

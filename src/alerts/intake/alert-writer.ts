@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/columns.js';
 import { newId } from '../../platform/database/new-id.js';
-import { CONDITIONS } from '../alert-condition.js';
+import { ALERT_CONDITION_RULES } from '../model/alert-condition.js';
 import type { Hit } from './rule-match.js';
 import { truncate } from '../../platform/text/truncate.js';
 
@@ -77,6 +77,6 @@ function rowOf({ rule, key, title, subject, facts, count, firstAt, lastAt }: Hit
     first_at: firstAt,
     last_at: lastAt,
     cool_down: rule.coolDownMinutes,
-    once: CONDITIONS[rule.condition].counts === 'once',
+    once: ALERT_CONDITION_RULES[rule.condition].counts === 'once',
   };
 }

@@ -1,8 +1,8 @@
-import type { HappeningRow } from '../../platform/events/happening.entity.js';
-import { CONDITIONS, DEFAULT_DAYS, RISK_LEVELS } from '../alert-condition.js';
-import type { AlertRule } from '../rules/alert-rule.entity.js';
+import type { AlertEventRow } from '../../platform/events/alert-event.entity.js';
+import { ALERT_CONDITION_RULES, DEFAULT_DAYS, RISK_LEVELS } from '../model/alert-condition.js';
+import type { AlertRule } from '../model/alert-rule.entity.js';
 
-/** What a rule makes of one or more happenings of the same key. */
+/** What a rule makes of one or more events of the same key. */
 export interface Hit {
   readonly rule: AlertRule;
   readonly key: string;
@@ -14,27 +14,27 @@ export interface Hit {
   readonly lastAt: Date;
 }
 
-/** How often the rule counts this happening; 0 when it does not wait for it. */
-export function countFor(rule: AlertRule, happening: HappeningRow): number {
-  const { happenings, counts } = CONDITIONS[rule.condition];
-  if (!happenings.includes(happening.type)) return 0;
+/** How often the rule counts this event; 0 when it does not wait for it. */
+export function countFor(rule: AlertRule, event: AlertEventRow): number {
+  const { events, counts } = ALERT_CONDITION_RULES[rule.condition];
+  if (!events.includes(event.type)) return 0;
   if (rule.condition === 'risk-threshold') {
     const least = RISK_LEVELS.indexOf(rule.parameters.level ?? 'CRITICAL');
-    return RISK_LEVELS.reduce((sum, _, level) => (level < least ? sum : sum + numberOf(happening.facts, level)), 0);
+    return RISK_LEVELS.reduce((sum, _, level) => (level < least ? sum : sum + numberOf(event.facts, level)), 0);
   }
-  if (happening.type === 'certificate.ending' && !happening.over) {
-    return Number(happening.facts['daysLeft'] ?? 0) <= (rule.parameters.days ?? DEFAULT_DAYS) ? 1 : 0;
+  if (event.type === 'certificate.ending' && !event.over) {
+    return Number(event.facts['daysLeft'] ?? 0) <= (rule.parameters.days ?? DEFAULT_DAYS) ? 1 : 0;
   }
-  return counts === 'once' ? 1 : happening.count;
+  return counts === 'once' ? 1 : event.count;
 }
 
-function numberOf(facts: HappeningRow['facts'], level: number): number {
+function numberOf(facts: AlertEventRow['facts'], level: number): number {
   return Number(facts[`level${level}`] ?? 0);
 }
 
-export function hitOf(rule: AlertRule, happening: HappeningRow, count: number): Hit {
-  const { subjectKind: kind, subjectId: id, subjectName: name, facts, at } = happening;
-  const { headline } = CONDITIONS[rule.condition];
+export function hitOf(rule: AlertRule, event: AlertEventRow, count: number): Hit {
+  const { subjectKind: kind, subjectId: id, subjectName: name, facts, at } = event;
+  const { headline } = ALERT_CONDITION_RULES[rule.condition];
   const ofSubject = rule.grouping === 'subject';
   return {
     rule,
@@ -48,8 +48,9 @@ export function hitOf(rule: AlertRule, happening: HappeningRow, count: number): 
   };
 }
 
-/** The later happening tells the facts; what lasts counts once, all else adds up. */
-export function joined(earlier: Hit, later: Hit): Hit {
-  const count = CONDITIONS[later.rule.condition].counts === 'once' ? later.count : earlier.count + later.count;
+/** The later event tells the facts; what lasts counts once, all else adds up. */
+export function mergedHit(earlier: Hit, later: Hit): Hit {
+  const count =
+    ALERT_CONDITION_RULES[later.rule.condition].counts === 'once' ? later.count : earlier.count + later.count;
   return { ...later, count, firstAt: earlier.firstAt };
 }

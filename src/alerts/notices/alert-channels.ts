@@ -5,7 +5,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import { Webhooks } from '../../platform/outbound/webhooks.js';
 import type { WebhookMessage } from '../../platform/outbound/webhook-message.js';
-import type { AlertRule } from '../rules/alert-rule.entity.js';
+import type { AlertRule } from '../model/alert-rule.entity.js';
 import { alertMail } from './alert-message.js';
 import { AlertNotification, type NotificationChannel, type NotificationReason } from './alert-notification.entity.js';
 

@@ -1,7 +1,7 @@
 import type { WebhookMessage } from '../../platform/outbound/webhook-message.js';
-import { CONDITIONS, RISK_LEVELS } from '../alert-condition.js';
-import type { Alert } from '../alert.entity.js';
-import type { AlertRule } from '../rules/alert-rule.entity.js';
+import { ALERT_CONDITION_RULES, RISK_LEVELS } from '../model/alert-condition.js';
+import type { Alert } from '../model/alert.entity.js';
+import type { AlertRule } from '../model/alert-rule.entity.js';
 import type { NotificationReason } from './alert-notification.entity.js';
 import { oneLine } from '../../platform/text/one-line.js';
 
@@ -91,7 +91,7 @@ function factsOf(alert: Told, rule: AlertRule, reason: NotificationReason): Fact
       ? `${count.toLocaleString('en')} times from ${firstAt.toISOString()} to ${lastAt.toISOString()}`
       : firstAt.toISOString();
   return [
-    { name: 'What', value: CONDITIONS[rule.condition].headline },
+    { name: 'What', value: ALERT_CONDITION_RULES[rule.condition].headline },
     { name: 'Where', value: [alert.subjectName, facts['where']].filter(Boolean).join(', ') },
     { name: 'Why', value: String(facts['why'] ?? `The rule "${rule.name}" waits for this.`) },
     { name: 'When', value: when },
@@ -100,7 +100,7 @@ function factsOf(alert: Told, rule: AlertRule, reason: NotificationReason): Fact
       .map(([name, value]) => ({ name: labelOf(name), value: String(value) })),
     {
       name: 'What to do',
-      value: reason === 'resolved' ? 'Nothing: it ended by itself.' : CONDITIONS[rule.condition].advice,
+      value: reason === 'resolved' ? 'Nothing: it ended by itself.' : ALERT_CONDITION_RULES[rule.condition].advice,
     },
   ];
 }

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
-import { Alert } from '../alert.entity.js';
-import { AlertRule } from '../rules/alert-rule.entity.js';
+import { Alert } from '../model/alert.entity.js';
+import { AlertRule } from '../model/alert-rule.entity.js';
 import { AlertChannels } from './alert-channels.js';
 import { alertMessage } from './alert-message.js';
 import type { NotificationReason } from './alert-notification.entity.js';
 
-const MOST = 20;
+const BATCH_SIZE = 20;
 
 /** Decides who is to be told of which alert now. That it was told commits together with the mails and messages that tell it. */
 @Injectable()
@@ -22,7 +22,7 @@ export class AlertNotifier {
   async notify(): Promise<number> {
     return this.db.transaction(async (tx) => {
       const due: { id: string }[] = await tx.query(
-        `SELECT id FROM alert WHERE notify_at <= now() ORDER BY notify_at LIMIT ${MOST} FOR UPDATE SKIP LOCKED`,
+        `SELECT id FROM alert WHERE notify_at <= now() ORDER BY notify_at LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED`,
       );
       if (due.length === 0) return 0;
       const alerts = await tx.findBy(Alert, { id: In(due.map(({ id }) => id)) });

@@ -17,10 +17,10 @@ import {
 } from 'class-validator';
 import { Nullable } from '../../platform/http/body-shape.js';
 import { IsDateTime } from '../../platform/http/date-time.js';
-import { ALERT_CONDITIONS, type AlertConditionName, RISK_LEVELS, type RiskLevel } from '../alert-condition.js';
+import { ALERT_CONDITIONS, type AlertConditionName, RISK_LEVELS, type RiskLevel } from '../model/alert-condition.js';
 import type { Sent } from '../notices/alert-channels.js';
 import type { NotificationChannel } from '../notices/alert-notification.entity.js';
-import { type AlertRule, type Grouping, GROUPINGS, SEVERITIES, type Severity } from './alert-rule.entity.js';
+import { type AlertRule, type Grouping, GROUPINGS, SEVERITIES, type Severity } from '../model/alert-rule.entity.js';
 import type { AlertRuleChange, AlertRuleOrder } from './alert-rules.service.js';
 
 const EMAILS = { type: String, isArray: true, example: ['crypto-team@corp.example'], required: false } as const;

@@ -1,17 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { CONDITIONS } from '../alert-condition.js';
+import { ALERT_CONDITION_RULES } from '../model/alert-condition.js';
 import { AlertChannels, type Sent } from '../notices/alert-channels.js';
 import { alertMessage } from '../notices/alert-message.js';
-import { AlertRule } from './alert-rule.entity.js';
+import { AlertRule } from '../model/alert-rule.entity.js';
 
 export type AlertRuleOrder = Pick<
   AlertRule,
@@ -81,7 +81,7 @@ export class AlertRulesService {
     return this.db.transaction(async (tx) => {
       const rule = await find(tx, id);
       const now = new Date();
-      const { headline } = CONDITIONS[rule.condition];
+      const { headline } = ALERT_CONDITION_RULES[rule.condition];
       const example = {
         id,
         status: 'OPEN' as const,

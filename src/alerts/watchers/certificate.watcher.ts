@@ -1,14 +1,14 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
-import { DEFAULT_DAYS } from '../alert-condition.js';
+import { DEFAULT_DAYS } from '../model/alert-condition.js';
 import { raise } from '../intake/alert-writer.js';
 import type { Hit } from '../intake/rule-match.js';
-import { AlertRule } from '../rules/alert-rule.entity.js';
+import { AlertRule } from '../model/alert-rule.entity.js';
 
 const EVERY_MS = 60_000;
 /** Per rule and look; the others follow as these are renewed. */
-const MOST = 500;
+const BATCH_SIZE = 500;
 const DAY_MS = 24 * 3600 * 1000;
 
 interface Ending {
@@ -50,7 +50,7 @@ export class CertificateWatcher implements OnApplicationBootstrap {
          FROM asset a WHERE a.kind = 'certificate' AND a.state = 'active'
            AND a.not_after > now() AND a.not_after <= now() + make_interval(days => $1)
            AND NOT EXISTS (SELECT FROM alert x WHERE x.rule_id = $2 AND x.key = 'asset:' || a.id AND x.status <> 'RESOLVED')
-         ORDER BY a.not_after LIMIT ${MOST}`,
+         ORDER BY a.not_after LIMIT ${BATCH_SIZE}`,
         [days, rule.id],
       );
       await raise(tx, rule.grouping === 'rule' ? together(rule, ending) : ending.map((one) => hitOf(rule, one)));

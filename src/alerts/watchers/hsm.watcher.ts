@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
 import { KeyVault } from '../../hsm/key-vault.js';
-import { Happenings } from '../../platform/events/happenings.js';
+import { AlertEvents } from '../../platform/events/alert-events.js';
 
 const EVERY_MS = 2000;
 /** A key process that is replaced is back before that. */
@@ -14,25 +14,25 @@ export class HsmWatcher {
   private readonly logger = new Logger(HsmWatcher.name);
   private missed = 0;
   /** Undefined until it was told since the start: a process before this one may have told that it is down. */
-  private told: 'up' | 'down' | undefined;
+  private reported: 'up' | 'down' | undefined;
 
   constructor(
     private readonly db: DataSource,
     private readonly vault: KeyVault,
-    private readonly happenings: Happenings,
+    private readonly alertEvents: AlertEvents,
   ) {}
 
   @Interval(EVERY_MS)
   async look(): Promise<void> {
     const { up, detail } = this.vault.health();
     this.missed = up ? 0 : this.missed + 1;
-    const state = up ? 'up' : this.missed >= LOOKS_BEFORE_DOWN ? 'down' : this.told;
-    if (state === undefined || state === this.told) return;
+    const state = up ? 'up' : this.missed >= LOOKS_BEFORE_DOWN ? 'down' : this.reported;
+    if (state === undefined || state === this.reported) return;
     try {
-      await this.happenings.tell(this.db.manager, [
+      await this.alertEvents.record(this.db.manager, [
         { type: 'hsm.down', subject: { kind: 'hsm', id: 'hsm', name: 'HSM' }, facts: { why: detail }, over: up },
       ]);
-      this.told = state;
+      this.reported = state;
     } catch (error) {
       this.logger.warn(`the state of the HSM was not told: ${String(error)}`);
     }

@@ -1,10 +1,10 @@
 import { type EntityManager, LessThanOrEqual } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { WebhookOldSecret } from '../../platform/outbound/webhook-old-secret.entity.js';
 
 /** Each signs every message. */
-const MOST_OLD = 4;
+const MAX_OLD = 4;
 const HOUR_MS = 3_600_000;
 
 /**
@@ -26,8 +26,8 @@ export async function keepOldSecret(
   if (hours === 0) return;
   const old = await tx.find(WebhookOldSecret, { where: { endpointId }, order: { until: 'ASC' } });
   const [first] = old;
-  if (first !== undefined && old.length >= MOST_OLD) {
-    const detail = `${MOST_OLD} old secrets sign as well, the first of them until ${first.until.toISOString()}; overlapHours 0 ends them all at once.`;
+  if (first !== undefined && old.length >= MAX_OLD) {
+    const detail = `${MAX_OLD} old secrets sign as well, the first of them until ${first.until.toISOString()}; overlapHours 0 ends them all at once.`;
     throw new Problem('conflict', 'webhook.secrets', detail);
   }
   await tx.insert(WebhookOldSecret, { id: newId(), endpointId, secret, until: new Date(now + hours * HOUR_MS) });

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { WebhookDelivery } from '../../platform/outbound/webhook-delivery.entity.js';
 import { Webhooks } from '../../platform/outbound/webhooks.js';
 

@@ -1,14 +1,14 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource, IsNull, LessThanOrEqual } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
-import { Problem } from '../../platform/http/problem.js';
+import type { Caller } from '../../access/caller.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { ApprovalMoves } from './approval-moves.js';
-import { CLOCKWORK } from './approval-entries.js';
-import { isDecided } from './approval-status.js';
-import { Approval } from './approval.entity.js';
+import { APPROVALS_ACTOR } from './approval-entries.js';
+import { isDecided } from '../model/approval-status.js';
+import { Approval } from '../model/approval.entity.js';
 import { lock } from './voting.service.js';
 
-const MOST = 200;
+const BATCH_SIZE = 200;
 
 /** How approvals end without a vote: the requester wants it no more, or nobody decided in time. */
 @Injectable()
@@ -42,7 +42,7 @@ export class ApprovalEndings {
       select: { id: true },
       where: { decidedAt: IsNull(), expiresAt: LessThanOrEqual(await this.now()) },
       order: { expiresAt: 'ASC' },
-      take: MOST,
+      take: BATCH_SIZE,
     });
     for (const { id } of late) {
       await this.expireOne(id).catch((error: unknown) =>
@@ -57,7 +57,7 @@ export class ApprovalEndings {
       if (isDecided(found.status)) return undefined;
       const why = new Problem('refused', 'approval.expired', 'Too few people approved it in time.');
       await this.moves.ended(tx, found, 'EXPIRED', why, {
-        actor: CLOCKWORK,
+        actor: APPROVALS_ACTOR,
         correlation: found.correlation,
         source: '',
       });

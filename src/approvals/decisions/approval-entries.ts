@@ -1,17 +1,18 @@
-import type { Actor, NewEntry } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
-import type { Demand } from '../policies/policy-book.js';
-import type { ApprovalStatus } from './approval-status.js';
-import type { Approval } from './approval.entity.js';
+import type { NewEntry } from '../../audit/entries/audit.service.js';
+import type { Actor } from '../../access/caller.js';
+import type { Caller } from '../../access/caller.js';
+import type { ApprovalRequirement } from '../policies/policy-evaluation.js';
+import type { ApprovalStatus } from '../model/approval-status.js';
+import type { Approval } from '../model/approval.entity.js';
 import type { ApprovalVote } from './approval-vote.entity.js';
 
 /** Who acts when time does. */
-export const CLOCKWORK: Actor = { kind: 'system', id: 'approvals', name: 'approvals' };
+export const APPROVALS_ACTOR: Actor = { kind: 'system', id: 'approvals', name: 'approvals' };
 
 type About = Pick<Approval, 'id' | 'status' | 'subjectKind' | 'subjectId' | 'hash'>;
 
 type Requested = About &
-  Demand &
+  ApprovalRequirement &
   Pick<Approval, 'title' | 'correlation' | 'requesters'> & { readonly manifest?: Manifest };
 
 /** What ties the items of a joint approval to the log: the root of the Merkle tree (RFC 6962) over them, base64, and their number. */

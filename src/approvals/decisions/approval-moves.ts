@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { AuditService, type NewEntry } from '../../audit/audit.service.js';
+import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
 import { EventBus } from '../../platform/events/events.js';
-import { Problem } from '../../platform/http/problem.js';
-import type { SubjectApproval } from '../approval-subject.port.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { SubjectApproval } from '../subjects/approval-subject.port.js';
 import { putNotice } from '../notices/notice-queue.js';
-import { ApprovalSubjectsService } from '../approval-subjects.service.js';
+import { ApprovalSubjectsService } from '../subjects/approval-subjects.service.js';
 import { movedEntry } from './approval-entries.js';
-import type { ApprovalStatus } from './approval-status.js';
+import type { ApprovalStatus } from '../model/approval-status.js';
 import { ApprovalItem } from './approval-item.entity.js';
-import type { Approval } from './approval.entity.js';
+import type { Approval } from '../model/approval.entity.js';
 
 type By = Pick<NewEntry, 'actor' | 'correlation' | 'source'>;
-export type Ending = Extract<ApprovalStatus, 'REJECTED' | 'EXPIRED' | 'WITHDRAWN'>;
+export type ApprovalEnding = Extract<ApprovalStatus, 'REJECTED' | 'EXPIRED' | 'WITHDRAWN'>;
 
 /** The moves of an approval, each together with what follows from it for its subject: one transaction, the caller's. */
 @Injectable()
@@ -37,7 +37,7 @@ export class ApprovalMoves {
   }
 
   /** Ends an approval that nobody may give any more, and its subject with `why`. */
-  async ended(tx: EntityManager, approval: Approval, status: Ending, why: Problem, by: By): Promise<void> {
+  async ended(tx: EntityManager, approval: Approval, status: ApprovalEnding, why: Problem, by: By): Promise<void> {
     await this.decide(tx, approval, status, by);
     await this.subjects.of(approval.subjectKind).ended(tx, await subjectOf(tx, approval), why);
   }

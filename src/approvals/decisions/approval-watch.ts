@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@
 import { DataSource } from 'typeorm';
 import { RowWatch } from '../../platform/database/row-watch.js';
 import { EventBus } from '../../platform/events/events.js';
-import type { Approval } from './approval.entity.js';
+import type { Approval } from '../model/approval.entity.js';
 
 /** Watches approvals on behalf of callers who wait. */
 @Injectable()
@@ -32,7 +32,7 @@ export class ApprovalWatch implements OnModuleInit, BeforeApplicationShutdown {
 }
 
 /** What the watch looks for: the same as in its query. */
-export function markOf({
+export function approvalMarkOf({
   status,
   stage,
   votes,

@@ -1,13 +1,13 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Transform } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsString, Length, Max, Min } from 'class-validator';
-import { fromBase64 } from '../../platform/encoding/base64.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
 import { IsBase64Text } from '../../platform/http/base64-text.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { WholeNumber } from '../../platform/http/whole-number.js';
-import { APPROVAL_KINDS, type ApprovalKind } from '../approval-subject.port.js';
-import { APPROVAL_STATUSES, type ApprovalStatus } from './approval-status.js';
+import { APPROVAL_KINDS, type ApprovalKind } from '../subjects/approval-subject.port.js';
+import { APPROVAL_STATUSES, type ApprovalStatus } from '../model/approval-status.js';
 import type { ApprovalWithVotes } from './approvals.reader.js';
 import { DECISIONS, type Decision } from './approval-vote.entity.js';
 import type { Ballot } from './voting.service.js';

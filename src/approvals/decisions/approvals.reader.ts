@@ -1,17 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
-import { mayDo } from '../../auth/scopes.js';
+import type { Caller } from '../../access/caller.js';
+import { mayDo } from '../../access/scopes.js';
 import { isId } from '../../platform/database/new-id.js';
 import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
-import { type ApprovalStatus, isDecided } from './approval-status.js';
-import { ApprovalWatch, markOf } from './approval-watch.js';
-import { Approval } from './approval.entity.js';
-import { isRequester } from './requesters.js';
+import { type ApprovalStatus, isDecided } from '../model/approval-status.js';
+import { ApprovalWatch, approvalMarkOf } from './approval-watch.js';
+import { Approval } from '../model/approval.entity.js';
+import { isRequester } from '../model/requesters.js';
 import { ApprovalVote } from './approval-vote.entity.js';
 
 export interface ApprovalFilter extends PageQuery {
@@ -46,14 +46,14 @@ export class ApprovalsReader {
   find(caller: Caller, id: string, seconds = 0): Promise<ApprovalWithVotes> {
     return this.watch.rows.until(id, seconds, async () => {
       const row = await this.read(caller, id);
-      return { row, mark: markOf(row), final: isDecided(row.status) };
+      return { row, mark: approvalMarkOf(row), final: isDecided(row.status) };
     });
   }
 
   /** For `answerEvents`. */
   async follow<View>(caller: Caller, id: string, viewOf: (found: ApprovalWithVotes) => View): Promise<Followed<View>> {
     const found = await this.read(caller, id);
-    return { id, view: viewOf(found), mark: markOf(found), final: isDecided(found.status) };
+    return { id, view: viewOf(found), mark: approvalMarkOf(found), final: isDecided(found.status) };
   }
 
   private async read(caller: Caller, id: string): Promise<ApprovalWithVotes> {

@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
-import { Problem } from '../../platform/http/problem.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
 import { ApprovalMoves } from './approval-moves.js';
 import { voteEntry } from './approval-entries.js';
-import { isDecided } from './approval-status.js';
-import { Approval } from './approval.entity.js';
-import { isRequester } from './requesters.js';
+import { isDecided } from '../model/approval-status.js';
+import { Approval } from '../model/approval.entity.js';
+import { isRequester } from '../model/requesters.js';
 import { ApprovalVote, type Decision } from './approval-vote.entity.js';
 
 export interface Ballot {
@@ -77,8 +77,8 @@ export class VotingService {
     if (decision === 'REJECT') {
       const rejections = await tx.countBy(ApprovalVote, { approvalId: approval.id, decision });
       if (rejections < approval.rejectThreshold) return;
-      const said = comment === null ? '.' : `: ${comment}`;
-      const why = new Problem('refused', 'approval.rejected', `${userName} rejected it${said}`);
+      const votes = comment === null ? '.' : `: ${comment}`;
+      const why = new Problem('refused', 'approval.rejected', `${userName} rejected it${votes}`);
       return this.moves.ended(tx, approval, 'REJECTED', why, by);
     }
     const threshold = approval.stages[approval.stage]?.threshold ?? Infinity;

@@ -14,7 +14,7 @@ import {
 import type { Page } from '../../platform/http/cursors.js';
 import type { GroupOrder, GroupWithMembers } from './approver-groups.service.js';
 
-const MOST_MEMBERS = 500;
+const MAX_MEMBERS = 500;
 /** What may name a group or a policy: printable, no space at either end. */
 export const PLAIN_NAME = /^[^\s\p{C}](?:[^\p{C}\p{Zl}\p{Zp}]*[^\s\p{C}])?$/u;
 
@@ -40,7 +40,7 @@ export class ApproverGroupBody {
   /** Ids of users. */
   @ApiProperty({ type: [String], example: ['01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11'] })
   @IsArray()
-  @ArrayMaxSize(MOST_MEMBERS)
+  @ArrayMaxSize(MAX_MEMBERS)
   @ArrayUnique()
   @IsUUID('all', { each: true })
   members: string[];

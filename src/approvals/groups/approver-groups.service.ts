@@ -1,23 +1,23 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ApproverGroup } from './approver-group.entity.js';
 import { approversIn, assertStillEnough } from './group-size.js';
-import { GroupMembers, type Members } from './group-members.js';
+import { GroupMembers, type GroupMemberList } from './group-members.js';
 
-export interface GroupOrder extends Members {
+export interface GroupOrder extends GroupMemberList {
   readonly name: string;
 }
 
-export type GroupWithMembers = ApproverGroup & Members;
+export type GroupWithMembers = ApproverGroup & GroupMemberList;
 
 /** Who may approve. Every edit names the revision that it was made from, and takes effect with the next vote. */
 @Injectable()

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { columns } from '../../platform/database/columns.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 export interface SsoGroup {
   /** Name of the identity provider. */
@@ -11,7 +11,7 @@ export interface SsoGroup {
   readonly group: string;
 }
 
-export interface Members {
+export interface GroupMemberList {
   /** Ids of people. */
   readonly members: readonly string[];
   readonly ssoGroups: readonly SsoGroup[];
@@ -27,7 +27,7 @@ interface MemberRow {
 /** The rows behind the members of a group. Who stays keeps the row, and with it who put them in and when. */
 @Injectable()
 export class GroupMembers {
-  async set(tx: EntityManager, caller: Caller, groupId: string, wanted: Members): Promise<void> {
+  async set(tx: EntityManager, caller: Caller, groupId: string, wanted: GroupMemberList): Promise<void> {
     const rows = [...(await this.people(tx, wanted.members)), ...(await this.ssoGroups(tx, wanted.ssoGroups))];
     await tx.query(`DELETE FROM approver_group_member WHERE group_id = $1 AND member <> ALL($2::text[])`, [
       groupId,
@@ -46,7 +46,7 @@ export class GroupMembers {
   }
 
   /** The members of each group, in the order of the ids. */
-  async of(tx: EntityManager, groupIds: readonly string[]): Promise<Members[]> {
+  async of(tx: EntityManager, groupIds: readonly string[]): Promise<GroupMemberList[]> {
     const rows: { group_id: string; user_id: string | null; provider: string | null; sso_group: string }[] =
       await tx.query(
         `SELECT m.group_id, m.user_id, p.name AS provider, m.sso_group FROM approver_group_member m

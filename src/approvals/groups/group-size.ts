@@ -1,5 +1,5 @@
 import type { EntityManager } from 'typeorm';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 /**
  * How many people of a group can approve: those who are named and not disabled. Infinity for a group that takes people from an identity

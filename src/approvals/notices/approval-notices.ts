@@ -1,19 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
-import { type Happening, Happenings } from '../../platform/events/happenings.js';
+import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import { Webhooks } from '../../platform/outbound/webhooks.js';
-import { Approval } from '../decisions/approval.entity.js';
-import { isRequester } from '../decisions/requesters.js';
-import { isDecided } from '../decisions/approval-status.js';
+import { Approval } from '../model/approval.entity.js';
+import { isRequester } from '../model/requesters.js';
+import { isDecided } from '../model/approval-status.js';
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
 import type { NoticeKind } from './approval-notice.entity.js';
 import { putNotice } from './notice-queue.js';
 import { digestMailOf, mailOf, messageOf } from './notice-texts.js';
 
 /** What waits longer is told in the next round; what is told in one round and to one person is one mail. */
-const MOST = 200;
+const BATCH_SIZE = 200;
 
 /** A mail that somebody is to get. */
 interface Due {
@@ -49,13 +49,13 @@ export class ApprovalNotices {
     private readonly config: Config,
     private readonly mailbox: Mailbox,
     private readonly webhooks: Webhooks,
-    private readonly happenings: Happenings,
+    private readonly alertEvents: AlertEvents,
   ) {}
 
   /** Works through what waits. */
-  async tell(): Promise<void> {
-    let told = MOST;
-    while (told === MOST) told = await this.db.transaction((tx) => this.tellSome(tx));
+  async send(): Promise<void> {
+    let sent = BATCH_SIZE;
+    while (sent === BATCH_SIZE) sent = await this.db.transaction((tx) => this.sendSome(tx));
   }
 
   /** Puts a reminder in line for approvals of which half the time is over, once; whoever waits for alerts hears of it too. */
@@ -67,32 +67,32 @@ export class ApprovalNotices {
          RETURNING id, title, requester_name AS "requesterName", created_at AS "createdAt"`,
       );
       for (const { id } of due) await putNotice(tx, id, 'reminder');
-      await this.happenings.tell(tx, due.map(waitingOf));
+      await this.alertEvents.record(tx, due.map(waitingOf));
     });
   }
 
-  private async tellSome(tx: EntityManager): Promise<number> {
+  private async sendSome(tx: EntityManager): Promise<number> {
     const [waiting]: [Waiting[], number] = await tx.query(
       `UPDATE approval_notice SET told_at = now() WHERE id IN (
          SELECT id FROM approval_notice WHERE told_at IS NULL ORDER BY id LIMIT $1 FOR UPDATE SKIP LOCKED)
        RETURNING id, approval_id AS "approvalId", kind, created_at AS at`,
-      [MOST],
+      [BATCH_SIZE],
     );
     const due: Due[] = [];
     for (const notice of waiting.toSorted((a, b) => (a.id < b.id ? -1 : 1)))
-      due.push(...(await this.tellOne(tx, notice)));
+      due.push(...(await this.sendOne(tx, notice)));
     await this.write(tx, due);
     return waiting.length;
   }
 
   /** Announces it to programs and answers who gets a mail. */
-  private async tellOne(tx: EntityManager, { approvalId, kind, at }: Waiting): Promise<Due[]> {
+  private async sendOne(tx: EntityManager, { approvalId, kind, at }: Waiting): Promise<Due[]> {
     const approval = await tx.findOneByOrFail(Approval, { id: approvalId });
     // Decided meanwhile: nobody needs to be asked any more.
     if (kind !== 'decided' && isDecided(approval.status)) return [];
     // Only what was told to wait has an end to tell.
     if (kind === 'decided' && approval.remindAt === null)
-      await this.happenings.tell(tx, [{ ...waitingOf(approval), over: true }]);
+      await this.alertEvents.record(tx, [{ ...waitingOf(approval), over: true }]);
     await this.webhooks.announce(tx, messageOf(kind, approval, at, this.linkTo(approval)));
     if (approval.status === 'SUPERSEDED') return [];
     const people: { email: string }[] = await tx.query(
@@ -125,7 +125,7 @@ export class ApprovalNotices {
   }
 }
 
-function waitingOf({ id, title, requesterName, createdAt }: Asked): Happening {
+function waitingOf({ id, title, requesterName, createdAt }: Asked): AlertEvent {
   const why = `Half of its time is over: it was asked for at ${createdAt.toISOString()} by ${requesterName}.`;
   return { type: 'approval.waiting', subject: { kind: 'approval', id, name: title }, facts: { why } };
 }

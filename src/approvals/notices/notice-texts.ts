@@ -1,6 +1,6 @@
 import type { NewMail } from '../../platform/mail/mailbox.js';
 import type { WebhookMessage } from '../../platform/outbound/webhook-message.js';
-import type { Approval } from '../decisions/approval.entity.js';
+import type { Approval } from '../model/approval.entity.js';
 import type { NoticeKind } from './approval-notice.entity.js';
 import { oneLine } from '../../platform/text/one-line.js';
 
@@ -20,13 +20,13 @@ const SAID = {
   PENDING: { type: 'approval.requested', words: 'Approval needed' },
 } as const;
 
-function said(kind: NoticeKind, { status }: Approval) {
+function wordsOf(kind: NoticeKind, { status }: Approval) {
   return SAID[kind === 'decided' ? status : kind];
 }
 
 /** A mail in plain text. It holds no secret: whoever follows the link signs in. */
 export function mailOf(kind: NoticeKind, approval: Approval, recipient: string, link: string): NewMail {
-  const { words } = said(kind, approval);
+  const { words } = wordsOf(kind, approval);
   const asks = kind !== 'decided';
   const lines = [
     `${oneLine(approval.title, MAX_LINE)}.`,
@@ -45,31 +45,31 @@ export function mailOf(kind: NoticeKind, approval: Approval, recipient: string, 
   };
 }
 
-const MOST_LISTED = 100;
+const MAX_LISTED = 100;
 
 /** The same for many approvals at once, such as those of a batch: at least two, all of one status. */
 export function digestMailOf(
   kind: NoticeKind,
-  told: readonly { readonly approval: Approval; readonly link: string }[],
+  pending: readonly { readonly approval: Approval; readonly link: string }[],
   recipient: string,
 ): NewMail {
-  const [first] = told;
+  const [first] = pending;
   if (first === undefined) throw new Error('a mail tells of something');
-  const listed = told
-    .slice(0, MOST_LISTED)
+  const listed = pending
+    .slice(0, MAX_LISTED)
     .flatMap(({ approval, link }) => [oneLine(approval.title, MAX_LINE), `  ${link}`]);
-  const more = told.length - MOST_LISTED;
+  const more = pending.length - MAX_LISTED;
   return {
     recipient,
-    subject: `${said(kind, first.approval).words}: ${told.length} requests`,
+    subject: `${wordsOf(kind, first.approval).words}: ${pending.length} requests`,
     text: [...listed, ...(more > 0 ? [`and ${more} more`] : []), ''].join('\n'),
-    goodForSeconds: Math.max(...told.map(({ approval }) => secondsFor(kind, approval))),
+    goodForSeconds: Math.max(...pending.map(({ approval }) => secondsFor(kind, approval))),
   };
 }
 
 export function messageOf(kind: NoticeKind, approval: Approval, at: Date, link: string): WebhookMessage {
   const { id, status, subjectKind, subjectId, title, hash, stage, stages, expiresAt, policies } = approval;
-  const { type, words } = said(kind, approval);
+  const { type, words } = wordsOf(kind, approval);
   return {
     type,
     at,

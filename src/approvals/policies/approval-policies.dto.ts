@@ -17,7 +17,7 @@ import {
   ValidateNested,
 } from 'class-validator';
 import type { Page } from '../../platform/http/cursors.js';
-import { POLICY_SUBJECTS, type PolicySubject } from '../approval-subject.port.js';
+import { POLICY_SUBJECTS, type PolicySubject } from '../subjects/approval-subject.port.js';
 import { PLAIN_NAME } from '../groups/approver-groups.dto.js';
 import type { ApprovalPolicy } from './approval-policy.entity.js';
 import type { PolicyOrder } from './policy-order.js';

@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { PolicySubject } from '../approval-subject.port.js';
+import type { PolicySubject } from '../subjects/approval-subject.port.js';
 import type { Condition } from './policy-conditions.js';
 
 export interface PolicyStage {

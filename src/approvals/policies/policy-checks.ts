@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { isId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
-import type { PolicySubject } from '../approval-subject.port.js';
-import { ApprovalSubjectsService } from '../approval-subjects.service.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { PolicySubject } from '../subjects/approval-subject.port.js';
+import { ApprovalSubjectsService } from '../subjects/approval-subjects.service.js';
 import { approversIn } from '../groups/group-size.js';
 import type { ApprovalPolicy, PolicyStage } from './approval-policy.entity.js';
 import type { PolicyOrder } from './policy-order.js';
-import { PolicyBook } from './policy-book.js';
+import { PolicyEvaluation } from './policy-evaluation.js';
 
 /** Every key. */
 const WHOLE = '*';
@@ -23,7 +23,7 @@ const NAMED: Readonly<Record<PolicySubject, string>> = {
 export class PolicyChecks {
   constructor(
     private readonly subjects: ApprovalSubjectsService,
-    private readonly book: PolicyBook,
+    private readonly evaluation: PolicyEvaluation,
   ) {}
 
   /**
@@ -46,7 +46,7 @@ export class PolicyChecks {
 
   /** The next judgement reads the policies again. */
   changed(): void {
-    this.book.forget();
+    this.evaluation.forget();
   }
 
   private async assertKeysThere(

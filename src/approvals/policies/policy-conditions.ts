@@ -7,16 +7,16 @@ export interface Condition {
 }
 
 /** What is known of what is to be approved, by name; a fact may have several values, such as a caller and the person behind it. */
-export type Facts = Readonly<Record<string, readonly string[]>>;
+export type PolicyFacts = Readonly<Record<string, readonly string[]>>;
 
 /**
  * Whether a condition holds. One about a fact that is not told holds: whoever leaves out the metadata that a policy asks about does
  * not get around the policy.
  */
-export function holds({ fact, op, values }: Condition, facts: Facts): boolean {
-  const told = facts[fact];
-  if (told === undefined || told.length === 0) return true;
-  const isMet = told.some((value) => values.some((wanted) => matches(wanted, value)));
+export function holds({ fact, op, values }: Condition, facts: PolicyFacts): boolean {
+  const known = facts[fact];
+  if (known === undefined || known.length === 0) return true;
+  const isMet = known.some((value) => values.some((wanted) => matches(wanted, value)));
   return op === 'in' ? isMet : !isMet;
 }
 

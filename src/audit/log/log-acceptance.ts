@@ -2,9 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { KeyVault, type LogAnchor } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
-import type { Problem } from '../../platform/http/problem.js';
-import { type Actor, AuditService } from '../audit.service.js';
-import { LogAnchors, sizeOf } from './log-anchors.js';
+import type { Problem } from '../../platform/errors/problem.js';
+import { AuditService } from '../entries/audit.service.js';
+import type { Actor } from '../../access/caller.js';
+import { LogAnchors, checkpointSizeOf } from './log-anchors.js';
 import { LogKeys } from './log-keys.js';
 import { rootOf } from './log-tiles.js';
 import { SEQUENCER_LOCK } from './sequencer-lock.js';
@@ -34,7 +35,7 @@ export class LogAcceptance {
 
   async standing(tx: EntityManager = this.db.manager): Promise<LogStanding> {
     this.keys.forget();
-    const [fault, anchor, size] = [await this.faultOf(tx), await this.anchors.newest(), await sizeOf(tx)];
+    const [fault, anchor, size] = [await this.faultOf(tx), await this.anchors.newest(), await checkpointSizeOf(tx)];
     return { fault, anchor, size, root: await rootOf(tx, size) };
   }
 

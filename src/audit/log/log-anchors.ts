@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { KeyVault, type LogAnchor } from '../../hsm/key-vault.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { consistencyPath } from '../../verifier/merkle-tree.js';
 import { openNote, signedNote } from '../../verifier/signed-note.js';
 import { logHeld } from './log-hold.js';
@@ -40,7 +40,7 @@ export class LogAnchors {
   /** What is wrong with the log, by the token; undefined when nothing is, or when nothing was signed yet. */
   async fault(): Promise<Problem | undefined> {
     const [key, anchor] = [await this.keys.read(), await this.newest()];
-    const size = await sizeOf(this.db.manager);
+    const size = await checkpointSizeOf(this.db.manager);
     if (anchor === undefined) return undefined;
     if (key === undefined) return anchor.size === 0 ? undefined : logHeld('other-key', anchor, size);
     if (!key.ckaId.equals(anchor.ckaId)) return logHeld('other-key', anchor, size);
@@ -58,7 +58,7 @@ export class LogAnchors {
     if ((await this.newest()) !== undefined) return undefined;
     const [last]: { note: string }[] = await tx.query(`SELECT note FROM log_checkpoint ORDER BY size DESC LIMIT 1`);
     const isSigned = openNote(last?.note ?? '', key.publicKey)?.origin === key.origin;
-    return isSigned ? undefined : logHeld('no-anchor', undefined, await sizeOf(tx));
+    return isSigned ? undefined : logHeld('no-anchor', undefined, await checkpointSizeOf(tx));
   }
 
   /** Whether entries without a seal are taken for those of an earlier version: only for a while after the upgrade from it. */
@@ -82,7 +82,7 @@ export interface Signed {
 }
 
 /** Leaves that the tree has. */
-export async function sizeOf(tx: EntityManager): Promise<number> {
+export async function checkpointSizeOf(tx: EntityManager): Promise<number> {
   const [head]: { size: string }[] = await tx.query(`SELECT size FROM log_head`);
   if (head === undefined) throw new Error('the log has no head');
   return Number(head.size);

@@ -1,5 +1,5 @@
 import { Injectable, Logger } from '@nestjs/common';
-import type { Scope } from '../../auth/scopes.js';
+import type { Scope } from '../../access/scopes.js';
 import { assertNoSettings } from '../../platform/schedules/no-settings.js';
 import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
 import { LogVerifier } from '../../verifier/log-verifier.js';
@@ -8,7 +8,7 @@ import { LogExport } from './log-export.js';
 import { LogReader } from './log-reader.js';
 
 /** Of findings, in the outcome of a run. */
-const MOST_SHOWN = 5;
+const MAX_SHOWN = 5;
 
 /** `log-check`: reads the whole audit log and checks it against its signed checkpoint. */
 @Injectable()
@@ -38,7 +38,7 @@ export class LogCheckTarget implements ScheduleTarget {
     const fault = await this.anchors.fault();
     if (fault !== undefined) return this.wrong(`${fault.code}: ${fault.message}`);
     if (findings.length === 0) return { ok: true, detail: `${size} leaves are what their checkpoint says` };
-    const shown = findings.slice(0, MOST_SHOWN).map(({ index, detail }) => (index === undefined ? detail : `leaf ${index}: ${detail}`)); // prettier-ignore
+    const shown = findings.slice(0, MAX_SHOWN).map(({ index, detail }) => (index === undefined ? detail : `leaf ${index}: ${detail}`)); // prettier-ignore
     return this.wrong(shown.join('; '));
   }
 

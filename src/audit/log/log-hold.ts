@@ -1,5 +1,5 @@
 import type { LogAnchor, LogHold } from '../../hsm/key-vault.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 const ACCEPT = 'if that is meant, for example after a restore, an operator accepts it with: npm run cli -- accept-log';
 

@@ -39,7 +39,7 @@ export const ENTRY_COLUMNS = `e.id, to_char(e.at AT TIME ZONE 'UTC', 'YYYY-MM-DD
   e.target_id AS "targetId", e.correlation, e.source, e.detail, e.record, e.seal`;
 
 /** The bytes of the leaf of an entry: canonical JSON (RFC 8785). A record is in it by its SHA-256. */
-export function leafOf(row: EntryRow): string {
+export function logLeafOf(row: EntryRow): string {
   return canonicalJson(loggedEntry(row));
 }
 
@@ -63,5 +63,5 @@ export function leafData(kind: LeafKind, entryId: string, row: EntryRow | undefi
   if (kind === 'missing') return canonicalJson({ id: entryId, missing: true });
   if (row === undefined) return undefined;
   if (kind === 'foreign') return canonicalJson({ foreign: true, entry: loggedEntry(row) });
-  return kind === 'entry' ? leafOf(row) : (row.record ?? undefined);
+  return kind === 'entry' ? logLeafOf(row) : (row.record ?? undefined);
 }

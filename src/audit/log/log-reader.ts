@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { IS_UNLOGGED } from './log-gaps.js';
 import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
 import type { LogCheckpoint } from './log-checkpoint.entity.js';
@@ -43,7 +43,7 @@ export interface ConsistencyProof {
 }
 
 /** A request has a handful of entries; this is more than the attempts and votes that one can have. */
-const MOST_OF_TARGET = 500;
+const MAX_OF_TARGET = 500;
 
 interface LeafRow {
   readonly index: string;
@@ -119,7 +119,7 @@ export class LogReader {
     const size = Number(text);
     const rows: (EntryRow & { index: string | null; kind: LeafKind })[] = await this.db.query(
       `SELECT ${ENTRY_COLUMNS}, l.index, l.kind FROM audit_entry e LEFT JOIN log_leaf l ON l.entry_id = e.id
-       WHERE e.target_id = ANY($1) ORDER BY l.index LIMIT ${MOST_OF_TARGET}`,
+       WHERE e.target_id = ANY($1) ORDER BY l.index LIMIT ${MAX_OF_TARGET}`,
       [targetIds],
     );
     const late = rows.find(({ index }) => index === null || Number(index) >= size);

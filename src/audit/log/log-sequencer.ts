@@ -3,8 +3,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/columns.js';
 import { ENTRY_COLUMNS, type EntryRow, leafData } from './log-leaf.js';
-import { AuditSeals } from '../audit-seals.js';
-import { LogAnchors, sizeOf } from './log-anchors.js';
+import { AuditSeals } from '../entries/audit-seals.js';
+import { LogAnchors, checkpointSizeOf } from './log-anchors.js';
 import { LogKeys } from './log-keys.js';
 import { appendLeaves } from './log-tiles.js';
 import type { LeafKind } from '../../verifier/exported-log.js';
@@ -13,7 +13,7 @@ import { openNote } from '../../verifier/signed-note.js';
 import { SEQUENCER_LOCK } from './sequencer-lock.js';
 
 /** Entries of one transaction: its locks are held for some ten milliseconds. */
-const MOST = 1000;
+const BATCH_SIZE = 1000;
 /** Entries that are hashed in one turn of the event loop: about a millisecond. */
 const PER_TURN = 50;
 
@@ -45,7 +45,7 @@ export class LogSequencer {
   /** Numbers what waits, then signs a checkpoint if there is something new. Does nothing while another process is at it. */
   async run(stopping: () => boolean): Promise<void> {
     await this.anchor();
-    while ((await this.db.transaction((tx) => this.number(tx))) === MOST && !stopping());
+    while ((await this.db.transaction((tx) => this.number(tx))) === BATCH_SIZE && !stopping());
     await this.db.transaction((tx) => this.checkpoint(tx));
   }
 
@@ -66,13 +66,13 @@ export class LogSequencer {
     if (!(await held(tx))) return 0;
     const rows: WaitingRow[] = await tx.query(
       `WITH taken AS (
-         DELETE FROM log_waiting WHERE entry_id = ANY(ARRAY(SELECT entry_id FROM log_waiting ORDER BY entry_id LIMIT ${MOST})) RETURNING entry_id)
+         DELETE FROM log_waiting WHERE entry_id = ANY(ARRAY(SELECT entry_id FROM log_waiting ORDER BY entry_id LIMIT ${BATCH_SIZE})) RETURNING entry_id)
        SELECT ${ENTRY_COLUMNS}, taken.entry_id AS id, e.id IS NOT NULL AS there
        FROM taken LEFT JOIN audit_entry e ON e.id = taken.entry_id ORDER BY taken.entry_id`,
     );
     if (rows.length === 0) return 0;
     const leaves = await this.leaves(rows);
-    const size = await sizeOf(tx);
+    const size = await checkpointSizeOf(tx);
     await appendLeaves(
       tx,
       size,
@@ -99,7 +99,7 @@ export class LogSequencer {
 
   private async checkpoint(tx: EntityManager): Promise<void> {
     if (!(await held(tx))) return;
-    const size = await sizeOf(tx);
+    const size = await checkpointSizeOf(tx);
     const last = await lastCheckpoint(tx);
     // A log that is shorter than what was signed was rolled back, also while nothing new is written: the token refuses it.
     const isCurrent = this.isAnchored && size === last?.size && size >= this.signedSize;

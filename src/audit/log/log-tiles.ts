@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/columns.js';
 import { EMPTY_ROOT, HASH_BYTES, perfectRoot } from '../../verifier/merkle-hash.js';
-import { joined, type Range, type Subtree, subtreesOf } from '../../verifier/merkle-tree.js';
+import { joinedSubtrees, type Range, type Subtree, subtreesOf } from '../../verifier/merkle-tree.js';
 
 /**
  * The tree as rows of up to 256 hashes (the tiles of C2SP tlog-tiles): level 0 holds leaf hashes, a hash of level n + 1 is the root of a
@@ -43,7 +43,7 @@ function hashesIn(tile: Buffer): Buffer[] {
 export async function rangeHashes(tx: EntityManager, ranges: readonly Range[]): Promise<Buffer[]> {
   const wanted = ranges.map((range) => subtreesOf(range).map(placeOf));
   const tiles = await readTiles(tx, wanted.flat());
-  return wanted.map((places) => joined(places.map((place) => subtreeHash(tiles, place))));
+  return wanted.map((places) => joinedSubtrees(places.map((place) => subtreeHash(tiles, place))));
 }
 
 export async function rootOf(tx: EntityManager, size: number): Promise<Buffer> {

@@ -1,7 +1,7 @@
 import { Controller, Get, Header, Query, StreamableFile } from '@nestjs/common';
 import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import { Readable } from 'node:stream';
-import { Needs } from '../../auth/access.js';
+import { Needs } from '../../access/access.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { LogExport } from './log-export.js';
 import { LogReader } from './log-reader.js';

@@ -3,9 +3,9 @@ import type { EntityManager } from 'typeorm';
 import { leafHash } from '../../verifier/merkle-hash.js';
 import { inclusionPath } from '../../verifier/merkle-tree.js';
 import { rootOfInclusion } from '../../verifier/merkle-proof.js';
-import { AuditSeals } from '../audit-seals.js';
+import { AuditSeals } from '../entries/audit-seals.js';
 import { LogAnchors } from './log-anchors.js';
-import { ENTRY_COLUMNS, type EntryRow, leafOf } from './log-leaf.js';
+import { ENTRY_COLUMNS, type EntryRow, logLeafOf } from './log-leaf.js';
 import { rangeHashes } from './log-tiles.js';
 
 type PlacedRow = EntryRow & { readonly leaf: string | null };
@@ -45,7 +45,7 @@ export class VouchedEntries {
     const [index, anchor] = [Number(row.leaf), await this.anchors.newest()];
     if (anchor === undefined || index < 0 || index >= anchor.size) return false;
     const path = await rangeHashes(tx, inclusionPath(index, anchor.size));
-    const root = rootOfInclusion({ index, size: anchor.size, leaf: leafHash(leafOf(row)), path });
+    const root = rootOfInclusion({ index, size: anchor.size, leaf: leafHash(logLeafOf(row)), path });
     return root?.equals(anchor.root) === true;
   }
 }

@@ -1,16 +1,8 @@
 import { registerDecorator } from 'class-validator';
 import { BlockList, isIP } from 'node:net';
+import { isAddressBlock } from '../../formats/addresses/address-block.js';
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i;
-
-/** Whether the text is an address or a block in CIDR notation (RFC 4632, RFC 4291 section 2.3). */
-export function isAddressBlock(text: unknown): boolean {
-  if (typeof text !== 'string') return false;
-  const [address = '', bits, ...rest] = text.split('/');
-  const family = isIP(address);
-  if (family === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (family === 4 ? 32 : 128));
-}
 
 /** The addresses that a key may be used from. */
 export class AddressList {

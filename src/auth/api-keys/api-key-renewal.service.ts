@@ -1,17 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
-import type { Caller } from '../caller.js';
+import type { Caller } from '../../access/caller.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
-import type { Scope } from '../scopes.js';
+import type { Scope } from '../../access/scopes.js';
 import { newApiKeyText } from './api-key-text.js';
 import { ApiKey } from './api-key.entity.js';
 import { ApiKeysService, type NewApiKey } from './api-keys.service.js';
 
-export interface RotationOrder {
+export interface ApiKeyRotationOrder {
   readonly expiry: Date;
   /** How long the old key goes on; at most seven days. */
   readonly overlapHours: number;
@@ -44,7 +44,7 @@ export class ApiKeyRenewalService {
    * Makes a key with the same name, permissions, addresses and owner; the old one ends when the overlap does. When somebody else than the
    * owner gets the new key, it does no more than they may do either, and they count as asking for whatever it asks for.
    */
-  async rotate(caller: Caller, id: string, order: RotationOrder): Promise<NewApiKey> {
+  async rotate(caller: Caller, id: string, order: ApiKeyRotationOrder): Promise<NewApiKey> {
     return this.db.transaction((tx) => this.rotateIn(tx, caller, id, order));
   }
 
@@ -53,7 +53,7 @@ export class ApiKeyRenewalService {
     tx: EntityManager,
     caller: Caller,
     id: string,
-    { expiry, overlapHours, permissions: wanted }: RotationOrder,
+    { expiry, overlapHours, permissions: wanted }: ApiKeyRotationOrder,
   ): Promise<NewApiKey> {
     const { key, lookup, secretHash } = newApiKeyText();
     const old = await tx.findOne(ApiKey, { where: { id }, lock: { mode: 'pessimistic_write' } });

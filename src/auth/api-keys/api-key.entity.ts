@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { Scope } from '../scopes.js';
+import type { Scope } from '../../access/scopes.js';
 
 @Entity('api_key')
 export class ApiKey {

@@ -12,7 +12,7 @@ import {
 } from 'class-validator';
 import { IsDateTime } from '../../platform/http/date-time.js';
 import type { Page } from '../../platform/http/cursors.js';
-import { SCOPE_NAMES, type Scope } from '../scopes.js';
+import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 import { IsAddressBlocks } from './address-list.js';
 import type { ApiKey } from './api-key.entity.js';
 import type { ApiKeyOrder } from './api-keys.service.js';

@@ -1,18 +1,18 @@
 import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { timingSafeEqual } from 'node:crypto';
 import { DataSource, type EntityManager, IsNull, MoreThan } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import type { Caller } from '../caller.js';
-import { Remembered } from '../../platform/database/remembered.js';
+import type { Caller } from '../../access/caller.js';
+import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
-import { mayDo, type Scope } from '../scopes.js';
+import { mayDo, type Scope } from '../../access/scopes.js';
 import { AddressList } from './address-list.js';
 import { newApiKeyText, readApiKeyText } from './api-key-text.js';
 import { ApiKey } from './api-key.entity.js';
@@ -57,7 +57,7 @@ const LONGEST_LIFE_MS = 366 * 24 * 3600 * 1000;
 @Injectable()
 export class ApiKeysService implements OnApplicationShutdown {
   private readonly logger = new Logger(ApiKeysService.name);
-  private readonly known = new Remembered<KnownKey>((lookup) => this.look(lookup));
+  private readonly known = new TtlCache<KnownKey>((lookup) => this.look(lookup));
   private used = new Map<string, { at: Date; from: string }>();
 
   constructor(

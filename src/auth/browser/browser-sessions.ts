@@ -3,11 +3,11 @@ import { DataSource, IsNull, Not } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { isId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/http/problem.js';
-import type { Caller } from '../caller.js';
-import { newSecret } from '../secret-text.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Caller } from '../../access/caller.js';
+import { newSecret } from '../secrets/secret-text.js';
 import { SessionCallers } from '../sessions/session-callers.js';
-import { Session } from '../sessions/session.entity.js';
+import { Session } from '../model/session.entity.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import type { SignedInPerson } from '../tokens/token-grants.js';
 

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyRequest } from 'fastify';
 import { Config } from '../../platform/config/config.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 /** A page cannot send it to another site without that site's consent (CORS), so it shows that a page of ours is asking. */
 const HEADER = 'x-csrf-protection';

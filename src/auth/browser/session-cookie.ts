@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
-import { HostCookie } from '../host-cookie.js';
+import { HostCookie } from '../secrets/host-cookie.js';
 
 /** The credential of a browser. Strict: nothing that another site begins brings it along. */
 @Injectable()

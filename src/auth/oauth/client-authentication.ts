@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { timingSafeEqual } from 'node:crypto';
-import { fromBase64 } from '../../platform/encoding/base64.js';
-import { hashOf } from '../secret-text.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
+import { secretHashOf } from '../secrets/secret-text.js';
 import { type ActiveClient, OAuthClientsService } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';
 import type { OAuthParameters } from './oauth-parameters.js';
@@ -35,7 +35,7 @@ export class ClientAuthentication {
 
 function isRight({ secretHash }: ActiveClient, secret: string | undefined): boolean {
   if (secretHash === null) return secret === undefined;
-  return secret !== undefined && timingSafeEqual(secretHash, hashOf(secret));
+  return secret !== undefined && timingSafeEqual(secretHash, secretHashOf(secret));
 }
 
 function shownBy(authorization: string | undefined, parameters: OAuthParameters): Shown | undefined {

@@ -2,8 +2,8 @@ import { Controller, Get, Header, HttpCode, Param, Post, Query } from '@nestjs/c
 import { ApiExcludeEndpoint, ApiTags } from '@nestjs/swagger';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { Fresh, Public, Person, TheCaller } from '../access.js';
-import type { Caller } from '../caller.js';
+import { Fresh, Public, Person, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { DevicePageQuery, UserCodeParam, WaitingDeviceView } from './device-flow.dto.js';
 import { DeviceFlowService } from './device-flow.service.js';
 

@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length } from 'class-validator';
-import { SCOPE_NAMES, type Scope } from '../scopes.js';
+import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 
 export class UserCodeParam {
   /** What the device shows. @example WDJB-MJHT */

@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { randomInt } from 'node:crypto';
 import { DataSource, type EntityManager, LessThan, MoreThan } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { networkOf } from '../../platform/http/network-of.js';
-import type { Caller } from '../caller.js';
-import { mayDo, type Scope } from '../scopes.js';
-import { hashOf, newSecret } from '../secret-text.js';
-import { Session } from '../sessions/session.entity.js';
+import type { Caller } from '../../access/caller.js';
+import { mayDo, type Scope } from '../../access/scopes.js';
+import { secretHashOf, newSecret } from '../secrets/secret-text.js';
+import { Session } from '../model/session.entity.js';
 import type { NewSession } from '../sessions/sessions.service.js';
 import { Throttle } from '../throttle/throttle.js';
 import { DeviceAuthorization, type DeviceAuthorizationStatus } from './device-authorization.entity.js';
@@ -22,7 +22,7 @@ const LETTERS = 'BCDFGHJKLMNPQRSTVWXZ';
 export const DEVICE_SECONDS = 300;
 export const POLL_SECONDS = 5;
 
-export interface Redeemed {
+export interface RedeemedDeviceCode {
   readonly userId: string;
   readonly scopes: Scope[];
   /** When the person who said yes had last shown who they are. */
@@ -96,8 +96,8 @@ export class DeviceFlowService {
   }
 
   /** Exchanges an approved device code, once, in the caller's transaction; says why not otherwise (RFC 8628 section 3.5). */
-  async redeem(tx: EntityManager, client: ActiveClient, deviceCode: string): Promise<Redeemed> {
-    const place = { deviceCodeHash: hashOf(deviceCode), clientId: client.id };
+  async redeem(tx: EntityManager, client: ActiveClient, deviceCode: string): Promise<RedeemedDeviceCode> {
+    const place = { deviceCodeHash: secretHashOf(deviceCode), clientId: client.id };
     const [rows]: [RedeemedRow[], number] = await tx.query(
       `UPDATE device_authorization SET status = 'REDEEMED' WHERE device_code_hash = $1 AND client_id = $2
          AND status = 'APPROVED' AND expires_at > now()
@@ -140,7 +140,7 @@ export class DeviceFlowService {
 }
 
 /** What an older version let in says nothing of when its person showed who they are: that was long ago. */
-function redeemed(row: RedeemedRow): Redeemed {
+function redeemed(row: RedeemedRow): RedeemedDeviceCode {
   const { user_id: userId, scopes, authenticated_at: at, provider_id: providerId, external_session: session } = row;
   const external = providerId === null ? null : { providerId, session, logoutHint: null };
   return { userId, scopes, authenticatedAt: at ?? new Date(0), external };

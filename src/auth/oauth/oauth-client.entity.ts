@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Scope } from '../scopes.js';
+import type { Scope } from '../../access/scopes.js';
 
 /** A program that gets tokens at /oauth/token. Its id is the client_id. */
 @Entity('oauth_client')

@@ -3,9 +3,9 @@ import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
-import { Fresh, Needs, TheCaller } from '../access.js';
-import type { Caller } from '../caller.js';
-import { Repeatable } from '../repeatable.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
+import { Repeatable } from '../../access/repeatable.js';
 import { CreateOAuthClientBody, NewOAuthClientView, OAuthClientPage } from './oauth-clients.dto.js';
 import { OAuthClientsService } from './oauth-clients.service.js';
 

@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { isId, newId } from '../../platform/database/new-id.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import type { Caller } from '../caller.js';
+import type { Caller } from '../../access/caller.js';
 import { effectiveRights, type OwnedRow, ownedColumns, peopleOf } from '../rights/effective-rights.js';
 import { SecretDisclosures } from '../rights/secret-disclosures.js';
-import { mayDo, type Scope } from '../scopes.js';
-import { newSecret } from '../secret-text.js';
+import { mayDo, type Scope } from '../../access/scopes.js';
+import { newSecret } from '../secrets/secret-text.js';
 import { OAuthClient } from './oauth-client.entity.js';
 
 export type OAuthClientType = 'confidential' | 'public';

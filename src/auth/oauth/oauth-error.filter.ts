@@ -1,6 +1,6 @@
 import { type ArgumentsHost, Catch, type ExceptionFilter, Injectable } from '@nestjs/common';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { ProblemFilter } from '../../platform/http/problem.filter.js';
 import { Refusals } from '../../platform/http/refusals.js';
 import { OAuthError } from './oauth-error.js';

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Origin } from '../../platform/http/origin.js';
-import { mayDo, SCOPE_NAMES, type Scope } from '../scopes.js';
+import { mayDo, SCOPE_NAMES, type Scope } from '../../access/scopes.js';
 import { RefreshTokens } from '../sessions/refresh-tokens.js';
 import { OAUTH_TOKEN_SECONDS, TokenGrants, type Tokens } from '../tokens/token-grants.js';
-import { User } from '../users/user.entity.js';
+import { User } from '../model/user.entity.js';
 import { DeviceFlowService } from './device-flow.service.js';
 import type { ActiveClient } from './oauth-clients.service.js';
 import { OAuthError } from './oauth-error.js';

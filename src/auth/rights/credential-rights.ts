@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { mayDo, type Scope } from '../scopes.js';
+import { mayDo, type Scope } from '../../access/scopes.js';
 import { effectiveRights, type OwnedRow, ownedColumns, peopleOf, personNow } from './effective-rights.js';
 
 interface GiverRow extends OwnedRow {

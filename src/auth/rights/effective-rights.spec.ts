@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ROLE_NAMES, SCOPE_NAMES, mayDo, scopesOf } from '../scopes.js';
+import { ROLE_NAMES, SCOPE_NAMES, mayDo, scopesOf } from '../../access/scopes.js';
 import { effectiveRights, type PersonNow } from './effective-rights.js';
 
 const admin: PersonNow = { roles: ['admin'], disabled: false };

@@ -1,4 +1,4 @@
-import { mayDo, type RoleName, type Scope, scopesOf } from '../scopes.js';
+import { mayDo, type RoleName, type Scope, scopesOf } from '../../access/scopes.js';
 
 /** A person as their row is now. */
 export interface PersonNow {
@@ -7,7 +7,7 @@ export interface PersonNow {
 }
 
 /** What decides about a credential, as of one moment. */
-export interface Standing {
+export interface CredentialStanding {
   /**
    * Everybody whom it stands on: its owner, and whoever was shown its present secret. Null: an id that is no person's, be it that of an API
    * key, `system`, or of a row that was deleted.
@@ -23,7 +23,7 @@ export interface Standing {
  * It never exceeds what any of the people behind it may do now, nor any of its limits. Undefined is no credential at all: one of the people
  * is disabled or no person, or there is nobody. A role that was lost leaves a smaller set, which may be empty.
  */
-export function effectiveRights({ people, limits }: Standing): ReadonlySet<Scope> | undefined {
+export function effectiveRights({ people, limits }: CredentialStanding): ReadonlySet<Scope> | undefined {
   if (people.length === 0) return undefined;
   let rights: ReadonlySet<Scope> = new Set<Scope>(['admin:*']);
   for (const person of people) {
@@ -53,7 +53,7 @@ export function ownedColumns(row: string): string {
   return `${row}.owner_id, ${personNow(`${row}.owner_id`)} AS owner, ${row}.issued_to, ${personNow(`${row}.issued_to`)} AS receiver`;
 }
 
-export function peopleOf({ owner, issued_to: issuedTo, receiver }: OwnedRow): Standing['people'] {
+export function peopleOf({ owner, issued_to: issuedTo, receiver }: OwnedRow): CredentialStanding['people'] {
   return issuedTo === null ? [owner] : [owner, receiver];
 }
 

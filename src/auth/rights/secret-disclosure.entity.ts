@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { Caller } from '../caller.js';
+import type { Caller } from '../../access/caller.js';
 
-export type CredentialKind = 'user' | 'api-key' | 'oauth-client';
+export type DisclosedCredentialKind = 'user' | 'api-key' | 'oauth-client';
 
 /** Somebody was shown the secret of a credential. Rows are only ever added: what was seen stays known. */
 @Entity('secret_disclosure')
@@ -11,7 +11,7 @@ export class SecretDisclosure {
   id: string;
 
   @Column('text')
-  credentialKind: CredentialKind;
+  credentialKind: DisclosedCredentialKind;
 
   @Column('text')
   credentialId: string;

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
-import type { Caller } from '../caller.js';
-import { type CredentialKind, SecretDisclosure } from './secret-disclosure.entity.js';
+import type { Caller } from '../../access/caller.js';
+import { type DisclosedCredentialKind, SecretDisclosure } from './secret-disclosure.entity.js';
 
 export interface Disclosure {
-  readonly kind: Exclude<CredentialKind, 'user'>;
+  readonly kind: Exclude<DisclosedCredentialKind, 'user'>;
   /** Id of the credential whose secret is shown. */
   readonly id: string;
   readonly occasion: 'created' | 'rotated' | 'secret-replaced';

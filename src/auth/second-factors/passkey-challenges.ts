@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { hashOf } from '../secret-text.js';
+import { secretHashOf } from '../secrets/secret-text.js';
 import { PasskeyChallenge } from './passkey-challenge.entity.js';
 
 /** Challenges that were sent out and not answered yet. */
@@ -11,7 +11,7 @@ export class PasskeyChallenges {
   async sent(userId: string, purpose: PasskeyChallenge['purpose'], challenge: string): Promise<void> {
     await this.db.query(`DELETE FROM passkey_challenge WHERE expires_at < now()`);
     await this.db.manager.insert(PasskeyChallenge, {
-      hash: hashOf(challenge),
+      hash: secretHashOf(challenge),
       userId,
       purpose,
       expiresAt: () => `now() + interval '5 minutes'`,
@@ -22,7 +22,7 @@ export class PasskeyChallenges {
   async take(userId: string, purpose: PasskeyChallenge['purpose'], challenge: string): Promise<boolean> {
     const [taken]: [unknown[], number] = await this.db.query(
       `DELETE FROM passkey_challenge WHERE hash = $1 AND user_id = $2 AND purpose = $3 AND expires_at > now() RETURNING hash`,
-      [hashOf(challenge), userId, purpose],
+      [secretHashOf(challenge), userId, purpose],
     );
     return taken.length === 1;
   }

@@ -12,8 +12,8 @@ import {
 import { DataSource } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
-import type { Caller } from '../caller.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Caller } from '../../access/caller.js';
 import { PasskeyChallenges } from './passkey-challenges.js';
 import { SecondFactor } from './second-factor.entity.js';
 import { SecondFactorsService } from './second-factors.service.js';
@@ -41,7 +41,7 @@ export class PasskeysService {
 
   /** What the browser needs to make a passkey for this site. */
   async begin(caller: Caller): Promise<PublicKeyCredentialCreationOptionsJSON> {
-    const known = await this.factors.assertRoom(caller.id);
+    const known = await this.factors.assertBelowLimit(caller.id);
     const options = await generateRegistrationOptions({
       rpName: 'Sealwright',
       rpID: this.site,

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
-import { hashOf } from '../secret-text.js';
+import { secretHashOf } from '../secrets/secret-text.js';
 import { RecoveryCode } from './recovery-code.entity.js';
 
 const MANY = 10;
@@ -20,7 +20,7 @@ export class RecoveryCodes {
     await tx.delete(RecoveryCode, { userId });
     await tx.insert(
       RecoveryCode,
-      codes.map((code) => ({ id: newId(), userId, hash: hashOf(plain(code)) })),
+      codes.map((code) => ({ id: newId(), userId, hash: secretHashOf(plain(code)) })),
     );
     return codes;
   }
@@ -29,7 +29,7 @@ export class RecoveryCodes {
   async use(userId: string, code: string): Promise<boolean> {
     const [used]: [unknown[], number] = await this.db.query(
       `UPDATE recovery_code SET used_at = now() WHERE user_id = $1 AND hash = $2 AND used_at IS NULL RETURNING id`,
-      [userId, hashOf(plain(code))],
+      [userId, secretHashOf(plain(code))],
     );
     return used.length === 1;
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { AuthenticationResponseJSON } from '@simplewebauthn/server';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Throttle } from '../throttle/throttle.js';
 import { RecoveryCodes } from './recovery-codes.js';
 import { PasskeysService } from './passkeys.service.js';

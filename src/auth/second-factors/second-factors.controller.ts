@@ -1,8 +1,8 @@
 import { Body, Controller, Delete, Get, Header, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
-import { Fresh, Person, TheCaller } from '../access.js';
-import type { Caller } from '../caller.js';
+import { Fresh, Person, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import {
   BeginTotpBody,
   ConfirmTotpBody,

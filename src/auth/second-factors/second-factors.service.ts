@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { generateSecret, generateURI, verifySync } from 'otplib';
 import { DataSource, type EntityManager, IsNull, Not } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Seal } from '../../platform/sealing/seal.js';
-import type { Caller } from '../caller.js';
-import { AccountNotices } from '../users/account-notices.js';
+import type { Caller } from '../../access/caller.js';
+import { AccountNotices } from '../notices/account-notices.js';
 import { RecoveryCode } from './recovery-code.entity.js';
 import { RecoveryCodes } from './recovery-codes.js';
 import { SecondFactor } from './second-factor.entity.js';
@@ -14,7 +14,7 @@ import { SecondFactor } from './second-factor.entity.js';
 const SEAL = 'totp seed';
 /** One step to either side: clocks differ, and typing takes a moment. */
 const TOLERANCE_SECONDS = 30;
-const MOST = 5;
+const MAX_AUTHENTICATORS = 5;
 
 /** People's authenticators: apps, and what passkeys.service.ts adds. Seeds of apps are sealed, and no code counts twice. */
 @Injectable()
@@ -31,7 +31,7 @@ export class SecondFactorsService {
   async begin(caller: Caller, name: string): Promise<{ id: string; secret: string; uri: string }> {
     const id = newId();
     const secret = generateSecret();
-    await this.assertRoom(caller.id);
+    await this.assertBelowLimit(caller.id);
     await this.db.manager.delete(SecondFactor, { userId: caller.id, confirmedAt: IsNull() });
     const seed = this.seal.close(SEAL, id, Buffer.from(secret));
     await this.db.manager.insert(SecondFactor, { id, userId: caller.id, name, seed });
@@ -61,10 +61,14 @@ export class SecondFactorsService {
   }
 
   /** The person's factors; refused when there is no room for one more. */
-  async assertRoom(userId: string): Promise<SecondFactor[]> {
+  async assertBelowLimit(userId: string): Promise<SecondFactor[]> {
     const known = await this.listOf(userId);
-    if (known.length < MOST) return known;
-    throw new Problem('conflict', 'second-factor.too-many', `There are ${MOST} authenticators; remove one first.`);
+    if (known.length < MAX_AUTHENTICATORS) return known;
+    throw new Problem(
+      'conflict',
+      'second-factor.too-many',
+      `There are ${MAX_AUTHENTICATORS} authenticators; remove one first.`,
+    );
   }
 
   /** Those that count. */

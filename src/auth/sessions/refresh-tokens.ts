@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { hashOf, newSecret } from '../secret-text.js';
+import { secretHashOf, newSecret } from '../secrets/secret-text.js';
 import { RefreshToken } from './refresh-token.entity.js';
-import { Session } from './session.entity.js';
+import { Session } from '../model/session.entity.js';
 import { SessionsService } from './sessions.service.js';
 
 /** A refresh token that is not used for so long is of no use any more. */
@@ -39,7 +39,7 @@ export class RefreshTokens {
 
   /** The session behind a token that could be used now, without using it. */
   async peek(text: string): Promise<Session | undefined> {
-    const token = await this.db.manager.findOneBy(RefreshToken, { hash: hashOf(text) });
+    const token = await this.db.manager.findOneBy(RefreshToken, { hash: secretHashOf(text) });
     return (token && (await this.db.manager.findOneBy(Session, { id: token.sessionId }))) ?? undefined;
   }
 
@@ -51,7 +51,7 @@ export class RefreshTokens {
    * @param clientId the client that shows the token and has authenticated; null: none
    */
   async rotate(text: string, clientId: string | null, origin: Origin): Promise<Refreshed | undefined> {
-    const hash = hashOf(text);
+    const hash = secretHashOf(text);
     const shown = await this.peek(text);
     if (shown !== undefined && shown.clientId !== clientId) {
       await this.sessions.endFamily(ANYBODY(origin), shown.id, 'refresh-token-misused');

@@ -2,11 +2,11 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import { timingSafeEqual } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
-import { Remembered } from '../../platform/database/remembered.js';
+import { TtlCache } from '../../platform/database/ttl-cache.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { Clock } from '../../platform/time/clock.js';
-import type { Caller, CallerSession } from '../caller.js';
-import { hashOf } from '../secret-text.js';
+import type { Caller, CallerSession } from '../../access/caller.js';
+import { secretHashOf } from '../secrets/secret-text.js';
 import {
   effectiveRights,
   type OwnedRow,
@@ -15,7 +15,7 @@ import {
   type PersonNow,
   personNow,
 } from '../rights/effective-rights.js';
-import type { Scope } from '../scopes.js';
+import type { Scope } from '../../access/scopes.js';
 
 /** The session with the state of the person and of the client behind it, as of one moment. */
 interface Row extends Partial<OwnedRow> {
@@ -57,7 +57,7 @@ const READ = `
 @Injectable()
 export class SessionCallers implements OnApplicationShutdown {
   private readonly logger = new Logger(SessionCallers.name);
-  private readonly known = new Remembered<KnownSession>((id) => this.read(id));
+  private readonly known = new TtlCache<KnownSession>((id) => this.read(id));
   private used = new Map<string, { at: Date; from: string }>();
 
   constructor(
@@ -75,7 +75,7 @@ export class SessionCallers implements OnApplicationShutdown {
   /** The caller whose cookie holds the secret of this session; undefined when it is another secret, or over. */
   async inBrowser(id: string, secret: string, origin: Origin): Promise<Caller | undefined> {
     const known = await this.known.find(id);
-    const isRight = known?.cookieHash && timingSafeEqual(known.cookieHash, hashOf(secret));
+    const isRight = known?.cookieHash && timingSafeEqual(known.cookieHash, secretHashOf(secret));
     return isRight ? this.use(known, origin) : undefined;
   }
 

@@ -1,8 +1,8 @@
 import { Controller, Delete, Get, HttpCode, Param } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
-import { Person, TheCaller } from '../access.js';
-import type { Caller } from '../caller.js';
+import { Person, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { SessionList } from './sessions.dto.js';
 import { SessionsService } from './sessions.service.js';
 

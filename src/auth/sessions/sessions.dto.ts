@@ -1,4 +1,4 @@
-import type { Session, SignInWay } from './session.entity.js';
+import type { Session, SignInWay } from '../model/session.entity.js';
 
 export class SessionView {
   /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */

@@ -1,15 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
-import { type Actor, AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Actor } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Seal } from '../../platform/sealing/seal.js';
 import { Clock } from '../../platform/time/clock.js';
-import type { Caller } from '../caller.js';
-import type { Scope } from '../scopes.js';
+import type { Caller } from '../../access/caller.js';
+import type { Scope } from '../../access/scopes.js';
 import { SessionCallers } from './session-callers.js';
-import { Session, type SignInWay } from './session.entity.js';
+import { Session, type SignInWay } from '../model/session.entity.js';
 
 export interface NewSession {
   readonly userId?: string;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Config } from '../../platform/config/config.js';
-import { HostCookie } from '../host-cookie.js';
+import { HostCookie } from '../secrets/host-cookie.js';
 import type { Redirect } from './sso-order.js';
 
 /**

@@ -1,4 +1,4 @@
-import type { RoleName } from '../scopes.js';
+import type { RoleName } from '../../access/scopes.js';
 
 /** `groups equals release-managers → operator`. */
 export interface ClaimRule {
@@ -54,7 +54,7 @@ function valueAt(claims: unknown, path: string, depth = 0): unknown {
 }
 
 /** The first of the claims that holds a text. */
-export function textOf(claims: Claims, ...names: string[]): string | undefined {
+export function claimTextOf(claims: Claims, ...names: string[]): string | undefined {
   return names.flatMap((name) => valuesOf(claims[name]))[0];
 }
 
@@ -65,11 +65,11 @@ const GROUP_CLAIMS = [
   'http://schemas.xmlsoap.org/claims/Group',
   'http://schemas.microsoft.com/ws/2008/06/identity/claims/groups',
 ];
-const MOST_GROUPS = 1000;
+const MAX_GROUPS = 1000;
 const LONGEST_GROUP = 256;
 
 /** The groups that the provider says the person is in. */
 export function groupsOf(claims: Claims): string[] {
   const named = GROUP_CLAIMS.flatMap((name) => valuesOf(claims[name])).filter(({ length }) => length <= LONGEST_GROUP);
-  return [...new Set(named)].slice(0, MOST_GROUPS);
+  return [...new Set(named)].slice(0, MAX_GROUPS);
 }

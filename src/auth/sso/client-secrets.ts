@@ -1,4 +1,4 @@
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { hasOurKey, type OidcSettings, type SamlSettings } from './identity-provider.entity.js';
 
 /** Refuses a client secret that the chosen way of authentication has no use for. */

@@ -3,10 +3,10 @@ import { importJWK, type JWK } from 'jose';
 import type { IdentityProvider, OidcSettings, SamlSettings } from './identity-provider.entity.js';
 import { IdentityProvidersService } from './identity-providers.service.js';
 import { clientAuthenticationFor } from './oidc-client-authentication.js';
-import { OidcProviders, reasonOf } from './oidc-providers.js';
-import { readCertificates } from './saml-certificates.js';
+import { OidcProviders, oidcReasonOf } from './oidc-providers.js';
+import { readSamlCertificates } from './saml-certificates.js';
 
-export interface Finding {
+export interface ProviderFinding {
   readonly check: string;
   readonly ok: boolean;
   readonly detail: string;
@@ -22,12 +22,12 @@ export class IdentityProviderCheck {
     private readonly oidc: OidcProviders,
   ) {}
 
-  async of(name: string): Promise<Finding[]> {
+  async of(name: string): Promise<ProviderFinding[]> {
     const provider = await this.providers.named(name);
     return provider.kind === 'oidc' ? this.ofOidc(provider) : ofSaml(provider.settings as SamlSettings);
   }
 
-  private async ofOidc(provider: IdentityProvider): Promise<Finding[]> {
+  private async ofOidc(provider: IdentityProvider): Promise<ProviderFinding[]> {
     const settings = provider.settings as OidcSettings;
     try {
       const metadata = (await this.oidc.discover(provider)).serverMetadata();
@@ -51,11 +51,11 @@ export class IdentityProviderCheck {
         await this.keysOf(provider),
       ];
     } catch (error) {
-      return [{ check: 'discovery', ok: false, detail: reasonOf(error) }];
+      return [{ check: 'discovery', ok: false, detail: oidcReasonOf(error) }];
     }
   }
 
-  private async keysOf(provider: IdentityProvider): Promise<Finding> {
+  private async keysOf(provider: IdentityProvider): Promise<ProviderFinding> {
     const check = 'signing keys';
     try {
       const { keys } = await this.oidc.keysOf(provider);
@@ -63,13 +63,13 @@ export class IdentityProviderCheck {
       const count = usable.filter(Boolean).length;
       return { check, ok: count > 0, detail: `It publishes ${keys.length}, of which ${count} can be used.` };
     } catch (error) {
-      return { check, ok: false, detail: reasonOf(error) };
+      return { check, ok: false, detail: oidcReasonOf(error) };
     }
   }
 }
 
 /** A provider may refuse what it does not list, or take it all the same. */
-function scopesOf({ scopes }: OidcSettings, supported: readonly string[] | undefined): Finding {
+function scopesOf({ scopes }: OidcSettings, supported: readonly string[] | undefined): ProviderFinding {
   const unlisted = supported === undefined ? [] : scopes.filter((scope) => !supported.includes(scope));
   const detail =
     unlisted.length === 0 ? scopes.join(' ') : `It does not list ${unlisted.join(' ')}, and may refuse to be asked.`;
@@ -85,7 +85,7 @@ async function isUsable(key: unknown): Promise<boolean> {
   );
 }
 
-function ofSaml({ certificates, entryPoint }: SamlSettings): Finding[] {
+function ofSaml({ certificates, entryPoint }: SamlSettings): ProviderFinding[] {
   const usable = certificates.flatMap((text, index) => ofCertificates(text, `certificate ${index + 1}`));
   const secure = entryPoint.startsWith('https:');
   return [
@@ -99,9 +99,9 @@ function ofSaml({ certificates, entryPoint }: SamlSettings): Finding[] {
 }
 
 /** What sign-in would do with it: an expired certificate still verifies, since it was pinned by hand. */
-function ofCertificates(text: string, check: string): Finding[] {
+function ofCertificates(text: string, check: string): ProviderFinding[] {
   try {
-    return readCertificates(text).map(({ certificate: { subject, validToDate } }) => {
+    return readSamlCertificates(text).map(({ certificate: { subject, validToDate } }) => {
       const left = validToDate.getTime() - Date.now();
       const until = `${subject.replaceAll('\n', ', ')} until ${validToDate.toISOString()}`;
       const soon = left < SOON_MS ? `${until}: ends within 30 days` : until;
@@ -109,6 +109,6 @@ function ofCertificates(text: string, check: string): Finding[] {
       return { check, ok: true, detail: left < 0 ? expired : soon };
     });
   } catch (error) {
-    return [{ check, ok: false, detail: reasonOf(error) }];
+    return [{ check, ok: false, detail: oidcReasonOf(error) }];
   }
 }

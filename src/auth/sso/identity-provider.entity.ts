@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { ClaimRule } from './claim-rules.js';
-import type { RoleName } from '../scopes.js';
+import type { RoleName } from '../../access/scopes.js';
 
 export type IdentityProviderKind = 'oidc' | 'saml';
 
@@ -12,14 +12,14 @@ export const CLIENT_AUTHENTICATIONS = [
   'private_key_jwt',
   'none',
 ] as const;
-export type ClientAuthentication = (typeof CLIENT_AUTHENTICATIONS)[number];
+export type ClientAuthenticationMethod = (typeof CLIENT_AUTHENTICATIONS)[number];
 
 export interface OidcSettings {
   readonly issuer: string;
   readonly clientId: string;
   readonly scopes: readonly string[];
   /** How we show the provider who we are; null or absent leaves it to what the provider publishes. */
-  readonly clientAuthentication?: ClientAuthentication | null;
+  readonly clientAuthentication?: ClientAuthenticationMethod | null;
   /** private_key_jwt: whom an assertion is for; the token endpoint when absent (OpenID Connect core section 9). */
   readonly assertionAudience?: 'token-endpoint' | 'issuer';
   /** private_key_jwt: PEM, of the key that signs our assertions. */

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, Get, HttpCode, Param, Post, Put } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Fresh, Needs, TheCaller } from '../access.js';
-import type { Caller } from '../caller.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import {
   IdentityProviderList,
   IdentityProviderTestView,

@@ -14,12 +14,12 @@ import {
   Matches,
   ValidateNested,
 } from 'class-validator';
+import { ROLE_NAMES, type RoleName } from '../../access/scopes.js';
 import { Nullable } from '../../platform/http/body-shape.js';
-import { ROLE_NAMES, type RoleName } from '../scopes.js';
-import type { Finding } from './identity-provider-check.js';
+import type { ProviderFinding } from './identity-provider-check.js';
 import {
   CLIENT_AUTHENTICATIONS,
-  type ClientAuthentication,
+  type ClientAuthenticationMethod,
   type IdentityProvider,
   type IdentityProviderKind,
   type OidcSettings,
@@ -105,7 +105,7 @@ export class OidcProviderBody extends IdentityProviderBody {
   @ApiProperty({ enum: CLIENT_AUTHENTICATIONS, required: false })
   @IsOptional()
   @IsIn(CLIENT_AUTHENTICATIONS)
-  clientAuthentication?: ClientAuthentication;
+  clientAuthentication?: ClientAuthenticationMethod;
 
   /** With private_key_jwt: whom an assertion is for. Auth0 wants issuer. */
   @ApiProperty({ enum: ['token-endpoint', 'issuer'], required: false, default: 'token-endpoint' })
@@ -285,7 +285,7 @@ export class IdentityProviderTestView {
   ok: boolean;
   findings: FindingView[];
 
-  static of(findings: Finding[]): IdentityProviderTestView {
+  static of(findings: ProviderFinding[]): IdentityProviderTestView {
     return { ok: findings.every(({ ok }) => ok), findings };
   }
 }

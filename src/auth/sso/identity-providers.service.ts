@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { OutboundClient } from '../../platform/outbound/outbound-client.js';
 import { Seal } from '../../platform/sealing/seal.js';
-import type { Caller } from '../caller.js';
-import type { RoleName } from '../scopes.js';
+import type { Caller } from '../../access/caller.js';
+import type { RoleName } from '../../access/scopes.js';
 import { assertMayGrant } from '../users/user-rules.js';
 import type { ClaimRule } from './claim-rules.js';
 import {

@@ -1,4 +1,4 @@
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { ClaimRule, Claims } from './claim-rules.js';
 
 /** Where Microsoft Entra ID says in SAML that the groups are elsewhere, and the attribute that it leaves out then. */

@@ -1,7 +1,7 @@
 import { importPKCS8 } from 'jose';
 import * as oidc from 'openid-client';
 import { createHash, X509Certificate } from 'node:crypto';
-import type { ClientAuthentication, OidcSettings } from './identity-provider.entity.js';
+import type { ClientAuthenticationMethod, OidcSettings } from './identity-provider.entity.js';
 
 /** What stands for a discovery document that names none (OpenID Connect Discovery section 3). */
 const DEFAULT_METHODS = ['client_secret_basic'];
@@ -18,7 +18,7 @@ export function clientAuthenticationFor(
   { clientAuthentication }: OidcSettings,
   { token_endpoint_auth_methods_supported: methods = DEFAULT_METHODS }: oidc.ServerMetadata,
   hasSecret: boolean,
-): ClientAuthentication {
+): ClientAuthenticationMethod {
   if (clientAuthentication != null) return clientAuthentication;
   if (!hasSecret) return 'none';
   const found = WITH_SECRET.find((method) => methods.includes(method));
@@ -29,7 +29,7 @@ export function clientAuthenticationFor(
 
 /** @param secret the client secret, or for private_key_jwt our private key (PEM, PKCS #8) */
 export async function clientAuthenticationOf(
-  method: ClientAuthentication,
+  method: ClientAuthenticationMethod,
   settings: OidcSettings,
   secret: string | undefined,
 ): Promise<oidc.ClientAuth> {

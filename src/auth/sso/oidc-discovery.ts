@@ -1,6 +1,6 @@
 import type { ServerMetadata } from 'openid-client';
 import { ASYMMETRIC_ALGORITHMS } from './oidc-token-signature.js';
-import { trimEndOf } from '../../platform/text/trim-end.js';
+import { trimEndOf } from '../../formats/encoding/trim-end.js';
 
 const WELL_KNOWN = /^\/\.well-known\/(?:openid-configuration|oauth-authorization-server)(?:\/|$)/;
 const APPENDED = /\/\.well-known\/(?:openid-configuration|oauth-authorization-server)$/;

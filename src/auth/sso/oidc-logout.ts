@@ -1,13 +1,13 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { decodeJwt, type JWTPayload } from 'jose';
 import * as oidc from 'openid-client';
-import type { Actor } from '../../audit/audit.service.js';
+import type { Actor } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import type { IdentityProvider } from './identity-provider.entity.js';
-import { OidcProviders, reasonOf } from './oidc-providers.js';
+import { OidcProviders, oidcReasonOf } from './oidc-providers.js';
 
 const EVENT = 'http://schemas.openid.net/event/backchannel-logout';
 /** Older providers write JWT, or nothing; the event and the missing nonce tell a logout token from every other. */
@@ -61,7 +61,7 @@ export class OidcLogout {
       if (provider === undefined) throw new Error('no provider has this issuer');
       return { provider, claims: await this.claimsOf(provider, token) };
     } catch (error) {
-      this.logger.warn(`a logout token was refused: ${reasonOf(error)}`);
+      this.logger.warn(`a logout token was refused: ${oidcReasonOf(error)}`);
       throw new Problem('malformed', 'sso.logout-token', 'This logout token cannot be trusted.');
     }
   }

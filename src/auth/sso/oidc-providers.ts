@@ -2,7 +2,7 @@ import { Injectable, Logger } from '@nestjs/common';
 import type { JWTVerifyOptions, JWTVerifyResult } from 'jose';
 import * as oidc from 'openid-client';
 import { Config } from '../../platform/config/config.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { OutboundClient } from '../../platform/outbound/outbound-client.js';
 import type { IdentityProvider, OidcSettings } from './identity-provider.entity.js';
 import { IdentityProvidersService } from './identity-providers.service.js';
@@ -38,7 +38,7 @@ export class OidcProviders {
     try {
       return await kept(this.discovered, placeOf(provider), () => this.discover(provider));
     } catch (error) {
-      this.logger.warn(`${provider.name} cannot be used: ${reasonOf(error)}`);
+      this.logger.warn(`${provider.name} cannot be used: ${oidcReasonOf(error)}`);
       throw new Problem('unavailable', 'sso.provider-away', 'The identity provider does not answer as it should.', {
         retryAfter: 5,
       });
@@ -155,7 +155,7 @@ async function kept<T>(known: Map<string, Kept<T>>, place: string, read: () => P
   }
 }
 
-export function reasonOf(error: unknown): string {
+export function oidcReasonOf(error: unknown): string {
   if (!(error instanceof Error)) return 'unknown';
   const { code, cause } = error as { code?: unknown; cause?: unknown };
   const text = typeof code === 'string' ? `${code} ${error.message}` : error.message;

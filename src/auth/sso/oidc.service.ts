@@ -2,13 +2,13 @@ import { Injectable, Logger } from '@nestjs/common';
 import * as oidc from 'openid-client';
 import { Config } from '../../platform/config/config.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/http/problem.js';
-import { newSecret } from '../secret-text.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { newSecret } from '../secrets/secret-text.js';
 import type { IdentityProvider, OidcSettings } from './identity-provider.entity.js';
 import { IdentityProvidersService } from './identity-providers.service.js';
 import { assertNothingLeftOut } from './left-out-claims.js';
 import { ourKeySet } from './oidc-client-authentication.js';
-import { OidcProviders, providersWords, reasonOf } from './oidc-providers.js';
+import { OidcProviders, providersWords, oidcReasonOf } from './oidc-providers.js';
 import { returnPath } from './return-path.js';
 import { type Assertion, SsoSignInService } from './sso-sign-in.service.js';
 import type { SsoTransaction } from './sso-transaction.entity.js';
@@ -115,7 +115,7 @@ export class OidcService {
       const more = hasMore ? await oidc.fetchUserInfo(configuration, tokens.access_token, claims.sub) : {};
       return { claims: { ...more, ...claims }, idToken: tokens.id_token };
     } catch (error) {
-      this.logger.warn(`the answer of ${provider.name} was refused: ${reasonOf(error)}`);
+      this.logger.warn(`the answer of ${provider.name} was refused: ${oidcReasonOf(error)}`);
       throw refused(providersWords(error));
     }
   }

@@ -1,4 +1,4 @@
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 /** A path on this site, whatever tricks are in it; never an address elsewhere (CWE-601). */
 export function returnPath(wanted: string | undefined, publicUrl: string): string {

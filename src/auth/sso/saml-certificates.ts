@@ -1,7 +1,7 @@
 import { type KeyObject, X509Certificate } from 'node:crypto';
-import { Problem } from '../../platform/http/problem.js';
-import { pem } from './signature-key.js';
-import { fromBase64 } from '../../platform/encoding/base64.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { certificatePem } from './signature-key.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
 
 /** After this many providers change keys in another way. */
 const MAX_CERTIFICATES = 10;
@@ -22,7 +22,7 @@ export interface UsableCertificate {
  *
  * @throws Error that says what is wrong with the text, without quoting it: it may be a private key.
  */
-export function readCertificates(text: string): UsableCertificate[] {
+export function readSamlCertificates(text: string): UsableCertificate[] {
   const whole = text.trim();
   if (whole.includes('PRIVATE KEY'))
     throw new Error('this is a private key; only the certificate is needed, and the key has been shown');
@@ -45,7 +45,7 @@ export function readCertificates(text: string): UsableCertificate[] {
 export function storedCertificates(texts: readonly string[]): string[] {
   const found = texts.flatMap((text, index) => {
     try {
-      return readCertificates(text).map((certificate) => certificate.pem);
+      return readSamlCertificates(text).map((certificate) => certificate.pem);
     } catch (error) {
       throw refused(`/certificates/${index}`, error instanceof Error ? error.message : 'unknown');
     }
@@ -59,7 +59,7 @@ export function storedCertificates(texts: readonly string[]): string[] {
 export function usableCertificates(texts: readonly string[]): string[] {
   return texts.flatMap((text) => {
     try {
-      return readCertificates(text).map((certificate) => certificate.pem);
+      return readSamlCertificates(text).map((certificate) => certificate.pem);
     } catch {
       return [];
     }
@@ -75,7 +75,7 @@ function usable(body: string): UsableCertificate {
     throw new Error('this is no certificate: neither PEM nor the base64 of one');
   const certificate = parsed(der);
   assertVerifies(certificate.publicKey);
-  return { pem: pem('CERTIFICATE', certificate.raw), certificate };
+  return { pem: certificatePem('CERTIFICATE', certificate.raw), certificate };
 }
 
 function parsed(der: Buffer): X509Certificate {

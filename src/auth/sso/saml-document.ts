@@ -1,4 +1,4 @@
-import { fromBase64 as strictBytes } from '../../platform/encoding/base64.js';
+import { fromBase64 as strictBytes } from '../../formats/encoding/base64.js';
 
 /** What may stand in an Algorithm attribute: no SHA-1, no CBC, no transforms that choose what is signed. */
 const ALGORITHMS = new Set([
@@ -16,7 +16,7 @@ const ALGORITHMS = new Set([
 ]);
 
 /** The longest message that is read, in bytes of XML or of base64. */
-export const LONGEST = 256 * 1024;
+export const MAX_DOCUMENT_BYTES = 256 * 1024;
 
 export interface SamlDocument {
   /** Without a declaration. */
@@ -41,9 +41,9 @@ export function plainDocument(
 }
 
 /** The bytes behind base64 of a sane length; undefined when it is anything else. */
-export function fromBase64(encoded: string | undefined): Buffer | undefined {
+export function fromSamlBase64(encoded: string | undefined): Buffer | undefined {
   const text = encoded?.replaceAll(/\s/g, '') ?? '';
-  return text !== '' && text.length <= LONGEST ? strictBytes(text) : undefined;
+  return text !== '' && text.length <= MAX_DOCUMENT_BYTES ? strictBytes(text) : undefined;
 }
 
 export function isAllowed(algorithm: string): boolean {

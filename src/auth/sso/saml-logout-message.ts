@@ -2,7 +2,7 @@ import { getVerifiedXml, parseDomFromString, xpath } from '@node-saml/node-saml/
 import { createPublicKey, verify } from 'node:crypto';
 import { inflateRawSync } from 'node:zlib';
 import { usableCertificates } from './saml-certificates.js';
-import { fromBase64, isAllowed, LONGEST, plainDocument } from './saml-document.js';
+import { fromSamlBase64, isAllowed, MAX_DOCUMENT_BYTES, plainDocument } from './saml-document.js';
 
 const PROTOCOL = 'urn:oasis:names:tc:SAML:2.0:protocol';
 const ASSERTION = 'urn:oasis:names:tc:SAML:2.0:assertion';
@@ -47,7 +47,7 @@ export function fromRedirect(query: string): ArrivedMessage | undefined {
   const parts = new Map(pairs);
   const value = (name: string): string | undefined => decoded(parts.get(name)?.slice(name.length + 1));
   const field = parts.has('SAMLRequest') ? 'SAMLRequest' : 'SAMLResponse';
-  const [bytes, signature] = [fromBase64(value(field)), fromBase64(value('Signature'))];
+  const [bytes, signature] = [fromSamlBase64(value(field)), fromSamlBase64(value('Signature'))];
   if (parts.size !== pairs.length || bytes === undefined || signature === undefined) return undefined;
   const xml = inflated(bytes);
   if (xml === undefined) return undefined;
@@ -60,7 +60,7 @@ export function fromRedirect(query: string): ArrivedMessage | undefined {
 export function fromForm(form: URLSearchParams): ArrivedMessage | undefined {
   const field = form.has('SAMLRequest') ? 'SAMLRequest' : 'SAMLResponse';
   const [encoded, ...others] = form.getAll(field);
-  const bytes = fromBase64(encoded);
+  const bytes = fromSamlBase64(encoded);
   if (bytes === undefined || others.length > 0) return undefined;
   return {
     kind: FIELDS[field],
@@ -154,7 +154,7 @@ function decoded(text: string | undefined): string | undefined {
 /** A few bytes may stand for gigabytes: no more than a message may have. */
 function inflated(bytes: Buffer): string | undefined {
   try {
-    return inflateRawSync(bytes, { maxOutputLength: LONGEST }).toString('utf8');
+    return inflateRawSync(bytes, { maxOutputLength: MAX_DOCUMENT_BYTES }).toString('utf8');
   } catch {
     return undefined;
   }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { hashOf } from '../secret-text.js';
+import { secretHashOf } from '../secrets/secret-text.js';
 import { SamlMessageMark } from './saml-message-mark.entity.js';
 
 /** Longer than any message is believed, with every skew of clocks. */
@@ -17,7 +17,7 @@ export class SamlMessageMarks {
 
   /** Whether this is the answer to something that was sent, the first one. */
   async isAnswer(providerId: string, id: string): Promise<boolean> {
-    const sent = { providerId, direction: 'sent' as const, idHash: hashOf(id) };
+    const sent = { providerId, direction: 'sent' as const, idHash: secretHashOf(id) };
     const { affected } = await this.db
       .createQueryBuilder()
       .delete()
@@ -41,7 +41,7 @@ export class SamlMessageMarks {
     const added: unknown[] = await this.db.query(
       `INSERT INTO saml_message (provider_id, direction, id_hash, expires_at)
        VALUES ($1, $2, $3, now() + interval '${MINUTES} minutes') ON CONFLICT DO NOTHING RETURNING direction`,
-      [providerId, direction, hashOf(id)],
+      [providerId, direction, secretHashOf(id)],
     );
     return added.length === 1;
   }

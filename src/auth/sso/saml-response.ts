@@ -1,6 +1,6 @@
 import type { Profile } from '@node-saml/passport-saml';
-import { Problem } from '../../platform/http/problem.js';
-import { attributeOf, fromBase64, isAllowed, plainDocument } from './saml-document.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { attributeOf, fromSamlBase64, isAllowed, plainDocument } from './saml-document.js';
 
 export interface SamlResponse {
   readonly encoded: string;
@@ -16,7 +16,7 @@ const ENCRYPTED = /<(?:[\w.-]{1,100}:)?EncryptedAssertion\b/;
 
 /** Reads as much of a response as is needed to find its request, and refuses what no honest provider sends. */
 export function readSamlResponse(encoded: string | undefined): SamlResponse {
-  const text = fromBase64(encoded)?.toString('utf8') ?? '';
+  const text = fromSamlBase64(encoded)?.toString('utf8') ?? '';
   const isEncrypted = ENCRYPTED.test(text);
   // What is encrypted is refused by its own name, whatever it is encrypted with.
   const document = plainDocument(text, 'Response', isEncrypted ? () => true : isAllowed);

@@ -3,7 +3,7 @@ import { ApiBody, ApiConsumes, ApiOkResponse, ApiResponse, ApiTags } from '@nest
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../platform/http/origin.js';
 import { RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
-import { Public } from '../access.js';
+import { Public } from '../../access/access.js';
 import { FORM } from '../oauth/oauth-parameters.js';
 import { BrowserCookie } from './browser-cookie.js';
 import { fromForm, fromRedirect } from './saml-logout-message.js';

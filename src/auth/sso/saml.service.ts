@@ -3,8 +3,8 @@ import { type Profile, type SamlConfig, ValidateInResponseTo } from '@node-saml/
 import { randomBytes } from 'node:crypto';
 import { Config } from '../../platform/config/config.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/http/problem.js';
-import { newSecret } from '../secret-text.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { newSecret } from '../secrets/secret-text.js';
 import type { Claims } from './claim-rules.js';
 import type { IdentityProvider, SamlSettings } from './identity-provider.entity.js';
 import { IdentityProvidersService } from './identity-providers.service.js';

@@ -38,7 +38,10 @@ export async function newSignatureKey(commonName: string): Promise<SignatureKey>
     signingAlgorithm: ALGORITHM,
   });
   const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey));
-  return { privateKey: pem('PRIVATE KEY', pkcs8), certificate: pem('CERTIFICATE', Buffer.from(certificate.rawData)) };
+  return {
+    privateKey: certificatePem('PRIVATE KEY', pkcs8),
+    certificate: certificatePem('CERTIFICATE', Buffer.from(certificate.rawData)),
+  };
 }
 
 /** Hexadecimal, 16 bytes, positive and without leading zeros (RFC 5280 section 4.1.2.2). */
@@ -49,7 +52,7 @@ function newSerialNumber(): string {
 }
 
 /** RFC 7468. */
-export function pem(label: string, der: Buffer): string {
+export function certificatePem(label: string, der: Buffer): string {
   const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }

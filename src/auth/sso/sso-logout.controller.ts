@@ -1,9 +1,9 @@
 import { Controller, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Person, TheCaller } from '../access.js';
+import { Person, TheCaller } from '../../access/access.js';
 import { SessionCookie } from '../browser/session-cookie.js';
-import type { Caller } from '../caller.js';
+import type { Caller } from '../../access/caller.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import { IdentityProvidersService } from './identity-providers.service.js';
 import { OidcLogout } from './oidc-logout.js';

@@ -1,17 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { SignedInPerson } from '../tokens/token-grants.js';
 import { lockAdministrators } from '../users/administrators.js';
 import { InvitationRights } from '../users/invitation-rights.js';
-import { User } from '../users/user.entity.js';
-import type { RoleName } from '../scopes.js';
-import { Session } from '../sessions/session.entity.js';
-import { canonical } from '../users/users.service.js';
-import { type Claims, groupsOf, rolesOf, textOf } from './claim-rules.js';
+import { User } from '../model/user.entity.js';
+import type { RoleName } from '../../access/scopes.js';
+import { Session } from '../model/session.entity.js';
+import { canonical } from '../model/users.service.js';
+import { type Claims, groupsOf, rolesOf, claimTextOf } from './claim-rules.js';
 import { ExternalIdentity } from './external-identity.entity.js';
 import { IdentityProvider } from './identity-provider.entity.js';
 import type { SsoTransaction } from './sso-transaction.entity.js';
@@ -139,7 +139,7 @@ export class SsoSignInService {
 
   /** The e-mail address never decides who somebody is: an account that has it already is somebody else's. */
   private async newcomer(tx: EntityManager, { provider, subject, claims }: Assertion, origin: Origin): Promise<User> {
-    const address = textOf(claims, ...ADDRESS_CLAIMS);
+    const address = claimTextOf(claims, ...ADDRESS_CLAIMS);
     if (address === undefined || !/^[^\s@]+@[^\s@]+$/.test(address)) {
       throw new Problem('forbidden', 'sso.no-address', 'The identity provider did not tell an e-mail address.');
     }

@@ -1,8 +1,8 @@
 import { Body, Controller, Header, HttpCode, Post, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Person, TheCaller } from '../access.js';
-import type { Caller } from '../caller.js';
+import { Person, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { BrowserCookie } from './browser-cookie.js';
 import { SsoStepUp } from './sso-step-up.js';
 import { SsoStepUpBody, SsoStepUpView } from './sso.dto.js';

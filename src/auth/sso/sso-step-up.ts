@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
-import { Problem } from '../../platform/http/problem.js';
-import type { Caller } from '../caller.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Caller } from '../../access/caller.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import { IdentityProvidersService } from './identity-providers.service.js';
 import { OidcService } from './oidc.service.js';

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { BrowserSessions } from '../browser/browser-sessions.js';
 import { SessionCookie } from '../browser/session-cookie.js';
 import { SessionsService } from '../sessions/sessions.service.js';

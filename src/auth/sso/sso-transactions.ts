@@ -2,9 +2,9 @@ import { Injectable } from '@nestjs/common';
 import { timingSafeEqual } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Seal } from '../../platform/sealing/seal.js';
-import { hashOf, newSecret } from '../secret-text.js';
+import { secretHashOf, newSecret } from '../secrets/secret-text.js';
 import { SsoTransaction } from './sso-transaction.entity.js';
 
 const SEAL = 'sso transaction';
@@ -34,7 +34,7 @@ export interface Arrived {
   readonly authenticatedAt: string | null;
 }
 
-export interface Redeemed extends Arrived {
+export interface RedeemedTicket extends Arrived {
   readonly providerId: string;
   readonly returnTo: string;
   readonly sessionId: string | null;
@@ -66,8 +66,8 @@ export class SsoTransactions {
     await this.db.manager.insert(SsoTransaction, {
       ...rest,
       id,
-      keyHash: hashOf(key),
-      browserHash: hashOf(browser),
+      keyHash: secretHashOf(key),
+      browserHash: secretHashOf(browser),
       secrets: this.seal.close(SEAL, id, Buffer.from(JSON.stringify(secrets))),
       status: 'STARTED',
       expiresAt: () => `now() + interval '${MINUTES} minutes'`,
@@ -78,7 +78,7 @@ export class SsoTransactions {
   async waiting(key: string): Promise<{ row: SsoTransaction; secrets: Record<string, string> }> {
     const row = await this.db
       .createQueryBuilder(SsoTransaction, 'tx')
-      .where('tx.keyHash = :hash', { hash: hashOf(key) })
+      .where('tx.keyHash = :hash', { hash: secretHashOf(key) })
       .andWhere(`tx.status = 'STARTED'`)
       .andWhere('tx.expiresAt > now()')
       .getOne();
@@ -121,11 +121,11 @@ export class SsoTransactions {
   }
 
   /** Uses a ticket up, in the browser that began. A ticket in another browser is used up too. */
-  async redeem(ticket: string, browser: string | undefined): Promise<Redeemed> {
+  async redeem(ticket: string, browser: string | undefined): Promise<RedeemedTicket> {
     const [rows]: [RedeemedRow[], number] = await this.db.query(
       `DELETE FROM sso_transaction WHERE ticket_hash = $1 AND status = 'ARRIVED' AND expires_at > now()
          RETURNING id, user_id, provider_id, return_to, browser_hash, secrets, session_id`,
-      [hashOf(ticket)],
+      [secretHashOf(ticket)],
     );
     const [row] = rows;
     if (row === undefined || !isSame(row.browser_hash, browser)) throw unknown();
@@ -146,7 +146,7 @@ export function beganAt({ expiresAt }: SsoTransaction): Date {
 
 /** Whether the browser is the one that began. */
 function isSame(browserHash: Buffer, browser: string | undefined): boolean {
-  return browser !== undefined && timingSafeEqual(browserHash, hashOf(browser));
+  return browser !== undefined && timingSafeEqual(browserHash, secretHashOf(browser));
 }
 
 function unknown(): Problem {

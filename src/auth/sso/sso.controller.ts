@@ -2,8 +2,8 @@ import { Body, Controller, Get, Header, HttpCode, Post, Query, Req, Res } from '
 import { ApiResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { originOf } from '../../platform/http/origin.js';
-import { Public } from '../access.js';
-import { TokenView } from '../sign-in.dto.js';
+import { Public } from '../../access/access.js';
+import { TokenView } from '../sign-in/sign-in.dto.js';
 import { BrowserCookie } from './browser-cookie.js';
 import { IdentityProvidersService } from './identity-providers.service.js';
 import { SsoChoices, CompleteQuery, TicketBody } from './sso.dto.js';

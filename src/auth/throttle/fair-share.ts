@@ -1,4 +1,4 @@
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 /** Keeps one caller from taking all the places of a line in which everyone waits. Counts within this process. */
 export class FairShare {

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { createHmac, hkdfSync } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 interface Rule {
   /** Attempts without a wait. */
@@ -30,7 +30,7 @@ const RULES = {
 
 export type ThrottleRule = keyof typeof RULES;
 
-export interface Attempt {
+export interface ThrottledAttempt {
   readonly rule: ThrottleRule;
   /** Who or what is tried; any text, also what does not exist. */
   readonly subject: string;
@@ -56,7 +56,7 @@ export class Throttle {
   }
 
   /** Counts an attempt, or refuses it with the time to wait. Does the same whether or not the subject exists. */
-  async assertMayTry(attempts: readonly Attempt[]): Promise<void> {
+  async assertMayTry(attempts: readonly ThrottledAttempt[]): Promise<void> {
     for (const attempt of attempts) {
       const wait = await this.count(attempt);
       if (wait > 0) {
@@ -68,7 +68,7 @@ export class Throttle {
   }
 
   /** Forgets the attempts: the last one was right. */
-  async succeeded(attempts: readonly Attempt[]): Promise<void> {
+  async succeeded(attempts: readonly ThrottledAttempt[]): Promise<void> {
     const keys = attempts.map((attempt) => this.keyOf(attempt));
     await this.db.query(`DELETE FROM attempt_count WHERE key = ANY($1::bytea[])`, [keys]);
   }
@@ -82,7 +82,7 @@ export class Throttle {
   }
 
   /** @returns seconds to wait; 0 when the attempt was counted and may be made */
-  private async count(attempt: Attempt): Promise<number> {
+  private async count(attempt: ThrottledAttempt): Promise<number> {
     const { free, longest } = RULES[attempt.rule];
     const key = this.keyOf(attempt);
     const counted: unknown[] = await this.db.query(
@@ -104,7 +104,7 @@ export class Throttle {
     return row?.wait ?? 1;
   }
 
-  private keyOf({ rule, subject }: Attempt): Buffer {
+  private keyOf({ rule, subject }: ThrottledAttempt): Buffer {
     return createHmac('sha256', this.key).update(`${rule}\n${subject}`).digest();
   }
 }

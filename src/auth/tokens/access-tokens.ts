@@ -3,7 +3,7 @@ import { SignJWT } from 'jose';
 import { hkdfSync, randomUUID } from 'node:crypto';
 import { Config } from '../../platform/config/config.js';
 import { Clock } from '../../platform/time/clock.js';
-import type { Session } from '../sessions/session.entity.js';
+import type { Session } from '../model/session.entity.js';
 
 export const ISSUER = 'sealwright';
 export const AUDIENCE = 'sealwright-api';

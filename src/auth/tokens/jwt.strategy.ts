@@ -4,8 +4,8 @@ import { ExtractJwt, Strategy } from 'passport-jwt';
 import { Config } from '../../platform/config/config.js';
 import { isId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/http/problem.js';
-import type { Caller } from '../caller.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Caller } from '../../access/caller.js';
 import { SessionCallers } from '../sessions/session-callers.js';
 import { accessTokenKey, AUDIENCE, ISSUER, TYPE } from './access-tokens.js';
 

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import type { Actor } from '../../audit/audit.service.js';
+import type { Actor } from '../../access/caller.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { RefreshTokens } from '../sessions/refresh-tokens.js';
 import { SessionCallers } from '../sessions/session-callers.js';
 import { type NewSession, SESSION_SECONDS, SessionsService } from '../sessions/sessions.service.js';
-import type { SignInWay } from '../sessions/session.entity.js';
-import type { Scope } from '../scopes.js';
-import type { User } from '../users/user.entity.js';
+import type { SignInWay } from '../model/session.entity.js';
+import type { Scope } from '../../access/scopes.js';
+import type { User } from '../model/user.entity.js';
 import { AccessTokens } from './access-tokens.js';
 
 export interface Tokens {

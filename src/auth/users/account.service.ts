@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { networkOf } from '../../platform/http/network-of.js';
 import type { Origin } from '../../platform/http/origin.js';
-import type { Caller } from '../caller.js';
+import type { Caller } from '../../access/caller.js';
 import { Throttle } from '../throttle/throttle.js';
 import { PasswordChanges } from './password-changes.js';
-import { PasswordCheck } from './password-check.js';
+import { PasswordCheck } from '../passwords/password-check.js';
 import { PasswordResetsService } from './password-resets.service.js';
-import { canonical } from './users.service.js';
+import { canonical } from '../model/users.service.js';
 
 /** What people do with the password of their own account. */
 @Injectable()

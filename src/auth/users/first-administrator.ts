@@ -1,6 +1,6 @@
 import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
-import { UsersService } from './users.service.js';
+import { UsersService } from '../model/users.service.js';
 
 /** Creates the administrator of SVC_ADMIN_EMAIL while there is no user at all. There is no default account. */
 @Injectable()

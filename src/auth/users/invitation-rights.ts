@@ -1,11 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { type Actor, AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Actor } from '../../access/caller.js';
 import type { Origin } from '../../platform/http/origin.js';
 import { CredentialRights } from '../rights/credential-rights.js';
-import { type RoleName, type Scope, scopesOf } from '../scopes.js';
-import { hashOf } from '../secret-text.js';
-import { canonical } from './users.service.js';
+import { type RoleName, type Scope, scopesOf } from '../../access/scopes.js';
+import { secretHashOf } from '../secrets/secret-text.js';
+import { canonical } from '../model/users.service.js';
 
 interface OpenInvitation {
   readonly id: string;
@@ -28,7 +29,7 @@ export class InvitationRights {
   async accept(tx: EntityManager, token: string, email: string): Promise<RoleName[] | undefined> {
     const found: OpenInvitation[] = await tx.query(
       `SELECT id, roles, inviter_id FROM invitation WHERE token_hash = $1 AND email = $2`,
-      [hashOf(token), canonical(email)],
+      [secretHashOf(token), canonical(email)],
     );
     const [row] = found;
     if (row === undefined || row.inviter_id === null) return undefined;

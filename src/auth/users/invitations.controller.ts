@@ -2,9 +2,9 @@ import { Body, Controller, Delete, Get, Header, HttpCode, Param, Post } from '@n
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
-import { Fresh, Needs, TheCaller } from '../access.js';
-import type { Caller } from '../caller.js';
-import { Repeatable } from '../repeatable.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
+import { Repeatable } from '../../access/repeatable.js';
 import { InvitationsService } from './invitations.service.js';
 import { InvitationList, InviteBody, NewInvitationView } from './users.dto.js';
 

@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull, MoreThan } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
-import type { Caller } from '../caller.js';
-import type { RoleName } from '../scopes.js';
-import { newSecret } from '../secret-text.js';
+import type { Caller } from '../../access/caller.js';
+import type { RoleName } from '../../access/scopes.js';
+import { newSecret } from '../secrets/secret-text.js';
 import { Invitation } from './invitation.entity.js';
 import { assertMayGrant } from './user-rules.js';
-import { User } from './user.entity.js';
-import { canonical } from './users.service.js';
+import { User } from '../model/user.entity.js';
+import { canonical } from '../model/users.service.js';
 
 const GOOD_FOR_SECONDS = 7 * 24 * 3600;
 

@@ -1,13 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, IsNull } from 'typeorm';
-import { type Actor, AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Actor } from '../../access/caller.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { SessionsService } from '../sessions/sessions.service.js';
-import { AccountNotices } from './account-notices.js';
-import { assertGoodPassword } from './password-rules.js';
-import { Passwords } from './passwords.js';
-import { User } from './user.entity.js';
+import { AccountNotices } from '../notices/account-notices.js';
+import { assertGoodPassword } from '../model/password-rules.js';
+import { Passwords } from '../model/passwords.js';
+import { User } from '../model/user.entity.js';
 
 interface ChangeOptions {
   /** The session that goes on. */

@@ -1,15 +1,16 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type Actor, AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Actor } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
-import { hashOf, newSecret } from '../secret-text.js';
+import { secretHashOf, newSecret } from '../secrets/secret-text.js';
 import { PasswordReset } from './password-reset.entity.js';
-import type { User } from './user.entity.js';
-import { UsersService } from './users.service.js';
+import type { User } from '../model/user.entity.js';
+import { UsersService } from '../model/users.service.js';
 
 const GOOD_FOR_SECONDS = 3600;
 
@@ -60,7 +61,7 @@ export class PasswordResetsService {
     const rows: { email: string }[] = await this.db.query(
       `SELECT u.email FROM password_reset r JOIN user_account u ON u.id = r.user_id
        WHERE r.token_hash = $1 AND r.used_at IS NULL AND r.expires_at > now() AND NOT u.disabled`,
-      [hashOf(token)],
+      [secretHashOf(token)],
     );
     const user = rows[0] === undefined ? null : await this.users.findByEmail(rows[0].email);
     if (user === null) throw unusable();
@@ -71,7 +72,7 @@ export class PasswordResetsService {
   async use(tx: { query(text: string, values: unknown[]): Promise<unknown> }, token: string, userId: string) {
     const [used] = (await tx.query(
       `UPDATE password_reset SET used_at = now() WHERE token_hash = $1 AND used_at IS NULL AND expires_at > now() RETURNING id`,
-      [hashOf(token)],
+      [secretHashOf(token)],
     )) as [unknown[], number];
     if (used.length === 0) throw unusable();
     await tx.query(`UPDATE password_reset SET used_at = now() WHERE user_id = $1 AND used_at IS NULL`, [userId]);

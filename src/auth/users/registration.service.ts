@@ -2,12 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
 import { networkOf } from '../../platform/http/network-of.js';
 import type { Origin } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Throttle } from '../throttle/throttle.js';
 import { InvitationRights } from './invitation-rights.js';
-import { assertGoodPassword } from './password-rules.js';
-import type { User } from './user.entity.js';
-import { UsersService } from './users.service.js';
+import { assertGoodPassword } from '../model/password-rules.js';
+import type { User } from '../model/user.entity.js';
+import { UsersService } from '../model/users.service.js';
 
 export interface Newcomer {
   readonly email: string;

@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
-import type { Caller } from '../caller.js';
-import type { RoleName } from '../scopes.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Caller } from '../../access/caller.js';
+import type { RoleName } from '../../access/scopes.js';
 import { SessionsService } from '../sessions/sessions.service.js';
 import { lockAdministrators } from './administrators.js';
 import { InvitationRights } from './invitation-rights.js';
 import { assertMayGrant } from './user-rules.js';
-import { User } from './user.entity.js';
+import { User } from '../model/user.entity.js';
 
 export interface UserChange {
   readonly roles?: readonly RoleName[];

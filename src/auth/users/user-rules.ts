@@ -1,6 +1,6 @@
-import { Problem } from '../../platform/http/problem.js';
-import type { Caller } from '../caller.js';
-import { mayDo, type RoleName, scopesOf } from '../scopes.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Caller } from '../../access/caller.js';
+import { mayDo, type RoleName, scopesOf } from '../../access/scopes.js';
 
 /** Nobody hands out what they do not hold, and nobody changes people who may do more than they. */
 export function assertMayGrant(caller: Caller, roles: readonly RoleName[]): void {

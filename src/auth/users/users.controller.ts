@@ -2,8 +2,8 @@ import { Body, Controller, Delete, Get, Header, HttpCode, Param, Patch, Post, Qu
 import { ApiTags } from '@nestjs/swagger';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { Fresh, Needs, TheCaller } from '../access.js';
-import type { Caller } from '../caller.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { SecondFactorsService } from '../second-factors/second-factors.service.js';
 import { SessionList } from '../sessions/sessions.dto.js';
 import { SessionsService } from '../sessions/sessions.service.js';

@@ -1,10 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { ArrayMaxSize, ArrayUnique, IsBoolean, IsEmail, IsIn, IsOptional, MaxLength } from 'class-validator';
 import type { Page } from '../../platform/http/cursors.js';
-import { ROLE_NAMES, type RoleName } from '../scopes.js';
+import { ROLE_NAMES, type RoleName } from '../../access/scopes.js';
 import type { Invitation } from './invitation.entity.js';
 import type { UserChange } from './user-administration.service.js';
-import type { User } from './user.entity.js';
+import type { User } from '../model/user.entity.js';
 
 export class ChangeUserBody {
   @ApiProperty({ enum: ROLE_NAMES, isArray: true, example: ['operator'] })

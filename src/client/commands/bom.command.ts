@@ -1,7 +1,7 @@
 import { createPublicKey, type KeyObject, randomUUID } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { base64Bytes } from '../../platform/encoding/base64.js';
+import { base64Bytes } from '../../formats/encoding/base64.js';
 import { JsonObjectText } from '../../verifier/json-object-text.js';
 import {
   faultsOfJsonSignature,
@@ -10,10 +10,10 @@ import {
   type JsonSignature,
   SignedText,
 } from '../../verifier/json-signature.js';
-import type { ApiClient } from '../api-client.js';
-import { awaited, isFinal, type Request, secondsOf } from '../awaiting.js';
-import { type ClientCommand, type Invocation, text } from '../command.js';
-import { ClientError, EXIT, type ExitCode, usageError } from '../exit-codes.js';
+import type { ApiClient } from '../api/api-client.js';
+import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
+import { type ClientCommand, type Invocation, text } from '../api/command.js';
+import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
 
 interface Key {
   readonly id: string;
@@ -86,7 +86,7 @@ async function asked(api: ApiClient, { signer, digest, file }: Order, seconds: n
   };
   const headers = { 'idempotency-key': randomUUID() };
   const request: Request = await api.call('POST', '/api/v1/sign/digest', { body, headers, repeatable: true });
-  return isFinal(request) ? request : awaited(api, request.requestId, seconds);
+  return isFinalRequestStatus(request) ? request : awaited(api, request.requestId, seconds);
 }
 
 async function verify(

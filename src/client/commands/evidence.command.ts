@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises';
 import { EvidenceContent } from '../../verifier/evidence-content.js';
 import type { EvidenceFile } from '../../verifier/evidence-file.js';
 import { examineEvidence } from '../../verifier/evidence-verifier.js';
-import { type ClientCommand, text } from '../command.js';
-import { ClientError, EXIT, usageError } from '../exit-codes.js';
-import { readKey } from '../log-trust.js';
+import { type ClientCommand, text } from '../api/command.js';
+import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
+import { readKey } from '../api/log-trust.js';
 
 export const evidence: ClientCommand = {
   name: 'evidence',

@@ -1,5 +1,5 @@
-import type { ClientCommand } from '../command.js';
-import { EXIT } from '../exit-codes.js';
+import type { ClientCommand } from '../api/command.js';
+import { EXIT } from '../api/exit-codes.js';
 
 interface Key {
   readonly id: string;

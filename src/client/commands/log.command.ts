@@ -1,18 +1,18 @@
 import { createReadStream } from 'node:fs';
-import { base64Bytes } from '../../platform/encoding/base64.js';
-import { type Finding, LogVerifier, provesGrowth } from '../../verifier/log-verifier.js';
+import { base64Bytes } from '../../formats/encoding/base64.js';
+import { type LogFinding, LogVerifier, provesGrowth } from '../../verifier/log-verifier.js';
 import { openNote } from '../../verifier/signed-note.js';
-import { type ClientCommand, type Invocation, text } from '../command.js';
-import { ClientError, EXIT, type ExitCode, usageError } from '../exit-codes.js';
-import { linesOf } from '../lines.js';
-import { type LogState, type LogTrust, readTrust, writeState } from '../log-trust.js';
+import { type ClientCommand, type Invocation, text } from '../api/command.js';
+import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
+import { linesOf } from '../api/lines.js';
+import { type LogState, type LogTrust, readTrust, writeState } from '../api/log-trust.js';
 
 const EXPORT = '/api/v1/audit/log/export';
 
 /** How the log was found. */
 interface Verdict {
   readonly size: number;
-  readonly findings: readonly Finding[];
+  readonly findings: readonly LogFinding[];
   /** What to remember when nothing was found. */
   readonly seen: LogState | undefined;
 }
@@ -38,7 +38,7 @@ export const log: ClientCommand = {
       invocation.note('No --key: the key in the export is believed, so this shows only that the export is whole.');
     const verdict =
       options['quick'] === true ? await quick(invocation, trust, place) : await whole(invocation, trust, place);
-    return told(invocation, verdict, stateFile);
+    return printed(invocation, verdict, stateFile);
   },
 };
 
@@ -89,7 +89,7 @@ async function quick({ api }: Invocation, { state, publicKey }: LogTrust, place:
   return { size, findings: [], seen: { ...state, checkpoint: note } };
 }
 
-async function told({ print }: Invocation, verdict: Verdict, stateFile: string | undefined): Promise<ExitCode> {
+async function printed({ print }: Invocation, verdict: Verdict, stateFile: string | undefined): Promise<ExitCode> {
   const { size, findings, seen } = verdict;
   const valid = findings.length === 0;
   const firstWrong = findings.find(({ index }) => index !== undefined)?.index;

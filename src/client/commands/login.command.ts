@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ClientCommand, type Invocation, text } from '../command.js';
-import { writeCredentials } from '../credentials.js';
-import { ClientError, EXIT, type ExitCode, usageError } from '../exit-codes.js';
-import { serviceAddress } from '../transport.js';
+import { type ClientCommand, type Invocation, text } from '../api/command.js';
+import { writeCredentials } from '../api/credentials.js';
+import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
+import { serviceAddress } from '../api/transport.js';
 
 const DEVICE_CODE = 'urn:ietf:params:oauth:grant-type:device_code';
 

@@ -1,6 +1,6 @@
-import { awaited, secondsOf } from '../awaiting.js';
-import { type ClientCommand, text } from '../command.js';
-import { EXIT, usageError } from '../exit-codes.js';
+import { awaited, secondsOf } from '../api/awaiting.js';
+import { type ClientCommand, text } from '../api/command.js';
+import { EXIT, usageError } from '../api/exit-codes.js';
 
 export const request: ClientCommand = {
   name: 'request',

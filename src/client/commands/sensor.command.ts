@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
-import { type ClientCommand, type Invocation, type OptionValues, text } from '../command.js';
-import { EXIT, type ExitCode, usageError } from '../exit-codes.js';
+import { type ClientCommand, type Invocation, type OptionValues, text } from '../api/command.js';
+import { EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
 import { isEndpoint } from '../sensor/endpoints/endpoint.js';
-import { type Finished, Sensor, type Settings } from '../sensor/sensor.js';
+import { type Finished, SensorAgent, type Settings } from '../sensor/sensor.js';
 import { Spool } from '../sensor/spool.js';
 
 const PATIENCE_S = 300;
@@ -28,7 +28,7 @@ export const sensor: ClientCommand = {
       const settings = settingsOf(invocation);
       const stays = options['stay'] === true;
       const patienceMs = stays ? Infinity : patienceOf(options);
-      const worker = new Sensor(api, spool, { settings, storePasswords, patienceMs, note });
+      const worker = new SensorAgent(api, spool, { settings, storePasswords, patienceMs, note });
       if (stays) return await worker.stay((finished) => show(invocation, [finished]));
       return show(invocation, await worker.once());
     } finally {

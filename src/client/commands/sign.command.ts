@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { base64Bytes } from '../../platform/encoding/base64.js';
-import { awaited, isFinal, type Request, secondsOf } from '../awaiting.js';
-import { type ClientCommand, type Invocation, text } from '../command.js';
-import { ClientError, EXIT, type ExitCode, usageError } from '../exit-codes.js';
-import { assertFormat, EXTENSION, hashOf, TOKEN_EXTENSION } from '../files.js';
+import { base64Bytes } from '../../formats/encoding/base64.js';
+import { awaited, isFinalRequestStatus, type Request, secondsOf } from '../api/awaiting.js';
+import { type ClientCommand, type Invocation, text } from '../api/command.js';
+import { ClientError, EXIT, type ExitCode, usageError } from '../api/exit-codes.js';
+import { assertFormat, EXTENSION, fileHashOf, TOKEN_EXTENSION } from '../api/files.js';
 
 export const sign: ClientCommand = {
   name: 'sign',
@@ -39,7 +39,7 @@ async function asked(invocation: Invocation, file: string): Promise<Request> {
   const seconds = secondsOf(text(options, 'wait'));
   const algorithm = text(options, 'algorithm') ?? 'sha256';
   const body = {
-    digest: await hashOf(file, algorithm),
+    digest: await fileHashOf(file, algorithm),
     algorithm,
     format,
     key: text(options, 'key'),
@@ -51,13 +51,13 @@ async function asked(invocation: Invocation, file: string): Promise<Request> {
   const api = await invocation.api();
   const headers = { 'idempotency-key': randomUUID() };
   const request: Request = await api.call('POST', '/api/v1/sign/digest', { body, headers, repeatable: true });
-  return isFinal(request) ? request : awaited(api, request.requestId, seconds);
+  return isFinalRequestStatus(request) ? request : awaited(api, request.requestId, seconds);
 }
 
 /** What people were asked about is finished by whoever has the file. */
 async function askedBefore(invocation: Invocation, file: string, id: string): Promise<Request> {
   const request = await awaited(await invocation.api(), id, secondsOf(text(invocation.options, 'wait')));
-  if (request.digest === (await hashOf(file, request.algorithm))) return request;
+  if (request.digest === (await fileHashOf(file, request.algorithm))) return request;
   throw new ClientError(EXIT.failed, `The request ${id} is about another file than ${file}.`);
 }
 

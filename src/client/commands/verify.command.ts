@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
-import { type ClientCommand, text } from '../command.js';
-import { ClientError, EXIT, usageError } from '../exit-codes.js';
-import { assertFormat, EXTENSION, hashOf, TOKEN_EXTENSION } from '../files.js';
+import { type ClientCommand, text } from '../api/command.js';
+import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
+import { assertFormat, EXTENSION, fileHashOf, TOKEN_EXTENSION } from '../api/files.js';
 
 interface Check {
   readonly check: string;
@@ -28,7 +28,7 @@ export const verify: ClientCommand = {
     const algorithm = text(options, 'algorithm') ?? 'sha256';
     const token = `${path}${TOKEN_EXTENSION}`;
     const body = {
-      digest: await hashOf(file, algorithm),
+      digest: await fileHashOf(file, algorithm),
       algorithm,
       format,
       key: text(options, 'key'),

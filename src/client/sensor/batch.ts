@@ -1,8 +1,8 @@
-import { algorithmComponent, type Finding, type Place, refOf } from './finding.js';
+import { algorithmComponent, type SensorFinding, type FindingPlace, refOf } from './model/finding.js';
 
 interface Item {
   readonly what: Record<string, unknown>;
-  readonly places: Map<string, Place>;
+  readonly places: Map<string, FindingPlace>;
 }
 
 /** One request to the service: what a source holds, as `POST /api/ingest` takes it. */
@@ -15,7 +15,7 @@ export interface Batch {
 }
 
 /** Each thing once, with all its places, and in one order: the same findings are the same bytes. */
-export function assetsOf(findings: readonly Finding[]): Batch['assets'] {
+export function batchAssetsOf(findings: readonly SensorFinding[]): Batch['assets'] {
   const items = new Map<string, Item>();
   for (const finding of findings) {
     const { certificate, publicKey, component, ref, dependsOn, place } = finding;
@@ -29,9 +29,9 @@ export function assetsOf(findings: readonly Finding[]): Batch['assets'] {
   return [...items.entries()].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, item]) => assetOf(item));
 }
 
-function put(items: Map<string, Item>, key: string, what: Record<string, unknown>, place?: Place): void {
+function put(items: Map<string, Item>, key: string, what: Record<string, unknown>, place?: FindingPlace): void {
   if (key === '') return;
-  const item = items.get(key) ?? { what, places: new Map<string, Place>() };
+  const item = items.get(key) ?? { what, places: new Map<string, FindingPlace>() };
   items.set(key, item);
   if (place !== undefined) item.places.set(JSON.stringify(place), place);
 }

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ApiClient } from '../api-client.js';
-import { ClientError } from '../exit-codes.js';
+import type { ApiClient } from '../api/api-client.js';
+import { ClientError } from '../api/exit-codes.js';
 import type { Spool, SpooledScan } from './spool.js';
 
 const FIRST_PAUSE_MS = 1000;

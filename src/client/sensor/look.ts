@@ -3,17 +3,25 @@ import { configuration } from './detectors/configuration.js';
 import { derFiles } from './detectors/der-files.js';
 import type { Detector } from './detectors/detector.js';
 import { javaKeyStore } from './detectors/java-key-store.js';
-import { pem } from './detectors/pem.js';
+import { pemDetector } from './detectors/pem.js';
 import { pkcs12 } from './detectors/pkcs12.js';
 import { sourceCalls } from './detectors/source-calls.js';
 import { sshKeys } from './detectors/ssh.js';
 import { endpointOf } from './endpoints/endpoint.js';
 import { sshFindings } from './endpoints/ssh.js';
 import { tlsFindings } from './endpoints/tls.js';
-import type { Finding } from './finding.js';
-import { filesUnder, readCandidate, reasonOf } from './tree.js';
+import type { SensorFinding } from './model/finding.js';
+import { filesUnder, readCandidate, unreadableReasonOf } from './tree.js';
 
-const DETECTORS: readonly Detector[] = [pem, derFiles, pkcs12, javaKeyStore, sshKeys, configuration, sourceCalls];
+const DETECTORS: readonly Detector[] = [
+  pemDetector,
+  derFiles,
+  pkcs12,
+  javaKeyStore,
+  sshKeys,
+  configuration,
+  sourceCalls,
+];
 
 export interface LookOptions {
   /** The machine or checkout that paths are on. */
@@ -24,7 +32,7 @@ export interface LookOptions {
 }
 
 /** What is in a file tree, file by file. A file that cannot be read is a fault, and the others go on. */
-export async function* lookAtTree(path: string, options: LookOptions): AsyncGenerator<Finding> {
+export async function* lookAtTree(path: string, options: LookOptions): AsyncGenerator<SensorFinding> {
   const { source, storePasswords, onFault } = options;
   for await (const file of filesUnder(path, options)) {
     try {
@@ -39,13 +47,13 @@ export async function* lookAtTree(path: string, options: LookOptions): AsyncGene
       };
       for (const detector of DETECTORS) yield* detector(seen);
     } catch (error) {
-      onFault(file, reasonOf(error));
+      onFault(file, unreadableReasonOf(error));
     }
   }
 }
 
 /** What an endpoint shows to anybody. Throws when nothing answers. */
-export async function lookAtEndpoint(text: string): Promise<Finding[]> {
+export async function lookAtEndpoint(text: string): Promise<SensorFinding[]> {
   const endpoint = endpointOf(text);
   return endpoint.kind === 'ssh' ? sshFindings(endpoint) : tlsFindings(endpoint);
 }

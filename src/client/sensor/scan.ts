@@ -5,18 +5,18 @@ import { join } from 'node:path';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { finished } from 'node:stream/promises';
-import { assetsOf } from './batch.js';
+import { batchAssetsOf } from './batch.js';
 import { endpointOf } from './endpoints/endpoint.js';
-import type { Finding } from './finding.js';
+import type { SensorFinding } from './model/finding.js';
 import { lookAtEndpoint, lookAtTree } from './look.js';
 import type { Reported, Spool, SpooledScan } from './spool.js';
-import { reasonOf } from './tree.js';
+import { unreadableReasonOf } from './tree.js';
 
 /** Findings in a batch, about: places of one file stay together. */
 const PER_BATCH = 2000;
-const MOST_FAULTS = 5;
+const MAX_FAULTS = 5;
 
-export interface ScanOrder {
+export interface SensorScanOrder {
   /** The machine or checkout that is looked at. */
   readonly source: string;
   readonly paths: readonly string[];
@@ -26,7 +26,7 @@ export interface ScanOrder {
 }
 
 /** Scans everything in an order into the spool. Nothing of it is to be delivered before all of it is there. */
-export class Scan {
+export class SensorScan {
   private readonly faults: string[] = [];
   private readonly reported: Record<string, Reported> = {};
   private batches = 0;
@@ -34,14 +34,14 @@ export class Scan {
   private targets = 0;
 
   private constructor(
-    private readonly order: ScanOrder,
+    private readonly order: SensorScanOrder,
     private readonly spool: Spool,
     private readonly place: { readonly id: string; readonly directory: string },
     private readonly before: Readonly<Record<string, Reported>>,
   ) {}
 
-  static async run(order: ScanOrder, spool: Spool, command: string | undefined): Promise<SpooledScan> {
-    const scan = new Scan(order, spool, await spool.begin(), await spool.state());
+  static async run(order: SensorScanOrder, spool: Spool, command: string | undefined): Promise<SpooledScan> {
+    const scan = new SensorScan(order, spool, await spool.begin(), await spool.state());
     for (const path of order.paths) await scan.path(path);
     for (const endpoint of order.endpoints) await scan.endpoint(endpoint);
     return scan.commit(command);
@@ -50,7 +50,7 @@ export class Scan {
   private async path(path: string): Promise<void> {
     const target = `${this.order.source}:${path}`;
     const faults = this.faults.length;
-    const fault = await stat(path).then(() => undefined, reasonOf);
+    const fault = await stat(path).then(() => undefined, unreadableReasonOf);
     if (fault !== undefined) return this.fault(path, fault);
     const found = new Found(this.place.directory, this.before[target]?.parts ?? 1);
     const onFault = (where: string, reason: string) => this.fault(where, reason);
@@ -65,7 +65,7 @@ export class Scan {
       for (const finding of await lookAtEndpoint(text)) await found.add(finding);
     } catch (error) {
       await found.close();
-      this.fault(name, reasonOf(error));
+      this.fault(name, unreadableReasonOf(error));
       return;
     }
     await this.report(name, found, true);
@@ -92,8 +92,8 @@ export class Scan {
     this.reported[target] = { parts: parts.length, sources: [...sources, ...kept] };
   }
 
-  private async batch(source: string, complete: boolean, findings: readonly Finding[]): Promise<void> {
-    const assets = assetsOf(findings);
+  private async batch(source: string, complete: boolean, findings: readonly SensorFinding[]): Promise<void> {
+    const assets = batchAssetsOf(findings);
     this.batches += 1;
     this.assets += assets.length;
     await this.spool.addBatch(this.batches, JSON.stringify({ scanId: this.place.id, source, complete, assets }));
@@ -101,7 +101,7 @@ export class Scan {
 
   private async commit(command: string | undefined): Promise<SpooledScan> {
     const { faults, assets, targets, reported } = this;
-    const shown = [...faults.slice(0, MOST_FAULTS), ...(faults.length > MOST_FAULTS ? [`and ${faults.length - MOST_FAULTS} more`] : [])]; // prettier-ignore
+    const shown = [...faults.slice(0, MAX_FAULTS), ...(faults.length > MAX_FAULTS ? [`and ${faults.length - MAX_FAULTS} more`] : [])]; // prettier-ignore
     const detail = [`${assets} assets`, ...(faults.length === 0 ? [] : [`not read: ${shown.join('; ')}`])].join(', ');
     const scan = { id: this.place.id, command, ok: targets > 0, assets, detail, reported };
     await this.spool.commit(scan);
@@ -124,7 +124,7 @@ class Found {
     this.stream = createWriteStream(this.file, { mode: 0o600 });
   }
 
-  async add(finding: Finding): Promise<void> {
+  async add(finding: SensorFinding): Promise<void> {
     this.count += 1;
     if (!this.stream.write(`${JSON.stringify(finding)}\n`)) await once(this.stream, 'drain');
   }
@@ -135,7 +135,7 @@ class Found {
   }
 
   /** As many parts as it needs, a power of two that never gets smaller; a file is always in the same of so many parts. */
-  async split(): Promise<(() => Promise<Finding[]>)[]> {
+  async split(): Promise<(() => Promise<SensorFinding[]>)[]> {
     await this.close();
     let parts = this.leastParts;
     while (this.count / parts > PER_BATCH && parts < 65_536) parts *= 2;
@@ -152,18 +152,18 @@ class Found {
   }
 }
 
-function partOf({ place }: Finding, parts: number): number {
+function partOf({ place }: SensorFinding, parts: number): number {
   return createHash('sha256').update(place.location).digest().readUInt32BE() % parts;
 }
 
-async function* findingsIn(file: string): AsyncGenerator<Finding> {
+async function* findingsIn(file: string): AsyncGenerator<SensorFinding> {
   for await (const line of createInterface({ input: createReadStream(file), crlfDelay: Infinity })) {
-    yield JSON.parse(line) as Finding;
+    yield JSON.parse(line) as SensorFinding;
   }
 }
 
-async function readFindings(file: string): Promise<Finding[]> {
-  const findings: Finding[] = [];
+async function readFindings(file: string): Promise<SensorFinding[]> {
+  const findings: SensorFinding[] = [];
   for await (const finding of findingsIn(file)) findings.push(finding);
   return findings;
 }

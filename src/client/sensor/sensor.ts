@@ -2,10 +2,10 @@ import { readFileSync } from 'node:fs';
 import { hostname } from 'node:os';
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ApiClient } from '../api-client.js';
-import { ClientError, EXIT, usageError } from '../exit-codes.js';
+import type { ApiClient } from '../api/api-client.js';
+import { ClientError, EXIT, usageError } from '../api/exit-codes.js';
 import { deliver, type Delivered, type DeliveryOptions, isPassing, patiently } from './delivery.js';
-import { Scan, type ScanOrder } from './scan.js';
+import { SensorScan, type SensorScanOrder } from './scan.js';
 import type { Spool, SpooledScan } from './spool.js';
 import { truncate } from '../../platform/text/truncate.js';
 
@@ -39,7 +39,7 @@ export interface SensorOptions extends DeliveryOptions {
 }
 
 /** Says that it is there, hears what it is to do, scans, and delivers. */
-export class Sensor {
+export class SensorAgent {
   private orders: Orders | undefined;
 
   constructor(
@@ -106,11 +106,11 @@ export class Sensor {
   /** A service that does not answer is no reason not to scan, when the command line says what. */
   private async hear(): Promise<undefined> {
     const call = () => this.beat({});
-    const told = this.options.settings.paths !== undefined || this.options.settings.endpoints !== undefined;
+    const isConfigured = this.options.settings.paths !== undefined || this.options.settings.endpoints !== undefined;
     try {
-      this.orders = await (told ? call() : patiently(this.options, call));
+      this.orders = await (isConfigured ? call() : patiently(this.options, call));
     } catch (error) {
-      if (!told || !isPassing(error)) throw error;
+      if (!isConfigured || !isPassing(error)) throw error;
       this.options.note(`${error.message} The scan goes on and is delivered later.`);
     }
   }
@@ -131,8 +131,8 @@ export class Sensor {
     }
   }
 
-  private async scan(order: ScanOrder, command: string | undefined): Promise<Finished> {
-    return this.finish(await Scan.run(order, this.spool, command));
+  private async scan(order: SensorScanOrder, command: string | undefined): Promise<Finished> {
+    return this.finish(await SensorScan.run(order, this.spool, command));
   }
 
   /** Told last: a sensor that is killed before tells it again, and the service hears it once. */
@@ -148,7 +148,7 @@ export class Sensor {
   }
 
   /** The command line first, then the command, then the configuration of the sensor. */
-  private orderOf(command: Settings): ScanOrder {
+  private orderOf(command: Settings): SensorScanOrder {
     const said = { ...this.orders?.configuration, ...command, ...given(this.options.settings) };
     const paths = textsOf(said.paths, 'paths').map((path) => resolve(path));
     const endpoints = textsOf(said.endpoints, 'endpoints');

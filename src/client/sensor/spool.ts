@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type FileHandle, mkdir, open, readdir, readFile, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { ClientError, EXIT } from '../exit-codes.js';
+import { ClientError, EXIT } from '../api/exit-codes.js';
 
 /** What a target was reported as: its sources, and into how many parts it is cut. */
 export interface Reported {

@@ -3,7 +3,7 @@ import { lstat, open, readdir, realpath } from 'node:fs/promises';
 import { join } from 'node:path';
 
 /** Larger files are no configuration, no source and no key store. */
-const MOST_BYTES = 8 * 1024 * 1024;
+const MAX_BYTES = 8 * 1024 * 1024;
 const HEAD_BYTES = 4096;
 /** What version control, packages and the kernel put there is nobody's own. */
 const EXCLUDED = ['.git', '.hg', '.svn', 'node_modules', '__pycache__', '.venv'];
@@ -29,7 +29,7 @@ async function* directory(path: string, options: TreeOptions): AsyncGenerator<st
   try {
     entries = await readdir(path, { withFileTypes: true });
   } catch (error) {
-    return options.onFault(path, reasonOf(error));
+    return options.onFault(path, unreadableReasonOf(error));
   }
   for (const entry of entries.toSorted((a, b) => (a.name < b.name ? -1 : 1))) {
     const child = join(path, entry.name);
@@ -44,7 +44,7 @@ export async function readCandidate(path: string): Promise<Buffer | undefined> {
   const file = await open(path, 'r');
   try {
     const { size } = await file.stat();
-    if (size < 16 || size > MOST_BYTES) return undefined;
+    if (size < 16 || size > MAX_BYTES) return undefined;
     const head = Buffer.alloc(Math.min(size, HEAD_BYTES));
     await file.read(head, 0, head.length, 0);
     const keyStore = [0xfeedfeed, 0xcececece].includes(head.readUInt32BE(0));
@@ -55,6 +55,6 @@ export async function readCandidate(path: string): Promise<Buffer | undefined> {
   }
 }
 
-export function reasonOf(error: unknown): string {
+export function unreadableReasonOf(error: unknown): string {
   return error instanceof Error ? ((error as NodeJS.ErrnoException).code ?? error.message) : 'unknown';
 }

@@ -1,4 +1,4 @@
-import type { AssetsFound } from '../../platform/handover/handed-over.js';
+import type { AssetsFound } from '../../platform/inbox/inbox-messages.js';
 import type { HostReading } from './host-reading.js';
 import { truncate } from '../../platform/text/truncate.js';
 
@@ -13,7 +13,7 @@ interface Place {
 }
 
 /** One message of a scan; the inventory takes some thousand at once. */
-const MOST_ITEMS = 3000;
+const MAX_ITEMS = 3000;
 
 /** What a login found on a host, as items for the inventory: the host itself depends on everything that lies there. */
 export function assetsOfHost(place: Place, reading: HostReading): AssetsFound {
@@ -27,7 +27,7 @@ export function assetsOfHost(place: Place, reading: HostReading): AssetsFound {
     })),
     ...reading.keyStores.map((store) => keyStore(place, store)),
   ];
-  const kept = items.slice(0, MOST_ITEMS);
+  const kept = items.slice(0, MAX_ITEMS);
   const host = {
     component: {
       type: 'device',

@@ -2,30 +2,30 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { SshConnections } from '../../hosts/connections/ssh-connections.service.js';
 import type { ExecResult, SshSession } from '../../hosts/connections/ssh-session.port.js';
-import { Host } from '../../hosts/records/host.entity.js';
+import { Host } from '../../hosts/model/host.entity.js';
 import { HostSightings } from '../../hosts/records/host-sightings.service.js';
-import type { SshKeysFound } from '../../platform/handover/ssh-keys-found.js';
-import { Problem } from '../../platform/http/problem.js';
-import type { Learnt } from '../scans/scan-ledger.js';
-import type { ScanResult } from '../scans/scan-result.entity.js';
+import type { SshKeysFound } from '../../platform/inbox/ssh-keys-found.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { ProbeResult } from '../model/probe-result.js';
+import type { ScanResult } from '../model/scan-result.entity.js';
 import { assetsOfHost } from './deep-assets.js';
 import { type HostReading, readFiles, readKeyFiles } from './host-reading.js';
 import { type HostSurvey, readSurvey } from './host-survey.js';
 import { readKeyUses } from './key-uses.js';
-import { READ, SURVEY, WALK } from './scripts.js';
-import { readTold, textOf, type Told } from './told.js';
+import { READ, HOST_SURVEY, WALK } from './scripts.js';
+import { readScriptOutput, fieldTextOf, type ScriptLine } from './script-output.js';
 
-const MOST_BYTES = 16 * 1024 * 1024;
+const MAX_BYTES = 16 * 1024 * 1024;
 const TIMEOUT_MS = 60_000;
 const WALK_MS = 120_000;
-const MOST_DENIED = 100;
+const MAX_DENIED = 100;
 /** Where services keep certificates and keys, besides the homes. */
 const PLACES = ['/etc', '/opt', '/srv', '/usr/local/etc'];
 /** Homes of accounts that nobody lives in: only their .ssh is looked into. */
 const SYSTEM_HOME =
   /^\/(?:$|bin|sbin|usr|lib|dev|proc|sys|run|var\/(?:run|cache|spool|log|mail|backups)|nonexistent)(?:\/|$)?/;
 
-const OUTCOMES: Record<string, Learnt['outcome']> = {
+const OUTCOMES: Record<string, ProbeResult['outcome']> = {
   'host.throttled': 'THROTTLED',
   'host.timeout': 'TIMEOUT',
   'host.unreachable': 'TIMEOUT',
@@ -47,7 +47,7 @@ export class DeepScan {
   ) {}
 
   /** Whatever the host does, there is an answer. */
-  async ask({ target, scanId }: ScanResult): Promise<Learnt> {
+  async ask({ target, scanId }: ScanResult): Promise<ProbeResult> {
     const host = await this.db.manager.findOneBy(Host, { id: target });
     if (host === null) return { outcome: 'NO_LOGIN', facts: { code: 'host.missing' } };
     try {
@@ -64,11 +64,11 @@ export class DeepScan {
     }
   }
 
-  private async look(session: SshSession, host: Host, scanId: string): Promise<Learnt> {
+  private async look(session: SshSession, host: Host, scanId: string): Promise<ProbeResult> {
     const seenAt = new Date().toISOString();
     const start = performance.now();
-    const { as, told } = await firstLook(session);
-    const survey = readSurvey(told);
+    const { as, output } = await firstLook(session);
+    const survey = readSurvey(output);
     const input = (lines: string[]) => Buffer.from(lines.map((line) => `${line}\n`).join(''));
     const wanted = [...survey.keyFiles].map(([name, paths]) => [name, ...paths].join('\t'));
     const lines = readKeyFiles(await read(session, READ, { as, input: input(wanted), timeoutMs: TIMEOUT_MS }), survey);
@@ -90,7 +90,7 @@ export class DeepScan {
       readPaths: reading.readPaths,
       searched: isWhole ? places : [],
       keys: [...reading.lines, ...reading.privateKeys.filter(({ isForSsh }) => isForSsh)],
-      uses: log === undefined ? [] : readKeyUses(textOf(log, 0), survey),
+      uses: log === undefined ? [] : readKeyUses(fieldTextOf(log, 0), survey),
     };
     await this.sightings.lookedInto(host.id, { os: survey.os, scanId });
     const url = `ssh://${host.address.includes(':') ? `[${host.address}]` : host.address}:${host.port}`;
@@ -101,30 +101,30 @@ export class DeepScan {
 }
 
 /** As root where the login may, else as itself: what it may not read is reported as denied. */
-async function firstLook(session: SshSession): Promise<{ as: string | undefined; told: Told[] }> {
+async function firstLook(session: SshSession): Promise<{ as: string | undefined; output: ScriptLine[] }> {
   try {
-    const told = toldBy(await session.run(SURVEY, { as: 'root', maxBytes: MOST_BYTES, timeoutMs: TIMEOUT_MS }));
-    if (told !== undefined) return { as: 'root', told };
+    const output = outputOf(await session.run(HOST_SURVEY, { as: 'root', maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS }));
+    if (output !== undefined) return { as: 'root', output };
   } catch (error) {
     if (!(error instanceof Problem && error.code === 'host.privilege')) throw error;
   }
-  return { as: undefined, told: await read(session, SURVEY, { timeoutMs: TIMEOUT_MS }) };
+  return { as: undefined, output: await read(session, HOST_SURVEY, { timeoutMs: TIMEOUT_MS }) };
 }
 
 async function read(
   session: SshSession,
   script: string,
   options: { as?: string; input?: Buffer; timeoutMs: number },
-): Promise<Told[]> {
-  const result = await session.run(script, { ...options, maxBytes: MOST_BYTES });
-  const told = toldBy(result);
-  if (told !== undefined) return told;
+): Promise<ScriptLine[]> {
+  const result = await session.run(script, { ...options, maxBytes: MAX_BYTES });
+  const output = outputOf(result);
+  if (output !== undefined) return output;
   if (result.truncated) throw new Problem('refused', 'host.output', 'The host tells more than 16 MiB.');
   throw new Problem('refused', 'host.file', `The host could not be looked into: exit status ${result.code}.`);
 }
 
-function toldBy({ stdout, truncated }: ExecResult): Told[] | undefined {
-  return truncated ? undefined : readTold(stdout);
+function outputOf({ stdout, truncated }: ExecResult): ScriptLine[] | undefined {
+  return truncated ? undefined : readScriptOutput(stdout);
 }
 
 function placesOf({ accounts, isRoot, user }: HostSurvey): string[] {
@@ -154,7 +154,7 @@ function factsOf(survey: HostSurvey, reading: HostReading, { uses, seconds }: { 
     logins: uses,
     sshd: survey.directives,
     authorizedKeysCommands: survey.commands,
-    pathsDenied: denied.slice(0, MOST_DENIED),
+    pathsDenied: denied.slice(0, MAX_DENIED),
     denied: denied.length,
     isCut,
     seconds: Math.round(seconds * 100) / 100,

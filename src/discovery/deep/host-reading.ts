@@ -1,11 +1,11 @@
-import type { FoundSshKey } from '../../platform/handover/ssh-keys-found.js';
+import type { FoundSshKey } from '../../platform/inbox/ssh-keys-found.js';
 import { readLines } from '../../platform/ssh/authorized-keys-file.js';
-import { bitsOf, fingerprintOf, publicKeyLine, readPublicKeyLine } from '../../platform/ssh/public-key.js';
+import { keyBitsOf, fingerprintOf, publicKeyLine, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import type { HostSurvey } from './host-survey.js';
-import { shown, type Told, textOf } from './told.js';
+import { shown, type ScriptLine, fieldTextOf } from './script-output.js';
 
 /** A private key file: what stands around its bytes, which stayed where they are. */
-export interface FoundPrivateKey extends FoundSshKey {
+export interface PrivateKeyFile extends FoundSshKey {
   /** `OpenSSH`, `PEM`, `PuTTY` */
   readonly format: string;
   /** Whether it is meant for SSH: by its format, its directory, or a .pub file beside it. */
@@ -27,7 +27,7 @@ export interface FoundKeyStore {
 /** What was found on a host. */
 export interface HostReading {
   readonly lines: readonly FoundSshKey[];
-  readonly privateKeys: readonly FoundPrivateKey[];
+  readonly privateKeys: readonly PrivateKeyFile[];
   readonly certificates: readonly FoundCertificate[];
   readonly keyStores: readonly FoundKeyStore[];
   /** Files that were read to their end, or are not there. */
@@ -39,23 +39,23 @@ export interface HostReading {
   readonly isCut: boolean;
 }
 
-const MOST_CERTIFICATES = 20;
+const MAX_CERTIFICATES = 20;
 const LAST_SECOND = 253_402_300_799;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const SSH_HOST_KEY = /\/ssh_host_[^/]*key$/;
 
 /** The lines of authorized_keys files. */
-export function readKeyFiles(told: readonly Told[], { accounts }: HostSurvey) {
+export function readKeyFiles(output: readonly ScriptLine[], { accounts }: HostSurvey) {
   const uids = new Map(accounts.map(({ name, uid }) => [name, uid]));
   const lines: FoundSshKey[] = [];
   const [readPaths, denied]: [string[], string[]] = [[], []];
   let [account, path, modified] = ['', '', ''];
-  for (const one of told) {
-    if (one.tag === 'of') account = textOf(one, 0);
-    else if (one.tag === 'denied') denied.push(shown(textOf(one, 0), 1000));
-    else if (one.tag === 'missing') readPaths.push(textOf(one, 0));
+  for (const one of output) {
+    if (one.tag === 'of') account = fieldTextOf(one, 0);
+    else if (one.tag === 'denied') denied.push(shown(fieldTextOf(one, 0), 1000));
+    else if (one.tag === 'missing') readPaths.push(fieldTextOf(one, 0));
     else if (one.tag === 'lines') {
-      [path, modified] = [textOf(one, 0), textOf(one, 1)];
+      [path, modified] = [fieldTextOf(one, 0), fieldTextOf(one, 1)];
       readPaths.push(path);
     } else if (one.tag === 'data') {
       const place = { account, uid: uids.get(account) ?? null, path, modifiedAt: timeOf(modified) };
@@ -85,44 +85,44 @@ function keysIn(content: Buffer, place: Place): FoundSshKey[] {
 }
 
 /** Private keys, certificates and key stores. Keys of the host itself are left out: a network scan proves them. */
-export function readFiles(told: readonly Told[]): Omit<HostReading, 'lines'> {
-  const privateKeys: FoundPrivateKey[] = [];
+export function readFiles(output: readonly ScriptLine[]): Omit<HostReading, 'lines'> {
+  const privateKeys: PrivateKeyFile[] = [];
   const certificates: FoundCertificate[] = [];
   const keyStores: FoundKeyStore[] = [];
   const [denied, trustStores]: [string[], string[]] = [[], []];
   let path = '';
-  for (const one of told) {
+  for (const one of output) {
     if (one.tag === 'data') certificates.push({ path, text: one.fields[0]?.toString('base64') ?? '' });
-    else path = textOf(one, 0);
+    else path = fieldTextOf(one, 0);
     if (one.tag === 'denied') denied.push(shown(path, 1000));
     else if (one.tag === 'store') keyStores.push(keyStoreOf(one));
     else if (one.tag === 'key' && !SSH_HOST_KEY.test(path)) privateKeys.push(privateKeyOf(one));
     else if (one.tag === 'pem') {
-      const found = textOf(one, 2).match(CERTIFICATE) ?? [];
-      if (found.length > MOST_CERTIFICATES) trustStores.push(shown(path, 1000));
+      const found = fieldTextOf(one, 2).match(CERTIFICATE) ?? [];
+      if (found.length > MAX_CERTIFICATES) trustStores.push(shown(path, 1000));
       else certificates.push(...found.map((text) => ({ path, text })));
     }
   }
   const readPaths = privateKeys.map((key) => key.path);
-  const isCut = told.some(({ tag }) => tag === 'cut');
+  const isCut = output.some(({ tag }) => tag === 'cut');
   return { privateKeys, certificates, keyStores, readPaths, denied, trustStores, isCut };
 }
 
-function privateKeyOf(one: Told): FoundPrivateKey {
-  const path = textOf(one, 0);
-  const [account = '', uid, modified = ''] = textOf(one, 1).split('|');
-  const [format = '', beside] = textOf(one, 2).split('+');
-  const known = readPublicKeyLine(textOf(one, 4));
+function privateKeyOf(one: ScriptLine): PrivateKeyFile {
+  const path = fieldTextOf(one, 0);
+  const [account = '', uid, modified = ''] = fieldTextOf(one, 1).split('|');
+  const [format = '', beside] = fieldTextOf(one, 2).split('+');
+  const known = readPublicKeyLine(fieldTextOf(one, 4));
   return {
     kind: 'private-key',
     account,
     uid: Number(uid),
     path,
     line: null,
-    ...(known === undefined ? toldKey(textOf(one, 5)) : described(known)),
+    ...(known === undefined ? toldKey(fieldTextOf(one, 5)) : described(known)),
     comment: shown(known?.comment ?? '') || null,
     options: null,
-    passphrase: textOf(one, 3) === 'yes',
+    passphrase: fieldTextOf(one, 3) === 'yes',
     modifiedAt: timeOf(modified),
     format,
     isForSsh: format !== 'PEM' || beside !== undefined || path.includes('/.ssh/'),
@@ -133,7 +133,7 @@ function described(key: {
   type: string;
   blob: Buffer;
 }): Pick<FoundSshKey, 'fingerprint' | 'publicKey' | 'type' | 'bits'> {
-  return { fingerprint: fingerprintOf(key.blob), publicKey: publicKeyLine(key), type: key.type, bits: bitsOf(key) };
+  return { fingerprint: fingerprintOf(key.blob), publicKey: publicKeyLine(key), type: key.type, bits: keyBitsOf(key) };
 }
 
 /** `256 SHA256:… comment (ED25519)`, as `ssh-keygen -l` tells a key whose blob it does not show. */
@@ -155,9 +155,9 @@ function toldKey(text: string): Pick<FoundSshKey, 'fingerprint' | 'publicKey' | 
   };
 }
 
-function keyStoreOf(one: Told): FoundKeyStore {
-  const [, , , bytes] = textOf(one, 1).split('|');
-  return { path: textOf(one, 0), format: textOf(one, 2) as FoundKeyStore['format'], bytes: Number(bytes) };
+function keyStoreOf(one: ScriptLine): FoundKeyStore {
+  const [, , , bytes] = fieldTextOf(one, 1).split('|');
+  return { path: fieldTextOf(one, 0), format: fieldTextOf(one, 2) as FoundKeyStore['format'], bytes: Number(bytes) };
 }
 
 /** A host may claim any time; beyond the year 9999 there is no way to write it that everybody reads. */

@@ -5,7 +5,7 @@ import {
   readConfigured,
   readEffective,
 } from '../../platform/ssh/key-files.js';
-import { shown, type Told, textOf } from './told.js';
+import { shown, type ScriptLine, fieldTextOf } from './script-output.js';
 
 /** What a host tells of itself before anything is looked for. */
 export interface HostSurvey {
@@ -25,26 +25,26 @@ export interface HostSurvey {
   readonly commands: readonly string[];
 }
 
-const MOST_DIRECTIVES = 300;
+const MAX_DIRECTIVES = 300;
 
-export function readSurvey(told: readonly Told[]): HostSurvey {
-  const find = (tag: string) => told.find((one) => one.tag === tag) ?? { tag, fields: [] };
-  const effective = told.find(({ tag }) => tag === 'effective');
-  const text = textOf(effective ?? find('configured'), 0);
+export function readSurvey(output: readonly ScriptLine[]): HostSurvey {
+  const find = (tag: string) => output.find((one) => one.tag === tag) ?? { tag, fields: [] };
+  const effective = output.find(({ tag }) => tag === 'effective');
+  const text = fieldTextOf(effective ?? find('configured'), 0);
   const general = effective === undefined ? readConfigured(text) : readEffective(text);
   const own = new Map(
-    told
-      .filter((one) => one.tag === 'account' && textOf(one, 1) !== '')
-      .map((one): [string, KeyFileSettings] => [textOf(one, 0), readEffective(textOf(one, 1))]),
+    output
+      .filter((one) => one.tag === 'account' && fieldTextOf(one, 1) !== '')
+      .map((one): [string, KeyFileSettings] => [fieldTextOf(one, 0), readEffective(fieldTextOf(one, 1))]),
   );
-  const accounts = accountsOf(textOf(find('accounts'), 0));
+  const accounts = accountsOf(fieldTextOf(find('accounts'), 0));
   const settingsOf = ({ name }: Account) => own.get(name) ?? general;
   return {
-    user: shown(textOf(find('who'), 0)),
-    isRoot: textOf(find('who'), 1).trim() === '0',
-    os: shown(textOf(find('os'), 0)),
-    clock: new Date(Number(textOf(find('clock'), 0)) * 1000),
-    ahead: minutesOf(textOf(find('clock'), 1)),
+    user: shown(fieldTextOf(find('who'), 0)),
+    isRoot: fieldTextOf(find('who'), 1).trim() === '0',
+    os: shown(fieldTextOf(find('os'), 0)),
+    clock: new Date(Number(fieldTextOf(find('clock'), 0)) * 1000),
+    ahead: minutesOf(fieldTextOf(find('clock'), 1)),
     accounts,
     directives: directivesOf(text),
     confidence: general.confidence,
@@ -78,7 +78,7 @@ function directivesOf(text: string): Record<string, string> {
     const value = line.slice(start.length).replace(/^[\s=]+/, '');
     const key = name.toLowerCase();
     if (key === 'match') break; // what follows holds for some logins only
-    if (key === '' || Object.keys(found).length >= MOST_DIRECTIVES) continue;
+    if (key === '' || Object.keys(found).length >= MAX_DIRECTIVES) continue;
     found[key] = ['hostkey', 'port', 'listenaddress', 'acceptenv'].includes(key)
       ? shown([found[key], value.trim()].filter((part) => part !== undefined).join(' '), 1000)
       : (found[key] ?? shown(value.trim(), 1000));

@@ -1,5 +1,5 @@
-import type { SshKeyUse } from '../../platform/handover/ssh-keys-found.js';
-import { shown } from './told.js';
+import type { SshKeyUse } from '../../platform/inbox/ssh-keys-found.js';
+import { shown } from './script-output.js';
 
 const ACCEPTED = /Accepted publickey for (\S+) from (\S+) port \d+ ssh2: \S+ (SHA256:[A-Za-z0-9+/]{43})/;
 const ISO = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?(Z|[+-]\d\d:?\d\d)/;

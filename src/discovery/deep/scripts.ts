@@ -14,7 +14,7 @@ say() { printf '%s' "$1"; shift; for one; do printf '\\t'; tell "$one"; done; ec
  * Who we are, the host's clock, its accounts, and what sshd makes of its configuration: `effective` and one `account` for each where a Match block
  * could make a difference, else `configured`, the text. The last line is `end`.
  */
-export const SURVEY = `
+export const HOST_SURVEY = `
 ${FIND_SSHD}
 ${SAY}
 say who "$(id -un)" "$(id -u)"

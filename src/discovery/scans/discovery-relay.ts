@@ -2,15 +2,15 @@ import { InjectQueue } from '@nestjs/bull';
 import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bull';
 import { RelayLoop } from '../../platform/outbox/relay-loop.js';
-import { BELL_OPTIONS } from '../../platform/queue/bell.js';
-import { type DiscoveryBell, DISCOVERY_QUEUE } from './discovery.queue.js';
+import { JOB_SIGNAL_OPTIONS } from '../../platform/queue/job-signal.js';
+import { type DiscoverySignal, DISCOVERY_QUEUE } from './discovery.queue.js';
 
 /** Rings the doorbell for scans that were committed. */
 @Injectable()
 export class DiscoveryRelay {
-  constructor(@InjectQueue(DISCOVERY_QUEUE) queue: Queue<DiscoveryBell>, relays: RelayLoop) {
+  constructor(@InjectQueue(DISCOVERY_QUEUE) queue: Queue<DiscoverySignal>, relays: RelayLoop) {
     relays.serve(DISCOVERY_QUEUE, async (scanIds) => {
-      await queue.addBulk(scanIds.map((id) => ({ data: { scanIds: [id] }, opts: BELL_OPTIONS })));
+      await queue.addBulk(scanIds.map((id) => ({ data: { scanIds: [id] }, opts: JOB_SIGNAL_OPTIONS })));
     });
   }
 }

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import type { Scope } from '../../auth/scopes.js';
+import type { Scope } from '../../access/scopes.js';
 import { newId } from '../../platform/database/new-id.js';
 import { checkedBody } from '../../platform/http/validation.js';
 import { type ScheduleTarget, ScheduleTargets, type StartingRun } from '../../platform/schedules/schedule-targets.js';

@@ -2,16 +2,16 @@ import { InjectQueue } from '@nestjs/bull';
 import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bull';
 import { Config } from '../../platform/config/config.js';
-import { BellProcessor } from '../../platform/queue/bell-processor.js';
-import { type DiscoveryBell, DISCOVERY_QUEUE } from './discovery.queue.js';
+import { QueueConsumer } from '../../platform/queue/queue-consumer.js';
+import { type DiscoverySignal, DISCOVERY_QUEUE } from './discovery.queue.js';
 import { ScanRunner } from './scan-runner.js';
 
 /** Hears the doorbell. Which scans are due is read from the rows. */
 @Injectable()
-export class DiscoveryProcessor extends BellProcessor<DiscoveryBell> {
+export class DiscoveryProcessor extends QueueConsumer<DiscoverySignal> {
   constructor(
     private readonly runner: ScanRunner,
-    @InjectQueue(DISCOVERY_QUEUE) queue: Queue<DiscoveryBell>,
+    @InjectQueue(DISCOVERY_QUEUE) queue: Queue<DiscoverySignal>,
     config: Config,
   ) {
     super(queue, config);

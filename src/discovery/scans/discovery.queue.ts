@@ -1,6 +1,6 @@
 export const DISCOVERY_QUEUE = 'discovery';
 
 /** A doorbell: these scans wait. */
-export interface DiscoveryBell {
+export interface DiscoverySignal {
   readonly scanIds: string[];
 }

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
 import { ScanRunner } from './scan-runner.js';
 
-/** Finds scans whose bell never rang and scans of dead workers. */
+/** Finds scans whose signal was never sent and scans of dead workers. */
 @Injectable()
 export class DiscoverySchedule {
   constructor(private readonly runner: ScanRunner) {}

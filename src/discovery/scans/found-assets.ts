@@ -1,4 +1,4 @@
-import type { AssetsFound } from '../../platform/handover/handed-over.js';
+import type { AssetsFound } from '../../platform/inbox/inbox-messages.js';
 import type { SshFacts } from '../ssh/ssh-probe.js';
 import type { TlsFacts } from '../tls/tls-probe.js';
 

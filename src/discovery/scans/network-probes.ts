@@ -6,10 +6,10 @@ import { probeSsh, type SshFacts } from '../ssh/ssh-probe.js';
 import { probeTls, type TlsFacts } from '../tls/tls-probe.js';
 import { assetsOfSsh, assetsOfTls } from './found-assets.js';
 import { ProbeBudget } from './probe-budget.js';
-import type { Learnt } from './scan-ledger.js';
-import type { ScanResult } from './scan-result.entity.js';
+import type { ProbeResult } from '../model/probe-result.js';
+import type { ScanResult } from '../model/scan-result.entity.js';
 
-const OUTCOMES: Record<ProbeFaultCode, Learnt['outcome']> = {
+const OUTCOMES: Record<ProbeFaultCode, ProbeResult['outcome']> = {
   closed: 'CLOSED',
   timeout: 'TIMEOUT',
   throttled: 'THROTTLED',
@@ -29,14 +29,14 @@ export class NetworkProbes {
   ) {}
 
   /** `address` was checked against the scope just now. Undefined when another scan is asking at this moment. */
-  async ask({ target, port, protocol, scanId }: ScanResult, address: string): Promise<Learnt | undefined> {
+  async ask({ target, port, protocol, scanId }: ScanResult, address: string): Promise<ProbeResult | undefined> {
     try {
       if (protocol === 'tls') return await this.tls(target, address, port);
       if (await this.budget.claim(address, port)) return await this.ssh(address, port, scanId);
       const last = await this.budget.last(address, port);
       if (last === undefined) return undefined;
       return {
-        outcome: last.outcome as Learnt['outcome'],
+        outcome: last.outcome as ProbeResult['outcome'],
         facts: last.facts ?? undefined,
         hostId: last.hostId ?? undefined,
         reused: true,
@@ -47,14 +47,14 @@ export class NetworkProbes {
     }
   }
 
-  private async ssh(address: string, port: number, scanId: string): Promise<Learnt> {
+  private async ssh(address: string, port: number, scanId: string): Promise<ProbeResult> {
     const facts = await this.answered(probeSsh(address, port));
     const software = facts.version.replace(/^SSH-[0-9.]+-/, '');
     const hostId = await this.sightings.saw({ address, port, software, scanId, hostKeys: facts.hostKeys });
     return { outcome: 'FOUND', hostId, facts: sshView(facts), found: assetsOfSsh(placeOf(address, port), facts) };
   }
 
-  private async tls(target: string, address: string, port: number): Promise<Learnt> {
+  private async tls(target: string, address: string, port: number): Promise<ProbeResult> {
     const facts = await this.answered(probeTls(address, port, target === address ? undefined : target));
     return { outcome: 'FOUND', facts: tlsView(facts), found: assetsOfTls(placeOf(target, port), facts) };
   }

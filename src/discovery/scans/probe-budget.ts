@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, MoreThan } from 'typeorm';
-import { ScanResult } from './scan-result.entity.js';
+import { ScanResult } from '../model/scan-result.entity.js';
 
 /** Seconds between two visits to one sshd: with four connections each, its penalties for connections without a login run out faster than they add up. */
 const PAUSE = 60;

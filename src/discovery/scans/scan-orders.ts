@@ -1,15 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In, IsNull, Not } from 'typeorm';
-import { type Actor, AuditService } from '../../audit/audit.service.js';
-import { Host } from '../../hosts/records/host.entity.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Actor } from '../../access/caller.js';
+import { Host } from '../../hosts/model/host.entity.js';
 import { isId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { ScanScope } from '../scopes/scan-scope.entity.js';
 import { ScopeGuard } from '../scopes/scope-guard.js';
 import { TargetWalk } from '../walk/target-walk.js';
 import { DISCOVERY_QUEUE } from './discovery.queue.js';
-import { Scan, type ScanKind } from './scan.entity.js';
+import { Scan, type ScanKind } from '../model/scan.entity.js';
 
 /** What somebody wants scanned: a network within a scope, or hosts that the service can log in to. */
 export interface ScanOrder {
@@ -37,12 +38,12 @@ export interface ScanOrigin {
 }
 
 /** More than this takes hours and belongs into several scans. */
-const MOST_PROBES = 2_000_000;
-const MOST_HOSTS = 5000;
+const MAX_PROBES = 2_000_000;
+const MAX_HOSTS = 5000;
 /** Names and networks; a range of addresses is written as several networks. */
 const MAX_TARGETS = 1000;
 
-/** Judges orders for scans and writes them down, with the bell for a worker. */
+/** Judges orders for scans and writes them down, with the signal for a worker. */
 @Injectable()
 export class ScanOrders {
   constructor(
@@ -86,7 +87,7 @@ export class ScanOrders {
     const ports = portsOf(scope, order.ports);
     const targets = await this.targetsOf(scope, order.targets, ports[0] ?? 0);
     const { total } = new TargetWalk(targets, ports, scope.id);
-    assertSize(total, MOST_PROBES);
+    assertSize(total, MAX_PROBES);
     return { kind: order.kind, scopeId: scope.id, scopeName: scope.name, targets, ports, total };
   }
 
@@ -115,7 +116,7 @@ export class ScanOrders {
     else if (label !== undefined) query.andWhere('jsonb_exists(host.labels, :key)', { key });
     const found = await query
       .orderBy('host.id')
-      .limit(MOST_HOSTS + 1)
+      .limit(MAX_HOSTS + 1)
       .getRawMany<{ id: string }>();
     const targets = found.map(({ id }) => id);
     const missing = hosts?.findIndex((id) => !targets.includes(id.toLowerCase())) ?? -1;
@@ -123,7 +124,7 @@ export class ScanOrders {
       const errors = missing === -1 ? [] : [{ pointer: `/hosts/${missing}`, detail: 'is no host with a credential' }];
       throw new Problem('refused', 'scan.no-hosts', 'The service has no credential to log in with.', { errors });
     }
-    assertSize(targets.length, MOST_HOSTS);
+    assertSize(targets.length, MAX_HOSTS);
     return { kind: order.kind, scopeId: null, targets, ports: [], total: targets.length };
   }
 }

@@ -1,34 +1,34 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import { WorkPool } from '../../platform/queue/work-pool.js';
+import { WorkPool } from '../../platform/jobs/work-pool.js';
 import { ScanScope } from '../scopes/scan-scope.entity.js';
-import { ScanLedger } from './scan-ledger.js';
-import { ScanQuestions } from './scan-questions.js';
-import type { ScanResult } from './scan-result.entity.js';
+import { ScanRepository } from './scan.repository.js';
+import { TargetProber } from './target-prober.js';
+import type { ScanResult } from '../model/scan-result.entity.js';
 import { ScanSweep } from './scan-sweep.js';
-import type { Scan } from './scan.entity.js';
+import type { Scan } from '../model/scan.entity.js';
 
 /** Each opens as many connections as its walk is wide. */
-const MOST_SCANS = 4;
+const MAX_SCANS = 4;
 const PROBES = 24;
 /** Logins at once: each is a few seconds of work for its host. */
 const LOGINS = 8;
 const LEASE_MS = 5000;
-const MOST_PENDING = 500;
+const MAX_PENDING = 500;
 /** So long nobody was asked because other scans were at it: then the host counts as throttled. */
 const PATIENCE_MS = 15_000;
 const IDLE_MS = 250;
 /** A scan that takes down every worker that touches it has to end. */
-const MOST_ATTEMPTS = 20;
+const MAX_ATTEMPTS = 20;
 
 /** Runs scans: who answers, and what they are. Everything that matters is in the rows, so any worker can go on. */
 @Injectable()
 export class ScanRunner {
   private readonly logger = new Logger(ScanRunner.name);
   private readonly scans = new WorkPool<Scan>({
-    most: MOST_SCANS,
-    claim: (room) => this.ledger.claim(room),
+    most: MAX_SCANS,
+    claim: (room) => this.repository.claim(room),
     run: (scan) => this.run(scan),
     // The lease ends, and another attempt goes on from the cursor.
     failed: (error, scan) =>
@@ -37,9 +37,9 @@ export class ScanRunner {
 
   constructor(
     private readonly db: DataSource,
-    private readonly ledger: ScanLedger,
+    private readonly repository: ScanRepository,
     private readonly sweep: ScanSweep,
-    private readonly questions: ScanQuestions,
+    private readonly prober: TargetProber,
   ) {}
 
   /** Takes on what is due, as much as one process may have in hand. */
@@ -53,13 +53,13 @@ export class ScanRunner {
   }
 
   private async run(scan: Scan): Promise<void> {
-    if (scan.attempt > MOST_ATTEMPTS) {
-      await this.ledger.finish(scan, 'FAILED');
+    if (scan.attempt > MAX_ATTEMPTS) {
+      await this.repository.finish(scan, 'FAILED');
       return;
     }
     const isOver = scan.kind === 'ssh-deep' ? await this.onHosts(scan) : await this.onNetwork(scan);
-    if (this.scans.isStopping) await this.ledger.release(scan);
-    else if (isOver) await this.ledger.finish(scan, 'DONE');
+    if (this.scans.isStopping) await this.repository.release(scan);
+    else if (isOver) await this.repository.finish(scan, 'DONE');
   }
 
   private async onHosts(scan: Scan): Promise<boolean> {
@@ -90,12 +90,12 @@ export class ScanRunner {
   private async askAll(scan: Scan, scope: ScanScope | undefined, isSwept: () => boolean): Promise<boolean> {
     const now = { ours: true };
     const lease = this.every(LEASE_MS, async () => {
-      now.ours = await this.ledger.checkpoint(scan, 0, []);
+      now.ours = await this.repository.checkpoint(scan, 0, []);
     });
     try {
       for (let patience = Date.now() + PATIENCE_MS; ;) {
         const isLast = isSwept(); // before the rows are read: what the walk found is among them then
-        const rows = await this.ledger.pending(scan, MOST_PENDING);
+        const rows = await this.repository.pending(scan, MAX_PENDING);
         if (rows.length === 0 && isLast) return now.ours;
         let settled = 0;
         const queue = [...rows];
@@ -115,9 +115,9 @@ export class ScanRunner {
 
   /** False when another scan is asking the same host at this moment; with `last`, that is the result. */
   private async ask(row: ScanResult, scope: ScanScope | undefined, last: boolean): Promise<boolean> {
-    const learnt = await this.questions.ask(row, scope);
-    if (learnt === undefined && !last) return false;
-    return this.ledger.settle(row, learnt ?? { outcome: 'THROTTLED' });
+    const result = await this.prober.probe(row, scope);
+    if (result === undefined && !last) return false;
+    return this.repository.settle(row, result ?? { outcome: 'THROTTLED' });
   }
 
   private every(ms: number, work: () => Promise<void>): { end: () => Promise<void> } {

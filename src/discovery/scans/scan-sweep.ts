@@ -1,15 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource, In } from 'typeorm';
-import { Host } from '../../hosts/records/host.entity.js';
+import { Host } from '../../hosts/model/host.entity.js';
 import type { ScanScope } from '../scopes/scan-scope.entity.js';
 import { ScopeGuard } from '../scopes/scope-guard.js';
-import { knock } from '../walk/knock.js';
+import { tcpConnectProbe } from '../walk/tcp-connect-probe.js';
 import { OrderedWalk } from '../walk/ordered-walk.js';
 import { TargetWalk } from '../walk/target-walk.js';
 import { ProbeBudget } from './probe-budget.js';
-import { type Door, ScanLedger } from './scan-ledger.js';
-import type { Scan } from './scan.entity.js';
+import { ScanRepository } from './scan.repository.js';
+import type { OpenPort } from '../model/probe-result.js';
+import type { Scan } from '../model/scan.entity.js';
 
 /** Connections of the sweep that wait at once, and with it the most that a crash makes to be done again. */
 const WIDTH = 600;
@@ -22,7 +23,7 @@ const LEASE_MS = 5000;
 export class ScanSweep {
   constructor(
     private readonly db: DataSource,
-    private readonly ledger: ScanLedger,
+    private readonly repository: ScanRepository,
     private readonly guard: ScopeGuard,
     private readonly budget: ProbeBudget,
   ) {}
@@ -34,8 +35,8 @@ export class ScanSweep {
       where: { id: In(scan.targets) },
       select: { id: true, port: true },
     });
-    const doors = hosts.map(({ id, port }): Door => ({ target: id, address: null, port }));
-    return this.ledger.checkpoint(scan, scan.total, doors);
+    const doors = hosts.map(({ id, port }): OpenPort => ({ target: id, address: null, port }));
+    return this.repository.checkpoint(scan, scan.total, doors);
   }
 
   /** True when the walk is at its end. */
@@ -43,12 +44,12 @@ export class ScanSweep {
     const targets = new TargetWalk(scan.targets, scan.ports, scan.id);
     const walk = new OrderedWalk({ first: scan.cursor, total: targets.total, most: WIDTH });
     const alone = scan.kind === 'ssh-network' ? await this.budget.closed() : new Set<string>();
-    const doors: Door[] = [];
+    const doors: OpenPort[] = [];
     const visit = async (position: number): Promise<void> => {
       const { target, port } = targets.at(position);
       for (const address of await this.guard.allowed(scope, target, port)) {
         // A visit that is not due would only cost the host a connection: what is known of it is enough.
-        if (!alone.has(`${address} ${port}`) && (await knock(address, port, SWEEP_MS)) !== 'open') continue;
+        if (!alone.has(`${address} ${port}`) && (await tcpConnectProbe(address, port, SWEEP_MS)) !== 'open') continue;
         doors.push({ target, address, port });
         return;
       }
@@ -56,7 +57,7 @@ export class ScanSweep {
     const now = { ours: true, ended: false };
     const keep = async (): Promise<void> => {
       const at = walk.low;
-      now.ours = await this.ledger.checkpoint(scan, at, doors.splice(0));
+      now.ours = await this.repository.checkpoint(scan, at, doors.splice(0));
       walk.keep(at);
     };
     const keeping = async (): Promise<void> => {

@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { RowWatch } from '../../platform/database/row-watch.js';
 import type { Followed } from '../../platform/http/event-stream.js';
-import { isFinal } from './scan-status.js';
+import { isFinalScanStatus } from '../model/scan-status.js';
 import { ScansReader, type ShownScan } from './scans.reader.js';
 
 /** Watches scans on behalf of callers who follow them. */
@@ -31,7 +31,7 @@ export class ScanWatch implements BeforeApplicationShutdown {
   /** For `answerEvents`. */
   async follow<View>(id: string, viewOf: (scan: ShownScan) => View): Promise<Followed<View>> {
     const scan = await this.reader.get(id);
-    return { id, view: viewOf(scan), mark: markOf(scan), final: isFinal(scan.status) };
+    return { id, view: viewOf(scan), mark: markOf(scan), final: isFinalScanStatus(scan.status) };
   }
 }
 

@@ -15,10 +15,10 @@ import {
 } from 'class-validator';
 import type { Page } from '../../platform/http/cursors.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { SCAN_OUTCOMES, type ScanOutcome, type ScanResult } from './scan-result.entity.js';
-import { type Scan, SCAN_KINDS, type ScanKind } from './scan.entity.js';
-import { SCAN_STATUSES, type ScanStatus } from './scan-status.js';
-import type { Progress, ShownScan } from './scans.reader.js';
+import { SCAN_OUTCOMES, type ScanOutcome, type ScanResult } from '../model/scan-result.entity.js';
+import { type Scan, SCAN_KINDS, type ScanKind } from '../model/scan.entity.js';
+import { SCAN_STATUSES, type ScanStatus } from '../model/scan-status.js';
+import type { ScanProgress, ShownScan } from './scans.reader.js';
 
 export class CreateScanBody {
   @ApiProperty({ enum: SCAN_KINDS, example: 'ssh-network' })
@@ -80,7 +80,7 @@ export class ScanResultQuery extends PageQuery {
   outcome?: ScanOutcome;
 }
 
-export class ProgressView implements Progress {
+export class ProgressView implements ScanProgress {
   /** @example 42 */
   percent: number;
   /** Doors that were open. @example 17 */

@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
-import { ScanResult, type ScanOutcome } from './scan-result.entity.js';
-import { Scan } from './scan.entity.js';
-import { isFinal, type ScanStatus } from './scan-status.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { ScanResult, type ScanOutcome } from '../model/scan-result.entity.js';
+import { Scan } from '../model/scan.entity.js';
+import { isFinalScanStatus, type ScanStatus } from '../model/scan-status.js';
 
 /** How far a scan is. */
-export interface Progress {
+export interface ScanProgress {
   /** Whole number; 100 when it has ended. */
   readonly percent: number;
   /** Doors that were open. */
@@ -18,7 +18,7 @@ export interface Progress {
 }
 
 export interface ShownScan extends Scan {
-  readonly progress: Progress;
+  readonly progress: ScanProgress;
 }
 
 /** Of the work, the part that the sweep is. */
@@ -68,7 +68,7 @@ export class ScansReader {
 }
 
 function percentOf({ status, cursor, total }: Scan, answered: number, pending: number): number {
-  if (isFinal(status)) return 100;
+  if (isFinalScanStatus(status)) return 100;
   const swept = total === 0 ? 1 : cursor / total;
   const asked = answered === 0 || swept < 1 ? 0 : (answered - pending) / answered;
   return Math.min(99, Math.floor(100 * (swept * SWEEP_SHARE + asked * (1 - SWEEP_SHARE))));

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
 import { type ScanOrder, ScanOrders } from './scan-orders.js';
-import { Scan } from './scan.entity.js';
-import { statusesBefore } from './scan-status.js';
+import { Scan } from '../model/scan.entity.js';
+import { scanStatusesBefore } from '../model/scan-status.js';
 
 /** Orders scans, and cancels them. */
 @Injectable()
@@ -42,7 +42,7 @@ export class ScansService {
       const [moved]: [{ runId: string | null }[], number] = await tx.query(
         `UPDATE scan SET status = 'CANCELLED', worker = NULL, finished_at = now() WHERE id = $1 AND status = ANY($2)
          RETURNING run_id AS "runId"`,
-        [id, statusesBefore('CANCELLED')],
+        [id, scanStatusesBefore('CANCELLED')],
       );
       const [scan] = moved;
       if (scan === undefined && !(await tx.existsBy(Scan, { id })))

@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { statusesBefore } from '../scans/scan-status.js';
+import { scanStatusesBefore } from '../model/scan-status.js';
 import { ScanScope } from './scan-scope.entity.js';
 import { ScopeGuard } from './scope-guard.js';
 
@@ -65,7 +65,7 @@ export class ScanScopesService {
       await tx.delete(ScanScope, { id });
       await tx.query(
         `UPDATE scan SET status = 'CANCELLED', worker = NULL, finished_at = now() WHERE scope_id = $1 AND status = ANY($2)`,
-        [id, statusesBefore('CANCELLED')],
+        [id, scanStatusesBefore('CANCELLED')],
       );
       await this.audit.appendBy(tx, caller, entry('scan-scope.removed', id, {}));
     });

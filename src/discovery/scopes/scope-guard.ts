@@ -7,17 +7,17 @@ import {
   formatNetwork,
   type Network,
   parseNetwork,
-} from '../../hosts/network/address.port.js';
-import { AddressGuard } from '../../hosts/network/address-guard.service.js';
+} from '../../formats/addresses/address.js';
+import { HostAddressGuard } from '../../hosts/network/address-guard.service.js';
 import { canonicalAddress } from '../../hosts/network/host-place.port.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { ScanScope } from './scan-scope.entity.js';
 import { readNetworks, type Word, wordsOf } from './written-networks.js';
 
 /** Holds scans to their scope, when they are ordered and again at every connection. */
 @Injectable()
 export class ScopeGuard {
-  constructor(private readonly guard: AddressGuard) {}
+  constructor(private readonly guard: HostAddressGuard) {}
 
   /** The networks of a list, each in its one spelling. Throws Problem `network.spelling` or `network.denied`. */
   networks(list: string, pointer: string): string[] {

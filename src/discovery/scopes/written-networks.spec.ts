@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { formatNetwork } from '../../hosts/network/address.port.js';
+import { formatNetwork } from '../../formats/addresses/address.js';
 import { readNetworks, wordsOf } from './written-networks.js';
 
 const shown = (text: string) => {

@@ -4,7 +4,7 @@ import {
   networksBetween,
   parseAddress,
   parseNetwork,
-} from '../../hosts/network/address.port.js';
+} from '../../formats/addresses/address.js';
 
 /** A word of a list, and where it begins, from 1. */
 export interface Word {

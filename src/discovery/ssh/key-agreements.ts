@@ -9,7 +9,7 @@ import {
 } from 'node:crypto';
 import { ProbeFault } from '../probing/bounded-stream.js';
 import { newSntrup761, type Sntrup761, SNTRUP761_CIPHERTEXT } from './sntrup761.js';
-import { sshMpint, sshString } from './ssh-wire.js';
+import { wireMpint, wireString } from '../../formats/ssh/wire.js';
 
 /** The client's half of a key exchange. */
 export interface KeyAgreement {
@@ -50,8 +50,8 @@ function x25519(): KeyAgreement {
   const { raw, shared } = x25519Half();
   return {
     hash: 'sha256',
-    sent: sshString(raw),
-    agree: (received) => ({ received: sshString(received), secret: sshMpint(shared(received)) }),
+    sent: wireString(raw),
+    agree: (received) => ({ received: wireString(received), secret: wireMpint(shared(received)) }),
   };
 }
 
@@ -74,13 +74,13 @@ function mlkem768x25519(): KeyAgreement {
   const kemPublic = kem.publicKey.export({ format: 'der', type: 'spki' }).subarray(-1184);
   return {
     hash: 'sha256',
-    sent: sshString(Buffer.concat([kemPublic, classical.raw])),
+    sent: wireString(Buffer.concat([kemPublic, classical.raw])),
     agree: (received) => {
       if (received.length !== ML_KEM_768_CIPHERTEXT + 32) throw new ProbeFault('malformed', 'not an ML-KEM answer');
       const first = decapsulate(kem.privateKey, received.subarray(0, ML_KEM_768_CIPHERTEXT));
       const second = classical.shared(received.subarray(ML_KEM_768_CIPHERTEXT));
       const secret = createHash('sha256').update(first).update(second).digest();
-      return { received: sshString(received), secret: sshString(secret) };
+      return { received: wireString(received), secret: wireString(secret) };
     },
   };
 }
@@ -97,13 +97,13 @@ function sntrup761x25519(): KeyAgreement {
   const kem = streamlined;
   return {
     hash: 'sha512',
-    sent: sshString(Buffer.concat([kem.publicKey, classical.raw])),
+    sent: wireString(Buffer.concat([kem.publicKey, classical.raw])),
     agree: (received) => {
       if (received.length !== SNTRUP761_CIPHERTEXT + 32) throw new ProbeFault('malformed', 'not an NTRU Prime answer');
       const first = kem.decapsulate(received.subarray(0, SNTRUP761_CIPHERTEXT));
       const second = classical.shared(received.subarray(SNTRUP761_CIPHERTEXT));
       const secret = createHash('sha512').update(first).update(second).digest();
-      return { received: sshString(received), secret: sshString(secret) };
+      return { received: wireString(received), secret: wireString(secret) };
     },
   };
 }
@@ -112,11 +112,11 @@ function sntrup761x25519(): KeyAgreement {
 function ecdh(curve: string, hash: KeyAgreement['hash']): Start {
   return () => {
     const own = createECDH(curve);
-    const sent = sshString(own.generateKeys());
+    const sent = wireString(own.generateKeys());
     return {
       hash,
       sent,
-      agree: (received) => ({ received: sshString(received), secret: sshMpint(own.computeSecret(received)) }),
+      agree: (received) => ({ received: wireString(received), secret: wireMpint(own.computeSecret(received)) }),
     };
   };
 }
@@ -127,8 +127,8 @@ function modp(group: string, hash: KeyAgreement['hash']): Start {
     const own = createDiffieHellmanGroup(group);
     return {
       hash,
-      sent: sshMpint(own.generateKeys()),
-      agree: (received) => ({ received: sshMpint(received), secret: sshMpint(own.computeSecret(received)) }),
+      sent: wireMpint(own.generateKeys()),
+      agree: (received) => ({ received: wireMpint(received), secret: wireMpint(own.computeSecret(received)) }),
     };
   };
 }

@@ -1,6 +1,7 @@
+import { wireString } from '../../formats/ssh/wire.js';
 import { createHash } from 'node:crypto';
 import { BoundedStream, ProbeFault } from '../probing/bounded-stream.js';
-import { isSignedBy } from '../../platform/ssh/ssh-signature.js';
+import { isSignedBy } from '../../formats/ssh/ssh-signature.js';
 import { isPostQuantum, KEY_AGREEMENTS, type KeyAgreement } from './key-agreements.js';
 import {
   type KexInit,
@@ -8,8 +9,7 @@ import {
   readKexInit,
   readPacket,
   readVersion,
-  SshReader,
-  sshString,
+  MessageReader,
   writeKexInit,
   writePacket,
 } from './ssh-wire.js';
@@ -63,7 +63,7 @@ export async function probeSsh(host: string, port: number): Promise<SshFacts> {
     if (next === undefined) break; // throttled by now: what is known so far is still true
     if (next.hostKey !== undefined) hostKeys.push(next.hostKey);
   }
-  const read = new Set(hostKeys.map(({ blob }) => new SshReader(blob).string().toString('latin1')));
+  const read = new Set(hostKeys.map(({ blob }) => new MessageReader(blob).string().toString('latin1')));
   return {
     version,
     algorithms,
@@ -121,13 +121,13 @@ async function exchange(stream: BoundedStream, opening: Opening): Promise<Probed
   const ours = writeKexInit({ ...algorithms, kex: [kex], hostKey: [asked], languagesIn: [], languagesOut: [] });
   writePacket(stream, ours);
   writePacket(stream, Buffer.concat([Buffer.from([MSG.kexStart]), agreement.sent]));
-  const reply = new SshReader(await readPacket(stream));
+  const reply = new MessageReader(await readPacket(stream));
   if (reply.byte() !== MSG.kexReply) throw new ProbeFault('malformed', 'no answer to the key exchange');
   const [blob, half, signature] = [reply.string(), reply.string(), reply.string()];
-  const type = new SshReader(blob).string().toString('latin1');
+  const type = new MessageReader(blob).string().toString('latin1');
   if (type !== keyTypeOf(asked)) throw new ProbeFault('malformed', 'a host key that nobody asked for');
-  const said = [Buffer.from(CLIENT), Buffer.from(version, 'latin1'), ours, theirs, blob].map(sshString);
-  return { blob, proven: proof(agreement, Buffer.concat(said), half, signature), kex };
+  const exchanged = [Buffer.from(CLIENT), Buffer.from(version, 'latin1'), ours, theirs, blob].map(wireString);
+  return { blob, proven: proof(agreement, Buffer.concat(exchanged), half, signature), kex };
 
   function proof(own: KeyAgreement, transcript: Buffer, received: Buffer, sealed: Buffer): boolean {
     try {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { WireReader, wireString } from '../../formats/ssh/wire.js';
 import { type BoundedStream, ProbeFault } from '../probing/bounded-stream.js';
 
 /** Message numbers of RFC 4253 section 12 and RFC 5656 section 7.1. */
@@ -12,62 +13,27 @@ export const MSG = {
   kexStart: 30,
   kexReply: 31,
 };
-const MOST_PACKET = 35_000;
-const MOST_LINES = 50;
-const MOST_LINE = 8192;
+const MAX_PACKET = 35_000;
+const MAX_LINES = 50;
+const MAX_LINE = 8192;
 
-/** RFC 4251 section 5 `string`. */
-export function sshString(bytes: Buffer | string): Buffer {
-  const body = Buffer.from(bytes as Buffer);
-  const length = Buffer.alloc(4);
-  length.writeUInt32BE(body.length);
-  return Buffer.concat([length, body]);
-}
-
-/** RFC 4251 section 5 `mpint` of a number that is not negative. */
-export function sshMpint(bytes: Buffer): Buffer {
-  const first = bytes.findIndex((byte) => byte !== 0);
-  const magnitude = first === -1 ? Buffer.alloc(0) : bytes.subarray(first);
-  return sshString((magnitude[0] ?? 0) & 0x80 ? Buffer.concat([Buffer.alloc(1), magnitude]) : magnitude);
-}
-
-/** Reads the encodings of RFC 4251 section 5. Throws ProbeFault `malformed` past the end. */
-export class SshReader {
-  private at = 0;
-  constructor(private readonly bytes: Buffer) {}
-
-  byte(): number {
-    return this.take(1)[0] as number;
-  }
-
-  uint32(): number {
-    return this.take(4).readUInt32BE();
-  }
-
-  string(): Buffer {
-    return this.take(this.uint32());
-  }
-
-  skip(length: number): void {
-    this.take(length);
-  }
-
+/** Reads a message of the peer. Throws ProbeFault `malformed` past its end. */
+export class MessageReader extends WireReader {
+  /** A name-list (RFC 4251 section 5), with what is not printable shown as `?`. */
   nameList(): string[] {
     const text = this.string().toString('latin1');
     return text === '' ? [] : text.split(',').map((name) => name.replaceAll(/[^\x21-\x7e]/g, '?').slice(0, 64));
   }
 
-  private take(length: number): Buffer {
-    if (this.at + length > this.bytes.length) throw new ProbeFault('malformed', 'a message ends too early');
-    this.at += length;
-    return this.bytes.subarray(this.at - length, this.at);
+  protected override tooShort(): Error {
+    return new ProbeFault('malformed', 'a message ends too early');
   }
 }
 
 /** The version exchange (RFC 4253 section 4.2): the line that begins with SSH-, after others if the server likes. */
 export async function readVersion(stream: BoundedStream): Promise<string> {
-  for (let lines = 0; lines < MOST_LINES; lines += 1) {
-    const line = await stream.readLine(MOST_LINE);
+  for (let lines = 0; lines < MAX_LINES; lines += 1) {
+    const line = await stream.readLine(MAX_LINE);
     if (line.startsWith('SSH-')) return line;
   }
   throw new ProbeFault('malformed', 'no SSH version');
@@ -88,7 +54,7 @@ export async function readPacket(stream: BoundedStream): Promise<Buffer> {
     const head = await stream.read(5);
     const length = head.readUInt32BE();
     const padding = head[4] as number;
-    if (length > MOST_PACKET || length < padding + 2) throw new ProbeFault('malformed', 'not an SSH packet');
+    if (length > MAX_PACKET || length < padding + 2) throw new ProbeFault('malformed', 'not an SSH packet');
     const body = await stream.read(length - 1);
     const payload = body.subarray(0, length - 1 - padding);
     const type = payload[0];
@@ -125,13 +91,13 @@ const LISTS = [
 ] as const satisfies readonly (keyof KexInit)[];
 
 export function readKexInit(payload: Buffer): KexInit {
-  const reader = new SshReader(payload);
+  const reader = new MessageReader(payload);
   if (reader.byte() !== MSG.kexInit) throw new ProbeFault('malformed', 'the first message is not KEXINIT');
   reader.skip(16);
   return Object.fromEntries(LISTS.map((name) => [name, reader.nameList()])) as unknown as KexInit;
 }
 
 export function writeKexInit(lists: KexInit): Buffer {
-  const names = LISTS.map((name) => sshString(lists[name].join(',')));
+  const names = LISTS.map((name) => wireString(lists[name].join(',')));
   return Buffer.concat([Buffer.from([MSG.kexInit]), randomBytes(16), ...names, Buffer.alloc(5)]);
 }

@@ -33,7 +33,7 @@ export interface Choice {
  * in a HelloRetryRequest (RFC 8446 section 4.1.4) and no key agreement has to be carried through: groups and suites that
  * this machine does not know can be asked for. Throws ProbeFault when the server cannot be reached.
  */
-export async function sayHello(host: string, port: number, offer: Offer): Promise<Choice | undefined> {
+export async function exchangeHellos(host: string, port: number, offer: Offer): Promise<Choice | undefined> {
   const stream = await BoundedStream.open(host, port, LIMITS);
   try {
     stream.write(record(clientHello(offer), offer.version));

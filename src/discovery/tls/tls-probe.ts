@@ -1,6 +1,6 @@
 import { connect, createSecureContext, type SecureContext } from 'node:tls';
 import { ProbeFault } from '../probing/bounded-stream.js';
-import { type Choice, type Offer, sayHello } from './client-hello.js';
+import { type Choice, type Offer, exchangeHellos } from './client-hello.js';
 import { GROUPS, isPostQuantumGroup, SUITES_12, SUITES_13, VERSIONS } from './tls-names.js';
 import { truncate } from '../../platform/text/truncate.js';
 
@@ -27,15 +27,15 @@ const CURVES =
   'X25519MLKEM768:SecP256r1MLKEM768:SecP384r1MLKEM1024:MLKEM768:MLKEM1024:MLKEM512:X25519:P-256:X448:P-384:P-521';
 
 /** For all connections to one server: one that takes its time with each would keep the others waiting. */
-const MOST_MS = 60_000;
+const MAX_MS = 60_000;
 const HANDSHAKE_MS = 6000;
 
 /** Throws ProbeFault when nobody answers, or what answers is not TLS. */
 export async function probeTls(host: string, port: number, name?: string): Promise<TlsFacts> {
-  const until = performance.now() + MOST_MS;
+  const until = performance.now() + MAX_MS;
   const hello = async (offer: Omit<Offer, 'name'>): Promise<Choice | undefined> => {
     if (performance.now() > until) throw new ProbeFault('timeout', 'took too long with its answers');
-    return sayHello(host, port, { ...offer, name });
+    return exchangeHellos(host, port, { ...offer, name });
   };
   const suites: Record<string, string[]> = {};
   for (const [version, code] of Object.entries(VERSIONS)) {

@@ -49,7 +49,7 @@ export class OrderedWalk {
   /** Resolves when every visit that was begun has ended. */
   async run(visit: (position: number) => Promise<void>): Promise<void> {
     const { first, total, most } = this.stretch;
-    const lanes = Array.from({ length: Math.min(most, total - first) }, () => this.lane(visit));
+    const lanes = Array.from({ length: Math.min(most, total - first) }, () => this.worker(visit));
     try {
       await Promise.all(lanes);
     } finally {
@@ -58,7 +58,7 @@ export class OrderedWalk {
     }
   }
 
-  private async lane(visit: (position: number) => Promise<void>): Promise<void> {
+  private async worker(visit: (position: number) => Promise<void>): Promise<void> {
     const { total, most } = this.stretch;
     for (;;) {
       while (!this.stopped && this.next - this.kept >= most) await this.turn.promise;

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { formatAddress, type Network, parseNetwork, sizeOf } from '../../hosts/network/address.port.js';
+import { formatAddress, type Network, parseNetwork, networkSizeOf } from '../../formats/addresses/address.js';
 
 export interface Step {
   /** An address, or a name. */
@@ -33,7 +33,7 @@ export class TargetWalk {
     let first = 0;
     for (const target of targets) {
       const network = parseNetwork(target);
-      const size = network === undefined ? 1 : Number(sizeOf(network));
+      const size = network === undefined ? 1 : Number(networkSizeOf(network));
       this.stretches.push(network === undefined ? { first, size, name: target } : { first, size, network });
       first += size;
     }

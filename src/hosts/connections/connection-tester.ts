@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../auth/caller.js';
-import { Problem } from '../../platform/http/problem.js';
+import type { Caller } from '../../access/caller.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { HostsReader } from '../records/hosts.reader.js';
-import { ConnectionBook } from './connection-book.js';
+import { ConnectionRecords } from './connection-records.js';
 import { SshConnections } from './ssh-connections.service.js';
 
 export interface ConnectionTest {
@@ -27,7 +27,7 @@ export class ConnectionTester {
   constructor(
     private readonly hosts: HostsReader,
     private readonly connections: SshConnections,
-    private readonly book: ConnectionBook,
+    private readonly records: ConnectionRecords,
   ) {}
 
   /** A host that cannot be logged in to is an answer, not an error. Throws Problem `host.missing`. */
@@ -43,7 +43,7 @@ export class ConnectionTester {
           .toString()
           .replaceAll(/[^\x20-\x7e]/g, '')
           .slice(0, 200);
-        if (name !== '') await this.book.runs(id, name);
+        if (name !== '') await this.records.runs(id, name);
         const root = host.privilege === 'none' ? undefined : await session.run('id -u', { as: 'root', maxBytes: 64 });
         const { hostKeyFingerprint, user, software } = session;
         const becomesRoot = root === undefined ? undefined : root.stdout.toString().trim() === '0';

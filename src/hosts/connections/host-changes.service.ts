@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Problem } from '../../platform/http/problem.js';
-import { Host } from '../records/host.entity.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { Host } from '../model/host.entity.js';
 import { type OpenOptions, SshConnections } from './ssh-connections.service.js';
 import type { ChangeSession } from './ssh-session.port.js';
 

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { FILE_STATE, READ_FILE, REPLACE_FILE, TIDY_FILE } from './file-scripts.js';
 import type { ChangeSession, ExecResult, SshSession } from './ssh-session.port.js';
 
@@ -23,7 +23,7 @@ export interface FileState {
   readonly sha256: string | null;
 }
 
-export interface Replacement {
+export interface FileReplacement {
   readonly path: string;
   readonly content: Buffer;
   /** SHA-256 (hexadecimal) that the file must still have; null when it must not exist. */
@@ -36,7 +36,7 @@ export interface Replacement {
   readonly mode?: string;
 }
 
-const MOST_BYTES = 4 * 1024 * 1024;
+const MAX_BYTES = 4 * 1024 * 1024;
 const MARK = /^[A-Za-z0-9-]{1,64}$/;
 
 /** Files of a host, read and replaced by POSIX shell commands: sftp is often switched off where a login is not. */
@@ -54,7 +54,7 @@ export class HostFiles {
   async read(
     session: SshSession,
     path: string,
-    { as, maxBytes = MOST_BYTES } = {} as ReadOptions,
+    { as, maxBytes = MAX_BYTES } = {} as ReadOptions,
   ): Promise<Buffer | undefined> {
     const result = await session.run(READ_FILE, { args: [path], as, maxBytes });
     if (result.truncated) throw new Problem('refused', 'host.output', `The file has more than ${maxBytes} bytes.`);
@@ -70,7 +70,7 @@ export class HostFiles {
    */
   async replace(
     session: ChangeSession,
-    { path, content, expected, as, mark, mode = '600' }: Replacement,
+    { path, content, expected, as, mark, mode = '600' }: FileReplacement,
   ): Promise<void> {
     if (!MARK.test(mark) || !/^[0-7]{3,4}$/.test(mode)) throw new Error('the mark or the mode is not one');
     const sha256 = createHash('sha256').update(content).digest('hex');
@@ -82,7 +82,7 @@ export class HostFiles {
   }
 
   /** Takes away what an attempt with this mark left beside the file when the host itself stopped in the middle of it. */
-  async tidy(session: ChangeSession, { path, as, mark }: Pick<Replacement, 'path' | 'as' | 'mark'>): Promise<void> {
+  async tidy(session: ChangeSession, { path, as, mark }: Pick<FileReplacement, 'path' | 'as' | 'mark'>): Promise<void> {
     if (!MARK.test(mark)) throw new Error('the mark is not one');
     assertDone(await session.run(TIDY_FILE, { args: [path, mark], as }), path);
   }

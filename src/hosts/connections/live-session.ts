@@ -1,14 +1,14 @@
 import type ssh2 from 'ssh2';
-import { Problem } from '../../platform/http/problem.js';
-import { fingerprintOf } from '../../platform/ssh/public-key.js';
-import type { Privilege } from '../records/host.entity.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { fingerprintOf } from '../../formats/ssh/public-key.js';
+import type { Privilege } from '../model/host.entity.js';
 import type { ExecOptions, ExecResult, RunOptions, SshSession } from './ssh-session.port.js';
 import { lost, timedOut } from './ssh-fault.js';
 import type { LoggedIn } from './ssh-handshake.js';
 import { scriptCommand } from './shell-words.js';
 
 const TIMEOUT_MS = 30_000;
-const MOST_BYTES = 1024 * 1024;
+const MAX_BYTES = 1024 * 1024;
 
 interface Account {
   readonly hostId: string;
@@ -116,7 +116,7 @@ export class LiveSession implements SshSession {
   }
 }
 
-function collect(channel: ssh2.ClientChannel, { input, maxBytes = MOST_BYTES }: ExecOptions): Promise<ExecResult> {
+function collect(channel: ssh2.ClientChannel, { input, maxBytes = MAX_BYTES }: ExecOptions): Promise<ExecResult> {
   return new Promise((resolve, reject) => {
     let ended: { code: number | null; signal: string | null } | undefined;
     let truncated = false;

@@ -1,7 +1,7 @@
 import ssh2 from 'ssh2';
 import type { IdentityCallback, ParsedKey, SignCallback, SigningRequestOptions } from 'ssh2';
-import { Problem } from '../../platform/http/problem.js';
-import type { SignerLogin } from './login.port.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { SignerLogin } from '../model/login.port.js';
 
 /** Offers one public key and has its private half, which is elsewhere, sign. */
 export class OneKeyAgent extends ssh2.BaseAgent<ParsedKey> {

@@ -1,4 +1,4 @@
-import type { Privilege } from '../records/host.entity.js';
+import type { Privilege } from '../model/host.entity.js';
 
 /** One word of a POSIX shell command, whatever is in it. NUL cannot be passed and is refused. */
 export function shellWord(text: string): string {

@@ -1,17 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import type { Duplex } from 'node:stream';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { HostKeysService } from '../host-keys/host-keys.service.js';
 import { judgeHostKey } from '../host-keys/host-key-verdict.js';
-import { fingerprintOf } from '../../platform/ssh/public-key.js';
+import { fingerprintOf } from '../../formats/ssh/public-key.js';
 import { readPublicKeyBlob } from '../host-keys/public-key-blob.js';
-import { AddressGuard } from '../network/address-guard.service.js';
-import type { Host } from '../records/host.entity.js';
-import { ConnectionBook } from './connection-book.js';
+import { HostAddressGuard } from '../network/address-guard.service.js';
+import type { Host } from '../model/host.entity.js';
+import { ConnectionRecords } from './connection-records.js';
 import { LiveSession } from './live-session.js';
-import type { Login } from './login.port.js';
+import type { Login } from '../model/login.port.js';
 import { sshFaultCode, unreachable } from './ssh-fault.js';
-import { type LoggedIn, shakeHands } from './ssh-handshake.js';
+import { type LoggedIn, sshHandshake } from './ssh-handshake.js';
 import type { SshSession } from './ssh-session.port.js';
 import { openSocket } from './ssh-socket.js';
 
@@ -35,19 +35,19 @@ const TIMEOUT_MS = 10_000;
 @Injectable()
 export class SshConnections {
   constructor(
-    private readonly book: ConnectionBook,
+    private readonly records: ConnectionRecords,
     private readonly keys: HostKeysService,
-    private readonly guard: AddressGuard,
+    private readonly guard: HostAddressGuard,
   ) {}
 
   /** Logs in, through the jump hosts of the host if it has some. */
   async open(hostId: string, options: OpenOptions): Promise<SshSession> {
-    const route = await this.book.route(hostId);
+    const route = await this.records.route(hostId);
     const sessions: LiveSession[] = [];
     try {
       for (const [step, host] of route.entries()) {
         const isLast = step === route.length - 1;
-        const login = (isLast ? options.login : undefined) ?? (await this.book.credential(route.slice(0, step + 1)));
+        const login = (isLast ? options.login : undefined) ?? (await this.records.credential(route.slice(0, step + 1)));
         sessions.push(await this.hop(host, login, sessions.at(-1), options));
       }
     } catch (error) {
@@ -82,10 +82,10 @@ export class SshConnections {
       const stream = await this.way(host, before, { ...options, timeoutMs });
       const loggedIn = await this.greet(host, login, stream, { timeoutMs, correlation });
       const account = { hostId: host.id, user: login.user, privilege: privilegeOf(host, login) };
-      await this.book.reached(host.id, loggedIn.software);
+      await this.records.reached(host.id, loggedIn.software);
       return new LiveSession(loggedIn, account, before === undefined ? [] : before.clients());
     } catch (error) {
-      await this.book.failed(host.id, error);
+      await this.records.failed(host.id, error);
       throw aboutHost(error, host.id);
     }
   }
@@ -136,7 +136,7 @@ export class SshConnections {
       proven = true;
     };
     try {
-      return await shakeHands({ stream, login, timeoutMs, keyTypes, judge, proven: prove });
+      return await sshHandshake({ stream, login, timeoutMs, keyTypes, judge, proven: prove });
     } finally {
       const key = shown === undefined ? undefined : readPublicKeyBlob(shown);
       if (key !== undefined) {

@@ -1,4 +1,4 @@
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 /**
  * The code when it is one of these faults. Only `host.login-refused` means that the host looked at the login and said no;

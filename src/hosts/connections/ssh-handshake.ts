@@ -1,14 +1,14 @@
 import ssh2 from 'ssh2';
 import type { AnyAuthMethod } from 'ssh2';
 import type { Duplex } from 'node:stream';
-import { Problem } from '../../platform/http/problem.js';
-import type { Login } from './login.port.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Login } from '../model/login.port.js';
 import { OneKeyAgent } from './one-key-agent.js';
 import { faultBeforeLogin, lost, notSsh, throttled } from './ssh-fault.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 /** More than any honest host sends before a login has succeeded. */
-const MOST_BYTES_BEFORE_LOGIN = 256 * 1024;
+const MAX_BYTES_BEFORE_LOGIN = 256 * 1024;
 const HOST_KEY_ALGORITHMS: Record<string, readonly string[]> = {
   'ssh-ed25519': ['ssh-ed25519'],
   'ecdsa-sha2-nistp256': ['ecdsa-sha2-nistp256'],
@@ -39,7 +39,7 @@ export interface LoggedIn {
 }
 
 /** Agrees on keys, checks the host's, and logs in. Exactly one login is tried. Throws the Problems of ssh-fault.ts. */
-export function shakeHands({ stream, login, timeoutMs, keyTypes, judge, proven }: Handshake): Promise<LoggedIn> {
+export function sshHandshake({ stream, login, timeoutMs, keyTypes, judge, proven }: Handshake): Promise<LoggedIn> {
   return new Promise((resolve, reject) => {
     const client = new ssh2.Client();
     let refusal: Problem | undefined;
@@ -54,7 +54,7 @@ export function shakeHands({ stream, login, timeoutMs, keyTypes, judge, proven }
     };
     const count = (chunk: Buffer) => {
       bytes += chunk.length;
-      if (bytes > MOST_BYTES_BEFORE_LOGIN) fail(notSsh(new Error('flood before login')));
+      if (bytes > MAX_BYTES_BEFORE_LOGIN) fail(notSsh(new Error('flood before login')));
     };
     client.once('handshake', proven);
     client.once('ready', () => {

@@ -1,5 +1,5 @@
 import { connect, type Socket } from 'node:net';
-import { type Address, formatAddress } from '../network/address.port.js';
+import { type Address, formatAddress } from '../../formats/addresses/address.js';
 import { unreachable } from './ssh-fault.js';
 
 interface Way {

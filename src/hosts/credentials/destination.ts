@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
-import type { Host } from '../records/host.entity.js';
-import { MOST_JUMPS } from '../records/jump-hosts.js';
+import type { Host } from '../model/host.entity.js';
+import { MAX_JUMPS } from '../model/jump-hosts.js';
 
 /** One machine on the way, as its record names it. */
 export type Hop = Pick<Host, 'id' | 'address' | 'port'>;
@@ -19,7 +19,7 @@ export async function destinationOf(
   { id, address, port, jumpHostId }: Hop & Pick<Host, 'jumpHostId'>,
   { hold = false } = {},
 ): Promise<Destination> {
-  const read = (): Promise<Hop[]> => tx.query(WAY, [jumpHostId, MOST_JUMPS]);
+  const read = (): Promise<Hop[]> => tx.query(WAY, [jumpHostId, MAX_JUMPS]);
   let jumps = jumpHostId === null ? [] : await read();
   if (hold && jumps.length > 0) {
     const ids = jumps.map((hop) => hop.id);

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { HsmSeal } from '../../hsm/hsm-seal.js';
-import { Problem } from '../../platform/http/problem.js';
-import type { PasswordLogin, PrivateKeyLogin } from '../connections/login.port.js';
-import { fingerprintOf } from '../../platform/ssh/public-key.js';
-import type { Host } from '../records/host.entity.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { PasswordLogin, PrivateKeyLogin } from '../model/login.port.js';
+import { fingerprintOf } from '../../formats/ssh/public-key.js';
+import type { Host } from '../model/host.entity.js';
 import { type Destination, destinationText, type Hop } from './destination.js';
 import { PrivateKeys } from './private-keys/private-keys.service.js';
 

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { HostAuthority } from './host-authority.entity.js';
-import { readPublicKeyLine } from './public-key-blob.js';
+import { readHostKeyLine } from './public-key-blob.js';
 
 /** The authorities whose certificates are believed about hosts. */
 @Injectable()
@@ -23,7 +23,7 @@ export class HostAuthorities {
   }
 
   async add(caller: Caller, name: string, line: string, use?: IdempotentUse): Promise<HostAuthority> {
-    const key = readPublicKeyLine(line);
+    const key = readHostKeyLine(line);
     if (key === undefined || key.type.includes('-cert-')) {
       const errors = [{ pointer: '/publicKey', detail: 'must be a line like ssh-ed25519 AAAA…' }];
       throw new Problem('malformed', 'host-key.unreadable', '/publicKey: must be a line like ssh-ed25519 AAAA….', {

@@ -1,11 +1,11 @@
-import { type ReadCertificate, readCertificate } from '../../platform/ssh/certificate-reader.js';
-import type { Host } from '../records/host.entity.js';
+import { type SshCertificateContent, readSshCertificate } from '../../formats/ssh/certificate-reader.js';
+import type { Host } from '../model/host.entity.js';
 import type { HostAuthority } from './host-authority.entity.js';
-import type { HostKey } from './host-key.entity.js';
+import type { HostKey } from '../model/host-key.entity.js';
 
 /** Why a certificate does not say that its key is this host's; undefined when it does. */
 export function certificateFault(
-  certificate: ReadCertificate,
+  certificate: SshCertificateContent,
   { name, address }: Pick<Host, 'name' | 'address'>,
   authorities: readonly Pick<HostAuthority, 'fingerprint'>[],
   now: Date,
@@ -30,7 +30,7 @@ export function certifiedKeys(
   now: Date,
 ): HostKey[] {
   return keys.filter(({ blob, certificate }) => {
-    const read = certificate === null ? undefined : readCertificate(certificate);
+    const read = certificate === null ? undefined : readSshCertificate(certificate);
     return read?.key.blob.equals(blob) === true && certificateFault(read, host, authorities, now) === undefined;
   });
 }

@@ -1,5 +1,5 @@
-import type { HostKeyPolicy } from '../records/host.entity.js';
-import type { HostKey, HostKeyState } from './host-key.entity.js';
+import type { HostKeyPolicy } from '../model/host.entity.js';
+import type { HostKey, HostKeyState } from '../model/host-key.entity.js';
 
 /** Whether a login may go on to a host that shows this key, and what is to be written down about the key. */
 export interface HostKeyVerdict {

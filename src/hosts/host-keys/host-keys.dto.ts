@@ -1,10 +1,10 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { Allow, IsString, Length } from 'class-validator';
 import { Transform } from 'class-transformer';
-import { readCertificate } from '../../platform/ssh/certificate-reader.js';
+import { readSshCertificate } from '../../formats/ssh/certificate-reader.js';
 import { OneKeyLine } from '../../platform/http/one-key-line.js';
 import { assertId } from '../../platform/http/id-param.js';
-import { type HostKey, HOST_KEY_STATES, type HostKeyState, type Possession, POSSESSIONS } from './host-key.entity.js';
+import { type HostKey, HOST_KEY_STATES, type HostKeyState, type Possession, POSSESSIONS } from '../model/host-key.entity.js';
 
 export class PinHostKeyBody {
   /** As in known_hosts or a .pub file, or a host certificate as in a -cert.pub file. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */
@@ -81,7 +81,7 @@ export class HostKeyView {
 }
 
 function certificateView(blob: Buffer | null): HostCertificateView | undefined {
-  const certificate = blob === null ? undefined : readCertificate(blob);
+  const certificate = blob === null ? undefined : readSshCertificate(blob);
   if (certificate === undefined) return undefined;
   const { authority, principals, keyId, validAfter, validBefore } = certificate;
   return { authority, principals: [...principals], keyId, validAfter, validBefore };

@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { EventBus } from '../../platform/events/events.js';
-import { Problem } from '../../platform/http/problem.js';
-import { type ReadCertificate, readCertificateLine } from '../../platform/ssh/certificate-reader.js';
-import { Host } from '../records/host.entity.js';
-import { HostKey, type HostKeyState, type Possession } from './host-key.entity.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { type SshCertificateContent, readCertificateLine } from '../../formats/ssh/certificate-reader.js';
+import { Host } from '../model/host.entity.js';
+import { HostKey, type HostKeyState, type Possession } from '../model/host-key.entity.js';
 import { HostAuthorities } from './host-authorities.service.js';
 import { certificateFault, certifiedKeys } from './host-certificates.js';
-import { type PublicKeyBlob, readPublicKeyBlob, readPublicKeyLine } from './public-key-blob.js';
+import { type PublicKeyBlob, readPublicKeyBlob, readHostKeyLine } from './public-key-blob.js';
 
 const SYSTEM = { kind: 'system', id: 'hosts', name: 'hosts' } as const;
 
@@ -46,7 +46,7 @@ export class HostKeysService {
   async pin(caller: Caller, hostId: string, line: string): Promise<HostKey> {
     const certificate = readCertificateLine(line);
     if (certificate !== undefined) return await this.certify(caller, hostId, certificate);
-    const key = readPublicKeyLine(line);
+    const key = readHostKeyLine(line);
     if (key === undefined) {
       const errors = [{ pointer: '/publicKey', detail: 'must be a line like ssh-ed25519 AAAA…' }];
       throw new Problem('malformed', 'host-key.unreadable', '/publicKey: must be a line like ssh-ed25519 AAAA….', {
@@ -62,7 +62,7 @@ export class HostKeysService {
   }
 
   /** Keeps a certificate for hosts of the policy `ca`. Throws Problem `host-key.certificate` when it says nothing of this host now. */
-  private async certify(caller: Caller, hostId: string, certificate: ReadCertificate): Promise<HostKey> {
+  private async certify(caller: Caller, hostId: string, certificate: SshCertificateContent): Promise<HostKey> {
     const host = await this.db.manager.findOneBy(Host, { id: hostId });
     if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
     const detail = certificateFault(certificate, host, await this.authorities.list(), new Date());
@@ -76,9 +76,9 @@ export class HostKeysService {
       await this.insert(tx, hostId, { key, possession: 'claimed', state: 'tofu-pending' }, null);
       await tx.update(HostKey, { hostId, fingerprint }, { certificate: certificate.blob });
       const { authority, keyId, serial } = certificate;
-      const told = { fingerprint, authority, keyId, serial: String(serial) };
+      const certified = { fingerprint, authority, keyId, serial: String(serial) };
       const target = { kind: 'host', id: hostId };
-      await this.audit.appendBy(tx, caller, { action: 'host-key.certified', target, detail: told });
+      await this.audit.appendBy(tx, caller, { action: 'host-key.certified', target, detail: certified });
     });
     return await this.db.manager.findOneByOrFail(HostKey, { hostId, fingerprint });
   }
@@ -133,7 +133,7 @@ export class HostKeysService {
     return true;
   }
 
-  /** Writes down what a host showed. A key in the place of a pinned one is told to everybody, once. */
+  /** Writes down what a host showed. A key in the place of a pinned one is certified to everybody, once. */
   async note(hostId: string, seen: readonly SeenHostKey[], correlation: string): Promise<void> {
     const changed = await this.db.transaction(async (tx) => {
       const fresh: PublicKeyBlob[] = [];

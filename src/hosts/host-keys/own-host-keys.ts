@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type OwnAsset, OwnAssets } from '../../platform/own-assets/own-assets.js';
+import { type ServiceCryptoAsset, ServiceCryptoAssets } from '../../platform/crypto-assets/service-crypto-assets.js';
 
 /** Enters the pinned keys of hosts into what this service has itself: its logins stand on them. */
 @Injectable()
 export class OwnHostKeys {
   constructor(
-    own: OwnAssets,
+    own: ServiceCryptoAssets,
     private readonly db: DataSource,
   ) {
     own.serve('hosts', () => this.list());
   }
 
-  private async list(): Promise<OwnAsset[]> {
+  private async list(): Promise<ServiceCryptoAsset[]> {
     const rows: { address: string; port: number; type: string; blob: string }[] = await this.db.query(
       `SELECT h.address, h.port, k.type, encode(k.blob, 'base64') AS blob FROM host_key k JOIN host h ON h.id = k.host_id
        WHERE k.state = 'pinned' ORDER BY k.id`,

@@ -1,6 +1,7 @@
-import { oneLine } from '../../platform/ssh/key-line.js';
-import { fromBase64 } from '../../platform/encoding/base64.js';
-import { fingerprintOf } from '../../platform/ssh/public-key.js';
+import { oneKeyLine } from '../../formats/ssh/key-line.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
+import { mpintBits, WireReader } from '../../formats/ssh/wire.js';
+import { fingerprintOf } from '../../formats/ssh/public-key.js';
 
 /** A public key in the encoding of RFC 4253 section 6.6. */
 export interface PublicKeyBlob {
@@ -12,7 +13,7 @@ export interface PublicKeyBlob {
   readonly blob: Buffer;
 }
 
-const MOST_BYTES = 16 * 1024;
+const MAX_BYTES = 16 * 1024;
 const FIXED_BITS: Record<string, number> = {
   'ssh-ed25519': 256,
   'ssh-ed448': 456,
@@ -25,7 +26,7 @@ const FIXED_BITS: Record<string, number> = {
 
 /** Undefined when the bytes are no public key. */
 export function readPublicKeyBlob(blob: Buffer): PublicKeyBlob | undefined {
-  if (blob.length > MOST_BYTES) return undefined;
+  if (blob.length > MAX_BYTES) return undefined;
   const parts = stringsOf(blob);
   const type = parts?.[0]?.toString('latin1');
   if (parts === undefined || type === undefined || parts.length < 2 || !/^[a-z0-9][a-z0-9@.-]{2,63}$/.test(type))
@@ -34,36 +35,31 @@ export function readPublicKeyBlob(blob: Buffer): PublicKeyBlob | undefined {
 }
 
 /** `ssh-ed25519 AAAA… comment`, as in known_hosts or a .pub file. Undefined when it is none, or more than one line. */
-export function readPublicKeyLine(text: string): PublicKeyBlob | undefined {
-  const [type, base64 = ''] = (oneLine(text) ?? '').split(/[ \t]+/);
+export function readHostKeyLine(text: string): PublicKeyBlob | undefined {
+  const [type, base64 = ''] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
   const blob = fromBase64(base64);
   const key = blob && readPublicKeyBlob(blob);
   return key?.type === type ? key : undefined;
 }
 
 function bitsOf(type: string, parts: Buffer[]): number | null {
-  if (type === 'ssh-rsa') return integerBits(parts[2]);
-  if (type === 'ssh-dss') return integerBits(parts[1]);
+  if (type === 'ssh-rsa') return bitsOfPart(parts[2]);
+  if (type === 'ssh-dss') return bitsOfPart(parts[1]);
   return FIXED_BITS[type] ?? null;
 }
 
-/** Length of an mpint (RFC 4251 section 5) in bits. */
-function integerBits(mpint: Buffer | undefined): number | null {
-  if (mpint === undefined) return null;
-  const first = mpint.findIndex((byte) => byte !== 0);
-  return first === -1 ? 0 : (mpint.length - first) * 8 - (Math.clz32(mpint[first] as number) - 24);
+function bitsOfPart(mpint: Buffer | undefined): number | null {
+  return mpint === undefined ? null : mpintBits(mpint);
 }
 
 /** Undefined unless the bytes are length-prefixed strings up to the last one. */
 function stringsOf(blob: Buffer): Buffer[] | undefined {
+  const reader = new WireReader(blob);
   const parts: Buffer[] = [];
-  let at = 0;
-  while (at < blob.length) {
-    if (at + 4 > blob.length) return undefined;
-    const end = at + 4 + blob.readUInt32BE(at);
-    if (end > blob.length) return undefined;
-    parts.push(blob.subarray(at + 4, end));
-    at = end;
+  try {
+    while (!reader.done) parts.push(reader.string());
+    return parts;
+  } catch {
+    return undefined;
   }
-  return parts;
 }

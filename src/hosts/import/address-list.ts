@@ -1,6 +1,6 @@
-import { parseAddress, formatAddress } from '../network/address.port.js';
+import { parseAddress, formatAddress } from '../../formats/addresses/address.js';
 import { readHostPlace } from '../network/host-place.port.js';
-import { nameOf } from './ansible-hosts.js';
+import { inventoryNameOf } from './ansible-hosts.js';
 import { expandRanges } from './host-ranges.js';
 import { badItem, type ImportItem } from './import-item.js';
 import type { ImportBudget } from './import-limits.js';
@@ -71,7 +71,7 @@ function addressesOf(word: string, budget: ImportBudget): Place[] | string | und
 }
 
 function itemOf({ address, port = SSH_PORT }: Place, pointer: string): ImportItem {
-  const plain = nameOf(address);
+  const plain = inventoryNameOf(address);
   const name = port === SSH_PORT ? plain : `${plain}-${port}`;
   return { pointer, name, fields: { name, address, port }, keys: [], faults: [], ignored: [] };
 }

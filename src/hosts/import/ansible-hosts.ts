@@ -1,7 +1,7 @@
 import { readHostPlace } from '../network/host-place.port.js';
 import { badItem, type ImportItem } from './import-item.js';
 import { truncate } from '../../platform/text/truncate.js';
-import { trimOf } from '../../platform/text/trim-end.js';
+import { trimOf } from '../../formats/encoding/trim-end.js';
 
 export type Vars = Readonly<Record<string, string>>;
 
@@ -42,7 +42,7 @@ export function itemOf(name: string, { pointer, groups, vars }: InventoryHost): 
       .map((group) => [truncate(`ansible/${group}`, MAX_LABEL), 'yes']),
   );
   const fields = {
-    name: nameOf(name),
+    name: inventoryNameOf(name),
     address: place.address,
     ...(port === undefined ? {} : { port: Number(port) }),
     ...(Object.keys(labels).length > 0 ? { labels } : {}),
@@ -51,7 +51,7 @@ export function itemOf(name: string, { pointer, groups, vars }: InventoryHost): 
 }
 
 /** Colons of IPv6 are no part of a name. */
-export function nameOf(text: string): string {
+export function inventoryNameOf(text: string): string {
   return trimOf(text.replaceAll(':', '-'), '-');
 }
 

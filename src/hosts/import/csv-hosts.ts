@@ -1,4 +1,4 @@
-import { readPublicKeyLine } from '../host-keys/public-key-blob.js';
+import { readHostKeyLine } from '../host-keys/public-key-blob.js';
 import { readHostPlace } from '../network/host-place.port.js';
 import { badItem, type ImportItem } from './import-item.js';
 import { type ImportBudget, ImportRefusal } from './import-limits.js';
@@ -79,7 +79,7 @@ function item(pointer: string, cells: ReadonlyMap<string, string>): ImportItem {
   ]) as Record<string, string>;
   if (Object.keys(labels).length > 0) fields['labels'] = labels;
   const line = text('hostKey');
-  const key = line === undefined ? undefined : readPublicKeyLine(line);
+  const key = line === undefined ? undefined : readHostKeyLine(line);
   const faults =
     line !== undefined && key === undefined
       ? [{ pointer: `${pointer}/hostKey`, detail: 'must be a line like ssh-ed25519 AAAA…' }]

@@ -3,7 +3,7 @@ import { IsBoolean, IsIn, IsOptional, IsString, Length } from 'class-validator';
 import { IMPORT_FORMATS, type ImportFormat, type ItemFault } from './import-item.js';
 import { IMPORT_OUTCOMES, type ImportedItem, type ImportOutcome, type ImportReport } from './host-import.service.js';
 
-export const MOST_CHARACTERS = 2_000_000;
+export const MAX_CHARACTERS = 2_000_000;
 
 export class ImportHostsBody {
   @ApiProperty({ enum: IMPORT_FORMATS, example: 'known-hosts' })
@@ -12,7 +12,7 @@ export class ImportHostsBody {
 
   /** The file. @example "name,address,label.env\nweb-1,192.0.2.10,prod\n" */
   @IsString()
-  @Length(1, MOST_CHARACTERS)
+  @Length(1, MAX_CHARACTERS)
   text: string;
 
   /** Trusts the host keys of the file at once: only for a file from a safe place. @example false */

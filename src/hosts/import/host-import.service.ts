@@ -1,14 +1,14 @@
 import { Injectable } from '@nestjs/common';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { isUniqueViolation } from '../../platform/database/database-error.js';
-import { hold } from '../../platform/database/hold.js';
-import { Problem } from '../../platform/http/problem.js';
+import { advisoryLock } from '../../platform/database/advisory-lock.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { faultsOfBody } from '../../platform/http/validation.js';
 import { HostKeysService } from '../host-keys/host-keys.service.js';
 import { canonicalAddress } from '../network/host-place.port.js';
-import { Host } from '../records/host.entity.js';
+import { Host } from '../model/host.entity.js';
 import { CreateHostBody } from '../records/hosts.dto.js';
 import { HostsService, type NewHost } from '../records/hosts.service.js';
 import type { ImportFormat, ImportItem, ItemFault } from './import-item.js';
@@ -65,7 +65,7 @@ export class HostImport {
     try {
       await this.db.transaction(async (tx) => {
         // Two imports at once would not see each other's names.
-        await hold(tx, 'host import');
+        await advisoryLock(tx, 'host import');
         taken = await this.take(tx, caller, items, { pin: order.pin, signal });
         if (order.dryRun || (order.onRefusal === 'abort' && taken.some(({ outcome }) => outcome === 'refused')))
           throw new NothingStored();
@@ -80,8 +80,8 @@ export class HostImport {
         );
       if (!(error instanceof NothingStored)) throw error;
       // An id of a row that is not there would only mislead; hosts that were there before keep theirs.
-      const told = taken.map((item) => (item.outcome === 'created' ? { ...item, hostId: undefined } : item));
-      return { stored: false, items: told };
+      const planned = taken.map((item) => (item.outcome === 'created' ? { ...item, hostId: undefined } : item));
+      return { stored: false, items: planned };
     }
   }
 

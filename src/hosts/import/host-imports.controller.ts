@@ -1,14 +1,14 @@
 import { Body, Controller, HttpCode, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Needs, TheCaller } from '../../auth/access.js';
-import type { Caller } from '../../auth/caller.js';
+import { Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { ClientGone } from '../../platform/http/client-gone.js';
 import { TakesJson } from '../../platform/http/json-limits.js';
-import { ImportHostsBody, ImportReportView, MOST_CHARACTERS } from './host-import.dto.js';
+import { ImportHostsBody, ImportReportView, MAX_CHARACTERS } from './host-import.dto.js';
 import { HostImport } from './host-import.service.js';
 
 /** Every character may be escaped. */
-const LIMITS = { bytes: 3 * MOST_CHARACTERS, values: 2000 };
+const LIMITS = { bytes: 3 * MAX_CHARACTERS, values: 2000 };
 
 @ApiTags('Hosts')
 @Controller('v1/hosts/import')

@@ -1,6 +1,6 @@
-import type { HostKeyState } from '../host-keys/host-key.entity.js';
+import type { HostKeyState } from '../model/host-key.entity.js';
 import type { PublicKeyBlob } from '../host-keys/public-key-blob.js';
-import type { Labels } from '../records/host.entity.js';
+import type { Labels } from '../model/host.entity.js';
 
 export const IMPORT_FORMATS = [
   'csv',

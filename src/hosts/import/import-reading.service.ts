@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { BoundedThreads, ThreadEnded } from '../../platform/threads/bounded-thread.js';
-import { Host } from '../records/host.entity.js';
+import { Host } from '../model/host.entity.js';
 import type { ImportThreadOrder, ImportThreadReply } from './host-import-thread.js';
 import type { ImportFormat, ImportItem } from './import-item.js';
 

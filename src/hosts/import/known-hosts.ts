@@ -1,7 +1,7 @@
 import { hmac } from '@noble/hashes/hmac.js';
 import { sha1 } from '@noble/hashes/legacy.js';
-import { fromBase64 } from '../../platform/encoding/base64.js';
-import { readPublicKeyLine } from '../host-keys/public-key-blob.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
+import { readHostKeyLine } from '../host-keys/public-key-blob.js';
 import { canonicalAddress, readHostPlace } from '../network/host-place.port.js';
 import { badItem, type ImportItem } from './import-item.js';
 import type { ImportBudget } from './import-limits.js';
@@ -37,7 +37,7 @@ function readLine(pointer: string, line: string): ImportItem {
       names,
       `has the marker ${truncate(mark, 40)}: authorities are trusted by the policy ca of a host`,
     );
-  const key = readPublicKeyLine(rest);
+  const key = readHostKeyLine(rest);
   if (key === undefined) return badItem(pointer, truncate(names, 100), 'is no line of known_hosts: NAMES TYPE BASE64');
   const keys = [{ key, ...(mark === '@revoked' ? { state: 'rejected' as const } : {}) }];
   const common = { pointer, keys, faults: [], ignored: [] };

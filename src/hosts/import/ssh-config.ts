@@ -1,5 +1,5 @@
 import { readHostPlace } from '../network/host-place.port.js';
-import { nameOf } from './ansible-hosts.js';
+import { inventoryNameOf } from './ansible-hosts.js';
 import { badItem, type ImportItem } from './import-item.js';
 import type { ImportBudget } from './import-limits.js';
 import { type ConfigBlock, matchesBlock, readBlocks } from './ssh-config-blocks.js';
@@ -43,7 +43,7 @@ class ConfigReading {
 
   /** @returns the name of the host in the import. */
   host(alias: string): string {
-    const name = nameOf(alias);
+    const name = inventoryNameOf(alias);
     if (this.items.has(alias) || this.open.has(alias)) return name;
     this.open.add(alias);
     const pointer = `line ${this.names.get(alias) ?? 0}`;
@@ -61,7 +61,7 @@ class ConfigReading {
     const jump = settings.get('proxyjump') ?? 'none';
     const way = jump === 'none' ? undefined : this.jump(alias, jump.split(','), pointer);
     if (way !== undefined && 'detail' in way) return badItem(pointer, alias, way.detail);
-    const name = nameOf(alias);
+    const name = inventoryNameOf(alias);
     const fields = { name, address: place.address, ...(port === undefined ? {} : { port: Number(port) }) };
     const ignored = [...settings.keys()].filter((key) => !TAKEN.includes(key)).slice(0, MAX_IGNORED);
     return { pointer, name, fields, jumpHost: way?.name, keys: [], faults: [], ignored };
@@ -96,7 +96,7 @@ class ConfigReading {
     jumpHost: string | undefined,
     pointer: string,
   ): string {
-    const plain = nameOf(address);
+    const plain = inventoryNameOf(address);
     const name = port === undefined || port === 22 ? plain : `${plain}-${port}`;
     if (this.items.has(name)) return name;
     this.budget.spendHost();

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { lookup, Resolver } from 'node:dns/promises';
 import { networkInterfaces } from 'node:os';
 import { Config } from '../../platform/config/config.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import {
   type Address,
   contains,
@@ -12,7 +12,7 @@ import {
   type Network,
   overlaps,
   parseAddress,
-} from './address.port.js';
+} from '../../formats/addresses/address.js';
 import { DENIED, deniedNetworks, destinationsOf, LOOPBACK } from './denied-networks.js';
 
 const NAME =
@@ -25,7 +25,7 @@ const ENDS_IN_A_NUMBER = /(?:^|\.)(?:\d+|0x[0-9a-f]*)\.?$/i;
  * nothing is looked up twice, so a name cannot point elsewhere in between.
  */
 @Injectable()
-export class AddressGuard {
+export class HostAddressGuard {
   private readonly resolver: Resolver | undefined;
 
   constructor(private readonly config: Config) {

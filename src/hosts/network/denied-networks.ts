@@ -1,4 +1,4 @@
-import { type Address, contains, type Network, parseNetwork, sizeOf, WIDTH } from './address.port.js';
+import { type Address, contains, type Network, parseNetwork, networkSizeOf, WIDTH } from '../../formats/addresses/address.js';
 
 const network = (text: string): Network => {
   const parsed = parseNetwork(text);
@@ -61,5 +61,5 @@ export function deniedNetworks(): Network[] {
       bits: WIDTH[6] - below - (WIDTH[4] - denied.network.bits),
     })),
   );
-  return [...DENIED.map((denied) => denied.network), ...carried.filter((one) => one.base % sizeOf(one) === 0n)];
+  return [...DENIED.map((denied) => denied.network), ...carried.filter((one) => one.base % networkSizeOf(one) === 0n)];
 }

@@ -1,5 +1,5 @@
 import { type DroppedByChange, isNothing } from './host-moves.js';
-import type { Host } from './host.entity.js';
+import type { Host } from '../model/host.entity.js';
 import { HostView } from './hosts.dto.js';
 
 export class DroppedView implements DroppedByChange {

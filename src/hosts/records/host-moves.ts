@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
-import { Problem } from '../../platform/http/problem.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type Destination, destinationOf, destinationText } from '../credentials/destination.js';
 import {
   HostCredentials,
@@ -10,9 +10,9 @@ import {
   NO_CREDENTIAL,
   type NewCredential,
 } from '../credentials/host-credentials.js';
-import { HostKey } from '../host-keys/host-key.entity.js';
-import { Host } from './host.entity.js';
-import { MOST_JUMPS } from './jump-hosts.js';
+import { HostKey } from '../model/host-key.entity.js';
+import { Host } from '../model/host.entity.js';
+import { MAX_JUMPS } from '../model/jump-hosts.js';
 
 /** What a change of a host took away, because it was meant for the place that the host had before. */
 export interface DroppedByChange {
@@ -38,7 +38,7 @@ export interface SealedCredential {
   readonly destination?: Destination;
 }
 
-export type Place = Pick<Host, 'id' | 'address' | 'port' | 'jumpHostId'>;
+export type HostPlaceChange = Pick<Host, 'id' | 'address' | 'port' | 'jumpHostId'>;
 
 export function wayChanged(): Problem {
   const detail = 'A host on the way to this one was changed just now; repeat the call.';
@@ -64,7 +64,7 @@ export class HostMoves {
   ) {}
 
   /** Throws Problem `host.missing`. */
-  async placeOf(id: string): Promise<Place> {
+  async placeOf(id: string): Promise<HostPlaceChange> {
     const host = await this.db.manager.findOneBy(Host, { id });
     if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
     const { address, port, jumpHostId } = host;
@@ -72,7 +72,7 @@ export class HostMoves {
   }
 
   /** Seals before the transaction: the HSM may take its time. */
-  async seal(place: Place, credential: NewCredential | null | undefined): Promise<SealedCredential> {
+  async seal(place: HostPlaceChange, credential: NewCredential | null | undefined): Promise<SealedCredential> {
     if (credential === undefined) return { kept: {} };
     if (credential === null) return { kept: NO_CREDENTIAL };
     const destination = await destinationOf(this.db.manager, place);
@@ -80,7 +80,7 @@ export class HostMoves {
   }
 
   /** Whether the way to the host is the one that its credential was sealed for; until the transaction ends it stays so. */
-  async isStill(tx: EntityManager, place: Place, { destination }: SealedCredential): Promise<boolean> {
+  async isStill(tx: EntityManager, place: HostPlaceChange, { destination }: SealedCredential): Promise<boolean> {
     if (destination === undefined) return true;
     const now = await destinationOf(tx, place, { hold: true });
     return destinationText(now) === destinationText(destination);
@@ -103,7 +103,7 @@ export class HostMoves {
          SELECT id, 1 FROM host WHERE jump_host_id = $1
          UNION ALL SELECT h.id, step + 1 FROM host h JOIN behind ON h.jump_host_id = behind.id WHERE step <= $2)
        SELECT id FROM host WHERE id IN (SELECT id FROM behind) AND credential_kind IS NOT NULL ORDER BY id FOR UPDATE`,
-      [host.id, MOST_JUMPS],
+      [host.id, MAX_JUMPS],
     );
     if (behind.length === 0) return 0;
     if (!isWanted) throw heldByOthers(behind.length);

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
-import { Problem } from '../../platform/http/problem.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
-import { HostKey } from '../host-keys/host-key.entity.js';
+import { HostKey } from '../model/host-key.entity.js';
 import { HostUses } from './host-uses.service.js';
-import { Host } from './host.entity.js';
+import { Host } from '../model/host.entity.js';
 import { hostEntry } from './hosts.service.js';
 
 /** Removes hosts that nothing needs any more. */

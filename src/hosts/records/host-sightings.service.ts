@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, IsNull } from 'typeorm';
-import { hold } from '../../platform/database/hold.js';
+import { advisoryLock } from '../../platform/database/advisory-lock.js';
 import { newId } from '../../platform/database/new-id.js';
 import { HostKeysService, type SeenHostKey } from '../host-keys/host-keys.service.js';
 import { readPublicKeyBlob } from '../host-keys/public-key-blob.js';
-import { Host } from './host.entity.js';
+import { Host } from '../model/host.entity.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 /** An SSH server as a scan saw it. */
@@ -29,7 +29,7 @@ export class HostSightings {
     const { address, port, software, scanId } = sighting;
     const id = await this.db.transaction(async (tx) => {
       // Two scans that find it at once make one host of it.
-      await hold(tx, `host ${address} ${port}`);
+      await advisoryLock(tx, `host ${address} ${port}`);
       const known = await tx.findOne(Host, { where: { address, port, jumpHostId: IsNull() }, order: { id: 'ASC' } });
       const seen = {
         sshVersion: software,

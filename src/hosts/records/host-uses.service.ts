@@ -14,7 +14,7 @@ export class HostUses {
   }
 
   /** In the transaction that begins a use: until it ends, none of these hosts is removed, and after it the check sees the use. */
-  async hold(tx: EntityManager, hostIds: readonly string[]): Promise<void> {
+  async lockHosts(tx: EntityManager, hostIds: readonly string[]): Promise<void> {
     await tx.query('SELECT 1 FROM host WHERE id = ANY($1::uuid[]) ORDER BY id FOR KEY SHARE', [hostIds]);
   }
 

@@ -19,7 +19,7 @@ import {
 import { Nullable } from '../../platform/http/body-shape.js';
 import type { Page } from '../../platform/http/cursors.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { CREDENTIAL_KINDS, type CredentialKind } from '../credentials/credential-kind.js';
+import { CREDENTIAL_KINDS, type HostCredentialKind } from '../model/credential-kind.js';
 import {
   type Host,
   HOST_KEY_POLICIES,
@@ -31,7 +31,7 @@ import {
   type Privilege,
   REACHABILITIES,
   type Reachability,
-} from './host.entity.js';
+} from '../model/host.entity.js';
 import { IsLabels } from './labels.js';
 
 const NAME = /^[A-Za-z0-9](?:[A-Za-z0-9._-]{0,126}[A-Za-z0-9])?$/;
@@ -193,7 +193,7 @@ export class CredentialView {
   /** @example deploy */
   user: string;
   @ApiProperty({ enum: CREDENTIAL_KINDS })
-  kind: CredentialKind;
+  kind: HostCredentialKind;
   /** Of the login key. @example SHA256:Dv7HsVJq6fG0pZxV0r0Jt3rKBl8Zz3uY8hHcQWv1mYk */
   fingerprint?: string;
 }

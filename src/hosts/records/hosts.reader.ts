@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
-import { Host, type Reachability } from './host.entity.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { Host, type Reachability } from '../model/host.entity.js';
 import { readSelector } from './labels.js';
 
 export interface HostFilter extends PageQuery {

@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { NO_CREDENTIAL, type NewCredential } from '../credentials/host-credentials.js';
-import { AddressGuard } from '../network/address-guard.service.js';
+import { HostAddressGuard } from '../network/address-guard.service.js';
 import { canonicalAddress } from '../network/host-place.port.js';
 import { type DroppedByChange, HostMoves, isNothing, wayChanged } from './host-moves.js';
-import { assertJumpHost } from './jump-hosts.js';
-import { Host } from './host.entity.js';
+import { assertJumpHost } from '../model/jump-hosts.js';
+import { Host } from '../model/host.entity.js';
 
 type Fields = Pick<
   Host,
@@ -43,7 +43,7 @@ export class HostsService {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly idempotency: IdempotencyKeys,
-    private readonly guard: AddressGuard,
+    private readonly guard: HostAddressGuard,
     private readonly moves: HostMoves,
   ) {}
 
@@ -58,7 +58,7 @@ export class HostsService {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
       if (!(await this.moves.isStill(tx, place, sealed))) throw wayChanged();
-      await this.insert(tx, caller, row, told(order, credential));
+      await this.insert(tx, caller, row, auditDetail(order, credential));
       return id;
     });
   }
@@ -71,7 +71,7 @@ export class HostsService {
       tx,
       caller,
       { ...defined(order), address: canonicalAddress(order.address), id },
-      told(order, undefined),
+      auditDetail(order, undefined),
     );
     return id;
   }
@@ -109,7 +109,7 @@ export class HostsService {
       const dropped = await this.moves.drop(tx, caller, before, { ...move, dropCredentialsBehind });
       const next = { ...row, ...(dropped.credential ? NO_CREDENTIAL : sealed.kept) };
       await tx.update(Host, { id }, { ...next, version: version + 1, updatedAt: () => 'now()' });
-      const detail = { ...told(change, credential), ...(isNothing(dropped) ? {} : { dropped }) };
+      const detail = { ...auditDetail(change, credential), ...(isNothing(dropped) ? {} : { dropped }) };
       await this.audit.appendBy(tx, caller, hostEntry('host.changed', id, detail));
       return dropped;
     });
@@ -137,7 +137,7 @@ function defined(change: Partial<Fields>): Partial<Fields> {
 }
 
 /** The change without its secrets. */
-function told(change: Partial<Fields>, credential: NewCredential | null | undefined): Record<string, unknown> {
+function auditDetail(change: Partial<Fields>, credential: NewCredential | null | undefined): Record<string, unknown> {
   if (credential === undefined) return { ...change };
   return { ...change, credential: credential === null ? null : { user: credential.user } };
 }

@@ -1,17 +1,17 @@
 import { registerDecorator } from 'class-validator';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 const KEY = /^[a-zA-Z0-9](?:[a-zA-Z0-9._/-]{0,61}[a-zA-Z0-9])?$/;
-const MOST_LABELS = 32;
-const MOST_VALUE = 128;
+const MAX_LABELS = 32;
+const MAX_VALUE = 128;
 
 /** Labels: up to 32 keys of letters, digits and `. _ - /`, each with a text of up to 128 characters. */
 export function areLabels(value: unknown): value is Record<string, string> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   const entries = Object.entries(value);
   return (
-    entries.length <= MOST_LABELS &&
-    entries.every(([key, text]) => KEY.test(key) && typeof text === 'string' && text.length <= MOST_VALUE)
+    entries.length <= MAX_LABELS &&
+    entries.every(([key, text]) => KEY.test(key) && typeof text === 'string' && text.length <= MAX_VALUE)
   );
 }
 
@@ -22,7 +22,7 @@ export const IsLabels = (): PropertyDecorator => (target, propertyName) =>
     propertyName: propertyName as string,
     validator: {
       validate: areLabels,
-      defaultMessage: () => `must have at most ${MOST_LABELS} keys with texts of at most ${MOST_VALUE} characters`,
+      defaultMessage: () => `must have at most ${MAX_LABELS} keys with texts of at most ${MAX_VALUE} characters`,
     },
   });
 

@@ -1,8 +1,8 @@
 import { Type } from 'class-transformer';
 import { IsInt, IsOptional, Max, Min } from 'class-validator';
-import type { Count } from './count.js';
+import type { Count } from '../model/count.js';
 import { readinessOf, sumOf, unknownOf } from './summary.js';
-import { LevelCountsView } from './level-counts.dto.js';
+import { LevelCountsView } from '../model/level-counts.dto.js';
 
 export class ExpiryQuery {
   /** How far to look ahead. */

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import type { InventorySnapshot, InventorySummary } from './inventory-snapshot.entity.js';
-import { type Count, countsOf, type TallyRow } from './count.js';
+import { type Count, countsOf, type TallyRow } from '../model/count.js';
 import { summaryOf } from './summary.js';
 
 /** What assets are counted by. */

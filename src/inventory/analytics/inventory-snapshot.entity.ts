@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Count } from './count.js';
+import type { Count } from '../model/count.js';
 
 /** The inventory in a few numbers. */
 export interface InventorySummary {

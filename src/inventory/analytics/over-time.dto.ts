@@ -5,7 +5,7 @@ import type { Page } from '../../platform/http/cursors.js';
 import { CountView } from './analytics.dto.js';
 import type { SourceCount } from './analytics.reader.js';
 import type { InventorySnapshot, InventorySummary } from './inventory-snapshot.entity.js';
-import { LevelCountsView } from './level-counts.dto.js';
+import { LevelCountsView } from '../model/level-counts.dto.js';
 
 export class OverTimeQuery {
   /** The first day (UTC); two years before `to` otherwise. @example 2026-01-01 */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock } from '../../platform/time/clock.js';
-import { type Count, countsOf, type TallyRow } from './count.js';
+import { type Count, countsOf, type TallyRow } from '../model/count.js';
 import type { InventorySummary } from './inventory-snapshot.entity.js';
 import { summaryOf } from './summary.js';
 

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Scope } from '../../auth/scopes.js';
+import type { Scope } from '../../access/scopes.js';
 import { assertNoSettings } from '../../platform/schedules/no-settings.js';
 import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
 import { SnapshotTaker } from './snapshot-taker.js';

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
-import { Problem } from '../../platform/http/problem.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { holdVerdicts } from '../risk/verdict-lock.js';
 import { Asset } from './asset.entity.js';
-import { addToTally } from './tally.js';
+import { addToTally } from '../model/tally.js';
 
 export interface Annotation {
   /** null: nobody. */

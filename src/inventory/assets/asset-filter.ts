@@ -1,10 +1,10 @@
-import { Problem } from '../../platform/http/problem.js';
-import { hashId } from '../ingest/asset-identity.js';
-import type { Level } from '../risk/risk-verdict.js';
-import { levelNumber } from '../risk/risk-verdict.js';
-import type { AssetKind, AssetState } from './asset-kind.js';
-import { kindColumn } from './kind-column.js';
-import { LAST_SEEN } from './last-seen.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { hashId } from '../model/asset-identity.js';
+import type { Level } from '../model/risk-verdict.js';
+import { levelNumber } from '../model/risk-verdict.js';
+import type { AssetKind, AssetState } from '../model/asset-kind.js';
+import { kindColumn } from './query/kind-column.js';
+import { LAST_SEEN } from './query/last-seen.js';
 import { queryCondition, verdictCondition } from './query/query-condition.js';
 import { QueryFault } from './query/query-tokens.js';
 

@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { ResolvedBy } from '../risk/risk-subject.js';
-import type { VerdictFacts } from '../risk/verdict-facts.js';
-import type { AssetKind, AssetState } from './asset-kind.js';
+import type { ResolvedBy } from '../model/risk-subject.js';
+import type { VerdictFacts } from '../model/verdict-facts.js';
+import type { AssetKind, AssetState } from '../model/asset-kind.js';
 
 /**
  * One cryptographic asset, wherever it was seen. Its id is made of what it is (identity.ts), so every row can be found,

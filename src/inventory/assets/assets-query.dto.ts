@@ -13,8 +13,8 @@ import {
 } from 'class-validator';
 import { IsDateTime } from '../../platform/http/date-time.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { type Level, LEVELS } from '../risk/risk-verdict.js';
-import { ASSET_KINDS, ASSET_STATES, type AssetKind, type AssetState } from './asset-kind.js';
+import { type Level, LEVELS } from '../model/risk-verdict.js';
+import { ASSET_KINDS, ASSET_STATES, type AssetKind, type AssetState } from '../model/asset-kind.js';
 import { ASSET_SORTS, type AssetSort } from './assets.reader.js';
 
 /** Which assets: every condition that is given must hold. */

@@ -1,13 +1,13 @@
 import { Body, Controller, Get, Headers, Param, Patch, Query, UseInterceptors } from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Needs, TheCaller } from '../../auth/access.js';
-import type { Caller } from '../../auth/caller.js';
+import { Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { expectedVersion, IF_MATCH, VersionInterceptor } from '../../platform/http/versions.js';
 import { Clock } from '../../platform/time/clock.js';
 import { RuleBook } from '../risk/rule-book.js';
-import type { RuleSet } from '../risk/rule-set.js';
+import type { RuleSet } from '../model/rule-set.js';
 import { AssetAnnotationsService } from './asset-annotations.service.js';
 import { AnnotateAssetBody, AsOfQuery, AssetsQuery } from './assets-query.dto.js';
 import { AssetDetailView, AssetPageView } from './assets.dto.js';

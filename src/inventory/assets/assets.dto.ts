@@ -1,9 +1,9 @@
 import { ApiProperty } from '@nestjs/swagger';
-import type { RuleSet } from '../risk/rule-set.js';
+import type { RuleSet } from '../model/rule-set.js';
 import { lifecycleAt } from '../risk/lifecycle.js';
-import { type AxisVerdict, type Finding, type Level, LEVELS, levelNumber } from '../risk/risk-verdict.js';
-import type { ResolvedBy } from '../risk/risk-subject.js';
-import { ASSET_KINDS, ASSET_STATES, type AssetKind, type AssetState } from './asset-kind.js';
+import { type AxisVerdict, type RiskFinding, type Level, LEVELS, levelNumber } from '../model/risk-verdict.js';
+import type { ResolvedBy } from '../model/risk-subject.js';
+import { ASSET_KINDS, ASSET_STATES, type AssetKind, type AssetState } from '../model/asset-kind.js';
 import type { JudgedAsset } from './asset.entity.js';
 import type { AssetDetail, AssetPage } from './assets.reader.js';
 
@@ -136,7 +136,7 @@ export class AssetDetailView extends AssetView {
   materialAxis: AxisView | null;
   /** Every rule that applies, the worst first: reason, standard, deadlines. */
   @ApiProperty({ type: 'array', items: { type: 'object', additionalProperties: true }, example: [{ rule: 'Q-SHOR' }] })
-  findings: Finding[];
+  findings: RiskFinding[];
   /** Deadlines that have passed on the day that was asked for, the newest of each jurisdiction. */
   standing: StandingView[];
   /** The way from the asset to the algorithm that decided; empty for its own. */
@@ -162,7 +162,7 @@ export class AssetDetailView extends AssetView {
   }
 }
 
-function standingAt(findings: readonly Finding[], at: Date): StandingView[] {
+function standingAt(findings: readonly RiskFinding[], at: Date): StandingView[] {
   const day = at.toISOString().slice(0, 10);
   const standing = new Map<string, StandingView>();
   const passed = findings.flatMap(({ deadlines }) => deadlines).filter(({ date }) => date < day);

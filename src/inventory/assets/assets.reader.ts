@@ -1,21 +1,21 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
-import { LEVELS, type RiskVerdict } from '../risk/risk-verdict.js';
-import { FACTS } from '../risk/verdict-facts.js';
+import { LEVELS, type RiskVerdict } from '../model/risk-verdict.js';
+import { FACTS } from '../model/verdict-facts.js';
 import { AssetOccurrence } from './asset-occurrence.entity.js';
-import { LAST_SEEN } from './last-seen.js';
+import { LAST_SEEN } from './query/last-seen.js';
 import type { JudgedAsset } from './asset.entity.js';
 import { type AssetFilter, type Conditions, conditionsOf, verdictConditionsOf, whereClause } from './asset-filter.js';
 
 /** Counting stops here: an exact count of everything is what makes lists slow. */
-const MOST_COUNTED = 10_000;
+const MAX_COUNTED = 10_000;
 /** So many assets are looked at in the order of the list before the planner is asked for another way. */
-const MOST_WALKED = 3000;
+const MAX_WALKED = 3000;
 /** Of more verdicts than these the planner knows as much by itself. */
-const MOST_VERDICTS = 500;
+const MAX_VERDICTS = 500;
 /** What was met less often on the walk is rare, and the planner must not expect to meet it soon. */
 const RARE = 3;
 const COLUMNS = { name: 'a.name', notAfter: 'a.not_after' } as const;
@@ -139,10 +139,10 @@ export class AssetsReader {
     if (where.length === 0) return undefined;
     const nothing = 'VALUES (NULL::uuid, NULL, NULL, NULL::int, NULL::smallint, NULL, NULL, NULL, NULL::date)';
     const rows: (Verdict | { readonly id: null })[] = await this.db.query(
-      `SELECT v.id, v.level FROM (SELECT id, kind, ${FACTS} FROM risk_verdict UNION ALL ${nothing}) v ${whereClause(where)} LIMIT ${MOST_VERDICTS + 1}`,
+      `SELECT v.id, v.level FROM (SELECT id, kind, ${FACTS} FROM risk_verdict UNION ALL ${nothing}) v ${whereClause(where)} LIMIT ${MAX_VERDICTS + 1}`,
       values,
     );
-    return rows.length > MOST_VERDICTS || rows.some(({ id }) => id === null) ? undefined : (rows as Verdict[]);
+    return rows.length > MAX_VERDICTS || rows.some(({ id }) => id === null) ? undefined : (rows as Verdict[]);
   }
 
   /** The first so many of a list (docs/decisions/0065). */
@@ -152,7 +152,7 @@ export class AssetsReader {
         `SELECT ${FIELDS}, ${position}::text AS position FROM ${from} a ${whereClause(conditions)} ORDER BY ${by} LIMIT ${count}`,
         values,
       );
-    const walked = `(SELECT * FROM judged_asset a ${whereClause(start)} ORDER BY ${by} LIMIT ${MOST_WALKED})`;
+    const walked = `(SELECT * FROM judged_asset a ${whereClause(start)} ORDER BY ${by} LIMIT ${MAX_WALKED})`;
     const rows = await first(walked, where);
     if (rows.length === count) return rows;
     if (rows.length >= RARE) return first('judged_asset', [...start, ...where]);
@@ -162,11 +162,11 @@ export class AssetsReader {
 
   private async count({ where, values }: Conditions): Promise<Total> {
     const [row] = (await this.db.query(
-      `SELECT count(*)::int AS count FROM (SELECT FROM judged_asset a ${whereClause(where)} LIMIT ${MOST_COUNTED + 1}) counted`,
+      `SELECT count(*)::int AS count FROM (SELECT FROM judged_asset a ${whereClause(where)} LIMIT ${MAX_COUNTED + 1}) counted`,
       values,
     )) as { count: number }[];
     const count = row?.count ?? 0;
-    return count > MOST_COUNTED ? { count: MOST_COUNTED, type: 'AT_LEAST' } : { count, type: 'EXACT' };
+    return count > MAX_COUNTED ? { count: MAX_COUNTED, type: 'AT_LEAST' } : { count, type: 'EXACT' };
   }
 }
 

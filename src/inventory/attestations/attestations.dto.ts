@@ -22,7 +22,7 @@ import type { EvaluateOrder } from './policy-judge.service.js';
 import type { PolicyPackOrder } from './policy-packs.service.js';
 import type { PolicyCheck } from './policy-pack.js';
 
-const MOST = 100;
+const MAX_ITEMS = 100;
 
 export class ReviewBody {
   /** Of a requirement that a person judges. @example 12.3.3-STRATEGY */
@@ -75,7 +75,7 @@ export class EvaluateBody {
   /** What a person says of the requirements that no query can check. */
   @IsOptional()
   @IsArray()
-  @ArrayMaxSize(MOST)
+  @ArrayMaxSize(MAX_ITEMS)
   @ValidateNested({ each: true })
   @Type(() => ReviewBody)
   reviews?: ReviewBody[];
@@ -100,7 +100,7 @@ export class AttestBody extends EvaluateBody {
 
   @IsOptional()
   @IsArray()
-  @ArrayMaxSize(MOST)
+  @ArrayMaxSize(MAX_ITEMS)
   @ValidateNested({ each: true })
   @Type(() => AttestationEvidenceBody)
   evidence?: AttestationEvidenceBody[];
@@ -168,7 +168,7 @@ export class PolicyPackBody {
 
   @IsArray()
   @ArrayMinSize(1)
-  @ArrayMaxSize(MOST)
+  @ArrayMaxSize(MAX_ITEMS)
   @ValidateNested({ each: true })
   @Type(() => PolicyRequirementBody)
   requirements: PolicyRequirementBody[];

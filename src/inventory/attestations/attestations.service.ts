@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Attestation, type AttestationEvidence } from './attestation.entity.js';
 import { dayOf, type EvaluateOrder, PolicyJudge } from './policy-judge.service.js';
@@ -59,7 +59,7 @@ export class AttestationsService {
       const target = { kind: 'attestation', id };
       await this.audit.appendBy(tx, caller, { action: 'inventory.attested', target, detail });
       // How it stood, or would stand, on another day is no news.
-      if (asOf === dayOf(at)) await this.judge.tell(tx, { pack, results, scope: order.scope });
+      if (asOf === dayOf(at)) await this.judge.recordEvents(tx, { pack, results, scope: order.scope });
       return id;
     });
     return this.find(made);

@@ -1,4 +1,4 @@
-import { hashId } from '../ingest/asset-identity.js';
+import { hashId } from '../model/asset-identity.js';
 import type { Attestation, RequirementResult } from './attestation.entity.js';
 
 /** Whoever runs this installation; the schema wants a name. */

@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { IsOptional, IsString, Length } from 'class-validator';
-import type { Scope } from '../../auth/scopes.js';
+import type { Scope } from '../../access/scopes.js';
 import { checkedBody } from '../../platform/http/validation.js';
 import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
 import { type Evaluated, PolicyJudge } from './policy-judge.service.js';
@@ -41,7 +41,7 @@ export class PolicyCheckTarget implements ScheduleTarget {
     return {
       ok: true,
       detail: `${violated} of ${evaluated.results.length} requirements of ${evaluated.pack.name} are violated`,
-      commit: (tx) => this.judge.tell(tx, { ...evaluated, scope }),
+      commit: (tx) => this.judge.recordEvents(tx, { ...evaluated, scope }),
     };
   }
 

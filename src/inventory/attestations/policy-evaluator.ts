@@ -2,16 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Clock } from '../../platform/time/clock.js';
 import { type Conditions, conditionsOf } from '../assets/asset-filter.js';
-import { ACTIVE_BY_VERDICT } from '../assets/tally.js';
+import { ACTIVE_BY_VERDICT } from '../model/tally.js';
 import { type Opinion, opinionsOn, STANCES, worse } from '../risk/jurisdictions.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
-import type { Ingredient, RiskSubject } from '../risk/risk-subject.js';
+import type { Ingredient, RiskSubject } from '../model/risk-subject.js';
 import { RuleBook } from '../risk/rule-book.js';
 import { useOf } from '../risk/use.js';
 import type { RequirementResult } from './attestation.entity.js';
 import type { PolicyPack, PolicyRequirement, QueryCheck, StanceCheck } from './policy-pack.js';
 
-const MOST_EXAMPLES = 10;
+const MAX_EXAMPLES = 10;
 
 export interface Evaluation {
   readonly results: RequirementResult[];
@@ -133,8 +133,8 @@ export class PolicyEvaluator {
   private async examples(bad: readonly VerdictCount[], { where, values }: Conditions): Promise<string[]> {
     const rows: { id: string }[] = await this.db.query(
       `SELECT e.id FROM unnest($${values.length + 1}::uuid[]) AS b(id) CROSS JOIN LATERAL (
-         SELECT a.id FROM judged_asset a WHERE a.verdict_id = b.id AND ${where.join(' AND ')} LIMIT ${MOST_EXAMPLES}) e
-       LIMIT ${MOST_EXAMPLES}`,
+         SELECT a.id FROM judged_asset a WHERE a.verdict_id = b.id AND ${where.join(' AND ')} LIMIT ${MAX_EXAMPLES}) e
+       LIMIT ${MAX_EXAMPLES}`,
       [...values, bad.map(({ id }) => id)],
     );
     return rows.map(({ id }) => id).toSorted();

@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { Happenings } from '../../platform/events/happenings.js';
-import { Problem } from '../../platform/http/problem.js';
+import { AlertEvents } from '../../platform/events/alert-events.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { PolicyPackRow } from './attestation.entity.js';
 import { type Evaluation, PolicyEvaluator, type Review } from './policy-evaluator.js';
-import { type JudgedPolicy, policyHappenings } from './policy-happenings.js';
+import { type JudgedPolicy, policyAlertEvents } from './policy-alert-events.js';
 import type { PolicyPack } from './policy-pack.js';
 import { isOwn, PolicyPacksService } from './policy-packs.service.js';
 
@@ -31,7 +31,7 @@ export class PolicyJudge {
     private readonly packs: PolicyPacksService,
     private readonly evaluator: PolicyEvaluator,
     private readonly clock: Clock,
-    private readonly happenings: Happenings,
+    private readonly alertEvents: AlertEvents,
   ) {}
 
   /** Changes nothing. @throws Problem 404 `policy-pack.missing`, 400 `query.invalid`. */
@@ -52,7 +52,7 @@ export class PolicyJudge {
   }
 
   /** Tells people how the policy stands. Of a pack that was changed or removed since it was read nothing is told: what nobody asks for any more has ended. */
-  async tell(tx: EntityManager, judged: JudgedPolicy): Promise<void> {
+  async recordEvents(tx: EntityManager, judged: JudgedPolicy): Promise<void> {
     const { pack, scope } = judged;
     if (isOwn(pack.id)) {
       const row = await tx.findOne(PolicyPackRow, { where: { id: pack.id }, lock: { mode: 'pessimistic_read' } });
@@ -64,7 +64,7 @@ export class PolicyJudge {
           [pack.id, scope],
         );
     }
-    await this.happenings.tell(tx, policyHappenings(judged));
+    await this.alertEvents.record(tx, policyAlertEvents(judged));
   }
 }
 

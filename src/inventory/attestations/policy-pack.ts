@@ -1,5 +1,5 @@
 import type { Stance } from '../risk/jurisdictions.js';
-import type { Use } from '../risk/use.js';
+import type { CryptoUse } from '../risk/use.js';
 import packs from './policy-packs.json' with { type: 'json' };
 
 /** By what an authority says. */
@@ -7,7 +7,7 @@ export interface StanceCheck {
   readonly kind: 'stance';
   readonly jurisdiction: string;
   /** Of algorithms for this only. */
-  readonly uses?: readonly Use[];
+  readonly uses?: readonly CryptoUse[];
   /** Violated at this stance or a worse one. */
   readonly limit: Extract<Stance, 'DISCOURAGES' | 'REJECTS'>;
 }

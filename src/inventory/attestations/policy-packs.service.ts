@@ -1,20 +1,20 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { isId, newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Happenings } from '../../platform/events/happenings.js';
-import { Problem } from '../../platform/http/problem.js';
+import { AlertEvents } from '../../platform/events/alert-events.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Clock } from '../../platform/time/clock.js';
 import { conditionsOf } from '../assets/asset-filter.js';
 import { PolicyPackRow, PolicyScope } from './attestation.entity.js';
-import { endedHappenings } from './policy-happenings.js';
+import { endedAlertEvents } from './policy-alert-events.js';
 import { PACKS, type PolicyPack, type PolicyRequirement } from './policy-pack.js';
 
-const MOST_PACKS = 200;
+const MAX_PACKS = 200;
 
 export type PolicyPackOrder = Omit<PolicyPack, 'id' | 'revision'>;
 
@@ -25,13 +25,13 @@ export class PolicyPacksService {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly clock: Clock,
-    private readonly happenings: Happenings,
+    private readonly alertEvents: AlertEvents,
     private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** Those of the product first. */
   async list(): Promise<PolicyPack[]> {
-    const rows = await this.db.manager.find(PolicyPackRow, { order: { name: 'ASC' }, take: MOST_PACKS });
+    const rows = await this.db.manager.find(PolicyPackRow, { order: { name: 'ASC' }, take: MAX_PACKS });
     return [...PACKS, ...rows.map(({ pack, revision }) => ({ ...pack, revision }))];
   }
 
@@ -48,11 +48,11 @@ export class PolicyPacksService {
     const added = await this.write(order, async (tx) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
-      if ((await tx.count(PolicyPackRow)) >= MOST_PACKS)
+      if ((await tx.count(PolicyPackRow)) >= MAX_PACKS)
         throw new Problem(
           'conflict',
           'policy-pack.limit',
-          `There are ${MOST_PACKS} policy packs already; remove one first.`,
+          `There are ${MAX_PACKS} policy packs already; remove one first.`,
         );
       await tx.insert(PolicyPackRow, { id: pack.id, name: pack.name, pack, createdBy: caller.id });
       await this.record(tx, caller, 'created', pack.id, { pack });
@@ -106,7 +106,7 @@ export class PolicyPacksService {
     const gone = pack.requirements.map(({ identifier }) => identifier).filter((identifier) => !kept.has(identifier));
     if (gone.length === 0) return;
     const scopes = await tx.findBy(PolicyScope, { packId: pack.id });
-    await this.happenings.tell(tx, endedHappenings(pack, gone, [null, ...scopes.map(({ scope }) => scope)]));
+    await this.alertEvents.record(tx, endedAlertEvents(pack, gone, [null, ...scopes.map(({ scope }) => scope)]));
   }
 
   private record(

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { JsonSignaturesService } from '../../signing/documents/json-signatures.service.js';
 import { AttestationsService } from './attestations.service.js';
 import { declarationsOf } from './declarations.js';

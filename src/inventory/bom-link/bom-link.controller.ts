@@ -1,6 +1,6 @@
 import { Body, Controller, Get, HttpCode, HttpStatus, Param, Post, Query } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Needs } from '../../auth/access.js';
+import { Needs } from '../../access/access.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import {
   BomLinkBody,

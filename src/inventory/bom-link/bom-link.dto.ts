@@ -2,8 +2,8 @@ import { ApiProperty } from '@nestjs/swagger';
 import { IsOptional, IsString, Length, Matches } from 'class-validator';
 import type { Page } from '../../platform/http/cursors.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { ASSET_KINDS, ASSET_STATES } from '../assets/asset-kind.js';
-import { LEVELS, type Level } from '../risk/risk-verdict.js';
+import { ASSET_KINDS, ASSET_STATES } from '../model/asset-kind.js';
+import { LEVELS, type Level } from '../model/risk-verdict.js';
 import { bomLinkOf } from './bom-link.js';
 import type { LinkedAsset, LinkedDocument, Resolved } from './bom-links.reader.js';
 

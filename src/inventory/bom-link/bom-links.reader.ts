@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { bomLinkOf, parseBomLink } from './bom-link.js';
 import { readRefs } from './element-refs.js';
 
-const MOST_DOCUMENTS = 20;
+const MAX_DOCUMENTS = 20;
 
 /** A document that a link leads to. */
 export interface LinkedDocument {
@@ -57,7 +57,7 @@ export class BomLinksReader {
     const { uuid, version, ref } = parseBomLink(link);
     const documents: StoredDocument[] = await this.db.query(
       `SELECT ${COLUMNS}, r.refs ${FROM} LEFT JOIN bom_link_refs r ON r.said = d.said
-       WHERE d.serial_number = $1 AND d.version = $2 ORDER BY d.received_at DESC LIMIT ${MOST_DOCUMENTS}`,
+       WHERE d.serial_number = $1 AND d.version = $2 ORDER BY d.received_at DESC LIMIT ${MAX_DOCUMENTS}`,
       [`urn:uuid:${uuid}`, version],
     );
     if (documents.length === 0) return this.resolveExport(uuid, version, ref);
@@ -92,7 +92,7 @@ export class BomLinksReader {
       `SELECT ${COLUMNS}, r.refs ${FROM} JOIN bom_link_refs r ON r.said = d.said
        WHERE ${LINKABLE} AND i.document_id = d.id
          AND i.id IN (SELECT source_id FROM asset_occurrence WHERE asset_id = $1 AND missed = 0)
-       ORDER BY d.received_at DESC LIMIT ${MOST_DOCUMENTS}`,
+       ORDER BY d.received_at DESC LIMIT ${MAX_DOCUMENTS}`,
       [id],
     );
     const links: Resolved[] = [];

@@ -1,6 +1,6 @@
 import { createDecipheriv, pbkdf2Sync, scryptSync } from 'node:crypto';
-import { Problem } from '../../platform/http/problem.js';
-import { DER, type DerElement, derElements, dotted } from './der-elements.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { DER, type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
 import type { DerivationBudget } from './derivation-budget.js';
 import { keyBits, type SecretKeyFacts } from './sealed-secret-key.js';
 

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { readCertificate } from './certificate-reader.js';
+import { readX509Certificate } from './certificate-reader.js';
 
 const CERTIFICATES = join(import.meta.dirname, '../../../../shared/data/certs');
 const TRUTH = join(CERTIFICATES, 'openssl-ground-truth.json');
@@ -61,7 +61,7 @@ describe.skipIf(!existsSync(TRUTH))('what OpenSSL says of public certificates', 
   });
 
   it.each(here)('$file', ({ file, keyAlg, bits, curve, sigAlg, notBefore, notAfter }) => {
-    const read = readCertificate(certificateIn(file));
+    const read = readX509Certificate(certificateIn(file));
     expect({
       keyAlg: read.key.oid,
       sigAlg: read.signature.oid,

@@ -11,12 +11,12 @@ import {
   SubjectAlternativeName,
 } from '@peculiar/asn1-x509';
 import { createHash } from 'node:crypto';
-import { derElements, derTime, dotted } from './der-elements.js';
-import { HASH_OIDS, KEY_OIDS, SIGNATURE_OIDS } from './key-oids.js';
-import { type PublicKeyAlgorithm, publicKeyAlgorithm } from './public-key-algorithm.js';
+import { derElements, derTime, dotted } from '../../formats/asn1/der-reader.js';
+import { HASH_OIDS, KEY_OIDS, SIGNATURE_OIDS } from '../key-algorithms/key-oids.js';
+import { type PublicKeyAlgorithm, publicKeyAlgorithm } from '../key-algorithms/public-key-algorithm.js';
 
 /** What a certificate says. Fingerprints are hexadecimal SHA-256. */
-export interface ReadCertificate {
+export interface X509CertificateContent {
   readonly fingerprint: string;
   /** RFC 4514. */
   readonly subject: string;
@@ -48,7 +48,7 @@ const PURPOSES: Readonly<Record<string, string>> = {
  *
  * @throws Error when the bytes are no certificate.
  */
-export function readCertificate(der: Buffer): ReadCertificate {
+export function readX509Certificate(der: Buffer): X509CertificateContent {
   const certificate = AsnConvert.parse(der, Certificate);
   const { tbsCertificate: tbs } = certificate;
   const [notBefore, notAfter] = validityOf(der);

@@ -1,4 +1,4 @@
-import type { Draft } from '../ingest/draft.js';
+import type { Draft } from '../model/document.js';
 import { isKeybox } from '../openpgp/keybox.js';
 import { isPgpKeyring } from '../openpgp/keyring.js';
 import { isBcfks } from './bcfks-store.js';
@@ -6,7 +6,7 @@ import { CredentialReading } from './credential-reading.js';
 import { isJavaKeyStore } from './java-key-store.js';
 import { readDerInto, readKeyboxInto, readKeyringInto, readTextInto } from './key-file-reading.js';
 import { readBcfksInto, readJavaStoreInto, readPkcs12Into } from './key-store-reading.js';
-import { isPkcs12 } from './pkcs12-store.js';
+import { isPkcs12Store } from './pkcs12-store.js';
 
 export interface CredentialOptions {
   /** Where it lay, and what it stands for: a file on a host. */
@@ -22,10 +22,10 @@ export interface CredentialOptions {
  *
  * @throws Problem 422 `document.format` when there is nothing of that, `key-store.password`, `key-store.cipher`.
  */
-export function readCredentials(bytes: Buffer, { source, password = '' }: CredentialOptions): Draft {
+export function readCredentialFile(bytes: Buffer, { source, password = '' }: CredentialOptions): Draft {
   const reading = new CredentialReading(source);
   if (isJavaKeyStore(bytes)) readJavaStoreInto(reading, bytes, password);
-  else if (isPkcs12(bytes)) readPkcs12Into(reading, bytes, password);
+  else if (isPkcs12Store(bytes)) readPkcs12Into(reading, bytes, password);
   else if (isKeybox(bytes)) readKeyboxInto(reading, bytes);
   else if (isBcfks(bytes)) readBcfksInto(reading, bytes, password);
   else if (bytes[0] === 0x30) readDerInto(reading, bytes, password);

@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto';
-import { Problem } from '../../platform/http/problem.js';
-import type { Draft, DraftOccurrence } from '../ingest/draft.js';
-import type { Rejection, Remark } from '../ingest/ingest-outcome.js';
-import { withoutSecrets } from '../ingest/secrets.js';
-import { readCertificate, type ReadCertificate } from './certificate-reader.js';
-import { derElements } from './der-elements.js';
-import { FoundAssets } from './found-assets.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Draft, DraftOccurrence } from '../model/document.js';
+import type { Rejection, Remark } from '../model/ingest-outcome.js';
+import { withoutSecretMembers } from '../model/secrets.js';
+import { readX509Certificate, type X509CertificateContent } from './certificate-reader.js';
+import { derElements } from '../../formats/asn1/der-reader.js';
+import { CredentialComponents } from './credential-components.js';
 import { DerivationBudget } from './derivation-budget.js';
 import { truncate } from '../../platform/text/truncate.js';
 
@@ -13,13 +13,13 @@ const MAX_NAME = 500;
 
 interface Issued {
   readonly ref: string;
-  readonly certificate: ReadCertificate;
+  readonly certificate: X509CertificateContent;
   readonly der: Buffer;
 }
 
 /** What one body of certificates and keys has given so far. */
 export class CredentialReading {
-  readonly found = new FoundAssets();
+  readonly found = new CredentialComponents();
   readonly budget = new DerivationBudget();
   format = '';
   private readonly issued: Issued[] = [];
@@ -31,10 +31,10 @@ export class CredentialReading {
   constructor(readonly source: string | undefined) {}
 
   /** Of a certificate, which may be followed by what OpenSSL trusts it for. */
-  certificate(bytes: Buffer, at: DraftOccurrence[]): ReadCertificate | undefined {
+  certificate(bytes: Buffer, at: DraftOccurrence[]): X509CertificateContent | undefined {
     return this.item(() => {
       const der = firstElement(bytes);
-      const certificate = readCertificate(der);
+      const certificate = readX509Certificate(der);
       this.issued.push({ ref: this.found.certificate(certificate, at), certificate, der });
       return certificate;
     }, 'is no X.509 certificate');
@@ -43,7 +43,7 @@ export class CredentialReading {
   /** A private key in a store, by its certificate. */
   storedKey(
     name: string,
-    { key, fingerprint }: ReadCertificate,
+    { key, fingerprint }: X509CertificateContent,
     securedBy: string | undefined,
     at: DraftOccurrence[],
   ): void {
@@ -76,7 +76,7 @@ export class CredentialReading {
     if (this.source === undefined) return [];
     return [
       {
-        location: withoutSecrets(this.source),
+        location: withoutSecretMembers(this.source),
         line,
         position: null,
         symbol: symbol === null ? null : clean(symbol),
@@ -134,7 +134,7 @@ export class CredentialReading {
 }
 
 export function clean(text: string): string {
-  return withoutSecrets(text.replaceAll('\u0000', '')).toWellFormed();
+  return withoutSecretMembers(text.replaceAll('\u0000', '')).toWellFormed();
 }
 
 export function nothingHere(): Problem {

@@ -1,4 +1,4 @@
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 /** More than any tool asks for, and a few seconds of work: rounds of PBKDF2 (RFC 8018) or of RFC 7292 appendix B.2, over all parts. */
 const MAX_ROUNDS = 3_000_000;

@@ -1,14 +1,14 @@
-import { fromBrokenBase64 } from '../../platform/encoding/base64.js';
-import type { DraftOccurrence } from '../ingest/draft.js';
-import { readCertificate } from './certificate-reader.js';
-import { FoundAssets } from './found-assets.js';
+import { fromBrokenBase64 } from '../../formats/encoding/base64.js';
+import type { DraftOccurrence } from '../model/document.js';
+import { readX509Certificate } from './certificate-reader.js';
+import { CredentialComponents } from './credential-components.js';
 import { pemBlocks } from './pem-blocks.js';
 import { describeSpki } from './private-key-reader.js';
 import { readSshPublicKey, sshKeyLine } from './ssh-public-key.js';
 
 /** Certificates and public keys that a sensor hands over as they are, one by one. */
 export class FoundCredentials {
-  readonly found = new FoundAssets();
+  readonly found = new CredentialComponents();
   /** What the sensor calls an item, and what it is called here. */
   readonly refs = new Map<string, string>();
 
@@ -16,7 +16,7 @@ export class FoundCredentials {
   add(kind: 'certificate' | 'publicKey', text: string, at: readonly DraftOccurrence[]): string | undefined {
     try {
       return kind === 'certificate'
-        ? this.found.certificate(readCertificate(derOf(text)), at)
+        ? this.found.certificate(readX509Certificate(derOf(text)), at)
         : this.publicKey(text, at);
     } catch {
       return undefined;

@@ -6,7 +6,7 @@ const JCEKS = 0xcececece;
 const DIGEST_BYTES = 20;
 /** Sun's format is signed with this word between the password and the data. */
 const WHITENER = Buffer.from('Mighty Aphrodite');
-const MOST_ENTRIES = 100_000;
+const MAX_ENTRIES = 100_000;
 const SECRET_KEY = 3;
 
 export interface JavaKeyStoreEntry {
@@ -51,7 +51,7 @@ export function readJavaKeyStore(bytes: Buffer): JavaKeyStore {
   const type = fields.number() === JKS ? 'JKS' : 'JCEKS';
   const version = fields.number();
   const count = fields.number();
-  if (version < 1 || version > 2 || count > MOST_ENTRIES) throw new RangeError('not a Java key store');
+  if (version < 1 || version > 2 || count > MAX_ENTRIES) throw new RangeError('not a Java key store');
   const certificate = () => {
     if (version === 2) fields.text();
     return fields.block();
@@ -73,7 +73,7 @@ export function readJavaKeyStore(bytes: Buffer): JavaKeyStore {
       continue;
     }
     fields.block();
-    const length = Math.min(fields.number(), MOST_ENTRIES);
+    const length = Math.min(fields.number(), MAX_ENTRIES);
     entries.push({ alias, kind: 'private-key', certificates: Array.from({ length }, certificate) });
   }
   return { type, entries, unread: 0 };

@@ -1,14 +1,14 @@
 import { createPublicKey } from 'node:crypto';
-import type { DraftOccurrence } from '../ingest/draft.js';
+import type { DraftOccurrence } from '../model/document.js';
 import { readKeybox } from '../openpgp/keybox.js';
 import { type PgpKey, readPgpKeyring } from '../openpgp/keyring.js';
 import { dearmored } from '../openpgp/armor.js';
 import { clean, type CredentialReading } from './credential-reading.js';
-import { DER, type DerElement, derElements, dotted } from './der-elements.js';
-import { rfc3339 } from './found-assets.js';
+import { DER, type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
+import { rfc3339 } from './credential-components.js';
 import { type PemBlock, pemBlocks } from './pem-blocks.js';
-import { describePublicKey, describeSpki, readDerPrivateKey, readPrivateKey } from './private-key-reader.js';
-import { isPuttyKey, readPuttyKey } from './putty-key.js';
+import { describePublicKey, describeSpki, readDerPrivateKey, readPrivateKeyFacts } from './private-key-reader.js';
+import { isPuttyKey, readPuttyKeyFacts } from './putty-key.js';
 import { readSshPublicKey, sshKeyLine } from './ssh-public-key.js';
 import { truncate } from '../../platform/text/truncate.js';
 
@@ -38,7 +38,7 @@ export function readTextInto(reading: CredentialReading, bytes: Buffer, password
   const text = decoded(bytes);
   if (isPuttyKey(text)) {
     reading.format = 'PuTTY';
-    reading.item(() => reading.found.privateKey(readPuttyKey(text), reading.place(1, null)), NO_KEY);
+    reading.item(() => reading.found.privateKey(readPuttyKeyFacts(text), reading.place(1, null)), NO_KEY);
     return;
   }
   const blocks = pemBlocks(text);
@@ -102,7 +102,7 @@ function readBlock(reading: CredentialReading, block: PemBlock, password: string
     for (const der of signedCertificates(bytes) ?? []) reading.certificate(der, at);
   else if (/^PGP (?:PUBLIC|PRIVATE) KEY BLOCK$/.test(label)) readKeyringInto(reading, dearmored(text), block.line);
   else if (label.endsWith('PRIVATE KEY'))
-    reading.item(() => reading.found.privateKey(readPrivateKey(block, password, reading.budget), at), NO_KEY);
+    reading.item(() => reading.found.privateKey(readPrivateKeyFacts(block, password, reading.budget), at), NO_KEY);
   else if (label.endsWith('PUBLIC KEY'))
     reading.item(() => publicKey(reading, label, bytes, text, at), 'is no public key');
   else if (BESIDE.test(label)) reading.passOver('pem.passed-over', `${label} in line ${block.line} is not listed`);

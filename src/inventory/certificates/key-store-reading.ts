@@ -1,7 +1,7 @@
-import { Problem } from '../../platform/http/problem.js';
-import type { DraftOccurrence } from '../ingest/draft.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { DraftOccurrence } from '../model/document.js';
 import { readBcfks } from './bcfks-store.js';
-import { type ReadCertificate, sha256 } from './certificate-reader.js';
+import { type X509CertificateContent, sha256 } from './certificate-reader.js';
 import { clean, type CredentialReading } from './credential-reading.js';
 import { isPasswordOf, readJavaKeyStore } from './java-key-store.js';
 import { readPkcs12 } from './pkcs12-store.js';
@@ -53,7 +53,7 @@ export function readBcfksInto(reading: CredentialReading, bytes: Buffer, passwor
 export function readPkcs12Into(reading: CredentialReading, bytes: Buffer, password: string): void {
   reading.format = 'PKCS #12';
   const { certificates, keys, secrets: found } = reading.whole(() => readPkcs12(bytes, password, reading.budget));
-  const byKeyId = new Map<string | undefined, ReadCertificate | undefined>();
+  const byKeyId = new Map<string | undefined, X509CertificateContent | undefined>();
   for (const { der, keyId } of certificates) {
     const read = reading.certificate(der, reading.place(null, null));
     if (keyId !== undefined) byKeyId.set(keyId, read);

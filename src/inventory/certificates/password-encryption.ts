@@ -1,6 +1,6 @@
 import { createDecipheriv, createHash, pbkdf2Sync } from 'node:crypto';
 import type { DerivationBudget } from './derivation-budget.js';
-import { DER, type DerElement, derElements, dotted } from './der-elements.js';
+import { DER, type DerElement, derElements, dotted } from '../../formats/asn1/der-reader.js';
 import { rc2Decrypt, rc4 } from './old-ciphers.js';
 
 const SHA1_BYTES = 20;

@@ -1,4 +1,4 @@
-import { fromBrokenBase64 } from '../../platform/encoding/base64.js';
+import { fromBrokenBase64 } from '../../formats/encoding/base64.js';
 
 export interface PemBlock {
   /** What stands after BEGIN. */

@@ -1,9 +1,9 @@
 import { ContentInfo } from '@peculiar/asn1-cms';
 import { AuthenticatedSafe, CertBag, PFX, SafeBag, SafeContents } from '@peculiar/asn1-pfx';
 import { AsnConvert, OctetString } from '@peculiar/asn1-schema';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { DerivationBudget } from './derivation-budget.js';
-import { derElements } from './der-elements.js';
+import { derElements } from '../../formats/asn1/der-reader.js';
 import { passwordEncryption } from './password-encryption.js';
 
 const DATA = '1.2.840.113549.1.7.1';
@@ -39,7 +39,7 @@ export interface Pkcs12Store {
 }
 
 /** True for `SEQUENCE { INTEGER 3, … }`, which a certificate never is. */
-export function isPkcs12(bytes: Buffer): boolean {
+export function isPkcs12Store(bytes: Buffer): boolean {
   const start = (bytes[1] ?? 0) < 0x80 ? 2 : 2 + ((bytes[1] ?? 0) & 0x7f);
   return bytes[0] === 0x30 && bytes[start] === 2 && bytes[start + 1] === 1 && bytes[start + 2] === 3;
 }

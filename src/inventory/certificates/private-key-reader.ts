@@ -2,11 +2,11 @@ import { AsnConvert } from '@peculiar/asn1-schema';
 import { SubjectPublicKeyInfo } from '@peculiar/asn1-x509';
 import { createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
 import { sha256 } from './certificate-reader.js';
-import { DER, type DerElement, derElements } from './der-elements.js';
-import type { FoundPrivateKey } from './found-assets.js';
+import { DER, type DerElement, derElements } from '../../formats/asn1/der-reader.js';
+import type { FoundPrivateKey } from './credential-components.js';
 import type { DerivationBudget } from './derivation-budget.js';
 import { passwordEncryption } from './password-encryption.js';
-import { type PublicKeyAlgorithm, publicKeyAlgorithm, sized } from './public-key-algorithm.js';
+import { type PublicKeyAlgorithm, publicKeyAlgorithm, sized } from '../key-algorithms/public-key-algorithm.js';
 import type { PemBlock } from './pem-blocks.js';
 import { readSshPublicKey } from './ssh-public-key.js';
 import { truncate } from '../../platform/text/truncate.js';
@@ -28,7 +28,7 @@ export function describeSpki(spki: Buffer): { algorithm: PublicKeyAlgorithm; fin
  *
  * @throws Error when it is no private key.
  */
-export function readPrivateKey(block: PemBlock, password: string, budget: DerivationBudget): FoundPrivateKey {
+export function readPrivateKeyFacts(block: PemBlock, password: string, budget: DerivationBudget): FoundPrivateKey {
   const { label, bytes, text } = block;
   if (label === 'OPENSSH PRIVATE KEY') return readOpenSsh(bytes);
   if (label === 'ENCRYPTED PRIVATE KEY') return readEncrypted(bytes, password, budget);

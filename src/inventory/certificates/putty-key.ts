@@ -1,7 +1,7 @@
-import type { FoundPrivateKey } from './found-assets.js';
+import type { FoundPrivateKey } from './credential-components.js';
 import { readSshPublicKey } from './ssh-public-key.js';
 import { truncate } from '../../platform/text/truncate.js';
-import { fromBrokenBase64 } from '../../platform/encoding/base64.js';
+import { fromBrokenBase64 } from '../../formats/encoding/base64.js';
 
 const FIRST_LINE = /^PuTTY-User-Key-File-([123]): (\S{1,60})$/;
 const MAX_LINES = 2000;
@@ -17,7 +17,7 @@ export function isPuttyKey(text: string): boolean {
  *
  * @throws RangeError when it is none.
  */
-export function readPuttyKey(text: string): FoundPrivateKey {
+export function readPuttyKeyFacts(text: string): FoundPrivateKey {
   const lines = text.trimStart().split(/\r\n|\r|\n/, MAX_LINES);
   const [, version] = FIRST_LINE.exec((lines[0] ?? '').trimEnd()) ?? [];
   const after = (name: string) => {

@@ -1,5 +1,5 @@
 import { createDecipheriv, hash } from 'node:crypto';
-import { derElements } from './der-elements.js';
+import { derElements } from '../../formats/asn1/der-reader.js';
 import { DerivationBudget } from './derivation-budget.js';
 import { type JavaObject, type JavaValue, readJavaObject } from './java-object-stream.js';
 import { truncate } from '../../platform/text/truncate.js';

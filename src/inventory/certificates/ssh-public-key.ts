@@ -1,11 +1,12 @@
 import { createHash, createPublicKey, type JsonWebKey } from 'node:crypto';
-import { fromBase64 } from '../../platform/encoding/base64.js';
+import { WireReader } from '../../formats/ssh/wire.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
 import { truncate } from '../../platform/text/truncate.js';
-import { bitLength } from './der-elements.js';
+import { bitLength } from '../../formats/asn1/der-reader.js';
 import { sha256 } from './certificate-reader.js';
-import { FIELD_BITS } from './key-oids.js';
-import type { FoundPublicKey } from './found-assets.js';
-import { ellipticCurve, type PublicKeyAlgorithm, sized } from './public-key-algorithm.js';
+import { FIELD_BITS } from '../key-algorithms/key-oids.js';
+import type { FoundPublicKey } from './credential-components.js';
+import { ellipticCurve, type PublicKeyAlgorithm, sized } from '../key-algorithms/public-key-algorithm.js';
 
 const CURVES: Readonly<Record<string, string>> = {
   nistp256: 'secp256r1',
@@ -15,21 +16,6 @@ const CURVES: Readonly<Record<string, string>> = {
 const JWK_CURVES: Readonly<Record<string, string>> = { nistp256: 'P-256', nistp384: 'P-384', nistp521: 'P-521' };
 const CERTIFIED = '-cert-v01@openssh.com';
 
-/** The fields of a blob (RFC 4251 section 5: each a length and so many bytes). RangeError when it is cut short. */
-class SshFields {
-  private at = 0;
-
-  constructor(private readonly blob: Buffer) {}
-
-  next(): Buffer {
-    const length = this.blob.readUInt32BE(this.at);
-    const start = this.at + 4;
-    if (start + length > this.blob.length) throw new RangeError('an SSH key is cut short');
-    this.at = start + length;
-    return this.blob.subarray(start, this.at);
-  }
-}
-
 /**
  * Reads the public key inside an SSH blob (RFC 4253 section 6.6, RFC 5656, RFC 8709, OpenSSH's PROTOCOL.u2f and
  * PROTOCOL.certkeys: of a certificate, the key that it is about).
@@ -37,10 +23,10 @@ class SshFields {
  * @throws RangeError when it is none.
  */
 export function readSshPublicKey(blob: Buffer, comment: string): FoundPublicKey {
-  const fields = new SshFields(blob);
-  const format = fields.next().toString('latin1');
+  const fields = new WireReader(blob);
+  const format = fields.string().toString('latin1');
   const kind = format.replace(CERTIFIED, '').replace('@openssh.com', '');
-  if (format.endsWith(CERTIFIED)) fields.next();
+  if (format.endsWith(CERTIFIED)) fields.string();
   const { algorithm, jwk } = keyOf(kind, fields);
   const sshFingerprint = `SHA256:${createHash('sha256').update(blob).digest('base64').replaceAll('=', '')}`;
   return {
@@ -52,17 +38,17 @@ export function readSshPublicKey(blob: Buffer, comment: string): FoundPublicKey 
   };
 }
 
-function keyOf(kind: string, fields: SshFields): { algorithm: PublicKeyAlgorithm; jwk: JsonWebKey | undefined } {
+function keyOf(kind: string, fields: WireReader): { algorithm: PublicKeyAlgorithm; jwk: JsonWebKey | undefined } {
   const curve = /nistp(?:256|384|521)$/.exec(kind)?.[0];
   if (kind === 'ssh-rsa') {
-    const [e, n] = [fields.next(), fields.next()];
+    const [e, n] = [fields.string(), fields.string()];
     const jwk = { kty: 'RSA', e: unsigned(e), n: unsigned(n) };
     return { algorithm: sized('1.2.840.113549.1.1.1', 'RSA', bitLength(n)), jwk };
   }
   if (kind === 'ssh-dss')
-    return { algorithm: sized('1.2.840.10040.4.1', 'DSA', bitLength(fields.next())), jwk: undefined };
+    return { algorithm: sized('1.2.840.10040.4.1', 'DSA', bitLength(fields.string())), jwk: undefined };
   if (kind === 'ssh-ed25519' || kind === 'sk-ssh-ed25519') {
-    const jwk = { kty: 'OKP', crv: 'Ed25519', x: fields.next().toString('base64url') };
+    const jwk = { kty: 'OKP', crv: 'Ed25519', x: fields.string().toString('base64url') };
     const algorithm = {
       oid: '1.3.101.112',
       name: 'Ed25519',
@@ -73,8 +59,8 @@ function keyOf(kind: string, fields: SshFields): { algorithm: PublicKeyAlgorithm
     return { algorithm, jwk };
   }
   if (curve === undefined) throw new RangeError('an SSH key of an unknown kind');
-  fields.next();
-  const point = fields.next();
+  fields.string();
+  const point = fields.string();
   const half = (point.length - 1) / 2;
   const name = CURVES[curve] ?? curve;
   const coordinates = {

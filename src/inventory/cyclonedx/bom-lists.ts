@@ -1,9 +1,9 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
-import type { DraftRefs } from '../ingest/draft-refs.js';
-import type { Remark } from '../ingest/ingest-outcome.js';
+import type { DraftRefs } from '../model/draft-refs.js';
+import type { Remark } from '../model/ingest-outcome.js';
 import { itemCheck, type SpecVersion } from './bom-schemas.js';
 import { type BomText, type ListName, LISTS } from './bom-text.js';
-import { type Check, nameOf } from './json-schema.js';
+import { type SchemaCheck, schemaNameOf } from './json-schema.js';
 import { repairTimes } from './repaired-times.js';
 import { type Duplicate, SchemaFaults } from './schema-faults.js';
 
@@ -20,7 +20,7 @@ interface Doubtful {
  * looked at to tell what else is wrong.
  */
 export class BomLists {
-  private readonly checks: Readonly<Record<ListName, Check>>;
+  private readonly checks: Readonly<Record<ListName, SchemaCheck>>;
 
   constructor(
     private readonly text: BomText,
@@ -46,7 +46,7 @@ export class BomLists {
         const item = items[at];
         const index = first + at;
         if (!this.isGood(list, item, index)) continue;
-        const ref = refs.of(nameOf(item));
+        const ref = refs.of(schemaNameOf(item));
         const isKnown = (ref.lists & bit) !== 0;
         ref.lists |= bit;
         if (isKnown) doubtful.push({ item, index });
@@ -84,12 +84,12 @@ export class BomLists {
   /** What differs from all that is called the same. */
   private *distinct(list: ListName, doubtful: readonly Doubtful[]): Generator {
     if (doubtful.length === 0) return;
-    const shared = new Set(doubtful.map(({ item }) => nameOf(item)));
+    const shared = new Set(doubtful.map(({ item }) => schemaNameOf(item)));
     const indexes = new Set(doubtful.map(({ index }) => index));
     const seen = new Set<string>();
     for (const { index, items } of this.text.stretches(list))
       for (const [at, item] of items.entries())
-        if (shared.has(nameOf(item)) && !indexes.has(index + at)) {
+        if (shared.has(schemaNameOf(item)) && !indexes.has(index + at)) {
           this.judge(list, item, new SchemaFaults(), []);
           seen.add(canonicalJson(item));
         }
@@ -107,10 +107,10 @@ export class BomLists {
   }
 }
 
-const MOST_REPAIRS = 1000;
+const MAX_REPAIRS = 1000;
 
 function addRepair(repairs: Remark[], pointer: string): void {
-  if (repairs.length < MOST_REPAIRS)
+  if (repairs.length < MAX_REPAIRS)
     repairs.push({ pointer, code: 'duplicate.removed', detail: 'the same item is in the list already' });
 }
 

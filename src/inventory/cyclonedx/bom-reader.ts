@@ -1,16 +1,16 @@
-import type { CheckedDocument, Draft, DraftHead } from '../ingest/draft.js';
-import { DraftRefs } from '../ingest/draft-refs.js';
-import type { Remark } from '../ingest/ingest-outcome.js';
-import { Problem } from '../../platform/http/problem.js';
-import { withoutSecrets } from '../ingest/secrets.js';
+import type { CheckedDocument, Draft, DraftHead } from '../model/document.js';
+import { DraftRefs } from '../model/draft-refs.js';
+import type { Remark } from '../model/ingest-outcome.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { withoutSecretMembers } from '../model/secrets.js';
 import { BomLists, type Mode, removeRepeated } from './bom-lists.js';
 import { bomCheck, SPEC_VERSIONS, type SpecVersion } from './bom-schemas.js';
 import { type BomText, LISTS } from './bom-text.js';
-import { assetsOf, type Bom, type Dependency } from './connected-components.js';
+import { assetsOfBom, type Bom, type Dependency } from './connected-components.js';
 import { isOldCbom, oldCbomAsVersion16 } from './old-cbom.js';
 import { repairTimes } from './repaired-times.js';
 import { SchemaFaults } from './schema-faults.js';
-import type { CdxComponent } from '../ingest/draft.js';
+import type { CdxComponent } from '../model/document.js';
 
 /**
  * Reads a CycloneDX document of version 1.4 to 1.7, or of the draft 1.4-cbom-1.0. Its lists are read when the draft is asked for its
@@ -42,12 +42,12 @@ export function readBom(text: BomText, mode: Mode): CheckedDocument {
       if (found.count > 0) refuse(found);
     },
   };
-  const told = headOf(bom);
+  const described = headOf(bom);
   const draft = () => {
-    const made: Draft = { ...told, ...EMPTY, repairs, warnings: [], assets: (refs) => assetsOf(parts, refs, made) };
+    const made: Draft = { ...described, ...EMPTY, repairs, warnings: [], assets: (refs) => assetsOfBom(parts, refs, made) };
     return made;
   };
-  return { ...told, said: text.said(bom), repairs: [...repairs], draft };
+  return { ...described, said: text.said(bom), repairs: [...repairs], draft };
 }
 
 /** There is no schema to judge it by. */
@@ -62,9 +62,15 @@ function readOldCbom(text: BomText): CheckedDocument {
     components: () => bom.components,
     dependencies: () => bom.dependencies,
   };
-  const told = headOf(bom);
-  const draft: Draft = { ...told, ...EMPTY, repairs: [], warnings: [], assets: (refs) => assetsOf(parts, refs, draft) };
-  return { ...told, said: text.said(bom), repairs: [], draft: () => draft };
+  const described = headOf(bom);
+  const draft: Draft = {
+    ...described,
+    ...EMPTY,
+    repairs: [],
+    warnings: [],
+    assets: (refs) => assetsOfBom(parts, refs, draft),
+  };
+  return { ...described, said: text.said(bom), repairs: [], draft: () => draft };
 }
 
 const EMPTY = { received: 0, ignored: 0, rejected: [] };
@@ -137,8 +143,9 @@ function lowerSerialNumber(document: Record<string, unknown>, repairs: Remark[])
 function sourceOf({ metadata, serialNumber }: Bom): string | undefined {
   const property = (...names: string[]) => metadata?.properties?.find(({ name }) => names.includes(name))?.value;
   const repository = property('gitUrl', 'git-url');
-  if (repository !== undefined && repository !== '') return withoutSecrets(repository).replace(/(?:\.git)?\/?$/, '');
+  if (repository !== undefined && repository !== '')
+    return withoutSecretMembers(repository).replace(/(?:\.git)?\/?$/, '');
   const { purl, group, name } = metadata?.component ?? {};
   const component = purl ?? [group, name].filter((part) => part !== undefined).join('/');
-  return component === '' ? serialNumber : withoutSecrets(component);
+  return component === '' ? serialNumber : withoutSecretMembers(component);
 }

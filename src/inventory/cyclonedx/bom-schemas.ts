@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { type Check, type Schema, SchemaCompiler } from './json-schema.js';
+import { type SchemaCheck, type Schema, SchemaCompiler } from './json-schema.js';
 
 /** Versions whose official schema judges a document. */
 export const SPEC_VERSIONS = ['1.4', '1.5', '1.6', '1.7'] as const;
@@ -14,19 +14,19 @@ const FOLDER = join(
 );
 
 const compiler = new SchemaCompiler(read);
-const checks = new Map<string, Check>();
+const checks = new Map<string, SchemaCheck>();
 
 /** The check of a document of one version of the specification; compiled when it is first asked for. */
-export function bomCheck(version: SpecVersion): Check {
+export function bomCheck(version: SpecVersion): SchemaCheck {
   return once(version, () => compiler.compile(idOf(version)));
 }
 
 /** The check of one item of a list of such a document. */
-export function itemCheck(version: SpecVersion, list: string): Check {
+export function itemCheck(version: SpecVersion, list: string): SchemaCheck {
   return once(`${version} ${list}`, () => compiler.compileItem(idOf(version), list));
 }
 
-function once(name: string, compile: () => Check): Check {
+function once(name: string, compile: () => SchemaCheck): SchemaCheck {
   const known = checks.get(name);
   if (known !== undefined) return known;
   const check = compile();

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { isList, type Outline, stretchesOf, withoutLists } from '../../platform/json/json-outline.js';
-import { bodyText, malformed, parseJson, textOf } from '../ingest/json-body.js';
-import type { Members } from './json-values.js';
+import { bodyText, malformed, parseJson, bodyTextOf } from '../model/json-body.js';
+import type { JsonMembers } from '../model/json-values.js';
 
 /** What makes a document long. */
 export const LISTS = ['components', 'dependencies'] as const;
@@ -24,13 +24,14 @@ export class BomText {
     private readonly outline: Outline | undefined,
   ) {}
 
-  whole(): Members {
-    return parseJson(bodyText(this.bytes)) as Members;
+  whole(): JsonMembers {
+    return parseJson(bodyText(this.bytes)) as JsonMembers;
   }
 
   /** The document with lists that are empty. What is no list stays, for its schema to refuse. */
-  head(): Members {
-    if (this.outline !== undefined) return parseJson(textOf(withoutLists(this.bytes, this.outline, LISTS))) as Members;
+  head(): JsonMembers {
+    if (this.outline !== undefined)
+      return parseJson(bodyTextOf(withoutLists(this.bytes, this.outline, LISTS))) as JsonMembers;
     const document = this.whole();
     for (const name of LISTS) if (Array.isArray(document[name])) document[name] = [];
     return document;
@@ -48,7 +49,7 @@ export class BomText {
     let index = 0;
     for (const { start, end } of stretchesOf(this.bytes, list)) {
       const first = index;
-      const text = `[${textOf(this.bytes.subarray(start, end))}]`;
+      const text = `[${bodyTextOf(this.bytes.subarray(start, end))}]`;
       const items = parseJson(text, (item) => `/${name}/${first + Number(item)}`) as unknown[];
       if (items.length === 0 && list.cuts.length > 0) throw malformed(`/${name}`);
       yield { index, items };

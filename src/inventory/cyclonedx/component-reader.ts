@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
-import type { AssetKind } from '../assets/asset-kind.js';
-import { PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY, propertyOf } from '../ingest/asset-identity.js';
-import { CERTIFICATE_PROPERTY, certificateSha256, statedSha256 } from '../ingest/certificate-identity.js';
-import type { CdxComponent, DraftAsset, DraftLink, DraftOccurrence } from '../ingest/draft.js';
-import { blankSecrets, isPublicMaterial, publicKeyFingerprint, withoutSecrets } from '../ingest/secrets.js';
+import type { AssetKind } from '../model/asset-kind.js';
+import { PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY, propertyOf } from '../model/asset-identity.js';
+import { CERTIFICATE_PROPERTY, certificateSha256, statedSha256 } from '../model/certificate-identity.js';
+import type { CdxComponent, DraftAsset, DraftLink, DraftOccurrence } from '../model/document.js';
+import { blankSecrets, isPublicMaterial, publicKeyFingerprint, withoutSecretMembers } from '../model/secrets.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-const MOST_TEXT = 4000;
+const MAX_TEXT = 4000;
 
 interface Property {
   readonly name: string;
@@ -51,7 +51,7 @@ function holdBackValue({ cryptoProperties }: CdxComponent, found: Property[]): b
   const isPublicKey = material['type'] === 'public-key';
   const fingerprint = publicKeyFingerprint(value) ?? (isPublicKey ? sha256(value) : undefined);
   if (fingerprint !== undefined) found.push({ name: PUBLIC_KEY_PROPERTY, value: fingerprint });
-  if (isPublicMaterial(material['type']) && withoutSecrets(value) === value) return false;
+  if (isPublicMaterial(material['type']) && withoutSecretMembers(value) === value) return false;
   found.push({ name: WITHHELD_PROPERTY, value: 'value' });
   takeOut(material, 'value');
   cryptoProperties.assetType = 'related-crypto-material';
@@ -85,7 +85,7 @@ export function occurrencesOf(evidence: unknown): DraftOccurrence[] {
 }
 
 function textOf(value: unknown): string | null {
-  return typeof value === 'string' ? truncate(withoutSecrets(value), MOST_TEXT) : null;
+  return typeof value === 'string' ? truncate(withoutSecretMembers(value), MAX_TEXT) : null;
 }
 
 function numberOf(value: unknown): number | null {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import type { CdxComponent, DraftAsset } from '../ingest/draft.js';
-import { DraftRefs, tell } from '../ingest/draft-refs.js';
-import { assetsOf, type BomParts, type Dependency, type Tally } from './connected-components.js';
+import type { CdxComponent, DraftAsset } from '../model/document.js';
+import { DraftRefs, addLink } from '../model/draft-refs.js';
+import { assetsOfBom, type BomParts, type Dependency, type Tally } from './connected-components.js';
 
 const library = (ref: string) => ({ type: 'library', name: ref, 'bom-ref': ref });
 const algorithm = (ref?: string) => ({ type: 'cryptographic-asset', name: 'AES', 'bom-ref': ref });
@@ -19,10 +19,10 @@ function read(document: Document) {
   const refs = new DraftRefs();
   const tally: Tally = { received: 0, ignored: 0, warnings: [] };
   const all: DraftAsset[] = [];
-  for (const asset of assetsOf(partsOf(document), refs, tally)) {
+  for (const asset of assetsOfBom(partsOf(document), refs, tally)) {
     all.push(asset);
     // As whoever takes them in does: what an asset tells of itself is noted at once.
-    for (const { to, kind } of asset.links) tell(refs.of(asset.ref), refs.lead(kind, to));
+    for (const { to, kind } of asset.links) addLink(refs.of(asset.ref), refs.lead(kind, to));
   }
   const names = all.map(({ ref }) => ref);
   const edges = names
@@ -76,7 +76,7 @@ describe('what of a document becomes an asset', () => {
     const inner = { ...algorithm('inner'), evidence };
     const components = [{ ...library('outer'), components: [inner] }];
     const tally: Tally = { received: 0, ignored: 0, warnings: [] };
-    const assets = [...assetsOf(partsOf({ components }), new DraftRefs(), tally)];
+    const assets = [...assetsOfBom(partsOf({ components }), new DraftRefs(), tally)];
     expect(tally.ignored).toBe(1);
     expect(assets).toEqual([
       {

@@ -1,8 +1,8 @@
-import type { CdxComponent, DraftAsset } from '../ingest/draft.js';
-import { type DraftRef, type DraftRefs, tell } from '../ingest/draft-refs.js';
-import type { Remark } from '../ingest/ingest-outcome.js';
+import type { CdxComponent, DraftAsset } from '../model/document.js';
+import { type DraftRef, type DraftRefs, addLink } from '../model/draft-refs.js';
+import type { Remark } from '../model/ingest-outcome.js';
 import { assetOf } from './component-reader.js';
-import { asVersion16 } from './downgrade.js';
+import { asVersion16 } from './version-16.js';
 
 /** A document that its schema has judged, as far as an inventory reads it, but for its lists. */
 export interface Bom {
@@ -39,7 +39,7 @@ export interface Tally {
  * The cryptographic components and whatever leads to one: a library that uses nothing of the kind is only counted. What is cryptographic
  * comes as it is read, what leads to it when all links are known.
  */
-export function* assetsOf(parts: BomParts, refs: DraftRefs, tally: Tally): Generator<DraftAsset> {
+export function* assetsOfBom(parts: BomParts, refs: DraftRefs, tally: Tally): Generator<DraftAsset> {
   const plain = new PlainComponents(refs);
   let met = 0;
   const asset = (component: CdxComponent, ref: DraftRef) => {
@@ -89,7 +89,7 @@ function refFor(component: CdxComponent, index: number, refs: DraftRefs, warning
       ref.isComponent = true;
       return ref;
     }
-    if (warnings.length < MOST_WARNINGS) warnings.push(REPEATED);
+    if (warnings.length < MAX_WARNINGS) warnings.push(REPEATED);
   }
   // A space cannot be confused with a ref that the document uses elsewhere, for those that lack one.
   const ref = refs.of(` ${index}`);
@@ -136,7 +136,7 @@ class PlainComponents {
     if (names === undefined || names.length === 0) return;
     for (const name of names.length === 1 ? names : new Set(names)) {
       const lead = this.refs.lead(kind, name);
-      tell(from, lead);
+      addLink(from, lead);
       if (from.isCryptographic) continue;
       const before = this.users.get(lead.to);
       if (before === undefined) this.users.set(lead.to, [from]);
@@ -158,7 +158,7 @@ function danglingLinks(refs: DraftRefs): number {
   return count;
 }
 
-const MOST_WARNINGS = 100;
+const MAX_WARNINGS = 100;
 const REPEATED: Remark = {
   pointer: '',
   code: 'bom-ref.repeated',

@@ -1,36 +1,36 @@
 import { canonicalJson } from '../../platform/json/canonical-json.js';
-import { matchesFormat } from './formats.js';
-import { isMembers, type Members } from './json-values.js';
+import { matchesFormat } from '../model/formats.js';
+import { isMembers, type JsonMembers } from '../model/json-values.js';
 import type { SchemaFaults } from './schema-faults.js';
 
 /** Checks a value and notes what is wrong with it. Answers whether nothing is. */
-export type Check = (value: unknown, found: SchemaFaults) => boolean;
+export type SchemaCheck = (value: unknown, found: SchemaFaults) => boolean;
 export type Schema = boolean | { readonly [keyword: string]: unknown };
 
-const MOST_DEPTH = 200;
+const MAX_DEPTH = 200;
 
 /**
  * Compiles JSON Schema draft-07, as far as the CycloneDX schemas use it, into checks that take time linear in the size of the
  * value: `uniqueItems` is done by a hash set, where the usual validators compare every pair.
  */
 export class SchemaCompiler {
-  private readonly compiled = new Map<unknown, Check>();
+  private readonly compiled = new Map<unknown, SchemaCheck>();
   private readonly documents = new Map<string, Schema>();
 
   /** `read` gives the schema of an `$id`. */
   constructor(private readonly read: (id: string) => Schema) {}
 
-  compile(id: string): Check {
+  compile(id: string): SchemaCheck {
     return this.check(this.document(id), id);
   }
 
   /** The check of one item of a list that is a member of the document. Whether an item is there twice is for whoever has them all. */
-  compileItem(id: string, list: string): Check {
+  compileItem(id: string, list: string): SchemaCheck {
     const { properties } = this.document(id) as { properties: Record<string, { items: Schema }> };
     return this.check(properties[list]?.items ?? true, id);
   }
 
-  private check(schema: Schema, base: string): Check {
+  private check(schema: Schema, base: string): SchemaCheck {
     if (schema === true) return () => true;
     if (schema === false) return (_value, found) => found.add('is not allowed here');
     const known = this.compiled.get(schema);
@@ -40,7 +40,7 @@ export class SchemaCompiler {
     return built;
   }
 
-  private build(schema: Members, base: string): Check {
+  private build(schema: JsonMembers, base: string): SchemaCheck {
     if (typeof schema['$ref'] === 'string') return this.reference(schema['$ref'], base);
     const checks = [
       ...scalarChecks(schema),
@@ -51,7 +51,7 @@ export class SchemaCompiler {
     const ofType = typeCheck(schema['type']);
     if (checks.length === 0) return ofType;
     return (value, found) => {
-      if (found.path.length > MOST_DEPTH) return found.add(`is nested deeper than ${MOST_DEPTH} levels`);
+      if (found.path.length > MAX_DEPTH) return found.add(`is nested deeper than ${MAX_DEPTH} levels`);
       if (!ofType(value, found)) return false;
       let good = true;
       for (const check of checks) if (!check(value, found)) good = false;
@@ -60,18 +60,18 @@ export class SchemaCompiler {
   }
 
   /** Followed when first asked: most of a schema is of things that few documents have, and some of it refers to itself. */
-  private reference(ref: string, base: string): Check {
-    let check: Check | undefined;
+  private reference(ref: string, base: string): SchemaCheck {
+    let check: SchemaCheck | undefined;
     return (value, found) => (check ??= this.target(ref, base))(value, found);
   }
 
-  private target(ref: string, base: string): Check {
+  private target(ref: string, base: string): SchemaCheck {
     const url = new URL(ref, base);
     const id = url.href.split('#')[0] ?? base;
     const target = decodeURIComponent(url.hash.slice(1))
       .split('/')
       .slice(1)
-      .reduce<unknown>((at, part) => (at as Members)[part], this.document(id));
+      .reduce<unknown>((at, part) => (at as JsonMembers)[part], this.document(id));
     return this.check(target as Schema, id);
   }
 
@@ -83,8 +83,8 @@ export class SchemaCompiler {
     return document;
   }
 
-  private arrayChecks(schema: Members, base: string): Check[] {
-    const checks: Check[] = [];
+  private arrayChecks(schema: JsonMembers, base: string): SchemaCheck[] {
+    const checks: SchemaCheck[] = [];
     const { items, uniqueItems, minItems, maxItems } = schema;
     if (items !== undefined && !Array.isArray(items)) {
       const each = this.check(items as Schema, base);
@@ -103,8 +103,8 @@ export class SchemaCompiler {
     return checks;
   }
 
-  private objectChecks(schema: Members, base: string): Check[] {
-    const checks: Check[] = [];
+  private objectChecks(schema: JsonMembers, base: string): SchemaCheck[] {
+    const checks: SchemaCheck[] = [];
     if (Array.isArray(schema['required'])) {
       const required = schema['required'] as string[];
       checks.push((value, found) => !isMembers(value) || allThere(value, required, found));
@@ -122,8 +122,8 @@ export class SchemaCompiler {
     return checks;
   }
 
-  private combined(schema: Members, base: string): Check[] {
-    const checks: Check[] = [];
+  private combined(schema: JsonMembers, base: string): SchemaCheck[] {
+    const checks: SchemaCheck[] = [];
     const all = (name: string) => (schema[name] as Schema[]).map((part) => this.check(part, base));
     if (schema['allOf'] !== undefined) checks.push(...all('allOf'));
     if (schema['anyOf'] !== undefined) checks.push(choice(all('anyOf'), false));
@@ -142,7 +142,7 @@ export class SchemaCompiler {
   }
 }
 
-function everyItem(list: unknown[], checkAt: (index: number) => Check, found: SchemaFaults): boolean {
+function everyItem(list: unknown[], checkAt: (index: number) => SchemaCheck, found: SchemaFaults): boolean {
   let good = true;
   for (let index = 0; index < list.length; index += 1) {
     found.path.push(index);
@@ -157,7 +157,7 @@ function noneTwice(list: unknown[], found: SchemaFaults): boolean {
   // Only those that share a name are compared as a whole.
   const [names, shared] = [new Set<string>(), new Set<string>()];
   for (const item of list) {
-    const name = nameOf(item);
+    const name = schemaNameOf(item);
     const before = names.size;
     if (names.add(name).size === before) shared.add(name);
   }
@@ -165,7 +165,7 @@ function noneTwice(list: unknown[], found: SchemaFaults): boolean {
   const seen = new Set<string>();
   let good = true;
   for (const [index, item] of list.entries()) {
-    if (!shared.has(nameOf(item))) continue;
+    if (!shared.has(schemaNameOf(item))) continue;
     const text = canonicalJson(item);
     if (seen.has(text)) good = found.addDuplicate(list, index);
     seen.add(text);
@@ -174,22 +174,22 @@ function noneTwice(list: unknown[], found: SchemaFaults): boolean {
 }
 
 /** Items of different names differ. */
-export function nameOf(item: unknown): string {
+export function schemaNameOf(item: unknown): string {
   if (!isMembers(item)) return typeof item === 'string' ? item : '';
   const name = item['bom-ref'] ?? item['ref'] ?? item['name'];
   return typeof name === 'string' ? name : '';
 }
 
-function allThere(value: Members, required: readonly string[], found: SchemaFaults): boolean {
+function allThere(value: JsonMembers, required: readonly string[], found: SchemaFaults): boolean {
   let good = true;
   for (const name of required) if (!Object.hasOwn(value, name)) good = found.add(`"${name}" is missing`);
   return good;
 }
 
 function everyMember(
-  value: Members,
-  members: ReadonlyMap<string, Check>,
-  other: Check | undefined,
+  value: JsonMembers,
+  members: ReadonlyMap<string, SchemaCheck>,
+  other: SchemaCheck | undefined,
   found: SchemaFaults,
 ): boolean {
   let good = true;
@@ -204,7 +204,7 @@ function everyMember(
 }
 
 /** anyOf and oneOf. When none fits, the branch that came furthest says why. */
-function choice(checks: readonly Check[], exactlyOne: boolean): Check {
+function choice(checks: readonly SchemaCheck[], exactlyOne: boolean): SchemaCheck {
   return (value, found) => {
     let fits = 0;
     let nearest: SchemaFaults | undefined;
@@ -232,7 +232,7 @@ const TYPES: Record<string, (value: unknown) => boolean> = {
   null: (value) => value === null,
 };
 
-function typeCheck(type: unknown): Check {
+function typeCheck(type: unknown): SchemaCheck {
   if (type === undefined) return () => true;
   const names = (Array.isArray(type) ? type : [type]) as string[];
   const tests = names.map((name) => TYPES[name] ?? (() => false));
@@ -243,9 +243,9 @@ function typeCheck(type: unknown): Check {
   return (value, found) => tests.some((test) => test(value)) || found.add(`must be of type ${wanted}`);
 }
 
-function scalarChecks(schema: Members): Check[] {
+function scalarChecks(schema: JsonMembers): SchemaCheck[] {
   const { enum: allowed, const: constant, pattern, format, minimum, maximum, minLength, maxLength } = schema;
-  const checks: Check[] = [];
+  const checks: SchemaCheck[] = [];
   if (Array.isArray(allowed)) {
     const set = new Set<unknown>(allowed);
     const names = allowed.length > 24 ? 'one of the values that the schema lists' : `one of ${allowed.join(', ')}`;

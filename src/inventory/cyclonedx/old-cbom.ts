@@ -1,5 +1,5 @@
-import { Problem } from '../../platform/http/problem.js';
-import { isMembers, type Members, textOf } from './json-values.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { isMembers, type JsonMembers, memberTextOf } from '../model/json-values.js';
 
 /** The draft that CycloneDX 1.6 grew out of. */
 const OLD = '1.4-cbom-1.0';
@@ -26,12 +26,12 @@ const PRIMITIVES: Record<string, string> = {
   keyagree: 'key-agree',
 };
 
-export function isOldCbom(document: Members): boolean {
+export function isOldCbom(document: JsonMembers): boolean {
   return document['specVersion'] === OLD;
 }
 
 /** A document of the draft in the words of 1.6, as far as an inventory needs them. There is no published schema to check it by. */
-export function oldCbomAsVersion16(document: Members): Members {
+export function oldCbomAsVersion16(document: JsonMembers): JsonMembers {
   const components = listOf(document, 'components').map((component, index) => {
     if (!isMembers(component) || typeof component['name'] !== 'string')
       refuse(`/components/${index}`, '"name" is missing');
@@ -45,7 +45,7 @@ export function oldCbomAsVersion16(document: Members): Members {
   return { specVersion: OLD, serialNumber, version, metadata, components, dependencies };
 }
 
-function listOf(document: Members, name: string): unknown[] {
+function listOf(document: JsonMembers, name: string): unknown[] {
   const list = document[name] ?? [];
   if (!Array.isArray(list)) refuse(`/${name}`, 'must be of type array');
   return list;
@@ -58,15 +58,15 @@ function refuse(pointer: string, detail: string): never {
 }
 
 /** The draft has one list per ref and a `dependencyType`: uses or implements. */
-function dependency(given: Members): Members {
+function dependency(given: JsonMembers): JsonMembers {
   const list = Array.isArray(given['dependsOn']) ? given['dependsOn'].filter((ref) => typeof ref === 'string') : [];
   const implemented = given['dependencyType'] === 'implements';
-  return { ref: textOf(given['ref']), ...(implemented ? { provides: list } : { dependsOn: list }) };
+  return { ref: memberTextOf(given['ref']), ...(implemented ? { provides: list } : { dependsOn: list }) };
 }
 
-function cryptoAsset(component: Members): Members {
+function cryptoAsset(component: JsonMembers): JsonMembers {
   const old = isMembers(component['cryptoProperties']) ? component['cryptoProperties'] : {};
-  const kind = textOf(old['assetType']);
+  const kind = memberTextOf(old['assetType']);
   const assetType = {
     relatedCryptoMaterial: 'related-crypto-material',
     algorithm: 'algorithm',
@@ -91,10 +91,10 @@ function cryptoAsset(component: Members): Members {
   };
 }
 
-function algorithmOf(old: unknown): Members {
+function algorithmOf(old: unknown): JsonMembers {
   if (!isMembers(old)) return {};
   const { variant, primitive, cryptoFunctions, curve, mode, padding } = old;
-  const facts: Members = {};
+  const facts: JsonMembers = {};
   if (typeof primitive === 'string') facts['primitive'] = PRIMITIVES[primitive] ?? primitive;
   if (typeof variant === 'string') facts['parameterSetIdentifier'] = variant;
   if (typeof curve === 'string') facts['curve'] = curve;
@@ -105,13 +105,13 @@ function algorithmOf(old: unknown): Members {
   return { algorithmProperties: facts };
 }
 
-function materialOf(old: unknown): Members {
+function materialOf(old: unknown): JsonMembers {
   if (!isMembers(old)) return {};
   const { relatedCryptoMaterialType: type, ...rest } = old;
-  return { relatedCryptoMaterialProperties: { type: MATERIALS[textOf(type)] ?? 'unknown', ...rest } };
+  return { relatedCryptoMaterialProperties: { type: MATERIALS[memberTextOf(type)] ?? 'unknown', ...rest } };
 }
 
-function protocolOf(old: unknown): Members {
+function protocolOf(old: unknown): JsonMembers {
   if (!isMembers(old)) return {};
   const { tlsCipherSuites, ...rest } = old;
   return {

@@ -1,6 +1,6 @@
-import type { Fault } from '../../platform/http/problem.js';
-import type { Remark } from '../ingest/ingest-outcome.js';
-import { isDateTime } from './formats.js';
+import type { Fault } from '../../platform/errors/problem.js';
+import type { Remark } from '../model/ingest-outcome.js';
+import { isDateTime } from '../model/formats.js';
 
 /** What the checks say of a text that is no time. */
 export const NO_TIME = 'must be a date-time';

@@ -1,4 +1,4 @@
-import type { Fault } from '../../platform/http/problem.js';
+import type { Fault } from '../../platform/errors/problem.js';
 import { pointerOf } from './json-pointer.js';
 
 /** A list that holds the item at `index` a second time. */
@@ -8,7 +8,7 @@ export interface Duplicate {
   readonly pointer: string;
 }
 
-const MOST_FAULTS = 100;
+const MAX_FAULTS = 100;
 
 /** What a check found; the path is a stack that checks push to and pop from, so that only faults cost memory. */
 export class SchemaFaults {
@@ -27,7 +27,7 @@ export class SchemaFaults {
 
   add(detail: string, ...below: (string | number)[]): false {
     this.deepest = Math.max(this.deepest, this.path.length + below.length);
-    if (this.faults.length < MOST_FAULTS) this.faults.push({ pointer: pointerOf([...this.path, ...below]), detail });
+    if (this.faults.length < MAX_FAULTS) this.faults.push({ pointer: pointerOf([...this.path, ...below]), detail });
     else this.more += 1;
     return false;
   }
@@ -45,7 +45,7 @@ export class SchemaFaults {
   }
 
   take(branch: SchemaFaults): void {
-    this.faults.push(...branch.faults.slice(0, MOST_FAULTS - this.faults.length));
+    this.faults.push(...branch.faults.slice(0, MAX_FAULTS - this.faults.length));
     this.duplicates.push(...branch.duplicates);
     this.more += branch.more;
     this.deepest = Math.max(this.deepest, branch.deepest);

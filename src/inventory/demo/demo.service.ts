@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { RawBody } from '../../platform/http/raw-body.js';
 import { Clock } from '../../platform/time/clock.js';
 import { AnalyticsReader } from '../analytics/analytics.reader.js';
 import type { InventorySummary } from '../analytics/inventory-snapshot.entity.js';
-import { addToTally, tallied } from '../assets/tally.js';
+import { addToTally, tallied } from '../model/tally.js';
 import { IngestService } from '../ingest/ingest.service.js';
 import { holdVerdicts } from '../risk/verdict-lock.js';
 import { DEMO_PREFIX, demoDocuments } from './demo-documents.js';

@@ -4,19 +4,19 @@ import type { Readable } from 'node:stream';
 import { DataSource } from 'typeorm';
 import { newId } from '../../platform/database/new-id.js';
 import { Clock } from '../../platform/time/clock.js';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { JsonSignaturesService } from '../../signing/documents/json-signatures.service.js';
 import type { JsonSignature } from '../../verifier/json-signature.js';
 import { type AssetFilter, conditionsOf } from '../assets/asset-filter.js';
-import { hashId } from '../ingest/asset-identity.js';
+import { hashId } from '../model/asset-identity.js';
 import {
   allComponentsQueries,
   allDependenciesQueries,
   componentsQuery,
   dependenciesQuery,
   LOST_TARGETS,
-  stretchesOf,
-  type Shown,
+  rowRangesOf,
+  type ShownComponent,
 } from './bom-queries.js';
 import { canonicalDigest } from './canonical-digest.js';
 import { Exports } from './exports.js';
@@ -137,7 +137,7 @@ interface Source {
   readonly edition: Edition;
   readonly own: OwnLines;
   /** Undefined: everything. */
-  readonly shown: Shown | undefined;
+  readonly shown: ShownComponent | undefined;
 }
 
 /** Lines of the document, in parts: a comma and a JSON text each. */
@@ -157,7 +157,7 @@ async function* withOwn(lines: AsyncIterable<Buffer>, own: readonly string[]): A
   if (own.length > 0) yield Buffer.from(`${own.join('\n')}\n`);
 }
 
-function textsOf(snapshot: Snapshot, shown: Shown): Lines {
+function textsOf(snapshot: Snapshot, shown: ShownComponent): Lines {
   return {
     components: snapshot.texts(componentsQuery(shown)),
     dependencies: snapshot.texts(dependenciesQuery(shown)),
@@ -170,7 +170,7 @@ async function allTexts(snapshot: Snapshot): Promise<Lines> {
     `SELECT pg_relation_size('asset')::float AS size, (${LOST_TARGETS}) AS lost`,
   );
   const { size = 0, lost = [] } = row ?? {};
-  const stretches = stretchesOf(size);
+  const stretches = rowRangesOf(size);
   return {
     components: snapshot.textsByTurns((turn) => allComponentsQueries({ stretches, ...turn })),
     dependencies: snapshot.textsByTurns((turn) => allDependenciesQueries({ stretches, ...turn }, lost)),

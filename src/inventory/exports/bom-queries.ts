@@ -1,15 +1,15 @@
 import { whereClause } from '../assets/asset-filter.js';
-import { anyOf, bitOf } from '../relationships/relationship-mask.js';
-import type { CopyQuery, Turn } from './snapshot.js';
+import { anyOf, bitOf } from '../model/relationship-mask.js';
+import type { CopyQuery, SnapshotTurn } from './snapshot.js';
 
 /** Which assets are shown: conditions on the table `a`, and their values. */
-export interface Shown {
+export interface ShownComponent {
   readonly where: readonly string[];
   readonly values: readonly unknown[];
 }
 
 /** Which stretches of ids one reader reads: as many to go on as there are readers. */
-export interface Share extends Turn {
+export interface Share extends SnapshotTurn {
   readonly stretches: number;
 }
 
@@ -40,7 +40,7 @@ const TARGETS = (
  * One component a line, with a comma before it, in the order of the ids. The stored text of a component is sent as it stands, but for
  * its first brace (`substr` would count its characters).
  */
-export function componentsQuery({ where, values }: Shown): CopyQuery {
+export function componentsQuery({ where, values }: ShownComponent): CopyQuery {
   const text = `SELECT ${COMPONENT} FROM judged_asset a LEFT JOIN LATERAL (${PLACES('o.asset_id = a.id')}) e ON true
     ${whereClause(where)} ORDER BY a.id`;
   return { text, values };
@@ -50,7 +50,7 @@ export function componentsQuery({ where, values }: Shown): CopyQuery {
  * One entry per asset, also for those that use nothing (CycloneDX 1.6, dependencies); a target that is not shown is left out. Each is
  * asked for by its id (OFFSET 0): a list of all that are shown would be searched for every target, where it is too long for a hash.
  */
-export function dependenciesQuery({ where, values }: Shown): CopyQuery {
+export function dependenciesQuery({ where, values }: ShownComponent): CopyQuery {
   const isShown = `EXISTS (SELECT FROM judged_asset a ${whereClause(['a.id = r.to_id', ...where])} OFFSET 0)`;
   const text = `SELECT ${DEPENDENCY} FROM judged_asset a LEFT JOIN LATERAL (${TARGETS(`r.from_id = a.id AND ${isShown}`)}) t ON true
     ${whereClause(where)} ORDER BY a.id`;
@@ -63,7 +63,7 @@ export const LOST_TARGETS = `SELECT coalesce(array_agg(g.id), '{}') AS lost FROM
       AND NOT EXISTS (SELECT FROM asset f WHERE f.id = r.from_id AND f.state <> 'active' OFFSET 0) OFFSET 0)`;
 
 /** Ids are hashes: stretches of the same length hold about as many. How many make texts of the right size for a table of so many bytes. */
-export function stretchesOf(tableBytes: number): number {
+export function rowRangesOf(tableBytes: number): number {
   return Math.ceil(tableBytes / TEXT_BYTES) || 1;
 }
 

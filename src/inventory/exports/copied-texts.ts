@@ -6,7 +6,7 @@ const BEFORE_TEXT = 6;
 const NEWLINE = Buffer.from('\n');
 
 /** The texts of a binary COPY of one column: of each its bytes in parts, as they came, and a newline; of NULL no part. */
-export async function* textsOf(copied: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
+export async function* copiedTextsOf(copied: AsyncIterable<Buffer>): AsyncGenerator<Buffer[]> {
   let begun = Buffer.alloc(0);
   let skipped = HEADER;
   let left = 0;

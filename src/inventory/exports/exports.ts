@@ -2,10 +2,10 @@ import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
 import { dataSourceOptions } from '../../platform/database/data-source-options.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Snapshot } from './snapshot.js';
 
-const MOST_AT_ONCE = 6;
+const MAX_AT_ONCE = 6;
 /** Connections of each: while one sends, the other reads ahead. */
 const LANES = 2;
 /** An export may take as long as its reader does, within reason. */
@@ -28,7 +28,7 @@ export class Exports implements OnApplicationShutdown {
     };
     this.db = new DataSource({
       ...options,
-      poolSize: MOST_AT_ONCE * LANES,
+      poolSize: MAX_AT_ONCE * LANES,
       extra: { ...(options.extra as object), ...limits },
     });
   }
@@ -39,7 +39,7 @@ export class Exports implements OnApplicationShutdown {
    * @throws Problem 429 `export.busy` while six are under way in this process.
    */
   async open(): Promise<Snapshot> {
-    if (this.underWay >= MOST_AT_ONCE) throw busy();
+    if (this.underWay >= MAX_AT_ONCE) throw busy();
     this.underWay += 1;
     const ended = () => {
       this.underWay -= 1;
@@ -61,6 +61,6 @@ export class Exports implements OnApplicationShutdown {
 }
 
 function busy(): Problem {
-  const detail = `${MOST_AT_ONCE} exports are under way; ask again in ${RETRY_SECONDS} seconds.`;
+  const detail = `${MAX_AT_ONCE} exports are under way; ask again in ${RETRY_SECONDS} seconds.`;
   return new Problem('overloaded', 'export.busy', detail, { retryAfter: RETRY_SECONDS });
 }

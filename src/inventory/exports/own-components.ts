@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
-import { OwnAssets } from '../../platform/own-assets/own-assets.js';
-import { hashId } from '../ingest/asset-identity.js';
+import { ServiceCryptoAssets } from '../../platform/crypto-assets/service-crypto-assets.js';
+import { hashId } from '../model/asset-identity.js';
 import { componentOf } from '../ingest/asset-rows.js';
 import { DocumentAssets } from '../ingest/document-assets.js';
-import type { DraftOccurrence } from '../ingest/draft.js';
-import { DraftRefs } from '../ingest/draft-refs.js';
-import { readSensorScan } from '../ingest/sensor-scan-reader.js';
-import type { Shown } from './bom-queries.js';
+import type { DraftOccurrence } from '../model/document.js';
+import { DraftRefs } from '../model/draft-refs.js';
+import { readSensorScan } from '../readers/sensor-scan-reader.js';
+import type { ShownComponent } from './bom-queries.js';
 import type { Snapshot } from './snapshot.js';
 
 /** Lines of an export, as its queries write them: a comma and a JSON text. */
@@ -20,11 +20,11 @@ export const NOTHING_OWN: OwnLines = { components: [], dependencies: [] };
 /** Signing keys, certificates and host keys of this service as components, with the ids that they have as assets of the inventory. */
 @Injectable()
 export class OwnComponents {
-  constructor(private readonly own: OwnAssets) {}
+  constructor(private readonly cryptoAssets: ServiceCryptoAssets) {}
 
   /** Those that the export does not show anyway. */
-  async lines(snapshot: Snapshot, { where, values }: Pick<Shown, 'where' | 'values'>): Promise<OwnLines> {
-    const assets = await this.own.all();
+  async lines(snapshot: Snapshot, { where, values }: Pick<ShownComponent, 'where' | 'values'>): Promise<OwnLines> {
+    const assets = await this.cryptoAssets.all();
     const draft = readSensorScan({ assets }, 'strict');
     const found = new DocumentAssets(draft, { id: hashId('source', NAME), name: NAME });
     const conditions = [...where, `a.id = ANY($${values.length + 1}::uuid[])`].join(' AND ');
@@ -37,9 +37,9 @@ export class OwnComponents {
     const places = new Map<string | undefined, DraftOccurrence[]>();
     for (const { ref, occurrences } of draft.assets(new DraftRefs())) {
       const id = found.idOf(ref);
-      const told = places.get(id);
-      if (told === undefined) places.set(id, [...occurrences]);
-      else for (const place of occurrences) told.push(place);
+      const collected = places.get(id);
+      if (collected === undefined) places.set(id, [...occurrences]);
+      else for (const place of occurrences) collected.push(place);
     }
     const components = missing.map((asset) => {
       const evidence = evidenceOf(places.get(asset.id) ?? []);

@@ -3,8 +3,8 @@ import type { PoolClient } from 'pg';
 import { to as copyTo } from 'pg-copy-streams';
 import type { DataSource, QueryRunner } from 'typeorm';
 import { stopQueryTimer } from '../../platform/database/copy-timer.js';
-import { passes } from '../../platform/passing-memory.js';
-import { textsOf } from './copied-texts.js';
+import { collectAfter } from '../../platform/memory/gc-pressure.js';
+import { copiedTextsOf } from './copied-texts.js';
 import { ReadAhead } from './read-ahead.js';
 
 export interface CopyQuery {
@@ -13,12 +13,12 @@ export interface CopyQuery {
 }
 
 /** Who of how many. */
-export interface Turn {
+export interface SnapshotTurn {
   readonly reader: number;
   readonly readers: number;
 }
 
-interface Lane {
+interface SnapshotConnection {
   readonly runner: QueryRunner;
   readonly client: PoolClient;
 }
@@ -26,12 +26,12 @@ interface Lane {
 /** One state of the database, seen by several connections, for as long as its reader takes. */
 export class Snapshot {
   private constructor(
-    private readonly lanes: readonly Lane[],
+    private readonly lanes: readonly SnapshotConnection[],
     private readonly ended: () => void,
   ) {}
 
   static async open(db: DataSource, connections: number, ended: () => void): Promise<Snapshot> {
-    const lanes: Lane[] = [];
+    const lanes: SnapshotConnection[] = [];
     try {
       let name: string | undefined;
       while (lanes.length < connections) {
@@ -87,11 +87,11 @@ export class Snapshot {
 
   /** The one text of each row, as it comes, and a newline after it. */
   async *texts(query: CopyQuery): AsyncGenerator<Buffer> {
-    for await (const parts of textsOf(copyOf(this.first, query, BINARY))) yield Buffer.concat(parts);
+    for await (const parts of copiedTextsOf(copyOf(this.first, query, BINARY))) yield Buffer.concat(parts);
   }
 
   /** The same, but each connection reads its share by queries of its own, and they take turns, text by text. */
-  async *textsByTurns(shareOf: (turn: Turn) => readonly CopyQuery[]): AsyncGenerator<Buffer> {
+  async *textsByTurns(shareOf: (turn: SnapshotTurn) => readonly CopyQuery[]): AsyncGenerator<Buffer> {
     const readers = this.lanes.length;
     const shares = this.lanes.map((lane, reader) => new ReadAhead(shareTexts(lane, shareOf({ reader, readers }))));
     try {
@@ -105,8 +105,8 @@ export class Snapshot {
     }
   }
 
-  private get first(): Lane {
-    return this.lanes[0] as Lane;
+  private get first(): SnapshotConnection {
+    return this.lanes[0] as SnapshotConnection;
   }
 }
 
@@ -115,12 +115,12 @@ const OUT_OF_ORDER = ['seqscan', 'bitmapscan', 'sort', 'nestloop', 'hashjoin', '
 
 const BINARY = '(FORMAT binary)';
 
-async function* shareTexts(lane: Lane, queries: readonly CopyQuery[]): AsyncGenerator<Buffer[]> {
-  for (const query of queries) yield* textsOf(copyOf(lane, query, BINARY));
+async function* shareTexts(lane: SnapshotConnection, queries: readonly CopyQuery[]): AsyncGenerator<Buffer[]> {
+  for (const query of queries) yield* copiedTextsOf(copyOf(lane, query, BINARY));
 }
 
 /** Each of them, whatever becomes of the others: a reader that went away leaves a connection that answers no more. */
-async function end(lanes: readonly Lane[]): Promise<void> {
+async function end(lanes: readonly SnapshotConnection[]): Promise<void> {
   const ends = await Promise.allSettled(lanes.map(({ runner }) => endOf(runner)));
   for (const one of ends) if (one.status === 'rejected') throw one.reason;
 }
@@ -133,13 +133,13 @@ async function endOf(runner: QueryRunner): Promise<void> {
   }
 }
 
-async function* copyOf(lane: Lane, query: CopyQuery, format: string): AsyncGenerator<Buffer> {
+async function* copyOf(lane: SnapshotConnection, query: CopyQuery, format: string): AsyncGenerator<Buffer> {
   const text = await bound(lane.runner, query);
   const stream = lane.client.query(copyTo(`COPY (${text}) TO STDOUT ${format}`));
   let complete = false;
   try {
     for await (const chunk of stream as AsyncIterable<Buffer>) {
-      passes(chunk);
+      collectAfter(chunk);
       yield chunk;
     }
     complete = true;

@@ -1,9 +1,9 @@
 import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { WorkPool } from '../../platform/queue/work-pool.js';
-import { Problem } from '../../platform/http/problem.js';
+import { WorkPool } from '../../platform/jobs/work-pool.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { IngestProgress } from '../ingest/ingest-order.js';
-import type { IngestOutcome } from '../ingest/ingest-outcome.js';
+import type { IngestOutcome } from '../model/ingest-outcome.js';
 import { IngestThreads, transferable } from '../ingest/ingest-threads.js';
 import { ImportBodies } from './import-bodies.js';
 import type { InventoryImport } from './inventory-import.entity.js';
@@ -11,7 +11,7 @@ import type { InventoryImport } from './inventory-import.entity.js';
 const LOOK_EVERY_MS = 2000;
 const LEASE_SECONDS = 10;
 const BEAT_MS = 1000;
-const MOST_ATTEMPTS = 5;
+const MAX_ATTEMPTS = 5;
 const CLAIMED = 'id, bytes, "order", attempts';
 
 type Claimed = Pick<InventoryImport, 'id' | 'bytes' | 'order' | 'attempts'>;
@@ -95,7 +95,7 @@ export class ImportRunner implements OnApplicationBootstrap, BeforeApplicationSh
 
   /** Only whoever claimed it last may say how it ended. */
   private async finish({ id, attempts }: Claimed, end: End): Promise<void> {
-    const over = !('again' in end) || attempts >= MOST_ATTEMPTS;
+    const over = !('again' in end) || attempts >= MAX_ATTEMPTS;
     const status = 'outcome' in end ? 'DONE' : 'problem' in end ? 'REFUSED' : over ? 'FAILED' : 'WAITING';
     const outcome = 'outcome' in end ? JSON.stringify(end.outcome) : null;
     // A quick one ends before its first beat.

@@ -2,13 +2,13 @@ import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { setImmediate as turn } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
-import { mayDo } from '../../auth/scopes.js';
+import type { Caller } from '../../access/caller.js';
+import { mayDo } from '../../access/scopes.js';
 import { newId } from '../../platform/database/new-id.js';
 import { RowWatch } from '../../platform/database/row-watch.js';
 import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { RawBody } from '../../platform/http/raw-body.js';
 import { IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { bodyKindOf, type IngestOptions, reporterOf } from '../ingest/ingest.service.js';
@@ -17,7 +17,7 @@ import { ImportRunner } from './import-runner.js';
 import { InventoryImport } from './inventory-import.entity.js';
 
 /** Documents that wait or run, over all callers: their bodies lie in the database. */
-const MOST_OPEN = 200;
+const MAX_OPEN = 200;
 const OPERATION = 'inventory.import';
 const SLICE = 4 * 1024 * 1024;
 
@@ -59,7 +59,7 @@ export class ImportsService implements BeforeApplicationShutdown {
     const made = await this.db.transaction(async (tx) => {
       const earlier = await this.keys.earlier(tx, use);
       if (earlier !== undefined) return earlier;
-      await this.assertRoom();
+      await this.assertQueueNotFull();
       const order = {
         kind: bodyKindOf(body),
         mode,
@@ -114,11 +114,11 @@ export class ImportsService implements BeforeApplicationShutdown {
     return row;
   }
 
-  private async assertRoom(): Promise<void> {
+  private async assertQueueNotFull(): Promise<void> {
     const [row] = (await this.db.query(
       'SELECT count(*)::int AS count FROM inventory_import WHERE ended_at IS NULL',
     )) as { count: number }[];
-    if ((row?.count ?? 0) >= MOST_OPEN)
+    if ((row?.count ?? 0) >= MAX_OPEN)
       throw new Problem('overloaded', 'ingest.busy', 'Too many documents wait to be taken in; send it again.', {
         retryAfter: 30,
       });

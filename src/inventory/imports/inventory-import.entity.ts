@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { IngestOrder, IngestPhase, PlainProblem } from '../ingest/ingest-order.js';
-import type { IngestOutcome } from '../ingest/ingest-outcome.js';
+import type { IngestOutcome } from '../model/ingest-outcome.js';
 
 /** WAITING → RUNNING → DONE, REFUSED (for what is in it) or FAILED (for what is not); RUNNING again when whoever ran it is gone. */
 export const IMPORT_STATUSES = ['WAITING', 'RUNNING', 'DONE', 'REFUSED', 'FAILED'] as const;

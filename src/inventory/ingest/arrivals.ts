@@ -1,10 +1,10 @@
 import { newId } from '../../platform/database/new-id.js';
-import { hashId } from './asset-identity.js';
-import { type Arrival, MAX_CLOCK_SKEW_MINUTES } from './document-ledger.js';
-import type { CheckedDocument } from './draft.js';
+import { hashId } from '../model/asset-identity.js';
+import { type Arrival, MAX_CLOCK_SKEW_MINUTES } from './document.repository.js';
+import type { CheckedDocument } from '../model/document.js';
 import type { IngestOrder } from './ingest-order.js';
-import type { Remark } from './ingest-outcome.js';
-import { instant } from './validity.js';
+import type { Remark } from '../model/ingest-outcome.js';
+import { instant } from '../model/validity.js';
 
 export const FUTURE: Remark = {
   pointer: '/metadata/timestamp',

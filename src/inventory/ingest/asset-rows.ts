@@ -1,12 +1,12 @@
 import { quoted } from '../../platform/json/canonical-json.js';
 import { AssetGraph } from '../risk/asset-graph.js';
-import { bitOf } from '../relationships/relationship-mask.js';
-import { madeOnce } from '../risk/made-once.js';
+import { bitOf } from '../model/relationship-mask.js';
+import { memoize } from '../risk/memoize.js';
 import type { RiskEngine } from '../risk/risk-engine.js';
-import type { ResolvedBy, RiskSubject } from '../risk/risk-subject.js';
-import type { RiskVerdict } from '../risk/risk-verdict.js';
+import type { ResolvedBy, RiskSubject } from '../model/risk-subject.js';
+import type { RiskVerdict } from '../model/risk-verdict.js';
 import { SubjectReader } from '../risk/subject-reader.js';
-import { hashId, hashIdOfText } from './asset-identity.js';
+import { hashId, hashIdOfText } from '../model/asset-identity.js';
 import { CopyRows, LENGTH } from './copy-rows.js';
 import type { DocumentAssets } from './document-assets.js';
 import type { IdentifiedAsset } from './identified-asset.js';
@@ -50,8 +50,8 @@ const OPEN = 0x7b;
 export class AssetRows {
   private readonly byFacts = new Map<string, VerdictRow>();
   /** Most assets of equal facts share their subject: only then is it looked into. */
-  private readonly judge = madeOnce((subject: RiskSubject) => this.judged(subject));
-  private readonly endings = madeOnce<RiskSubject, Map<ResolvedBy[] | null, Ending>>(() => new Map());
+  private readonly judge = memoize((subject: RiskSubject) => this.judged(subject));
+  private readonly endings = memoize<RiskSubject, Map<ResolvedBy[] | null, Ending>>(() => new Map());
   private reader: SubjectReader | undefined;
   private scratch = Buffer.alloc(SPACE);
   /** For a row that is only looked at. */
@@ -140,9 +140,9 @@ export class AssetRows {
 }
 
 /** By the facts: documents are about the same algorithms. */
-const verdictsOf = madeOnce<RiskEngine, Map<string, VerdictRow>>(() => new Map());
-const MOST_VERDICTS = 4096;
-const MOST_FACTS = 2000;
+const verdictsOf = memoize<RiskEngine, Map<string, VerdictRow>>(() => new Map());
+const MAX_VERDICTS = 4096;
+const MAX_FACTS = 2000;
 
 function verdictRow(engine: RiskEngine, subject: RiskSubject, facts: string): VerdictRow {
   const all = verdictsOf(engine);
@@ -150,8 +150,8 @@ function verdictRow(engine: RiskEngine, subject: RiskSubject, facts: string): Ve
   if (known !== undefined) return known;
   const verdict = engine.judge(subject);
   const row = { id: hashId('verdict', subject), subject, verdict };
-  if (all.size === MOST_VERDICTS) all.clear();
-  if (facts.length < MOST_FACTS) all.set(facts, row);
+  if (all.size === MAX_VERDICTS) all.clear();
+  if (facts.length < MAX_FACTS) all.set(facts, row);
   return row;
 }
 

@@ -1,10 +1,10 @@
 import { canonicalJson, quoted } from '../../platform/json/canonical-json.js';
 import { isReference } from '../cyclonedx/component-reader.js';
-import { hashIdOfText } from './asset-identity.js';
+import { hashIdOfText } from '../model/asset-identity.js';
 import { CopyRows, LENGTH, memoryOf, type RowBytes, rowsIn, uuidAt } from './copy-rows.js';
-import type { CdxComponent, DraftAsset, DraftOccurrence } from './draft.js';
-import type { DraftRef, DraftRefs } from './draft-refs.js';
-import { validityOf } from './validity.js';
+import type { CdxComponent, DraftAsset, DraftOccurrence } from '../model/document.js';
+import type { DraftRef, DraftRefs } from '../model/draft-refs.js';
+import { validityOf } from '../model/validity.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 /** Bytes of memory that is asked for at a time, and of the row that fills it: most are no longer. */
@@ -14,9 +14,9 @@ const ROOM = 64 * 1024;
 const HOLE = `"${'\0'.repeat(36)}"`;
 /** Of documents that were read before by this thread, as long as it is there. */
 const SPARE: Buffer[] = [];
-const MOST_SPARE = 64;
+const MAX_SPARE = 64;
 const NONE: readonly never[] = [];
-const MOST_NAME = 500;
+const MAX_NAME = 500;
 
 /** The row of an asset as far as the asset itself tells it. What its document tells is put in when the row goes to the database. */
 export interface StoredAsset<Asset> {
@@ -70,7 +70,7 @@ export class AssetStore<Asset> {
     rows.row(ASSET_FIELDS);
     rows.uuid(id);
     rows.text(kind);
-    rows.text(truncate(name, MOST_NAME));
+    rows.text(truncate(name, MAX_NAME));
     const { notBefore, notAfter } = validityOf(crypto);
     rows.timestamptz(notBefore);
     rows.timestamptz(notAfter);
@@ -104,7 +104,7 @@ export class AssetStore<Asset> {
   release(): void {
     this.pieces.push(this.rows.take());
     for (const piece of this.pieces.splice(0))
-      if (SPARE.length < MOST_SPARE) SPARE.push(...memoryOf(piece, PIECE + ROOM));
+      if (SPARE.length < MAX_SPARE) SPARE.push(...memoryOf(piece, PIECE + ROOM));
   }
 
   /** Each place once; most assets have one. */

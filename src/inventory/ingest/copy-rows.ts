@@ -9,7 +9,7 @@ const END = -1;
 const NULL = -1;
 /** Bytes of the length that stands before a field. */
 export const LENGTH = 4;
-const MOST_BYTES_OF_A_CHARACTER = 3;
+const MAX_BYTES_OF_A_CHARACTER = 3;
 /** Of all fields but texts: a length and at most 16 bytes. */
 const FIXED = 32;
 
@@ -142,7 +142,7 @@ export class CopyRows {
   }
 
   private field(text: string): void {
-    this.room(FIXED + text.length * MOST_BYTES_OF_A_CHARACTER);
+    this.room(FIXED + text.length * MAX_BYTES_OF_A_CHARACTER);
     const start = this.end + LENGTH;
     const end = start + this.buffer.write(text, start);
     this.buffer.writeInt32BE(end - start, this.end);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Draft, DraftAsset, DraftOccurrence } from './draft.js';
+import type { Draft, DraftAsset, DraftOccurrence } from '../model/document.js';
 import { placesIn } from './asset-store.js';
 import { uuidAt } from './copy-rows.js';
 import { DocumentAssets } from './document-assets.js';

@@ -7,10 +7,10 @@ import {
   ownIdentity,
   propertyOf,
   SCOPE_PROPERTY,
-} from './asset-identity.js';
+} from '../model/asset-identity.js';
 import { AssetStore, placesIn, renameRows, type StoredPlaces } from './asset-store.js';
-import type { CdxComponent, Draft, DraftAsset } from './draft.js';
-import { type DraftLead, DraftRefs } from './draft-refs.js';
+import type { CdxComponent, Draft, DraftAsset } from '../model/document.js';
+import { type DraftLead, DraftRefs } from '../model/draft-refs.js';
 import type { IdentifiedAsset } from './identified-asset.js';
 import { keyId, type KnownComponents, ProvisionalAssets } from './provisional-assets.js';
 
@@ -21,7 +21,7 @@ export class DocumentAssets {
   /** Links of assets that are told of more than once. */
   private readonly growing = new Map<IdentifiedAsset, DraftLead<IdentifiedAsset>[]>();
   private readonly provisional: ProvisionalAssets;
-  private told: IdentifiedAsset[] | undefined;
+  private unsorted: IdentifiedAsset[] | undefined;
   private sorted: readonly IdentifiedAsset[] | undefined;
 
   /** @param source its name tells assets without an identity of their own from those of other documents. */
@@ -39,7 +39,7 @@ export class DocumentAssets {
    * @throws Problem what the document is refused for.
    */
   async read(known: KnownComponents): Promise<void> {
-    this.told ??= this.discovered();
+    this.unsorted ??= this.discovered();
     await this.provisional.settle(known);
     this.all();
   }
@@ -51,10 +51,10 @@ export class DocumentAssets {
    */
   all(): readonly IdentifiedAsset[] {
     if (this.sorted === undefined) {
-      this.told ??= this.discovered();
+      this.unsorted ??= this.discovered();
       this.provisional.settleAlone();
-      this.sorted = this.merged(this.told);
-      this.told = [];
+      this.sorted = this.merged(this.unsorted);
+      this.unsorted = [];
       this.connect(this.sorted);
     }
     return this.sorted;
@@ -158,8 +158,8 @@ export class DocumentAssets {
   private connect(assets: readonly IdentifiedAsset[]): void {
     for (const ref of this.refs.values()) {
       if (ref.asset === undefined) continue;
-      const { asset: told, links } = ref;
-      const asset = told.first ?? told;
+      const { asset: identified, links } = ref;
+      const asset = identified.first ?? identified;
       ref.asset = asset;
       if (links.length === 0) continue;
       const growing = this.growing.get(asset);
@@ -232,8 +232,8 @@ function* identifiedAnonymous(
     const ordinal = given === undefined ? (counts.get(key) ?? 0) : Number(given);
     counts.set(key, ordinal + 1);
     // One that states a fingerprint is told by that: its place is none of its facts.
-    const isTold = given !== undefined || keyId(asset.component) !== undefined;
-    const component = isTold ? asset.component : withScope(asset.component, within, ordinal);
+    const isIdentified = given !== undefined || keyId(asset.component) !== undefined;
+    const component = isIdentified ? asset.component : withScope(asset.component, within, ordinal);
     const [, , , facts, uses] = identity;
     const look = hashId('look', facts, uses);
     yield { asset: { ...asset, component }, leads, id: hashId('asset', ...identity, ordinal), look };
@@ -242,8 +242,8 @@ function* identifiedAnonymous(
 
 /** Ids of what it uses, as far as that has an identity of its own. */
 function algorithmsOf({ asset, leads }: Anonymous, refs: DraftRefs<IdentifiedAsset>): string[] {
-  const told = refs.of(asset.ref).links;
-  const ids = [...leads, ...told].map(({ to }) => to.asset?.id).filter((id) => id !== undefined);
+  const identified = refs.of(asset.ref).links;
+  const ids = [...leads, ...identified].map(({ to }) => to.asset?.id).filter((id) => id !== undefined);
   return [...new Set(ids)];
 }
 

@@ -1,24 +1,24 @@
 import { createHash } from 'node:crypto';
 import type { PoolClient } from 'pg';
 import type { DataSource, EntityManager } from 'typeorm';
-import type { AuditService } from '../../audit/audit.service.js';
+import type { AuditService } from '../../audit/entries/audit.service.js';
 import { isWorthAnotherTry } from '../../platform/database/database-error.js';
-import { hold } from '../../platform/database/hold.js';
+import { advisoryLock } from '../../platform/database/advisory-lock.js';
 import { type IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
-import { freeMemoryOf } from '../../platform/own-memory.js';
-import { editionOf } from '../risk/reclassifier.js';
+import { detachBuffer } from '../../platform/memory/detach-buffer.js';
+import { editionOf } from '../risk-rules/reclassifier.js';
 import type { RuleBook } from '../risk/rule-book.js';
 import { keepRefs } from '../bom-link/element-refs.js';
-import { tellOfAssets } from './asset-happenings.js';
+import { recordAssetEvents } from './asset-alert-events.js';
 import { AssetRows } from './asset-rows.js';
 import { arrivalsOf } from './arrivals.js';
-import { readBody } from './body-reader.js';
+import { readBody } from '../readers/body-reader.js';
 import { uuidArray } from './copy-rows.js';
 import { DocumentAssets } from './document-assets.js';
 import { entryOf, isGoodEnough, nothingNew, outcomeOf, SUPERSEDED, together } from './document-outcome.js';
-import type { CdxComponent, Draft } from './draft.js';
+import type { CdxComponent, Draft } from '../model/document.js';
 import type { IngestOrder, IngestProgress } from './ingest-order.js';
-import type { IngestOutcome } from './ingest-outcome.js';
+import type { IngestOutcome } from '../model/ingest-outcome.js';
 import {
   type Arrival,
   earlierDocument,
@@ -29,14 +29,14 @@ import {
   recordMerge,
   recordSource,
   saidBefore,
-} from './document-ledger.js';
+} from './document.repository.js';
 import { type Merged, merge } from './merge.js';
 import { scopeOf } from './place-scope.js';
 import { knownSource } from './source-owner.js';
 import { Staging, STAGING } from './staging.js';
 import { makeVisible } from './visibility.js';
 
-const MOST_ATTEMPTS = 4;
+const MAX_ATTEMPTS = 4;
 /** New assets: so many are felt by whoever reads them first. */
 const MANY = 5000;
 const OPERATION = 'inventory.ingest';
@@ -94,7 +94,7 @@ export class DocumentIntake {
     try {
       // Before it keeps anybody waiting. Nothing is read after that.
       await assets.read((ids) => this.knownComponents(ids));
-      if (!arrival.order.bytes.detached) freeMemoryOf(new Uint8Array(arrival.order.bytes));
+      if (!arrival.order.bytes.detached) detachBuffer(new Uint8Array(arrival.order.bytes));
       return await this.takeAssets({ ...arrival, draft, assets, tell });
     } finally {
       assets.release();
@@ -119,7 +119,7 @@ export class DocumentIntake {
         if (outcome !== undefined) return outcome;
       } catch (error) {
         const mayPass = error instanceof RulesChanged || isWorthAnotherTry(error);
-        if (attempt === MOST_ATTEMPTS || !mayPass) throw error;
+        if (attempt === MAX_ATTEMPTS || !mayPass) throw error;
       }
     }
   }
@@ -181,7 +181,7 @@ export class DocumentIntake {
       const since = await oldestStart(tx);
       const isKnown = await recordSource(tx, intake, before);
       const staging = new Staging(client, intake.assets, intake.rows, source.id, intake.tell);
-      const turn = () => hold(tx, this.turn);
+      const turn = () => advisoryLock(tx, this.turn);
       const written = await (isKnown ? staging.ofKnownSource(turn) : staging.ofNewSource(turn));
       const { whole, received } = draft;
       intake.tell({ phase: 'MERGING', done: received, total: received });
@@ -189,7 +189,7 @@ export class DocumentIntake {
       merged = await merge(tx, { sourceId: source.id, isKnown, whole, scope, rules: intake.rules.edition, ...written });
       await recordMerge(tx, intake, since);
       if (!(await this.book.stillHolds(tx, intake.rules.version))) throw new RulesChanged();
-      if (merged.created + merged.updated > 0) await tellOfAssets(tx, source, written.created);
+      if (merged.created + merged.updated > 0) await recordAssetEvents(tx, source, written.created);
     }
     const { said, serialNumber } = intake.document;
     if (said !== undefined && serialNumber !== null) await keepRefs(tx, said, intake.assets.named());

@@ -1,6 +1,6 @@
-import type { Arrival } from './document-ledger.js';
-import type { Draft } from './draft.js';
-import type { IngestOutcome, Remark } from './ingest-outcome.js';
+import type { Arrival } from './document.repository.js';
+import type { Draft } from '../model/document.js';
+import type { IngestOutcome, Remark } from '../model/ingest-outcome.js';
 import { FUTURE } from './arrivals.js';
 import type { Merged } from './merge.js';
 import { type KnownSource, TAKEN_OVER } from './source-owner.js';

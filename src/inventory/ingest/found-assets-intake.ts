@@ -1,8 +1,8 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { randomUUID } from 'node:crypto';
-import type { AssetsFound } from '../../platform/handover/handed-over.js';
-import { HandoverLoop } from '../../platform/handover/handover-loop.js';
-import { Problem } from '../../platform/http/problem.js';
+import type { AssetsFound } from '../../platform/inbox/inbox-messages.js';
+import { InboxConsumer } from '../../platform/inbox/inbox-consumer.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { IngestThreads } from './ingest-threads.js';
 
 /** Takes in what other modules found, by the same door as what sensors send. */
@@ -11,10 +11,10 @@ export class FoundAssetsIntake {
   private readonly logger = new Logger(FoundAssetsIntake.name);
 
   constructor(
-    handovers: HandoverLoop,
+    inbox: InboxConsumer,
     private readonly threads: IngestThreads,
   ) {
-    handovers.serve('inventory.assets-found', (found) => this.take(found));
+    inbox.serve('inventory.assets-found', (found) => this.take(found));
   }
 
   private async take({ reporter, source, complete, assets }: AssetsFound): Promise<void> {

@@ -1,6 +1,6 @@
 import type { GraphAsset, GraphEdge } from '../risk/asset-graph.js';
 import type { StoredAsset, StoredPlaces } from './asset-store.js';
-import type { DraftLead } from './draft-refs.js';
+import type { DraftLead } from '../model/draft-refs.js';
 
 /** An asset of a document. */
 export interface IdentifiedAsset extends GraphAsset {

@@ -1,7 +1,7 @@
 import type { Mode } from '../cyclonedx/bom-lists.js';
-import type { Fault, ProblemKind } from '../../platform/http/problem.js';
-import type { BodyKind } from './body-reader.js';
-import type { IngestOutcome } from './ingest-outcome.js';
+import type { Fault, ProblemKind } from '../../platform/errors/problem.js';
+import type { BodyKind } from '../readers/body-reader.js';
+import type { IngestOutcome } from '../model/ingest-outcome.js';
 
 /** What a thread is asked to take in. The bytes are handed over, not copied. */
 export interface IngestOrder {

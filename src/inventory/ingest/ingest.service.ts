@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import type { RawBody } from '../../platform/http/raw-body.js';
 import type { Mode } from '../cyclonedx/bom-lists.js';
-import { mayDo } from '../../auth/scopes.js';
-import type { BodyKind } from './body-reader.js';
+import { mayDo } from '../../access/scopes.js';
+import type { BodyKind } from '../readers/body-reader.js';
 import type { IngestOrder } from './ingest-order.js';
-import type { IngestOutcome } from './ingest-outcome.js';
+import type { IngestOutcome } from '../model/ingest-outcome.js';
 import { IngestThreads, transferable } from './ingest-threads.js';
 
 export interface IngestOptions {

@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn, Unique } from 'typeorm';
-import type { IngestOutcome } from './ingest-outcome.js';
+import type { IngestOutcome } from '../model/ingest-outcome.js';
 
 /** A document that was taken in, by the hash of its bytes: the same bytes of the same source change nothing. */
 @Entity('inventory_document')

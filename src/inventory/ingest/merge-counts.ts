@@ -1,9 +1,9 @@
 import type { EntityManager } from 'typeorm';
-import { ASSET_KINDS } from '../assets/asset-kind.js';
+import { ASSET_KINDS } from '../model/asset-kind.js';
 import { keepSourceCount } from '../assets/source-count.js';
-import { addToTally, tallied } from '../assets/tally.js';
-import type { VerdictFacts } from '../risk/verdict-facts.js';
-import type { Facts, NewAssets } from './new-assets.js';
+import { addToTally, tallied } from '../model/tally.js';
+import type { VerdictFacts } from '../model/verdict-facts.js';
+import type { NewAssetFacts, NewAssets } from './new-assets.js';
 
 /** One of eight: documents that come at the same time seldom wait for each other. */
 const SLOT = 'floor(random() * 8)::int';
@@ -24,7 +24,7 @@ export async function countNew(tx: EntityManager, created: NewAssets): Promise<v
   ]);
 }
 
-async function factsOf(tx: EntityManager, verdictIds: readonly string[]): Promise<Facts> {
+async function factsOf(tx: EntityManager, verdictIds: readonly string[]): Promise<NewAssetFacts> {
   const rows = (await tx.query(
     `SELECT id, family, bits, level, quantum, classical, rule, deadline::text FROM risk_verdict WHERE id = ANY($1::uuid[])`,
     [verdictIds],

@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
-import { MISSED_UNTIL_RESOLVED } from '../assets/asset-kind.js';
-import { FACTS, factsIn } from '../risk/verdict-facts.js';
+import { MISSED_UNTIL_RESOLVED } from '../model/asset-kind.js';
+import { FACTS, verdictFactsIn } from '../model/verdict-facts.js';
 import { holdVerdicts } from '../risk/verdict-lock.js';
 import type { VerdictRow } from './asset-rows.js';
 import { askForRecount, askSharersForRecount, countNew, countNewSource, tallyChanges } from './merge-counts.js';
@@ -64,7 +64,7 @@ async function writeVerdicts(tx: EntityManager, verdicts: readonly VerdictRow[],
   if (verdicts.length === 0) return;
   await tx.query(
     `INSERT INTO risk_verdict (id, subject, verdict, rules, kind, ${FACTS})
-     SELECT s.id, s.subject, s.verdict, $1, s.subject ->> 'kind', ${factsIn('s.verdict')}
+     SELECT s.id, s.subject, s.verdict, $1, s.subject ->> 'kind', ${verdictFactsIn('s.verdict')}
      FROM unnest($2::uuid[], $3::jsonb[], $4::jsonb[]) AS s (id, subject, verdict)
      WHERE NOT EXISTS (SELECT FROM risk_verdict v WHERE v.id = s.id) ORDER BY s.id ON CONFLICT DO NOTHING`,
     [

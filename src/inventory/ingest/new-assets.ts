@@ -1,4 +1,4 @@
-import type { VerdictFacts } from '../risk/verdict-facts.js';
+import type { VerdictFacts } from '../model/verdict-facts.js';
 import type { VerdictRow, WrittenAsset } from './asset-rows.js';
 import type { IdentifiedAsset } from './identified-asset.js';
 
@@ -11,7 +11,7 @@ export interface NewCount {
 }
 
 /** What the verdicts of assets say, by their ids. */
-export type Facts = ReadonlyMap<string, VerdictFacts>;
+export type NewAssetFacts = ReadonlyMap<string, VerdictFacts>;
 
 /** Assets that share all that counts. */
 interface Alike {
@@ -22,13 +22,13 @@ interface Alike {
   readonly names: string[];
 }
 
-const MOST_NAMES = 3;
+const MAX_NAMES = 3;
 
 /** Counts new assets as they are made: the database need not read them again. */
 export class NewAssets {
   total = 0;
   private readonly alike = new Map<string, Alike>();
-  private facts: Facts = new Map();
+  private facts: NewAssetFacts = new Map();
 
   add({ asset, judged }: WrittenAsset): void {
     this.total += 1;
@@ -39,7 +39,7 @@ export class NewAssets {
       return;
     }
     known.count += 1;
-    if (known.names.length < MOST_NAMES) known.names.push(asset.name);
+    if (known.names.length < MAX_NAMES) known.names.push(asset.name);
   }
 
   verdictIds(): string[] {
@@ -48,7 +48,7 @@ export class NewAssets {
   }
 
   /** What the database says of their verdicts, which other rules may have made than those of today. */
-  learn(facts: Facts): void {
+  learn(facts: NewAssetFacts): void {
     this.facts = facts;
   }
 
@@ -79,7 +79,7 @@ export class NewAssets {
       if (known === undefined) levels.set(level, { level, count, names: [...names] });
       else {
         known.count += count;
-        known.names.push(...names.slice(0, MOST_NAMES - known.names.length));
+        known.names.push(...names.slice(0, MAX_NAMES - known.names.length));
       }
     }
     return [...levels.values()];

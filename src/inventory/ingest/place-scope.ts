@@ -1,4 +1,4 @@
-import type { DraftHead } from './draft.js';
+import type { DraftHead } from '../model/document.js';
 import type { PlaceScope } from './merge.js';
 import type { KnownSource } from './source-owner.js';
 

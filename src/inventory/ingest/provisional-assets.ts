@@ -1,10 +1,10 @@
-import { keptMember } from '../cyclonedx/downgrade.js';
-import { isMembers } from '../cyclonedx/json-values.js';
-import { hashId, PUBLIC_KEY_PROPERTY } from './asset-identity.js';
-import { furtherFacts, materialFingerprint, statedSha256 } from './certificate-identity.js';
+import { keptMember } from '../model/kept-members.js';
+import { isMembers } from '../model/json-values.js';
+import { hashId, PUBLIC_KEY_PROPERTY } from '../model/asset-identity.js';
+import { furtherFacts, materialFingerprint, statedSha256 } from '../model/certificate-identity.js';
 import type { IdentifiedAsset } from './identified-asset.js';
-import type { CdxComponent, DraftAsset } from './draft.js';
-import type { DraftRef, DraftRefs } from './draft-refs.js';
+import type { CdxComponent, DraftAsset } from '../model/document.js';
+import type { DraftRef, DraftRefs } from '../model/draft-refs.js';
 
 /** Components that the inventory has, by the ids of their assets. */
 export type KnownComponents = (ids: readonly string[]) => Promise<ReadonlyMap<string, CdxComponent>>;

@@ -1,7 +1,7 @@
 import type { EntityManager } from 'typeorm';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { IngestOrder } from './ingest-order.js';
-import type { Remark } from './ingest-outcome.js';
+import type { Remark } from '../model/ingest-outcome.js';
 
 type Reporter = IngestOrder['caller'];
 

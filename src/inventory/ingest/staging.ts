@@ -44,7 +44,7 @@ export interface Written {
 }
 
 /** Resolves when no other document of the process is brought together with what is known, nor will be until this transaction is over. */
-export type Turn = () => Promise<void>;
+export type StagingTurn = () => Promise<void>;
 
 /**
  * Brings rows to the database by COPY, the fastest way in that PostgreSQL has. What was never heard of goes where it belongs at once;
@@ -67,7 +67,7 @@ export class Staging {
   }
 
   /** The source reports for the first time: no place and no edge of it can be there, and nothing be missing. */
-  async ofNewSource(turn: Turn): Promise<Written> {
+  async ofNewSource(turn: StagingTurn): Promise<Written> {
     const all = this.assets.all();
     const ids = uuidArray(all.map(({ id }) => id));
     const places = this.copyPlaces(all);
@@ -93,7 +93,7 @@ export class Staging {
     return { created, known: before, differs: differing.size > 0, verdicts: this.rows.verdicts() };
   }
 
-  async ofKnownSource(turn: Turn): Promise<Written> {
+  async ofKnownSource(turn: StagingTurn): Promise<Written> {
     const all = this.assets.all();
     const contents = all.map((asset) => this.rows.look(asset).content);
     await this.copy('stage_key', all.entries(), (to, [index, { id }]) => {

@@ -4,7 +4,7 @@ const TABLES = 'asset, asset_occurrence, asset_relationship';
 /** Indexes are left alone: there is nothing in them to take out. The end of a table is too: to cut it off, everybody would be kept out. */
 const OPTIONS = 'SKIP_LOCKED, INDEX_CLEANUP OFF, TRUNCATE OFF';
 /** Somebody waits for the answer. What is noted by then is noted. */
-const MOST_MS = 15_000;
+const MAX_MS = 15_000;
 
 /**
  * Notes of new pages that everybody sees all of them (PostgreSQL manual, "Visibility Map"). Until then who reads by an index looks into the
@@ -13,7 +13,7 @@ const MOST_MS = 15_000;
 export async function makeVisible(db: DataSource): Promise<void> {
   const runner = db.createQueryRunner();
   try {
-    await runner.query(`SET statement_timeout = ${MOST_MS}`);
+    await runner.query(`SET statement_timeout = ${MAX_MS}`);
     await runner.query(`VACUUM (${OPTIONS}) ${TABLES}`);
   } catch {
     // The document is in. Autovacuum does the same a minute or more later.

@@ -1,7 +1,7 @@
-import type { AlgorithmProperties } from '../ingest/draft.js';
-import { dotted } from '../certificates/der-elements.js';
-import { CURVE_OIDS, FIELD_BITS, KEY_OIDS } from '../certificates/key-oids.js';
-import type { PublicKeyAlgorithm } from '../certificates/public-key-algorithm.js';
+import type { AlgorithmProperties } from '../model/document.js';
+import { dotted } from '../../formats/asn1/der-reader.js';
+import { CURVE_OIDS, FIELD_BITS, KEY_OIDS } from '../key-algorithms/key-oids.js';
+import type { PublicKeyAlgorithm } from '../key-algorithms/public-key-algorithm.js';
 
 /** Curves that RFC 4880bis and RFC 9580 section 9.2 name, beside those of certificates. */
 const CURVES: Readonly<Record<string, string>> = {

@@ -1,6 +1,6 @@
 import { truncateBytes } from '../../platform/text/truncate.js';
 import { createHash } from 'node:crypto';
-import type { PublicKeyAlgorithm } from '../certificates/public-key-algorithm.js';
+import type { PublicKeyAlgorithm } from '../key-algorithms/public-key-algorithm.js';
 import { isKnownAlgorithm, pgpAlgorithm, PgpFields } from './key-material.js';
 import { pgpPackets, type PgpPacket } from './packets.js';
 import { type PgpSignature, pgpSignature } from './signatures.js';

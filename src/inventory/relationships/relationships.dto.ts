@@ -3,9 +3,9 @@ import { Type } from 'class-transformer';
 import { IsIn, IsInt, IsOptional, IsUUID, Max, Min } from 'class-validator';
 import type { Page } from '../../platform/http/cursors.js';
 import { PageQuery } from '../../platform/http/page.js';
-import { ASSET_KINDS } from '../assets/asset-kind.js';
-import { LEVELS, type Level } from '../risk/risk-verdict.js';
-import { RELATIONSHIP_KINDS, type RelationshipKind } from './asset-relationship.entity.js';
+import { ASSET_KINDS } from '../model/asset-kind.js';
+import { LEVELS, type Level } from '../model/risk-verdict.js';
+import { RELATIONSHIP_KINDS, type RelationshipKind } from '../model/asset-relationship.entity.js';
 import type { Direction, Edge, Radius, Reached } from './relationships.reader.js';
 
 export class NeighboursQuery extends PageQuery {

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
-import { Problem } from '../../platform/http/problem.js';
-import type { RelationshipKind } from './asset-relationship.entity.js';
-import { anyOf, KINDS, tellingUse, USES } from './relationship-mask.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { RelationshipKind } from '../model/asset-relationship.entity.js';
+import { anyOf, KINDS, tellingUse, USES } from '../model/relationship-mask.js';
 
 export type Direction = 'out' | 'in';
 
@@ -92,7 +92,7 @@ export class RelationshipsReader {
     await this.assertExists(from);
     await this.assertExists(to);
     const met = new Map<string, Met>();
-    await this.walk(from, { depth, most: MOST_WALKED, direction: 'out', until: to }, met);
+    await this.walk(from, { depth, most: MAX_WALKED, direction: 'out', until: to }, met);
     const steps: Met[] = [];
     for (let step = met.get(to); step !== undefined; step = met.get(step.viaId)) steps.unshift(step);
     return together(steps, await this.show(steps.map(({ id }) => id)));
@@ -160,7 +160,7 @@ export class RelationshipsReader {
   }
 }
 
-const MOST_WALKED = 100_000;
+const MAX_WALKED = 100_000;
 const AT_ONCE = 200;
 
 /** Where a step begins and where it leads. */

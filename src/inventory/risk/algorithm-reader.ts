@@ -1,9 +1,9 @@
 import { ALGORITHM_PATTERNS, type AlgorithmPattern, HYBRIDS } from './algorithm-patterns.js';
 import { curveBitsOf } from './curves.js';
-import type { Ingredient, Purpose } from './risk-subject.js';
+import type { Ingredient, Purpose } from '../model/risk-subject.js';
 
 /** What is declared about an algorithm beside its name (CycloneDX `algorithmProperties`). */
-export interface Declared {
+export interface DeclaredAlgorithm {
   readonly primitive?: string;
   readonly parameterSetIdentifier?: string;
   readonly curve?: string;
@@ -26,7 +26,7 @@ const ON_CURVES = new Set(['EC', 'ECDSA', 'EdDSA', 'ECDH', 'ECMQV', 'XDH', 'ECIE
 const PUBLIC_KEY = new Set(['RSA', 'EC', 'DSA', 'ECDSA', 'EdDSA', 'SM2', 'SM9', 'GOST', 'BLS', 'ML-DSA']);
 
 /** The algorithms that a name and what is declared beside it stand for; empty when nothing is recognized. */
-export function ingredientsOf(name: string, declared: Declared = {}): Ingredient[] {
+export function algorithmUsesOf(name: string, declared: DeclaredAlgorithm = {}): Ingredient[] {
   const hybrid = HYBRIDS.find((known) => bare(name).includes(bare(known)));
   if (hybrid !== undefined) return [blank({ family: 'hybrid', hybrid, purpose: 'key-establishment' })];
   const matches = matchesOf(name);
@@ -40,7 +40,7 @@ export function ingredientsOf(name: string, declared: Declared = {}): Ingredient
 /** A key that is named by its curve. */
 const CURVE_ALONE = /^(?:sec[pt]\d{3}[rk]\d|prime\d{3}v\d|brainpool-?p\d{3}[rt]\d|(?:nist[-_ ]?)?p-?\d{3})$/i;
 
-function curveAlone(name: string, { primitive }: Declared): Ingredient {
+function curveAlone(name: string, { primitive }: DeclaredAlgorithm): Ingredient {
   return blank({
     family: 'EC',
     curveBits: curveBitsOf(name),
@@ -89,7 +89,7 @@ function isCompositeSignature(matches: readonly Match[]): boolean {
  * Parts of a name that are no algorithms of their own: the hash of OAEP and MGF1, that of a KDF (a MAC inside it is meant), the
  * key-derivation word beside a KDF that has a name.
  */
-function meantBy(matches: readonly Match[], { primitive }: Declared): Match[] {
+function meantBy(matches: readonly Match[], { primitive }: DeclaredAlgorithm): Match[] {
   const families = new Set(matches.map(({ pattern }) => pattern.family));
   const named = matches.some(({ pattern }) => pattern.role === 'kdf' && pattern.family !== 'KDF');
   return matches.filter(({ pattern: { family, role } }) => {
@@ -103,7 +103,7 @@ function meantBy(matches: readonly Match[], { primitive }: Declared): Match[] {
   });
 }
 
-function ingredientOf(match: Match, all: readonly Match[], name: string, declared: Declared): Ingredient {
+function ingredientOf(match: Match, all: readonly Match[], name: string, declared: DeclaredAlgorithm): Ingredient {
   const { family, role, size, bits } = match.pattern;
   const purpose = purposeOf(match, all, name, declared);
   const hash = all.find(({ pattern }) => pattern.role === 'hash');
@@ -122,12 +122,16 @@ function ingredientOf(match: Match, all: readonly Match[], name: string, declare
   });
 }
 
-function paramOf(match: Match, declared: Declared): string | null {
+function paramOf(match: Match, declared: DeclaredAlgorithm): string | null {
   return match.size ?? declared.parameterSetIdentifier?.replace(/^(?:ML|SLH)-(?:KEM|DSA)-/i, '') ?? null;
 }
 
 /** The parameter set is a size only where it can be one: beside SHA512withRSA, "512" is the digest. */
-function declaredBits(match: Match, all: readonly Match[], { parameterSetIdentifier: set }: Declared): number | null {
+function declaredBits(
+  match: Match,
+  all: readonly Match[],
+  { parameterSetIdentifier: set }: DeclaredAlgorithm,
+): number | null {
   const value = number(set ?? null);
   if (value === null) return null;
   const { family } = match.pattern;
@@ -139,14 +143,14 @@ function declaredBits(match: Match, all: readonly Match[], { parameterSetIdentif
   return value;
 }
 
-function parameterAsCurve({ parameterSetIdentifier: set }: Declared): number | null {
+function parameterAsCurve({ parameterSetIdentifier: set }: DeclaredAlgorithm): number | null {
   const named = curveBitsOf(set);
   if (named !== null) return named;
   const bits = number(set ?? null);
   return bits !== null && bits >= 112 && bits <= 640 ? bits : null;
 }
 
-function purposeOf({ pattern }: Match, all: readonly Match[], name: string, declared: Declared): Purpose {
+function purposeOf({ pattern }: Match, all: readonly Match[], name: string, declared: DeclaredAlgorithm): Purpose {
   if (pattern.role === 'signature') return 'signature';
   if (pattern.role === 'exchange') return 'key-establishment';
   if (!PUBLIC_KEY.has(pattern.family)) return 'unknown';
@@ -166,13 +170,13 @@ function purposeOf({ pattern }: Match, all: readonly Match[], name: string, decl
 const SIGNS = /PSS|SSA|SIGN|WITH(?=RSA|EC|DSA)|(?<![A-Z0-9])[RP]S(?:256|384|512)/i;
 const ENCRYPTS = /OAEP|KEM|RSA1_5|RSAES/i;
 
-function purposeInName(name: string, { primitive }: Declared): Purpose | undefined {
+function purposeInName(name: string, { primitive }: DeclaredAlgorithm): Purpose | undefined {
   if (SIGNS.test(name) || primitive === 'signature') return 'signature';
   return ENCRYPTS.test(name) ? 'encryption' : undefined;
 }
 
 /** What a hash serves: a signature, a MAC, a key derivation; null for itself. */
-function usageOf(all: readonly Match[], { primitive }: Declared): Ingredient['usage'] {
+function usageOf(all: readonly Match[], { primitive }: DeclaredAlgorithm): Ingredient['usage'] {
   const roles = new Set(all.map(({ pattern }) => pattern.role));
   if (roles.has('mac') || primitive === 'mac') return 'mac';
   if (roles.has('kdf') || primitive === 'kdf') return 'kdf';
@@ -184,12 +188,12 @@ function usageOf(all: readonly Match[], { primitive }: Declared): Ingredient['us
 
 const MODES = /(?<![A-Z])(ECB|CBC|GCM|CCM|CTR|CFB|OFB|XTS|SIV|EAX|OCB)(?:\d{0,3})(?![A-Z])/i;
 
-function modeOf(name: string, { mode }: Declared): string | null {
+function modeOf(name: string, { mode }: DeclaredAlgorithm): string | null {
   if (mode !== undefined && !['other', 'unknown'].includes(mode)) return mode;
   return MODES.exec(name)?.[1]?.toLowerCase() ?? null;
 }
 
-function paddingOf(name: string, { padding }: Declared): string | null {
+function paddingOf(name: string, { padding }: DeclaredAlgorithm): string | null {
   if (padding !== undefined && !['other', 'unknown'].includes(padding)) return padding;
   if (/OAEP/i.test(name)) return 'oaep';
   if (/RSA1_5|RSAES[-_]PKCS1|PKCS1PADDING|PKCS1[-_]?V1[._]?5/i.test(name)) return 'pkcs1v15';

@@ -1,5 +1,5 @@
-import type { AssetKind } from '../assets/asset-kind.js';
-import type { RelationshipKind } from '../relationships/asset-relationship.entity.js';
+import type { AssetKind } from '../model/asset-kind.js';
+import type { RelationshipKind } from '../model/asset-relationship.entity.js';
 import type { Traits } from './asset-traits.js';
 
 export interface GraphAsset {

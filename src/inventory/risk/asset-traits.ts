@@ -1,9 +1,9 @@
-import { propertyOf, WITHHELD_PROPERTY } from '../ingest/asset-identity.js';
-import type { CdxComponent } from '../ingest/draft.js';
-import type { AssetKind } from '../assets/asset-kind.js';
-import { textOf } from '../cyclonedx/json-values.js';
+import { propertyOf, WITHHELD_PROPERTY } from '../model/asset-identity.js';
+import type { CdxComponent } from '../model/document.js';
+import type { AssetKind } from '../model/asset-kind.js';
+import { memberTextOf } from '../model/json-values.js';
 import { type CertificateTraits, certificateTraits } from './certificate-conditions.js';
-import { type Declared, declaredOf } from './named-algorithms.js';
+import { type DeclaredName, declaredOf } from './named-algorithms.js';
 import { type DeclaredProtocol, declaredProtocol } from './protocol-facts.js';
 
 /**
@@ -11,7 +11,7 @@ import { type DeclaredProtocol, declaredProtocol } from './protocol-facts.js';
  * hundred thousand keys little is kept.
  */
 export interface Traits {
-  readonly declared: Declared;
+  readonly declared: DeclaredName;
   /** Bits that a key says it has. */
   readonly size: unknown;
   readonly material: MaterialTraits | undefined;
@@ -31,7 +31,7 @@ const KEYS = new Set(['private-key', 'public-key', 'secret-key', 'key', 'shared-
 
 /** By their JSON; whatever is sent, they are not kept for good. */
 const KNOWN = new Map<string, Traits>();
-const MOST_KNOWN = 4096;
+const MAX_KNOWN = 4096;
 const LONGEST_KNOWN = 300;
 
 export function traitsOf(kind: AssetKind, component: CdxComponent): Traits {
@@ -46,7 +46,7 @@ export function traitsOf(kind: AssetKind, component: CdxComponent): Traits {
   const key = keyOf(traits);
   const known = KNOWN.get(key);
   if (known !== undefined) return known;
-  if (KNOWN.size === MOST_KNOWN) KNOWN.clear();
+  if (KNOWN.size === MAX_KNOWN) KNOWN.clear();
   if (key.length < LONGEST_KNOWN) KNOWN.set(key, traits);
   return traits;
 }
@@ -62,7 +62,7 @@ function keyOf({ declared, size, material, certificate, protocol }: Traits): str
 
 function materialTraits(component: CdxComponent): MaterialTraits {
   const facts = component.cryptoProperties?.relatedCryptoMaterialProperties;
-  const type = textOf(facts?.['type']) || 'unknown';
+  const type = memberTextOf(facts?.['type']) || 'unknown';
   const conditions: string[] = [];
   if (facts?.['state'] === 'compromised') conditions.push('compromised');
   const withheld = propertyOf(component, WITHHELD_PROPERTY);

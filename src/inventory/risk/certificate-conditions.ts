@@ -1,7 +1,7 @@
-import { propertyOf } from '../ingest/asset-identity.js';
-import type { CdxComponent } from '../ingest/draft.js';
+import { propertyOf } from '../model/asset-identity.js';
+import type { CdxComponent } from '../model/document.js';
 import { SHOR_BREAKABLE } from './risk-engine.js';
-import type { Ingredient } from './risk-subject.js';
+import type { Ingredient } from '../model/risk-subject.js';
 
 /** NIST IR 8547 ipd: the last days of 112-bit keys, and of classical public keys altogether. */
 const LAST_DAY_112 = Date.parse('2030-12-31T23:59:59Z');

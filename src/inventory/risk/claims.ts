@@ -1,6 +1,6 @@
-import type { Declared } from './named-algorithms.js';
+import type { DeclaredName } from './named-algorithms.js';
 import { SHOR_BREAKABLE } from './risk-engine.js';
-import type { Ingredient } from './risk-subject.js';
+import type { Ingredient } from '../model/risk-subject.js';
 
 /** NIST security categories (FIPS 203 to 205; call for proposals 4.A.5). */
 const CATEGORIES: Record<string, Record<string, number>> = {
@@ -12,7 +12,7 @@ const CATEGORIES: Record<string, Record<string, number>> = {
 };
 
 /** True when the security level that a document claims is not that of the algorithm, higher or lower. Identity decides. */
-export function claimConflict({ properties }: Declared, parts: readonly Ingredient[]): boolean {
+export function claimConflict({ properties }: DeclaredName, parts: readonly Ingredient[]): boolean {
   const claim = properties?.nistQuantumSecurityLevel;
   if (typeof claim !== 'number' || parts.length === 0) return false;
   if (parts.some(({ family }) => SHOR_BREAKABLE.has(family))) return claim > 0;

@@ -1,8 +1,8 @@
 import positionsFile from './positions.json' with { type: 'json' };
-import { ingredientsOf } from './algorithm-reader.js';
-import { fitsIngredient, labelOf, type RiskEngine } from './risk-engine.js';
-import type { Ingredient } from './risk-subject.js';
-import type { RuleMatch } from './rule-set.js';
+import { algorithmUsesOf } from './algorithm-reader.js';
+import { fitsAlgorithmUse, labelOf, type RiskEngine } from './risk-engine.js';
+import type { Ingredient } from '../model/risk-subject.js';
+import type { RuleMatch } from '../model/rule-set.js';
 
 /** From the best to the worst. */
 export const STANCES = ['FAVOURS', 'ACCEPTS', 'ACCEPTS_UNTIL', 'SILENT', 'DISCOURAGES', 'REJECTS'] as const;
@@ -59,7 +59,7 @@ export function opinionsOn(ingredient: Ingredient, day: string, engine: RiskEngi
   const { findings } = engine.judge({ kind: 'algorithm', ingredients: [ingredient] });
   const dated = findings.flatMap(({ deadlines, verified }) => deadlines.map((deadline) => ({ ...deadline, verified })));
   return JURISDICTIONS.map((jurisdiction) => {
-    const own = POSITIONS.filter((one) => one.jurisdiction === jurisdiction && fitsIngredient(one.match, ingredient));
+    const own = POSITIONS.filter((one) => one.jurisdiction === jurisdiction && fitsAlgorithmUse(one.match, ingredient));
     const opinions: Opinion[] = own.map(({ stance, until, reason, authority, verified }) => ({
       jurisdiction,
       stance: until !== undefined && until >= day ? 'ACCEPTS_UNTIL' : stance,
@@ -106,7 +106,7 @@ export function targetsOn(purpose: Ingredient['purpose'], day: string, engine: R
   const names = targets[purpose === 'signature' ? 'signature' : 'key-establishment'];
   return names
     .map((name) => {
-      const [ingredient] = ingredientsOf(name);
+      const [ingredient] = algorithmUsesOf(name);
       const opinions = ingredient === undefined ? [] : opinionsOn(ingredient, day, engine);
       return { name, objections: opinions.filter(objects).map(({ jurisdiction }) => jurisdiction) };
     })

@@ -1,18 +1,22 @@
-import type { Asset } from '../assets/asset.entity.js';
-import type { RuleSet } from './rule-set.js';
-import { type AxisVerdict, levelNumber } from './risk-verdict.js';
+import type { RuleSet } from '../model/rule-set.js';
+import { type AxisVerdict, levelNumber } from '../model/risk-verdict.js';
 
 const DAY = 24 * 3600 * 1000;
 /** NIST SP 800-57 part 1 rev. 5, table 1: two years for most kinds of key. */
 const CRYPTOPERIOD_DAYS = 730;
 const FINE: AxisVerdict = { status: 'no-finding', level: 'NONE', rule: null };
 
+/** What the dates of a certificate or key are read from. */
+interface DatedAsset {
+  readonly kind: string;
+  readonly notBefore: Date | null;
+  readonly notAfter: Date | null;
+  /** The CycloneDX component. */
+  readonly component: Readonly<Record<string, unknown>>;
+}
+
 /** What a day means for a certificate or key. It is no part of the stored verdict: it changes while nothing is written. */
-export function lifecycleAt(
-  asset: Pick<Asset, 'kind' | 'notBefore' | 'notAfter' | 'component'>,
-  at: Date,
-  { rules }: RuleSet,
-): AxisVerdict {
+export function lifecycleAt(asset: DatedAsset, at: Date, { rules }: RuleSet): AxisVerdict {
   const conditions = new Set(asset.kind === 'certificate' ? certificate(asset, at) : material(asset, at));
   return rules
     .filter(({ axis, match }) => axis === 'lifecycle' && conditions.has(match.certificate ?? match.material ?? ''))
@@ -23,7 +27,7 @@ export function lifecycleAt(
     );
 }
 
-function certificate({ notBefore, notAfter }: Pick<Asset, 'notBefore' | 'notAfter'>, at: Date): string[] {
+function certificate({ notBefore, notAfter }: DatedAsset, at: Date): string[] {
   const left = notAfter === null ? Infinity : notAfter.getTime() - at.getTime();
   const conditions = notBefore !== null && notBefore > at ? ['not-yet-valid'] : [];
   if (left < 0) return [...conditions, 'expired'];
@@ -32,7 +36,7 @@ function certificate({ notBefore, notAfter }: Pick<Asset, 'notBefore' | 'notAfte
   return conditions;
 }
 
-function material({ component, notAfter }: Pick<Asset, 'component' | 'notAfter'>, at: Date): string[] {
+function material({ component, notAfter }: DatedAsset, at: Date): string[] {
   const crypto = component['cryptoProperties'] as
     { relatedCryptoMaterialProperties?: Record<string, unknown> } | undefined;
   const { state, creationDate, activationDate } = crypto?.relatedCryptoMaterialProperties ?? {};

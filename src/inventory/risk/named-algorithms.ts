@@ -1,9 +1,9 @@
-import { bareOid } from '../ingest/asset-identity.js';
-import type { AlgorithmProperties, CdxComponent } from '../ingest/draft.js';
+import { bareOid } from '../model/asset-identity.js';
+import type { AlgorithmProperties, CdxComponent } from '../model/document.js';
 import { OIDS } from './algorithm-patterns.js';
-import { ingredientsOf } from './algorithm-reader.js';
-import { distinct, NONE } from './ingredient-lists.js';
-import type { Ingredient } from './risk-subject.js';
+import { algorithmUsesOf } from './algorithm-reader.js';
+import { distinct, NONE } from './algorithm-use-lists.js';
+import type { Ingredient } from '../model/risk-subject.js';
 
 /** What the name and the OID of a component stand for. */
 export interface NamedAlgorithms {
@@ -13,16 +13,16 @@ export interface NamedAlgorithms {
 }
 
 /** What a component says of an algorithm, beside its name. */
-export interface Declared {
+export interface DeclaredName {
   readonly oid: string | undefined;
   readonly properties: AlgorithmProperties | undefined;
   /** All of it; undefined for nothing. */
   readonly text: string | undefined;
 }
 
-const NOTHING: Declared = { oid: undefined, properties: undefined, text: undefined };
+const NOTHING: DeclaredName = { oid: undefined, properties: undefined, text: undefined };
 
-export function declaredOf({ cryptoProperties: crypto }: CdxComponent): Declared {
+export function declaredOf({ cryptoProperties: crypto }: CdxComponent): DeclaredName {
   const { oid, algorithmProperties: properties } = crypto ?? {};
   if (oid === undefined && properties === undefined) return NOTHING;
   return { oid, properties, text: `${oid ?? ''}\n${JSON.stringify(properties ?? null)}` };
@@ -30,28 +30,28 @@ export function declaredOf({ cryptoProperties: crypto }: CdxComponent): Declared
 
 /** The same algorithms come with every document, and to read a name takes many patterns. */
 const KNOWN = new Map<string, NamedAlgorithms>();
-const MOST_KNOWN = 4096;
+const MAX_KNOWN = 4096;
 const LONGEST_KNOWN = 300;
 
-export function namedAlgorithms(name: string, declared: Declared): NamedAlgorithms {
+export function namedAlgorithms(name: string, declared: DeclaredName): NamedAlgorithms {
   const key = `${name}\n${declared.text ?? ''}`;
   let named = KNOWN.get(key);
   if (named === undefined) {
     named = read(name, declared);
-    if (KNOWN.size === MOST_KNOWN) KNOWN.clear();
+    if (KNOWN.size === MAX_KNOWN) KNOWN.clear();
     if (key.length < LONGEST_KNOWN) KNOWN.set(key, named);
   }
   return named;
 }
 
-function read(name: string, { oid, properties }: Declared): NamedAlgorithms {
-  const named = ingredientsOf(name, properties);
+function read(name: string, { oid, properties }: DeclaredName): NamedAlgorithms {
+  const named = algorithmUsesOf(name, properties);
   const oidName = OIDS[bareOid(oid) ?? ''];
   if (oidName === undefined) return { ingredients: named.length === 0 ? NONE : named, isContradictory: false };
-  const byOid = ingredientsOf(oidName, properties);
+  const byOid = algorithmUsesOf(oidName, properties);
   return {
     ingredients: named.length === 0 ? byOid : related(named, byOid) ? named : distinct([...named, ...byOid]),
-    isContradictory: named.length > 0 && !related(named, ingredientsOf(oidName)),
+    isContradictory: named.length > 0 && !related(named, algorithmUsesOf(oidName)),
   };
 }
 

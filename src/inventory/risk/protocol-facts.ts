@@ -1,8 +1,8 @@
-import type { CdxComponent } from '../ingest/draft.js';
-import type { Ingredient, ProtocolFacts } from './risk-subject.js';
+import type { CdxComponent } from '../model/document.js';
+import type { Ingredient, ProtocolFacts } from '../model/risk-subject.js';
 
 const IN_NAME = /\b(tls|dtls|ssl|ssh|ipsec|ike|quic|wpa)[-_ ]?v?(\d(?:[._]\d+)?)?/i;
-const MOST_SUITES = 500;
+const MAX_SUITES = 500;
 
 /** What a protocol says of itself. */
 export type DeclaredProtocol = Omit<ProtocolFacts, 'kePq'>;
@@ -20,7 +20,7 @@ export function declaredProtocol(component: CdxComponent): DeclaredProtocol {
   const suites = ((facts['cipherSuites'] as { name?: unknown }[] | undefined) ?? [])
     .map(({ name }) => name)
     .filter((name) => typeof name === 'string')
-    .slice(0, MOST_SUITES);
+    .slice(0, MAX_SUITES);
   return { type, version: versionOf(type, given, component.name), suites };
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { CdxComponent } from '../ingest/draft.js';
+import type { CdxComponent } from '../model/document.js';
 import { AssetGraph } from './asset-graph.js';
 import { traitsOf } from './asset-traits.js';
 import { DEFAULT_RULES } from './default-rules.js';

@@ -1,6 +1,6 @@
-import type { Ingredient, ProtocolFacts, RiskSubject } from './risk-subject.js';
-import { type AxisVerdict, type Finding, levelNumber, type RiskVerdict } from './risk-verdict.js';
-import type { Rule, RuleMatch, RuleSet } from './rule-set.js';
+import type { Ingredient, ProtocolFacts, RiskSubject } from '../model/risk-subject.js';
+import { type AxisVerdict, type RiskFinding, levelNumber, type RiskVerdict } from '../model/risk-verdict.js';
+import type { Rule, RuleMatch, RuleSet } from '../model/rule-set.js';
 
 /** Families that Shor's algorithm breaks, at whatever size. */
 export const SHOR_BREAKABLE: ReadonlySet<string> = new Set([
@@ -95,8 +95,8 @@ function highest(verdicts: (AxisVerdict | null)[]): AxisVerdict {
 
 /** The highest finding of an axis; findings come sorted. A rule on both axes says on the quantum one what Shor does to it. */
 function axisVerdict(
-  findings: readonly Finding[],
-  axis: Finding['axis'],
+  findings: readonly RiskFinding[],
+  axis: RiskFinding['axis'],
   subject: RiskSubject,
 ): AxisVerdict | undefined {
   const both = axis === 'quantum' || axis === 'classical';
@@ -109,7 +109,7 @@ function axisVerdict(
 
 function mainIngredient(
   subject: RiskSubject,
-  findings: readonly Finding[],
+  findings: readonly RiskFinding[],
   rule: string | null,
 ): Ingredient | undefined {
   const decisive = findings.find((finding) => finding.rule === rule);
@@ -124,7 +124,7 @@ export function labelOf({ family, bits, curveBits, param, hybrid, mode }: Ingred
   return [hybrid ?? family, size, mode?.toUpperCase()].filter((part) => part !== null && part !== undefined).join('-');
 }
 
-function applications({ rule, suite }: CompiledRule, subject: RiskSubject): Finding[] {
+function applications({ rule, suite }: CompiledRule, subject: RiskSubject): RiskFinding[] {
   const { match } = rule;
   if (match.selfSignedRoot !== undefined && match.selfSignedRoot !== (subject.selfSignedRoot ?? false)) return [];
   return [...new Set(labels(match, suite, subject))].map((label) => findingOf(rule, label));
@@ -142,10 +142,10 @@ function labels(match: RuleMatch, suite: RegExp | undefined, subject: RiskSubjec
   if (suite !== undefined) return (protocol?.suites ?? []).filter((name) => suite.test(name));
   const names = match.kex ?? match.hostkey;
   if (names !== undefined) return (protocol?.suites ?? []).filter((name) => names.includes(name));
-  return subject.ingredients.filter((ingredient) => fitsIngredient(match, ingredient)).map(labelOf);
+  return subject.ingredients.filter((ingredient) => fitsAlgorithmUse(match, ingredient)).map(labelOf);
 }
 
-function findingOf(rule: Rule, subject: string): Finding {
+function findingOf(rule: Rule, subject: string): RiskFinding {
   const { id, axis, status, level, reason, standards, deadlines, target, verified } = rule;
   return { rule: id, axis, status, level, reason, standards, deadlines, target, verified, subject };
 }
@@ -162,7 +162,7 @@ function fitsProtocol(match: RuleMatch, { type, version, kePq }: ProtocolFacts):
 }
 
 /** Whether an algorithm fulfils what a rule asks of one. */
-export function fitsIngredient(match: RuleMatch, fact: Ingredient): boolean {
+export function fitsAlgorithmUse(match: RuleMatch, fact: Ingredient): boolean {
   if (match.hybrid !== undefined) return fact.hybrid !== null && match.hybrid.includes(fact.hybrid);
   if (fact.hybrid !== null) return false;
   return (

@@ -1,5 +1,5 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { Rule } from './rule-set.js';
+import type { Rule } from '../model/rule-set.js';
 
 /** `JUDGING`: assets are being judged anew; `DONE`: all of them are. */
 export type RuleSetStatus = 'JUDGING' | 'DONE';

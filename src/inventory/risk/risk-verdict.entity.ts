@@ -1,8 +1,8 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
-import type { AssetKind } from '../assets/asset-kind.js';
-import type { RiskSubject } from './risk-subject.js';
-import type { RiskVerdict } from './risk-verdict.js';
-import type { VerdictFacts } from './verdict-facts.js';
+import type { AssetKind } from '../model/asset-kind.js';
+import type { RiskSubject } from '../model/risk-subject.js';
+import type { RiskVerdict } from '../model/risk-verdict.js';
+import type { VerdictFacts } from '../model/verdict-facts.js';
 
 /**
  * What the rules say about one set of facts: every asset of the same facts shares the row, and the view `judged_asset` shows it with it.

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { Remembered } from '../../platform/database/remembered.js';
+import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { DEFAULT_RULES } from './default-rules.js';
 import { RiskEngine } from './risk-engine.js';
-import type { RuleSet } from './rule-set.js';
+import type { RuleSet } from '../model/rule-set.js';
 
 /** Taken for a moment by whoever commits verdicts, and alone by whoever changes the rules: nothing is judged by old rules after that. */
 const RULES_LOCK = `hashtextextended('inventory.rules', 0)`;
@@ -20,7 +20,7 @@ interface RuleSetRow extends RuleSet {
 /** The rules that hold now. */
 @Injectable()
 export class RuleBook {
-  private readonly remembered = new Remembered<NumberedRules>(() => this.read(this.db.manager));
+  private readonly remembered = new TtlCache<NumberedRules>(() => this.read(this.db.manager));
   private engine: { readonly version: number; readonly engine: RiskEngine } | undefined;
 
   constructor(private readonly db: DataSource) {}

@@ -2,11 +2,11 @@ import type { AssetGraph, GraphAsset } from './asset-graph.js';
 import type { Traits } from './asset-traits.js';
 import { certificateConditions } from './certificate-conditions.js';
 import { claimConflict } from './claims.js';
-import { distinct, IngredientLists, MOST_INHERITED, NONE } from './ingredient-lists.js';
-import { madeOnce } from './made-once.js';
+import { distinct, AlgorithmUseLists, MAX_INHERITED, NONE } from './algorithm-use-lists.js';
+import { memoize } from './memoize.js';
 import { namedAlgorithms } from './named-algorithms.js';
 import { protocolFacts } from './protocol-facts.js';
-import type { Ingredient, ResolvedBy, RiskSubject } from './risk-subject.js';
+import type { Ingredient, ResolvedBy, RiskSubject } from '../model/risk-subject.js';
 
 interface Resolved {
   readonly ingredients: readonly Ingredient[];
@@ -20,15 +20,15 @@ export interface ReadSubject {
 
 /** Finds the facts that rules ask for: those of the asset itself, and those of the algorithms that it uses. */
 export class SubjectReader {
-  private readonly named = madeOnce(({ name, traits }: GraphAsset) => namedAlgorithms(name, traits.declared));
-  private readonly lists = new IngredientLists();
-  private readonly subjects = madeOnce<readonly Ingredient[], Map<string, RiskSubject>>(() => new Map());
+  private readonly named = memoize(({ name, traits }: GraphAsset) => namedAlgorithms(name, traits.declared));
+  private readonly lists = new AlgorithmUseLists();
+  private readonly subjects = memoize<readonly Ingredient[], Map<string, RiskSubject>>(() => new Map());
   /** Of keys and certificates, which are many: what they use and their traits decide alone. */
-  private readonly bySubject = madeOnce<readonly Ingredient[], Map<Traits, RiskSubject>>(() => new Map());
+  private readonly bySubject = memoize<readonly Ingredient[], Map<Traits, RiskSubject>>(() => new Map());
   private readonly paths = {
-    reference: madeOnce<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'reference', assetId: id }]),
-    dependsOn: madeOnce<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'dependsOn', assetId: id }]),
-    usedBy: madeOnce<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'usedBy', assetId: id }]),
+    reference: memoize<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'reference', assetId: id }]),
+    dependsOn: memoize<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'dependsOn', assetId: id }]),
+    usedBy: memoize<GraphAsset, ResolvedBy[]>(({ id }) => [{ via: 'usedBy', assetId: id }]),
   };
 
   constructor(private readonly graph: AssetGraph) {}
@@ -98,7 +98,7 @@ export class SubjectReader {
     const targets = this.graph
       .targets(asset, 'cipherSuite', 'cryptoRef', 'dependsOn')
       .filter(({ kind }) => kind === 'algorithm' || kind === 'related-crypto-material')
-      .slice(0, MOST_INHERITED);
+      .slice(0, MAX_INHERITED);
     const ingredients = distinct(this.near(targets));
     const protocol = protocolFacts(asset.traits.protocol ?? UNDECLARED, ingredients);
     const resolvedBy = targets.map(({ id }): ResolvedBy => ({ via: 'reference', assetId: id }));
@@ -115,7 +115,7 @@ export class SubjectReader {
     const used = this.graph
       .targets(asset, 'dependsOn')
       .filter(({ kind }) => kind !== 'component')
-      .slice(0, MOST_INHERITED);
+      .slice(0, MAX_INHERITED);
     const ingredients = distinct(this.near(used));
     const resolvedBy = used.map(({ id }): ResolvedBy => ({ via: 'dependsOn', assetId: id }));
     return this.subjectOf(
@@ -196,11 +196,11 @@ export class SubjectReader {
   private subjectOf({ kind }: GraphAsset, { ingredients, resolvedBy }: Resolved, more: Told): ReadSubject {
     const known = this.subjects(ingredients);
     let key: string = kind;
-    for (const name of TOLD) if (isTold(more[name])) key += ` ${name} ${JSON.stringify(more[name])}`;
+    for (const name of TOLD) if (isGiven(more[name])) key += ` ${name} ${JSON.stringify(more[name])}`;
     let subject = known.get(key);
     if (subject === undefined) {
-      const told = Object.fromEntries(TOLD.filter((name) => isTold(more[name])).map((name) => [name, more[name]]));
-      subject = { kind, ingredients, ...told };
+      const facts = Object.fromEntries(TOLD.filter((name) => isGiven(more[name])).map((name) => [name, more[name]]));
+      subject = { kind, ingredients, ...facts };
       known.set(key, subject);
     }
     return { subject, resolvedBy };
@@ -226,6 +226,6 @@ const TOLD: readonly (keyof Told)[] = [
 ];
 
 /** What is empty or false is not told. */
-function isTold(value: Told[keyof Told]): boolean {
+function isGiven(value: Told[keyof Told]): boolean {
   return value !== undefined && value !== false && !(Array.isArray(value) && value.length === 0);
 }

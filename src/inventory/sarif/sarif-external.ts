@@ -1,5 +1,5 @@
-import type { Members } from '../cyclonedx/json-values.js';
-import type { Remark } from '../ingest/ingest-outcome.js';
+import type { JsonMembers } from '../model/json-values.js';
+import type { Remark } from '../model/ingest-outcome.js';
 import { isSameGuid, membersOf, objectsOf } from './sarif-values.js';
 
 /** Members of a run that may be kept elsewhere (SARIF 2.1.0 section 3.14.2), of those that are read here. */
@@ -14,7 +14,7 @@ const LISTS = [
 ] as const;
 
 export interface WholeRun {
-  readonly run: Members;
+  readonly run: JsonMembers;
   /** Results of the run are in a file that was not sent. */
   readonly lacksResults: boolean;
 }
@@ -23,13 +23,18 @@ export interface WholeRun {
  * A run with what the log keeps of it in `inlineExternalProperties` (sections 3.13.6, 3.15 and 4). What is in other files is not
  * fetched; each such member is noted in `warnings`.
  */
-export function withExternalProperties(given: Members, log: Members, pointer: string, warnings: Remark[]): WholeRun {
+export function withExternalProperties(
+  given: JsonMembers,
+  log: JsonMembers,
+  pointer: string,
+  warnings: Remark[],
+): WholeRun {
   const references = membersOf(given['externalPropertyFileReferences']);
   const inline = objectsOf(log['inlineExternalProperties']);
   const runGuid = membersOf(given['automationDetails'])['guid'];
-  const run: Members = { ...given };
+  const run: JsonMembers = { ...given };
   let lacksResults = false;
-  const found = (reference: Members, member: string) =>
+  const found = (reference: JsonMembers, member: string) =>
     inline.find(
       (properties) =>
         isSameGuid(properties['guid'], reference['guid']) ||

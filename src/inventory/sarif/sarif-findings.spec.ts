@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DraftRefs } from '../ingest/draft-refs.js';
+import { DraftRefs } from '../model/draft-refs.js';
 import { readSarif } from './sarif-reader.js';
 
 type Json = Record<string, unknown>;

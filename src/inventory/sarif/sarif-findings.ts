@@ -1,4 +1,4 @@
-import { isMembers, type Members, textOf } from '../cyclonedx/json-values.js';
+import { isMembers, type JsonMembers, memberTextOf } from '../model/json-values.js';
 import { messageText } from './sarif-messages.js';
 import { algorithmIn, isCryptographicRule, isWeakness, type NamedAlgorithm, namesWeakness } from './sarif-names.js';
 import type { SarifPlaces } from './sarif-places.js';
@@ -20,30 +20,30 @@ export interface SarifFinding {
  * True for a result that says that something was found and is still there: `kind` is `fail` (section 3.27.9), `baselineState` is not
  * `absent` (3.27.24), and nobody has accepted it (3.27.23: suppressed only when no suppression is under review or rejected).
  */
-export function isFound(result: Members): boolean {
+export function isFound(result: JsonMembers): boolean {
   const kind = result['kind'] ?? 'fail';
   return kind === 'fail' && result['baselineState'] !== 'absent' && !isSuppressed(result);
 }
 
-export function isSuppressed(result: Members): boolean {
+export function isSuppressed(result: JsonMembers): boolean {
   const suppressions = objectsOf(result['suppressions']);
   return suppressions.length > 0 && suppressions.every(({ status }) => (status ?? 'accepted') === 'accepted');
 }
 
 /** The algorithm that a result of a cryptographic rule names; undefined for any other result. */
-export function findingIn(result: Members, tool: SarifTool, places: SarifPlaces): SarifFinding | undefined {
+export function findingIn(result: JsonMembers, tool: SarifTool, places: SarifPlaces): SarifFinding | undefined {
   const rule = tool.ruleOf(result);
   if (!isCryptographic(result, rule, tool)) return undefined;
   const said = messageText(membersOf(result['message']), rule);
-  const texts = [said, rule.id, textOf(rule.descriptor['name']), ...places.snippets(result)];
+  const texts = [said, rule.id, memberTextOf(rule.descriptor['name']), ...places.snippets(result)];
   const algorithm = algorithmIn(texts);
   return algorithm === undefined ? undefined : { algorithm, ruleId: rule.id };
 }
 
-function isCryptographic(result: Members, { id, descriptor }: SarifRule, tool: SarifTool): boolean {
-  const known = textOf(descriptor['id']);
+function isCryptographic(result: JsonMembers, { id, descriptor }: SarifRule, tool: SarifTool): boolean {
+  const known = memberTextOf(descriptor['id']);
   if ([id, known].some((one) => one !== '' && (isCryptographicRule(one) || namesWeakness(one)))) return true;
-  if (namesWeakness(textOf(descriptor['name']))) return true;
+  if (namesWeakness(memberTextOf(descriptor['name']))) return true;
   if ([descriptor, result].some(({ properties }) => bagNamesWeakness(properties))) return true;
   const related = objectsOf(descriptor['relationships']).filter(isAbout);
   // Some tools write a list where the standard has one.
@@ -56,7 +56,7 @@ function isCryptographic(result: Members, { id, descriptor }: SarifRule, tool: S
 }
 
 /** `kinds` is `relevant` where it is not given. */
-function isAbout({ kinds }: Members): boolean {
+function isAbout({ kinds }: JsonMembers): boolean {
   const all = textsOf(kinds ?? []);
   return all.length === 0 || all.some((kind) => !OTHER_KINDS.test(kind));
 }

@@ -1,4 +1,4 @@
-import { type Members, textOf } from '../cyclonedx/json-values.js';
+import { type JsonMembers, memberTextOf } from '../model/json-values.js';
 import type { SarifRule } from './sarif-tool.js';
 import { membersOf, textsOf } from './sarif-values.js';
 import { truncate } from '../../platform/text/truncate.js';
@@ -9,19 +9,19 @@ const MAX_TEXT = 20_000;
  * The text of a message of a result (SARIF 2.1.0 section 3.11): its own, or the string of the rule or of the tool that its `id`
  * names, with its arguments put in. The plain text comes first, then the markdown.
  */
-export function messageText(message: Members, { descriptor, component }: SarifRule): string {
-  const id = textOf(message['id']);
+export function messageText(message: JsonMembers, { descriptor, component }: SarifRule): string {
+  const id = memberTextOf(message['id']);
   const strings = id === '' ? undefined : stringOf(descriptor['messageStrings'], id);
   const string = strings ?? (id === '' ? {} : (stringOf(component['globalMessageStrings'], id) ?? {}));
   const values = textsOf(message['arguments'] ?? []);
-  const parts = [message['text'], message['markdown'], string['text'], string['markdown']].map(textOf);
+  const parts = [message['text'], message['markdown'], string['text'], string['markdown']].map(memberTextOf);
   return parts
     .filter((part) => part !== '')
     .map((part) => filledIn(truncate(part, MAX_TEXT), values))
     .join(' ');
 }
 
-function stringOf(strings: unknown, id: string): Members | undefined {
+function stringOf(strings: unknown, id: string): JsonMembers | undefined {
   const all = membersOf(strings);
   return Object.hasOwn(all, id) ? membersOf(all[id]) : undefined;
 }

@@ -1,4 +1,4 @@
-import type { DraftAsset } from '../ingest/draft.js';
+import type { DraftAsset } from '../model/document.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 /** Rules about cryptography, by the name that the tool gives them. */

@@ -1,4 +1,4 @@
-import { type Members, textOf } from '../cyclonedx/json-values.js';
+import { type JsonMembers, memberTextOf } from '../model/json-values.js';
 import { atIndex, membersOf, objectsOf } from './sarif-values.js';
 
 /** Names that tools give to the folder of the checkout, which lies elsewhere in each build. */
@@ -13,25 +13,25 @@ export interface SarifPlace {
 
 /** Where the results of one run are (SARIF 2.1.0 sections 3.4, 3.14.14, 3.24, 3.28 to 3.33, 3.36 to 3.38 and 3.46). */
 export class SarifPlaces {
-  private readonly artifacts: readonly Members[];
-  private readonly logical: readonly Members[];
-  private readonly flows: readonly Members[];
-  private readonly requests: readonly Members[];
-  private readonly bases: Members;
+  private readonly artifacts: readonly JsonMembers[];
+  private readonly logical: readonly JsonMembers[];
+  private readonly flows: readonly JsonMembers[];
+  private readonly requests: readonly JsonMembers[];
+  private readonly bases: JsonMembers;
   private readonly checkouts: ReadonlySet<string>;
 
-  constructor(run: Members) {
+  constructor(run: JsonMembers) {
     this.artifacts = objectsOf(run['artifacts']);
     this.logical = objectsOf(run['logicalLocations']);
     this.flows = objectsOf(run['threadFlowLocations']);
     this.requests = objectsOf(run['webRequests']);
     this.bases = membersOf(run['originalUriBaseIds']);
     const mapped = objectsOf(run['versionControlProvenance']).map(({ mappedTo }) => membersOf(mappedTo)['uriBaseId']);
-    this.checkouts = new Set(mapped.map(textOf));
+    this.checkouts = new Set(mapped.map(memberTextOf));
   }
 
   /** The locations of a result, else where its flow ends, else the file or the request that was looked at. */
-  of(result: Members): SarifPlace[] {
+  of(result: JsonMembers): SarifPlace[] {
     const places = objectsOf(result['locations']).flatMap((location) => this.at(location));
     if (places.length > 0) return places;
     const [flow] = objectsOf(result['codeFlows']).flatMap(({ threadFlows }) => objectsOf(threadFlows));
@@ -45,15 +45,15 @@ export class SarifPlaces {
   }
 
   /** The code at the places of a result, as far as the run quotes it. */
-  snippets(result: Members): string[] {
+  snippets(result: JsonMembers): string[] {
     return objectsOf(result['locations']).flatMap((location) => {
       const { region } = membersOf(location['physicalLocation']);
-      const snippet = textOf(membersOf(membersOf(region)['snippet'])['text']);
+      const snippet = memberTextOf(membersOf(membersOf(region)['snippet'])['text']);
       return snippet === '' ? [] : [snippet];
     });
   }
 
-  private at(location: Members): SarifPlace[] {
+  private at(location: JsonMembers): SarifPlace[] {
     const physical = membersOf(location['physicalLocation']);
     const artifact = this.artifact(membersOf(physical['artifactLocation']));
     const { startLine } = membersOf(physical['region']);
@@ -65,7 +65,7 @@ export class SarifPlaces {
   }
 
   /** By its URI, or by its index in the artifacts of the run; what lies within another artifact is shown behind a `!`. */
-  private artifact(location: Members): string | undefined {
+  private artifact(location: JsonMembers): string | undefined {
     const listed = atIndex(this.artifacts, location['index']);
     const named = typeof location['uri'] === 'string' ? location : membersOf(listed?.['location']);
     if (typeof named['uri'] !== 'string') return undefined;
@@ -80,15 +80,15 @@ export class SarifPlaces {
   }
 
   /** Relative to the checkout where it is given so; else as its base makes it. */
-  private uri(location: Members): string {
-    let uri = textOf(location['uri']);
-    let base = textOf(location['uriBaseId']);
+  private uri(location: JsonMembers): string {
+    let uri = memberTextOf(location['uri']);
+    let base = memberTextOf(location['uriBaseId']);
     for (let step = 0; base !== '' && step < MAX_STEPS && !isAbsolute(uri); step += 1) {
       const above = Object.hasOwn(this.bases, base) ? membersOf(this.bases[base]) : {};
-      const start = textOf(above['uri']);
+      const start = memberTextOf(above['uri']);
       if (isAbsolute(start) && this.isCheckout(base)) break;
       if (start !== '') uri = `${start}${start.endsWith('/') ? '' : '/'}${uri}`;
-      base = textOf(above['uriBaseId']);
+      base = memberTextOf(above['uriBaseId']);
     }
     return isAbsolute(uri) ? uri : plain(uri);
   }
@@ -97,26 +97,26 @@ export class SarifPlaces {
     return CHECKOUT.test(base) || this.checkouts.has(base);
   }
 
-  private flowLocation(location: Members): Members {
+  private flowLocation(location: JsonMembers): JsonMembers {
     return location['location'] === undefined ? (atIndex(this.flows, location['index']) ?? location) : location;
   }
 
-  private logicalName(given: Members): string {
-    let logical: Members | undefined = { ...atIndex(this.logical, given['index']), ...given };
+  private logicalName(given: JsonMembers): string {
+    let logical: JsonMembers | undefined = { ...atIndex(this.logical, given['index']), ...given };
     const names: string[] = [];
     for (let step = 0; logical !== undefined && step < MAX_STEPS; step += 1) {
-      const qualified = textOf(logical['fullyQualifiedName']);
+      const qualified = memberTextOf(logical['fullyQualifiedName']);
       if (qualified !== '') return [qualified, ...names].join('.');
-      const name = textOf(logical['name']);
+      const name = memberTextOf(logical['name']);
       if (name !== '') names.unshift(name);
       logical = atIndex(this.logical, logical['parentIndex']);
     }
     return names.join('.');
   }
 
-  private request(given: Members): string | undefined {
+  private request(given: JsonMembers): string | undefined {
     const request = { ...atIndex(this.requests, given['index']), ...given };
-    const target = textOf(request['target']);
+    const target = memberTextOf(request['target']);
     return target === '' ? undefined : target;
   }
 }

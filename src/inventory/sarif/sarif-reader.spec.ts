@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { Problem } from '../../platform/http/problem.js';
-import { DraftRefs } from '../ingest/draft-refs.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { DraftRefs } from '../model/draft-refs.js';
 import { readSarif } from './sarif-reader.js';
 
 type Json = Record<string, unknown>;

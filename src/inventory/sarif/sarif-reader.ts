@@ -1,8 +1,8 @@
-import { isMembers, type Members, textOf } from '../cyclonedx/json-values.js';
-import { Problem } from '../../platform/http/problem.js';
-import type { Draft, DraftAsset } from '../ingest/draft.js';
-import type { Remark } from '../ingest/ingest-outcome.js';
-import { withoutSecrets } from '../ingest/secrets.js';
+import { isMembers, type JsonMembers, memberTextOf } from '../model/json-values.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Draft, DraftAsset } from '../model/document.js';
+import type { Remark } from '../model/ingest-outcome.js';
+import { withoutSecretMembers } from '../model/secrets.js';
 import { withExternalProperties } from './sarif-external.js';
 import { findingIn, isFound, isSuppressed, type SarifFinding } from './sarif-findings.js';
 import { algorithmAsset } from './sarif-names.js';
@@ -15,7 +15,7 @@ const VERSION = '2.1.0';
 const MAX_LOCATION = 4000;
 const MAX_WARNINGS = 100;
 
-export function isSarif(document: Members): boolean {
+export function isSarif(document: JsonMembers): boolean {
   return Array.isArray(document['runs']) && document['bomFormat'] === undefined;
 }
 
@@ -42,7 +42,7 @@ interface Place {
  *
  * @throws Problem 422 `document.version` or `document.invalid`.
  */
-export function readSarif(log: Members, source: string | undefined): Draft[] {
+export function readSarif(log: JsonMembers, source: string | undefined): Draft[] {
   if (log['version'] !== VERSION) throw otherVersion(log['version']);
   const places = new Map<string | undefined, Place>();
   for (const [index, given] of (log['runs'] as unknown[]).entries()) {
@@ -63,7 +63,7 @@ export function readSarif(log: Members, source: string | undefined): Draft[] {
 function otherVersion(version: unknown): Problem {
   const text = typeof version === 'string' ? truncate(version, 40) : undefined;
   const known = /^[12]\.0\.0/.test(text ?? '') ? ': convert it, for example with sarif-multitool transform' : '';
-  const detail = `must be ${VERSION}${text === undefined ? '' : ` and is ${withoutSecrets(text)}${known}`}`;
+  const detail = `must be ${VERSION}${text === undefined ? '' : ` and is ${withoutSecretMembers(text)}${known}`}`;
   const message = `The SARIF document cannot be read. /version: ${detail}.`;
   return new Problem('refused', 'document.version', message, { errors: [{ pointer: '/version', detail }] });
 }
@@ -73,11 +73,12 @@ function newPlace(name: string | undefined): Place {
   return { name, assets, replaces: new Set(), replacesFormer: new Set(), warnings, results: 0, taken: 0 };
 }
 
-function readRun(run: Members, pointer: string, place: Place, lacksResults: boolean): void {
+function readRun(run: JsonMembers, pointer: string, place: Place, lacksResults: boolean): void {
   const tool = new SarifTool(run, pointer);
   const category = categoryOf(run);
-  const former = `${withoutSecrets(tool.name)}: `;
-  const context = category === '' || category === place.name ? former : `${withoutSecrets(tool.name)} (${category}): `;
+  const former = `${withoutSecretMembers(tool.name)}: `;
+  const context =
+    category === '' || category === place.name ? former : `${withoutSecretMembers(tool.name)} (${category}): `;
   const results = run['results'] ?? undefined;
   if (results !== undefined && !Array.isArray(results)) refuse(`${pointer}/results`, 'must be of type array');
   readResults((results ?? []) as unknown[], { tool, places: new SarifPlaces(run), context, pointer, place });
@@ -118,15 +119,15 @@ function addFinding(
   place.taken += 1;
   const asset = place.assets.get(algorithm.name) ?? algorithmAsset(algorithm);
   place.assets.set(algorithm.name, asset);
-  const about = truncate(`${context}${withoutSecrets(ruleId)}`, MAX_LOCATION).toWellFormed();
+  const about = truncate(`${context}${withoutSecretMembers(ruleId)}`, MAX_LOCATION).toWellFormed();
   for (const { location, line } of at) {
-    const where = truncate(withoutSecrets(location), MAX_LOCATION).toWellFormed();
+    const where = truncate(withoutSecretMembers(location), MAX_LOCATION).toWellFormed();
     asset.occurrences.push({ location: where, line, position: null, symbol: null, context: about });
   }
 }
 
 /** Section 3.20.14: an invocation that says so has failed. */
-function hasFailed(run: Members): boolean {
+function hasFailed(run: JsonMembers): boolean {
   return objectsOf(run['invocations']).some(({ executionSuccessful }) => executionSuccessful === false);
 }
 
@@ -135,18 +136,18 @@ function warn({ warnings }: Place, pointer: string, code: string, detail: string
 }
 
 /** What stands before the last slash of `automationDetails.id`: the rest tells one run of the category from the others (section 3.17.3). */
-function categoryOf(run: Members): string {
-  const id = textOf(membersOf(run['automationDetails'])['id']);
+function categoryOf(run: JsonMembers): string {
+  const id = memberTextOf(membersOf(run['automationDetails'])['id']);
   const category = id.includes('/') ? id.slice(0, id.lastIndexOf('/') + 1) : id;
-  return truncate(withoutSecrets(category), 500).toWellFormed();
+  return truncate(withoutSecretMembers(category), 500).toWellFormed();
 }
 
-function placeOf(run: Members): string | undefined {
+function placeOf(run: JsonMembers): string | undefined {
   const category = categoryOf(run);
   if (category !== '') return category;
   const [first] = objectsOf(run['versionControlProvenance']);
-  const repository = textOf(first?.['repositoryUri']);
-  return repository === '' ? undefined : withoutSecrets(repository);
+  const repository = memberTextOf(first?.['repositoryUri']);
+  return repository === '' ? undefined : withoutSecretMembers(repository);
 }
 
 function draftOf({ name, assets, replaces, replacesFormer, warnings, results, taken }: Place): Draft {

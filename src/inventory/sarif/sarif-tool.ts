@@ -1,5 +1,5 @@
-import type { Members } from '../cyclonedx/json-values.js';
-import { textOf } from '../cyclonedx/json-values.js';
+import type { JsonMembers } from '../model/json-values.js';
+import { memberTextOf } from '../model/json-values.js';
 import { atIndex, isSameGuid, membersOf, objectsOf, refuse } from './sarif-values.js';
 
 /** A rule of the tool that a result is about: the identifier that the result gives, and what is known of the rule. */
@@ -7,9 +7,9 @@ export interface SarifRule {
   /** As the result has it, else as the rule has it; '' when neither says. */
   readonly id: string;
   /** Empty when the run does not describe it. */
-  readonly descriptor: Members;
+  readonly descriptor: JsonMembers;
   /** The tool component that has the rule; its `globalMessageStrings` are the rule's too. */
-  readonly component: Members;
+  readonly component: JsonMembers;
 }
 
 /** An entry of a taxonomy that a rule or a result refers to. */
@@ -22,13 +22,13 @@ export interface SarifTaxon {
 /** The driver, the extensions and the taxonomies of one run (SARIF 2.1.0 sections 3.18, 3.19, 3.52 and 3.54). */
 export class SarifTool {
   readonly name: string;
-  private readonly driver: Members;
-  private readonly extensions: readonly Members[];
-  private readonly taxonomies: readonly Members[];
-  private readonly byId = new Map<string, { descriptor: Members; component: Members }>();
+  private readonly driver: JsonMembers;
+  private readonly extensions: readonly JsonMembers[];
+  private readonly taxonomies: readonly JsonMembers[];
+  private readonly byId = new Map<string, { descriptor: JsonMembers; component: JsonMembers }>();
 
   /** @throws Problem 422 when the driver has no name. */
-  constructor(run: Members, pointer: string) {
+  constructor(run: JsonMembers, pointer: string) {
     const tool = membersOf(run['tool']);
     this.driver = membersOf(tool['driver']);
     const { name } = this.driver;
@@ -38,34 +38,34 @@ export class SarifTool {
     this.taxonomies = objectsOf(run['taxonomies']);
     for (const component of [this.driver, ...this.extensions])
       for (const descriptor of objectsOf(component['rules'])) {
-        const id = textOf(descriptor['id']);
+        const id = memberTextOf(descriptor['id']);
         if (id !== '' && !this.byId.has(id)) this.byId.set(id, { descriptor, component });
       }
   }
 
   /** By `rule`, `ruleIndex` and `ruleId` (sections 3.27.5 to 3.27.7 and 3.52). */
-  ruleOf(result: Members): SarifRule {
+  ruleOf(result: JsonMembers): SarifRule {
     const reference = membersOf(result['rule']);
-    const id = textOf(result['ruleId']) || textOf(reference['id']);
+    const id = memberTextOf(result['ruleId']) || memberTextOf(reference['id']);
     const component = this.component(reference['toolComponent']) ?? this.driver;
     const rules = objectsOf(component['rules']);
     const descriptor =
       atIndex(rules, reference['index']) ??
       atIndex(rules, result['ruleIndex']) ??
       rules.find(({ guid }) => isSameGuid(guid, reference['guid']));
-    if (descriptor !== undefined) return { id: id || textOf(descriptor['id']), descriptor, component };
+    if (descriptor !== undefined) return { id: id || memberTextOf(descriptor['id']), descriptor, component };
     const found = this.byHierarchicalId(id);
     return { id, descriptor: found?.descriptor ?? {}, component: found?.component ?? component };
   }
 
   /** Where a reference of a rule's relationship or of a result leads (sections 3.52 and 3.53). */
-  taxonOf(reference: Members): SarifTaxon {
+  taxonOf(reference: JsonMembers): SarifTaxon {
     const given = membersOf(reference['toolComponent']);
     const taxonomy = this.taxonomy(given);
     const taxa = [...objectsOf(taxonomy?.['taxa']), ...objectsOf(taxonomy?.['rules'])];
     const taxon = atIndex(taxa, reference['index']) ?? taxa.find(({ guid }) => isSameGuid(guid, reference['guid']));
-    const id = textOf(reference['id']) || textOf(taxon?.['id']);
-    return { taxonomy: textOf(given['name']) || textOf(taxonomy?.['name']), id };
+    const id = memberTextOf(reference['id']) || memberTextOf(taxon?.['id']);
+    return { taxonomy: memberTextOf(given['name']) || memberTextOf(taxonomy?.['name']), id };
   }
 
   /** A rule called `a/b/c` is described as `a/b/c`, `a/b` or `a` (section 3.5.4). */
@@ -78,13 +78,13 @@ export class SarifTool {
   }
 
   /** Of a rule: an extension by its index, any component by guid or name; undefined for the driver. */
-  private component(given: unknown): Members | undefined {
+  private component(given: unknown): JsonMembers | undefined {
     const reference = membersOf(given);
     return atIndex(this.extensions, reference['index']) ?? pick([this.driver, ...this.extensions], reference);
   }
 
   /** An index alone does not say whether it counts taxonomies or extensions: a name or guid that contradicts it decides. */
-  private taxonomy(reference: Members): Members | undefined {
+  private taxonomy(reference: JsonMembers): JsonMembers | undefined {
     const all = [...this.taxonomies, ...this.extensions];
     const named = pick(all, reference);
     if (named !== undefined) return named;
@@ -93,7 +93,7 @@ export class SarifTool {
   }
 }
 
-function pick(components: readonly Members[], { guid, name }: Members): Members | undefined {
+function pick(components: readonly JsonMembers[], { guid, name }: JsonMembers): JsonMembers | undefined {
   const same = components.find((component) => isSameGuid(component['guid'], guid));
   if (same !== undefined || typeof name !== 'string' || name === '') return same;
   return components.find((component) => component['name'] === name);

@@ -1,5 +1,5 @@
-import { isMembers, type Members } from '../cyclonedx/json-values.js';
-import { Problem } from '../../platform/http/problem.js';
+import { isMembers, type JsonMembers } from '../model/json-values.js';
+import { Problem } from '../../platform/errors/problem.js';
 
 /** @throws Problem 422 `document.invalid` with the pointer. */
 export function refuse(pointer: string, detail: string): never {
@@ -8,20 +8,20 @@ export function refuse(pointer: string, detail: string): never {
   });
 }
 
-const NO_MEMBERS: Members = {};
+const NO_MEMBERS: JsonMembers = {};
 
 /** The object, or one without members for anything that is none. */
-export function membersOf(value: unknown): Members {
+export function membersOf(value: unknown): JsonMembers {
   return isMembers(value) ? value : NO_MEMBERS;
 }
 
 /** The objects of a list; a place that holds something else stays, so that indexes lead where they should. */
-export function objectsOf(value: unknown): Members[] {
+export function objectsOf(value: unknown): JsonMembers[] {
   return Array.isArray(value) ? (value as unknown[]).map(membersOf) : [];
 }
 
 /** The object at an index that another object gives (section 3.7.4); -1 and whatever is no index lead nowhere. */
-export function atIndex(list: readonly Members[], index: unknown): Members | undefined {
+export function atIndex(list: readonly JsonMembers[], index: unknown): JsonMembers | undefined {
   return typeof index === 'number' ? list[index] : undefined;
 }
 

@@ -1,17 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Clock } from '../../platform/time/clock.js';
 import { conditionsOf } from '../assets/asset-filter.js';
 import { type SavedQuery, SavedView } from './saved-view.entity.js';
 
-const MOST_VIEWS = 500;
+const MAX_VIEWS = 500;
 
 export interface ViewOrder {
   readonly name: string;
@@ -29,7 +29,7 @@ export class SavedViewsService {
   ) {}
 
   async list(): Promise<SavedView[]> {
-    return this.db.manager.find(SavedView, { order: { name: 'ASC' }, take: MOST_VIEWS });
+    return this.db.manager.find(SavedView, { order: { name: 'ASC' }, take: MAX_VIEWS });
   }
 
   /** @throws Problem 404 `view.missing`. */
@@ -46,8 +46,8 @@ export class SavedViewsService {
     const made = await this.write(order.name, async (tx) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
-      if ((await tx.count(SavedView)) >= MOST_VIEWS)
-        throw new Problem('conflict', 'view.limit', `There are ${MOST_VIEWS} views already; remove one first.`);
+      if ((await tx.count(SavedView)) >= MAX_VIEWS)
+        throw new Problem('conflict', 'view.limit', `There are ${MAX_VIEWS} views already; remove one first.`);
       await tx.insert(SavedView, { id, name: order.name, query: { ...order.query }, createdBy: caller.id });
       await this.record(tx, caller, 'inventory.view-created', id, { ...order });
       return id;

@@ -1,4 +1,4 @@
-import { isBlock } from '../outbound/address-guard.js';
+import { isAddressBlock } from '../../formats/addresses/address-block.js';
 import { isLoopback } from './loopback.js';
 import { isMountPath } from './mount-path.js';
 import { SETTINGS, type SettingName } from './settings.js';
@@ -231,7 +231,7 @@ export class Config {
 
   private blocks(name: SettingName): string[] {
     const values = this.list(name);
-    const wrong = values.filter((value) => !isBlock(value));
+    const wrong = values.filter((value) => !isAddressBlock(value));
     if (wrong.length > 0) this.faults.push(`${name} must be addresses or blocks like 10.1.0.0/16, not "${wrong[0]}"`);
     return values;
   }

@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg';
 import { QueryFailedError } from 'typeorm';
-import { Problem } from '../http/problem.js';
+import { Problem } from '../errors/problem.js';
 
 /**
  * SQLSTATE of an error of PostgreSQL, or undefined when it is none (PostgreSQL manual, appendix A). What the server says while a

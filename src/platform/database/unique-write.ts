@@ -1,5 +1,5 @@
 import type { DataSource, EntityManager } from 'typeorm';
-import type { Problem } from '../http/problem.js';
+import type { Problem } from '../errors/problem.js';
 import { isUniqueViolation } from './database-error.js';
 
 /** Commits `work`. What a unique index refuses (a name that is taken) is told as the Problem that `taken` makes. */

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { errorCodes, type FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
-import { freeMemoryOf } from '../own-memory.js';
+import { detachBuffer } from '../memory/detach-buffer.js';
 
 const { FST_ERR_CTP_BODY_TOO_LARGE: TooLarge, FST_ERR_CTP_INVALID_CONTENT_LENGTH: WrongLength } = errorCodes;
 
@@ -41,8 +41,8 @@ export class ArrivingBodies {
    */
   read(request: FastifyRequest, body: IncomingMessage): Promise<Buffer> {
     const { bodyLimit } = request.routeOptions;
-    const told = request.headers['content-length'];
-    const length = told === undefined ? undefined : Number(told);
+    const declared = request.headers['content-length'];
+    const length = declared === undefined ? undefined : Number(declared);
     if (length !== undefined && length > bodyLimit) return Promise.reject(new TooLarge());
     const bytes = length === undefined ? new UntoldBody() : new ToldBody(length);
     return new Promise((resolve, reject) => {
@@ -95,7 +95,7 @@ class ToldBody {
   add(chunk: Buffer): void {
     chunk.copy(this.bytes, this.length);
     this.length += chunk.length;
-    freeMemoryOf(chunk);
+    detachBuffer(chunk);
   }
 
   /** Asked for when all of it is there: what stood in its memory before is not told. */
@@ -115,7 +115,7 @@ class UntoldBody {
 
   whole(): Buffer {
     const whole = Buffer.concat(this.chunks, this.length);
-    for (const chunk of this.chunks.splice(0)) freeMemoryOf(chunk);
+    for (const chunk of this.chunks.splice(0)) detachBuffer(chunk);
     return whole;
   }
 }

@@ -1,5 +1,5 @@
 import { registerDecorator } from 'class-validator';
-import { fromBase64 } from '../encoding/base64.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
 
 /** The text is base64 (RFC 4648 section 4), padded, with nothing in it that a decoder would have to skip. */
 export function IsBase64Text(): PropertyDecorator {

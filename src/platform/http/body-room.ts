@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { LARGE_ROOM_BYTES, ROOM_BYTES } from './body-limits.js';
-import { Problem } from './problem.js';
+import { Problem } from '../errors/problem.js';
 
 /** A body counts for so much at least, which bounds how many there are. */
-const LEAST_BYTES = 128 * 1024;
+const MIN_BYTES = 128 * 1024;
 const LONGEST_WAIT_SECONDS = 30;
 /** The pace is that of the last span of at least this length. */
 const SPAN_MS = 2000;
@@ -37,7 +37,7 @@ export class BodyRoom {
 
   /** @throws Problem 429 `request.busy`. */
   take(bytes: number): BodyLease {
-    const size = Math.max(bytes, LEAST_BYTES);
+    const size = Math.max(bytes, MIN_BYTES);
     // A body that fills most of the room comes in besides: among many small ones it would never find room.
     if (size > ROOM_BYTES / 2) return this.takeLarge(size);
     if (this.used + size > ROOM_BYTES) throw this.refusal(this.used);

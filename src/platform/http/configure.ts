@@ -9,8 +9,8 @@ import { rememberRoutes } from './allowed-methods.js';
 import { ArrivingBodies } from './arriving-bodies.js';
 import { NextLinkInterceptor } from './next-link.interceptor.js';
 import { BodyRoom } from './body-room.js';
-import { Closing } from './closing.js';
-import { Doorman } from './doorman.js';
+import { GracefulShutdown } from './graceful-shutdown.js';
+import { UploadAuthorizer } from './upload-authorizer.js';
 import { mostValuesOf, readJsonLimits } from './json-limits.js';
 import { parseJsonBody } from './json-body.js';
 import { refuseForeignHosts } from './host-names.js';
@@ -18,7 +18,7 @@ import { lingerAfterRefusals } from './lingering.js';
 import { refuseNulInQuery } from './nul-in-query.js';
 import { ProblemFilter } from './problem.filter.js';
 import { admitLargeBodies, JSON_TYPE, limitRawBodies, rawBodyOf, takesMediaType } from './raw-body.js';
-import { ReadmissionInterceptor } from './readmission.js';
+import { ReauthorizationInterceptor } from './reauthorization.js';
 import { TolerantPath } from './tolerant-path.js';
 import { refuseAddress, refuseConnection } from './unreadable-requests.js';
 import { UnknownQueryGuard } from './unknown-query.guard.js';
@@ -64,12 +64,12 @@ export function configureHttp(app: NestFastifyApplication): void {
   rememberRoutes(server);
   refuseNulInQuery(server);
   readBodies(server, app.get(ArrivingBodies));
-  admitLargeBodies(server, app.get(Doorman), app.get(BodyRoom));
-  hangUpWhenClosing(server, app.get(Closing));
-  lingerAfterRefusals(server, app.get(Closing));
+  admitLargeBodies(server, app.get(UploadAuthorizer), app.get(BodyRoom));
+  hangUpWhenClosing(server, app.get(GracefulShutdown));
+  lingerAfterRefusals(server, app.get(GracefulShutdown));
   app.useGlobalGuards(new UnknownQueryGuard());
   app.useGlobalPipes(validationPipe());
-  app.useGlobalInterceptors(new NextLinkInterceptor(), new ReadmissionInterceptor());
+  app.useGlobalInterceptors(new NextLinkInterceptor(), new ReauthorizationInterceptor());
   app.useGlobalFilters(app.get(ProblemFilter));
   if (!config.isProd) app.enableCors({ origin: config.corsOrigins, exposedHeaders: EXPOSED });
 }
@@ -137,7 +137,7 @@ function secure(server: FastifyInstance, config: Config): void {
   });
 }
 
-function hangUpWhenClosing(server: FastifyInstance, closing: Closing): void {
+function hangUpWhenClosing(server: FastifyInstance, closing: GracefulShutdown): void {
   closing.serves(server.server);
   server.addHook('onSend', (_request, reply, payload, done) => {
     if (closing.begun) void reply.header('connection', 'close');

@@ -2,8 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
 import type { SelectQueryBuilder } from 'typeorm';
 import { Config } from '../config/config.js';
-import { base64UrlBytes } from '../encoding/base64.js';
-import { Problem } from './problem.js';
+import { base64UrlBytes } from '../../formats/encoding/base64.js';
+import { Problem } from '../errors/problem.js';
 
 export interface Page<Item> {
   readonly items: Item[];

@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { Problem } from './problem.js';
+import type { Problem } from '../errors/problem.js';
 
 /** What a refused call is to be answered with. */
 export interface Refusal {
@@ -19,7 +19,7 @@ export type ErrorShape = (refusal: Refusal, request: FastifyRequest) => ForeignA
 const shapes = new Map<string, ErrorShape>();
 
 /** Calls whose path begins so are refused in this shape, whoever refuses them: the router, the reader of bodies, a guard or a service. */
-export function shapeErrors(prefix: string, shape: ErrorShape): void {
+export function useErrorShape(prefix: string, shape: ErrorShape): void {
   shapes.set(prefix, shape);
 }
 

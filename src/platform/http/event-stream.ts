@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
 import { Readable } from 'node:stream';
 import type { RowWatch } from '../database/row-watch.js';
-import { isStillAdmitted } from './readmission.js';
+import { isStillAuthorized } from './reauthorization.js';
 
 /** Then the client comes again, with credentials that are looked at anew; EventSource does so by itself. */
 const LONGEST_MS = 60_000;
@@ -52,7 +52,7 @@ async function* eventsOf<View>(
 }
 
 async function readmitted<Found>(reply: FastifyReply, read: () => Promise<Found>): Promise<Found | undefined> {
-  return (await isStillAdmitted(reply.request)) ? read() : undefined;
+  return (await isStillAuthorized(reply.request)) ? read() : undefined;
 }
 
 function eventOf<View>({ mark, view }: Followed<View>): string {

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { isIP } from 'node:net';
 import type { Config } from '../config/config.js';
 import { isLoopback } from '../config/loopback.js';
-import { Problem } from './problem.js';
+import { Problem } from '../errors/problem.js';
 
 /** Asked by address by whatever watches the service (kubelet, load balancers); it tells nothing that somebody could want. */
 const HEALTH = /^\/actuator\/health(?:[/?]|$)/;

@@ -1,7 +1,7 @@
 import { Transform } from 'class-transformer';
 import { Allow } from 'class-validator';
 import { isId } from '../database/new-id.js';
-import { Problem } from './problem.js';
+import { Problem } from '../errors/problem.js';
 
 /** `:id` of a path. What cannot be an id is simply not there: 404, as for any other unknown id. */
 export class IdParam {

@@ -1,11 +1,11 @@
 import { jsonFault } from '../json/json-fault.js';
 import { repeatedMember } from '../json/repeated-member.js';
 import { assertNoWideEncoding, withoutMark } from './json-bytes.js';
-import { Problem } from './problem.js';
+import { Problem } from '../errors/problem.js';
 import { truncate } from '../text/truncate.js';
 
-const MOST_DEPTH = 32;
-const MOST_VALUES = 2000;
+const MAX_DEPTH = 32;
+const MAX_VALUES = 2000;
 /** Never legal member names: they reach the prototype of whatever object they are copied into. */
 const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
 
@@ -15,7 +15,7 @@ const FORBIDDEN_NAMES = new Set(['__proto__', 'constructor', 'prototype']);
  * more, and members that come twice. A body without a byte is none: many clients name its type with every call. A byte order mark of UTF-8
  * is skipped; other encodings are named.
  */
-export function parseJsonBody(body: Buffer, mostValues = MOST_VALUES): unknown {
+export function parseJsonBody(body: Buffer, mostValues = MAX_VALUES): unknown {
   if (body.length === 0) return undefined;
   assertNoWideEncoding(body);
   const text = withoutMark(body).toString('utf8');
@@ -64,7 +64,7 @@ function inspect(root: unknown, mostValues: number): void {
     // 1e400: it would be stored as null.
     if (typeof value === 'number' && !Number.isFinite(value)) throw refusal(pointer, 'is a number beyond all measure');
     if (typeof value !== 'object' || value === null) continue;
-    if (depth === MOST_DEPTH) throw refusal('', `nested deeper than ${MOST_DEPTH} levels`);
+    if (depth === MAX_DEPTH) throw refusal('', `nested deeper than ${MAX_DEPTH} levels`);
     for (const [name, member] of Object.entries(value)) {
       const at = `${pointer}/${truncate(name, 64).replaceAll('~', '~0').replaceAll('/', '~1')}`;
       if (!Array.isArray(value)) assertName(name, at);

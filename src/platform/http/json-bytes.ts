@@ -1,4 +1,4 @@
-import { Problem } from './problem.js';
+import { Problem } from '../errors/problem.js';
 
 const UTF_8_MARK = Buffer.from([0xef, 0xbb, 0xbf]);
 

@@ -2,7 +2,7 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { finished } from 'node:stream/promises';
 import { dueBytes, PACE } from './arriving-bodies.js';
 import { LARGEST_BODY_BYTES } from './body-limits.js';
-import type { Closing } from './closing.js';
+import type { GracefulShutdown } from './graceful-shutdown.js';
 
 const LOOK_AGAIN_MS = 1000;
 const TOO_SLOW = 408;
@@ -12,7 +12,7 @@ const TOO_SLOW = 408;
  * by a reset, which takes the answer from whoever has not read it yet (RFC 9112 section 9.6). Proxies that speak HTTP/1.0 would tell 502 in place
  * of what we said. So the answer leaves at once, the rest of the body is read and thrown away, and the connection ends after that.
  */
-export function lingerAfterRefusals(server: FastifyInstance, closing: Closing): void {
+export function lingerAfterRefusals(server: FastifyInstance, closing: GracefulShutdown): void {
   server.addHook('onSend', (request, reply, payload, done) => {
     const isComing = !request.raw.complete && hasBody(request);
     // Who was too slow has had his time.
@@ -26,7 +26,7 @@ function hasBody({ headers }: FastifyRequest): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > 0;
 }
 
-async function linger({ raw: request }: FastifyRequest, reply: FastifyReply, closing: Closing): Promise<void> {
+async function linger({ raw: request }: FastifyRequest, reply: FastifyReply, closing: GracefulShutdown): Promise<void> {
   const { raw: response } = reply;
   const { socket } = request;
   // Node closes behind an answer that says so, or whose request did.

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { Problem } from './problem.js';
+import { Problem } from '../errors/problem.js';
 
 /** PostgreSQL stores no NUL character, so nothing can be meant by one: a query that holds it is refused, as a body is (json-body.ts). */
 export function refuseNulInQuery(server: FastifyInstance): void {

@@ -1,5 +1,5 @@
 import { registerDecorator } from 'class-validator';
-import { oneLine } from '../ssh/key-line.js';
+import { oneKeyLine } from '../../formats/ssh/key-line.js';
 
 /** A public key as in a .pub file: one line. A line end behind it is no second one. */
 export function OneKeyLine(): PropertyDecorator {
@@ -9,6 +9,6 @@ export function OneKeyLine(): PropertyDecorator {
       target: target.constructor,
       propertyName: String(propertyName),
       options: { message: 'must be one line without control characters' },
-      validator: { validate: (value: unknown) => typeof value === 'string' && oneLine(value) !== undefined },
+      validator: { validate: (value: unknown) => typeof value === 'string' && oneKeyLine(value) !== undefined },
     });
 }

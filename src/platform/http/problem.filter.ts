@@ -4,7 +4,7 @@ import { isDatabaseTrouble } from '../database/database-error.js';
 import { allowedMethods } from './allowed-methods.js';
 import { errorShapeOf, type Refusal } from './error-shapes.js';
 import { mediaTypesOf } from './raw-body.js';
-import { Problem, type ProblemKind } from './problem.js';
+import { Problem, type ProblemKind } from '../errors/problem.js';
 import { Refusals } from './refusals.js';
 
 const STATUS: Record<ProblemKind, { status: number; title: string }> = {

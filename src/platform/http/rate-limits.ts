@@ -2,11 +2,11 @@ import { Injectable, Logger, type OnApplicationShutdown } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { Redis } from 'ioredis';
 import { Config } from '../config/config.js';
-import { Problem } from './problem.js';
+import { Problem } from '../errors/problem.js';
 
 const WINDOW_SECONDS = 60;
 const SHARE_EVERY_MS = 1000;
-const MOST = 100_000;
+const MAX_COUNTERS = 100_000;
 
 interface Count {
   /** Calls that this process has counted. */
@@ -78,7 +78,7 @@ export class RateLimits implements OnApplicationShutdown {
   private countOf(caller: string): Count {
     const known = this.counts.get(caller);
     if (known !== undefined) return known;
-    if (this.counts.size >= MOST) this.counts.clear();
+    if (this.counts.size >= MAX_COUNTERS) this.counts.clear();
     const count = { own: 0, shared: 0, others: 0 };
     this.counts.set(caller, count);
     return count;

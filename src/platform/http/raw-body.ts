@@ -2,7 +2,7 @@ import { createParamDecorator, type ExecutionContext } from '@nestjs/common';
 import { RouteConfig } from '@nestjs/platform-fastify';
 import type { FastifyInstance, FastifyRequest, RouteOptions } from 'fastify';
 import type { BodyLease, BodyRoom } from './body-room.js';
-import type { Doorman } from './doorman.js';
+import type { UploadAuthorizer } from './upload-authorizer.js';
 
 /** What a route takes as it comes: up to `limit` bytes of one of these media types. */
 interface RawRoute {
@@ -79,12 +79,12 @@ export function limitRawBodies(server: FastifyInstance): void {
   });
 }
 
-/** Lets large bodies in: from whom the doorman admits, while there is room. */
-export function admitLargeBodies(server: FastifyInstance, doorman: Doorman, room: BodyRoom): void {
+/** Lets large bodies in: from whom the authorizer admits, while there is room. */
+export function admitLargeBodies(server: FastifyInstance, authorizer: UploadAuthorizer, room: BodyRoom): void {
   server.addHook('preParsing', async (request, reply) => {
     const raw = rawRoute(request.routeOptions.config);
     if (raw?.scope === undefined) return;
-    await doorman.admit(request, raw.scope);
+    await authorizer.authorize(request, raw.scope);
     const length = lengthOf(request, raw);
     // One that is too long is refused by its length alone.
     if (length > raw.limit || reply.raw.closed) return;

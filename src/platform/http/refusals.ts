@@ -1,5 +1,5 @@
 import type { FastifyRequest } from 'fastify';
-import type { Problem } from './problem.js';
+import type { Problem } from '../errors/problem.js';
 
 /**
  * Port: where refused calls are written down before the refusal is answered.

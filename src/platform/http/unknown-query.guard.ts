@@ -1,7 +1,7 @@
 import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
 import { RouteParamtypes } from '@nestjs/common/enums/route-paramtypes.enum.js';
 import type { FastifyRequest } from 'fastify';
-import { Problem } from './problem.js';
+import { Problem } from '../errors/problem.js';
 import { truncate } from '../text/truncate.js';
 
 const ROUTE_ARGUMENTS = '__routeArguments__';

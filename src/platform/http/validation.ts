@@ -2,7 +2,7 @@ import { ValidationPipe } from '@nestjs/common';
 import { plainToInstance } from 'class-transformer';
 import { validate, type ValidationError, type ValidatorOptions } from 'class-validator';
 import { MISSING, SHAPE, shapeErrors } from './body-shape.js';
-import { type Fault, Problem } from './problem.js';
+import { type Fault, Problem } from '../errors/problem.js';
 
 const RULES = { whitelist: true, forbidNonWhitelisted: true };
 

@@ -1,7 +1,7 @@
 import { type CallHandler, type ExecutionContext, Injectable, type NestInterceptor } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
 import { type Observable, tap } from 'rxjs';
-import { Problem } from './problem.js';
+import { Problem } from '../errors/problem.js';
 
 const TAG = /^(?:W\/)?"(\d{1,9})"$/;
 

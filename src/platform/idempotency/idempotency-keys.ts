@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../database/columns.js';
-import { Problem } from '../http/problem.js';
+import { Problem } from '../errors/problem.js';
 
 /** How the header is described to callers. */
 export const IDEMPOTENCY_KEY = {

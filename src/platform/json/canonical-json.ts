@@ -45,7 +45,7 @@ function inOrder(names: string[]): string[] {
 }
 
 /** Names of members come again and again; as they begin a member, with the comma before all but the first. */
-const MOST_NAMES = 4096;
+const MAX_NAMES = 4096;
 const FIRST = new Map<string, string>();
 const NEXT = new Map<string, string>();
 
@@ -54,6 +54,6 @@ function nameOf(name: string, isFirst: boolean): string {
   const known = names.get(name);
   if (known !== undefined) return known;
   const made = `${isFirst ? '' : ','}${JSON.stringify(name)}:`;
-  if (names.size < MOST_NAMES && name.length < 100) names.set(name, made);
+  if (names.size < MAX_NAMES && name.length < 100) names.set(name, made);
   return made;
 }

@@ -21,7 +21,7 @@ const SECRETS: readonly [RegExp, string][] = [
   [/(:\/\/[^\s:/@]*):[^\s@/]+@/g, '$1:***@'],
 ];
 
-export function withoutSecrets(text: string): string {
+export function redacted(text: string): string {
   return SECRETS.reduce((clean, [pattern, instead]) => clean.replace(pattern, instead), text);
 }
 
@@ -45,20 +45,18 @@ export class StructuredLogger extends ConsoleLogger {
   /** For people, line by line: what others wrote (a mail server, an identity provider) must not look like a line of ours. */
   protected override formatMessage(...args: Parameters<ConsoleLogger['formatMessage']>): string {
     const [level, message, ...rest] = args;
-    return withoutSecrets(
-      super.formatMessage(level, typeof message === 'string' ? onOneLine(message) : message, ...rest),
-    );
+    return redacted(super.formatMessage(level, typeof message === 'string' ? onOneLine(message) : message, ...rest));
   }
 
   /** The lines of a stack stand in, those of the message that it begins with as well. */
   protected override printStackTrace(stack: string): void {
-    if (stack) super.printStackTrace(withoutSecrets(stack.split('\n').map(onOneLine).join('\n    ')));
+    if (stack) super.printStackTrace(redacted(stack.split('\n').map(onOneLine).join('\n    ')));
   }
 
   /** Every text of a JSON line, however deep. */
   protected override stringifyReplacer(key: string, value: unknown): unknown {
     const shown = super.stringifyReplacer(key, value);
-    return typeof shown === 'string' ? withoutSecrets(shown) : shown;
+    return typeof shown === 'string' ? redacted(shown) : shown;
   }
 }
 

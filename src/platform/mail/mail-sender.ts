@@ -4,7 +4,7 @@ import type { Transporter } from 'nodemailer';
 import { DataSource } from 'typeorm';
 import { Config } from '../config/config.js';
 import { OldRows } from '../database/old-rows.js';
-import { WorkPool } from '../queue/work-pool.js';
+import { WorkPool } from '../jobs/work-pool.js';
 import { Seal } from '../sealing/seal.js';
 import { newMailTransport } from './mail-transport.js';
 import { MAX_SUBJECT, openMail } from './mailbox.js';

@@ -42,7 +42,7 @@ const CLOSED_6 = [
 type Family = 'ipv4' | 'ipv6';
 
 /** Which addresses outbound calls may reach: those of the internet, and what the operator names. */
-export class AddressGuard {
+export class OutboundAddressGuard {
   private readonly named: BlockList;
 
   /** `allowed`: addresses and blocks in CIDR notation that are reachable although they are not of the internet. */
@@ -73,14 +73,6 @@ const CLOSED = [...CLOSED_4, ...CLOSED_6].map(([block, kind]) => ({
   family: isIP(block.split('/')[0] ?? '') === 4 ? 'ipv4' : 'ipv6',
 }));
 const OPEN = blockList(OPEN_6);
-
-/** Whether the text is an address or a block in CIDR notation (RFC 4632, RFC 4291 section 2.3). */
-export function isBlock(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/');
-  const version = isIP(address);
-  if (version === 0 || rest.length > 0) return false;
-  return bits === undefined || (/^\d{1,3}$/.test(bits) && Number(bits) <= (version === 4 ? 32 : 128));
-}
 
 function refusalOf6(address: string): string | undefined {
   return closedAs(CLOSED, address, 'ipv6') ?? (OPEN.check(address, 'ipv6') ? undefined : 'reserved');

@@ -4,7 +4,7 @@ import { Agent as HttpAgent, type IncomingHttpHeaders, type IncomingMessage, req
 import { Agent as HttpsAgent, request as httpsRequest } from 'node:https';
 import { isIP, type LookupFunction } from 'node:net';
 import { Config } from '../config/config.js';
-import { AddressGuard } from './address-guard.js';
+import { OutboundAddressGuard } from './address-guard.js';
 
 export interface OutboundOrder {
   readonly method: 'GET' | 'POST';
@@ -32,9 +32,9 @@ export type NameLookup = (
   done: (error: NodeJS.ErrnoException | null, addresses: LookupAddress[]) => void,
 ) => void;
 
-const MOST_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 const PATIENCE_MS = 15_000;
-const MOST_HEADER_BYTES = 16 * 1024;
+const MAX_HEADER_BYTES = 16 * 1024;
 
 /**
  * The way out for everything whose address somebody else chose. A name is resolved once, when the connection is opened; each address
@@ -43,13 +43,13 @@ const MOST_HEADER_BYTES = 16 * 1024;
  */
 @Injectable()
 export class OutboundClient {
-  private readonly guard: AddressGuard;
+  private readonly guard: OutboundAddressGuard;
 
   constructor(
     config: Config,
     private readonly lookup: NameLookup = systemLookup,
   ) {
-    this.guard = new AddressGuard(config.outboundAllow);
+    this.guard = new OutboundAddressGuard(config.outboundAllow);
   }
 
   /** Calls the target. Rejects with OutboundRefused when it may not be called, else with what the network said. */
@@ -113,7 +113,7 @@ export class OutboundClient {
       // An agent for this call alone: no connection is kept that was opened under another judgement.
       agent: new (secure ? HttpsAgent : HttpAgent)({ keepAlive: false }),
       lookup: this.lookupOf(url),
-      maxHeaderSize: MOST_HEADER_BYTES,
+      maxHeaderSize: MAX_HEADER_BYTES,
       signal,
     });
     request.once('error', reject);
@@ -142,8 +142,8 @@ async function readAnswer(response: IncomingMessage): Promise<OutboundAnswer> {
   for await (const chunk of response as AsyncIterable<Buffer>) {
     chunks.push(chunk);
     bytes += chunk.length;
-    if (bytes >= MOST_BYTES) break; // which also ends the connection
+    if (bytes >= MAX_BYTES) break; // which also ends the connection
   }
-  const body = Buffer.concat(chunks).subarray(0, MOST_BYTES).toString('utf8');
+  const body = Buffer.concat(chunks).subarray(0, MAX_BYTES).toString('utf8');
   return { status: response.statusCode ?? 0, headers: response.headers, body };
 }

@@ -16,8 +16,8 @@ export interface WebhookMessage {
   readonly link?: string;
 }
 
-const MOST_BYTES = 20_000;
-const MOST_FACT = 1000;
+const MAX_BYTES = 20_000;
+const MAX_FACT = 1000;
 /** Slack's Block Kit: a message that breaks one of these is refused as a whole, `invalid_blocks`. In UTF-16 code units, escaped. */
 const SLACK = { header: 150, section: 3000, blocks: 50, name: 200 } as const;
 
@@ -32,7 +32,7 @@ export function webhookBody(message: WebhookMessage, format: WebhookFormat): str
   for (const length of LENGTHS) {
     const { title, facts, data } = message;
     const body = JSON.stringify(BODIES[format]({ ...message, ...cutTo(length, { title, facts, data }) }));
-    if (Buffer.byteLength(body) <= MOST_BYTES) return body;
+    if (Buffer.byteLength(body) <= MAX_BYTES) return body;
   }
   throw new Error(`a message of the type ${message.type} has too many parts`);
 }
@@ -70,7 +70,7 @@ function slack({ type, title, facts, link }: WebhookMessage): object {
 
 function slackFact({ name, value }: WebhookMessage['facts'][number]): object {
   const head = `*${escapedWithin(name, SLACK.name)}*\n`;
-  return section(head + escapedWithin(shorten(value, MOST_FACT), SLACK.section - head.length));
+  return section(head + escapedWithin(shorten(value, MAX_FACT), SLACK.section - head.length));
 }
 
 function section(text: string): object {
@@ -100,7 +100,7 @@ function teams({ title, facts, link }: WebhookMessage): object {
       { type: 'TextBlock', text: plain(title), weight: 'Bolder', size: 'Medium', wrap: true },
       {
         type: 'FactSet',
-        facts: facts.map(({ name, value }) => ({ title: plain(name), value: plain(shorten(value, MOST_FACT)) })),
+        facts: facts.map(({ name, value }) => ({ title: plain(name), value: plain(shorten(value, MAX_FACT)) })),
       },
     ],
     actions: link === undefined ? [] : [{ type: 'Action.OpenUrl', title: 'Open', url: link }],

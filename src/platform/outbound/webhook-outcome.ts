@@ -5,7 +5,7 @@ import type { WebhookDeliveryStatus } from './webhook-delivery.entity.js';
 const PAUSES = [5, 300, 1800, 7200, 18_000, 36_000, 50_400, 72_000, 86_400] as const;
 /** Receivers that come back together must not all be called in the same second. */
 const JITTER = 0.1;
-const MOST_PAUSE = 86_400;
+const MAX_PAUSE = 86_400;
 
 export interface WebhookOutcome {
   readonly status: WebhookDeliveryStatus;
@@ -48,6 +48,6 @@ function again(
 ): WebhookOutcome {
   const pause = PAUSES[tries - 1];
   if (pause === undefined) return { status: 'GIVEN_UP', pauseSeconds: 0, ...what };
-  const wanted = Number.isFinite(asked) && asked > pause ? Math.min(asked, MOST_PAUSE) : pause;
+  const wanted = Number.isFinite(asked) && asked > pause ? Math.min(asked, MAX_PAUSE) : pause;
   return { status: 'PENDING', pauseSeconds: wanted * (1 + Math.random() * JITTER), ...what };
 }

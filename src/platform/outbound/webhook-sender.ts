@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, Logger } from '@nestjs/comm
 import { Interval } from '@nestjs/schedule';
 import { OutboundClient, type OutboundAnswer } from './outbound-client.js';
 import { afterAttempt } from './webhook-outcome.js';
-import { type ClaimedDelivery, WebhookLedger } from './webhook-ledger.js';
+import { type ClaimedDelivery, WebhookDeliveryRepository } from './webhook-delivery.repository.js';
 import { WebhookSecrets } from './webhook-secrets.js';
 import { webhookHeaders } from './webhook-signature.js';
 import { oneLine } from '../text/one-line.js';
@@ -22,7 +22,7 @@ export class WebhookSender implements BeforeApplicationShutdown {
   private stopped = false;
 
   constructor(
-    private readonly ledger: WebhookLedger,
+    private readonly repository: WebhookDeliveryRepository,
     private readonly client: OutboundClient,
     private readonly secrets: WebhookSecrets,
   ) {}
@@ -45,7 +45,7 @@ export class WebhookSender implements BeforeApplicationShutdown {
   }
 
   private async startBatches(): Promise<void> {
-    const claimed = await this.ledger.claim([...this.busy.keys()]);
+    const claimed = await this.repository.claim([...this.busy.keys()]);
     for (const [endpoint, batch] of Map.groupBy(claimed, ({ endpointId }) => endpointId)) {
       const all = Promise.all(batch.map((delivery) => this.deliver(delivery)));
       const done = all.then(
@@ -70,8 +70,8 @@ export class WebhookSender implements BeforeApplicationShutdown {
     const outcome = afterAttempt(tried, delivery.tries);
     const { attempts: attempt } = delivery;
     const entry = { attempt, at: at.toISOString(), milliseconds, status: outcome.httpStatus, failure: outcome.failure };
-    await this.ledger.settle(delivery, outcome, entry);
-    if (outcome.gone) await this.ledger.disable(delivery.endpointId, 'The receiver answered 410 Gone.');
+    await this.repository.settle(delivery, outcome, entry);
+    if (outcome.gone) await this.repository.disable(delivery.endpointId, 'The receiver answered 410 Gone.');
   }
 
   private post(delivery: ClaimedDelivery, at: Date): Promise<OutboundAnswer> {

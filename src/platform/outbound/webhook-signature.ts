@@ -3,7 +3,7 @@ import { createHmac, randomBytes } from 'node:crypto';
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
-export interface SignedMessage {
+export interface SignedWebhook {
   /** The same in every attempt, so that receivers recognize a repetition. */
   readonly id: string;
   readonly at: Date;
@@ -16,7 +16,7 @@ export function newWebhookSecret(): string {
 }
 
 /** The headers that sign a message (Standard Webhooks, symmetric signatures): one signature per secret that receivers may know. */
-export function webhookHeaders({ id, at, body }: SignedMessage, secrets: readonly string[]): Record<string, string> {
+export function webhookHeaders({ id, at, body }: SignedWebhook, secrets: readonly string[]): Record<string, string> {
   const timestamp = String(Math.floor(at.getTime() / 1000));
   const signatures = secrets.map((secret) => {
     const key = Buffer.from(secret.slice(PREFIX.length), 'base64');

@@ -1,4 +1,4 @@
-import { Problem } from '../http/problem.js';
+import { Problem } from '../errors/problem.js';
 
 /** For targets that know what to do. @throws Problem 422 `schedule.settings` */
 export function assertNoSettings(settings: Record<string, unknown>): void {

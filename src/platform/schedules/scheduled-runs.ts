@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { Happenings } from '../events/happenings.js';
+import { AlertEvents } from '../events/alert-events.js';
 import { truncate } from '../text/truncate.js';
 
 export interface RunOutcome {
@@ -15,12 +15,12 @@ interface EndedRun {
   readonly name: string;
 }
 
-const MOST_DETAIL = 1000;
+const MAX_DETAIL = 1000;
 
 /** Where targets say how a run ended. */
 @Injectable()
 export class ScheduledRuns {
-  constructor(private readonly happenings: Happenings) {}
+  constructor(private readonly alertEvents: AlertEvents) {}
 
   /** Ends a run that is under way; a second time changes nothing. A failure is told to people. */
   async end(tx: EntityManager, runId: string, { ok, detail }: RunOutcome): Promise<void> {
@@ -28,11 +28,11 @@ export class ScheduledRuns {
       `UPDATE schedule_run r SET status = $2, detail = $3, ended_at = now() FROM schedule s
        WHERE r.id = $1 AND r.status IN ('DUE', 'RUNNING') AND s.id = r.schedule_id
        RETURNING r.id, r.schedule_id AS "scheduleId", s.name`,
-      [runId, ok ? 'SUCCEEDED' : 'FAILED', truncate(detail, MOST_DETAIL)],
+      [runId, ok ? 'SUCCEEDED' : 'FAILED', truncate(detail, MAX_DETAIL)],
     );
     const [run] = ended;
     if (run === undefined || ok) return;
     const subject = { kind: 'schedule', id: run.scheduleId, name: run.name };
-    await this.happenings.tell(tx, [{ type: 'scan.failed', subject, facts: { why: detail, run: run.id } }]);
+    await this.alertEvents.record(tx, [{ type: 'scan.failed', subject, facts: { why: detail, run: run.id } }]);
   }
 }

@@ -1,5 +1,5 @@
-import { keyFileText } from './key-line.js';
-import { readBlob, type SshPublicKey } from './public-key.js';
+import { keyFileText } from './key-file-line.js';
+import { readBlob, type SshPublicKey } from '../../formats/ssh/public-key.js';
 
 /** One line of an authorized_keys file, with every byte of it. */
 export interface AuthorizedKeysLine {

@@ -1,9 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Problem } from '../http/problem.js';
+import { Problem } from '../errors/problem.js';
 import { lineOf, readLines, writeLines } from './authorized-keys-file.js';
-import { isLine, keyFileLine, oneLine } from './key-line.js';
-import { readPublicKeyLine } from './public-key.js';
+import { keyFileLine } from './key-file-line.js';
+import { isLine, oneKeyLine } from '../../formats/ssh/key-line.js';
+import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
 
 const BODY = 'AAAAC3NzaC1lZDI1NTE5AAAAIB8Ht8Z3j6yDWPBHQtOp/R9rjWvfMYo3MSA/K6q8D86r';
 const KEY = `ssh-ed25519 ${BODY}`;
@@ -34,7 +35,7 @@ describe('one line of a key file', () => {
     ['half a character', '\ud800'],
     ['an escape', '\u001b[2K'],
   ])('is not two that %s parts', (_name, between) => {
-    expect(oneLine(`${KEY} ann${between}${MORE}`)).toBeUndefined();
+    expect(oneKeyLine(`${KEY} ann${between}${MORE}`)).toBeUndefined();
     expect(readPublicKeyLine(`${KEY} ann${between}${MORE}`)).toBeUndefined();
     expect(() => keyFileLine(KEY, `ann${between}${MORE}`)).toThrow('control character');
     expect(() => lineOf('restrict', `${KEY} ann${between}${MORE}`)).toThrow('control character');

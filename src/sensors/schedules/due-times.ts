@@ -15,7 +15,7 @@ export interface DueSpan {
   readonly earlier: number;
 }
 
-const MOST_COUNTED = 100;
+const MAX_COUNTED = 100;
 
 /**
  * Due times after `after`, in order; fewer than `count` when there are no more. On the day when clocks go forward, a time that does not
@@ -65,14 +65,14 @@ function stepOf({ intervalSeconds }: Timetable): number {
 
 /** Newest first, as is what follows. */
 function passedCron(table: Timetable, cron: string, first: Date, until: Date): Date[] {
-  const passed = cronOf(table, cron).previousRuns(MOST_COUNTED + 1, new Date(until.getTime() + 1));
+  const passed = cronOf(table, cron).previousRuns(MAX_COUNTED + 1, new Date(until.getTime() + 1));
   return passed.filter((time) => time >= first);
 }
 
 function passedIntervals(table: Timetable, first: Date, until: Date): Date[] {
   const step = stepOf(table);
   const steps = Math.max(0, Math.floor((until.getTime() - first.getTime()) / step));
-  const counted = Math.min(steps, MOST_COUNTED);
+  const counted = Math.min(steps, MAX_COUNTED);
   return Array.from({ length: counted + 1 }, (_, i) => new Date(first.getTime() + (steps - i) * step));
 }
 

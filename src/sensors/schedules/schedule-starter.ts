@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { CredentialRights } from '../../auth/rights/credential-rights.js';
-import type { Scope } from '../../auth/scopes.js';
+import type { Scope } from '../../access/scopes.js';
 import { isDatabaseTrouble } from '../../platform/database/database-error.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
 import { ScheduleTargets, type StartingRun } from '../../platform/schedules/schedule-targets.js';
 

@@ -5,7 +5,7 @@ import type { RunTrigger } from '../../platform/schedules/schedule-run.entity.js
 import { dueSpan, nextDue } from './due-times.js';
 import { Schedule } from './schedule.entity.js';
 
-const MOST = 50;
+const BATCH_SIZE = 50;
 /** A run that is later than this was missed: the worker was away, not just busy. */
 const ON_TIME_MS = 60_000;
 
@@ -21,7 +21,7 @@ export class ScheduleTicker {
   async tick(): Promise<number> {
     return this.db.transaction(async (tx) => {
       const due: { id: string; now: Date }[] = await tx.query(
-        `SELECT id, now() AS now FROM schedule WHERE enabled AND next_due_at <= now() ORDER BY next_due_at LIMIT ${MOST} FOR UPDATE SKIP LOCKED`,
+        `SELECT id, now() AS now FROM schedule WHERE enabled AND next_due_at <= now() ORDER BY next_due_at LIMIT ${BATCH_SIZE} FOR UPDATE SKIP LOCKED`,
       );
       const [first] = due;
       if (first === undefined) return 0;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { isMlDsa } from '../../hsm/key-vault.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { SigningKeyReader } from '../keys/signing-key.reader.js';
 import type { ShownBatch } from './signing-batches.reader.js';
 import { type BatchOrder, SigningBatchesService } from './signing-batches.service.js';

@@ -1,19 +1,19 @@
 import { Body, Controller, Get, Headers, HttpStatus, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiAcceptedResponse, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Needs, TheCaller } from '../../auth/access.js';
-import type { Caller } from '../../auth/caller.js';
+import { Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { TakesJson } from '../../platform/http/json-limits.js';
 import { IDEMPOTENCY_KEY } from '../../platform/idempotency/idempotency-keys.js';
-import { WaitQuery } from '../requests/signing-requests.dto.js';
+import { WaitQuery } from '../api/signing-requests.dto.js';
 import { DualSignaturesService } from './dual-signatures.service.js';
-import { MOST_ITEMS, SignBatchBody, SignDualBody, SigningBatchView } from './signing-batches.dto.js';
+import { MAX_ITEMS, SignBatchBody, SignDualBody, SigningBatchView } from './signing-batches.dto.js';
 import { SigningBatchesReader } from './signing-batches.reader.js';
 import { SigningBatchesService } from './signing-batches.service.js';
 
 /** An item is at most a digest, a reference and a kilobyte of metadata; a few values each. */
-const LIMITS = { bytes: MOST_ITEMS * 2048, values: MOST_ITEMS * 40 };
+const LIMITS = { bytes: MAX_ITEMS * 2048, values: MAX_ITEMS * 40 };
 
 @ApiTags('Signing')
 @Controller('api/v1/sign')

@@ -16,12 +16,12 @@ import {
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import { JsonAtMost } from '../../platform/http/json-at-most.js';
 import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
-import { KeyUsedView, SigningFailureView } from '../requests/signing-requests.dto.js';
-import { SIGNING_STATUSES } from '../requests/signing-status.js';
+import { KeyUsedView, SigningFailureView } from '../api/signing-requests.dto.js';
+import { SIGNING_STATUSES } from '../model/signing-status.js';
 import type { BatchItem, ShownBatch } from './signing-batches.reader.js';
 import type { BatchOrder } from './signing-batches.service.js';
 
-export const MOST_ITEMS = 1000;
+export const MAX_ITEMS = 1000;
 
 export class BatchItemBody {
   /** Base64 of the binary hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
@@ -45,10 +45,10 @@ export class BatchItemBody {
 
 export class SignBatchBody {
   /** 1 to 1,000. */
-  @ApiProperty({ type: [BatchItemBody], maxItems: MOST_ITEMS })
+  @ApiProperty({ type: [BatchItemBody], maxItems: MAX_ITEMS })
   @IsArray()
   @ArrayMinSize(1)
-  @ArrayMaxSize(MOST_ITEMS)
+  @ArrayMaxSize(MAX_ITEMS)
   @ValidateNested({ each: true })
   @Type(() => BatchItemBody)
   items: BatchItemBody[];

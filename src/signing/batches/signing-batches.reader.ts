@@ -1,11 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
-import { mayDo } from '../../auth/scopes.js';
-import { Problem } from '../../platform/http/problem.js';
+import type { Caller } from '../../access/caller.js';
+import { mayDo } from '../../access/scopes.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureScheme } from '../../hsm/key-vault.js';
-import { isFinal, type SigningStatus } from '../requests/signing-status.js';
+import { isFinalSigningStatus, type SigningStatus } from '../model/signing-status.js';
 import { SigningBatch } from './signing-batch.entity.js';
 
 export interface BatchItem {
@@ -80,7 +80,8 @@ export class SigningBatchesReader {
       failure: { code, detail },
     }));
     const items = [...rows.map(itemOf), ...refused].sort((one, other) => one.index - other.index);
-    const done = items.length === batch.size && items.every(({ status }) => status === 'REFUSED' || isFinal(status));
+    const done =
+      items.length === batch.size && items.every(({ status }) => status === 'REFUSED' || isFinalSigningStatus(status));
     return { batch, items, done };
   }
 }

@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import type { SigningOrder } from '../requests/signing-order.js';
-import { BatchIntake } from './batch-intake.js';
+import { SignBatchValidator } from './sign-batch-validator.js';
 import { type RefusedItem, SigningBatch } from './signing-batch.entity.js';
 import { SigningBatchesReader, type ShownBatch } from './signing-batches.reader.js';
 
@@ -20,14 +20,14 @@ export interface BatchOrder {
 /** How long a caller waits whose Idempotency-Key meets a batch that is under way. */
 const REPEAT_WAIT_S = 10;
 /** What the entry in the audit log quotes of what was refused. */
-const MOST_QUOTED = 20;
+const MAX_QUOTED = 20;
 
 /** Many digests in one call. Their requests go through the same grouped commits as those of many callers. */
 @Injectable()
 export class SigningBatchesService {
   constructor(
     private readonly db: DataSource,
-    private readonly intake: BatchIntake,
+    private readonly validator: SignBatchValidator,
     private readonly idempotency: IdempotencyKeys,
     private readonly audit: AuditService,
     private readonly reader: SigningBatchesReader,
@@ -42,7 +42,7 @@ export class SigningBatchesService {
       batch: { id: batch.id, index },
       idempotencyKey: order.idempotencyKey === undefined ? undefined : `${batch.id}.${index}`,
     }));
-    const results = await this.intake.submit(caller, batch.id, orders);
+    const results = await this.validator.submit(caller, batch.id, orders);
     const shown = await this.reader.find(caller, batch.id);
     await this.complete(caller, batch, refusedOf(results, new Set(shown.items.map(({ index }) => index))));
     return this.reader.find(caller, batch.id);
@@ -65,7 +65,7 @@ export class SigningBatchesService {
   }
 
   private async complete(caller: Caller, { id, size }: SigningBatch, refused: RefusedItem[]): Promise<void> {
-    const quoted = refused.slice(0, MOST_QUOTED).map(({ index, code }) => ({ index, code }));
+    const quoted = refused.slice(0, MAX_QUOTED).map(({ index, code }) => ({ index, code }));
     await this.db.transaction(async (tx) => {
       const [, moved]: [unknown, number] = await tx.query(
         `UPDATE signing_batch SET refused = $2 WHERE id = $1 AND refused IS NULL`,

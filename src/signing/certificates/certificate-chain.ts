@@ -1,18 +1,18 @@
 import type { X509Certificate } from 'node:crypto';
-import { Problem } from '../../platform/http/problem.js';
-import { factsOf } from './certificate-facts.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { certificateFactsOf } from './certificate-facts.js';
 import { wholeCertificate } from './whole-certificate.js';
 
-const MOST_CERTIFICATES = 8;
+const MAX_CERTIFICATES = 8;
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
 /** The certificates in a PEM text, in any order. Problem `certificate.unreadable`. */
-export function readCertificates(pem: string): X509Certificate[] {
+export function readCertificateChain(pem: string): X509Certificate[] {
   const blocks = pem.match(PEM) ?? [];
   if (blocks.length === 0)
     throw refusedCertificate('certificate.unreadable', 'it holds no PEM block of the type CERTIFICATE');
-  if (blocks.length > MOST_CERTIFICATES)
-    throw refusedCertificate('certificate.unreadable', `it holds more than ${MOST_CERTIFICATES}`);
+  if (blocks.length > MAX_CERTIFICATES)
+    throw refusedCertificate('certificate.unreadable', `it holds more than ${MAX_CERTIFICATES}`);
   return blocks.map((block, index) => {
     try {
       return wholeCertificate(block);
@@ -41,17 +41,17 @@ export function pathFrom(leaf: X509Certificate, others: readonly X509Certificate
   if (path.length === 1 && !isSelfSigned(leaf))
     throw refusedCertificate(
       'certificate.incomplete',
-      `the certificate of its issuer is missing: ${nameOf(leaf.issuer)}`,
+      `the certificate of its issuer is missing: ${subjectNameOf(leaf.issuer)}`,
     );
   const [stray] = rest;
   if (stray !== undefined)
-    throw refusedCertificate('certificate.stray', `it does not belong to the path: ${nameOf(stray.subject)}`);
+    throw refusedCertificate('certificate.stray', `it does not belong to the path: ${subjectNameOf(stray.subject)}`);
   for (const certificate of path) assertInDate(certificate, now);
   return path;
 }
 
 /** The one certificate that issued none of the others. */
-export function leafOf(certificates: readonly X509Certificate[]): X509Certificate {
+export function leafCertificateOf(certificates: readonly X509Certificate[]): X509Certificate {
   const leaves = certificates.filter(
     (candidate) => !certificates.some((other) => other !== candidate && isIssuedBy(other, candidate)),
   );
@@ -69,7 +69,7 @@ export function isSelfSigned(certificate: X509Certificate): boolean {
 }
 
 /** A distinguished name on one line; it may be empty, which Node tells by undefined. */
-export function nameOf(name: string | undefined): string {
+export function subjectNameOf(name: string | undefined): string {
   return (name ?? '').split('\n').reverse().join(', ');
 }
 
@@ -78,13 +78,13 @@ function isIssuedBy(certificate: X509Certificate, issuer: X509Certificate): bool
 }
 
 function assertAuthority(issuer: X509Certificate, authoritiesBelow: number): void {
-  const { isAuthority, keyUsage, pathLength } = factsOf(issuer);
+  const { isAuthority, keyUsage, pathLength } = certificateFactsOf(issuer);
   if (!isAuthority || keyUsage?.signsCertificates === false)
-    throw refusedCertificate('certificate.path', `it may not issue certificates: ${nameOf(issuer.subject)}`);
+    throw refusedCertificate('certificate.path', `it may not issue certificates: ${subjectNameOf(issuer.subject)}`);
   if (pathLength !== undefined && authoritiesBelow > pathLength)
     throw refusedCertificate(
       'certificate.path',
-      `more authorities stand below it than it allows: ${nameOf(issuer.subject)}`,
+      `more authorities stand below it than it allows: ${subjectNameOf(issuer.subject)}`,
     );
 }
 
@@ -92,12 +92,12 @@ function assertInDate(certificate: X509Certificate, now: Date): void {
   if (new Date(certificate.validTo) <= now)
     throw refusedCertificate(
       'certificate.expired',
-      `it expired at ${new Date(certificate.validTo).toISOString()}: ${nameOf(certificate.subject)}`,
+      `it expired at ${new Date(certificate.validTo).toISOString()}: ${subjectNameOf(certificate.subject)}`,
     );
   if (new Date(certificate.validFrom) > now)
     throw refusedCertificate(
       'certificate.not-yet-valid',
-      `it is valid from ${new Date(certificate.validFrom).toISOString()}: ${nameOf(certificate.subject)}`,
+      `it is valid from ${new Date(certificate.validFrom).toISOString()}: ${subjectNameOf(certificate.subject)}`,
     );
 }
 

@@ -18,7 +18,7 @@ export class CertificateEndingsSchedule implements OnApplicationBootstrap {
   @Interval(EVERY_MS)
   async look(): Promise<void> {
     await this.endings
-      .tell()
+      .recordEvents()
       .catch((error: unknown) => this.logger.warn(`certificates of signing keys were not looked at: ${String(error)}`));
   }
 }

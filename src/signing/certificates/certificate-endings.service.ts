@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { type Happening, Happenings } from '../../platform/events/happenings.js';
+import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
 
 /** As far ahead as alert rules look. */
 const DAYS = 365;
@@ -21,10 +21,10 @@ interface Ending {
 export class CertificateEndings {
   constructor(
     private readonly db: DataSource,
-    private readonly happenings: Happenings,
+    private readonly alertEvents: AlertEvents,
   ) {}
 
-  async tell(): Promise<void> {
+  async recordEvents(): Promise<void> {
     await this.db.transaction(async (tx) => {
       const ending: Ending[] = await tx.query(
         `SELECT c.id, c.subject, c.not_after AS "notAfter", k.name AS key,
@@ -35,12 +35,12 @@ export class CertificateEndings {
          WHERE c.not_after > now() AND c.not_after <= now() + make_interval(days => $1) ORDER BY c.not_after LIMIT 1000`,
         [DAYS],
       );
-      await this.happenings.tell(tx, ending.map(happeningOf));
+      await this.alertEvents.record(tx, ending.map(happeningOf));
     });
   }
 }
 
-function happeningOf({ id, subject, notAfter, key, over, daysLeft }: Ending): Happening {
+function happeningOf({ id, subject, notAfter, key, over, daysLeft }: Ending): AlertEvent {
   const days = `${daysLeft} ${daysLeft === 1 ? 'day' : 'days'}`;
   const facts = {
     why: `It ends at ${notAfter.toISOString()}, in ${days}.`,

@@ -33,7 +33,7 @@ export interface CertificateFacts {
 }
 
 /** @throws Error when one of its extensions cannot be read. */
-export function factsOf(certificate: X509Certificate): CertificateFacts {
+export function certificateFactsOf(certificate: X509Certificate): CertificateFacts {
   const parsed = new ParsedCertificate(certificate.raw);
   const usage = parsed.getExtension(ExtendedKeyUsageExtension);
   const constraints = parsed.getExtension(BasicConstraintsExtension);

@@ -11,7 +11,7 @@ import {
 } from '@peculiar/x509';
 import { createHash } from 'node:crypto';
 import type { KeyPurpose } from '../keys/signing-key-purpose.js';
-import { bitString, integer, sequence, tagged } from '../../platform/asn1/der.js';
+import { bitString, integer, sequence, tagged } from '../../formats/asn1/der-writer.js';
 import { PURPOSES } from './certificate-facts.js';
 
 /** The parts of a distinguished name that are asked for, in the order in which they are written. */
@@ -46,7 +46,7 @@ export function signed(toBeSigned: Buffer, algorithm: Buffer, signature: Buffer)
   return sequence(toBeSigned, algorithm, bitString(signature));
 }
 
-export function pem(label: string, der: Buffer): string {
+export function pemCertificate(label: string, der: Buffer): string {
   const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
   return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }

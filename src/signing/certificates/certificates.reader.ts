@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Remembered } from '../../platform/database/remembered.js';
+import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Certificate } from './certificate.entity.js';
 
 /** Finds certificates. Their rows never change, so what was read once may be believed. */
 @Injectable()
 export class CertificatesReader {
-  private readonly byId = new Remembered<Certificate>((id) => this.db.manager.findOneBy(Certificate, { id }));
+  private readonly byId = new TtlCache<Certificate>((id) => this.db.manager.findOneBy(Certificate, { id }));
 
   constructor(
     private readonly db: DataSource,

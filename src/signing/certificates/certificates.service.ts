@@ -1,18 +1,24 @@
 import { Injectable } from '@nestjs/common';
 import { createHash, type X509Certificate } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Clock } from '../../platform/time/clock.js';
 import { activateVersion } from '../keys/signing-key-life.service.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { Certificate } from './certificate.entity.js';
-import { leafOf, nameOf, pathFrom, readCertificates, refusedCertificate } from './certificate-chain.js';
-import { factsOf } from './certificate-facts.js';
+import {
+  leafCertificateOf,
+  subjectNameOf,
+  pathFrom,
+  readCertificateChain,
+  refusedCertificate,
+} from './certificate-chain.js';
+import { certificateFactsOf } from './certificate-facts.js';
 import { assertFits } from './certificate-purpose.js';
 
 /** Takes in certificates: those of our keys, checked until nothing is left for a verifier to refuse, and those of others. */
@@ -33,10 +39,10 @@ export class CertificatesService {
    * Problems `certificate.other-key`, `certificate.purpose`, those of the path, `certificate.known`.
    */
   async importForKey(caller: Caller, keyId: string, pem: string, use?: IdempotentUse): Promise<Certificate> {
-    const certificates = readCertificates(pem);
+    const certificates = readCertificateChain(pem);
     const { key, leaf } = await this.match(keyId, certificates);
     const path = pathFrom(leaf, without(certificates, leaf), this.clock.now());
-    assertFits(key.purpose, factsOf(leaf));
+    assertFits(key.purpose, certificateFactsOf(leaf));
     const stored = await this.store(caller, { path, key, use });
     this.keys.forget(key);
     return stored;
@@ -44,8 +50,8 @@ export class CertificatesService {
 
   /** Onboards a certificate that is not of our keys, so that its dates are watched. */
   async onboard(caller: Caller, pem: string, use?: IdempotentUse): Promise<Certificate> {
-    const certificates = readCertificates(pem);
-    const leaf = leafOf(certificates);
+    const certificates = readCertificateChain(pem);
+    const leaf = leafCertificateOf(certificates);
     const path = certificates.length === 1 ? [leaf] : pathFrom(leaf, without(certificates, leaf), this.clock.now());
     return this.store(caller, { path, use });
   }
@@ -102,13 +108,13 @@ function rowOf(path: X509Certificate[], caller: Caller, key: ActiveKey | undefin
     keyId: key?.keyId ?? null,
     keyVersion: key?.version ?? null,
     // A certificate without a name of its own is for what is named beside (RFC 5280 section 4.1.2.6).
-    subject: nameOf(leaf.subject) || (leaf.subjectAltName ?? ''),
-    issuer: nameOf(leaf.issuer),
+    subject: subjectNameOf(leaf.subject) || (leaf.subjectAltName ?? ''),
+    issuer: subjectNameOf(leaf.issuer),
     serialNumber: leaf.serialNumber.toLowerCase(),
     fingerprint: createHash('sha256').update(leaf.raw).digest(),
     notBefore: new Date(leaf.validFrom),
     notAfter: new Date(leaf.validTo),
-    purposes: factsOf(leaf).purposes,
+    purposes: certificateFactsOf(leaf).purposes,
     chain: path.map(({ raw }) => raw),
     ownerId: caller.ownerId,
   };

@@ -1,5 +1,5 @@
 import { X509Certificate } from 'node:crypto';
-import { factsOf } from './certificate-facts.js';
+import { certificateFactsOf } from './certificate-facts.js';
 
 /**
  * A certificate (DER, or one PEM block) all of whose parts can be read. OpenSSL reads most of them only when they are asked for, and a
@@ -10,6 +10,6 @@ export function wholeCertificate(encoded: Buffer | string): X509Certificate {
   const dates = [certificate.validFrom, certificate.validTo];
   if (dates.some((date) => Number.isNaN(Date.parse(date)))) throw new RangeError('its dates cannot be read');
   certificate.publicKey.export({ type: 'spki', format: 'der' });
-  factsOf(certificate);
+  certificateFactsOf(certificate);
   return certificate;
 }

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import type { Caller } from '../../auth/caller.js';
-import { Problem } from '../../platform/http/problem.js';
+import type { Caller } from '../../access/caller.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { type JsfSigner, jsfSignerOf, type JsonSignature } from '../../verifier/json-signature.js';
-import { needsApproval } from '../approval/needs-approval.js';
+import { needsApproval } from '../requests/needs-approval.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { SigningService } from '../requests/signing.service.js';
 

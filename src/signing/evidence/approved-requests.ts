@@ -3,10 +3,10 @@ import { DataSource } from 'typeorm';
 import { ApprovalsService } from '../../approvals/approvals.service.js';
 import { GrowingRoot } from '../../verifier/growing-root.js';
 import { inclusionPath } from '../../verifier/merkle-tree.js';
-import { type ManifestLine } from '../approval/shown-batch.js';
-import { shownRequest } from '../approval/shown-request.js';
-import { SigningEnvelope } from '../requests/signing-envelope.entity.js';
-import type { SigningRequest } from '../requests/signing-request.entity.js';
+import { type ManifestLine } from '../requests/shown-batch.js';
+import { shownRequest } from '../requests/shown-request.js';
+import { SigningEnvelope } from '../model/signing-envelope.entity.js';
+import type { SigningRequest } from '../model/signing-request.entity.js';
 
 export interface Approved {
   /** What an approval of the request by itself shows. */

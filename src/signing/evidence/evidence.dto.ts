@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { createPublicKey } from 'node:crypto';
 import type { ProvenLeaf } from '../../audit/log/log-reader.js';
-import { SigningRequestView } from '../requests/signing-requests.dto.js';
+import { SigningRequestView } from '../api/signing-requests.dto.js';
 import type { Evidence } from './evidence.service.js';
 
 export const EVIDENCE_TYPE = 'application/vnd.sealwright.evidence.v1+json';

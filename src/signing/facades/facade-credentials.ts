@@ -2,9 +2,9 @@ import { Injectable, type OnModuleInit, UnsupportedMediaTypeException } from '@n
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { IncomingMessage } from 'node:http';
-import { bearerOfBasic } from '../../auth/basic-credentials.js';
+import { bearerOfBasic } from '../../auth/secrets/basic-credentials.js';
 import { ArrivingBodies } from '../../platform/http/arriving-bodies.js';
-import { shapeErrors } from '../../platform/http/error-shapes.js';
+import { useErrorShape } from '../../platform/http/error-shapes.js';
 import { parseJsonBody } from '../../platform/http/json-body.js';
 import { mostValuesOf } from '../../platform/http/json-limits.js';
 import { mediaTypeOf } from '../../platform/http/raw-body.js';
@@ -30,8 +30,8 @@ export class FacadeCredentials implements OnModuleInit {
   ) {}
 
   onModuleInit(): void {
-    for (const prefix of VAULT) shapeErrors(prefix, vaultErrors);
-    shapeErrors(SIGN_SERVER, signServerErrors);
+    for (const prefix of VAULT) useErrorShape(prefix, vaultErrors);
+    useErrorShape(SIGN_SERVER, signServerErrors);
     // A worker has no HTTP.
     const server = this.host.httpAdapter?.getInstance<FastifyInstance>();
     if (server === undefined) return;

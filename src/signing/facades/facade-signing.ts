@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { digestAlgorithm, digestBytes, schemeFor, type SigningOrder } from '../requests/signing-order.js';
 import { type ShownRequest, SigningRequestsReader } from '../requests/signing-requests.reader.js';

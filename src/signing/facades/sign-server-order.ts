@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DIGEST_BYTES, type DigestAlgorithm } from '../../hsm/key-vault.js';
-import { fromBase64 } from '../../platform/encoding/base64.js';
-import { Problem } from '../../platform/http/problem.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { digestAlgorithm } from '../requests/signing-order.js';
 import { WeakValues } from './weak-values.js';
 import { truncate } from '../../platform/text/truncate.js';

@@ -1,7 +1,7 @@
 import { Body, Controller, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiBody, ApiResponse, ApiTags } from '@nestjs/swagger';
-import { Needs, TheCaller } from '../../auth/access.js';
-import type { Caller } from '../../auth/caller.js';
+import { Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { processOrder } from './sign-server-order.js';
 import { ProcessBody, ProcessView, SignServerError, WorkerParam } from './sign-server.dto.js';
 import { SignServerService } from './sign-server.service.js';

@@ -1,4 +1,4 @@
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { WeakValues } from './weak-values.js';
 
 const MAX_ITEMS = 1000;
@@ -20,11 +20,11 @@ export async function eachOf<Result extends object>(
   if (items.length > MAX_ITEMS) throw refusal(`batch_input has more than ${MAX_ITEMS} items`);
   const results: BatchResult<Result>[] = [];
   const waiting = items.entries();
-  const lane = async () => {
+  const worker = async () => {
     for (const [i, item] of waiting)
       results[i] = { ...(await outcomeOf(item, work)), reference: item.text('reference') ?? '' };
   };
-  await Promise.all(Array.from({ length: AT_ONCE }, lane));
+  await Promise.all(Array.from({ length: AT_ONCE }, worker));
   return results;
 }
 

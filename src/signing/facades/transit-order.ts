@@ -6,8 +6,8 @@ import {
   type KeyType,
   type SignatureScheme,
 } from '../../hsm/key-vault.js';
-import { fromBase64, fromBase64Url } from '../../platform/encoding/base64.js';
-import { Problem } from '../../platform/http/problem.js';
+import { fromBase64, fromBase64Url } from '../../formats/encoding/base64.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { isRsa } from '../formats/signature-format.js';
 import { digestAlgorithm } from '../requests/signing-order.js';
 import type { WeakValues } from './weak-values.js';

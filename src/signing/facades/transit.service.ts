@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { createPublicKey } from 'node:crypto';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { KEY_TYPES, type KeyType } from '../../hsm/key-vault.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { isRsa } from '../formats/signature-format.js';
 import { type KnownKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { SigningKeysService } from '../keys/signing-keys.service.js';

@@ -1,8 +1,8 @@
 import { Body, Controller, Get, HttpCode, Param, Post, Put, Query, Req, Res } from '@nestjs/common';
 import { ApiBody, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Public, SignedIn, TheCaller } from '../../auth/access.js';
-import type { Caller } from '../../auth/caller.js';
+import { Public, SignedIn, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { RefusesAsVault, vaultAnswer } from './vault-answer.dto.js';
 import {
   VaultCapabilitiesView,

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
-import type { Caller } from '../../auth/caller.js';
-import { mayDo, type Scope } from '../../auth/scopes.js';
+import type { Caller } from '../../access/caller.js';
+import { mayDo, type Scope } from '../../access/scopes.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { VaultHealthView, VaultMountData, VaultSealView, VaultTokenData } from './vault-system.dto.js';
 
 const VERSION = '1.15.0+sealwright';

@@ -5,7 +5,7 @@ import {
   type MlDsaType,
   type SignatureScheme,
 } from '../../hsm/key-vault.js';
-import { integer, nullValue, oid, sequence, tagged } from '../../platform/asn1/der.js';
+import { integer, nullValue, oid, sequence, tagged } from '../../formats/asn1/der-writer.js';
 
 /** Digests that certificates, CMS, JWS and bundles can name and their verifiers know. */
 export const FORMAT_DIGESTS = ['sha256', 'sha384', 'sha512'] as const satisfies readonly DigestAlgorithm[];

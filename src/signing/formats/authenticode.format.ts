@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from './algorithm-identifiers.js';
-import { oid, sequence, tagged } from '../../platform/asn1/der.js';
-import { type Element, elementsIn } from '../../platform/asn1/der-reader.js';
+import { oid, sequence, tagged } from '../../formats/asn1/der-writer.js';
+import { type DerElement, derElements } from '../../formats/asn1/der-reader.js';
 import { isRsa, type SignatureFormatWriter } from './signature-format.js';
 import { attribute, contentType, messageDigest, signedAttributes, signedData } from './signed-data.js';
 
@@ -20,7 +20,7 @@ export const authenticode: SignatureFormatWriter = {
   schemes: (type) => (isRsa(type) ? ['rsa-pkcs1v15'] : ['ecdsa-der']),
   /** The message digest is that of the contents of SpcIndirectDataContent, without its tag and length. */
   toBeSigned({ algorithm, content = Buffer.alloc(0) }) {
-    const [outer] = elementsIn(content);
+    const [outer] = derElements(content);
     const digest = createHash(algorithm)
       .update(outer?.contents ?? content)
       .digest();
@@ -61,11 +61,11 @@ export interface ExtractedData {
  */
 export function readExtractedData(bytes: Buffer): ExtractedData {
   const outer = only(bytes);
-  const [first, second] = elementsIn(outer.contents);
+  const [first, second] = derElements(outer.contents);
   const content = first?.raw.equals(SIGNED_DATA) === true ? contentOf(second) : outer;
-  const [, digestInfo] = elementsIn(content.contents);
-  const [identifier, digest] = elementsIn(required(digestInfo).contents);
-  const [algorithmId] = elementsIn(required(identifier).contents);
+  const [, digestInfo] = derElements(content.contents);
+  const [identifier, digest] = derElements(required(digestInfo).contents);
+  const [algorithmId] = derElements(required(identifier).contents);
   const algorithm = FORMAT_DIGESTS.find((name) => algorithmId?.raw.equals(oid(DIGEST_OID[name])));
   if (algorithm === undefined) throw new RangeError('the hash of the file is none of SHA-256, SHA-384 and SHA-512');
   if (digest?.contents.length !== createHash(algorithm).digest().length)
@@ -73,21 +73,21 @@ export function readExtractedData(bytes: Buffer): ExtractedData {
   return { content: Buffer.from(content.raw), digest: Buffer.from(digest.contents), algorithm };
 }
 
-function contentOf(explicit: Element | undefined): Element {
+function contentOf(explicit: DerElement | undefined): DerElement {
   const signed = only(required(explicit).contents);
-  const [, , encapsulated] = elementsIn(signed.contents);
-  const [type, content] = elementsIn(required(encapsulated).contents);
+  const [, , encapsulated] = derElements(signed.contents);
+  const [type, content] = derElements(required(encapsulated).contents);
   if (type?.raw.equals(oid(INDIRECT_DATA)) !== true) throw new RangeError('the content is not SpcIndirectDataContent');
   return only(required(content).contents);
 }
 
-function only(bytes: Buffer): Element {
-  const [element, ...more] = elementsIn(bytes);
+function only(bytes: Buffer): DerElement {
+  const [element, ...more] = derElements(bytes);
   if (element?.tag !== 0x30 || more.length > 0) throw new RangeError('not one SEQUENCE');
   return element;
 }
 
-function required(element: Element | undefined): Element {
+function required(element: DerElement | undefined): DerElement {
   if (element === undefined) throw new RangeError('a part is missing');
   return element;
 }

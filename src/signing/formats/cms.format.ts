@@ -1,6 +1,6 @@
 import { isMlDsa, type KeyType } from '../../hsm/key-vault.js';
 import { FORMAT_DIGESTS, type FormatDigest } from './algorithm-identifiers.js';
-import { oid, sequence } from '../../platform/asn1/der.js';
+import { oid, sequence } from '../../formats/asn1/der-writer.js';
 import { isRsa, type SignatureFormatWriter } from './signature-format.js';
 import {
   attribute,

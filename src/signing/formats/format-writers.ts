@@ -1,5 +1,5 @@
 import { type DigestAlgorithm, isMlDsa, type KeyType, type SignatureScheme } from '../../hsm/key-vault.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { FORMAT_DIGESTS, type FormatDigest, isFormatDigest } from './algorithm-identifiers.js';
 import { authenticode } from './authenticode.format.js';
 import { cms, digestsForCms } from './cms.format.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
-import { integer, nullValue, octetString, oid, sequence, setOf, tagged, time } from '../../platform/asn1/der.js';
-import { elementsIn } from '../../platform/asn1/der-reader.js';
+import { integer, nullValue, octetString, oid, sequence, setOf, tagged, time } from '../../formats/asn1/der-writer.js';
+import { derElements } from '../../formats/asn1/der-reader.js';
 import { cmsSignatureIdentifier, DIGEST_OID, type FormatDigest } from './algorithm-identifiers.js';
 import type { KeyType, SignatureScheme } from '../../hsm/key-vault.js';
 
@@ -21,9 +21,9 @@ export const signingTime = (at: Date): Buffer => attribute(SIGNING_TIME, time(at
 
 /** Issuer and serial number of a certificate, byte for byte. */
 export function issuerAndSerialNumber(certificate: Buffer): { issuer: Buffer; serialNumber: Buffer } {
-  const [outer] = elementsIn(certificate);
-  const [toBeSigned] = elementsIn(outer?.contents ?? Buffer.alloc(0));
-  const fields = elementsIn(toBeSigned?.contents ?? Buffer.alloc(0)).filter(({ tag }) => tag !== 0xa0);
+  const [outer] = derElements(certificate);
+  const [toBeSigned] = derElements(outer?.contents ?? Buffer.alloc(0));
+  const fields = derElements(toBeSigned?.contents ?? Buffer.alloc(0)).filter(({ tag }) => tag !== 0xa0);
   const [serialNumber, , issuer] = fields;
   if (serialNumber === undefined || issuer === undefined) throw new RangeError('not a certificate');
   return { issuer: issuer.raw, serialNumber: serialNumber.raw };

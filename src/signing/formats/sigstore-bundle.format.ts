@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { FormatDigest } from './algorithm-identifiers.js';
-import { integer, sequence } from '../../platform/asn1/der.js';
+import { integer, sequence } from '../../formats/asn1/der-writer.js';
 import { hashedrekord } from './hashedrekord.js';
 import { isRsa, type SignatureFormatWriter } from './signature-format.js';
 

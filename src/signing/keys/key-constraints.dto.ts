@@ -21,7 +21,7 @@ import { type KeyConstraints, TIMESTAMP_RULES } from './key-constraints.js';
 import { isTimeZone, type SigningHours, type Weekday, WEEKDAYS } from './signing-hours.js';
 
 const ALGORITHMS = Object.keys(DIGEST_BYTES);
-const MOST_USES = 1_000_000_000;
+const MAX_USES = 1_000_000_000;
 const CLOCK = /^(?:(?:[01]\d|2[0-3]):[0-5]\d|24:00)$/;
 
 export class SigningHoursBody implements SigningHours {
@@ -113,13 +113,13 @@ export class KeyConstraintsBody implements KeyConstraints {
   @IsOptional()
   @IsInt()
   @Min(1)
-  @Max(MOST_USES)
+  @Max(MAX_USES)
   perDay?: number;
 
   /** Requests that are accepted ever. @example 100000 */
   @IsOptional()
   @IsInt()
   @Min(1)
-  @Max(MOST_USES)
+  @Max(MAX_USES)
   lifetime?: number;
 }

@@ -1,5 +1,5 @@
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
 import { fitsPattern } from './file-name-pattern.js';
 import { type SigningHours, withinHours } from './signing-hours.js';

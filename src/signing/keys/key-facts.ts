@@ -3,16 +3,16 @@ import { canonicalJson } from '../../platform/json/canonical-json.js';
 import type { ActiveKey } from './signing-key.reader.js';
 
 /** What the audit log says of a key that is to sign, so that evidence cannot show another: SHA-256, base64. */
-export interface KeyFacts {
+export interface SigningKeyFacts {
   /** Of the SubjectPublicKeyInfo, DER. */
   readonly publicKeySha256: string;
   /** Of what the token said of the private key, as canonical JSON. */
   readonly attributesSha256: string;
 }
 
-const known = new WeakMap<ActiveKey, KeyFacts>();
+const known = new WeakMap<ActiveKey, SigningKeyFacts>();
 
-export function keyFactsOf(key: ActiveKey): KeyFacts {
+export function keyFactsOf(key: ActiveKey): SigningKeyFacts {
   const before = known.get(key);
   if (before !== undefined) return before;
   const { publicKey, evidence } = key;

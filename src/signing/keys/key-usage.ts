@@ -1,6 +1,6 @@
 import type { EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/columns.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { KeyConstraints } from './key-constraints.js';
 
 /** A request that is about to be accepted for a key. */

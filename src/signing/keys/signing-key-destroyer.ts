@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService, type NewEntry } from '../../audit/audit.service.js';
+import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
-import { Problem } from '../../platform/http/problem.js';
-import { leaseMs } from '../requests/signing-limits.js';
-import { WORKER_ID } from '../../platform/worker-id.js';
-import { BACKGROUND } from '../requests/signing-outcome.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { leaseMs } from '../model/signing-limits.js';
+import { WORKER_ID } from '../../platform/jobs/worker-id.js';
+import { SIGNING_ACTOR } from '../model/signing-actor.js';
 import type { KeyPurpose } from './signing-key-purpose.js';
 import { identityOf } from './signing-key-version.entity.js';
 
@@ -140,7 +140,7 @@ export class SigningKeyDestroyer {
     outcome?: NewEntry['outcome'],
   ): Promise<void> {
     const target = { kind: 'signing-key', id };
-    const entry = { action, outcome, actor: BACKGROUND, target, correlation: id, detail: { attempt, ...detail } };
+    const entry = { action, outcome, actor: SIGNING_ACTOR, target, correlation: id, detail: { attempt, ...detail } };
     return this.audit.append(tx, [entry]);
   }
 }

@@ -1,7 +1,7 @@
 import { Body, Controller, Delete, HttpCode, Param, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Fresh, Needs, TheCaller } from '../../auth/access.js';
-import type { Caller } from '../../auth/caller.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { IdParam } from '../../platform/http/id-param.js';
 import { SigningKeyDestructionService } from './signing-key-destruction.service.js';
 import { DestroySigningKeyBody, SigningKeyView } from './signing-keys.dto.js';

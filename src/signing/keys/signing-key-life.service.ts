@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { type GeneratedKey, KeyVault } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
 import { identityOf, SigningKeyVersion } from './signing-key-version.entity.js';
@@ -12,7 +12,7 @@ import { identityOf, SigningKeyVersion } from './signing-key-version.entity.js';
 /** A version that is made for so long belongs to a process that died on the way. */
 const ABANDONED_AFTER_MS = 5 * 60_000;
 
-export interface RotationOrder {
+export interface KeyRotationOrder {
   /** When the new version takes over; `with-certificate`: with the import of its certificate. */
   readonly activate?: 'now' | 'with-certificate';
   readonly use?: IdempotentUse;
@@ -43,7 +43,7 @@ export class SigningKeyLifeService {
    * signed with it, and what it signed verifies with the public key and certificate that are kept with its version. A call that is
    * repeated with its Idempotency-Key makes no second pair: the key stands for the CKA_ID of the first.
    */
-  async rotate(caller: Caller, id: string, { activate, use }: RotationOrder): Promise<SigningKeyWithVersion> {
+  async rotate(caller: Caller, id: string, { activate, use }: KeyRotationOrder): Promise<SigningKeyWithVersion> {
     const key = await this.reader.get(id);
     const when = activate ?? (key.certificateId === null ? 'now' : 'with-certificate');
     const ckaId = ckaIdOf(use?.resource ?? newId());

@@ -3,10 +3,10 @@ import { DataSource } from 'typeorm';
 import type { KeyEvidence, KeyType, VaultKey } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
 import { isId } from '../../platform/database/new-id.js';
-import { Remembered } from '../../platform/database/remembered.js';
+import { TtlCache } from '../../platform/database/ttl-cache.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { assertPermitted, type KeyConstraints, type KeyUse } from './key-constraints.js';
 import type { KeyPurpose } from './signing-key-purpose.js';
@@ -87,8 +87,8 @@ const SELECT = `SELECT k.id AS "keyId", k.name, k.type, k.purpose, k.state, k.no
 /** Finds signing keys. What signing needs of them is remembered for seconds; the accepting statement checks the state again. */
 @Injectable()
 export class SigningKeyReader {
-  private readonly byName = new Remembered<ActiveKey>((name) => this.readActive('k.name = $1', name));
-  private readonly byVersion = new Remembered<ActiveKey>((place) => this.readVersion(place));
+  private readonly byName = new TtlCache<ActiveKey>((name) => this.readActive('k.name = $1', name));
+  private readonly byVersion = new TtlCache<ActiveKey>((place) => this.readVersion(place));
 
   constructor(
     private readonly db: DataSource,

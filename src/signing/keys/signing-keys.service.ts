@@ -1,12 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
-import { type Actor, AuditService, type NewEntry } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
+import type { Actor } from '../../access/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { type GeneratedKey, isMlDsa, type KeyType, KeyVault } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { KeyConstraints } from './key-constraints.js';
 import type { KeyPurpose } from './signing-key-purpose.js';

@@ -1,5 +1,5 @@
-import type { SigningEnvelope } from './signing-envelope.entity.js';
-import type { SigningRequest } from './signing-request.entity.js';
+import type { SigningEnvelope } from '../model/signing-envelope.entity.js';
+import type { SigningRequest } from '../model/signing-request.entity.js';
 
 /** What an attempt needs to know of its request. */
 export type Claimed = Pick<

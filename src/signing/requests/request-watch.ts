@@ -2,7 +2,7 @@ import { type BeforeApplicationShutdown, Injectable, type OnModuleInit } from '@
 import { DataSource } from 'typeorm';
 import { RowWatch } from '../../platform/database/row-watch.js';
 import { EventBus } from '../../platform/events/events.js';
-import type { SigningRequest } from './signing-request.entity.js';
+import type { SigningRequest } from '../model/signing-request.entity.js';
 
 /** Watches signing requests on behalf of callers who wait. */
 @Injectable()
@@ -32,6 +32,6 @@ export class RequestWatch implements OnModuleInit, BeforeApplicationShutdown {
 }
 
 /** What the watch looks for: the same as in its query. */
-export function markOf({ status, approvalId }: Pick<SigningRequest, 'status' | 'approvalId'>): string {
+export function signingMarkOf({ status, approvalId }: Pick<SigningRequest, 'status' | 'approvalId'>): string {
   return approvalId === null ? status : `${status} ${approvalId}`;
 }

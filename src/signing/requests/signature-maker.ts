@@ -7,7 +7,7 @@ import { FORMAT_WRITERS, type WrappedFormat } from '../formats/format-writers.js
 import { keyNameOf, type MadeSignature } from '../formats/signature-format.js';
 import { TimestampSources } from '../timestamping/timestamp-sources.js';
 import type { Claimed } from './claimed.js';
-import { BACKGROUND } from './signing-outcome.js';
+import { SIGNING_ACTOR } from '../model/signing-actor.js';
 
 /** One attempt's way through the HSM, and through the format's container behind it. */
 @Injectable()
@@ -34,7 +34,7 @@ export class SignatureMaker {
   private stamp({ id, algorithm: asked }: Claimed, signature: Buffer): Promise<Buffer> {
     const algorithm = isFormatDigest(asked) ? asked : 'sha256';
     const digest = createHash(algorithm).update(signature).digest();
-    const asker = { actor: BACKGROUND, ownerId: BACKGROUND.id, correlation: id };
+    const asker = { actor: SIGNING_ACTOR, ownerId: SIGNING_ACTOR.id, correlation: id };
     return this.timestamps.stamp(digest, algorithm, asker, id);
   }
 

@@ -1,18 +1,18 @@
 import { Injectable } from '@nestjs/common';
 import { EventBus } from '../../platform/events/events.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { SigningKeyReader } from '../keys/signing-key.reader.js';
 import { SignatureMaker } from './signature-maker.js';
-import { backoffMs, MOST_STRIKES } from './signing-limits.js';
+import { backoffMs, MAX_SIGNING_STRIKES } from '../model/signing-limits.js';
 import type { Claimed } from './claimed.js';
-import { SigningLedger } from './signing-ledger.js';
-import type { Outcome } from './signing-outcome.js';
+import { SigningRequestRepository } from './signing-request.repository.js';
+import type { SigningOutcome } from './signing-outcome.js';
 
 export type Way = 'sync' | 'async';
 
 export interface Ended {
-  readonly outcome: Outcome;
+  readonly outcome: SigningOutcome;
   /** When the outcome was committed. */
   readonly at: Date;
 }
@@ -21,7 +21,7 @@ export interface Ended {
 @Injectable()
 export class SigningAttempts {
   constructor(
-    private readonly ledger: SigningLedger,
+    private readonly repository: SigningRequestRepository,
     private readonly maker: SignatureMaker,
     private readonly keys: SigningKeyReader,
     private readonly events: EventBus,
@@ -31,7 +31,7 @@ export class SigningAttempts {
   /** The outcome, or undefined when it came too late to count. */
   async attempt(request: Claimed, way: Way): Promise<Ended | undefined> {
     const outcome = await this.ask(request);
-    const at = await this.ledger.settle(request, outcome);
+    const at = await this.repository.settle(request, outcome);
     if (at === undefined) return undefined;
     if (outcome.kind !== 'RELEASED') {
       this.metrics.settled.inc({ outcome: outcome.kind, way });
@@ -40,10 +40,10 @@ export class SigningAttempts {
     return { outcome, at };
   }
 
-  private async ask(request: Claimed): Promise<Outcome> {
+  private async ask(request: Claimed): Promise<SigningOutcome> {
     const started = performance.now();
     let type = 'none';
-    let outcome: Outcome;
+    let outcome: SigningOutcome;
     try {
       const key = await this.keys.toSignWith({ ...request, timestamp: request.envelope?.timestamped ?? false });
       type = key.type;
@@ -57,13 +57,13 @@ export class SigningAttempts {
 }
 
 /** What cannot succeed ends now; what may succeed is tried again, up to the cap. Anything unforeseen counts as the latter. */
-function outcomeOf(error: unknown, strikes: number): Outcome {
+function outcomeOf(error: unknown, strikes: number): SigningOutcome {
   const problem =
     error instanceof Problem
       ? error
       : new Problem('unavailable', 'signing.internal', 'The attempt failed on our side.', { cause: error });
   const { code, message: detail } = problem;
   const passing = problem.kind === 'unavailable' || problem.kind === 'overloaded';
-  if (!passing || strikes + 1 >= MOST_STRIKES) return { kind: 'FAILED', code, detail };
+  if (!passing || strikes + 1 >= MAX_SIGNING_STRIKES) return { kind: 'FAILED', code, detail };
   return { kind: 'RELEASED', code, retryInMs: backoffMs(strikes + 1) };
 }

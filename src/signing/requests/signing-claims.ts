@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
-import { leaseMs, MOST_STRIKES } from './signing-limits.js';
-import { WORKER_ID } from '../../platform/worker-id.js';
-import { BACKGROUND } from './signing-outcome.js';
-import { ApprovalCheck } from '../approval/approval-check.js';
-import { ClaimCheck } from '../approval/claim-check.js';
-import { SigningEnvelope } from './signing-envelope.entity.js';
+import { leaseMs, MAX_SIGNING_STRIKES } from '../model/signing-limits.js';
+import { WORKER_ID } from '../../platform/jobs/worker-id.js';
+import { SIGNING_ACTOR } from '../model/signing-actor.js';
+import { ApprovalCheck } from './approval-check.js';
+import { ClaimCheck } from './claim-check.js';
+import { SigningEnvelope } from '../model/signing-envelope.entity.js';
 import type { Claimed } from './claimed.js';
-import { statusesBefore } from './signing-status.js';
+import { signingStatusesBefore } from '../model/signing-status.js';
 
 interface Reclaimed {
   readonly id: string;
@@ -33,12 +33,12 @@ export class SigningClaims {
     private readonly checks: ClaimCheck,
   ) {}
 
-  /** Claims what still waits among these requests. Two workers that hear the same bell share them without waiting for each other. */
+  /** Claims what still waits among these requests. Two workers that receive the same signal share them without waiting for each other. */
   claim(requestIds: readonly string[]): Promise<Claimed[]> {
     return this.take('id = ANY($4::uuid[])', 'id', [requestIds]);
   }
 
-  /** Claims what waits although no bell was answered, oldest first; with `everything`, also what a bell may still ring for. */
+  /** Claims what waits although no signal was received, oldest first; with `everything`, also what a signal may still be sent for. */
   claimOverdue(most: number, everything: boolean): Promise<Claimed[]> {
     const due = everything ? '(sweep_at <= now() OR attempt = 0)' : 'sweep_at <= now()';
     return this.take(due, 'sweep_at', [], most);
@@ -59,14 +59,14 @@ export class SigningClaims {
          WHERE id IN (SELECT id FROM signing_request WHERE status = 'PROCESSING' AND lease_until < now()
                       ORDER BY id LIMIT 500 FOR UPDATE SKIP LOCKED)
          RETURNING r.id, r.attempt, r.correlation, r.status`,
-        [MOST_STRIKES],
+        [MAX_SIGNING_STRIKES],
       );
       await this.audit.append(
         tx,
         rows.map(({ id, attempt, correlation, status }) => ({
           action: status === 'FAILED' ? 'signing.failed' : 'signing.outcome-unknown',
           outcome: 'failed',
-          actor: BACKGROUND,
+          actor: SIGNING_ACTOR,
           target: { kind: 'signing-request', id },
           correlation,
           detail: { from: 'PROCESSING', to: status, attempt, code: 'signing.worker-lost' },
@@ -92,7 +92,7 @@ export class SigningClaims {
         rows.map(({ id, correlation }) => ({
           action: 'signing.failed',
           outcome: 'failed',
-          actor: BACKGROUND,
+          actor: SIGNING_ACTOR,
           target: { kind: 'signing-request', id },
           correlation,
           detail: { from: 'QUEUED', to: 'FAILED', code: 'signing.expired' },
@@ -108,7 +108,7 @@ export class SigningClaims {
          WHERE id IN (SELECT id FROM signing_request WHERE status = ANY($3) AND ${which}
                       ORDER BY ${order} LIMIT ${Math.trunc(most)} FOR UPDATE SKIP LOCKED)
          RETURNING ${CLAIMED}`,
-        [WORKER_ID, leaseMs(this.config), statusesBefore('PROCESSING'), ...parameters],
+        [WORKER_ID, leaseMs(this.config), signingStatusesBefore('PROCESSING'), ...parameters],
       );
       const rows = await this.checks.passed(tx, await withEnvelopes(tx, await this.approvals.cleared(tx, claimed)));
       await this.recordIntents(tx, rows);
@@ -121,7 +121,7 @@ export class SigningClaims {
       tx,
       rows.map(({ id, attempt, correlation }) => ({
         action: 'signing.claimed',
-        actor: BACKGROUND,
+        actor: SIGNING_ACTOR,
         target: { kind: 'signing-request', id },
         correlation,
         detail: { from: 'QUEUED', to: 'PROCESSING', attempt },

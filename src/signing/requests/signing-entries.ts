@@ -1,10 +1,18 @@
 import { createHash } from 'node:crypto';
-import type { NewEntry } from '../../audit/audit.service.js';
+import type { NewEntry } from '../../audit/entries/audit.service.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
-import { type Acceptance, BACKGROUND, type Settlement } from './signing-outcome.js';
+import type { NewSigningRequest, Settlement } from './signing-outcome.js';
+import { SIGNING_ACTOR } from '../model/signing-actor.js';
 
 /** What the audit log says of a request that was accepted. */
-export function acceptedEntry({ request, envelope, status, caller, approvalId, keyFacts }: Acceptance): NewEntry {
+export function acceptedEntry({
+  request,
+  envelope,
+  status,
+  caller,
+  approvalId,
+  keyFacts,
+}: NewSigningRequest): NewEntry {
   const { keyId, keyName, keyVersion, algorithm, scheme, format, composed, metadata } = request;
   return {
     action: 'signing.accepted',
@@ -40,7 +48,7 @@ export function metadataSha256(metadata: Record<string, unknown>): string {
 /** … and of an attempt that ended. */
 export function settledEntry({ id, attempt, correlation, outcome }: Settlement, moved: boolean): NewEntry {
   const target = { kind: 'signing-request', id };
-  const base = { actor: BACKGROUND, target, correlation };
+  const base = { actor: SIGNING_ACTOR, target, correlation };
   const from = 'PROCESSING';
   const signatureSha256 =
     outcome.kind === 'SIGNED' ? createHash('sha256').update(outcome.signature).digest('base64') : undefined;

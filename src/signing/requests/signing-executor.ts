@@ -13,14 +13,14 @@ export class SigningExecutor {
     private readonly vault: KeyVault,
   ) {}
 
-  /** Answers a bell. Ringing twice is harmless: who comes second finds nothing to claim. */
+  /** Handles a signal. A second one is harmless: who comes second finds nothing to claim. */
   async process(requestIds: readonly string[]): Promise<void> {
     // With the HSM down, what waits keeps waiting and no attempt is spent; the sweep comes back for it.
     if (!this.vault.health().up) return;
     await this.signAll(await this.claims.claim(requestIds));
   }
 
-  /** Works through what no bell rang for, until nothing is left or `stopping` says so. Answers how much it was. */
+  /** Works through what no signal was sent for, until nothing is left or `stopping` says so. Answers how much it was. */
   async sweep(everything: boolean, stopping: () => boolean): Promise<number> {
     let done = 0;
     const most = 100;

@@ -5,8 +5,8 @@ import {
   type SignatureScheme,
   isMlDsa,
 } from '../../hsm/key-vault.js';
-import { fromBase64 } from '../../platform/encoding/base64.js';
-import { Problem } from '../../platform/http/problem.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
 
 /** What a caller asks for. */

@@ -1,16 +1,14 @@
-import type { Actor } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import type { MadeSignature } from '../formats/signature-format.js';
-import type { KeyFacts } from '../keys/key-facts.js';
+import type { SigningKeyFacts } from '../keys/key-facts.js';
 import type { KeyConstraints } from '../keys/key-constraints.js';
-import type { SigningEnvelope } from './signing-envelope.entity.js';
-import { WORKER_ID } from '../../platform/worker-id.js';
-import type { SigningRequest } from './signing-request.entity.js';
-import type { SigningStatus } from './signing-status.js';
+import type { SigningEnvelope } from '../model/signing-envelope.entity.js';
+import type { SigningRequest } from '../model/signing-request.entity.js';
+import type { SigningStatus } from '../model/signing-status.js';
 
 /** A request as it comes in. */
-export interface Acceptance {
+export interface NewSigningRequest {
   readonly request: Pick<
     SigningRequest,
     | 'id'
@@ -31,7 +29,7 @@ export interface Acceptance {
   /** The revision of the key that the request was judged by. */
   readonly keyRevision: number;
   /** What the log is to say of the key. */
-  readonly keyFacts: KeyFacts;
+  readonly keyFacts: SigningKeyFacts;
   /** Limits of the key that count requests. */
   readonly limits: Pick<KeyConstraints, 'perDay' | 'lifetime'>;
   /** Without one the HSM signs the request's digest and its signature is the answer. */
@@ -53,22 +51,19 @@ export interface Accepted {
 }
 
 /** How an attempt ended. RELEASED gives the request back for another attempt. */
-export type Outcome =
+export type SigningOutcome =
   | ({ readonly kind: 'SIGNED' } & MadeSignature)
   | { readonly kind: 'FAILED'; readonly code: string; readonly detail: string }
   | { readonly kind: 'RELEASED'; readonly code: string; readonly retryInMs: number };
 
 /** One attempt: the fence that every outcome must pass. */
-export interface Attempt {
+export interface SigningAttempt {
   readonly id: string;
   readonly attempt: number;
   /** X-Request-Id of the call that asked for the signature: goes into the entry of every step. */
   readonly correlation: string;
 }
 
-export interface Settlement extends Attempt {
-  readonly outcome: Outcome;
+export interface Settlement extends SigningAttempt {
+  readonly outcome: SigningOutcome;
 }
-
-/** Who acts when no caller does. */
-export const BACKGROUND: Actor = { kind: 'system', id: WORKER_ID, name: 'signing worker' };

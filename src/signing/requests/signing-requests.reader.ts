@@ -1,17 +1,17 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
-import { mayDo } from '../../auth/scopes.js';
-import { fromBase64 } from '../../platform/encoding/base64.js';
+import type { Caller } from '../../access/caller.js';
+import { mayDo } from '../../access/scopes.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
 import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
-import { markOf, RequestWatch } from './request-watch.js';
-import { SigningEnvelope } from './signing-envelope.entity.js';
-import { SigningRequest } from './signing-request.entity.js';
-import { isFinal, type SigningStatus } from './signing-status.js';
+import { signingMarkOf, RequestWatch } from './request-watch.js';
+import { SigningEnvelope } from '../model/signing-envelope.entity.js';
+import { SigningRequest } from '../model/signing-request.entity.js';
+import { isFinalSigningStatus, type SigningStatus } from '../model/signing-status.js';
 
 /** A request with what belongs to its answer and is kept elsewhere. */
 export interface ShownRequest extends SigningRequest {
@@ -40,7 +40,7 @@ export class SigningRequestsReader {
   async find(caller: Caller, id: string, seconds = 0): Promise<ShownRequest> {
     const request = await this.watch.rows.until(id, seconds, async () => {
       const row = await this.read(caller, id);
-      return { row, mark: markOf(row), final: isFinal(row.status) };
+      return { row, mark: signingMarkOf(row), final: isFinalSigningStatus(row.status) };
     });
     return this.shown(request);
   }
@@ -48,7 +48,7 @@ export class SigningRequestsReader {
   /** For `answerEvents`. */
   async follow<View>(caller: Caller, id: string, viewOf: (request: ShownRequest) => View): Promise<Followed<View>> {
     const request = await this.find(caller, id);
-    return { id, view: viewOf(request), mark: markOf(request), final: isFinal(request.status) };
+    return { id, view: viewOf(request), mark: signingMarkOf(request), final: isFinalSigningStatus(request.status) };
   }
 
   /** Adds the chain and, unless the caller has it at hand, the timestamp. */

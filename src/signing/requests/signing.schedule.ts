@@ -2,11 +2,11 @@ import { type BeforeApplicationShutdown, Injectable, Logger, type OnModuleDestro
 import { Interval } from '@nestjs/schedule';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import { SigningKeysService } from '../keys/signing-keys.service.js';
-import { TimestampLedger } from '../timestamping/timestamp-ledger.js';
+import { TimestampRepository } from '../timestamping/timestamp.repository.js';
 import { SigningClaims } from './signing-claims.js';
 import { SigningExecutor } from './signing-executor.js';
 
-/** Finds what fell through: requests of dead processes, bells that never rang, keys whose maker died. */
+/** Finds what fell through: requests of dead processes, signals that were never sent, keys whose maker died. */
 @Injectable()
 export class SigningSchedule implements OnModuleDestroy, BeforeApplicationShutdown {
   private readonly logger = new Logger(SigningSchedule.name);
@@ -18,7 +18,7 @@ export class SigningSchedule implements OnModuleDestroy, BeforeApplicationShutdo
     private readonly executor: SigningExecutor,
     private readonly keys: SigningKeysService,
     private readonly queue: QueueHealth,
-    private readonly timestamps: TimestampLedger,
+    private readonly timestamps: TimestampRepository,
   ) {}
 
   /** With Redis gone this is how requests are found, so it looks often. */

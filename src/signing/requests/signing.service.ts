@@ -1,19 +1,19 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { DIGEST_BYTES, type DigestAlgorithm, type SignatureScheme } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { keyFactsOf } from '../keys/key-facts.js';
 import type { ActiveKey } from '../keys/signing-key.reader.js';
-import { needsApproval } from '../approval/needs-approval.js';
-import { type Admitted, SigningAdmission } from '../approval/signing-admission.js';
+import { needsApproval } from './needs-approval.js';
+import { type Admitted, ApprovalGate } from './approval-gate.js';
 import { type Ended, SigningAttempts } from './signing-attempts.js';
-import { SigningIntake } from './signing-intake.js';
-import type { Acceptance } from './signing-outcome.js';
+import { SignRequestValidator } from './sign-request-validator.js';
+import type { NewSigningRequest } from './signing-outcome.js';
 import { digestAlgorithm, type SigningOrder } from './signing-order.js';
-import type { SigningRequest } from './signing-request.entity.js';
+import type { SigningRequest } from '../model/signing-request.entity.js';
 import { type ShownRequest, SigningRequestsReader } from './signing-requests.reader.js';
 
 /** Something of our own that a key signs: a certification request, a certificate. */
@@ -48,9 +48,9 @@ export function isAboutTheKey(error: unknown): boolean {
 @Injectable()
 export class SigningService {
   constructor(
-    private readonly admission: SigningAdmission,
+    private readonly gate: ApprovalGate,
     private readonly attempts: SigningAttempts,
-    private readonly intake: SigningIntake,
+    private readonly validator: SignRequestValidator,
     private readonly requests: SigningRequestsReader,
     private readonly idempotency: IdempotencyKeys,
   ) {}
@@ -60,7 +60,7 @@ export class SigningService {
    *
    * @param taken what the order was read as, when somebody has read it already
    */
-  async submit(caller: Caller, order: SigningOrder, taken?: Acceptance): Promise<ShownRequest> {
+  async submit(caller: Caller, order: SigningOrder, taken?: NewSigningRequest): Promise<ShownRequest> {
     const { acceptance, id, at } = await this.accept(caller, order, taken);
     if (id !== acceptance.request.id) return this.repeated(acceptance, id);
     if (acceptance.status !== 'PROCESSING') return this.requests.shown(asAccepted(acceptance, at));
@@ -68,14 +68,14 @@ export class SigningService {
   }
 
   /** What is remembered of a key may be seconds old: before it counts against the caller, it is read anew. */
-  private async accept(caller: Caller, order: SigningOrder, taken?: Acceptance): Promise<Admitted> {
+  private async accept(caller: Caller, order: SigningOrder, taken?: NewSigningRequest): Promise<Admitted> {
     try {
-      return await this.admission.admit(taken ?? (await this.intake.acceptanceOf(caller, order)));
+      return await this.gate.admit(taken ?? (await this.validator.newRequestOf(caller, order)));
     } catch (error) {
       if (!isAboutTheKey(error)) throw error;
     }
-    this.intake.forgetKeyOf(order);
-    return this.admission.admit(await this.intake.acceptanceOf(caller, order));
+    this.validator.forgetKeyOf(order);
+    return this.gate.admit(await this.validator.newRequestOf(caller, order));
   }
 
   /**
@@ -85,8 +85,8 @@ export class SigningService {
    */
   async assertSignsAtOnce(caller: Caller, order: Omit<SigningOrder, 'digest'>): Promise<void> {
     const digest = Buffer.alloc(DIGEST_BYTES[digestAlgorithm(order.algorithm)], 0xff).toString('base64');
-    const acceptance = await this.intake.acceptanceOf(caller, { ...order, digest });
-    if (await this.admission.asksPeople(acceptance)) throw needsApproval();
+    const acceptance = await this.validator.newRequestOf(caller, { ...order, digest });
+    if (await this.gate.asksPeople(acceptance)) throw needsApproval();
   }
 
   /** Signs something of our own with any key: recorded, and answered for, like every other request. */
@@ -102,14 +102,14 @@ export class SigningService {
     const request = { ...place, ...what, ...alone };
     const keyFacts = keyFactsOf(key);
     const judged = { keyRevision: key.revision, keyFacts, limits: {}, status: 'PROCESSING' } as const;
-    const acceptance: Acceptance = { request, envelope, ...judged, caller, use };
-    const { id, at } = await this.admission.admitOwn(acceptance);
+    const acceptance: NewSigningRequest = { request, envelope, ...judged, caller, use };
+    const { id, at } = await this.gate.admitOwn(acceptance);
     const made = id === request.id ? await this.signNow(acceptance, at) : await this.repeated(acceptance, id);
     if (made.signature === null) throw late(id);
     return { signature: made.signature, keyVersion: made.keyVersion };
   }
 
-  private async signNow(acceptance: Acceptance, at: Date): Promise<ShownRequest> {
+  private async signNow(acceptance: NewSigningRequest, at: Date): Promise<ShownRequest> {
     const { request, envelope, keyRevision, caller } = acceptance;
     const { id: requestedBy, ownerId, origin } = caller;
     const place = { keyRevision, requestedBy, ownerId, correlation: origin.requestId, attempt: 1, strikes: 0 };
@@ -118,7 +118,7 @@ export class SigningService {
   }
 
   /** The same call again: its answer is the first call's request, awaited as the first caller awaits it. */
-  private async repeated({ use, caller, status }: Acceptance, id: string): Promise<ShownRequest> {
+  private async repeated({ use, caller, status }: NewSigningRequest, id: string): Promise<ShownRequest> {
     if (use !== undefined) await this.idempotency.assertSameBody(use);
     const request = await this.requests.find(caller, id, status === 'PROCESSING' ? REPEAT_WAIT_S : 0);
     if (request.status === 'FAILED' && status === 'PROCESSING')
@@ -128,7 +128,7 @@ export class SigningService {
 }
 
 /** The row as it was just committed, without reading it back. */
-function asAccepted({ request, envelope, status, caller, approvalId }: Acceptance, at: Date): SigningRequest {
+function asAccepted({ request, envelope, status, caller, approvalId }: NewSigningRequest, at: Date): SigningRequest {
   return {
     ...request,
     enveloped: envelope !== undefined,

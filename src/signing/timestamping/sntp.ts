@@ -51,7 +51,7 @@ export async function clockOffset(server: string, timeoutMs = 2000): Promise<num
  * (RFC 4330 section 3).
  */
 function timeAt(packet: Buffer, offset: number): number {
-  const told = packet.readUInt32BE(offset);
-  const seconds = told < ERA / 2 ? told + ERA : told;
+  const raw = packet.readUInt32BE(offset);
+  const seconds = raw < ERA / 2 ? raw + ERA : raw;
   return (seconds - EPOCHS_APART) * 1000 + (packet.readUInt32BE(offset + 4) * 1000) / 2 ** 32;
 }

@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { FastifyReply } from 'fastify';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { RateLimits } from '../../platform/http/rate-limits.js';
 import { isKeyInPath } from './timestamping.http.js';
 import { networkOf } from '../../platform/http/network-of.js';

@@ -3,12 +3,12 @@ import { createHash } from 'node:crypto';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
-import { oid } from '../../platform/asn1/der.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { oid } from '../../formats/asn1/der-writer.js';
 import { type ActiveKey, vaultKeyOf } from '../keys/signing-key.reader.js';
 import { ClockGuard } from './clock-guard.js';
 import { TimestampKeys } from './timestamp-keys.js';
-import { type Asker, type TimestampIntent, TimestampLedger } from './timestamp-ledger.js';
+import { type Asker, type TimestampIntent, TimestampRepository } from './timestamp.repository.js';
 import type { TimestampQuery } from './timestamp-query.js';
 import { TimestampRefusal } from './timestamp-refusal.js';
 import { type Stamper, timestampAttributes, timestampInfo, timestampToken } from './timestamp-writer.js';
@@ -18,7 +18,7 @@ import { type Stamper, timestampAttributes, timestampInfo, timestampToken } from
 export class TimestampAuthority {
   constructor(
     private readonly keys: TimestampKeys,
-    private readonly ledger: TimestampLedger,
+    private readonly repository: TimestampRepository,
     private readonly vault: KeyVault,
     private readonly guard: ClockGuard,
     private readonly config: Config,
@@ -55,7 +55,7 @@ export class TimestampAuthority {
     { key, stamper, at }: { key: ActiveKey; stamper: Stamper; at: Date },
   ): Promise<Buffer> {
     const { scheme, algorithm } = stamper;
-    const shown = await this.ledger.intend(intent);
+    const shown = await this.repository.intend(intent);
     let signature: Buffer;
     try {
       this.guard.assertAgrees(shown, at);
@@ -66,10 +66,10 @@ export class TimestampAuthority {
         digest: intent.signedDigest,
       });
     } catch (error) {
-      await this.ledger.settle(intent, { signature: null, failureCode: codeOf(error) });
+      await this.repository.settle(intent, { signature: null, failureCode: codeOf(error) });
       throw error;
     }
-    if (await this.ledger.settle(intent, { signature, failureCode: null })) return signature;
+    if (await this.repository.settle(intent, { signature, failureCode: null })) return signature;
     throw new Problem('unavailable', 'timestamp.late', 'The timestamp took too long and was given up.');
   }
 }

@@ -2,10 +2,10 @@ import { AsnConvert } from '@peculiar/asn1-schema';
 import { ContentInfo, type SignerInfo, SignedData } from '@peculiar/asn1-cms';
 import { PKIStatus, TimeStampResp, TSTInfo } from '@peculiar/asn1-tsp';
 import { createHash, verify, type X509Certificate } from 'node:crypto';
-import { factsOf } from '../certificates/certificate-facts.js';
+import { certificateFactsOf } from '../certificates/certificate-facts.js';
 import { wholeCertificate } from '../certificates/whole-certificate.js';
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from '../formats/algorithm-identifiers.js';
-import { oid, setOf } from '../../platform/asn1/der.js';
+import { oid, setOf } from '../../formats/asn1/der-writer.js';
 
 const CONTENT_TYPE = '1.2.840.113549.1.9.3';
 const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';
@@ -13,8 +13,8 @@ const TST_INFO = '1.2.840.113549.1.9.16.1.4';
 const RSA_PSS = '1.2.840.113549.1.1.10';
 const GRANTED = [PKIStatus.granted, PKIStatus.grantedWithMods];
 /** How far the clock of another authority may be from ours. */
-const MOST_APART_MS = 60_000;
-const MOST_CERTIFICATES = 8;
+const MAX_APART_MS = 60_000;
+const MAX_CERTIFICATES = 8;
 
 export interface Expected {
   readonly digest: Buffer;
@@ -106,12 +106,12 @@ function assertAsked(info: TSTInfo, { nonce, now }: Expected): void {
     BigInt(`0x${Buffer.from(info.nonce).toString('hex')}`) !== BigInt(`0x${nonce.toString('hex')}`)
   )
     throw new BadTimestamp('the nonce is not the one that was sent');
-  if (Math.abs(info.genTime.getTime() - now.getTime()) > MOST_APART_MS)
+  if (Math.abs(info.genTime.getTime() - now.getTime()) > MAX_APART_MS)
     throw new BadTimestamp(`its time is ${info.genTime.toISOString()}`);
 }
 
 function certificatesOf({ certificates }: SignedData): X509Certificate[] {
-  return [...(certificates ?? [])].slice(0, MOST_CERTIFICATES).flatMap(({ certificate }) => {
+  return [...(certificates ?? [])].slice(0, MAX_CERTIFICATES).flatMap(({ certificate }) => {
     if (certificate === undefined) return [];
     return [wholeCertificate(Buffer.from(AsnConvert.serialize(certificate)))];
   });
@@ -131,7 +131,7 @@ function signs(certificate: X509Certificate, signer: SignerInfo, info: Buffer): 
 }
 
 function assertPurpose(certificate: X509Certificate): void {
-  const { purposes, purposesCritical } = factsOf(certificate);
+  const { purposes, purposesCritical } = certificateFactsOf(certificate);
   if (purposes.length !== 1 || purposes[0] !== 'time-stamping' || !purposesCritical)
     throw new BadTimestamp('its certificate is not for timestamps alone');
 }
@@ -143,7 +143,7 @@ function assertTrusted(
   { roots, now }: Pick<Expected, 'roots' | 'now'>,
 ): void {
   let last = own;
-  for (let length = 0; length < MOST_CERTIFICATES; length += 1) {
+  for (let length = 0; length < MAX_CERTIFICATES; length += 1) {
     assertInDate(last, now);
     const issued = (issuer: X509Certificate) => last.checkIssued(issuer) && last.verify(issuer.publicKey);
     const root = roots.find((one) => one.raw.equals(last.raw) || issued(one));

@@ -3,14 +3,14 @@ import { randomBytes, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Config, ConfigError } from '../../platform/config/config.js';
 import { Clock } from '../../platform/time/clock.js';
-import { readCertificates } from '../certificates/certificate-chain.js';
+import { readCertificateChain } from '../certificates/certificate-chain.js';
 import type { FormatDigest } from '../formats/algorithm-identifiers.js';
-import { element, integer, sequence } from '../../platform/asn1/der.js';
+import { element, integer, sequence } from '../../formats/asn1/der-writer.js';
 import { BadTimestamp, checkedToken } from './timestamp-check.js';
 import { messageImprint } from './timestamp-writer.js';
 
 const CERT_REQ = element(0x01, Buffer.from([0xff]));
-const MOST_ANSWER_BYTES = 64 * 1024;
+const MAX_ANSWER_BYTES = 64 * 1024;
 
 /** Asks other timestamp authorities (RFC 3161 section 3.4), and believes nothing that they answer before it was checked. */
 @Injectable()
@@ -55,7 +55,7 @@ async function bodyOf(response: Response): Promise<Buffer> {
   for await (const part of response.body ?? []) {
     parts.push(part);
     size += part.length;
-    if (size > MOST_ANSWER_BYTES) throw new BadTimestamp('the answer is too long');
+    if (size > MAX_ANSWER_BYTES) throw new BadTimestamp('the answer is too long');
   }
   return Buffer.concat(parts);
 }
@@ -77,7 +77,7 @@ function credentialsOf(url: string): Record<string, string> {
 function rootsOf({ tsaAuthorities, tsaTrustFile }: Config): X509Certificate[] {
   if (tsaAuthorities.every((one) => one === 'own')) return [];
   try {
-    return readCertificates(readFileSync(tsaTrustFile, 'utf8'));
+    return readCertificateChain(readFileSync(tsaTrustFile, 'utf8'));
   } catch {
     throw new ConfigError([
       'SVC_TSA_TRUST_FILE must name a PEM file with the roots of the authorities in SVC_TSA_AUTHORITIES',

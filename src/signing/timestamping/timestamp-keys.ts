@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { KeyType } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
 import type { FormatDigest } from '../formats/algorithm-identifiers.js';

@@ -1,6 +1,6 @@
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from '../formats/algorithm-identifiers.js';
-import { element, nullValue, octetString, oid, sequence } from '../../platform/asn1/der.js';
-import { type Element, elementsIn } from '../../platform/asn1/der-reader.js';
+import { element, nullValue, octetString, oid, sequence } from '../../formats/asn1/der-writer.js';
+import { type DerElement, derElements } from '../../formats/asn1/der-reader.js';
 import { TimestampRefusal } from './timestamp-refusal.js';
 
 /** What a client wants stamped (TimeStampReq, RFC 3161 section 2.4.1). */
@@ -18,7 +18,7 @@ export interface TimestampQuery {
 }
 
 const DIGEST_BYTES: Record<FormatDigest, number> = { sha256: 32, sha384: 48, sha512: 64 };
-const MOST_NONCE_BYTES = 128;
+const MAX_NONCE_BYTES = 128;
 const TAG = {
   boolean: 0x01,
   integer: 0x02,
@@ -42,8 +42,8 @@ export function readQuery(bytes: Buffer): TimestampQuery {
   const taken = takeOptional(optional);
   if (taken.extensions !== undefined)
     throw new TimestampRefusal('unacceptedExtension', 'Extensions are not supported.');
-  if ((taken.nonce?.contents.length ?? 0) > MOST_NONCE_BYTES)
-    throw new TimestampRefusal('badRequest', `The nonce is longer than ${MOST_NONCE_BYTES} bytes.`);
+  if ((taken.nonce?.contents.length ?? 0) > MAX_NONCE_BYTES)
+    throw new TimestampRefusal('badRequest', `The nonce is longer than ${MAX_NONCE_BYTES} bytes.`);
   if (taken.certReq !== undefined && taken.certReq.contents.length !== 1)
     throw new TimestampRefusal('badDataFormat', 'certReq is no BOOLEAN of one octet.');
   return {
@@ -55,7 +55,7 @@ export function readQuery(bytes: Buffer): TimestampQuery {
 }
 
 /** The octets of an INTEGER as DER has them: no more than the number needs (X.690 section 8.3.2). */
-function leastOctets({ contents }: Element): Buffer {
+function leastOctets({ contents }: DerElement): Buffer {
   if (contents.length === 0) throw new TimestampRefusal('badDataFormat', 'An INTEGER has no octets.');
   let start = 0;
   while (start < contents.length - 1 && isIdle(contents[start], contents[start + 1])) start += 1;
@@ -67,7 +67,7 @@ function isIdle(octet = 0, next = 0): boolean {
   return octet === (next < 0x80 ? 0 : 0xff);
 }
 
-function fieldsOf(bytes: Buffer): Element[] {
+function fieldsOf(bytes: Buffer): DerElement[] {
   const [outer, ...more] = readElements(bytes);
   if (outer?.tag !== TAG.sequence || more.length > 0)
     throw new TimestampRefusal('badDataFormat', 'This is not a TimeStampReq, or not one alone.');
@@ -75,7 +75,7 @@ function fieldsOf(bytes: Buffer): Element[] {
 }
 
 /** The optional fields come in one order, each at most once. */
-function takeOptional(fields: Element[]) {
+function takeOptional(fields: DerElement[]) {
   const rest = [...fields];
   const take = (tag: number) => (rest[0]?.tag === tag ? rest.shift() : undefined);
   const taken = {
@@ -88,7 +88,7 @@ function takeOptional(fields: Element[]) {
   return taken;
 }
 
-function readImprint(imprint: Element): Pick<TimestampQuery, 'digest' | 'algorithm' | 'imprint'> {
+function readImprint(imprint: DerElement): Pick<TimestampQuery, 'digest' | 'algorithm' | 'imprint'> {
   const [identifier, hash, ...more] = readElements(imprint.contents);
   if (identifier?.tag !== TAG.sequence || hash?.tag !== TAG.octetString || more.length > 0)
     throw new TimestampRefusal('badDataFormat', 'The messageImprint cannot be read.');
@@ -104,16 +104,16 @@ function readImprint(imprint: Element): Pick<TimestampQuery, 'digest' | 'algorit
 }
 
 /** Hash functions have none, which some write as NULL and some leave out (RFC 5754 section 2); the token repeats which it was. */
-function assertNoParameters(parameters: readonly Element[]): void {
+function assertNoParameters(parameters: readonly DerElement[]): void {
   const [first, ...more] = parameters;
   if (more.length > 0) throw new TimestampRefusal('badDataFormat', 'The hash algorithm has more than one parameter.');
   if (first === undefined || (first.tag === TAG.null && first.contents.length === 0)) return;
   throw new TimestampRefusal('badAlg', 'The hash algorithm has a parameter, and none of them takes one.');
 }
 
-function readElements(bytes: Buffer): Element[] {
+function readElements(bytes: Buffer): DerElement[] {
   try {
-    return elementsIn(bytes);
+    return derElements(bytes);
   } catch {
     const isOld = bytes.length > 16 && /^[A-Za-z0-9+/=\s]+$/.test(bytes.toString('latin1'));
     const detail = isOld

@@ -1,12 +1,12 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { FormatDigest } from '../formats/algorithm-identifiers.js';
 import { TimestampAuthority } from './timestamp-authority.js';
 import { publicName, TimestampClient } from './timestamp-client.js';
-import { timestampingMs } from './timestamping-time.js';
+import { timestampingMs } from '../model/timestamping-time.js';
 import { TimestampKeys } from './timestamp-keys.js';
-import type { Asker } from './timestamp-ledger.js';
+import type { Asker } from './timestamp.repository.js';
 import { messageImprint } from './timestamp-writer.js';
 
 /** After so many failures in a row an authority is left alone … */

@@ -11,7 +11,7 @@ import {
   sequence,
   tagged,
   utf8String,
-} from '../../platform/asn1/der.js';
+} from '../../formats/asn1/der-writer.js';
 import {
   contentType,
   messageDigest,

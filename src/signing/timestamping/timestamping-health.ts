@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { HealthIndicators, type Indication } from '../../platform/health/health-indicators.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { TimestampKeys } from './timestamp-keys.js';
 
 /** Whether our own timestamp authority can issue. */

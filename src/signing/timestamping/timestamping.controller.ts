@@ -1,11 +1,11 @@
 import { Controller, Get, Header, HttpCode, Param, Post, Res } from '@nestjs/common';
 import { ApiConsumes, ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Needs, Public, TheCaller } from '../../auth/access.js';
-import type { Caller } from '../../auth/caller.js';
+import { Needs, Public, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
 import { TimestampAdmission } from './timestamp-admission.js';
-import { TimestampDesk } from './timestamp-desk.js';
+import { TsaResponder } from './tsa-responder.js';
 import { TimestampKeyParam } from './timestamping.dto.js';
 import { MAX_QUERY_BYTES, TIMESTAMP_QUERY, TIMESTAMP_REPLY } from './timestamping.http.js';
 
@@ -13,7 +13,7 @@ import { MAX_QUERY_BYTES, TIMESTAMP_QUERY, TIMESTAMP_REPLY } from './timestampin
 @Controller('tsa')
 export class TimestampingController {
   constructor(
-    private readonly desk: TimestampDesk,
+    private readonly responder: TsaResponder,
     private readonly admission: TimestampAdmission,
   ) {}
 
@@ -31,7 +31,7 @@ export class TimestampingController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Buffer> {
     this.admission.admit(caller, reply);
-    return this.desk.answer(caller, bytes);
+    return this.responder.answer(caller, bytes);
   }
 
   /** Issues a timestamp to a client that can show no credential: an API key for timestamps alone stands in the address. */
@@ -49,7 +49,7 @@ export class TimestampingController {
     @Res({ passthrough: true }) reply: FastifyReply,
   ): Promise<Buffer> {
     this.admission.admitByPath(caller, key, reply);
-    return this.desk.answer(caller, bytes);
+    return this.responder.answer(caller, bytes);
   }
 
   /** The chain to verify timestamps against, PEM. */
@@ -59,6 +59,6 @@ export class TimestampingController {
   @ApiProduces('application/x-pem-file')
   @ApiOkResponse({ schema: { type: 'string', example: '-----BEGIN CERTIFICATE-----' } })
   timestampChain(): Promise<string> {
-    return this.desk.chain();
+    return this.responder.chain();
   }
 }

@@ -2,8 +2,8 @@ import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { AddressList } from '../../auth/api-keys/address-list.js';
-import { bearerOfBasic } from '../../auth/basic-credentials.js';
-import { admitAsGuest } from '../../auth/guest-callers.js';
+import { bearerOfBasic } from '../../auth/secrets/basic-credentials.js';
+import { admitAsGuest } from '../../access/guest-callers.js';
 import { Config } from '../../platform/config/config.js';
 import { mediaTypeOf } from '../../platform/http/raw-body.js';
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { FORMAT_DIGESTS } from '../formats/algorithm-identifiers.js';
-import { fromBase64, fromBase64Url } from '../../platform/encoding/base64.js';
-import { elementsIn } from '../../platform/asn1/der-reader.js';
+import { fromBase64, fromBase64Url } from '../../formats/encoding/base64.js';
+import { derElements } from '../../formats/asn1/der-reader.js';
 import { BadSignature } from './bad-signature.js';
 import type { SignatureReader } from './signature-claim.js';
 
@@ -60,8 +60,8 @@ export const readSigstoreBundle: SignatureReader = ({ digest, algorithm, scheme,
 
 /** TimeStampResp: status, then the token. */
 function tokenIn(response: Buffer): Buffer | undefined {
-  const [outer] = elementsIn(response);
-  return elementsIn(outer?.contents ?? Buffer.alloc(0))[1]?.raw;
+  const [outer] = derElements(response);
+  return derElements(outer?.contents ?? Buffer.alloc(0))[1]?.raw;
 }
 
 function json(text: string): Record<string, unknown> {

@@ -8,8 +8,8 @@ import {
 } from '../formats/algorithm-identifiers.js';
 import { RFC3161_TIMESTAMP, readExtractedData } from '../formats/authenticode.format.js';
 import { wholeCertificate } from '../certificates/whole-certificate.js';
-import { oid, sequence } from '../../platform/asn1/der.js';
-import { type Element, elementsIn } from '../../platform/asn1/der-reader.js';
+import { oid, sequence } from '../../formats/asn1/der-writer.js';
+import { type DerElement, derElements } from '../../formats/asn1/der-reader.js';
 import { issuerAndSerialNumber, TIMESTAMP_TOKEN } from '../formats/signed-data.js';
 import { BadSignature } from './bad-signature.js';
 import type { SignatureClaim, SignatureReader } from './signature-claim.js';
@@ -24,7 +24,7 @@ const CONTEXT_1 = 0xa1;
 /** SignedData of one signer (RFC 5652 section 5), taken apart and not yet believed. */
 interface TakenApart extends SignatureClaim {
   /** EncapsulatedContentInfo: the content, when it is in there. */
-  readonly content: Element | undefined;
+  readonly content: DerElement | undefined;
   /** The messageDigest attribute. */
   readonly messageDigest: Buffer;
 }
@@ -51,19 +51,19 @@ export const readAuthenticode: SignatureReader = ({ digest, algorithm, signature
 };
 
 function takeApart(file: Buffer, tokenAttribute: string): TakenApart {
-  const [type, explicit] = elementsIn(only(file).contents);
+  const [type, explicit] = derElements(only(file).contents);
   if (type?.raw.equals(SIGNED_DATA) !== true) throw new BadSignature('it is no CMS SignedData');
-  const fields = elementsIn(only(required(explicit).contents).contents);
-  const [, explicitContent] = elementsIn(required(fields[2]).contents);
-  const certificates = elementsIn(fields.find(({ tag }) => tag === CONTEXT_0)?.contents ?? Buffer.alloc(0));
-  const [signer, ...more] = elementsIn(required(fields.at(-1)).contents);
+  const fields = derElements(only(required(explicit).contents).contents);
+  const [, explicitContent] = derElements(required(fields[2]).contents);
+  const certificates = derElements(fields.find(({ tag }) => tag === CONTEXT_0)?.contents ?? Buffer.alloc(0));
+  const [signer, ...more] = derElements(required(fields.at(-1)).contents);
   if (signer === undefined || more.length > 0) throw new BadSignature('it does not have one signer');
-  const content = explicitContent === undefined ? undefined : elementsIn(explicitContent.contents)[0];
+  const content = explicitContent === undefined ? undefined : derElements(explicitContent.contents)[0];
   return { ...readSigner(signer, certificates, tokenAttribute), content };
 }
 
-function readSigner(signer: Element, certificates: Element[], tokenAttribute: string): Omit<TakenApart, 'content'> {
-  const [, issuerAndSerial, digestId, attributes, signatureId, value, unsigned] = elementsIn(signer.contents);
+function readSigner(signer: DerElement, certificates: DerElement[], tokenAttribute: string): Omit<TakenApart, 'content'> {
+  const [, issuerAndSerial, digestId, attributes, signatureId, value, unsigned] = derElements(signer.contents);
   if (attributes?.tag !== CONTEXT_0) throw new BadSignature('it has no signed attributes');
   const algorithm = digestNamed(required(digestId));
   const scheme = schemeNamed(required(signatureId), algorithm);
@@ -85,8 +85,8 @@ function readSigner(signer: Element, certificates: Element[], tokenAttribute: st
 }
 
 /** The signer's certificate first. */
-function inOrder(certificates: Element[], issuerAndSerial: Element): X509Certificate[] {
-  const names = (one: Element): boolean => {
+function inOrder(certificates: DerElement[], issuerAndSerial: DerElement): X509Certificate[] {
+  const names = (one: DerElement): boolean => {
     const { issuer, serialNumber } = issuerAndSerialNumber(one.raw);
     return sequence(issuer, serialNumber).equals(issuerAndSerial.raw);
   };
@@ -95,14 +95,14 @@ function inOrder(certificates: Element[], issuerAndSerial: Element): X509Certifi
   return [own, ...certificates.filter((one) => one !== own)].map(({ raw }) => wholeCertificate(raw));
 }
 
-function digestNamed(identifier: Element): FormatDigest {
-  const [algorithmId] = elementsIn(identifier.contents);
+function digestNamed(identifier: DerElement): FormatDigest {
+  const [algorithmId] = derElements(identifier.contents);
   const algorithm = FORMAT_DIGESTS.find((name) => algorithmId?.raw.equals(oid(DIGEST_OID[name])));
   if (algorithm === undefined) throw new BadSignature('its digest algorithm is none of ours');
   return algorithm;
 }
 
-function schemeNamed({ raw }: Element, algorithm: FormatDigest): SignatureScheme {
+function schemeNamed({ raw }: DerElement, algorithm: FormatDigest): SignatureScheme {
   if (ML_DSA_TYPES.some((type) => cmsSignatureIdentifier('ml-dsa', algorithm, type).equals(raw))) return 'ml-dsa';
   const scheme = CMS_SCHEMES.find((one) => cmsSignatureIdentifier(one, algorithm).equals(raw));
   if (scheme === undefined) throw new BadSignature('its signature algorithm is none of ours');
@@ -110,22 +110,22 @@ function schemeNamed({ raw }: Element, algorithm: FormatDigest): SignatureScheme
 }
 
 /** The value of an attribute of that type, when there is just one. */
-function attributeOf(attributes: Element, type: string): Element | undefined {
-  const found = elementsIn(attributes.contents).filter(({ contents }) =>
-    elementsIn(contents)[0]?.raw.equals(oid(type)),
+function attributeOf(attributes: DerElement, type: string): DerElement | undefined {
+  const found = derElements(attributes.contents).filter(({ contents }) =>
+    derElements(contents)[0]?.raw.equals(oid(type)),
   );
-  const [, values] = elementsIn(found[0]?.contents ?? Buffer.alloc(0));
-  const [value, ...more] = elementsIn(values?.contents ?? Buffer.alloc(0));
+  const [, values] = derElements(found[0]?.contents ?? Buffer.alloc(0));
+  const [value, ...more] = derElements(values?.contents ?? Buffer.alloc(0));
   return found.length === 1 && more.length === 0 ? value : undefined;
 }
 
-function only(bytes: Buffer): Element {
-  const [element, ...more] = elementsIn(bytes);
+function only(bytes: Buffer): DerElement {
+  const [element, ...more] = derElements(bytes);
   if (element === undefined || more.length > 0) throw new BadSignature('it is not one DER element');
   return element;
 }
 
-function required(element: Element | undefined): Element {
+function required(element: DerElement | undefined): DerElement {
   if (element === undefined) throw new BadSignature('a part is missing');
   return element;
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { X509Certificate } from 'node:crypto';
 import { DataSource } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import type { SignatureScheme } from '../../hsm/key-vault.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { schemeOfFormat } from '../formats/format-writers.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
 import { type KnownKey, SigningKeyReader } from '../keys/signing-key.reader.js';
@@ -51,9 +51,9 @@ export interface Subject {
 
 type Version = Omit<VersionToVerify, 'chain'> & { readonly keyId: string; readonly chain: Buffer[] | null };
 /** More keys than sign one file. */
-const MOST_SIGNERS = 100;
+const MAX_SIGNERS = 100;
 /** Requests for one digest that are looked at. */
-const MOST_REQUESTS = 10_000;
+const MAX_REQUESTS = 10_000;
 
 /** Finds what a signature is to be verified with. */
 @Injectable()
@@ -100,8 +100,8 @@ export class VerificationSubjects {
     const rows: (KnownKey & { scheme: SignatureScheme })[] = await this.db.query(
       `SELECT DISTINCT k.id, k.name, k.type, r.scheme FROM (
          SELECT key_id, scheme FROM signing_request
-         WHERE digest = $1 AND status = 'SIGNED' AND NOT composed AND ($2::text IS NULL OR scheme = $2) LIMIT ${MOST_REQUESTS}) r
-       JOIN signing_key k ON k.id = r.key_id ORDER BY k.id LIMIT ${MOST_SIGNERS}`,
+         WHERE digest = $1 AND status = 'SIGNED' AND NOT composed AND ($2::text IS NULL OR scheme = $2) LIMIT ${MAX_REQUESTS}) r
+       JOIN signing_key k ON k.id = r.key_id ORDER BY k.id LIMIT ${MAX_SIGNERS}`,
       [digest, scheme ?? null],
     );
     const versions = await this.versionsOf([...new Set(rows.map(({ id }) => id))], version);

@@ -1,14 +1,14 @@
 import { ApiProperty } from '@nestjs/swagger';
 import { IsIn, IsInt, IsOptional, IsString, IsUUID, Length, Max, MaxLength, Min, ValidateIf } from 'class-validator';
 import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
-import { fromBase64 } from '../../platform/encoding/base64.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
 import { IsBase64Text } from '../../platform/http/base64-text.js';
-import { nameOf } from '../certificates/certificate-chain.js';
+import { subjectNameOf } from '../certificates/certificate-chain.js';
 import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import type { VerificationOrder } from './verification-subjects.js';
 import type { CheckName, Verification } from './verification.service.js';
 
-const MOST_BASE64 = 64_000;
+const MAX_BASE64 = 64_000;
 
 export class VerifyBody {
   /** A signing request of yours: gives digest, algorithm, scheme, format and key, and the signature unless one is sent. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
@@ -31,7 +31,7 @@ export class VerifyBody {
   /** Base64 of the signature, or of the file that holds it, as signing answered it. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p */
   @IsOptional()
   @IsBase64Text()
-  @Length(4, MOST_BASE64)
+  @Length(4, MAX_BASE64)
   signature?: string;
 
   /** Name or id of the signing key; when absent, those that signed this digest, or the configured key. @example default */
@@ -61,7 +61,7 @@ export class VerifyBody {
   /** Base64 of a TimeStampToken (DER) over the signature, when it is not in the file. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
   @IsOptional()
   @IsBase64Text()
-  @Length(4, MOST_BASE64)
+  @Length(4, MAX_BASE64)
   timestamp?: string;
 
   toOrder(): VerificationOrder {
@@ -115,7 +115,7 @@ export class VerificationView {
       checks: [...checks],
       key: { id: key.id, name: key.name, version: key.version },
       signedBefore,
-      subject: certificate === undefined ? undefined : nameOf(certificate.subject),
+      subject: certificate === undefined ? undefined : subjectNameOf(certificate.subject),
     };
   }
 }

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { createHash, X509Certificate } from 'node:crypto';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { PublicVerifier } from '../../hsm/public-verifier.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
-import { nameOf, pathFrom } from '../certificates/certificate-chain.js';
+import { subjectNameOf, pathFrom } from '../certificates/certificate-chain.js';
 import { isFormatDigest } from '../formats/algorithm-identifiers.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
 import { BadTimestamp, timeOfToken } from '../timestamping/timestamp-check.js';
@@ -22,7 +22,7 @@ import {
 
 export type CheckName = 'signature' | 'certificate' | 'timestamp';
 
-export interface Check {
+export interface VerificationCheck {
   readonly check: CheckName;
   readonly ok: boolean;
   /** Why not, or what was found. */
@@ -32,7 +32,7 @@ export interface Check {
 export interface Verification {
   /** Every check is. */
   readonly valid: boolean;
-  readonly checks: readonly Check[];
+  readonly checks: readonly VerificationCheck[];
   readonly key: { readonly id: string; readonly name: string; readonly version?: number };
   /** What a timestamp that holds says. */
   readonly signedBefore?: Date;
@@ -69,7 +69,9 @@ export class VerificationService {
     const made = this.makingOf(subject);
     if (made instanceof BadSignature) return refused(subject, made.message);
     const { key, version, claim } = made;
-    const checks: Check[] = [{ check: 'signature', ok: true, detail: `by version ${version.version} of the key` }];
+    const checks: VerificationCheck[] = [
+      { check: 'signature', ok: true, detail: `by version ${version.version} of the key` },
+    ];
     const signedBefore = await this.checkTimestamp(claim, checks);
     const certificates = claim.certificates.length > 0 ? claim.certificates : version.chain;
     this.checkCertificates(certificates, version, signedBefore, checks);
@@ -97,7 +99,7 @@ export class VerificationService {
     return new BadSignature(`no version of ${keys} that counts here made this signature`);
   }
 
-  private async checkTimestamp(claim: SignatureClaim, checks: Check[]): Promise<Date | undefined> {
+  private async checkTimestamp(claim: SignatureClaim, checks: VerificationCheck[]): Promise<Date | undefined> {
     const { timestampToken: token, signature, algorithm: asked } = claim;
     if (token === undefined) return undefined;
     const algorithm = isFormatDigest(asked) ? asked : 'sha256';
@@ -118,7 +120,7 @@ export class VerificationService {
     certificates: readonly X509Certificate[],
     { publicKey }: VersionToVerify,
     signedBefore: Date | undefined,
-    checks: Check[],
+    checks: VerificationCheck[],
   ): void {
     const [leaf, ...others] = certificates;
     if (leaf === undefined) return;
@@ -135,7 +137,7 @@ const OF_ANOTHER = { ok: false, detail: 'it is the certificate of another key' }
 function pathOf(leaf: X509Certificate, others: X509Certificate[], at: Date): { ok: boolean; detail: string } {
   try {
     const path = pathFrom(leaf, others, at);
-    return { ok: true, detail: `leads to ${nameOf(path.at(-1)?.subject ?? '')}` };
+    return { ok: true, detail: `leads to ${subjectNameOf(path.at(-1)?.subject ?? '')}` };
   } catch (error) {
     if (error instanceof Problem) return { ok: false, detail: error.message };
     throw error;

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { newEd25519Pair } from '../format/key-pair.js';
-import { publicKeyLine } from '../../platform/ssh/public-key.js';
+import { newEd25519Pair } from '../../formats/ssh/key-pair.js';
+import { publicKeyLine } from '../../formats/ssh/public-key.js';
 import {
   optionsOf,
-  type Replacement,
+  type KeyReplacement,
   rolledBack,
   standingsOf,
   withNextLimited,
@@ -24,7 +24,7 @@ const other = key('bob');
 const UNTIL = '20270101000000Z';
 const LATER = '20280101000000Z';
 
-function replacing(file: string): Replacement {
+function replacing(file: string): KeyReplacement {
   const originals = optionsOf(Buffer.from(file, 'latin1'), old.blob);
   return { path: '/h/.ssh/authorized_keys', old: old.blob, next: next.blob, nextText: next.line, originals };
 }

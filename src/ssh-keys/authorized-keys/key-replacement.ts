@@ -1,9 +1,9 @@
 import { type AuthorizedKeysLine, lineAgain, lineOf, readLines } from '../../platform/ssh/authorized-keys-file.js';
 import { type EditedFile, editLines } from './line-edit.js';
-import { withExpiry } from '../../platform/ssh/line-options.js';
+import { withExpiry } from '../../formats/ssh/line-options.js';
 
 /** A key that takes the place of another in one file. */
-export interface Replacement {
+export interface KeyReplacement {
   readonly path: string;
   /** Blob of the key that goes. */
   readonly old: Buffer;
@@ -19,11 +19,11 @@ export interface Replacement {
 export type Limit = string | undefined;
 
 /** How the lines of one key stand. `limited`: each has a time limit of ours; `mixed`: some. */
-export type Standing = 'absent' | 'permanent' | 'limited' | 'mixed';
+export type LineStanding = 'absent' | 'permanent' | 'limited' | 'mixed';
 
-export interface Standings {
-  readonly old: Standing;
-  readonly next: Standing;
+export interface LineStandings {
+  readonly old: LineStanding;
+  readonly next: LineStanding;
 }
 
 /** The options that the lines of a key have now: `originals` of a rotation that has not begun. */
@@ -32,9 +32,9 @@ export function optionsOf(file: Buffer, blob: Buffer): Set<string> {
   return new Set(keys);
 }
 
-export function standingsOf(file: Buffer, { old, next, originals }: Replacement): Standings {
+export function standingsOf(file: Buffer, { old, next, originals }: KeyReplacement): LineStandings {
   const lines = readLines(file);
-  const of = (blob: Buffer): Standing => {
+  const of = (blob: Buffer): LineStanding => {
     const limited = lines.flatMap(({ key }) => (key?.blob.equals(blob) ? [isLimited(key.options, originals)] : []));
     if (limited.length === 0) return 'absent';
     if (limited.every(Boolean)) return 'limited';
@@ -47,7 +47,7 @@ export function standingsOf(file: Buffer, { old, next, originals }: Replacement)
  * Puts the new key behind each line of the old one, with the same options and a time limit: sshd itself ends it if nobody
  * comes back to verify it. The old lines stay as they are. Doing it again renews the limit.
  */
-export function withNextLimited(file: Buffer, replacement: Replacement, until: Limit): EditedFile {
+export function withNextLimited(file: Buffer, replacement: KeyReplacement, until: Limit): EditedFile {
   const { old, next, nextText, originals } = replacement;
   return editLines(replacement.path, file, (line, behind) => {
     if (isOf(line, next)) return [line]; // was renewed together with the line in front of it
@@ -59,32 +59,32 @@ export function withNextLimited(file: Buffer, replacement: Replacement, until: L
 }
 
 /** Sets the limit of every line of the new key anew. */
-export function withNextRenewed(file: Buffer, replacement: Replacement, until: Limit): EditedFile {
+export function withNextRenewed(file: Buffer, replacement: KeyReplacement, until: Limit): EditedFile {
   return withLimits(file, replacement, replacement.next, until);
 }
 
 /** Takes our limit off every line of the new key. */
-export function withNextPermanent(file: Buffer, replacement: Replacement): EditedFile {
+export function withNextPermanent(file: Buffer, replacement: KeyReplacement): EditedFile {
   return withLimits(file, replacement, replacement.next, undefined);
 }
 
 /** Sets an end to every line of the old key. */
-export function withOldLimited(file: Buffer, replacement: Replacement, until: Limit): EditedFile {
+export function withOldLimited(file: Buffer, replacement: KeyReplacement, until: Limit): EditedFile {
   return withLimits(file, replacement, replacement.old, until);
 }
 
 /** Takes our limit off every line of the old key. */
-export function withOldPermanent(file: Buffer, replacement: Replacement): EditedFile {
+export function withOldPermanent(file: Buffer, replacement: KeyReplacement): EditedFile {
   return withLimits(file, replacement, replacement.old, undefined);
 }
 
 /** Removes every line of the old key, duplicates too: one that is left is enough to log in. */
-export function withoutOld(file: Buffer, { path, old }: Replacement): EditedFile {
+export function withoutOld(file: Buffer, { path, old }: KeyReplacement): EditedFile {
   return editLines(path, file, (line) => (isOf(line, old) ? [] : [line]));
 }
 
 /** As if the rotation had not been: without the new key, the old one without a limit of ours. */
-export function rolledBack(file: Buffer, replacement: Replacement): EditedFile {
+export function rolledBack(file: Buffer, replacement: KeyReplacement): EditedFile {
   const { path, old, next, originals } = replacement;
   return editLines(path, file, (line) => {
     if (isOf(line, next)) return [];
@@ -96,7 +96,7 @@ export function rolledBack(file: Buffer, replacement: Replacement): EditedFile {
  * Puts the old key back for good: where it is limited, without the limit; where it was removed, in front of each line of the new key, with the
  * options of that line. For the one case that the new key fails after all. Where somebody removed both, neither comes back.
  */
-export function withOldRestored(file: Buffer, replacement: Replacement, oldText: string): EditedFile {
+export function withOldRestored(file: Buffer, replacement: KeyReplacement, oldText: string): EditedFile {
   const { path, old, next, originals } = replacement;
   if (readLines(file).some((line) => isOf(line, old))) return withOldPermanent(file, replacement);
   return editLines(path, file, (line) => {
@@ -106,7 +106,7 @@ export function withOldRestored(file: Buffer, replacement: Replacement, oldText:
   });
 }
 
-function withLimits(file: Buffer, { path, originals }: Replacement, blob: Buffer, until: Limit): EditedFile {
+function withLimits(file: Buffer, { path, originals }: KeyReplacement, blob: Buffer, until: Limit): EditedFile {
   return editLines(path, file, (line) => (isOf(line, blob) ? [withLimit(line, originals, until)] : [line]));
 }
 

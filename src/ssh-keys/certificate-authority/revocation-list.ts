@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { wireString, wireUint32, wireUint64 } from '../../platform/ssh/wire.js';
+import { wireString, wireUint32, wireUint64 } from '../../formats/ssh/wire.js';
 
 /** Certificates of one authority that are refused. */
 export interface RevokedCertificates {

@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { HostChanges } from '../../hosts/connections/host-changes.service.js';
 import { HostFiles } from '../../hosts/connections/host-files.service.js';
 import type { ChangeSession, SshSession } from '../../hosts/connections/ssh-session.port.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { askSshd } from '../rotation/sshd-settings.js';
 import { versionOfList } from './revocation-list.js';
 import { entry } from './ssh-authorities.service.js';
@@ -54,11 +54,11 @@ export class RevocationPush {
     await this.note(caller, 'ssh-ca.list-push-requested', authorityId, { path, hostIds });
     const queue = [...new Set(hostIds)];
     const pushed: Pushed[] = [];
-    const lane = async () => {
+    const worker = async () => {
       for (let hostId = queue.shift(); hostId !== undefined; hostId = queue.shift())
         pushed.push(await this.pushTo(hostId, path, authorityId, caller.origin.requestId));
     };
-    await Promise.all(Array.from({ length: AT_ONCE }, lane));
+    await Promise.all(Array.from({ length: AT_ONCE }, worker));
     await this.note(caller, 'ssh-ca.list-pushed', authorityId, { path, hosts: pushed });
     return pushed;
   }

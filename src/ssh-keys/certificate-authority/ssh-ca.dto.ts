@@ -14,7 +14,7 @@ import {
 import { IsDateTime } from '../../platform/http/date-time.js';
 import { OneKeyLine } from '../../platform/http/one-key-line.js';
 import type { Page } from '../../platform/http/cursors.js';
-import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
+import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import type { IssuedCertificate } from './ssh-authorities.reader.js';
 import { AUTHORITY_STATES, type AuthorityState, type SshAuthority } from './ssh-authority.entity.js';
 import { CERTIFICATE_STATUSES, type SshCertificate } from './ssh-certificate.entity.js';

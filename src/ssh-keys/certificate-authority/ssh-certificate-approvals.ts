@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { approvalHash, ApprovalsService, type Demand } from '../../approvals/approvals.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { approvalHash, ApprovalsService, type ApprovalRequirement } from '../../approvals/approvals.service.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
+import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { shorten } from '../../platform/text/truncate.js';
 import type { SshAuthority } from './ssh-authority.entity.js';
 import type { SshCertificate } from './ssh-certificate.entity.js';
@@ -23,7 +23,7 @@ export interface CertificateUse {
 /** Policies revision, and who must approve; nobody when `demand` is undefined. */
 export interface JudgedCertificate {
   readonly revision: number;
-  readonly demand: Demand | undefined;
+  readonly demand: ApprovalRequirement | undefined;
 }
 
 /** Approvals of SSH certificates: who must give them, what they show, and whether one covers a certificate that is about to be signed. */
@@ -64,7 +64,11 @@ export class SshCertificateApprovals {
   async ask(
     tx: EntityManager,
     caller: Caller,
-    { authority, certificate, demand }: { authority: SshAuthority; certificate: SshCertificate; demand: Demand },
+    {
+      authority,
+      certificate,
+      demand,
+    }: { authority: SshAuthority; certificate: SshCertificate; demand: ApprovalRequirement },
   ): Promise<string> {
     const id = newId();
     const { keyId, principals } = certificate;

@@ -1,9 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { createHash, randomBytes } from 'node:crypto';
 import { DataSource, IsNull } from 'typeorm';
-import { type Actor, AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Actor } from '../../access/caller.js';
 import { KeyVault } from '../../hsm/key-vault.js';
-import { readPublicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
+import { readPublicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { SshAuthority } from './ssh-authority.entity.js';
 import { authorityIdentity, entry, inactive } from './ssh-authorities.service.js';
 import { SshCertificateApprovals } from './ssh-certificate-approvals.js';

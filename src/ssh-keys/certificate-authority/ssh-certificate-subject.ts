@@ -1,9 +1,9 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { type EntityManager, In } from 'typeorm';
-import type { ApprovalSubject, SubjectApproval } from '../../approvals/approval-subject.port.js';
-import { ApprovalSubjectsService } from '../../approvals/approval-subjects.service.js';
-import { AuditService } from '../../audit/audit.service.js';
-import { Problem } from '../../platform/http/problem.js';
+import type { ApprovalSubject, SubjectApproval } from '../../approvals/subjects/approval-subject.port.js';
+import { ApprovalSubjectsService } from '../../approvals/subjects/approval-subjects.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { SshAuthority } from './ssh-authority.entity.js';
 import { SSH_CA_ACTOR, SshCertificateSigner } from './ssh-certificate-signer.js';
 import { SshCertificate } from './ssh-certificate.entity.js';

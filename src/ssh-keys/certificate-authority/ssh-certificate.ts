@@ -1,5 +1,5 @@
-import type { SshPublicKey } from '../../platform/ssh/public-key.js';
-import { wireMpint, WireReader, wireString, wireUint32, wireUint64 } from '../../platform/ssh/wire.js';
+import type { SshPublicKey } from '../../formats/ssh/public-key.js';
+import { wireMpint, WireReader, wireString, wireUint32, wireUint64 } from '../../formats/ssh/wire.js';
 
 export const CERTIFICATE_KINDS = ['user', 'host'] as const;
 export type CertificateKind = (typeof CERTIFICATE_KINDS)[number];

@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
-import { readPublicKeyLine, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { readPublicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { revocationList } from './revocation-list.js';
 import { entry } from './ssh-authorities.service.js';
 import { SshAuthority } from './ssh-authority.entity.js';

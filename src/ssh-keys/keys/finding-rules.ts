@@ -1,16 +1,16 @@
-import { readOptions } from '../../platform/ssh/line-options.js';
+import { readOptions } from '../../formats/ssh/line-options.js';
 import type { SshKeyLocation } from './ssh-key-location.entity.js';
 import type { SshKey } from './ssh-key.entity.js';
 
 export const FINDING_RULES = ['weak', 'old', 'orphan', 'shared', 'root', 'no-passphrase', 'unrestricted'] as const;
 export type FindingRule = (typeof FINDING_RULES)[number];
 
-export const SEVERITIES = ['HIGH', 'MEDIUM', 'LOW'] as const;
-export type Severity = (typeof SEVERITIES)[number];
+export const FINDING_SEVERITIES = ['HIGH', 'MEDIUM', 'LOW'] as const;
+export type FindingSeverity = (typeof FINDING_SEVERITIES)[number];
 
-export interface Finding {
+export interface SshKeyFault {
   readonly rule: FindingRule;
-  readonly severity: Severity;
+  readonly severity: FindingSeverity;
   readonly locationId: string | null;
   /** One sentence that names the reason. */
   readonly detail: string;
@@ -31,7 +31,7 @@ export interface FindingSubject {
 }
 
 /** Everything the rules have to say about one key. A finding about a line or file names it. */
-export function findingsOf(subject: FindingSubject, maxAgeDays: number, now: Date): Finding[] {
+export function findingsOf(subject: FindingSubject, maxAgeDays: number, now: Date): SshKeyFault[] {
   const { key, locations } = subject;
   const lines = locations.filter(({ kind }) => kind === 'authorized-key');
   const files = locations.filter(({ kind }) => kind === 'private-key');
@@ -52,7 +52,7 @@ export function findingsOf(subject: FindingSubject, maxAgeDays: number, now: Dat
   ];
 }
 
-function weak({ type, bits }: FindingSubject['key']): Finding[] {
+function weak({ type, bits }: FindingSubject['key']): SshKeyFault[] {
   if (type === 'ssh-dss') return [about('weak', 'HIGH', 'DSA is broken, and OpenSSH removed it.')];
   if (type !== 'ssh-rsa' || bits === null || bits >= RSA_ENDING) return [];
   return bits < RSA_BROKEN
@@ -60,7 +60,7 @@ function weak({ type, bits }: FindingSubject['key']): Finding[] {
     : [about('weak', 'MEDIUM', `RSA with ${bits} bits is not to be used after 2030 (NIST SP 800-131A).`)];
 }
 
-function old({ knownSince }: FindingSubject['key'], maxAgeDays: number, now: Date): Finding[] {
+function old({ knownSince }: FindingSubject['key'], maxAgeDays: number, now: Date): SshKeyFault[] {
   const days = Math.floor((now.getTime() - knownSince.getTime()) / DAY_MS);
   if (days <= maxAgeDays) return [];
   return [about('old', 'MEDIUM', `It is at least ${days} days old; ${maxAgeDays} are allowed.`)];
@@ -70,12 +70,12 @@ function orphan(
   { owner, custody }: FindingSubject['key'],
   lines: SshKeyLocation[],
   files: SshKeyLocation[],
-): Finding[] {
+): SshKeyFault[] {
   if (lines.length === 0 || files.length > 0 || owner !== null || custody !== 'unknown') return [];
   return [about('orphan', 'MEDIUM', 'It opens accounts, and nobody knows who holds its private half.')];
 }
 
-function shared(files: SshKeyLocation[]): Finding[] {
+function shared(files: SshKeyLocation[]): SshKeyFault[] {
   const holders = new Set(files.map(({ hostId, account }) => `${hostId} ${account}`));
   if (holders.size < 2) return [];
   return [about('shared', 'HIGH', `The same private key lies with ${holders.size} accounts.`)];
@@ -89,10 +89,10 @@ function isUnrestricted({ options }: SshKeyLocation): boolean {
   return !readOptions(options ?? '').some(({ name }) => NARROWING.has(name));
 }
 
-function about(rule: FindingRule, severity: Severity, detail: string): Finding {
+function about(rule: FindingRule, severity: FindingSeverity, detail: string): SshKeyFault {
   return { rule, severity, locationId: null, detail };
 }
 
-function at({ id }: SshKeyLocation, rule: FindingRule, severity: Severity, detail: string): Finding {
+function at({ id }: SshKeyLocation, rule: FindingRule, severity: FindingSeverity, detail: string): SshKeyFault {
   return { rule, severity, locationId: id, detail };
 }

@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { FindingRule, Severity } from './finding-rules.js';
+import type { FindingRule, FindingSeverity } from './finding-rules.js';
 
 /** What is wrong with a key, by which rule, and where. */
 @Entity('ssh_key_finding')
@@ -16,7 +16,7 @@ export class SshKeyFinding {
   rule: FindingRule;
 
   @Column('text')
-  severity: Severity;
+  severity: FindingSeverity;
 
   /** The place that the finding is about; null when it is about the key itself. */
   @Column('uuid', { nullable: true })

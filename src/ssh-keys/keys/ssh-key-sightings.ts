@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/columns.js';
-import { hold } from '../../platform/database/hold.js';
+import { advisoryLock } from '../../platform/database/advisory-lock.js';
 import { newId } from '../../platform/database/new-id.js';
-import type { FoundSshKey, SshKeysFound } from '../../platform/handover/ssh-keys-found.js';
-import { readPublicKeyLine } from '../../platform/ssh/public-key.js';
+import type { FoundSshKey, SshKeysFound } from '../../platform/inbox/ssh-keys-found.js';
+import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { SshKeyFindings } from './ssh-key-findings.js';
 import { truncate } from '../../platform/text/truncate.js';
 
@@ -23,7 +23,7 @@ export class SshKeySightings {
     const known = found.keys.filter((key): key is Known => key.fingerprint !== null);
     await this.db.transaction(async (tx) => {
       // One message of a host at a time; else two of them could each mark as gone what the other one saw.
-      await hold(tx, `ssh-keys ${found.hostId}`);
+      await advisoryLock(tx, `ssh-keys ${found.hostId}`);
       const ids = await this.keep(tx, known, found.seenAt);
       await this.keepLocations(tx, found, known, ids);
       const gone = await this.markGone(tx, found);

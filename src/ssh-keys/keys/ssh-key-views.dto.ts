@@ -1,6 +1,6 @@
 import { ApiProperty } from '@nestjs/swagger';
 import type { Page } from '../../platform/http/cursors.js';
-import { FINDING_RULES, type FindingRule, SEVERITIES, type Severity } from './finding-rules.js';
+import { FINDING_RULES, type FindingRule, FINDING_SEVERITIES, type FindingSeverity } from './finding-rules.js';
 import type { SshKeyFinding } from './ssh-key-finding.entity.js';
 import { LOCATION_KINDS, type LocationKind, type SshKeyLocation } from './ssh-key-location.entity.js';
 import type { SshKeyLogin } from './ssh-key-login.entity.js';
@@ -13,8 +13,8 @@ type FilePossession = (typeof POSSESSIONS)[number];
 export class SshKeyFindingView {
   @ApiProperty({ enum: FINDING_RULES, example: 'unrestricted' })
   rule: FindingRule;
-  @ApiProperty({ enum: SEVERITIES, example: 'LOW' })
-  severity: Severity;
+  @ApiProperty({ enum: FINDING_SEVERITIES, example: 'LOW' })
+  severity: FindingSeverity;
   /** The line or file that it is about. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
   locationId?: string;
   /** @example 'Neither from=, command= nor restrict narrows the line.' */

@@ -2,7 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { FindingRule } from './finding-rules.js';
 import { SshKeyFinding } from './ssh-key-finding.entity.js';
 import { SshKeyLocation } from './ssh-key-location.entity.js';
@@ -85,7 +85,7 @@ export class SshKeysReader {
       .orderBy('location.hostId')
       .addOrderBy('location.path')
       .addOrderBy('location.line')
-      .take(MOST_PLACES)
+      .take(MAX_PLACES)
       .getMany();
     const logins = await this.db.manager.findBy(SshKeyLogin, { keyId: id });
     const lines = present.filter(({ kind }) => kind === 'authorized-key');
@@ -127,7 +127,7 @@ export class SshKeysReader {
 }
 
 /** Places of one key that one answer shows. */
-const MOST_PLACES = 5000;
+const MAX_PLACES = 5000;
 
 function missing(): Problem {
   return new Problem('missing', 'ssh-key.missing', 'There is no SSH key with this id.');

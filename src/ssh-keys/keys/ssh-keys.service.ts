@@ -1,12 +1,12 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { bitsOf, fingerprintOf, readPublicKeyLine } from '../../platform/ssh/public-key.js';
+import { keyBitsOf, fingerprintOf, readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { SshKeyFindings } from './ssh-key-findings.js';
 import { type Custody, SshKey } from './ssh-key.entity.js';
 
@@ -48,7 +48,7 @@ export class SshKeysService {
          ON CONFLICT (fingerprint) DO UPDATE SET blob = excluded.blob, owner = coalesce(excluded.owner, k.owner),
            custody = coalesce($8, k.custody), comment = coalesce(k.comment, excluded.comment), version = k.version + 1
          RETURNING id`,
-        [newId(), fingerprint, read.type, bitsOf(read), read.blob, read.comment || null, owner, custody],
+        [newId(), fingerprint, read.type, keyBitsOf(read), read.blob, read.comment || null, owner, custody],
       );
       const { id } = row as { id: string };
       await this.findings.refresh(tx, [id]);

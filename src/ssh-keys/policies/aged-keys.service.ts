@@ -1,9 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
-import type { RotationOrder } from '../rotation/rotation-entry.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { SshKeyRotationOrder } from '../rotation/new-rotation.writer.js';
 import { RotationOrders } from '../rotation/rotation-orders.js';
 import type { NewCustody, RotationSettings } from '../rotation/rotation.entity.js';
 import { HeldBackKeys } from './held-back-keys.js';
@@ -80,7 +80,7 @@ export class AgedKeys {
   }
 }
 
-function orderOf({ settings }: RotationPolicy, { id, custody, holder }: AgedKey): RotationOrder {
+function orderOf({ settings }: RotationPolicy, { id, custody, holder }: AgedKey): SshKeyRotationOrder {
   const rules: RotationSettings = { ...settings, leaveOthers: false, ...(holder === null ? {} : { holder }) };
   return { keyId: id, custody, dryRun: false, settings: rules };
 }

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { columns } from '../../platform/database/columns.js';
-import { Happenings } from '../../platform/events/happenings.js';
+import { AlertEvents } from '../../platform/events/alert-events.js';
 import type { RotationPolicy } from './rotation-policy.entity.js';
 
 /** A key with a file that claims to hold it. */
@@ -23,7 +23,7 @@ interface Claimed {
 export class HeldBackKeys {
   constructor(
     private readonly db: DataSource,
-    private readonly happenings: Happenings,
+    private readonly alertEvents: AlertEvents,
   ) {}
 
   /** Writes down those that were not known before, as many as the policy may order at once, and raises an alert for each. */
@@ -44,7 +44,7 @@ export class HeldBackKeys {
         [...values, policy.id],
       );
       const isNew = new Set(kept.map(({ keyId }) => keyId));
-      await this.happenings.tell(
+      await this.alertEvents.record(
         tx,
         claims
           .filter(({ keyId }) => isNew.has(keyId))

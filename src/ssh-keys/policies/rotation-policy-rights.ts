@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, IsNull } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
 import { CredentialRights } from '../../auth/rights/credential-rights.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Happenings } from '../../platform/events/happenings.js';
+import { AlertEvents } from '../../platform/events/alert-events.js';
 import { RotationPolicy } from './rotation-policy.entity.js';
 
 const PAUSED =
@@ -15,7 +15,7 @@ export class RotationPolicyRights {
   constructor(
     private readonly db: DataSource,
     private readonly rights: CredentialRights,
-    private readonly happenings: Happenings,
+    private readonly alertEvents: AlertEvents,
     private readonly audit: AuditService,
   ) {}
 
@@ -36,7 +36,7 @@ export class RotationPolicyRights {
       await this.audit.append(tx, [
         { action: 'ssh-rotation-policy.paused', actor, target, correlation: newId(), detail },
       ]);
-      await this.happenings.tell(tx, [
+      await this.alertEvents.record(tx, [
         { type: 'rotation.critical', subject: { ...target, name }, facts: { why: PAUSED } },
       ]);
     });

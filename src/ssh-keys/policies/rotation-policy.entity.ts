@@ -1,5 +1,5 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { Actor } from '../../audit/audit.service.js';
+import type { Actor } from '../../access/caller.js';
 import type { RotationSettings } from '../rotation/rotation.entity.js';
 
 /** Keys that are older than this are rotated without anybody asking. */

@@ -2,10 +2,15 @@ import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { HostFiles } from '../../hosts/connections/host-files.service.js';
 import type { ChangeSession, SshSession } from '../../hosts/connections/ssh-session.port.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import type { EditedFile } from '../authorized-keys/line-edit.js';
-import { type Replacement, type Standing, type Standings, standingsOf } from '../authorized-keys/key-replacement.js';
-import { RotationLedger } from './rotation-ledger.js';
+import {
+  type KeyReplacement,
+  type LineStanding,
+  type LineStandings,
+  standingsOf,
+} from '../authorized-keys/key-replacement.js';
+import { RotationRepository } from './rotation.repository.js';
 import type { TargetFile } from './rotation-target.entity.js';
 import { type ReadyWork, replacementOf } from './rotation-work.js';
 
@@ -16,21 +21,21 @@ export interface WrittenFile {
   readonly after: string;
 }
 
-type Edit = (file: Buffer, replacement: Replacement, as: TargetFile) => EditedFile;
+type Edit = (file: Buffer, replacement: KeyReplacement, as: TargetFile) => EditedFile;
 
 /** Somebody else writes to the file now and then; more often than that is a fight. */
-const MOST_TRIES = 8;
+const MAX_TRIES = 8;
 
 /** The files of one target: reads how the two keys stand, and changes their lines. */
 @Injectable()
 export class AccountFiles {
   constructor(
     private readonly files: HostFiles,
-    private readonly ledger: RotationLedger,
+    private readonly repository: RotationRepository,
   ) {}
 
   /** How both keys stand, all files taken together. */
-  async standings(session: SshSession, work: ReadyWork): Promise<Standings> {
+  async standings(session: SshSession, work: ReadyWork): Promise<LineStandings> {
     const all = await Promise.all(
       filesOf(work).map(async (file) => {
         const content = await this.files.read(session, file.path, { as: file.as });
@@ -70,13 +75,13 @@ export class AccountFiles {
         return undefined;
       }
       const before = sha256Of(content);
-      await this.ledger.assertStillMine(work);
+      await this.repository.assertStillMine(work);
       try {
         await this.files.replace(session, { path, content: bytes, expected: before, as, mark });
         return { path, before, after: sha256Of(bytes) };
       } catch (error) {
         const changed = error instanceof Problem && error.code === 'host.file-changed';
-        if (!changed || attempt === MOST_TRIES) throw error;
+        if (!changed || attempt === MAX_TRIES) throw error;
       }
     }
   }
@@ -86,7 +91,7 @@ function filesOf({ target }: ReadyWork): readonly TargetFile[] {
   return target.plan?.files ?? [];
 }
 
-function together(standings: readonly Standing[]): Standing {
+function together(standings: readonly LineStanding[]): LineStanding {
   const there = [...new Set(standings.filter((standing) => standing !== 'absent'))];
   const [only = 'absent'] = there;
   return there.length > 1 ? 'mixed' : only;

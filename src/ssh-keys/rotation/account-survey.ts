@@ -2,10 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { type FileState, HostFiles } from '../../hosts/connections/host-files.service.js';
 import type { SshSession } from '../../hosts/connections/ssh-session.port.js';
 import { type Account, type KeyFileSettings, keyFilesOf } from '../../platform/ssh/key-files.js';
-import { expirySupport, type ExpirySupport } from '../../platform/ssh/line-options.js';
+import { expirySupport, type ExpirySupport } from '../../formats/ssh/line-options.js';
 import type { Limit } from '../authorized-keys/key-replacement.js';
 import { askSshd } from './sshd-settings.js';
-import { CONDITIONS, TIME_AHEAD } from './survey-scripts.js';
+import { SSHD_CONDITIONS, TIME_AHEAD } from './survey-scripts.js';
 import { StepFailure } from './rotation-work.js';
 
 /** A file of authorized keys that is there. */
@@ -26,7 +26,7 @@ export interface Survey {
   readonly expiry: ExpirySupport;
 }
 
-const LEAST_FREE_KIB = 1024;
+const MIN_FREE_KIB = 1024;
 /** A file of authorized keys; some ten thousand lines. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const MANAGERS =
@@ -76,7 +76,7 @@ export class AccountSurvey {
     const content = await this.files.read(session, path, { as });
     if (content === undefined || state.sha256 === null)
       throw new StepFailure('FAILED_PRECHECK', 'rotation.no-file', `${path} is no regular file.`);
-    const { stdout } = await session.run(CONDITIONS, { args: [path], as });
+    const { stdout } = await session.run(SSHD_CONDITIONS, { args: [path], as });
     const obstacles = [
       ...(state.isLink && !state.realPath.startsWith(`${account.home}/`) && as !== 'root'
         ? ['is a symbolic link out of the home']
@@ -104,7 +104,7 @@ function conditionsIn(line: string): string[] {
   return [
     ...(/[ia]/.test(flags) ? ['is immutable or append-only (chattr)'] : []),
     ...(takes === 'yes' ? [] : ['is in a directory that takes no new file']),
-    ...(Number(free) < LEAST_FREE_KIB ? ['is on a file system that is full'] : []),
+    ...(Number(free) < MIN_FREE_KIB ? ['is on a file system that is full'] : []),
   ];
 }
 

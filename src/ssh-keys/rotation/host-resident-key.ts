@@ -3,12 +3,12 @@ import { randomBytes } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { HostChanges } from '../../hosts/connections/host-changes.service.js';
 import { HostKeysService } from '../../hosts/host-keys/host-keys.service.js';
-import { Host } from '../../hosts/records/host.entity.js';
+import { Host } from '../../hosts/model/host.entity.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
-import { keyFileLine } from '../../platform/ssh/key-line.js';
-import { readPublicKeyLine, type SshPublicKey } from '../../platform/ssh/public-key.js';
-import { isSshsigBy } from '../../platform/ssh/sshsig.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { keyFileLine } from '../../platform/ssh/key-file-line.js';
+import { readPublicKeyLine, type SshPublicKey } from '../../formats/ssh/public-key.js';
+import { isSshsigBy } from '../../formats/ssh/sshsig.js';
 import {
   FORGET_NEW,
   FORGET_OLD,
@@ -21,7 +21,7 @@ import {
 } from './holder-scripts.js';
 import type { Verdict } from './key-trial.js';
 import type { Rotation, RotationSettings } from './rotation.entity.js';
-import type { Place } from './rotation-places.js';
+import type { Account } from './rotation-places.js';
 import { StepFailure, type Work } from './rotation-work.js';
 
 type Holder = NonNullable<RotationSettings['holder']>;
@@ -71,7 +71,7 @@ export class HostResidentKey {
   }
 
   /** A login from where the holder is. `old`: with the key that goes, else with the new one, wherever it is by now. */
-  async try(rotation: Rotation, { hostId, account }: Place, which: 'old' | 'new'): Promise<Verdict> {
+  async try(rotation: Rotation, { hostId, account }: Account, which: 'old' | 'new'): Promise<Verdict> {
     const host = await this.db.manager.findOneByOrFail(Host, { id: hostId });
     const pins = (await this.hostKeys.known(hostId)).filter(
       ({ state }) => state === 'pinned' || state === 'tofu-pending',

@@ -4,9 +4,9 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { HsmSeal } from '../../hsm/hsm-seal.js';
 import { type KeyIdentity, KeyVault, type VaultKey } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
-import { newEd25519Pair } from '../format/key-pair.js';
-import { bitsOf, fingerprintOf, type SshPublicKey, sshPublicKeyOfSpki } from '../../platform/ssh/public-key.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { newEd25519Pair } from '../../formats/ssh/key-pair.js';
+import { keyBitsOf, fingerprintOf, type SshPublicKey, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
 import { SshKeySecret } from '../keys/ssh-key-secret.entity.js';
 import { SshKey } from '../keys/ssh-key.entity.js';
 import type { NewCustody } from './rotation.entity.js';
@@ -92,5 +92,5 @@ function rowOf(
   about: Pick<SshKey, 'comment' | 'owner' | 'custody'>,
 ): MadeKey['key'] {
   const { blob, type } = publicKey;
-  return { id, fingerprint: fingerprintOf(blob), type, bits: bitsOf(publicKey), blob, ...about };
+  return { id, fingerprint: fingerprintOf(blob), type, bits: keyBitsOf(publicKey), blob, ...about };
 }

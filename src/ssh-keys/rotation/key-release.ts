@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
-import { Problem } from '../../platform/http/problem.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { SshKey } from '../keys/ssh-key.entity.js';
 import { KeyCustody } from './key-custody.js';
 
@@ -13,7 +13,7 @@ export interface ReleasedKey {
 }
 
 /** More rotations than one key goes through. */
-const MOST_GENERATIONS = 10_000;
+const MAX_GENERATIONS = 10_000;
 
 /** Hands the private half of a key that the service holds to whoever uses it. Every time is written down before. */
 @Injectable()
@@ -44,7 +44,7 @@ export class KeyRelease {
          SELECT id, replaced_by, 0 AS generation FROM ssh_key WHERE id = $1
          UNION ALL SELECT k.id, k.replaced_by, generation + 1 FROM ssh_key k JOIN line ON k.id = line.replaced_by WHERE generation < $2)
        SELECT id FROM line ORDER BY generation DESC LIMIT 1`,
-      [id, MOST_GENERATIONS],
+      [id, MAX_GENERATIONS],
     );
     const key = rows[0] === undefined ? null : await this.db.manager.findOneBy(SshKey, { id: rows[0].id });
     if (key !== null) return key;

@@ -1,15 +1,15 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { KeyVault, type VaultKey } from '../../hsm/key-vault.js';
-import type { Login } from '../../hosts/connections/login.port.js';
+import type { Login } from '../../hosts/model/login.port.js';
 import { SshConnections } from '../../hosts/connections/ssh-connections.service.js';
-import { Problem } from '../../platform/http/problem.js';
-import { wireMpint } from '../../platform/ssh/wire.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { wireMpint } from '../../formats/ssh/wire.js';
 
 /** What a host says to a key. Everything else, a network that fails or a host key that changed, is thrown. */
 export type Verdict = 'accepted' | 'denied';
 
-export interface Trial {
+export interface KeyTrialResult {
   readonly hostId: string;
   readonly account: string;
   readonly correlation: string;
@@ -29,7 +29,7 @@ export class KeyTrial {
    * Whether the host would let the holder of this key in, asked without the private half: RFC 4252 section 7 lets a client
    * ask before it signs, and sshd answers by the same rules as if it had.
    */
-  async wouldAccept({ hostId, account, correlation }: Trial, blob: Buffer): Promise<Verdict> {
+  async wouldAccept({ hostId, account, correlation }: KeyTrialResult, blob: Buffer): Promise<Verdict> {
     let asked = false;
     const login: Login = {
       kind: 'signer',
@@ -49,13 +49,13 @@ export class KeyTrial {
   }
 
   /** A whole login with the private key. */
-  withPrivateKey({ hostId, account, correlation }: Trial, privateKey: Buffer): Promise<Verdict> {
+  withPrivateKey({ hostId, account, correlation }: KeyTrialResult, privateKey: Buffer): Promise<Verdict> {
     const login: Login = { kind: 'private-key', user: account, privateKey: privateKey.toString() };
     return this.connections.tryLogin(hostId, login, { correlation });
   }
 
   /** A whole login with an EC P-256 key that the HSM holds (RFC 5656 section 3.1.2). */
-  withHsmKey({ hostId, account, correlation }: Trial, blob: Buffer, key: VaultKey): Promise<Verdict> {
+  withHsmKey({ hostId, account, correlation }: KeyTrialResult, blob: Buffer, key: VaultKey): Promise<Verdict> {
     const sign = async (data: Buffer): Promise<Buffer> => {
       const digest = createHash('sha256').update(data).digest();
       const signature = await this.vault.sign({ key, scheme: 'ecdsa-raw', algorithm: 'sha256', digest });

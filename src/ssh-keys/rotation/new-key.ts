@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { Host } from '../../hosts/records/host.entity.js';
+import { Host } from '../../hosts/model/host.entity.js';
 import { HostsService } from '../../hosts/records/hosts.service.js';
-import { Problem } from '../../platform/http/problem.js';
-import { spkiOf } from '../../platform/ssh/public-key.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { spkiOf } from '../../formats/ssh/public-key.js';
 import { HostResidentKey } from './host-resident-key.js';
 import { KeyCustody } from './key-custody.js';
 import { KeyTrial, type Verdict } from './key-trial.js';
@@ -39,16 +39,16 @@ export class NewKey {
   /** Tries the new key at the door: a whole login, from where its holder is; a person's key as far as that goes without them. */
   async try({ rotation, target, next }: ReadyWork): Promise<Verdict> {
     const { hostId, account } = target;
-    const door = { hostId, account, correlation: rotation.correlation };
+    const login = { hostId, account, correlation: rotation.correlation };
     switch (rotation.custody) {
       case 'service':
-        return this.trial.withPrivateKey(door, await this.custody.open(next.id));
+        return this.trial.withPrivateKey(login, await this.custody.open(next.id));
       case 'hsm': {
         const key = { ...(await this.custody.inHsm(next.id)), type: 'ec-p256', publicKey: spkiOf(next) } as const;
-        return this.trial.withHsmKey(door, next.blob, key);
+        return this.trial.withHsmKey(login, next.blob, key);
       }
       case 'human':
-        return this.trial.wouldAccept(door, next.blob);
+        return this.trial.wouldAccept(login, next.blob);
       case 'host':
         return this.resident.try(rotation, target, 'new');
     }

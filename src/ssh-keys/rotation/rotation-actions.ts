@@ -1,10 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
-import { Problem } from '../../platform/http/problem.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
-import { RotationConductor } from './rotation-conductor.js';
+import { RolloutController } from './rollout-controller.js';
 import { type RotationStatus, rotationStatusesBefore } from './rotation-state.js';
 import { ROTATION_QUEUE } from './rotation.queue.js';
 
@@ -15,7 +15,7 @@ export class RotationActions {
     private readonly db: DataSource,
     private readonly audit: AuditService,
     private readonly outbox: Outbox,
-    private readonly conductor: RotationConductor,
+    private readonly rollout: RolloutController,
   ) {}
 
   /** Turns everything back. Not once the new key was handed over: from then on its holders use it. Problem `rotation.too-late`. */
@@ -81,7 +81,7 @@ export class RotationActions {
       await change(tx);
       await this.audit.appendBy(tx, caller, { action: `ssh-rotation.${action}`, target: { kind: 'ssh-rotation', id } });
     });
-    await this.conductor.look(id);
+    await this.rollout.look(id);
     this.outbox.committed(ROTATION_QUEUE);
   }
 

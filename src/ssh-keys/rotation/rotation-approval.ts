@@ -1,16 +1,16 @@
 import { Injectable, type OnModuleInit } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import type { ApprovalSubject, SubjectApproval } from '../../approvals/approval-subject.port.js';
-import { ApprovalSubjectsService } from '../../approvals/approval-subjects.service.js';
+import type { ApprovalSubject, SubjectApproval } from '../../approvals/subjects/approval-subject.port.js';
+import { ApprovalSubjectsService } from '../../approvals/subjects/approval-subjects.service.js';
 import { approvalHash, ApprovalsService } from '../../approvals/approvals.service.js';
-import { AuditService } from '../../audit/audit.service.js';
-import { Host } from '../../hosts/records/host.entity.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import { Host } from '../../hosts/model/host.entity.js';
 import { newId } from '../../platform/database/new-id.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { SshKey } from '../keys/ssh-key.entity.js';
 import { documentOf } from './rotation-document.js';
-import { ROTATOR } from './rotation-limits.js';
+import { ROTATION_ACTOR } from './rotation-limits.js';
 import { requesterOf, StepFailure } from './rotation-work.js';
 import { RotationTarget } from './rotation-target.entity.js';
 import { ROTATION_QUEUE } from './rotation.queue.js';
@@ -86,7 +86,7 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
       ROTATION_QUEUE,
       rows.map(({ id }) => id),
     );
-    await this.tell(tx, 'ssh-rotation.approved', { subjectId, correlation, detail: { approval: approvalId } });
+    await this.recordEvent(tx, 'ssh-rotation.approved', { subjectId, correlation, detail: { approval: approvalId } });
   }
 
   async ended(tx: EntityManager, { approvalId, subjectId, correlation }: SubjectApproval, why: Problem): Promise<void> {
@@ -101,7 +101,7 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
       [subjectId],
     );
     const detail = { approval: approvalId, code: why.code };
-    await this.tell(tx, 'ssh-rotation.cancelled', { subjectId, correlation, detail });
+    await this.recordEvent(tx, 'ssh-rotation.cancelled', { subjectId, correlation, detail });
   }
 
   decided(): void {
@@ -122,12 +122,12 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     return { title: truncate(`Rotate ${old.comment ?? old.fingerprint} on ${targets.length} accounts`, 200), shown };
   }
 
-  private async tell(
+  private async recordEvent(
     tx: EntityManager,
     action: string,
     { subjectId, correlation, detail }: { subjectId: string; correlation: string; detail: Record<string, unknown> },
   ): Promise<void> {
     const target = { kind: 'ssh-rotation', id: subjectId };
-    await this.audit.append(tx, [{ action, actor: ROTATOR, target, correlation, detail }]);
+    await this.audit.append(tx, [{ action, actor: ROTATION_ACTOR, target, correlation, detail }]);
   }
 }

@@ -1,9 +1,9 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { Config } from '../../platform/config/config.js';
-import { hold } from '../../platform/database/hold.js';
+import { advisoryLock } from '../../platform/database/advisory-lock.js';
 import { SshKey } from '../keys/ssh-key.entity.js';
-import { WORKER_ID } from '../../platform/worker-id.js';
+import { WORKER_ID } from '../../platform/jobs/worker-id.js';
 import { RotationTarget } from './rotation-target.entity.js';
 import { Rotation } from './rotation.entity.js';
 import type { Work } from './rotation-work.js';
@@ -23,7 +23,7 @@ export class RotationClaims {
   async claim(): Promise<Work | undefined> {
     const id = await this.db.transaction(async (tx) => {
       // Claims go one by one, or two could take two targets of one host at once.
-      await hold(tx, 'ssh rotation claims');
+      await advisoryLock(tx, 'ssh rotation claims');
       const [rows]: [{ id: string }[], number] = await tx.query(
         `UPDATE ssh_rotation_target SET fence = fence + 1, worker = $1, lease_until = now() + $2 * interval '1 second'
          WHERE id = (SELECT t.id FROM ssh_rotation_target t JOIN ssh_rotation r ON r.id = t.rotation_id

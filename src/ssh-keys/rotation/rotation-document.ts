@@ -1,4 +1,4 @@
-import type { Host } from '../../hosts/records/host.entity.js';
+import type { Host } from '../../hosts/model/host.entity.js';
 import type { SshKey } from '../keys/ssh-key.entity.js';
 import type { Rotation } from './rotation.entity.js';
 import type { RotationTarget, TargetPlan } from './rotation-target.entity.js';

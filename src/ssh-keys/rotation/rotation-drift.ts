@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import { type Happening, Happenings } from '../../platform/events/happenings.js';
-import { ROTATOR } from './rotation-limits.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
+import { ROTATION_ACTOR } from './rotation-limits.js';
 
 /** A key that a rotation had removed from an account is back. */
 interface Drift {
@@ -21,7 +21,7 @@ export class RotationDrift {
   constructor(
     private readonly db: DataSource,
     private readonly audit: AuditService,
-    private readonly happenings: Happenings,
+    private readonly alertEvents: AlertEvents,
   ) {}
 
   /** Compares what a scan saw on a host with what was proven there. Each return is told once. */
@@ -48,14 +48,14 @@ export class RotationDrift {
         found.map(({ rotationId, ...detail }) => ({
           action: 'ssh-rotation.drifted',
           outcome: 'failed',
-          actor: ROTATOR,
+          actor: ROTATION_ACTOR,
           target: { kind: 'ssh-rotation', id: rotationId },
           correlation: rotationId,
           detail: { ...detail, seenAt },
         })),
       );
       const hosts = await hostName(tx, hostId);
-      await this.happenings.tell(tx, found.map((drift) => happeningOf(drift, hosts, new Date(seenAt)))); // prettier-ignore
+      await this.alertEvents.record(tx, found.map((drift) => happeningOf(drift, hosts, new Date(seenAt)))); // prettier-ignore
     });
   }
 }
@@ -73,7 +73,7 @@ function happeningOf(
   { rotationId, keyId, fingerprint, account, path, line }: Drift,
   host: string,
   at: Date,
-): Happening {
+): AlertEvent {
   const where = `${path}${line === null ? '' : `:${line}`} of ${account} on ${host}`;
   const facts = { where, why: 'A rotation removed this key from there.', rotation: rotationId };
   return { type: 'ssh-key.drift', subject: { kind: 'ssh-key', id: keyId, name: fingerprint }, at, facts };

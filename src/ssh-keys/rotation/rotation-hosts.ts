@@ -1,8 +1,8 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { HostUses } from '../../hosts/records/host-uses.service.js';
-import { Problem } from '../../platform/http/problem.js';
-import type { Place } from './rotation-places.js';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Account } from './rotation-places.js';
 import type { RotationSettings } from './rotation.entity.js';
 
 /** Keeps hosts while a rotation needs them: on one that is gone it could neither be ended nor turned back. */
@@ -13,9 +13,9 @@ export class RotationHosts {
   }
 
   /** In the transaction that enters the rotation. */
-  async hold(tx: EntityManager, places: readonly Place[], { holder }: RotationSettings): Promise<void> {
+  async lockHosts(tx: EntityManager, places: readonly Account[], { holder }: RotationSettings): Promise<void> {
     const holders = holder === undefined ? [] : [holder.hostId];
-    await this.uses.hold(tx, [...new Set([...places.map(({ hostId }) => hostId), ...holders])]);
+    await this.uses.lockHosts(tx, [...new Set([...places.map(({ hostId }) => hostId), ...holders])]);
   }
 
   /** A host that was left out, or where the rotation has ended, is not needed any more. */

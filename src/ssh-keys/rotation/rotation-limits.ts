@@ -1,12 +1,12 @@
-import type { Actor } from '../../audit/audit.service.js';
+import type { Actor } from '../../access/caller.js';
 
 /** Who acts when nobody asked at that moment. */
-export const ROTATOR: Actor = { kind: 'system', id: 'ssh-rotation', name: 'ssh-rotation' };
+export const ROTATION_ACTOR: Actor = { kind: 'system', id: 'ssh-rotation', name: 'ssh-rotation' };
 
 /** Failed attempts in a row after which a target that nothing was changed on is given up … */
-export const MOST_STRIKES_UNTOUCHED = 3;
+export const MAX_STRIKES_UNTOUCHED = 3;
 /** … and one that holds the new key already: about half an hour of trying. */
-export const MOST_STRIKES = 40;
+export const MAX_ROTATION_STRIKES = 40;
 
 /** Wait before the next attempt, in seconds. */
 export function backoffSeconds(strikes: number): number {

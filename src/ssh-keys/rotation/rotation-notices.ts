@@ -1,13 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import { Happenings } from '../../platform/events/happenings.js';
-import { ROTATOR } from './rotation-limits.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import { AlertEvents } from '../../platform/events/alert-events.js';
+import { ROTATION_ACTOR } from './rotation-limits.js';
 import type { RotationStatus } from './rotation-state.js';
 import type { Rotation } from './rotation.entity.js';
 
 /** What a rotation comes to, and why. */
-export interface Ending {
+export interface RotationEnding {
   readonly status: RotationStatus;
   readonly code?: string;
   readonly says?: string;
@@ -21,15 +21,15 @@ const NEEDS_PERSON: ReadonlySet<RotationStatus> = new Set(['HALTED', 'CRITICAL']
 export class RotationNotices {
   constructor(
     private readonly audit: AuditService,
-    private readonly happenings: Happenings,
+    private readonly alertEvents: AlertEvents,
   ) {}
 
-  async moved(tx: EntityManager, rotation: Rotation, { status, code, says = status }: Ending): Promise<void> {
+  async moved(tx: EntityManager, rotation: Rotation, { status, code, says = status }: RotationEnding): Promise<void> {
     await this.audit.append(tx, [
       {
         action: `ssh-rotation.${status.toLowerCase().replaceAll('_', '-')}`,
         outcome: NEEDS_PERSON.has(status) ? 'failed' : 'done',
-        actor: ROTATOR,
+        actor: ROTATION_ACTOR,
         target: { kind: 'ssh-rotation', id: rotation.id },
         correlation: rotation.correlation,
         detail: { from: rotation.status, to: status, keyId: rotation.keyId, nextKeyId: rotation.nextKeyId, code },
@@ -53,6 +53,8 @@ export class RotationNotices {
       why: because.includes(why) ? because : `${why} ${because}`,
       ...(where === undefined ? {} : { where }),
     };
-    await this.happenings.tell(tx, [{ type: 'rotation.critical', subject: { kind: 'ssh-rotation', id, name }, facts }]);
+    await this.alertEvents.record(tx, [
+      { type: 'rotation.critical', subject: { kind: 'ssh-rotation', id, name }, facts },
+    ]);
   }
 }

@@ -1,16 +1,16 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { readPublicKeyLine } from '../../platform/ssh/public-key.js';
+import { readPublicKeyLine } from '../../formats/ssh/public-key.js';
 import { SshKey } from '../keys/ssh-key.entity.js';
 import { KeyCustody, type MadeKey } from './key-custody.js';
-import { RotationDemands } from './rotation-demands.js';
-import { RotationEntry, type RotationOrder } from './rotation-entry.js';
-import type { Place } from './rotation-places.js';
+import { RotationRequirements } from './rotation-requirements.js';
+import { NewRotationWriter, type SshKeyRotationOrder } from './new-rotation.writer.js';
+import type { Account } from './rotation-places.js';
 import type { NewCustody } from './rotation.entity.js';
 
 /** Takes orders for rotations: what is to be changed where is settled here, and nothing on a host is touched. */
@@ -20,35 +20,35 @@ export class RotationOrders {
     private readonly db: DataSource,
     private readonly idempotency: IdempotencyKeys,
     private readonly custody: KeyCustody,
-    private readonly demands: RotationDemands,
-    private readonly entry: RotationEntry,
+    private readonly requirements: RotationRequirements,
+    private readonly writer: NewRotationWriter,
   ) {}
 
   /** Answers the id of the rotation, or of the one that the Idempotency-Key stands for. */
-  async place(caller: Caller, order: RotationOrder, use?: IdempotentUse): Promise<string> {
+  async place(caller: Caller, order: SshKeyRotationOrder, use?: IdempotentUse): Promise<string> {
     const id = use?.resource ?? newId();
     const old = await this.oldKey(order.keyId);
     const custody = order.custody ?? custodyOf(order);
     assertFits(custody, order);
     const places = await this.places(order);
-    const judged = order.dryRun ? undefined : await this.demands.judge(caller, old, places, custody);
+    const judged = order.dryRun ? undefined : await this.requirements.judge(caller, old, places, custody);
     const next = order.dryRun && custody !== 'human' ? undefined : await this.make(custody, order, id, old);
     const insert = async (tx: EntityManager) => {
       const earlier = await this.idempotency.earlier(tx, use);
       if (earlier !== undefined) return earlier;
       const nextKeyId = next === undefined ? null : await this.custody.keep(tx, next);
-      if (judged !== undefined) await this.demands.assertCurrent(tx, judged);
-      await this.entry.insert(tx, caller, { id, nextKeyId, custody, order, places, demand: judged?.demand });
+      if (judged !== undefined) await this.requirements.assertCurrent(tx, judged);
+      await this.writer.insert(tx, caller, { id, nextKeyId, custody, order, places, demand: judged?.demand });
       return id;
     };
     const result = await writeUnique(this.db, insert, underWay);
-    this.entry.committed();
+    this.writer.committed();
     return result;
   }
 
   /** The places of the order. What is known and not among them must be left out on purpose. */
-  private async places({ keyId, targets, settings }: RotationOrder): Promise<Place[]> {
-    const known: Place[] = await this.db.query(
+  private async places({ keyId, targets, settings }: SshKeyRotationOrder): Promise<Account[]> {
+    const known: Account[] = await this.db.query(
       `SELECT host_id AS "hostId", account FROM ssh_key_location
        WHERE key_id = $1 AND kind = 'authorized-key' AND gone_at IS NULL GROUP BY 1, 2 ORDER BY 1, 2`,
       [keyId],
@@ -70,7 +70,12 @@ export class RotationOrders {
     );
   }
 
-  private async make(custody: NewCustody, order: RotationOrder, id: string, old: SshKey): Promise<MadeKey | undefined> {
+  private async make(
+    custody: NewCustody,
+    order: SshKeyRotationOrder,
+    id: string,
+    old: SshKey,
+  ): Promise<MadeKey | undefined> {
     const comment = `sealwright:${id}`;
     switch (custody) {
       case 'service':
@@ -103,12 +108,12 @@ function underWay(): Problem {
   return new Problem('conflict', 'rotation.under-way', 'A rotation of this key is under way already.');
 }
 
-function custodyOf({ publicKey, settings }: RotationOrder): NewCustody {
+function custodyOf({ publicKey, settings }: SshKeyRotationOrder): NewCustody {
   if (publicKey !== undefined) return 'human';
   return settings.holder === undefined ? 'service' : 'host';
 }
 
-function assertFits(custody: NewCustody, { publicKey, settings }: RotationOrder): void {
+function assertFits(custody: NewCustody, { publicKey, settings }: SshKeyRotationOrder): void {
   const faults = [
     ...((custody === 'human') === (publicKey !== undefined)
       ? []
@@ -124,10 +129,10 @@ function assertFits(custody: NewCustody, { publicKey, settings }: RotationOrder)
   });
 }
 
-function nameOf({ hostId, account }: Place): string {
+function nameOf({ hostId, account }: Account): string {
   return `${hostId} ${account}`;
 }
 
-function distinct(places: readonly Place[]): Place[] {
+function distinct(places: readonly Account[]): Account[] {
   return [...new Map(places.map(({ hostId, account }) => [nameOf({ hostId, account }), { hostId, account }])).values()];
 }

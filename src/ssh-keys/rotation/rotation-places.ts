@@ -1,5 +1,5 @@
 /** An account on a host. */
-export interface Place {
+export interface Account {
   readonly hostId: string;
   readonly account: string;
 }

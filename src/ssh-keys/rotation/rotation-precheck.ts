@@ -2,13 +2,13 @@ import { Injectable } from '@nestjs/common';
 import { generateKeyPairSync } from 'node:crypto';
 import { DataSource } from 'typeorm';
 import { SshConnections } from '../../hosts/connections/ssh-connections.service.js';
-import { Host } from '../../hosts/records/host.entity.js';
+import { Host } from '../../hosts/model/host.entity.js';
 import { readLines } from '../../platform/ssh/authorized-keys-file.js';
 import { optionsOf, withNextLimited, withNextPermanent, withoutOld } from '../authorized-keys/key-replacement.js';
 import { encodingOf, unifiedDiff, withDiff } from '../authorized-keys/unified-diff.js';
-import { readOptions } from '../../platform/ssh/line-options.js';
-import { newEd25519Pair } from '../format/key-pair.js';
-import { type SshPublicKey, sshPublicKeyOf } from '../../platform/ssh/public-key.js';
+import { readOptions } from '../../formats/ssh/line-options.js';
+import { newEd25519Pair } from '../../formats/ssh/key-pair.js';
+import { type SshPublicKey, sshPublicKeyOf } from '../../formats/ssh/public-key.js';
 import { AccountSurvey, type KeyFile, managerOf, type Survey } from './account-survey.js';
 import { KeyTrial } from './key-trial.js';
 import { NewKey } from './new-key.js';
@@ -69,8 +69,8 @@ export class RotationPrecheck {
   private async assertOldAccepted(work: Work): Promise<void> {
     const { target, rotation, old } = work;
     if (rotation.custody === 'host') return this.newKey.assertHeld(work);
-    const door = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
-    if ((await this.trial.wouldAccept(door, old.blob)) === 'accepted') return;
+    const login = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
+    if ((await this.trial.wouldAccept(login, old.blob)) === 'accepted') return;
     throw refusal(
       'rotation.old-refused',
       'The host does not accept the old key from here: a limit of its line, or a file mode.',

@@ -3,7 +3,7 @@ import { hasReached } from './rotation-state.js';
 import type { RotationTarget } from './rotation-target.entity.js';
 
 /** How far the targets of a rotation are. */
-export interface Progress {
+export interface RotationProgress {
   readonly all: readonly RotationTarget[];
   readonly open: readonly RotationTarget[];
   /** Open ones that accept both keys for good and wait for the hand-over. */
@@ -19,7 +19,7 @@ export interface Progress {
 
 const FAILURES: readonly TargetOutcome[] = ['FAILED_PRECHECK', 'BLOCKED', 'ROLLED_BACK', 'CRITICAL'];
 
-export function progressOf(all: readonly RotationTarget[]): Progress {
+export function progressOf(all: readonly RotationTarget[]): RotationProgress {
   const upTo = (wave: number) => all.filter((target) => target.wave <= wave);
   return {
     all,

@@ -1,10 +1,10 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Config } from '../../platform/config/config.js';
-import { WorkPool } from '../../platform/queue/work-pool.js';
+import { WorkPool } from '../../platform/jobs/work-pool.js';
 import { RotationClaims } from './rotation-claims.js';
-import { RotationConductor } from './rotation-conductor.js';
-import { RotationDesk } from './rotation-desk.js';
-import { RotationLedger } from './rotation-ledger.js';
+import { RolloutController } from './rollout-controller.js';
+import { StepExecutor } from './step-executor.js';
+import { RotationRepository } from './rotation.repository.js';
 import { nextStep } from './rotation-state.js';
 import { secondsUntilAllowed } from './rotation-window.js';
 import type { Work } from './rotation-work.js';
@@ -19,9 +19,9 @@ export class RotationRunner {
 
   constructor(
     private readonly claims: RotationClaims,
-    private readonly ledger: RotationLedger,
-    private readonly desk: RotationDesk,
-    private readonly conductor: RotationConductor,
+    private readonly repository: RotationRepository,
+    private readonly executor: StepExecutor,
+    private readonly rollout: RolloutController,
     private readonly config: Config,
   ) {
     this.targets = new WorkPool({
@@ -55,7 +55,7 @@ export class RotationRunner {
     } finally {
       clearInterval(renewal);
     }
-    await this.conductor.look(work.rotation.id);
+    await this.rollout.look(work.rotation.id);
   }
 
   private async advance(claimed: Work): Promise<void> {
@@ -66,9 +66,9 @@ export class RotationRunner {
       if (step === undefined || isOnlyLooking || this.targets.isStopping) return this.claims.release(work);
       const wait = secondsUntilAllowed(step, work.rotation.settings, new Date());
       if (wait > 0) return this.claims.postpone(work, wait);
-      const started = await this.ledger.begin(work, step);
-      const result = await this.desk.perform(step, work);
-      if (!(await this.ledger.settle(work, started, result))) return;
+      const started = await this.repository.begin(work, step);
+      const result = await this.executor.perform(step, work);
+      if (!(await this.repository.settle(work, started, result))) return;
     }
   }
 }

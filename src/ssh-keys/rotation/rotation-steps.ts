@@ -63,8 +63,8 @@ export class RotationSteps {
     if (target.plan === null || next === undefined) return result;
     return this.inSession(work, async (session) => {
       const written = await this.files.change(session, { ...work, next }, rolledBack);
-      const door = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
-      const verdict = rotation.custody === 'host' ? 'not asked' : await this.trial.wouldAccept(door, old.blob);
+      const login = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
+      const verdict = rotation.custody === 'host' ? 'not asked' : await this.trial.wouldAccept(login, old.blob);
       if (verdict !== 'denied') return { ...result, detail: { written, old: verdict, leftWithHolder } };
       throw new StepFailure('BLOCKED', 'rotation.old-refused', 'The old key is back, and the host does not accept it.');
     });
@@ -152,8 +152,8 @@ export class RotationSteps {
     // The step that removed the old key is the one that can put it back.
     if ((await this.newKey.try(work)) !== 'accepted')
       return { kind: 'done', state: 'OVERLAP', detail: { new: 'denied' } };
-    const door = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
-    if ((await this.trial.wouldAccept(door, old.blob)) === 'accepted')
+    const login = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
+    if ((await this.trial.wouldAccept(login, old.blob)) === 'accepted')
       throw new StepFailure(
         'BLOCKED',
         'rotation.old-still-accepted',
@@ -177,8 +177,8 @@ export class RotationSteps {
   }
 
   private async assertOldAccepted({ target, rotation, old }: ReadyWork): Promise<void> {
-    const door = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
-    if (rotation.custody === 'host' || (await this.trial.wouldAccept(door, old.blob)) === 'accepted') return;
+    const login = { hostId: target.hostId, account: target.account, correlation: rotation.correlation };
+    if (rotation.custody === 'host' || (await this.trial.wouldAccept(login, old.blob)) === 'accepted') return;
     throw new StepFailure('CRITICAL', 'rotation.locked-out', 'The host accepts neither the new key nor the old one.');
   }
 

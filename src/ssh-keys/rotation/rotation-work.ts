@@ -1,9 +1,9 @@
-import type { Caller } from '../../auth/caller.js';
+import type { Caller } from '../../access/caller.js';
 import type { SshKey } from '../keys/ssh-key.entity.js';
 import type { RotationTarget, TargetFile } from './rotation-target.entity.js';
 import type { StepName, TargetOutcome, TargetState } from './rotation-state.js';
 import type { Rotation } from './rotation.entity.js';
-import type { Replacement } from '../authorized-keys/key-replacement.js';
+import type { KeyReplacement } from '../authorized-keys/key-replacement.js';
 
 /** What a step needs to know of its target. */
 export interface Work {
@@ -61,7 +61,7 @@ export class StepFailure extends Error {
   }
 }
 
-export function replacementOf({ rotation, old, next }: ReadyWork, file: TargetFile): Replacement {
+export function replacementOf({ rotation, old, next }: ReadyWork, file: TargetFile): KeyReplacement {
   return {
     path: file.path,
     old: old.blob,

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
-import type { Demand } from '../../approvals/approvals.service.js';
-import type { Actor } from '../../audit/audit.service.js';
+import type { ApprovalRequirement } from '../../approvals/approvals.service.js';
+import type { Actor } from '../../access/caller.js';
 import type { RotationStatus } from './rotation-state.js';
 
 /** Who holds the private half of the new key. */
@@ -68,7 +68,7 @@ export class Rotation {
 
   /** Who must approve it, as the policies said when it was ordered; null: nobody. */
   @Column('jsonb', { nullable: true })
-  approvalDemand: Demand | null;
+  approvalDemand: ApprovalRequirement | null;
 
   @Column('uuid', { nullable: true })
   approvalId: string | null;

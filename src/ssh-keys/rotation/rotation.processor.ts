@@ -2,16 +2,16 @@ import { InjectQueue } from '@nestjs/bull';
 import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bull';
 import { Config } from '../../platform/config/config.js';
-import { BellProcessor } from '../../platform/queue/bell-processor.js';
+import { QueueConsumer } from '../../platform/queue/queue-consumer.js';
 import { RotationRunner } from './rotation-runner.js';
-import { type RotationBell, ROTATION_QUEUE } from './rotation.queue.js';
+import { type RotationSignal, ROTATION_QUEUE } from './rotation.queue.js';
 
 /** Hears the doorbell. Which targets are due is read from the rows. */
 @Injectable()
-export class RotationProcessor extends BellProcessor<RotationBell> {
+export class RotationProcessor extends QueueConsumer<RotationSignal> {
   constructor(
     private readonly runner: RotationRunner,
-    @InjectQueue(ROTATION_QUEUE) queue: Queue<RotationBell>,
+    @InjectQueue(ROTATION_QUEUE) queue: Queue<RotationSignal>,
     config: Config,
   ) {
     super(queue, config);

@@ -1,6 +1,6 @@
 export const ROTATION_QUEUE = 'ssh-rotation';
 
 /** A doorbell: these targets are due. */
-export interface RotationBell {
+export interface RotationSignal {
   readonly targetIds: string[];
 }

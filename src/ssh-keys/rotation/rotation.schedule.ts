@@ -1,9 +1,9 @@
 import { Injectable, Logger } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { RotationConductor } from './rotation-conductor.js';
+import { RolloutController } from './rollout-controller.js';
 import { RotationRunner } from './rotation-runner.js';
 
-/** Finds what is due by time, whose worker died, or whose bell never rang. */
+/** Finds what is due by time, whose worker died, or whose signal was never sent. */
 @Injectable()
 export class RotationSchedule {
   private readonly logger = new Logger(RotationSchedule.name);
@@ -11,7 +11,7 @@ export class RotationSchedule {
 
   constructor(
     private readonly runner: RotationRunner,
-    private readonly conductor: RotationConductor,
+    private readonly rollout: RolloutController,
   ) {}
 
   @Interval(1000)
@@ -23,7 +23,7 @@ export class RotationSchedule {
   async conduct(): Promise<void> {
     if (this.conducting) return;
     this.conducting = true;
-    await this.conductor
+    await this.rollout
       .lookAtAll()
       .catch((error: unknown) => this.logger.warn(`rotations were not looked at: ${String(error)}`));
     this.conducting = false;

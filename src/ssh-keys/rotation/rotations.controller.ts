@@ -1,9 +1,9 @@
 import { Body, Controller, Get, Header, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
-import { Fresh, Needs, TheCaller } from '../../auth/access.js';
-import type { Caller } from '../../auth/caller.js';
-import { Repeatable } from '../../auth/repeatable.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
+import { Repeatable } from '../../access/repeatable.js';
 import { assertId, IdParam } from '../../platform/http/id-param.js';
 import { PageQuery } from '../../platform/http/page.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';

@@ -1,7 +1,7 @@
 import type { SshSession } from '../../hosts/connections/ssh-session.port.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { type Account, type KeyFileSettings, readConfigured, readEffective } from '../../platform/ssh/key-files.js';
-import { SURVEY } from './survey-scripts.js';
+import { ACCOUNT_SURVEY } from './survey-scripts.js';
 import { StepFailure } from './rotation-work.js';
 
 export interface SshdSettings {
@@ -11,7 +11,7 @@ export interface SshdSettings {
 
 /** What sshd of the host does with keys of an account, asked of that sshd. Changes nothing. Throws StepFailure `rotation.no-account`. */
 export async function askSshd(session: SshSession, name: string): Promise<SshdSettings> {
-  const { stdout } = await asRoot(session, name, (as) => session.run(SURVEY, { args: [name], as }));
+  const { stdout } = await asRoot(session, name, (as) => session.run(ACCOUNT_SURVEY, { args: [name], as }));
   const [, passwd = '', kind, ...rest] = stdout.toString().split('\n');
   const [, , uid, , , home = ''] = passwd.split(':');
   if (home === '') throw new StepFailure('FAILED_PRECHECK', 'rotation.no-account', `There is no account ${name}.`);

@@ -5,7 +5,7 @@ import { FIND_SSHD } from '../../platform/ssh/sshd-script.js';
  * for a login from where we came, asked of the sshd that let us in (found among our ancestors, with the options that it was
  * started with); else the text of the configuration. POSIX shell.
  */
-export const SURVEY = `
+export const ACCOUNT_SURVEY = `
 ${FIND_SSHD}
 date -u +%s
 getent passwd "$1" 2>/dev/null || grep "^$1:" /etc/passwd || echo
@@ -20,7 +20,7 @@ exit 0
 `;
 
 /** $@ paths. For each one line: free KiB of its file system, whether the directory takes new files, chattr flags. */
-export const CONDITIONS = `
+export const SSHD_CONDITIONS = `
 LC_ALL=C; export LC_ALL
 for path; do
   real=$(readlink -f -- "$path") || real=$path

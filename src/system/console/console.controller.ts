@@ -1,8 +1,8 @@
 import { Controller, Get, Query, Req, Res } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Public } from '../../auth/access.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Public } from '../../access/access.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { codingFor, type ConsoleFile, ConsoleFiles } from './console-files.js';
 import { CONSOLE_PAGES } from './console-pages.js';
 

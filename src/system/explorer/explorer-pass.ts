@@ -1,7 +1,7 @@
 import { createHmac, hkdfSync, timingSafeEqual } from 'node:crypto';
-import type { Bearer } from '../../auth/credentials.js';
+import type { Bearer } from '../../auth/callers/credentials.js';
 import { isId } from '../../platform/database/new-id.js';
-import { fromBase64Url } from '../../platform/encoding/base64.js';
+import { fromBase64Url } from '../../formats/encoding/base64.js';
 
 /** Life of a pass, at the longest. */
 export const PASS_SECONDS = 3600;

@@ -1,8 +1,8 @@
 import { Controller, Get, Header, HttpCode, Param, Post, Req, Res, StreamableFile } from '@nestjs/common';
 import { ApiExcludeController } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Public, SignedIn, TheCaller } from '../../auth/access.js';
-import type { Caller } from '../../auth/caller.js';
+import { Public, SignedIn, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { ExplorerService } from './explorer.service.js';
 
 const POLICY =

@@ -4,11 +4,11 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
-import type { Caller } from '../../auth/caller.js';
-import { Credentials } from '../../auth/credentials.js';
+import type { Caller } from '../../access/caller.js';
+import { Credentials } from '../../auth/callers/credentials.js';
 import { Config } from '../../platform/config/config.js';
 import { originOf } from '../../platform/http/origin.js';
-import { Problem } from '../../platform/http/problem.js';
+import { Problem } from '../../platform/errors/problem.js';
 import { ApiDocument } from '../../platform/http/api-document.js';
 import { ExplorerPass, PASS_SECONDS } from './explorer-pass.js';
 

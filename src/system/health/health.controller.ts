@@ -1,8 +1,8 @@
 import { Controller, Get, Header, Req, Res } from '@nestjs/common';
 import { ApiOkResponse, ApiServiceUnavailableResponse, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import { Needs, Public } from '../../auth/access.js';
-import { Credentials } from '../../auth/credentials.js';
+import { Needs, Public } from '../../access/access.js';
+import { Credentials } from '../../auth/callers/credentials.js';
 import { originOf } from '../../platform/http/origin.js';
 import { Metrics } from '../../platform/metrics/metrics.js';
 import { Health, Liveness, withoutDetails } from './health.dto.js';

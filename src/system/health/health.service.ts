@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { DataSource } from 'typeorm';
 import { KeyVault } from '../../hsm/key-vault.js';
 import { HealthIndicators } from '../../platform/health/health-indicators.js';
-import { Closing } from '../../platform/http/closing.js';
+import { GracefulShutdown } from '../../platform/http/graceful-shutdown.js';
 import { QueueHealth } from '../../platform/queue/queue-health.js';
 import type { ComponentHealth, Health, HealthComponents } from './health.dto.js';
 
@@ -19,7 +19,7 @@ export class HealthService {
     private readonly db: DataSource,
     private readonly queue: QueueHealth,
     private readonly vault: KeyVault,
-    private readonly closing: Closing,
+    private readonly shutdown: GracefulShutdown,
     private readonly indicators: HealthIndicators,
   ) {}
 
@@ -27,7 +27,7 @@ export class HealthService {
     const db = await this.database();
     const others = db.status === 'UP' ? await this.others() : undefined;
     const components = { db, redis: this.redis(), hsm: this.hsm(), ...others };
-    if (this.closing.begun) return { status: 'OUT_OF_SERVICE', components };
+    if (this.shutdown.begun) return { status: 'OUT_OF_SERVICE', components };
     if (components.db.status === 'DOWN' || components.hsm.status === 'DOWN') return { status: 'DOWN', components };
     const isWell = Object.values(components).every(({ status }) => status !== 'DOWN');
     return { status: isWell ? 'UP' : 'DEGRADED', components };

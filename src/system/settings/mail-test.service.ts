@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { AuditService } from '../../audit/audit.service.js';
-import type { Caller } from '../../auth/caller.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Caller } from '../../access/caller.js';
 import { MailTrial, type MailTrialResult } from '../../platform/mail/mail-trial.js';
 
 /** Mails on trial, which the audit log tells of: they go wherever somebody says. */

@@ -1,7 +1,7 @@
 import { Body, Controller, Get, HttpCode, Post } from '@nestjs/common';
 import { ApiTags } from '@nestjs/swagger';
-import { Fresh, Needs, TheCaller } from '../../auth/access.js';
-import type { Caller } from '../../auth/caller.js';
+import { Fresh, Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import { MailTestService } from './mail-test.service.js';
 import { MailTestBody, MailTestView, SettingsView } from './settings.dto.js';

@@ -1,14 +1,14 @@
-import { type Finding, keyExchange, type Place, protocolHere, tlsVersion, usedHere } from '../finding.js';
-import { rsa } from '../key-algorithm.js';
+import { type SensorFinding, keyExchange, type FindingPlace, protocolHere, tlsVersion, usedHere } from '../model/finding.js';
+import { rsa } from '../model/key-algorithm.js';
 import type { Detector } from './detector.js';
 
-const MOST_LINE = 4000;
+const MAX_LINE = 4000;
 const FILES =
   /\.(?:conf|cnf|cfg|config|ini|properties|ya?ml|toml|env|inc)$|_config$|(?:^|\/)(?:sites-(?:enabled|available)|conf\.d|sshd?_config\.d)\/|^(?:haproxy|httpd|main\.cf|master\.cf)/;
 /** Words of cipher lists that stand for many suites, or for how they are sorted. */
 const GROUPS = /^(?:ALL|DEFAULT|HIGH|MEDIUM|SECURE\d*|NORMAL|PFS|PROFILE=.*|COMPLEMENTOF.*|@.*|k?E?ECDHE?|[ak][A-Z]+)$/;
 
-type Reader = (value: string, place: Place) => Finding[];
+type Reader = (value: string, place: FindingPlace) => SensorFinding[];
 
 /** Directives by what they set, whatever program reads them: the names hardly meet. */
 const DIRECTIVES: readonly (readonly [RegExp, Reader])[] = [
@@ -42,7 +42,7 @@ const DIRECTIVES: readonly (readonly [RegExp, Reader])[] = [
 export const configuration: Detector = ({ location, text }) => {
   if (!FILES.test(location)) return [];
   return text.split('\n').flatMap((line, index) => {
-    const setting = line.length > MOST_LINE ? undefined : settingOf(line);
+    const setting = line.length > MAX_LINE ? undefined : settingOf(line);
     if (setting === undefined) return [];
     const [, read] = DIRECTIVES.find(([name]) => name.test(setting.name)) ?? [];
     return read?.(setting.value, { location, line: index + 1, symbol: setting.name }) ?? [];
@@ -67,7 +67,7 @@ function names(list: string): string[] {
     .filter((name) => /^[\w@.+-]{3,80}$/.test(name) && !name.includes('*'));
 }
 
-function protocols(value: string, place: Place): Finding[] {
+function protocols(value: string, place: FindingPlace): SensorFinding[] {
   return value
     .split(/[\s,]+/)
     .map((word) => tlsVersion(word.replace(/^[+>=]+/, '')))
@@ -76,7 +76,7 @@ function protocols(value: string, place: Place): Finding[] {
 }
 
 /** One protocol with the suites that are named; what is taken out (`!MD5`, `-RC4`) is not there. */
-function suites(value: string, place: Place): Finding[] {
+function suites(value: string, place: FindingPlace): SensorFinding[] {
   const named = value
     .split(/[\s,:]+/)
     .map((word) => word.replace(/^\+/, ''))
@@ -84,14 +84,14 @@ function suites(value: string, place: Place): Finding[] {
   return named.length === 0 ? [] : [protocolHere({ name: 'TLS', type: 'tls', suites: [...new Set(named)] }, place)];
 }
 
-function groups(value: string, place: Place): Finding[] {
+function groups(value: string, place: FindingPlace): SensorFinding[] {
   return value
     .split(/[\s,:]+/)
     .filter((name) => /^[A-Za-z][\w-]{3,40}$/.test(name) && name !== 'auto')
     .map((name) => usedHere(keyExchange(name), place));
 }
 
-function digest(value: string, place: Place): Finding[] {
+function digest(value: string, place: FindingPlace): SensorFinding[] {
   if (!/^[A-Za-z][\w-]{2,20}$/.test(value) || value === 'default') return [];
   return [usedHere({ name: value.toUpperCase(), properties: { primitive: 'hash' } }, place)];
 }

@@ -1,15 +1,15 @@
 import { X509Certificate } from 'node:crypto';
-import { BufferWindow } from '../der.js';
-import { privateKeyHere } from '../private-key.js';
+import { BufferWindow } from '../model/der.js';
+import { privateKeyHere } from '../model/private-key.js';
 import type { Detector } from './detector.js';
-import { isPkcs12 } from './pkcs12.js';
+import { looksLikePkcs12 } from './pkcs12.js';
 import { encryptedKeyScheme, privateKeyFacts, traditionalKeyFacts } from './private-key-header.js';
 
-const MOST_BYTES = 64 * 1024;
+const MAX_BYTES = 64 * 1024;
 
 /** A certificate or a private key in DER. */
 export const derFiles: Detector = ({ location, bytes }) => {
-  if (bytes[0] !== 0x30 || bytes.length > MOST_BYTES || isPkcs12(bytes)) return [];
+  if (bytes[0] !== 0x30 || bytes.length > MAX_BYTES || looksLikePkcs12(bytes)) return [];
   const place = { location };
   if (isCertificate(bytes)) return [{ place, certificate: bytes.toString('base64') }];
   const window = new BufferWindow(bytes);

@@ -1,4 +1,4 @@
-import type { Finding } from '../finding.js';
+import type { SensorFinding } from '../model/finding.js';
 
 /** A file as detectors see it. */
 export interface SeenFile {
@@ -13,10 +13,10 @@ export interface SeenFile {
 }
 
 /** Says what a file holds. It is given every file that is small enough, and says quickly that one is none of its business. */
-export type Detector = (file: SeenFile) => Finding[];
+export type Detector = (file: SeenFile) => SensorFinding[];
 
 /** Where a place in a text is: its line, from 1, and where that begins. Asked for one place after the other, it costs one walk in all. */
-export function linesOf(text: string): (index: number) => { readonly line: number; readonly start: number } {
+export function fileLinesOf(text: string): (index: number) => { readonly line: number; readonly start: number } {
   let [line, start, next] = [1, 0, text.indexOf('\n')];
   return (index) => {
     for (; next !== -1 && next < index; next = text.indexOf('\n', start)) {

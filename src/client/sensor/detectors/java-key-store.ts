@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto';
-import type { Finding } from '../finding.js';
-import { factsOf, type KeyFacts } from '../key-algorithm.js';
-import { privateKeyHere } from '../private-key.js';
+import type { SensorFinding } from '../model/finding.js';
+import { sensedFactsOf, type SensedKeyFacts } from '../model/key-algorithm.js';
+import { privateKeyHere } from '../model/private-key.js';
 import type { Detector } from './detector.js';
 
 const TYPES: Readonly<Record<number, string>> = { 0xfeedfeed: 'JKS', 0xcececece: 'JCEKS' };
-const MOST_ENTRIES = 10_000;
+const MAX_ENTRIES = 10_000;
 const DIGEST_BYTES = 20;
 
 /** A keystore of type JKS or JCEKS. Its certificates are in the open; the bytes of its private keys are stepped over. */
@@ -19,10 +19,10 @@ export const javaKeyStore: Detector = ({ location, bytes }) => {
   }
 };
 
-function* entries(fields: Fields, type: string, location: string): Generator<Finding> {
+function* entries(fields: Fields, type: string, location: string): Generator<SensorFinding> {
   const version = fields.number();
   const count = fields.number();
-  if (version < 1 || version > 2 || count > MOST_ENTRIES) return;
+  if (version < 1 || version > 2 || count > MAX_ENTRIES) return;
   const certificate = () => {
     if (version === 2) fields.skip(fields.short());
     return fields.take(fields.number());
@@ -34,14 +34,14 @@ function* entries(fields: Fields, type: string, location: string): Generator<Fin
     const place = { location, symbol: alias };
     fields.skip(8);
     if (tag === 1) fields.skip(fields.number());
-    const chain = Array.from({ length: tag === 1 ? Math.min(fields.number(), MOST_ENTRIES) : 1 }, certificate);
+    const chain = Array.from({ length: tag === 1 ? Math.min(fields.number(), MAX_ENTRIES) : 1 }, certificate);
     for (const der of chain) yield { place, certificate: der.toString('base64') };
     if (tag === 1) yield privateKeyHere(keyOf(chain[0]), { scheme: type }, place, alias);
   }
 }
 
-function keyOf(der: Buffer | undefined): Partial<KeyFacts> {
-  return der === undefined ? {} : factsOf(new X509Certificate(der).publicKey);
+function keyOf(der: Buffer | undefined): Partial<SensedKeyFacts> {
+  return der === undefined ? {} : sensedFactsOf(new X509Certificate(der).publicKey);
 }
 
 /** java.io.DataInput. */

@@ -1,5 +1,5 @@
 import { createDecipheriv, pbkdf2Sync } from 'node:crypto';
-import { type Element, member, members, TAG, there } from '../der.js';
+import { type WindowElement, member, members, TAG, there } from '../model/der.js';
 
 const PBES2 = '1.2.840.113549.1.5.13';
 const PBKDF2 = '1.2.840.113549.1.5.12';
@@ -38,7 +38,7 @@ interface Pbes2 {
 }
 
 /** How something is encrypted under a password, as a name that rules can judge. */
-export function schemeName(algorithm: Element): string {
+export function schemeName(algorithm: WindowElement): string {
   const oid = algorithm.children()[0]?.oid() ?? '';
   if (oid !== PBES2) return OLD[oid] ?? `encrypted as ${oid}`;
   const parts = pbes2(algorithm);
@@ -56,7 +56,12 @@ export class RoundsLeft {
 }
 
 /** Opens certificates that are encrypted under a password. Undefined when it is another password, one too many, or a scheme that is not read. */
-export function opened(algorithm: Element, sealed: Buffer, password: string, rounds: RoundsLeft): Buffer | undefined {
+export function opened(
+  algorithm: WindowElement,
+  sealed: Buffer,
+  password: string,
+  rounds: RoundsLeft,
+): Buffer | undefined {
   const parts = algorithm.children()[0]?.oid() === PBES2 ? pbes2(algorithm) : undefined;
   if (parts === undefined || !rounds.spend(parts.rounds)) return undefined;
   try {
@@ -69,7 +74,7 @@ export function opened(algorithm: Element, sealed: Buffer, password: string, rou
 }
 
 /** RFC 8018 appendix A.4. RangeError when a part is missing. */
-function pbes2(algorithm: Element): Pbes2 | undefined {
+function pbes2(algorithm: WindowElement): Pbes2 | undefined {
   const [derivation, encryption] = members(member(algorithm, 1));
   const [kdf, settings] = members(derivation);
   const [cipherId, iv] = members(encryption);

@@ -1,8 +1,8 @@
-import { type Finding, type Place } from '../finding.js';
-import { Base64Window } from '../der.js';
-import { privateKeyHere } from '../private-key.js';
+import { type SensorFinding, type FindingPlace } from '../model/finding.js';
+import { Base64Window } from '../model/der.js';
+import { privateKeyHere } from '../model/private-key.js';
 import { encryptedKeyScheme, privateKeyFacts, traditionalKeyFacts } from './private-key-header.js';
-import { type Detector, linesOf } from './detector.js';
+import { type Detector, fileLinesOf } from './detector.js';
 import { openSshKey } from './ssh.js';
 
 const BEGIN = /-----BEGIN ([A-Z0-9 ]{1,40})-----/g;
@@ -11,9 +11,9 @@ const MAX_BLOCK = 200_000;
 const HEADER = /^[\w-]+:.*\r?\n/gm;
 
 /** Certificates and keys in PEM, wherever in a text they stand. */
-export const pem: Detector = ({ location, text }) => {
+export const pemDetector: Detector = ({ location, text }) => {
   if (!text.includes('-----BEGIN ')) return [];
-  const placeOf = linesOf(text);
+  const placeOf = fileLinesOf(text);
   return blocksOf(text).flatMap(({ label, raw, index }) => {
     // In JSON a line ends with the letters \\n.
     const body = raw.replaceAll(/(?:\\r)?\\n/g, '\n');
@@ -45,7 +45,7 @@ function blocksOf(text: string): Block[] {
   return blocks;
 }
 
-function blockHere(label: string, body: string, place: Place): Finding[] {
+function blockHere(label: string, body: string, place: FindingPlace): SensorFinding[] {
   if (/^(?:X509 |TRUSTED )?CERTIFICATE$/.test(label)) return [{ place, certificate: base64(body) }];
   if (label === 'OPENSSH PRIVATE KEY') return openSshKey(base64(body), place);
   if (label === 'ENCRYPTED PRIVATE KEY') {
@@ -62,7 +62,7 @@ function blockHere(label: string, body: string, place: Place): Finding[] {
 const OPEN = { scheme: undefined };
 
 /** Of an encrypted one the header says the cipher, and the label says the kind of key (RFC 1421). */
-function traditional(kind: string, body: string, place: Place): Finding[] {
+function traditional(kind: string, body: string, place: FindingPlace): SensorFinding[] {
   const scheme = /^DEK-Info: *([\w-]{1,40})/m.exec(body)?.[1];
   if (scheme === undefined) return [privateKeyHere(traditionalKeyFacts(kind, new Base64Window(body)), OPEN, place)];
   return [privateKeyHere({ algorithm: { name: kind, properties: { primitive: 'signature' } } }, { scheme }, place)];

@@ -1,8 +1,8 @@
 import { createHash, X509Certificate } from 'node:crypto';
-import { Element, member, members, TAG, there } from '../der.js';
-import { type Finding, type Place, usedHere } from '../finding.js';
-import { factsOf } from '../key-algorithm.js';
-import { privateKeyHere } from '../private-key.js';
+import { WindowElement, member, members, TAG, there } from '../model/der.js';
+import { type SensorFinding, type FindingPlace, usedHere } from '../model/finding.js';
+import { sensedFactsOf } from '../model/key-algorithm.js';
+import { privateKeyHere } from '../model/private-key.js';
 import type { Detector } from './detector.js';
 import { opened, RoundsLeft, schemeName } from './password-scheme.js';
 
@@ -22,13 +22,13 @@ const DIGESTS: Readonly<Record<string, string>> = {
 
 interface Bag {
   readonly id: string;
-  readonly value: Element;
+  readonly value: WindowElement;
   readonly keyId: string | undefined;
   readonly name: string | undefined;
 }
 
 /** `SEQUENCE { INTEGER 3, … }`, which a certificate never is. */
-export function isPkcs12(bytes: Buffer): boolean {
+export function looksLikePkcs12(bytes: Buffer): boolean {
   if (bytes[0] !== 0x30) return false;
   const length = bytes[1] ?? 0;
   const start = length < 0x80 ? 2 : 2 + (length & 0x7f);
@@ -40,7 +40,7 @@ export function isPkcs12(bytes: Buffer): boolean {
  * open or one of the passwords opens them. Private keys stay closed.
  */
 export const pkcs12: Detector = ({ location, bytes, storePasswords }) => {
-  if (!isPkcs12(bytes)) return [];
+  if (!looksLikePkcs12(bytes)) return [];
   const place = { location };
   try {
     return storeHere(bytes, place, ['', ...storePasswords]);
@@ -49,15 +49,15 @@ export const pkcs12: Detector = ({ location, bytes, storePasswords }) => {
   }
 };
 
-function storeHere(bytes: Buffer, place: Place, passwords: readonly string[]): Finding[] {
-  const [, authSafe, mac] = Element.of(bytes).children();
-  const findings: Finding[] = [];
+function storeHere(bytes: Buffer, place: FindingPlace, passwords: readonly string[]): SensorFinding[] {
+  const [, authSafe, mac] = WindowElement.of(bytes).children();
+  const findings: SensorFinding[] = [];
   const bags: Bag[] = [];
   const rounds = new RoundsLeft();
   for (const part of member(authSafe, 1).inside().inside().children()) {
     const content = member(part, 1).inside();
     const type = member(part, 0).oid();
-    if (type === DATA) bags.push(...bagsOf(Element.of(content.contents())));
+    if (type === DATA) bags.push(...bagsOf(WindowElement.of(content.contents())));
     if (type !== ENCRYPTED_DATA) continue;
     const [, algorithm, sealed] = members(member(content, 1));
     findings.push(scheme(schemeName(there(algorithm)), place, 'PKCS #12 encryption'));
@@ -74,20 +74,20 @@ function storeHere(bytes: Buffer, place: Place, passwords: readonly string[]): F
   return [...findings, ...bagsHere(bags, place)];
 }
 
-function scheme(name: string, place: Place, symbol: string): Finding {
+function scheme(name: string, place: FindingPlace, symbol: string): SensorFinding {
   return usedHere({ name, properties: {} }, { ...place, symbol });
 }
 
-function openedBags(algorithm: Element, sealed: Buffer, password: string, rounds: RoundsLeft): Bag[] {
+function openedBags(algorithm: WindowElement, sealed: Buffer, password: string, rounds: RoundsLeft): Bag[] {
   const clear = opened(algorithm, sealed, password, rounds);
   try {
-    return clear === undefined ? [] : bagsOf(Element.of(clear));
+    return clear === undefined ? [] : bagsOf(WindowElement.of(clear));
   } catch {
     return []; // The padding was right by chance.
   }
 }
 
-function bagsOf(contents: Element): Bag[] {
+function bagsOf(contents: WindowElement): Bag[] {
   return contents.children().flatMap((bag) => {
     const [id, value, attributes] = bag.children();
     if (id === undefined || value === undefined) return [];
@@ -99,19 +99,19 @@ function bagsOf(contents: Element): Bag[] {
   });
 }
 
-function attribute(set: Element | undefined, id: string): Buffer | undefined {
+function attribute(set: WindowElement | undefined, id: string): Buffer | undefined {
   const found = set?.children().find((one) => one.children()[0]?.oid() === id);
   return found?.children()[1]?.children()[0]?.contents();
 }
 
-function bagsHere(bags: readonly Bag[], place: Place): Finding[] {
+function bagsHere(bags: readonly Bag[], place: FindingPlace): SensorFinding[] {
   const certificates = bags.filter(({ id }) => id === CERT_BAG).map((bag) => ({ ...bag, der: derOf(bag.value) }));
   const keys = bags.filter(({ id }) => id === KEY_BAG || id === SHROUDED_KEY_BAG);
   return [
     ...certificates.map(({ der, name }) => ({ place: at(place, name), certificate: der.toString('base64') })),
     ...keys.map(({ id, value, keyId, name }) => {
       const own = keyId === undefined ? undefined : certificates.find((certificate) => certificate.keyId === keyId);
-      const facts = own === undefined ? {} : factsOf(new X509Certificate(own.der).publicKey);
+      const facts = own === undefined ? {} : sensedFactsOf(new X509Certificate(own.der).publicKey);
       const protection = { scheme: id === KEY_BAG ? undefined : schemeName(value.children()[0] ?? value) };
       const symbol =
         name ??
@@ -121,11 +121,11 @@ function bagsHere(bags: readonly Bag[], place: Place): Finding[] {
   ];
 }
 
-function at(place: Place, symbol: string | undefined): Place {
+function at(place: FindingPlace, symbol: string | undefined): FindingPlace {
   return symbol === undefined ? place : { ...place, symbol };
 }
 
 /** CertBag: an identifier and, tagged, an OCTET STRING. */
-function derOf(bag: Element): Buffer {
+function derOf(bag: WindowElement): Buffer {
   return bag.children()[1]?.inside().contents() ?? Buffer.alloc(0);
 }

@@ -1,6 +1,6 @@
-import { type ByteWindow, Element, TAG } from '../der.js';
-import { curveBits, factsOfJwk, type KeyFacts, named, onCurve, rsa } from '../key-algorithm.js';
-import { coordinates } from '../ssh-blob.js';
+import { type ByteWindow, WindowElement, TAG } from '../model/der.js';
+import { curveBits, factsOfJwk, type SensedKeyFacts, named, onCurve, rsa } from '../model/key-algorithm.js';
+import { coordinates } from '../model/ssh-blob.js';
 import { schemeName } from './password-scheme.js';
 
 /*
@@ -34,15 +34,15 @@ const CURVES: Readonly<Record<string, readonly [string, string?]>> = {
 };
 
 /** PKCS #8 (RFC 5958). @throws RangeError when it is none. */
-export function privateKeyFacts(window: ByteWindow): Partial<KeyFacts> {
-  const [version, algorithm, key] = Element.at(window, 0).children();
+export function privateKeyFacts(window: ByteWindow): Partial<SensedKeyFacts> {
+  const [version, algorithm, key] = WindowElement.at(window, 0).children();
   if (version?.tag !== TAG.integer || algorithm?.tag !== TAG.sequence || key?.tag !== TAG.octets)
     throw new RangeError('no PKCS #8');
   const [id, parameters] = algorithm.children();
   return factsByOid(id?.oid() ?? '', key, parameters);
 }
 
-function factsByOid(oid: string, key: Element, parameters: Element | undefined): Partial<KeyFacts> {
+function factsByOid(oid: string, key: WindowElement, parameters: WindowElement | undefined): Partial<SensedKeyFacts> {
   if (oid === RSA || oid === RSA_PSS) return rsaFacts(key.inside());
   if (oid === EC) return ecFacts(key.inside(), parameters);
   if (oid === DSA) return { algorithm: rsa(parameters?.children()[0]?.bits() ?? 0, 'DSA') };
@@ -51,8 +51,8 @@ function factsByOid(oid: string, key: Element, parameters: Element | undefined):
 }
 
 /** PKCS #1, SEC 1 and OpenSSL's DSA. */
-export function traditionalKeyFacts(kind: string, window: ByteWindow): Partial<KeyFacts> {
-  const key = Element.at(window, 0);
+export function traditionalKeyFacts(kind: string, window: ByteWindow): Partial<SensedKeyFacts> {
+  const key = WindowElement.at(window, 0);
   if (kind === 'RSA') return rsaFacts(key);
   if (kind === 'EC') return ecFacts(key, undefined);
   return { algorithm: rsa(key.children()[1]?.bits() ?? 0, 'DSA') };
@@ -60,13 +60,13 @@ export function traditionalKeyFacts(kind: string, window: ByteWindow): Partial<K
 
 /** The scheme of an EncryptedPrivateKeyInfo. */
 export function encryptedKeyScheme(window: ByteWindow): string {
-  const [algorithm, sealed] = Element.at(window, 0).children();
+  const [algorithm, sealed] = WindowElement.at(window, 0).children();
   if (algorithm?.tag !== TAG.sequence || sealed?.tag !== TAG.octets) throw new RangeError('no encrypted key');
   return schemeName(algorithm);
 }
 
 /** Modulus and public exponent come first. */
-function rsaFacts(key: Element): Partial<KeyFacts> {
+function rsaFacts(key: WindowElement): Partial<SensedKeyFacts> {
   const [, modulus, exponent] = key.children();
   if (modulus === undefined || exponent === undefined) throw new RangeError('no RSA key');
   const [n, e] = [modulus, exponent].map((number) => number.contents().toString('hex').replace(/^00/, ''));
@@ -75,7 +75,7 @@ function rsaFacts(key: Element): Partial<KeyFacts> {
 }
 
 /** Version, the private number, then the curve and the public point, where they are given. */
-function ecFacts(key: Element, parameters: Element | undefined): Partial<KeyFacts> {
+function ecFacts(key: WindowElement, parameters: WindowElement | undefined): Partial<SensedKeyFacts> {
   const [, , ...given] = key.children();
   const own = given.find(({ tag }) => tag === 0xa0)?.inside();
   const id = (parameters ?? own)?.tag === TAG.oid ? ((parameters ?? own)?.oid() ?? '') : '';

@@ -1,5 +1,5 @@
-import type { Algorithm } from '../finding.js';
-import { onCurve, rsa } from '../key-algorithm.js';
+import type { Algorithm } from '../model/finding.js';
+import { onCurve, rsa } from '../model/key-algorithm.js';
 
 /** What a call uses: an algorithm, or a version of TLS. */
 export type Used = { readonly algorithm: Algorithm } | { readonly tls: string } | undefined;

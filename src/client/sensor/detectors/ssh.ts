@@ -1,6 +1,7 @@
-import type { Finding, Place } from '../finding.js';
-import { privateKeyHere } from '../private-key.js';
-import { factsOfBlob, SshFields } from '../ssh-blob.js';
+import type { SensorFinding, FindingPlace } from '../model/finding.js';
+import { privateKeyHere } from '../model/private-key.js';
+import { WireReader } from '../../../formats/ssh/wire.js';
+import { factsOfBlob } from '../model/ssh-blob.js';
 import { truncate } from '../../../platform/text/truncate.js';
 import type { Detector } from './detector.js';
 
@@ -19,7 +20,7 @@ export const sshKeys: Detector = ({ location, name, text }) => {
   if (putty !== null) return [puttyKey(putty, text, { location })];
   if (!text.includes(' AAAA')) return [];
   const context = /^authorized_keys2?$/.test(name) ? { additionalContext: 'authorized_keys' } : {};
-  return text.split('\n').flatMap((line, index): Finding[] => {
+  return text.split('\n').flatMap((line, index): SensorFinding[] => {
     const found = line.startsWith('#') ? null : KEY.exec(line);
     if (found === null) return [];
     const [key, type = '', blob = ''] = found;
@@ -30,18 +31,18 @@ export const sshKeys: Detector = ({ location, name, text }) => {
 };
 
 /** OpenSSH's PROTOCOL.key: cipher and public half stand before the private one, and no more than these is decoded. */
-export function openSshKey(base64: string, place: Place): Finding[] {
+export function openSshKey(base64: string, place: FindingPlace): SensorFinding[] {
   const head = Buffer.from(base64.slice(0, 4096), 'base64');
   if (head.toString('latin1', 0, MAGIC.length) !== MAGIC) return [];
-  const fields = new SshFields(head, MAGIC.length);
+  const fields = new WireReader(head, MAGIC.length);
   const [cipher, kdf] = [fields.text(), fields.text()];
-  fields.next();
-  fields.number();
-  const facts = factsOfBlob(fields.next());
+  fields.string();
+  fields.uint32();
+  const facts = factsOfBlob(fields.string());
   return [privateKeyHere(facts, { scheme: cipher === 'none' ? undefined : `${kdf} ${cipher}` }, place)];
 }
 
-function puttyKey([, , encryption]: RegExpExecArray, text: string, place: Place): Finding {
+function puttyKey([, , encryption]: RegExpExecArray, text: string, place: FindingPlace): SensorFinding {
   const [, count = '0'] = /^Public-Lines: (\d{1,3})\r?$/m.exec(text) ?? [];
   const after = text.slice(text.indexOf('Public-Lines:')).split('\n');
   const blob = Buffer.from(after.slice(1, 1 + Number(count)).join(''), 'base64');

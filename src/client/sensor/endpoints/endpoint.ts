@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { usageError } from '../../exit-codes.js';
+import { usageError } from '../../api/exit-codes.js';
 
 export interface Endpoint {
   readonly kind: 'tls' | 'ssh';

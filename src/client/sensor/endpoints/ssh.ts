@@ -1,12 +1,12 @@
 import { createECDH, randomBytes } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
-import { type Finding, keyExchange, protocolHere, refOf, usedHere } from '../finding.js';
-import { SshFields } from '../ssh-blob.js';
+import { type SensorFinding, keyExchange, protocolHere, refOf, usedHere } from '../model/finding.js';
+import { WireReader } from '../../../formats/ssh/wire.js';
 import type { Endpoint } from './endpoint.js';
 
 const HELLO = 'SSH-2.0-Sealwright_sensor';
 const TOTAL_MS = 10_000;
-const MOST_BYTES = 128 * 1024;
+const MAX_BYTES = 128 * 1024;
 const KEXINIT = 20;
 const KEX_START = 30;
 const KEX_REPLY = 31;
@@ -30,7 +30,7 @@ interface Greeting {
 }
 
 /** What an SSH server offers before anybody logs in, and its host keys. Throws when nothing answers. */
-export async function sshFindings(endpoint: Endpoint): Promise<Finding[]> {
+export async function sshFindings(endpoint: Endpoint): Promise<SensorFinding[]> {
   const place = { location: endpoint.name };
   const first = await greet(endpoint, undefined);
   const [kex = [], hostKeys = [], ciphers = [], , macs = []] = first.lists;
@@ -41,7 +41,7 @@ export async function sshFindings(endpoint: Endpoint): Promise<Finding[]> {
     if (seen?.hostKey !== undefined) blobs.push(seen.hostKey);
   }
   const exchanges = kex.filter((name) => !/^(?:ext-info|kex-strict)/.test(name)).map(keyExchange);
-  const keys = blobs.map((blob, i): Finding => ({ place, ref: `host key ${endpoint.name} ${i}`, publicKey: `${new SshFields(blob).text()} ${blob.toString('base64')}` })); // prettier-ignore
+  const keys = blobs.map((blob, i): SensorFinding => ({ place, ref: `host key ${endpoint.name} ${i}`, publicKey: `${new WireReader(blob).text()} ${blob.toString('base64')}` })); // prettier-ignore
   const named = (primitive: string) => (name: string) => usedHere({ name, properties: { primitive } }, place);
   const dependsOn = [...exchanges.map(refOf), ...keys.map(({ ref = '' }) => ref)];
   return [
@@ -66,7 +66,7 @@ async function greet({ host, port }: Endpoint, wanted: string | undefined): Prom
     const banner = await input.line();
     const theirs = await input.packet();
     if (theirs[0] !== KEXINIT) throw new Error('speaks no SSH 2');
-    const fields = new SshFields(theirs, 17);
+    const fields = new WireReader(theirs, 17);
     const lists = Array.from({ length: 10 }, () => fields.text().split(',').filter(Boolean));
     const kex = lists[0]?.find((name) => name in EXCHANGES);
     if (wanted === undefined || kex === undefined) return { banner, lists, hostKey: undefined };
@@ -75,7 +75,7 @@ async function greet({ host, port }: Endpoint, wanted: string | undefined): Prom
     socket.write(packet(Buffer.concat([Buffer.from([KEXINIT]), randomBytes(16), ...[kex, wanted, ...rest, '', ''].map(string), Buffer.alloc(5)]))); // prettier-ignore
     socket.write(packet(Buffer.concat([Buffer.from([KEX_START]), string(own)])));
     const reply = await input.packet();
-    return { banner, lists, hostKey: reply[0] === KEX_REPLY ? Buffer.from(new SshFields(reply, 1).next()) : undefined };
+    return { banner, lists, hostKey: reply[0] === KEX_REPLY ? Buffer.from(new WireReader(reply, 1).string()) : undefined };
   } finally {
     clearTimeout(timer);
     socket.destroy();
@@ -125,7 +125,7 @@ class Input {
   async packet(): Promise<Buffer> {
     while (this.buffer.length < 5) await this.more();
     const length = this.buffer.readUInt32BE(0);
-    if (length > MOST_BYTES) throw new Error('a packet without measure');
+    if (length > MAX_BYTES) throw new Error('a packet without measure');
     while (this.buffer.length < 4 + length) await this.more();
     const payload = this.buffer.subarray(5, 4 + length - (this.buffer[4] ?? 0));
     this.buffer = this.buffer.subarray(4 + length);
@@ -136,6 +136,6 @@ class Input {
     const { value, done } = await this.chunks.next();
     if (done === true) throw new Error('the server closed the connection');
     this.buffer = Buffer.concat([this.buffer, value]);
-    if (this.buffer.length > MOST_BYTES) throw new Error('an answer without measure');
+    if (this.buffer.length > MAX_BYTES) throw new Error('an answer without measure');
   }
 }

@@ -1,11 +1,11 @@
 import { connect, type ConnectionOptions, type SecureVersion, type TLSSocket } from 'node:tls';
-import { type Finding, keyExchange, protocolHere, refOf, tlsVersion, usedHere } from '../finding.js';
+import { type SensorFinding, keyExchange, protocolHere, refOf, tlsVersion, usedHere } from '../model/finding.js';
 import { type Endpoint, serverName } from './endpoint.js';
 
 const VERSIONS: readonly SecureVersion[] = ['TLSv1', 'TLSv1.1', 'TLSv1.2', 'TLSv1.3'];
 const CONNECT_MS = 6000;
-const MOST_SUITES = 60;
-const MOST_CHAIN = 10;
+const MAX_SUITES = 60;
+const MAX_CHAIN = 10;
 /** What old servers still speak has to be asked for. */
 const ANY_CIPHER = 'ALL:COMPLEMENTOFALL:@SECLEVEL=0';
 
@@ -18,7 +18,7 @@ interface Handshake {
 }
 
 /** What a TLS server accepts: versions, suites, the key exchange, and its certificates. Throws when nothing answers. */
-export async function tlsFindings(endpoint: Endpoint): Promise<Finding[]> {
+export async function tlsFindings(endpoint: Endpoint): Promise<SensorFinding[]> {
   const place = { location: endpoint.name };
   const spoken: { version: string; suites: string[]; groups: Set<string> }[] = [];
   let chain: readonly Buffer[] = [];
@@ -35,7 +35,7 @@ export async function tlsFindings(endpoint: Endpoint): Promise<Finding[]> {
   }
   if (spoken.length === 0) throw failure ?? new Error('no version of TLS is spoken');
   const exchanges = [...new Set(spoken.flatMap(({ groups }) => [...groups]))].map(keyExchange);
-  const certificates = chain.map((der, i): Finding => ({ place, ref: `certificate ${endpoint.name} ${i}`, certificate: der.toString('base64') })); // prettier-ignore
+  const certificates = chain.map((der, i): SensorFinding => ({ place, ref: `certificate ${endpoint.name} ${i}`, certificate: der.toString('base64') })); // prettier-ignore
   const leaf = certificates.slice(0, 1).map(({ ref = '' }) => ref);
   const protocols = spoken.map(({ version, suites, groups }) => {
     const uses = [...groups].map(keyExchange);
@@ -48,7 +48,7 @@ export async function tlsFindings(endpoint: Endpoint): Promise<Finding[]> {
 /** Asks again without the suite that was chosen, until the server wants no more. Throws when it cannot be reached. */
 async function suitesOf(endpoint: Endpoint, version: SecureVersion): Promise<Handshake[]> {
   const found: Handshake[] = [];
-  while (found.length < MOST_SUITES) {
+  while (found.length < MAX_SUITES) {
     const next = await handshake(endpoint, version, found.map(({ cipher }) => cipher)); // prettier-ignore
     if (next === undefined || found.some(({ cipher }) => cipher === next.cipher)) return found;
     found.push(next);
@@ -96,7 +96,7 @@ function read(socket: TLSSocket): Handshake {
   const chain: Buffer[] = [];
   for (
     let at = socket.getPeerCertificate(true);
-    at?.raw !== undefined && chain.length < MOST_CHAIN;
+    at?.raw !== undefined && chain.length < MAX_CHAIN;
     at = at.issuerCertificate
   ) {
     if (chain.some((der) => der.equals(at.raw))) break;

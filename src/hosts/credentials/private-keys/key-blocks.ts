@@ -1,6 +1,6 @@
 import { unreadable, unsupported } from './private-key-fault.js';
 import { truncate } from '../../../platform/text/truncate.js';
-import { fromBrokenBase64 } from '../../../platform/encoding/base64.js';
+import { fromBrokenBase64 } from '../../../formats/encoding/base64.js';
 
 /** A textual encoding of RFC 7468, or of OpenSSL's older form with headers (RFC 1421 section 4.6). */
 export interface KeyBlock {

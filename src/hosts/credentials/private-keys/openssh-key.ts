@@ -1,7 +1,7 @@
 import bcrypt from 'bcrypt-pbkdf';
 import { createDecipheriv, type KeyObject } from 'node:crypto';
-import { wireMpint, WireReader, wireString, wireUint32 } from '../../../platform/ssh/wire.js';
-import { type SshPublicKey } from '../../../platform/ssh/public-key.js';
+import { wireMpint, WireReader, wireString, wireUint32 } from '../../../formats/ssh/wire.js';
+import { type SshPublicKey } from '../../../formats/ssh/public-key.js';
 import { ecKey, ed25519Key, rsaKey } from './key-parts.js';
 import { DSA, passphraseMissing, passphraseWrong, tooCostly, unreadable, unsupported } from './private-key-fault.js';
 import { truncate } from '../../../platform/text/truncate.js';

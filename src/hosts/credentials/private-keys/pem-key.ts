@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject } from 'node:crypto';
-import { oid } from '../../../platform/asn1/der.js';
-import { type Element, elementsOfSequence, unsignedOf } from '../../../platform/asn1/der-reader.js';
+import { oid } from '../../../formats/asn1/der-writer.js';
+import { type DerElement, elementsOfSequence, unsignedOf } from '../../../formats/asn1/der-reader.js';
 import { type KeyBlock, pemOf } from './key-blocks.js';
 import { DSA, passphraseMissing, passphraseWrong, tooCostly, unreadable, unsupported } from './private-key-fault.js';
 import { truncate } from '../../../platform/text/truncate.js';
@@ -10,7 +10,7 @@ const MAX_ITERATIONS = 5_000_000;
 /** N·r·p of scrypt (RFC 7914): four times what openssl writes at most. */
 const MAX_SCRYPT = 1 << 20;
 
-const isOid = (element: Element | undefined, dotted: string): boolean => element?.raw.equals(oid(dotted)) === true;
+const isOid = (element: DerElement | undefined, dotted: string): boolean => element?.raw.equals(oid(dotted)) === true;
 const PBES2 = '1.2.840.113549.1.5.13';
 const PBKDF2 = '1.2.840.113549.1.5.12';
 const SCRYPT = '1.3.6.1.4.1.11591.4.11';
@@ -68,18 +68,18 @@ function assertAffordable(der: Buffer): void {
   if (cost > MAX_SCRYPT) throw tooCostly('takes more scrypt to open than is done here: write it anew with less');
 }
 
-function membersOf(element: Element | undefined): Element[] {
+function membersOf(element: DerElement | undefined): DerElement[] {
   if (element === undefined) throw unreadable('is damaged: parameters of its encryption are not there');
   return elementsOfSequence(element.raw);
 }
 
-function assertIterations(element: Element | undefined): void {
+function assertIterations(element: DerElement | undefined): void {
   const iterations = numberOf(element);
   if (iterations > MAX_ITERATIONS)
     throw tooCostly(`takes ${iterations} iterations to open; ${MAX_ITERATIONS} are the most`);
 }
 
-function numberOf(element: Element | undefined): number {
+function numberOf(element: DerElement | undefined): number {
   if (element === undefined) throw unreadable('is damaged: parameters of its encryption are not there');
   const digits = unsignedOf(element);
   return digits.length > 6 ? Infinity : digits.readUIntBE(0, digits.length);

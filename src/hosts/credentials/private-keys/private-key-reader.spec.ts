@@ -3,9 +3,9 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it, vi } from 'vitest';
-import { publicKeyLine } from '../../../platform/ssh/public-key.js';
+import { publicKeyLine } from '../../../formats/ssh/public-key.js';
 import { PrivateKeyFault } from './private-key-fault.js';
-import { readPrivateKey } from './private-key-reader.js';
+import { readLoginKey } from './private-key-reader.js';
 
 // Key derivations of both sides take their time on a machine with other work.
 vi.setConfig({ testTimeout: 120_000 });
@@ -32,9 +32,9 @@ const sshKeygen = (kind: readonly string[], passphrase = '', more: readonly stri
 const byOpenSsh = (file: string, passphrase = '') =>
   run('ssh-keygen', '-y', '-P', passphrase, '-f', file).trim().split(' ').slice(0, 2).join(' ');
 const ours = async (text: string, passphrase?: string) =>
-  publicKeyLine((await readPrivateKey(text, passphrase)).publicKey);
+  publicKeyLine((await readLoginKey(text, passphrase)).publicKey);
 const reasonFor = async (text: string, passphrase?: string): Promise<string> => {
-  const fault: unknown = await readPrivateKey(text, passphrase).catch((error: unknown) => error);
+  const fault: unknown = await readLoginKey(text, passphrase).catch((error: unknown) => error);
   return fault instanceof PrivateKeyFault ? fault.reason : `no fault: ${String(fault)}`;
 };
 
@@ -80,7 +80,7 @@ describe('a private key of ssh-keygen', () => {
   it('is written so that OpenSSH reads the same key again', async () => {
     for (const kind of KINDS) {
       const file = sshKeygen(kind);
-      const { privateKey } = await readPrivateKey(readFileSync(file, 'utf8'));
+      const { privateKey } = await readLoginKey(readFileSync(file, 'utf8'));
       expect(byOpenSsh(stored(privateKey))).toBe(byOpenSsh(file));
     }
   });
@@ -142,7 +142,7 @@ describe('a private key of openssl', () => {
     const text = openssl('genpkey', '-algorithm', 'ED25519');
     const der = execFileSync('openssl', ['pkey', '-in', stored(text), '-pubout', '-outform', 'DER']);
     expect((await ours(text)).startsWith('ssh-ed25519 ')).toBe(true);
-    expect((await readPrivateKey(text)).publicKey.blob.subarray(-32)).toEqual(der.subarray(-32));
+    expect((await readLoginKey(text)).publicKey.blob.subarray(-32)).toEqual(der.subarray(-32));
   });
 
   it.each([
@@ -210,7 +210,7 @@ describe('a private key of openssl', () => {
     ['a key without its middle', () => rsa().split('\n').toSpliced(5, 3).join('\n'), 'unreadable', /damaged/],
     ['a key with a letter that is none', () => rsa().replace('MII', 'MI~'), 'unreadable', /base64/],
   ] as const)('%s is refused by name', async (_, make, reason, words) => {
-    const fault = await readPrivateKey(make()).catch((error: unknown) => error as PrivateKeyFault);
+    const fault = await readLoginKey(make()).catch((error: unknown) => error as PrivateKeyFault);
     expect(fault).toMatchObject({ reason });
     expect((fault as PrivateKeyFault).message).toMatch(words);
   });
@@ -227,7 +227,7 @@ it.each([
   ['not a key', 'unreadable', /OpenSSH, PEM/],
   ['PuTTY-User-Key-File-1: ssh-rsa\nEncryption: none', 'unsupported', /another version/],
 ] as const)('%s is refused with the reason', async (text, reason, words) => {
-  const fault = await readPrivateKey(text).catch((error: unknown) => error as PrivateKeyFault);
+  const fault = await readLoginKey(text).catch((error: unknown) => error as PrivateKeyFault);
   expect(fault).toMatchObject({ reason });
   expect((fault as PrivateKeyFault).message).toMatch(words);
 });

@@ -1,10 +1,10 @@
 import { createPublicKey, type KeyObject, sign, verify } from 'node:crypto';
-import { sshPublicKeyOf, type SshPublicKey } from '../../../platform/ssh/public-key.js';
+import { sshPublicKeyOf, type SshPublicKey } from '../../../formats/ssh/public-key.js';
 import { plainText, privateKeyBlock, puttyStart } from './key-blocks.js';
 import { type ReadKey, readOpenSshKey, writeOpenSshKey } from './openssh-key.js';
 import { readPemKey } from './pem-key.js';
 import { DSA, PrivateKeyFault, unreadable, unsupported } from './private-key-fault.js';
-import { readPuttyKey } from './putty-key.js';
+import { readPuttyLoginKey } from './putty-key.js';
 
 export interface UsableKey {
   readonly publicKey: SshPublicKey;
@@ -20,7 +20,7 @@ const PROBE = Buffer.from('do the halves belong together?');
  * A private key in any form that people have it: OpenSSH, PKCS #1, SEC 1, PKCS #8 and PuTTY, encrypted or not, with any line ends, and with
  * other text before it. Opening may take seconds of CPU, so this runs in a thread (private-keys.service.ts). Throws PrivateKeyFault.
  */
-export async function readPrivateKey(text: string, passphrase?: string): Promise<UsableKey> {
+export async function readLoginKey(text: string, passphrase?: string): Promise<UsableKey> {
   try {
     const { key, publicBlob } = await readAny(plainText(text), passphrase);
     assertUsableKey(key);
@@ -37,7 +37,7 @@ export async function readPrivateKey(text: string, passphrase?: string): Promise
 
 async function readAny(text: string, passphrase: string | undefined): Promise<ReadKey> {
   const putty = puttyStart(text);
-  if (putty !== -1) return readPuttyKey(text.slice(putty), passphrase);
+  if (putty !== -1) return readPuttyLoginKey(text.slice(putty), passphrase);
   const block = privateKeyBlock(text);
   if (block.label === 'OPENSSH PRIVATE KEY') return readOpenSshKey(block.body, passphrase);
   return { key: readPemKey(block, passphrase) };

@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { PrivateKeyFault, type PrivateKeyFaultReason } from './private-key-fault.js';
-import { readPrivateKey, type UsableKey } from './private-key-reader.js';
+import { readLoginKey, type UsableKey } from './private-key-reader.js';
 
 export interface PrivateKeyOrder {
   readonly text: string;
@@ -16,7 +16,7 @@ const { text, passphrase } = workerData as PrivateKeyOrder;
 
 async function reply(): Promise<PrivateKeyReply> {
   try {
-    return { key: await readPrivateKey(text, passphrase) };
+    return { key: await readLoginKey(text, passphrase) };
   } catch (error) {
     const { reason, message } =
       error instanceof PrivateKeyFault ? error : new PrivateKeyFault('unreadable', 'cannot be read');

@@ -1,5 +1,5 @@
 import { Injectable } from '@nestjs/common';
-import { Problem } from '../../../platform/http/problem.js';
+import { Problem } from '../../../platform/errors/problem.js';
 import { BoundedThreads, ThreadEnded } from '../../../platform/threads/bounded-thread.js';
 import type { PrivateKeyFaultReason } from './private-key-fault.js';
 import type { UsableKey } from './private-key-reader.js';

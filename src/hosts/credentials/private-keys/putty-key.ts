@@ -1,11 +1,11 @@
 import { hashRaw } from '@node-rs/argon2';
 import { createDecipheriv, createHash, createHmac, type KeyObject, timingSafeEqual } from 'node:crypto';
-import { WireReader, wireString } from '../../../platform/ssh/wire.js';
+import { WireReader, wireString } from '../../../formats/ssh/wire.js';
 import { ecKey, ed25519Key, rsaKey } from './key-parts.js';
 import { assertUsable, type ReadKey } from './openssh-key.js';
 import { passphraseMissing, passphraseWrong, tooCostly, unreadable, unsupported } from './private-key-fault.js';
 import { truncate } from '../../../platform/text/truncate.js';
-import { fromBrokenBase64 } from '../../../platform/encoding/base64.js';
+import { fromBrokenBase64 } from '../../../formats/encoding/base64.js';
 
 /** KiB. puttygen takes 8192 unless told otherwise. */
 const MAX_MEMORY = 256 * 1024;
@@ -35,7 +35,7 @@ interface Secrets {
 }
 
 /** A PuTTY private key of version 2 or 3 (PuTTY's manual, appendix C). Throws PrivateKeyFault, or RangeError when bytes end too early. */
-export async function readPuttyKey(text: string, passphrase: string | undefined): Promise<ReadKey> {
+export async function readPuttyLoginKey(text: string, passphrase: string | undefined): Promise<ReadKey> {
   const file = fileOf(text);
   assertUsable(file.type);
   const encryption = file.headers.get('Encryption') ?? '';

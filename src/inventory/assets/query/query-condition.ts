@@ -1,7 +1,7 @@
-import { LEVELS } from '../../risk/risk-verdict.js';
-import { ASSET_KINDS, ASSET_STATES } from '../asset-kind.js';
-import { LAST_SEEN } from '../last-seen.js';
-import { kindColumn } from '../kind-column.js';
+import { LEVELS } from '../../model/risk-verdict.js';
+import { ASSET_KINDS, ASSET_STATES } from '../../model/asset-kind.js';
+import { LAST_SEEN } from './last-seen.js';
+import { kindColumn } from './kind-column.js';
 import { QueryFault } from './query-tokens.js';
 import { type Comparison, type QueryOperator, type QueryTree, type QueryValue, queryTree } from './query-tree.js';
 import { truncate } from '../../../platform/text/truncate.js';

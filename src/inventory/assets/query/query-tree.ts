@@ -20,8 +20,8 @@ export type QueryTree =
   | { readonly kind: 'and' | 'or'; readonly parts: readonly QueryTree[] }
   | { readonly kind: 'not'; readonly part: QueryTree };
 
-const MOST_COMPARISONS = 50;
-const MOST_DEPTH = 20;
+const MAX_COMPARISONS = 50;
+const MAX_DEPTH = 20;
 
 /**
  * Reads `level>=HIGH and (family=RSA or family in (EC, "ECDSA")) and not host="db*"`: `not` binds closest, then `and`, then `or`.
@@ -62,7 +62,7 @@ class QueryParser {
 
   private one(depth: number): QueryTree {
     const { column } = this.peek();
-    if (depth > MOST_DEPTH) throw new QueryFault(column, `brackets and "not" go deeper than ${MOST_DEPTH}`);
+    if (depth > MAX_DEPTH) throw new QueryFault(column, `brackets and "not" go deeper than ${MAX_DEPTH}`);
     if (this.skipWord('not')) return { kind: 'not', part: this.one(depth + 1) };
     if (!this.skip('bracket', '(')) return this.comparison();
     const inner = this.either(depth + 1);
@@ -74,8 +74,8 @@ class QueryParser {
     const field = this.next();
     if (field.kind !== 'word') throw new QueryFault(field.column, 'expected the name of a field');
     this.comparisons += 1;
-    if (this.comparisons > MOST_COMPARISONS)
-      throw new QueryFault(field.column, `more than ${MOST_COMPARISONS} comparisons`);
+    if (this.comparisons > MAX_COMPARISONS)
+      throw new QueryFault(field.column, `more than ${MAX_COMPARISONS} comparisons`);
     if (this.skipWord('in')) return { kind: 'comparison', field, operator: '=', values: this.list() };
     const operator = this.next();
     if (operator.kind !== 'operator') throw new QueryFault(operator.column, 'expected one of = != < <= > >= or "in"');

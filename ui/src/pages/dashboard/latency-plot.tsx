@@ -10,7 +10,7 @@ import { chrome } from '../../patterns/chart/colours.js';
 import { Go } from '../../patterns/go.js';
 import { quantile } from './counts.js';
 
-const MOST = 200;
+const PAGE_SIZE = 200;
 const SHARES = [0.5, 0.95, 0.99] as const;
 const SHADES = ['blue--40', 'blue--50', 'blue--70'];
 
@@ -43,7 +43,7 @@ function byKey(requests: readonly SigningRequestView[]): KeyLatency[] {
 export function LatencyPlot() {
   const { t, language } = useI18n();
   const navigate = useNavigate();
-  const query = useQuery(listSigningRequestsOptions({ query: { status: 'SIGNED', limit: MOST } }));
+  const query = useQuery(listSigningRequestsOptions({ query: { status: 'SIGNED', limit: PAGE_SIZE } }));
   const keys = useMemo(() => byKey(query.data?.items ?? []), [query.data]);
   const option = useMemo(
     () =>

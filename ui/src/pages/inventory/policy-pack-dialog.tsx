@@ -6,7 +6,7 @@ import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
 
-const MOST_DAYS = 3660;
+const MAX_DAYS = 3660;
 
 interface PolicyPackDialogProps {
   /** As it is; absent for a new one. */
@@ -59,7 +59,7 @@ export function PolicyPackDialog({ pack, onClose }: PolicyPackDialogProps) {
           label: t('policyPacks.review'),
           isRequired: true,
           min: 1,
-          max: MOST_DAYS,
+          max: MAX_DAYS,
           value: pack?.reviewEveryDays ?? 365,
         },
         {

@@ -12,14 +12,14 @@ import { DataTable } from '../../patterns/data-table.js';
 import { Go } from '../../patterns/go.js';
 import { LevelLabel } from '../../patterns/labels.js';
 
-const MOST = 200;
+const PAGE_SIZE = 200;
 
 /** What hangs on this asset, step by step, and what it hangs on itself. */
 export function Relations({ asset }: { asset: AssetDetailView }) {
   const { t, named } = useI18n();
   const path = { id: asset.id };
-  const uses = useQuery(listNeighboursOptions({ path, query: { limit: MOST } }));
-  const usedBy = useQuery(listNeighboursOptions({ path, query: { limit: MOST, direction: 'in' } }));
+  const uses = useQuery(listNeighboursOptions({ path, query: { limit: PAGE_SIZE } }));
+  const usedBy = useQuery(listNeighboursOptions({ path, query: { limit: PAGE_SIZE, direction: 'in' } }));
   const items = [...(uses.data?.items ?? []), ...(usedBy.data?.items ?? [])];
   const neighbours = { ...(uses.isError ? uses : usedBy), data: uses.data && usedBy.data && { items } };
   return (
@@ -55,7 +55,7 @@ export function Relations({ asset }: { asset: AssetDetailView }) {
 function BlastRadius({ asset }: { asset: AssetDetailView }) {
   const { t, named } = useI18n();
   const navigate = useNavigate();
-  const query = useQuery(getBlastRadiusOptions({ path: { id: asset.id }, query: { depth: 4, limit: MOST } }));
+  const query = useQuery(getBlastRadiusOptions({ path: { id: asset.id }, query: { depth: 4, limit: PAGE_SIZE } }));
   const reached = useMemo(() => query.data?.items ?? [], [query.data]);
   const option = useMemo(
     () =>

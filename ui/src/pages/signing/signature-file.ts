@@ -8,7 +8,7 @@ export interface SignatureFile {
 }
 
 /** Bytes that the service takes as a signature. */
-const MOST = 48_000;
+const MAX_FILE_BYTES = 48_000;
 const JWS = /^[\w-]+\.[\w-]*\.[\w-]+\s*$/;
 /** OBJECT IDENTIFIER signedData (RFC 5652 section 4). */
 const SIGNED_DATA = '\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02';
@@ -17,7 +17,7 @@ const HEAD = 32;
 
 /** Reads a signature in the browser. undefined when it is larger than any. */
 export async function readSignature(file: File): Promise<SignatureFile | undefined> {
-  if (file.size > MOST) return undefined;
+  if (file.size > MAX_FILE_BYTES) return undefined;
   const bytes = new Uint8Array(await file.arrayBuffer());
   const text = Array.from(bytes, (byte) => String.fromCodePoint(byte)).join('');
   return { name: file.name, format: formatOf(text), base64: btoa(text) };

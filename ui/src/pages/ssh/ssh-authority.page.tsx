@@ -21,7 +21,7 @@ import { ResourceList } from '../../patterns/resource-list.js';
 import { AuthorityActions } from './ssh-authority-actions.js';
 import { RevokeCertificate } from './revoke-certificate.js';
 
-const MOST_REVOCATIONS = 200;
+const MAX_REVOCATIONS = 200;
 
 export function SshAuthorityPage() {
   const { t } = useI18n();
@@ -156,7 +156,7 @@ function Revocations({ authority: { id } }: { authority: SshAuthorityView }) {
       <CardBody>
         <ResourceList<SshRevocationView>
           name={t('sshCa.revocations')}
-          list={() => listSshRevocationsOptions({ path: { id }, query: { limit: MOST_REVOCATIONS } })}
+          list={() => listSshRevocationsOptions({ path: { id }, query: { limit: MAX_REVOCATIONS } })}
           rowKey={(row) => row.id}
           emptyTitle={t('sshCa.revocations.none')}
           columns={[

@@ -1,0 +1,70 @@
+import { createParamDecorator, type ExecutionContext, SetMetadata, applyDecorators } from '@nestjs/common';
+import { ApiBearerAuth, ApiExtension } from '@nestjs/swagger';
+import type { AuthorizedRequest } from '../platform/http/reauthorization.js';
+import type { Caller } from './caller.js';
+import type { Scope } from './scopes.js';
+
+export const ACCESS = Symbol('access');
+export const FRESH = Symbol('fresh');
+
+/** What a handler declares. A handler that declares nothing is refused. */
+export type Access =
+  | { readonly kind: 'public' }
+  | { readonly kind: 'signed-in' }
+  | { readonly kind: 'person' }
+  | { readonly kind: 'person-or-device' }
+  | { readonly kind: 'scopes'; readonly scopes: readonly Scope[] };
+
+/** The caller must hold this scope, or all of these. */
+export const Needs = (...scopes: [Scope, ...Scope[]]): MethodDecorator =>
+  applyDecorators(
+    SetMetadata(ACCESS, { kind: 'scopes', scopes } satisfies Access),
+    ApiBearerAuth(),
+    ApiExtension('x-required-scopes', scopes),
+  );
+
+/** Any signed-in caller. */
+export const SignedIn = (): MethodDecorator =>
+  applyDecorators(
+    SetMetadata(ACCESS, { kind: 'signed-in' } satisfies Access),
+    ApiBearerAuth(),
+    ApiExtension('x-required-scopes', []),
+  );
+
+/** Somebody who signed in themselves: no API key, no token that a client holds. */
+export const Person = (): MethodDecorator =>
+  applyDecorators(
+    SetMetadata(ACCESS, { kind: 'person' } satisfies Access),
+    ApiBearerAuth(),
+    ApiExtension('x-required-scopes', []),
+    ApiExtension('x-person', true),
+  );
+
+/** A person, be it through a client that they let in; no API key, and no client that acts for itself. */
+export const PersonOrDevice = (): MethodDecorator =>
+  applyDecorators(
+    SetMetadata(ACCESS, { kind: 'person-or-device' } satisfies Access),
+    ApiBearerAuth(),
+    ApiExtension('x-required-scopes', []),
+    ApiExtension('x-person', true),
+  );
+
+/** A person must have shown who they are within the last five minutes (`POST /api/auth/step-up`), in this very session where a client holds it. Keys and clients are not asked. */
+export const Fresh = (): MethodDecorator => applyDecorators(SetMetadata(FRESH, true), ApiExtension('x-step-up', true));
+
+/** Everyone, without a credential. */
+export const Public = (): MethodDecorator => SetMetadata(ACCESS, { kind: 'public' } satisfies Access);
+
+export interface CalledRequest extends AuthorizedRequest {
+  caller?: Caller;
+}
+
+/** The caller, as the access guard found it. */
+export const TheCaller = createParamDecorator((_: unknown, context: ExecutionContext): Caller =>
+  callerOf(context.switchToHttp().getRequest()),
+);
+
+export function callerOf({ caller }: CalledRequest): Caller {
+  if (caller === undefined) throw new Error('a handler that takes the caller must not be public');
+  return caller;
+}

@@ -1,0 +1,124 @@
+import { Problem } from '../platform/errors/problem.js';
+
+/** What a caller may be allowed to do. The first six are the public contract of the host area; names never change. */
+export const SCOPES = {
+  'hosts:read': 'List and view hosts',
+  'hosts:write': 'Add, update, delete hosts',
+  'keys:read': 'List and view SSH keys',
+  'keys:rotate': 'Trigger key rotation',
+  'keys:release': 'Obtain private SSH keys that the service holds',
+  'ssh-ca:issue': 'Have SSH certificates issued',
+  'ssh-ca:write': 'Create and retire SSH authorities; revoke SSH certificates',
+  'discovery:run': 'Start discovery scans',
+  'admin:*': 'Full administrative access',
+  'sign:digest': 'Have digests signed',
+  'sign:read': 'View signing requests',
+  'timestamps:issue': 'Have timestamps issued (RFC 3161)',
+  'signing-keys:read': 'List and view signing keys',
+  'signing-keys:write': 'Generate signing keys',
+  'settings:read': 'View settings, API keys and OAuth clients',
+  'settings:write': 'Change settings; create and revoke API keys and OAuth clients',
+  'users:read': 'View users and their sessions',
+  'users:write': 'Invite, change and disable users',
+  'inventory:read': 'View cryptographic assets, their risk and relationships',
+  'inventory:report': 'Report assets to the inventory, of sources that nobody else reports',
+  'inventory:write': 'Report assets for any source; change rules, policy packs, attestations and views',
+  'alerts:read': 'View alerts and their rules',
+  'alerts:write': 'Acknowledge and resolve alerts; change their rules',
+  'approvals:read': 'View approvals, approver groups and policies',
+  'approvals:write': 'Change approver groups and approval policies',
+  'approvals:approve': 'Approve and reject, for people who are members of the approver group',
+  'sensors:read': 'View sensors',
+  'sensors:write': 'Register, change and disable sensors',
+  'sensors:report': 'Report as a sensor',
+  'schedules:read': 'View schedules and their runs',
+  'schedules:write': 'Create, change and start schedules',
+  'webhooks:read': 'View webhook endpoints and what was delivered',
+  'webhooks:write': 'Create, change and remove webhook endpoints',
+  'audit:read': 'Read the audit log',
+  'system:read': 'Read health details and metrics',
+} as const;
+
+export type Scope = keyof typeof SCOPES;
+
+export const SCOPE_NAMES = Object.keys(SCOPES) as Scope[];
+
+/** Roles are named sets of scopes. */
+export const ROLES = {
+  viewer: [
+    'hosts:read',
+    'keys:read',
+    'sign:read',
+    'signing-keys:read',
+    'inventory:read',
+    'approvals:read',
+    'alerts:read',
+    'sensors:read',
+    'schedules:read',
+  ],
+  operator: [
+    'hosts:read',
+    'hosts:write',
+    'keys:read',
+    'keys:rotate',
+    'discovery:run',
+    'sign:digest',
+    'sign:read',
+    'timestamps:issue',
+    'signing-keys:read',
+    'inventory:read',
+    'inventory:report',
+    'inventory:write',
+    'alerts:read',
+    'alerts:write',
+    'sensors:read',
+    'sensors:write',
+    'sensors:report',
+    'schedules:read',
+    'schedules:write',
+    'webhooks:read',
+    'approvals:read',
+    'system:read',
+  ],
+  approver: ['sign:read', 'signing-keys:read', 'approvals:read', 'approvals:approve'],
+  auditor: [
+    'sign:read',
+    'signing-keys:read',
+    'inventory:read',
+    'alerts:read',
+    'sensors:read',
+    'schedules:read',
+    'webhooks:read',
+    'settings:read',
+    'approvals:read',
+    'audit:read',
+    'system:read',
+    'hosts:read',
+    'keys:read',
+  ],
+  admin: ['admin:*'],
+} as const satisfies Record<string, readonly Scope[]>;
+
+export type RoleName = keyof typeof ROLES;
+
+/** Scopes that a wider one includes. */
+const INCLUDED_IN: Partial<Record<Scope, Scope>> = { 'inventory:report': 'inventory:write' };
+
+/** `admin:*` is the only wildcard; scopes are compared as whole words, and a wider one includes the narrower. */
+export function mayDo(held: ReadonlySet<string>, wanted: Scope): boolean {
+  const wider = INCLUDED_IN[wanted];
+  return held.has(wanted) || held.has('admin:*') || (wider !== undefined && held.has(wider));
+}
+
+/** @throws Problem 403 `insufficient_scope`, which names the scope that is wanted. */
+export function assertScope(held: ReadonlySet<string>, wanted: Scope): void {
+  if (mayDo(held, wanted)) return;
+  throw new Problem('forbidden', 'insufficient_scope', `This needs the scope ${wanted}.`, { scope: wanted });
+}
+
+/** What somebody with these roles may do. */
+export function scopesOf(roles: readonly RoleName[]): Set<Scope> {
+  return new Set<Scope>(roles.flatMap((role) => ROLES[role]));
+}
+
+export const ROLE_NAMES = Object.keys(ROLES) as RoleName[];

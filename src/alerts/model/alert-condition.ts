@@ -1,0 +1,101 @@
+import type { AlertEventType } from '../../platform/events/alert-events.js';
+
+export const ALERT_CONDITIONS = [
+  'risk-threshold',
+  'asset-new',
+  'risk-changed',
+  'certificate-expiring',
+  'policy-violation',
+  'sensor-silent',
+  'scan-failed',
+  'rotation-critical',
+  'drift',
+  'approvals-waiting',
+  'hsm-down',
+] as const;
+export type AlertConditionName = (typeof ALERT_CONDITIONS)[number];
+
+export const RISK_LEVELS = ['NONE', 'LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const;
+export type RiskLevel = (typeof RISK_LEVELS)[number];
+
+export interface AlertCondition {
+  readonly events: readonly AlertEventType[];
+  /** `once`: while it lasts it is one thing, however often it is told. `each`: every event counts. */
+  readonly counts: 'once' | 'each';
+  readonly headline: string;
+  readonly advice: string;
+}
+
+/** For certificate-expiring, without the parameter. */
+export const DEFAULT_DAYS = 30;
+
+/** What rules can wait for, and what people are told. */
+export const ALERT_CONDITION_RULES: Record<AlertConditionName, AlertCondition> = {
+  'risk-threshold': {
+    events: ['asset.found', 'asset.risk-changed'],
+    counts: 'each',
+    headline: 'Assets at high risk',
+    advice: 'Open the assets of this source, worst first; each names the rule that judged it and what to use instead.',
+  },
+  'asset-new': {
+    events: ['asset.found'],
+    counts: 'each',
+    headline: 'New cryptographic assets',
+    advice: 'Look whether they are meant to be there, and who owns them.',
+  },
+  'risk-changed': {
+    events: ['asset.risk-changed'],
+    counts: 'each',
+    headline: 'The risk of assets changed',
+    advice: 'Compare with the last scan of this source: something was reconfigured, or a rule judges differently.',
+  },
+  'certificate-expiring': {
+    events: ['certificate.ending'], // those of the inventory are looked for by CertificateWatcher
+    counts: 'once',
+    headline: 'A certificate ends soon',
+    advice: 'Renew it where it is used and scan again; the alert ends by itself when the old one is gone.',
+  },
+  'policy-violation': {
+    events: ['policy.violated'],
+    counts: 'once',
+    headline: 'A policy is violated',
+    advice:
+      'Evaluate the policy pack: it names assets that violate the requirement. The alert ends with the next check that finds none.',
+  },
+  'sensor-silent': {
+    events: ['sensor.silent'],
+    counts: 'once',
+    headline: 'A sensor is silent',
+    advice: 'Look whether its machine runs and reaches this service, and whether its API key still works.',
+  },
+  'scan-failed': {
+    events: ['scan.failed'],
+    counts: 'each',
+    headline: 'A scan failed',
+    advice: 'Open the run: it says where it stopped. Put that right and run it again.',
+  },
+  'rotation-critical': {
+    events: ['rotation.critical'],
+    counts: 'each',
+    headline: 'A key rotation needs a person',
+    advice: 'Open the rotation: it says which hosts hold which key now. Both keys stay valid until you decide.',
+  },
+  drift: {
+    events: ['ssh-key.drift'],
+    counts: 'each',
+    headline: 'A key that was removed is back',
+    advice: 'Find out who or what put it there (often configuration management), and remove it at its origin.',
+  },
+  'approvals-waiting': {
+    events: ['approval.waiting'],
+    counts: 'once',
+    headline: 'An approval is waiting',
+    advice: 'Members of the approver group: look at the request, then approve or reject it.',
+  },
+  'hsm-down': {
+    events: ['hsm.down'],
+    counts: 'once',
+    headline: 'The HSM does not answer',
+    advice: 'Nothing is signed meanwhile; requests wait and are signed later. Look at /actuator/health and at the HSM.',
+  },
+};

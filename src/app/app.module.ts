@@ -1,0 +1,54 @@
+import { Module } from '@nestjs/common';
+import { ScheduleModule } from '@nestjs/schedule';
+import { ApprovalsModule, ApprovalsWorkerModule } from '../approvals/approvals.module.js';
+import { AlertsModule, AlertsWorkerModule } from '../alerts/alerts.module.js';
+import { AuditModule, AuditWorkerModule } from '../audit/audit.module.js';
+import { AuthModule } from '../auth/auth.module.js';
+import { DiscoveryModule, DiscoveryWorkerModule } from '../discovery/discovery.module.js';
+import { HostsModule } from '../hosts/hosts.module.js';
+import { MailModule } from '../platform/mail/mail.module.js';
+import { InventoryModule, InventoryWorkerModule } from '../inventory/inventory.module.js';
+import { OutboundModule } from '../platform/outbound/outbound.module.js';
+import { PlatformModule } from '../platform/platform.module.js';
+import { SensorsModule, SensorsWorkerModule } from '../sensors/sensors.module.js';
+import { SigningModule, SigningWorkerModule } from '../signing/signing.module.js';
+import { SshKeysModule, SshKeysWorkerModule } from '../ssh-keys/ssh-keys.module.js';
+import { SystemModule } from '../system/system.module.js';
+
+/** What answers. */
+const ANSWERING = [
+  PlatformModule,
+  ScheduleModule.forRoot(),
+  AuditModule,
+  AuthModule,
+  ApprovalsModule,
+  SigningModule,
+  InventoryModule,
+  HostsModule,
+  DiscoveryModule,
+  SshKeysModule,
+  AlertsModule,
+  SensorsModule,
+  SystemModule,
+];
+/** What works in the background. */
+const WORKING = [
+  ApprovalsWorkerModule,
+  AuditWorkerModule,
+  MailModule,
+  OutboundModule,
+  SigningWorkerModule,
+  DiscoveryWorkerModule,
+  InventoryWorkerModule,
+  SshKeysWorkerModule,
+  AlertsWorkerModule,
+  SensorsWorkerModule,
+];
+
+/** SVC_ROLE=api */
+@Module({ imports: ANSWERING })
+export class ApiModule {}
+
+/** SVC_ROLE=worker and SVC_ROLE=all; whether HTTP is opened is up to the entry point. */
+@Module({ imports: [...ANSWERING, ...WORKING] })
+export class AppModule {}

@@ -1,0 +1,44 @@
+import type { EntityManager } from 'typeorm';
+import type { Problem } from '../../platform/errors/problem.js';
+
+/** What can wait for approval, by itself or many together. The module that owns it registers an ApprovalSubject for it. */
+export const APPROVAL_KINDS = ['signing-request', 'signing-batch', 'ssh-rotation', 'ssh-certificate'] as const;
+export type ApprovalKind = (typeof APPROVAL_KINDS)[number];
+
+/** What a policy can ask for; what comes together is asked for each by itself, and answered once. */
+export const POLICY_SUBJECTS = ['signing-request', 'ssh-rotation', 'ssh-certificate'] as const satisfies ApprovalKind[];
+export type PolicySubject = (typeof POLICY_SUBJECTS)[number];
+
+/** What the owner of a subject needs to know of its approval. */
+export interface SubjectApproval {
+  readonly approvalId: string;
+  readonly subjectId: string;
+  /** Of a subject that is many together: the ids of them all. */
+  readonly itemIds: readonly string[];
+  /** X-Request-Id of the call that asked. */
+  readonly correlation: string;
+}
+
+/**
+ * The other side of an approval: the module whose work waits. The first two run in the transaction of the vote or of the expiry that
+ * decided, so that decision and consequence commit together; what they throw undoes both.
+ */
+export interface ApprovalSubject {
+  /** The last approval that was needed is there. */
+  released(tx: EntityManager, approval: SubjectApproval): Promise<void>;
+  /** It was rejected, withdrawn, or nobody decided in time; `why` has the code. */
+  ended(tx: EntityManager, approval: SubjectApproval, why: Problem): Promise<void>;
+  /**
+   * Which of these names no key of this kind has. Asked of names that a policy is to guard: a name that is misspelt would guard nothing.
+   * Kinds that no policy asks for need not answer.
+   */
+  unknownKeys?(tx: EntityManager, names: readonly string[]): Promise<readonly string[]>;
+  /** After the commit of either: a hint to go on at once, which may be lost. */
+  decided(subjectId: string): void;
+}
+
+/**
+ * SQL for how often policies were changed. An approval demand is of one revision; a statement that lets something pass because of it
+ * compares the two, so that no policy is missed that was committed meanwhile.
+ */
+export const POLICY_REVISION = '(SELECT revision FROM approval_policy_revision)';

@@ -1,0 +1,115 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { IsIn, IsOptional, IsString, Length, Matches } from 'class-validator';
+import { IsDateTime } from '../../platform/http/date-time.js';
+import type { Page } from '../../platform/http/cursors.js';
+import { PageQuery } from '../../platform/http/page.js';
+import { AUDIT_OUTCOMES, type AuditOutcome } from './audit-entry.entity.js';
+import type { PlacedEntry } from './audit.service.js';
+
+/** Ids are of every kind, but all can be printed. */
+const PRINTABLE = /^\P{C}+$/u;
+
+export class AuditQuery extends PageQuery {
+  /** What was done: one action, or with `.*` all that begin so. @example signing.* */
+  @IsOptional()
+  @IsString()
+  @Length(1, 100)
+  @Matches(/^[a-z0-9-]+(?:\.[a-z0-9-]+)*(?:\.\*)?$/, { message: 'action must be a dotted word, which may end in .*' })
+  action?: string;
+
+  /** Only entries of the user, API key or client with this id. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  @IsOptional()
+  @IsString()
+  @Length(1, 100)
+  @Matches(PRINTABLE)
+  actor?: string;
+
+  @ApiProperty({ enum: AUDIT_OUTCOMES, required: false })
+  @IsOptional()
+  @IsIn(AUDIT_OUTCOMES)
+  outcome?: AuditOutcome;
+
+  /** Only entries about the thing with this id. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  @IsOptional()
+  @IsString()
+  @Length(1, 200)
+  @Matches(PRINTABLE)
+  target?: string;
+
+  /** Only entries of this time or later. */
+  @IsOptional()
+  @IsDateTime()
+  from?: Date;
+
+  /** Only entries before this time. */
+  @IsOptional()
+  @IsDateTime()
+  to?: Date;
+}
+
+export class AuditPartyView {
+  /** @example api-key */
+  kind: string;
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+}
+
+export class AuditActorView extends AuditPartyView {
+  /** @example 'release pipeline' */
+  name: string;
+}
+
+export class AuditEntryView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  at: Date;
+  /** @example signing.signed */
+  action: string;
+  @ApiProperty({ enum: AUDIT_OUTCOMES })
+  outcome: AuditOutcome;
+  actor: AuditActorView;
+  target: AuditPartyView;
+  /** X-Request-Id of the call that caused it. @example 7b0c9f5e-53a2-4a39-8a53-0a4d7d1f7d11 */
+  correlation: string;
+  /** Address of the client. @example 192.0.2.17 */
+  source: string;
+  @ApiProperty({
+    type: 'object',
+    additionalProperties: true,
+    example: { from: 'PROCESSING', to: 'SIGNED', attempt: 1 },
+  })
+  detail: Record<string, unknown>;
+
+  /** Number of its leaf in the log; null while it has none. @example 4711 */
+  @ApiProperty({ type: 'integer', nullable: true })
+  leaf: number | null;
+  /** Since when it waits for its number, which takes about a second; null when it does not wait. Who has neither was not written by this service. */
+  @ApiProperty({ type: 'string', format: 'date-time', nullable: true, example: null })
+  waitsSince: Date | null;
+
+  static of({ entry, leaf, waits }: PlacedEntry): AuditEntryView {
+    return {
+      id: entry.id,
+      at: entry.at,
+      action: entry.action,
+      outcome: entry.outcome,
+      actor: { kind: entry.actorKind, id: entry.actorId, name: entry.actorName },
+      target: { kind: entry.targetKind, id: entry.targetId },
+      correlation: entry.correlation,
+      source: entry.source,
+      detail: entry.detail,
+      leaf,
+      waitsSince: leaf === null && waits ? entry.at : null,
+    };
+  }
+}
+
+export class AuditPage {
+  items: AuditEntryView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<PlacedEntry>): AuditPage {
+    return { items: page.items.map((entry) => AuditEntryView.of(entry)), nextCursor: page.nextCursor };
+  }
+}

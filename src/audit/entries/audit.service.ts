@@ -1,0 +1,178 @@
+import type { Actor } from '../../access/caller.js';
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { columns } from '../../platform/database/columns.js';
+import { newId } from '../../platform/database/new-id.js';
+import { prepared } from '../../platform/database/prepared.js';
+import type { Origin } from '../../platform/http/origin.js';
+import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.js';
+import type { PageQuery } from '../../platform/http/page.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { AuditSeals, type SealedFields } from './audit-seals.js';
+import { AuditEntry, type AuditOutcome } from './audit-entry.entity.js';
+
+export interface NewEntry {
+  readonly action: string;
+  readonly outcome?: AuditOutcome;
+  readonly actor: Actor;
+  readonly target: { readonly kind: string; readonly id: string };
+  readonly correlation: string;
+  readonly source?: string;
+  /** Facts that are safe to show: never a secret, never a whole body. */
+  readonly detail?: Record<string, unknown>;
+  /** The record of a signature, to become a leaf of the log by itself. */
+  readonly record?: string;
+}
+
+/** An entry with its place in the log. */
+export interface PlacedEntry {
+  readonly entry: AuditEntry;
+  /** Number of its leaf; null while it has none. */
+  readonly leaf: number | null;
+  /** It has none yet, and will get one within about a second. */
+  readonly waits: boolean;
+}
+
+/** What is not told by who called. */
+type ByCaller = Omit<NewEntry, 'actor' | 'correlation' | 'source'>;
+
+export interface AuditFilter extends PageQuery {
+  /** With `.*` at its end, all that begin so. */
+  readonly action?: string;
+  readonly actor?: string;
+  readonly outcome?: AuditOutcome;
+  readonly target?: string;
+  readonly from?: Date;
+  readonly to?: Date;
+}
+
+/** The log of who did what. An entry commits with the change that it records, or neither does. */
+@Injectable()
+export class AuditService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly cursors: Cursors,
+    private readonly seals: AuditSeals,
+  ) {}
+
+  async append(tx: EntityManager, entries: readonly NewEntry[]): Promise<void> {
+    if (entries.length === 0) return;
+    const { from, values } = columns(
+      entries.map((entry) => this.rowOf(entry)),
+      {
+        id: 'uuid',
+        action: 'text',
+        outcome: 'text',
+        actor_kind: 'text',
+        actor_id: 'text',
+        actor_name: 'text',
+        target_kind: 'text',
+        target_id: 'text',
+        correlation: 'text',
+        source: 'text',
+        detail: 'jsonb',
+        record: 'text',
+        seal: 'bytea',
+      },
+    );
+    await prepared(
+      tx,
+      'append',
+      `WITH entry AS (
+         INSERT INTO audit_entry
+           (id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail, record, seal)
+         SELECT id, action, outcome, actor_kind, actor_id, actor_name, target_kind, target_id, correlation, source, detail::jsonb, record, seal
+         FROM ${from} RETURNING id)
+       INSERT INTO log_waiting (entry_id) SELECT id FROM entry`,
+      values,
+    );
+  }
+
+  /** Adds what somebody did by a call: the entry says which call it was, and where it came from. */
+  appendBy(tx: EntityManager, actor: Actor & { readonly origin: Origin }, entry: ByCaller): Promise<void> {
+    const { requestId: correlation, address: source } = actor.origin;
+    return this.append(tx, [{ ...entry, actor, correlation, source }]);
+  }
+
+  /** Newest first, each with its place in the log. */
+  async list(filter: AuditFilter): Promise<Page<PlacedEntry>> {
+    const { limit = DEFAULT_LIMIT, cursor, ...wanted } = filter;
+    const { action, actor, outcome, target, from, to } = wanted;
+    if (from !== undefined && to !== undefined && from >= to) throw emptySpan();
+    const list = `audit ${JSON.stringify([action, actor, outcome, target, from, to])}`;
+    const [before] = this.cursors.read(list, cursor) ?? [];
+    const query = this.db
+      .createQueryBuilder(AuditEntry, 'entry')
+      .orderBy('entry.at', 'DESC')
+      .addOrderBy('entry.id', 'DESC')
+      .take(limit + 1);
+    for (const [condition, values] of conditionsOf(wanted)) query.andWhere(condition, values);
+    // The time of the entry itself, since a cursor would have it in milliseconds.
+    const place = '((SELECT last.at FROM audit_entry last WHERE last.id = :before), CAST(:before AS uuid))';
+    if (before !== undefined) query.andWhere(`(entry.at, entry.id) < ${place}`, { before });
+    const { items, nextCursor } = this.cursors.page(list, await query.getMany(), limit, ({ id }) => [id]);
+    return { items: await this.placed(items), nextCursor };
+  }
+
+  private async placed(entries: readonly AuditEntry[]): Promise<PlacedEntry[]> {
+    const rows: { id: string; leaf: string | null; waits: boolean }[] = await this.db.query(
+      `SELECT id, EXISTS (SELECT FROM log_waiting w WHERE w.entry_id = id) AS waits,
+         (SELECT min(l.index) FROM log_leaf l WHERE l.entry_id = id AND l.index >= 0 AND l.index < (SELECT size FROM log_head)) AS leaf
+       FROM unnest($1::uuid[]) AS asked(id)`,
+      [entries.map(({ id }) => id)],
+    );
+    const places = new Map(
+      rows.map(({ id, leaf, waits }) => [id, { leaf: leaf === null ? null : Number(leaf), waits }]),
+    );
+    return entries.map((entry) => ({ entry, ...(places.get(entry.id) ?? { leaf: null, waits: false }) }));
+  }
+
+  private rowOf(entry: NewEntry) {
+    const row = {
+      id: newId(),
+      action: entry.action,
+      outcome: entry.outcome ?? 'done',
+      actorKind: entry.actor.kind,
+      actorId: entry.actor.id,
+      actorName: entry.actor.name,
+      targetKind: entry.target.kind,
+      targetId: entry.target.id,
+      correlation: entry.correlation,
+      source: entry.source ?? '',
+      detail: entry.detail ?? {},
+      record: entry.record ?? null,
+    };
+    return { ...snakeOf(row), seal: this.seals.sealOf(row) };
+  }
+}
+
+const ANY = '.*';
+
+function conditionsOf(filter: AuditFilter): [condition: string, values: Record<string, unknown>][] {
+  const { action, outcome } = filter;
+  const isFamily = action?.endsWith(ANY) === true;
+  const conditions: Record<string, string> = {
+    action: isFamily ? 'starts_with(entry.action, :action)' : 'entry.action = :action',
+    actor: 'entry.actorId = :actor',
+    // What did not go well has an index of its own, for it is little.
+    outcome: outcome === 'done' ? 'entry.outcome = :outcome' : `entry.outcome = :outcome AND entry.outcome <> 'done'`,
+    target: 'entry.targetId = :target',
+    from: 'entry.at >= :from',
+    to: 'entry.at < :to',
+  };
+  const values = { ...filter, action: isFamily ? action.slice(0, 1 - ANY.length) : action };
+  return Object.entries(conditions).flatMap(([name, condition]) => {
+    const value = values[name as keyof AuditFilter];
+    return value === undefined ? [] : [[condition, { [name]: value }]];
+  });
+}
+
+function emptySpan(): Problem {
+  const detail = 'must be after from';
+  return new Problem('malformed', 'request.invalid', `/to: ${detail}.`, { errors: [{ pointer: '/to', detail }] });
+}
+
+function snakeOf({ actorKind, actorId, actorName, targetKind, targetId, ...row }: SealedFields) {
+  const actor = { actor_kind: actorKind, actor_id: actorId, actor_name: actorName };
+  return { ...row, ...actor, target_kind: targetKind, target_id: targetId };
+}

@@ -1,0 +1,61 @@
+import { type CanActivate, type ExecutionContext, Injectable } from '@nestjs/common';
+import { Reflector } from '@nestjs/core';
+import type { FastifyReply } from 'fastify';
+import { Problem } from '../../platform/errors/problem.js';
+import { RateLimits } from '../../platform/http/rate-limits.js';
+import { ACCESS, type Access, type CalledRequest, FRESH } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
+import { Credentials } from './credentials.js';
+import { assertOwnAccount, assertPerson } from '../../access/own-account.js';
+import { assertScope } from '../../access/scopes.js';
+
+/** The one guard: who is it, and may they? Denies by default; a handler that declares nothing is refused. */
+@Injectable()
+export class AccessGuard implements CanActivate {
+  constructor(
+    private readonly reflector: Reflector,
+    private readonly credentials: Credentials,
+    private readonly rates: RateLimits,
+  ) {}
+
+  async canActivate(context: ExecutionContext): Promise<boolean> {
+    const access = this.reflector.get<Access | undefined>(ACCESS, context.getHandler());
+    if (access === undefined)
+      throw new Error(`${context.getClass().name}.${context.getHandler().name} declares no access`);
+    if (access.kind === 'public') return true;
+    const request = context.switchToHttp().getRequest<CalledRequest>();
+    request.caller = await this.credentials.callerOfRequest(request);
+    this.rates.take(request.caller.id, context.switchToHttp().getResponse<FastifyReply>());
+    assertMay(request.caller, access);
+    request.reauthorize = async () => assertMay(await this.credentials.callerOfRequest(request), access);
+    if (this.reflector.get<boolean | undefined>(FRESH, context.getHandler()) === true) {
+      request.caller = await this.freshCaller(request, request.caller);
+    }
+    return true;
+  }
+
+  /** What this process remembers of the session may be a little older than the step-up: it is read again before a refusal. */
+  private async freshCaller(request: CalledRequest, caller: Caller): Promise<Caller> {
+    if (isFresh(caller)) return caller;
+    const again = await this.credentials.callerAgain(caller, request);
+    if (isFresh(again)) return again;
+    const detail =
+      'Show once more who you are: POST /api/auth/step-up (or step-up/sso), then repeat this call within five minutes.';
+    throw new Problem('forbidden', 'auth.step-up', detail);
+  }
+}
+
+const FRESH_MS = 5 * 60_000;
+
+/** A session that an OAuth client holds is as fresh as its last step-up: that it was allowed shows nothing to the client's own calls. */
+function isFresh({ kind, session }: Caller): boolean {
+  if (kind !== 'user') return true;
+  const since = session?.clientId === null ? session.authenticatedAt : (session?.steppedUpAt ?? null);
+  return since !== null && Date.now() - since.getTime() <= FRESH_MS;
+}
+
+function assertMay(caller: Caller, access: Access): void {
+  if (access.kind === 'person') assertOwnAccount(caller);
+  if (access.kind === 'person-or-device') assertPerson(caller);
+  if (access.kind === 'scopes') for (const scope of access.scopes) assertScope(caller.scopes, scope);
+}

@@ -1,0 +1,78 @@
+import { Problem } from '../../platform/errors/problem.js';
+import { commonPasswords } from './common-passwords.js';
+
+export const MIN_PASSWORD_LENGTH = 12;
+export const MAX_PASSWORD_LENGTH = 128;
+/** Beside words that are tried first, so many other characters must be there. */
+const OTHERS = 8;
+
+/** Tried first, and not on the list; the product's own name among them. */
+const WORDS = ['passwort', 'motdepasse', 'administrator', 'changeme', 'welcome', 'sealwright'];
+const RUNS = [
+  'abcdefghijklmnopqrstuvwxyz',
+  '01234567890123456789',
+  'qwertyuiopasdfghjklzxcvbnm',
+  '98765432109876543210',
+];
+/** How people write letters when they have to write signs. */
+const SIGNS: Readonly<Record<string, string>> = {
+  '@': 'a',
+  '4': 'a',
+  '0': 'o',
+  '1': 'i',
+  '3': 'e',
+  '5': 's',
+  $: 's',
+  '7': 't',
+};
+
+/**
+ * What a new password must not be. Length counts, kinds of characters do not (NIST SP 800-63B section 3.1.1.2);
+ * refused are those that are tried first, and those that the address gives away.
+ */
+export async function assertGoodPassword(password: string, email: string): Promise<void> {
+  const fault = faultOf(password.normalize('NFC'), email.toLowerCase(), await commonPasswords());
+  if (fault === undefined) return;
+  throw new Problem('refused', 'password.weak', `This password cannot be used: ${fault}.`, {
+    errors: [{ pointer: '/password', detail: fault }],
+  });
+}
+
+function faultOf(password: string, email: string, common: ReadonlySet<string>): string | undefined {
+  const length = Array.from(password).length;
+  if (length < MIN_PASSWORD_LENGTH) return `it must have at least ${MIN_PASSWORD_LENGTH} characters`;
+  if (length > MAX_PASSWORD_LENGTH) return `it must have at most ${MAX_PASSWORD_LENGTH} characters`;
+  const plain = password.toLowerCase();
+  if (new Set(plain).size < 5) return 'it repeats few characters';
+  if (RUNS.some((run) => run.includes(plain))) return 'it is a run along the keyboard';
+  if (namesIn(email).some((name) => plain.includes(name))) return 'it has your e-mail address or your name in it';
+  const isWord = (text: string): boolean => common.has(text) || WORDS.includes(text);
+  return isMadeOfWords(plain, isWord) ? 'it is made of words that are tried first' : undefined;
+}
+
+/** The address, what stands before the @, and its parts; what is shorter than four characters stands in many words. */
+function namesIn(email: string): string[] {
+  const [local = ''] = email.split('@');
+  return [email, local, ...local.split(/[._+-]/)].filter((name) => name.length >= 4);
+}
+
+/** A word, one again and again, or two of them, as it is or under signs for letters, with little or nothing of worth around it. */
+function isMadeOfWords(plain: string, isWord: (text: string) => boolean): boolean {
+  if (isWord(plain)) return true;
+  const unmasked = Array.from(plain, (sign) => SIGNS[sign] ?? sign).join('');
+  const rest = plain.replaceAll(/[a-z]/g, '');
+  const isWorthless = rest.length < OTHERS || RUNS.some((run) => run.includes(rest)) || new Set(rest).size < 4;
+  const forms = [plain.replaceAll(/[^a-z0-9]/g, ''), unmasked.replaceAll(/[^a-z]/g, '')];
+  if (isWorthless) forms.push(plain.replaceAll(/[^a-z]/g, ''));
+  return forms.some((form) => form.length >= 4 && (isWord(repeatedIn(form)) || isTwoWords(form, isWord)));
+}
+
+/** The shortest text that this one is made of, again and again. */
+function repeatedIn(text: string): string {
+  return text.slice(0, `${text}${text}`.indexOf(text, 1));
+}
+
+function isTwoWords(text: string, isWord: (text: string) => boolean): boolean {
+  const cuts = Array.from({ length: Math.max(0, text.length - 7) }, (_, index) => index + 4);
+  return cuts.some((cut) => isWord(text.slice(0, cut)) && isWord(text.slice(cut)));
+}

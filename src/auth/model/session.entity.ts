@@ -1,0 +1,90 @@
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { Scope } from '../../access/scopes.js';
+
+/** How somebody got in. */
+export type SignInWay = 'password' | 'registration' | 'device' | 'client-credentials' | 'oidc' | 'saml';
+
+/**
+ * One sign-in of a person, or one token of an OAuth client. Every access token names its session, so ending
+ * the row ends the token; the refresh tokens of a session are one family.
+ */
+@Entity('auth_session')
+@Check('auth_session_subject', `user_id IS NOT NULL OR client_id IS NOT NULL`)
+@Index('auth_session_user', ['userId', 'id'])
+@Index('auth_session_client', ['clientId', 'id'])
+@Index('auth_session_expires', ['expiresAt'])
+@Index('auth_session_external', ['providerId', 'externalSession'], { where: 'provider_id IS NOT NULL' })
+export class Session {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  /** Null for a token of an OAuth client that acts for itself. */
+  @Column('uuid', { nullable: true })
+  userId: string | null;
+
+  /** The OAuth client that got the tokens; null for the service's own sign-in. */
+  @Column('uuid', { nullable: true })
+  clientId: string | null;
+
+  @Column('text')
+  way: SignInWay;
+
+  /** The identity provider that the person came by. */
+  @Column('uuid', { nullable: true })
+  providerId: string | null;
+
+  /** Its own name for the session: `sid` of OIDC, SessionIndex of SAML. */
+  @Column('text', { nullable: true })
+  externalSession: string | null;
+
+  /** What the provider wants to see when the person signs out there as well, sealed: ID token of OIDC, NameID of SAML as JSON. */
+  @Column('bytea', { name: 'id_token', nullable: true })
+  logoutHint: Buffer | null;
+
+  /** What the tokens are limited to; null is everything that the person may do. */
+  @Column('text', { array: true, nullable: true })
+  scopes: Scope[] | null;
+
+  /** SHA-256 of the secret in the browser's cookie; null for sessions with tokens. */
+  @Column('bytea', { nullable: true })
+  cookieHash: Buffer | null;
+
+  /** RFC 8176 words for how the person was recognised: pwd, otp, hwk, mfa. */
+  @Column('text', { array: true, default: '{}' })
+  methods: string[];
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  /** When the person last showed a password or a factor. */
+  @Column('timestamptz', { default: () => 'now()' })
+  authenticatedAt: Date;
+
+  /** When the person last answered a step-up in this very session. */
+  @Column('timestamptz', { nullable: true })
+  steppedUpAt: Date | null;
+
+  /** However often it is refreshed. */
+  @Column('timestamptz')
+  expiresAt: Date;
+
+  @Column('timestamptz', { nullable: true })
+  endedAt: Date | null;
+
+  /** A dotted word: `signed-out`, `ended`, `refresh-token-reused`, `refresh-token-misused`, `password-changed`, `user-disabled`. */
+  @Column('text', { nullable: true })
+  endedBecause: string | null;
+
+  @Column('text')
+  address: string;
+
+  /** User-Agent of the sign-in, cut to 200 characters. */
+  @Column('text')
+  agent: string;
+
+  @Column('timestamptz', { nullable: true })
+  lastUsedAt: Date | null;
+
+  @Column('text', { nullable: true })
+  lastUsedFrom: string | null;
+}

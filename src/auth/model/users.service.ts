@@ -1,0 +1,64 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { Actor } from '../../access/caller.js';
+import { newId } from '../../platform/database/new-id.js';
+import type { RoleName } from '../../access/scopes.js';
+import { Passwords } from './passwords.js';
+import { User } from './user.entity.js';
+
+export interface NewUser {
+  readonly email: string;
+  readonly password: string;
+  readonly roles: RoleName[];
+}
+
+/** The people who may sign in. */
+@Injectable()
+export class UsersService {
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+    private readonly passwords: Passwords,
+  ) {}
+
+  /**
+   * Creates a user, or answers undefined when the address is taken. `rolesInstead` may give other roles than the order, or refuse,
+   * in the same transaction.
+   */
+  async create(
+    actor: Actor,
+    order: NewUser,
+    correlation: string,
+    rolesInstead?: (tx: EntityManager) => Promise<RoleName[] | undefined>,
+  ): Promise<User | undefined> {
+    const email = canonical(order.email);
+    const passwordHash = await this.passwords.hash(order.password);
+    return this.db.transaction(async (tx) => {
+      const id = newId();
+      const roles = (await rolesInstead?.(tx)) ?? order.roles;
+      const added: unknown[] = await tx.query(
+        `INSERT INTO user_account (id, email, password_hash, roles) VALUES ($1, $2, $3, $4)
+         ON CONFLICT DO NOTHING RETURNING id`,
+        [id, email, passwordHash, roles],
+      );
+      if (added.length === 0) return undefined;
+      const target = { kind: 'user', id };
+      await this.audit.append(tx, [{ action: 'user.created', actor, target, correlation, detail: { roles } }]);
+      return tx.findOneByOrFail(User, { id });
+    });
+  }
+
+  async findByEmail(email: string): Promise<User | null> {
+    return this.db.manager.findOneBy(User, { email: canonical(email) });
+  }
+
+  async isEmpty(): Promise<boolean> {
+    return !(await this.db.manager.exists(User));
+  }
+}
+
+/** One form per address, so that nobody is two users. */
+export function canonical(email: string): string {
+  return email.normalize('NFKC').trim().toLowerCase();
+}

@@ -1,0 +1,87 @@
+import { Body, Controller, Get, Header, HttpCode, Post, Req } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import type { FastifyRequest } from 'fastify';
+import { originOf } from '../../platform/http/origin.js';
+import { Person, Public, SignedIn, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
+import {
+  CallerView,
+  ChangePasswordBody,
+  ForgotPasswordBody,
+  LoginBody,
+  RefreshBody,
+  RegisterBody,
+  ResetPasswordBody,
+  TokenView,
+} from './sign-in.dto.js';
+import { SignInService } from './sign-in.service.js';
+import { AccountService } from '../users/account.service.js';
+import { RegistrationService } from '../users/registration.service.js';
+
+@ApiTags('Authentication')
+@Controller('api/auth')
+export class SignInController {
+  constructor(
+    private readonly signIn: SignInService,
+    private readonly registration: RegistrationService,
+    private readonly account: AccountService,
+  ) {}
+
+  /** Makes an account and signs in. Needs an invitation, except in the dev profile. */
+  @Post('register')
+  @Public()
+  @Header('cache-control', 'no-store')
+  async register(@Req() request: FastifyRequest, @Body() body: RegisterBody): Promise<TokenView> {
+    const user = await this.registration.register(body.toNewcomer(), originOf(request));
+    return TokenView.of(await this.signIn.registered(user, originOf(request)));
+  }
+
+  /** Exchanges an e-mail address and a password for an access token. */
+  @Post('login')
+  @HttpCode(200)
+  @Public()
+  @Header('cache-control', 'no-store')
+  async login(@Req() request: FastifyRequest, @Body() body: LoginBody): Promise<TokenView> {
+    return TokenView.of(await this.signIn.withPassword(body.email, body.password, body, originOf(request)));
+  }
+
+  /** Exchanges a refresh token for new tokens. It works once; a second use ends the session. */
+  @Post('refresh')
+  @HttpCode(200)
+  @Public()
+  @Header('cache-control', 'no-store')
+  async refresh(@Req() request: FastifyRequest, @Body() body: RefreshBody): Promise<TokenView> {
+    return TokenView.of(await this.signIn.refresh(body.refresh_token, originOf(request)));
+  }
+
+  /** Sets another password, and ends your other sessions. */
+  @Post('password')
+  @HttpCode(204)
+  @Person()
+  async changePassword(@TheCaller() caller: Caller, @Body() body: ChangePasswordBody): Promise<void> {
+    await this.account.changePassword(caller, body.currentPassword, body.password);
+  }
+
+  /** Sends a link to set a new password, if there is such an account. The answer is the same if there is not. */
+  @Post('password/forgot')
+  @HttpCode(202)
+  @Public()
+  async forgotPassword(@Req() request: FastifyRequest, @Body() body: ForgotPasswordBody): Promise<void> {
+    await this.account.forgotPassword(body.email, originOf(request));
+  }
+
+  /** Sets the password of whom the link was sent to, and ends all their sessions. */
+  @Post('password/reset')
+  @HttpCode(204)
+  @Public()
+  async resetPassword(@Req() request: FastifyRequest, @Body() body: ResetPasswordBody): Promise<void> {
+    await this.account.resetPassword(body.token, body.password, originOf(request));
+  }
+
+  /** Tells who you are and what you may do. */
+  @Get('me')
+  @SignedIn()
+  me(@TheCaller() caller: Caller): CallerView {
+    return CallerView.of(caller);
+  }
+}

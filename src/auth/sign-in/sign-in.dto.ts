@@ -1,0 +1,147 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import { IsEmail, IsOptional, IsString, Length, Matches, MaxLength, ValidateNested } from 'class-validator';
+import type { Caller } from '../../access/caller.js';
+import { SCOPE_NAMES, type Scope } from '../../access/scopes.js';
+import { PasskeyAnswerBody } from '../second-factors/passkeys.dto.js';
+import type { Newcomer } from '../users/registration.service.js';
+import type { Tokens } from '../tokens/token-grants.js';
+
+class FactorsBody {
+  /** Six digits of your authenticator app, where you have one. */
+  @ApiProperty({ example: '123456', required: false })
+  @IsOptional()
+  @Matches(/^\d{6}$/)
+  totp?: string;
+
+  /** Instead of totp: one of your recovery codes. @example 7YKQ-2MDA-X0CE-91RT */
+  @IsOptional()
+  @IsString()
+  @Length(1, 40)
+  recoveryCode?: string;
+
+  /** Instead of totp: the answer of a passkey to `passkey-challenge`. */
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => PasskeyAnswerBody)
+  passkey?: PasskeyAnswerBody;
+}
+
+export class LoginBody extends FactorsBody {
+  /** @example ada@example.com */
+  @IsString()
+  @Length(3, 254)
+  email: string;
+
+  /** @example correct-horse-battery-staple */
+  @IsString()
+  @Length(1, 128)
+  password: string;
+}
+
+export class StepUpBody extends FactorsBody {
+  /** @example correct-horse-battery-staple */
+  @IsString()
+  @Length(1, 128)
+  password: string;
+}
+
+export class ForgotPasswordBody {
+  /** @example ada@example.com */
+  @IsString()
+  @Length(3, 254)
+  email: string;
+}
+
+export class ResetPasswordBody {
+  /** What the link in the mail has behind #reset= @example sw_mail_0a1b */
+  @IsString()
+  @Length(1, 200)
+  token: string;
+
+  /** At least 12 characters. @example correct-horse-battery-staple */
+  @IsString()
+  @Length(1, 128)
+  password: string;
+}
+
+export class RegisterBody {
+  /** @example ada@example.com */
+  @IsEmail()
+  @MaxLength(254)
+  email: string;
+
+  /** At least 12 characters. @example correct-horse-battery-staple */
+  @IsString()
+  @Length(1, 128)
+  password: string;
+
+  /** What the link in the invitation has behind #invitation= @example sw_mail_0a1b */
+  @IsOptional()
+  @IsString()
+  @Length(1, 200)
+  invitation?: string;
+
+  toNewcomer(): Newcomer {
+    const { email, password, invitation } = this;
+    return { email, password, ...(invitation === undefined ? {} : { invitation }) };
+  }
+}
+
+export class RefreshBody {
+  /** @example sw_refresh_0a1b */
+  @IsString()
+  @Length(1, 200)
+  refresh_token: string;
+}
+
+export class ChangePasswordBody {
+  /** @example correct-horse-battery-staple */
+  @IsString()
+  @Length(1, 128)
+  currentPassword: string;
+
+  /** At least 12 characters. @example correct-horse-battery-staple */
+  @IsString()
+  @Length(1, 128)
+  password: string;
+}
+
+/** RFC 6749 section 5.1. */
+export class TokenView {
+  /** @example eyJhbGciOiJIUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMTk0NWYyZSJ9.c2lnbmF0dXJl */
+  access_token: string;
+  token_type: 'Bearer';
+  /** Seconds. @example 86400 */
+  expires_in: number;
+  /** Exchange it for new tokens before it is 14 days old; it works once. @example sw_refresh_0a1b */
+  refresh_token?: string;
+  /** Space-separated; absent when the token is limited only by what you may do. @example 'sign:digest sign:read' */
+  scope?: string;
+
+  static of({ accessToken, expiresIn, refreshToken, scopes }: Tokens): TokenView {
+    return {
+      access_token: accessToken,
+      token_type: 'Bearer',
+      expires_in: expiresIn,
+      ...(refreshToken === undefined ? {} : { refresh_token: refreshToken }),
+      ...(scopes === undefined ? {} : { scope: scopes.join(' ') }),
+    };
+  }
+}
+
+export class CallerView {
+  kind: 'user' | 'api-key' | 'oauth-client' | 'anonymous';
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example ada@example.com */
+  name: string;
+  @ApiProperty({ enum: SCOPE_NAMES, isArray: true })
+  scopes: Scope[];
+  /** The sign-in that the token belongs to; absent for API keys. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  session?: string;
+
+  static of({ kind, id, name, scopes, session }: Caller): CallerView {
+    return { kind, id, name, scopes: [...scopes], ...(session === undefined ? {} : { session: session.id }) };
+  }
+}

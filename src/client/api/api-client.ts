@@ -1,0 +1,150 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ClientEnvironment } from './environment.js';
+import { alone, type StoredCredentials, readStoredCredentials, writeCredentials } from './credentials.js';
+import { ClientError, EXIT, type ExitCode } from './exit-codes.js';
+import { serviceAddress } from './transport.js';
+
+/** Answers that a repeatable call is sent again after: of the service, and of whatever stands before it (RFC 9110 section 15). */
+const PASSING = new Set([408, 429, 502, 503, 504]);
+const ATTEMPTS = 5;
+const LONGEST_PAUSE_S = 30;
+const CALL_MS = 60_000;
+const RENEWAL_MS = 10_000;
+const LONGEST_STREAM_MS = 6 * 3_600_000;
+
+export interface CallOptions {
+  readonly body?: unknown;
+  /** A body that is JSON already, sent byte by byte. */
+  readonly json?: string;
+  readonly headers?: Record<string, string>;
+  /** The call may be repeated: it reads, or carries an Idempotency-Key. */
+  readonly repeatable?: boolean;
+  /** The answer is given up after so long. */
+  readonly limitMs?: number;
+}
+
+interface Problem {
+  readonly code?: string;
+  readonly detail?: string;
+  readonly scope?: string;
+}
+
+/** Calls the service over HTTP. What may be repeated is, when the service is busy or away for a moment. */
+export class ApiClient {
+  private constructor(
+    private credentials: StoredCredentials,
+    private readonly environment: ClientEnvironment,
+  ) {}
+
+  /** `url` comes from the command line. ClientError when there is no address or no credential. */
+  static async open(environment: ClientEnvironment, url: string | undefined): Promise<ApiClient> {
+    const kept = environment.token === undefined ? await readStoredCredentials(environment.credentialsFile) : undefined;
+    const address = url ?? environment.url ?? kept?.url;
+    if (address === undefined)
+      throw new ClientError(EXIT.usage, 'Where is the service? Give --url, set SEALWRIGHT_URL, or log in.');
+    const safe = serviceAddress(address, environment.allowsHttp);
+    const token = environment.token ?? (kept?.url === safe ? kept.token : undefined);
+    if (token === undefined)
+      throw new ClientError(EXIT.authentication, 'Log in first (sealwright login), or set SEALWRIGHT_TOKEN.');
+    return new ApiClient({ ...kept, url: safe, token }, environment);
+  }
+
+  // oxlint-disable-next-line typescript/no-explicit-any -- answers are of every shape; commands read what the API describes
+  async call(method: string, path: string, options: CallOptions = {}): Promise<any> {
+    let response = await this.sent(method, path, options);
+    if (response.status === 401 && (await this.renewed())) response = await this.sent(method, path, options);
+    if (response.ok) return response.status === 204 ? undefined : await response.json();
+    throw await errorOf(response);
+  }
+
+  /** The body of an answer that may be too large to hold, and may take long. */
+  async stream(path: string): Promise<AsyncIterable<unknown>> {
+    const options = { limitMs: LONGEST_STREAM_MS };
+    let response = await this.sent('GET', path, options);
+    if (response.status === 401 && (await this.renewed())) response = await this.sent('GET', path, options);
+    if (response.ok && response.body !== null) return response.body;
+    throw await errorOf(response);
+  }
+
+  private async sent(method: string, path: string, options: CallOptions): Promise<Response> {
+    const { repeatable = method === 'GET' } = options;
+    for (let attempt = 1; ; attempt += 1) {
+      const response = await this.send(method, path, options).catch((error: unknown) => error as Error);
+      const passing = response instanceof Error || PASSING.has(response.status);
+      if (!passing || !repeatable || attempt === ATTEMPTS) {
+        if (response instanceof Error) throw unreachable(this.credentials.url, response);
+        return response;
+      }
+      const asked = response instanceof Error ? undefined : retryAfterOf(response);
+      const seconds = asked ?? 2 ** (attempt - 1) / 4;
+      await sleep(Math.min(seconds, LONGEST_PAUSE_S) * 1000);
+    }
+  }
+
+  private send(method: string, path: string, options: CallOptions): Promise<Response> {
+    const { body, json, headers, limitMs = CALL_MS } = options;
+    const text = json ?? (body === undefined ? undefined : JSON.stringify(body));
+    return fetch(`${this.credentials.url}${path}`, {
+      method,
+      headers: {
+        authorization: `Bearer ${this.credentials.token}`,
+        ...(text === undefined ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      body: text ?? null,
+      signal: AbortSignal.timeout(limitMs),
+      redirect: 'error',
+    });
+  }
+
+  /** A refresh token works once, and using it twice ends the login: of several processes one renews, the others take what it got. */
+  private async renewed(): Promise<boolean> {
+    const { refreshToken, clientId } = this.credentials;
+    if (refreshToken === undefined || clientId === undefined) return false;
+    return alone(this.environment.credentialsFile, async () => {
+      const { url, token } = this.credentials;
+      const kept = await readStoredCredentials(this.environment.credentialsFile);
+      if (kept?.url !== url || kept.token === token) return this.exchanged(url, refreshToken, clientId);
+      this.credentials = kept;
+      return true;
+    });
+  }
+
+  /** Exchanges the refresh token, and keeps the new pair. */
+  private async exchanged(url: string, refreshToken: string, clientId: string): Promise<boolean> {
+    const body = new URLSearchParams({ grant_type: 'refresh_token', refresh_token: refreshToken, client_id: clientId });
+    const signal = AbortSignal.timeout(RENEWAL_MS);
+    const response = await fetch(`${url}/oauth/token`, { method: 'POST', body, redirect: 'error', signal });
+    if (!response.ok) return false;
+    const answer = (await response.json()) as { access_token: string; refresh_token?: string };
+    this.credentials = {
+      url,
+      clientId,
+      token: answer.access_token,
+      refreshToken: answer.refresh_token ?? refreshToken,
+    };
+    await writeCredentials(this.environment.credentialsFile, this.credentials);
+    return true;
+  }
+}
+
+const EXIT_OF: Record<number, ExitCode> = { 401: EXIT.authentication, 403: EXIT.denied };
+
+async function errorOf(response: Response): Promise<ClientError> {
+  const problem = (await response.json().catch(() => ({}))) as Problem;
+  const { code = `HTTP ${response.status}`, detail = response.statusText, scope } = problem;
+  const missing = scope === undefined ? '' : ` (missing scope: ${scope})`;
+  const { status } = response;
+  return new ClientError(EXIT_OF[status] ?? EXIT.failed, `${detail} [${code}]${missing}`, status, retryAfterOf(response), code); // prettier-ignore
+}
+
+/** In seconds; a date is not told by this service. */
+function retryAfterOf(response: Response): number | undefined {
+  const header = response.headers.get('retry-after') ?? '';
+  return /^\d+$/.test(header) ? Number(header) : undefined;
+}
+
+function unreachable(url: string, error: Error): ClientError {
+  const reason = error.cause instanceof Error ? error.cause.message : error.message;
+  return new ClientError(EXIT.failed, `${url} does not answer: ${reason}`);
+}

@@ -1,0 +1,63 @@
+import { chmod, mkdir, readFile, rename, rmdir, stat, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { ClientError, EXIT } from './exit-codes.js';
+
+/** What `login` keeps: where the service is, and what opens it. */
+export interface StoredCredentials {
+  readonly url: string;
+  /** An API key or an access token. */
+  readonly token: string;
+  /** Only after the device flow: renews the token. */
+  readonly refreshToken?: string;
+  readonly clientId?: string;
+}
+
+const OTHERS = 0o077;
+/** No renewal takes longer: whoever holds the lock by then has died with it. */
+const LONGEST_LOCK_MS = 15_000;
+const LOOK_EVERY_MS = 50;
+
+/** Undefined when nobody has logged in. Refuses a file that others may read. */
+export async function readStoredCredentials(file: string): Promise<StoredCredentials | undefined> {
+  const status = await stat(file).catch(() => undefined);
+  if (status === undefined) return undefined;
+  if ((status.mode & OTHERS) !== 0)
+    throw new ClientError(EXIT.authentication, `Others may read ${file}: chmod 600 it, and renew what is in it.`);
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as StoredCredentials;
+  } catch {
+    throw new ClientError(EXIT.authentication, `${file} cannot be read; log in again.`);
+  }
+}
+
+export async function writeCredentials(file: string, credentials: StoredCredentials): Promise<void> {
+  await mkdir(dirname(file), { recursive: true, mode: 0o700 });
+  const fresh = `${file}.${process.pid}`;
+  await writeFile(fresh, `${JSON.stringify(credentials, null, 2)}\n`, { mode: 0o600 });
+  await chmod(fresh, 0o600);
+  await rename(fresh, file);
+}
+
+/** Does the work while no other process works on the file. */
+export async function alone<Result>(file: string, work: () => Promise<Result>): Promise<Result> {
+  const lock = `${file}.lock`;
+  const until = performance.now() + LONGEST_LOCK_MS;
+  while (!(await taken(lock)) && performance.now() < until) await sleep(LOOK_EVERY_MS);
+  try {
+    return await work();
+  } finally {
+    await rmdir(lock).catch(() => undefined);
+  }
+}
+
+/** A directory is made by one of those who try. */
+async function taken(lock: string): Promise<boolean> {
+  try {
+    await mkdir(lock);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}

@@ -1,0 +1,67 @@
+import { createPublicKey } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { readFile, rename, writeFile } from 'node:fs/promises';
+import { base64Bytes } from '../../formats/encoding/base64.js';
+import { ClientError, EXIT } from './exit-codes.js';
+
+/** The newest checkpoint of a log that was found to be right, and the key that signed it. */
+export interface LogState {
+  readonly log: string;
+  /** SubjectPublicKeyInfo, DER, base64. */
+  readonly publicKey: string;
+  /** Signed note (C2SP tlog-checkpoint). */
+  readonly checkpoint: string;
+}
+
+/** What is known of a log before it is looked at. */
+export interface LogTrust {
+  /** DER; undefined when nobody has kept it. */
+  readonly publicKey: Buffer | undefined;
+  readonly state: LogState | undefined;
+}
+
+/** ClientError when a file cannot be read, or when the two are of different logs. */
+export async function readTrust(keyFile: string | undefined, stateFile: string | undefined): Promise<LogTrust> {
+  const pinned = keyFile === undefined ? undefined : await readKey(keyFile);
+  const state = stateFile === undefined || !existsSync(stateFile) ? undefined : await readState(stateFile);
+  const remembered = state === undefined ? undefined : base64Bytes(state.publicKey);
+  if (pinned !== undefined && remembered !== undefined && !pinned.equals(remembered))
+    throw new ClientError(EXIT.failed, `${stateFile} is of a log with another key than ${keyFile}.`);
+  return { publicKey: pinned ?? remembered, state };
+}
+
+export async function writeState(file: string, state: LogState): Promise<void> {
+  const fresh = `${file}.${process.pid}`;
+  await writeFile(fresh, `${JSON.stringify(state, null, 2)}\n`);
+  await rename(fresh, file);
+}
+
+/** DER of the public key in a PEM file, as `sealwright log key` writes it. */
+export async function readKey(file: string): Promise<Buffer> {
+  const pem = await contentOf(file);
+  try {
+    return createPublicKey(pem).export({ type: 'spki', format: 'der' });
+  } catch {
+    throw new ClientError(EXIT.failed, `${file} holds no public key in PEM.`);
+  }
+}
+
+async function readState(file: string): Promise<LogState> {
+  const text = await contentOf(file);
+  try {
+    const { log, publicKey, checkpoint } = JSON.parse(text) as Record<string, unknown>;
+    if (typeof log === 'string' && typeof publicKey === 'string' && typeof checkpoint === 'string')
+      return { log, publicKey, checkpoint };
+  } catch {
+    // Said below: not even JSON.
+  }
+  throw new ClientError(EXIT.failed, `${file} is not a state that this program wrote.`);
+}
+
+async function contentOf(file: string): Promise<string> {
+  try {
+    return await readFile(file, 'utf8');
+  } catch (error) {
+    throw new ClientError(EXIT.failed, `${file} cannot be read: ${(error as Error).message}`);
+  }
+}

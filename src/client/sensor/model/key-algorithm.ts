@@ -1,0 +1,71 @@
+import { createHash, createPublicKey, type JsonWebKey, type KeyObject } from 'node:crypto';
+import type { Algorithm } from './finding.js';
+
+/** Of a public key: which one it is, and what it is made of. */
+export interface SensedKeyFacts {
+  /** SHA-256 of the SubjectPublicKeyInfo; undefined where the public half is not to be had. */
+  readonly fingerprint: string | undefined;
+  readonly algorithm: Algorithm;
+  readonly bits: number | undefined;
+}
+
+const CURVES: Readonly<Record<string, string>> = { prime256v1: 'secp256r1', prime192v1: 'secp192r1' };
+const OIDS: Readonly<Record<string, string>> = {
+  ed25519: '1.3.101.112',
+  ed448: '1.3.101.113',
+  x25519: '1.3.101.110',
+  x448: '1.3.101.111',
+};
+const NAMES: Readonly<Record<string, string>> = {
+  ed25519: 'Ed25519',
+  ed448: 'Ed448',
+  x25519: 'X25519',
+  x448: 'X448',
+};
+
+export function rsa(bits: number, name = 'RSA'): Algorithm {
+  const properties = { primitive: 'signature', parameterSetIdentifier: String(bits) };
+  const oid = { RSA: '1.2.840.113549.1.1.1', DSA: '1.2.840.10040.4.1' }[name] ?? '1.2.840.113549.1.1.10';
+  return { name: `${name}-${bits}`, oid, properties };
+}
+
+export function onCurve(curve: string): Algorithm {
+  return { name: `EC-${curve}`, oid: '1.2.840.10045.2.1', properties: { primitive: 'signature', curve } };
+}
+
+/** By the names that are used for the keys of certificates, so that the same algorithm is the same asset. */
+export function sensedFactsOf(key: KeyObject): SensedKeyFacts {
+  const fingerprint = createHash('sha256')
+    .update(key.export({ type: 'spki', format: 'der' }))
+    .digest('hex');
+  const { asymmetricKeyType: type = 'unknown', asymmetricKeyDetails: details = {} } = key;
+  const { modulusLength: bits, namedCurve } = details;
+  if (bits !== undefined) {
+    const name = { 'rsa-pss': 'RSASSA-PSS', dsa: 'DSA' }[type as string] ?? 'RSA';
+    return { fingerprint, algorithm: rsa(bits, name), bits };
+  }
+  if (namedCurve !== undefined) {
+    const curve = CURVES[namedCurve] ?? namedCurve;
+    return { fingerprint, algorithm: onCurve(curve), bits: curveBits(curve) };
+  }
+  return { fingerprint, algorithm: named(type), bits: undefined };
+}
+
+export function named(type: string): Algorithm {
+  const primitive = /^x\d/.test(type) ? 'key-agree' : 'signature';
+  const oid = OIDS[type];
+  return { name: NAMES[type] ?? type.toUpperCase(), ...(oid === undefined ? {} : { oid }), properties: { primitive } };
+}
+
+export function curveBits(curve: string): number | undefined {
+  const digits = /(\d{3})/.exec(curve)?.[1];
+  return digits === undefined ? undefined : Number(digits);
+}
+
+export function factsOfJwk(jwk: JsonWebKey): SensedKeyFacts | undefined {
+  try {
+    return sensedFactsOf(createPublicKey({ key: jwk, format: 'jwk' }));
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,45 @@
+import type { SensorFinding, FindingPlace } from './finding.js';
+import { refOf } from './finding.js';
+import type { Algorithm } from './finding.js';
+import type { SensedKeyFacts } from './key-algorithm.js';
+
+/** What protects a private key: a scheme by name, or nothing. */
+export interface Protection {
+  readonly scheme: string | undefined;
+}
+
+/**
+ * That a private key lies here: its algorithm, its public half where that stands in the open, and what protects it. Its bytes are
+ * in no finding.
+ */
+export function privateKeyHere(
+  facts: Partial<SensedKeyFacts>,
+  { scheme }: Protection,
+  place: FindingPlace,
+  name?: string,
+): SensorFinding {
+  const { fingerprint, algorithm, bits } = facts;
+  const secured: Algorithm | undefined = scheme === undefined ? undefined : { name: scheme, properties: {} };
+  const own = fingerprint === undefined ? [] : [{ name: 'sealwright:public-key-sha256', value: fingerprint }];
+  const withheld = scheme === undefined ? [{ name: 'sealwright:withheld', value: 'file' }] : [];
+  return {
+    place,
+    component: {
+      type: 'cryptographic-asset',
+      name: name ?? (fingerprint === undefined ? 'private key' : `private key ${fingerprint.slice(0, 16)}`),
+      'bom-ref': `private key ${fingerprint ?? `${place.location} ${place.line ?? ''} ${place.symbol ?? ''}`}`,
+      cryptoProperties: {
+        assetType: 'related-crypto-material',
+        relatedCryptoMaterialProperties: {
+          type: 'private-key',
+          ...(fingerprint === undefined ? {} : { id: fingerprint }),
+          ...(bits === undefined ? {} : { size: bits }),
+          ...(algorithm === undefined ? {} : { algorithmRef: refOf(algorithm) }),
+          ...(secured === undefined ? {} : { securedBy: { mechanism: 'Software', algorithmRef: refOf(secured) } }),
+        },
+      },
+      properties: [...own, ...withheld],
+    },
+    uses: [algorithm, secured].filter((one) => one !== undefined),
+  };
+}

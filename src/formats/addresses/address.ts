@@ -1,0 +1,103 @@
+import { isIPv4, isIPv6 } from 'node:net';
+
+/** An IP address as a number, so that spellings cannot differ. */
+export interface Address {
+  readonly family: 4 | 6;
+  readonly value: bigint;
+}
+
+/** Addresses whose first `bits` are those of `base`. */
+export interface Network {
+  readonly family: 4 | 6;
+  readonly base: bigint;
+  readonly bits: number;
+}
+
+export const WIDTH = { 4: 32, 6: 128 } as const;
+const IPV4 = /^(0|[1-9]\d{0,2})(\.(0|[1-9]\d{0,2})){3}$/;
+
+/**
+ * Reads an address that is written in the one way that every program reads alike: four decimal numbers without leading zeros,
+ * or IPv6 without zone (RFC 4291 section 2.2). Undefined for everything else, octal, hexadecimal and short forms above all.
+ */
+export function parseAddress(text: string): Address | undefined {
+  if (IPV4.test(text) && isIPv4(text)) return { family: 4, value: ipv4Value(text) };
+  if (isIPv6(text) && !text.includes('%')) return { family: 6, value: ipv6Value(text) };
+  return undefined;
+}
+
+/** `192.0.2.0/24`; bits below the prefix must be zero. Undefined when it is none. A lone address is a network of one. */
+export function parseNetwork(text: string): Network | undefined {
+  const [head = '', tail, ...rest] = text.split('/');
+  const address = parseAddress(head);
+  if (address === undefined || rest.length > 0) return undefined;
+  const width = WIDTH[address.family];
+  if (tail !== undefined && !/^(0|[1-9]\d{0,2})$/.test(tail)) return undefined;
+  const bits = tail === undefined ? width : Number(tail);
+  if (bits > width) return undefined;
+  const network = { family: address.family, base: address.value, bits };
+  return address.value % networkSizeOf(network) === 0n ? network : undefined;
+}
+
+export function networkSizeOf({ family, bits }: Pick<Network, 'family' | 'bits'>): bigint {
+  return 1n << BigInt(WIDTH[family] - bits);
+}
+
+export function contains(network: Network, { family, value }: Address): boolean {
+  if (network.family !== family) return false;
+  return value >= network.base && value < network.base + networkSizeOf(network);
+}
+
+/** Whether every address of `inner` is in `outer`. */
+export function containsNetwork(outer: Network, inner: Network): boolean {
+  return outer.bits <= inner.bits && contains(outer, { family: inner.family, value: inner.base });
+}
+
+export function overlaps(one: Network, other: Network): boolean {
+  return containsNetwork(one, other) || containsNetwork(other, one);
+}
+
+/** The fewest networks that hold every address from the first to the last, and no other; empty when they run backwards or differ in family. */
+export function networksBetween(first: Address, last: Address): Network[] {
+  const networks: Network[] = [];
+  if (first.family !== last.family) return networks;
+  for (let base = first.value; base <= last.value;) {
+    let bits: number = WIDTH[first.family];
+    const wider = () => networkSizeOf({ family: first.family, bits: bits - 1 });
+    while (bits > 0 && base % wider() === 0n && base + wider() - 1n <= last.value) bits -= 1;
+    networks.push({ family: first.family, base, bits });
+    base += networkSizeOf({ family: first.family, bits });
+  }
+  return networks;
+}
+
+/** RFC 5952 for IPv6. */
+export function formatAddress({ family, value }: Address): string {
+  if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 255n).join('.');
+  const groups = Array.from({ length: 8 }, (_, i) => ((value >> BigInt(112 - 16 * i)) & 0xffffn).toString(16));
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
+}
+
+export function formatNetwork(network: Network): string {
+  return `${formatAddress({ family: network.family, value: network.base })}/${network.bits}`;
+}
+
+function ipv4Value(text: string): bigint {
+  return text.split('.').reduce((value, part) => value * 256n + BigInt(part), 0n);
+}
+
+function ipv6Value(text: string): bigint {
+  const plain = text.includes('.') ? withoutDots(text) : text;
+  const [head = '', tail] = plain.split('::');
+  const front = head === '' ? [] : head.split(':');
+  const back = tail === undefined || tail === '' ? [] : tail.split(':');
+  const groups = [...front, ...Array<string>(8 - front.length - back.length).fill('0'), ...back];
+  return groups.reduce((value, group) => value * 65_536n + BigInt(`0x${group}`), 0n);
+}
+
+/** `::ffff:192.0.2.1` with its last four bytes as two groups. */
+function withoutDots(text: string): string {
+  const at = text.lastIndexOf(':') + 1;
+  const value = ipv4Value(text.slice(at));
+  return `${text.slice(0, at)}${(value >> 16n).toString(16)}:${(value & 0xffffn).toString(16)}`;
+}

@@ -1,0 +1,50 @@
+import { trimEndOf } from './trim-end.js';
+
+const STANDARD = /^[A-Za-z0-9+/]*={0,2}$/;
+const URL_SAFE = /^[A-Za-z0-9_-]*={0,2}$/;
+
+/** What a format says about `=` at the end (RFC 4648 section 3.2). */
+export type Padding = 'required' | 'optional' | 'none';
+
+/**
+ * The bytes of a base64 text (RFC 4648 section 4); undefined when it is none. Nothing is skipped and nothing is guessed: no character
+ * outside the alphabet (section 3.3), no line breaks, padding as the format has it, and no bits set behind the last byte (section 3.5), so
+ * that two texts never stand for the same bytes.
+ */
+export function fromBase64(text: string, padding: Padding = 'required'): Buffer | undefined {
+  return STANDARD.test(text) ? canonical(text, 'base64', padding) : undefined;
+}
+
+/** The same for base64url (RFC 4648 section 5). JOSE writes no padding (RFC 7515 section 2). */
+export function fromBase64Url(text: string, padding: Padding = 'none'): Buffer | undefined {
+  return URL_SAFE.test(text) ? canonical(text, 'base64url', padding) : undefined;
+}
+
+/** Base64 that lines may be broken in, as in PEM (RFC 7468 section 3: parsers ignore whitespace). */
+export function fromBrokenBase64(text: string): Buffer | undefined {
+  return fromBase64(text.replaceAll(/[ \t\r\n\v\f]/g, ''));
+}
+
+/** As `fromBase64`, for readers of files whose faults are caught as a whole. RangeError when it is none. */
+export function base64Bytes(text: string): Buffer {
+  return orRefused(fromBase64(text));
+}
+
+/** As `fromBase64Url`. RangeError when it is none. */
+export function base64UrlBytes(text: string): Buffer {
+  return orRefused(fromBase64Url(text));
+}
+
+function orRefused(bytes: Buffer | undefined): Buffer {
+  if (bytes === undefined) throw new RangeError('a text that should be base64 is none (RFC 4648)');
+  return bytes;
+}
+
+function canonical(text: string, encoding: 'base64' | 'base64url', padding: Padding): Buffer | undefined {
+  const bare = trimEndOf(text, '=');
+  const missing = (4 - (bare.length % 4)) % 4;
+  const given = text.length - bare.length;
+  if (padding === 'none' ? given > 0 : given !== missing && (padding === 'required' || given > 0)) return undefined;
+  const bytes = Buffer.from(bare, encoding);
+  return bytes.toString(encoding).replaceAll('=', '') === bare ? bytes : undefined;
+}

@@ -1,0 +1,108 @@
+import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
+import { oneKeyLine } from './key-line.js';
+import { fromBase64 } from '../encoding/base64.js';
+import { mpintBits, wireMpint, WireReader, wireString } from './wire.js';
+
+/** A public key as SSH writes it (RFC 4253 section 6.6). */
+export interface SshPublicKey {
+  /** The name that stands in the blob itself. */
+  readonly type: string;
+  readonly blob: Buffer;
+}
+
+const CURVE_BITS: Record<string, number> = { nistp256: 256, nistp384: 384, nistp521: 521 };
+/** Strings that follow the name in a blob. */
+const PARTS: Record<string, number> = {
+  'ssh-ed25519': 1,
+  'ssh-rsa': 2,
+  'ssh-dss': 4,
+  'ecdsa-sha2-nistp256': 2,
+  'ecdsa-sha2-nistp384': 2,
+  'ecdsa-sha2-nistp521': 2,
+  'sk-ssh-ed25519@openssh.com': 2,
+  'sk-ecdsa-sha2-nistp256@openssh.com': 3,
+};
+const ED25519_BYTES = 32;
+/** Node's names of the curves of RFC 5656 section 10.1. */
+const CURVES: Record<string, string> = { prime256v1: 'nistp256', secp384r1: 'nistp384', secp521r1: 'nistp521' };
+
+/** Reads the blob of a line: base64 whose inner name is `type`, complete if the type is a known one. Undefined when it is not one. */
+export function readBlob(type: string, base64: string): SshPublicKey | undefined {
+  const blob = base64 === '' ? undefined : fromBase64(base64);
+  if (blob === undefined) return undefined;
+  try {
+    return isWhole(new WireReader(blob), type) ? { type, blob } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function isWhole(reader: WireReader, type: string): boolean {
+  if (reader.text() !== type) return false;
+  const parts = PARTS[type];
+  if (parts === undefined) return true;
+  const read = Array.from({ length: parts }, () => reader.string());
+  return reader.done && (type !== 'ssh-ed25519' || read[0]?.length === ED25519_BYTES);
+}
+
+/** `TYPE BASE64 [COMMENT]`, as in a .pub file. Undefined when it cannot be read, is more than one line, or has a character that no key file may hold. */
+export function readPublicKeyLine(text: string): (SshPublicKey & { readonly comment: string }) | undefined {
+  const [type = '', base64 = '', ...comment] = (oneKeyLine(text) ?? '').split(/[ \t]+/);
+  const key = readBlob(type, base64);
+  return key && { ...key, comment: comment.join(' ') };
+}
+
+export function publicKeyLine({ type, blob }: SshPublicKey): string {
+  return `${type} ${blob.toString('base64')}`;
+}
+
+/** As `ssh-keygen -l` writes it. */
+export function fingerprintOf(blob: Buffer): string {
+  return `SHA256:${createHash('sha256').update(blob).digest('base64').replaceAll('=', '')}`;
+}
+
+/** Length of the modulus or order in bits; null for a type that is not known. */
+export function keyBitsOf({ type, blob }: SshPublicKey): number | null {
+  if (type.startsWith('ssh-ed25519') || type.startsWith('sk-')) return 256;
+  const reader = new WireReader(blob);
+  reader.string();
+  if (type === 'ssh-rsa') reader.string(); // the exponent comes first
+  if (type === 'ssh-rsa' || type === 'ssh-dss') return mpintBits(reader.string());
+  return CURVE_BITS[type.replace('ecdsa-sha2-', '')] ?? null;
+}
+
+/** The SSH form of an Ed25519, RSA or NIST curve key. Throws for any other. */
+export function sshPublicKeyOf(key: KeyObject): SshPublicKey {
+  const jwk = key.export({ format: 'jwk' });
+  const part = (value: string | undefined) => Buffer.from(value ?? '', 'base64url');
+  const type = key.asymmetricKeyType;
+  if (type === 'ed25519') return assembled('ssh-ed25519', [wireString(part(jwk.x))]);
+  if (type === 'rsa') return assembled('ssh-rsa', [wireMpint(part(jwk.e)), wireMpint(part(jwk.n))]);
+  const curve = CURVES[key.asymmetricKeyDetails?.namedCurve ?? ''];
+  if (type === 'ec' && curve !== undefined) {
+    const point = Buffer.concat([Buffer.from([4]), part(jwk.x), part(jwk.y)]);
+    return assembled(`ecdsa-sha2-${curve}`, [wireString(curve), wireString(point)]);
+  }
+  throw new Error(`SSH has no form for a key of type ${key.asymmetricKeyType}`);
+}
+
+/** The SSH form of a SubjectPublicKeyInfo, DER. */
+export function sshPublicKeyOfSpki(spki: Buffer): SshPublicKey {
+  return sshPublicKeyOf(createPublicKey({ key: spki, format: 'der', type: 'spki' }));
+}
+
+/** SubjectPublicKeyInfo, DER, of a key on the curve P-256. */
+export function spkiOf({ type, blob }: SshPublicKey): Buffer {
+  if (type !== 'ecdsa-sha2-nistp256') throw new Error(`the HSM makes no SSH keys of type ${type}`);
+  const reader = new WireReader(blob);
+  reader.string();
+  reader.string();
+  const point = reader.string();
+  const [x, y] = [point.subarray(1, 33), point.subarray(33)].map((half) => half.toString('base64url'));
+  const key = createPublicKey({ key: { kty: 'EC', crv: 'P-256', x, y }, format: 'jwk' });
+  return key.export({ format: 'der', type: 'spki' });
+}
+
+function assembled(type: string, parts: Buffer[]): SshPublicKey {
+  return { type, blob: Buffer.concat([wireString(type), ...parts]) };
+}

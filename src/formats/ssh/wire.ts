@@ -1,0 +1,89 @@
+/**
+ * Reads the data types of RFC 4251 section 5, one after another.
+ *
+ * Every method throws a RangeError when the bytes end too early; a subclass may throw another error by `tooShort`.
+ */
+export class WireReader {
+  /** @param position offset of the first byte to read */
+  constructor(
+    private readonly bytes: Buffer,
+    private at = 0,
+  ) {}
+
+  /** Whether all bytes were read. */
+  get done(): boolean {
+    return this.at === this.bytes.length;
+  }
+
+  /** Offset of the next byte. */
+  get position(): number {
+    return this.at;
+  }
+
+  byte(): number {
+    return this.take(1)[0] as number;
+  }
+
+  uint32(): number {
+    return this.take(4).readUInt32BE();
+  }
+
+  uint64(): bigint {
+    return this.take(8).readBigUInt64BE();
+  }
+
+  /** The bytes of a `string`. */
+  string(): Buffer {
+    return this.take(this.uint32());
+  }
+
+  /** A `string` that holds UTF-8. */
+  text(): string {
+    return this.string().toString('utf8');
+  }
+
+  skip(length: number): void {
+    this.take(length);
+  }
+
+  protected tooShort(): Error {
+    return new RangeError('the bytes of an SSH structure end too early');
+  }
+
+  private take(length: number): Buffer {
+    if (length > this.bytes.length - this.at) throw this.tooShort();
+    this.at += length;
+    return this.bytes.subarray(this.at - length, this.at);
+  }
+}
+
+export function wireUint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4);
+  bytes.writeUInt32BE(value);
+  return bytes;
+}
+
+export function wireUint64(value: bigint): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64BE(value);
+  return bytes;
+}
+
+export function wireString(value: Buffer | string): Buffer {
+  const bytes = Buffer.from(value);
+  return Buffer.concat([wireUint32(bytes.length), bytes]);
+}
+
+/** A non-negative integer, given as big-endian bytes: no leading zeros but the one that keeps it positive. */
+export function wireMpint(magnitude: Buffer): Buffer {
+  const first = magnitude.findIndex((byte) => byte !== 0);
+  const digits = first === -1 ? Buffer.alloc(0) : magnitude.subarray(first);
+  const negative = digits.length > 0 && (digits[0] ?? 0) >= 0x80;
+  return wireString(negative ? Buffer.concat([Buffer.alloc(1), digits]) : digits);
+}
+
+/** Length in bits of a non-negative mpint. */
+export function mpintBits(mpint: Buffer): number {
+  const first = mpint.findIndex((byte) => byte !== 0);
+  return first === -1 ? 0 : (mpint.length - first) * 8 - (Math.clz32(mpint[first] as number) - 24);
+}

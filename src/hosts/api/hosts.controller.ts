@@ -1,0 +1,103 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Query,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
+import { Repeatable } from '../../access/repeatable.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import { ConnectionTestView } from '../connections/connection-test.dto.js';
+import { ConnectionTester } from '../connections/connection-tester.js';
+import { CreateHostBody, HostPage, HostQuery, HostView, UpdateHostBody } from '../records/hosts.dto.js';
+import { ChangedHostView } from '../records/changed-host.dto.js';
+import { HostRemoval } from '../records/host-removal.service.js';
+import { HostsReader } from '../records/hosts.reader.js';
+import { HostsService } from '../records/hosts.service.js';
+
+const IF_MATCH = { name: 'If-Match', required: true, description: 'The ETag of the host as you last read it' };
+
+@ApiTags('Hosts')
+@Controller('v1/hosts')
+@UseInterceptors(VersionInterceptor)
+export class HostsController {
+  constructor(
+    private readonly hosts: HostsService,
+    private readonly reader: HostsReader,
+    private readonly removal: HostRemoval,
+    private readonly tester: ConnectionTester,
+  ) {}
+
+  /** Adds a host. Its credential is sealed and never shown again. */
+  @Post()
+  @Needs('hosts:write')
+  async createHost(
+    @TheCaller() caller: Caller,
+    @Body() body: CreateHostBody,
+    @Repeatable() use?: IdempotentUse,
+  ): Promise<HostView> {
+    return HostView.of(await this.reader.get(await this.hosts.create(caller, body, use)));
+  }
+
+  /** Lists hosts, newest first. */
+  @Get()
+  @Needs('hosts:read')
+  async listHosts(@Query() query: HostQuery): Promise<HostPage> {
+    return HostPage.of(await this.reader.list(query));
+  }
+
+  /** Shows a host. */
+  @Get(':id')
+  @Needs('hosts:read')
+  async getHost(@Param() { id }: IdParam): Promise<HostView> {
+    return HostView.of(await this.reader.get(id));
+  }
+
+  /**
+   * Changes a host; what is left out stays, null empties it. A credential that does not come along is dropped when its destination changes.
+   */
+  @Patch(':id')
+  @Needs('hosts:write')
+  @ApiHeader(IF_MATCH)
+  async updateHost(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() body: UpdateHostBody,
+    @Headers('if-match') match?: string,
+  ): Promise<ChangedHostView> {
+    const dropped = await this.hosts.update(caller, id, expectedVersion(match), body);
+    return ChangedHostView.after(await this.reader.get(id), dropped);
+  }
+
+  /** Removes a host and what is known of its keys. The machine itself is not touched. */
+  @Delete(':id')
+  @HttpCode(204)
+  @Needs('hosts:write')
+  @ApiHeader(IF_MATCH)
+  async deleteHost(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Headers('if-match') match?: string,
+  ): Promise<void> {
+    await this.removal.remove(caller, id, expectedVersion(match));
+  }
+
+  /** Logs in to the host once and tells how far it got: address, host key, login, way to root. */
+  @Post(':id/test-connection')
+  @HttpCode(200)
+  @Needs('hosts:write')
+  async testConnection(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<ConnectionTestView> {
+    return await this.tester.test(caller, id);
+  }
+}

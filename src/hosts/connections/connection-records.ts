@@ -1,0 +1,73 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { Problem } from '../../platform/errors/problem.js';
+import type { Destination } from '../credentials/destination.js';
+import { HostCredentials } from '../credentials/host-credentials.js';
+import { Host, type Reachability } from '../model/host.entity.js';
+import { MAX_JUMPS } from '../model/jump-hosts.js';
+import type { Login } from '../model/login.port.js';
+import { sshFaultCode } from './ssh-fault.js';
+
+/** What a connection needs of the records, and what it leaves in them. */
+@Injectable()
+export class ConnectionRecords {
+  constructor(
+    private readonly db: DataSource,
+    private readonly credentials: HostCredentials,
+  ) {}
+
+  /** The hosts that a connection goes through, and the host itself as the last one. */
+  async route(hostId: string): Promise<Host[]> {
+    const route: Host[] = [];
+    for (let id: string | null = hostId; id !== null;) {
+      const host: Host | null = await this.db.manager.findOneBy(Host, { id });
+      if (host === null) throw new Problem('missing', 'host.missing', 'There is no host with this id.');
+      if (route.length > MAX_JUMPS)
+        throw new Problem('refused', 'host.jump-host', 'The way to the host leads through too many others.');
+      route.unshift(host);
+      id = host.jumpHostId;
+    }
+    return route;
+  }
+
+  /**
+   * The credential of the host at the end of the way. Throws Problem `host.no-credential` when it has none, `host.credential-elsewhere` when it
+   * was entered for another way.
+   */
+  async credential(route: readonly Host[]): Promise<Login> {
+    const { id, name } = route.at(-1) as Host;
+    const row = await this.db.manager.findOne(Host, { where: { id }, select: { id: true, credential: true } });
+    if (!row?.credential)
+      throw new Problem('conflict', 'host.no-credential', `The host ${name} has no credential to log in with.`);
+    const { login, rebound } = await this.credentials.open(route as unknown as Destination, row.credential);
+    // Unless somebody stored another one, or took it away, meanwhile.
+    if (rebound !== undefined)
+      await this.db.query('UPDATE host SET credential = $2 WHERE id = $1 AND credential = $3', [
+        id,
+        rebound,
+        row.credential,
+      ]);
+    return login;
+  }
+
+  async reached(id: string, sshVersion: string): Promise<void> {
+    const reached = { reachability: 'reachable', reachabilityCode: null, sshVersion } as const;
+    await this.db.manager.update(Host, { id }, { ...reached, checkedAt: () => 'now()' });
+  }
+
+  /** Keeps the name of the operating system, as the host tells it. */
+  async runs(id: string, os: string): Promise<void> {
+    await this.db.manager.update(Host, { id }, { os });
+  }
+
+  async failed(id: string, error: unknown): Promise<void> {
+    const code = error instanceof Problem ? error.code : 'internal';
+    const change = { reachability: reachabilityAfter(sshFaultCode(error)), reachabilityCode: code };
+    await this.db.manager.update(Host, { id }, { ...change, checkedAt: () => 'now()' });
+  }
+}
+
+function reachabilityAfter(code: string | undefined): Reachability {
+  if (code === 'host.throttled') return 'throttled';
+  return code === 'host.unreachable' || code === 'host.timeout' || code === 'host.lost' ? 'unreachable' : 'refused';
+}

@@ -1,0 +1,51 @@
+import type { AlertEvent } from '../../platform/events/alert-events.js';
+import { hashId } from '../model/asset-identity.js';
+import type { RequirementResult } from './attestation.entity.js';
+import type { PolicyPack } from './policy-pack.js';
+
+export interface JudgedPolicy {
+  readonly pack: PolicyPack;
+  /** A query; the whole inventory without. */
+  readonly scope?: string;
+  readonly results: readonly RequirementResult[];
+}
+
+/**
+ * What there is to tell of a judged policy: of every requirement whether it is violated or not any more; of those that a person has yet to judge, nothing. While it lasts a
+ * violation is one thing, however often it is told, so nobody has to know what was told before.
+ */
+export function policyAlertEvents({ pack, scope, results }: JudgedPolicy): AlertEvent[] {
+  const texts = new Map(pack.requirements.map(({ identifier, text }) => [identifier, text]));
+  return results.flatMap(({ identifier, score, violations, rationale }): AlertEvent[] => {
+    if (score === null) return [];
+    const facts = { why: `${texts.get(identifier) ?? identifier}: ${rationale}`, violations };
+    return [{ ...about(pack, identifier, scope, facts), over: score === 1 }];
+  });
+}
+
+/** What nobody asks for any more is violated no longer. */
+export function endedAlertEvents(
+  pack: PolicyPack,
+  identifiers: readonly string[],
+  scopes: readonly (string | null)[],
+): AlertEvent[] {
+  const facts = { why: 'The policy does not ask for it any more.' };
+  return scopes.flatMap((scope) =>
+    identifiers.map((identifier) => ({ ...about(pack, identifier, scope, facts), over: true })),
+  );
+}
+
+/** One requirement, wherever the policy is held against the inventory. */
+function about(
+  pack: PolicyPack,
+  identifier: string,
+  scope: string | null = null,
+  facts: AlertEvent['facts'] = {},
+): AlertEvent {
+  const id = hashId('policy', pack.id, identifier, scope);
+  return {
+    type: 'policy.violated',
+    subject: { kind: 'policy', id, name: `${pack.name}, ${identifier}` },
+    facts: { ...facts, where: scope ?? 'the whole inventory' },
+  };
+}

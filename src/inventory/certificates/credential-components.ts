@@ -1,0 +1,221 @@
+import { linksOf } from '../cyclonedx/component-reader.js';
+import { PUBLIC_KEY_PROPERTY, WITHHELD_PROPERTY } from '../model/asset-identity.js';
+import type { AlgorithmProperties, CdxComponent, DraftAsset, DraftOccurrence } from '../model/document.js';
+import type { X509CertificateContent } from './certificate-reader.js';
+import type { PublicKeyAlgorithm } from '../key-algorithms/public-key-algorithm.js';
+import { truncate } from '../../platform/text/truncate.js';
+
+const MAX_TEXT = 4000;
+
+export const SERIAL_NUMBER_PROPERTY = 'sealwright:certificate-serial-number';
+export const NAMES_PROPERTY = 'sealwright:certificate-names';
+export const PURPOSES_PROPERTY = 'sealwright:certificate-purposes';
+
+/** A private key as it was found: its public half says which one, its bytes are nowhere. */
+export interface FoundPrivateKey {
+  readonly name: string;
+  /** Of the public half. */
+  readonly fingerprint: string;
+  /** Undefined when that is closed as well. */
+  readonly algorithm: PublicKeyAlgorithm | undefined;
+  /** Another name of its own, by which it goes; then `fingerprint` is no SHA-256 of a SubjectPublicKeyInfo. */
+  readonly id?: string;
+  readonly lifetime?: Lifetime;
+  /** What protects it, as an algorithm's name; undefined when nothing does. */
+  readonly securedBy: string | undefined;
+}
+
+export interface FoundPublicKey {
+  readonly name: string;
+  /** SHA-256 of the SubjectPublicKeyInfo; undefined where none can be written. */
+  readonly fingerprint: string | undefined;
+  /** `SHA256:…`, as ssh-keygen shows it. */
+  readonly sshFingerprint?: string;
+  readonly algorithm: PublicKeyAlgorithm;
+  readonly format: string;
+  /** Of a format that has fingerprints of its own: it goes by that. */
+  readonly id?: string;
+  readonly lifetime?: Lifetime;
+}
+
+/** From when until when a key may be used, as it says itself. */
+export interface Lifetime {
+  readonly creationDate?: string;
+  readonly expirationDate?: string;
+  /** Of a key that was revoked. */
+  readonly state?: 'deactivated' | 'compromised';
+}
+
+/** A key of a symmetric cipher or a MAC that lies in a store; its bytes are nowhere. */
+export interface FoundSecretKey {
+  readonly name: string;
+  /** Which one it is: the store and the alias, hashed. */
+  readonly id: string;
+  /** Undefined when the store does not say, or is not opened. */
+  readonly algorithm: string | undefined;
+  readonly bits: number | undefined;
+  readonly securedBy: string;
+}
+
+interface KeyFacts {
+  readonly name: string;
+  readonly facts: object;
+  readonly fingerprint: string | undefined;
+  readonly algorithm: PublicKeyAlgorithm | undefined;
+  /** The key itself lay there for anybody to read. */
+  readonly bytesFound?: boolean;
+}
+
+/** Collects what certificates, key stores and key files hold as assets; refs are made of what a thing is. */
+export class CredentialComponents {
+  readonly assets = new Map<string, DraftAsset>();
+
+  certificate(certificate: X509CertificateContent, occurrences: readonly DraftOccurrence[]): string {
+    const { fingerprint, subject, issuer, notBefore, notAfter, key, signature } = certificate;
+    const ref = `certificate ${fingerprint}`;
+    const signatureRef = this.algorithm(signature.name, signature.oid, { primitive: 'signature' });
+    const keyRef = this.publicKey(
+      { name: `key of ${certificateName(certificate)}`, fingerprint: key.fingerprint, algorithm: key, format: 'X.509' },
+      occurrences,
+    );
+    const certificateProperties = {
+      subjectName: subject,
+      issuerName: issuer,
+      notValidBefore: rfc3339(notBefore),
+      notValidAfter: rfc3339(notAfter),
+      signatureAlgorithmRef: signatureRef,
+      subjectPublicKeyRef: keyRef,
+      certificateFormat: 'X.509',
+    };
+    this.add(ref, 'certificate', occurrences, {
+      type: 'cryptographic-asset',
+      name: certificateName(certificate),
+      cryptoProperties: { assetType: 'certificate', certificateProperties },
+      hashes: [{ alg: 'SHA-256', content: fingerprint }],
+      properties: propertiesOf(certificate),
+    });
+    return ref;
+  }
+
+  /** A certificate depends on the one that issued it. */
+  issuedBy(certificate: string, issuer: string): void {
+    this.assets.get(certificate)?.links.push({ to: issuer, kind: 'dependsOn' });
+  }
+
+  publicKey(key: FoundPublicKey, occurrences: readonly DraftOccurrence[]): string {
+    const { fingerprint, sshFingerprint, algorithm, format, name, lifetime } = key;
+    const id = key.id ?? sshFingerprint ?? fingerprint;
+    const ref = `public key ${key.id ?? fingerprint ?? sshFingerprint}`;
+    const facts = { type: 'public-key', id, ...sizeOf(algorithm), format, ...lifetime };
+    this.key(ref, { name, facts, fingerprint, algorithm }, occurrences);
+    return ref;
+  }
+
+  privateKey(key: FoundPrivateKey, occurrences: readonly DraftOccurrence[]): string {
+    const { name, algorithm, securedBy, lifetime } = key;
+    const ref = `private key ${key.id ?? key.fingerprint}`;
+    const fingerprint = key.id === undefined ? key.fingerprint : undefined;
+    const facts = { type: 'private-key', id: key.id ?? key.fingerprint, ...sizeOf(algorithm), ...lifetime };
+    if (securedBy === undefined) {
+      this.key(ref, { name, facts, fingerprint, algorithm, bytesFound: true }, occurrences);
+      return ref;
+    }
+    this.key(ref, { name, facts: { ...facts, ...this.secured(securedBy) }, fingerprint, algorithm }, occurrences);
+    return ref;
+  }
+
+  secretKey({ name, id, algorithm, bits, securedBy }: FoundSecretKey, occurrences: readonly DraftOccurrence[]): string {
+    const ref = `secret key ${id}`;
+    const size = bits === undefined ? {} : { size: bits };
+    const facts = { type: 'secret-key', id, ...size, ...this.secured(securedBy) };
+    const properties = bits === undefined ? {} : { parameterSetIdentifier: String(bits) };
+    const used = algorithm === undefined ? undefined : symmetric(algorithm, bits, properties);
+    this.key(ref, { name, facts, fingerprint: undefined, algorithm: used }, occurrences);
+    return ref;
+  }
+
+  private secured(scheme: string): object {
+    return { securedBy: { mechanism: 'Software', algorithmRef: this.algorithm(scheme, undefined, {}) } };
+  }
+
+  private key(ref: string, key: KeyFacts, occurrences: readonly DraftOccurrence[]): void {
+    const { algorithm } = key;
+    const uses =
+      algorithm === undefined
+        ? {}
+        : { algorithmRef: this.algorithm(algorithm.name, algorithm.oid || undefined, algorithm.properties) };
+    const own = key.fingerprint === undefined ? [] : [{ name: PUBLIC_KEY_PROPERTY, value: key.fingerprint }];
+    const withheld = key.bytesFound === true ? [{ name: WITHHELD_PROPERTY, value: 'file' }] : [];
+    this.add(ref, 'related-crypto-material', occurrences, {
+      type: 'cryptographic-asset',
+      name: key.name,
+      cryptoProperties: {
+        assetType: 'related-crypto-material',
+        relatedCryptoMaterialProperties: { ...key.facts, ...uses },
+      },
+      properties: [...own, ...withheld],
+    });
+  }
+
+  private algorithm(name: string, oid: string | undefined, properties: AlgorithmProperties): string {
+    const { primitive = 'signature' } = properties;
+    const ref = primitive === 'signature' ? `algorithm ${name}` : `algorithm ${name} ${primitive}`;
+    this.add(ref, 'algorithm', [], {
+      type: 'cryptographic-asset',
+      name,
+      cryptoProperties: {
+        assetType: 'algorithm',
+        ...(oid === undefined ? {} : { oid }),
+        algorithmProperties: properties,
+      },
+    });
+    return ref;
+  }
+
+  private add(ref: string, kind: DraftAsset['kind'], occurrences: readonly DraftOccurrence[], component: CdxComponent) {
+    const known = this.assets.get(ref);
+    const links = linksOf(component);
+    if (known === undefined) this.assets.set(ref, { ref, kind, component, occurrences: [...occurrences], links });
+    else {
+      known.occurrences.push(...occurrences);
+      known.links.push(...links);
+    }
+  }
+}
+
+function sizeOf(algorithm: PublicKeyAlgorithm | undefined): { size?: number } {
+  const bits = algorithm?.bits ?? null;
+  return bits === null ? {} : { size: bits };
+}
+
+/** Names of the Java Cryptography Architecture and the like: `AES`, `DESede`, `HmacSHA256`. */
+function symmetric(name: string, bits: number | undefined, properties: AlgorithmProperties): PublicKeyAlgorithm {
+  const isMac = /mac/i.test(name);
+  const title = isMac || bits === undefined || !/^(?:AES|ARIA|Camellia|SEED)$/i.test(name) ? name : `${name}-${bits}`;
+  const primitive = isMac ? 'mac' : /^(?:RC4|ARCFOUR|ChaCha20)/i.test(name) ? 'stream-cipher' : 'block-cipher';
+  return { oid: '', name: title, bits: bits ?? null, curve: null, properties: { primitive, ...properties } };
+}
+
+function certificateName({ commonName, names, subject, fingerprint }: X509CertificateContent): string {
+  const name = [commonName, names[0], subject].find((text) => text !== undefined && text !== '');
+  return truncate(name ?? `certificate ${fingerprint.slice(0, 16)}`, 500);
+}
+
+function propertiesOf({
+  serialNumber,
+  names,
+  purposes,
+  isAuthority,
+}: X509CertificateContent): NonNullable<CdxComponent['properties']> {
+  const uses = [...(isAuthority ? ['ca'] : []), ...purposes].join(' ');
+  return [
+    { name: SERIAL_NUMBER_PROPERTY, value: serialNumber },
+    ...(names.length === 0 ? [] : [{ name: NAMES_PROPERTY, value: truncate(names.join(' '), MAX_TEXT) }]),
+    ...(uses === '' ? [] : [{ name: PURPOSES_PROPERTY, value: truncate(uses, MAX_TEXT) }]),
+  ];
+}
+
+/** RFC 3339 without fractions; years before 1 or after 9999 cannot be written. */
+export function rfc3339(time: Date): string | undefined {
+  return Number.isNaN(time.getTime()) ? undefined : time.toISOString().replace('.000Z', 'Z');
+}

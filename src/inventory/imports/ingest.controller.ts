@@ -1,0 +1,141 @@
+import { applyDecorators, Controller, Headers, HttpCode, HttpStatus, Post, Query, Res } from '@nestjs/common';
+import { ApiAcceptedResponse, ApiBody, ApiConsumes, ApiHeader, ApiOkResponse, ApiTags } from '@nestjs/swagger';
+import type { FastifyReply } from 'fastify';
+import { Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
+import { LARGEST_BODY_BYTES } from '../../platform/http/body-limits.js';
+import { type RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
+import { IngestQuery, IngestView } from '../ingest/ingest.dto.js';
+import { ImportView } from './imports.dto.js';
+import { ImportsService } from './imports.service.js';
+import { type IngestOptions, IngestService } from '../ingest/ingest.service.js';
+
+const SCOPE = 'inventory:report';
+const MEDIA_TYPES = [
+  'application/json',
+  'application/vnd.cyclonedx+json',
+  'application/sarif+json',
+  'application/x-ndjson',
+  'application/pem-certificate-chain',
+  'application/x-pem-file',
+  'application/pkix-cert',
+  'application/x-x509-ca-cert',
+  'application/pkcs7-mime',
+  'application/x-pkcs12',
+  'application/x-java-keystore',
+  'application/pkcs8',
+  'application/pgp-keys',
+  'application/octet-stream',
+];
+const KEY_HEADER = {
+  name: 'Idempotency-Key',
+  required: false,
+  description: 'Makes the call safe to repeat for 24 hours',
+};
+const PASSWORD_HEADER = {
+  name: 'X-Key-Store-Password',
+  required: false,
+  description: 'Opens a key store, percent-encoded (UTF-8); it is used once and kept nowhere',
+};
+const SCAN = {
+  schema: { type: 'object' as const, additionalProperties: true },
+  examples: {
+    scan: {
+      value: {
+        scanId: 'scan-1',
+        assets: [
+          {
+            component: {
+              type: 'cryptographic-asset',
+              name: 'RSA-2048',
+              cryptoProperties: {
+                assetType: 'algorithm',
+                algorithmProperties: { primitive: 'signature', parameterSetIdentifier: '2048' },
+              },
+            },
+            occurrence: { location: 'db1.example.com:5432' },
+          },
+        ],
+      },
+    },
+  },
+};
+
+/** Two addresses, one door: whatever comes is recognized by what it is. */
+const TakesDocuments = () =>
+  applyDecorators(
+    Needs(SCOPE),
+    TakesRaw(LARGEST_BODY_BYTES, MEDIA_TYPES, SCOPE),
+    ApiConsumes(...MEDIA_TYPES),
+    ApiBody(SCAN),
+    ApiHeader(KEY_HEADER),
+    ApiHeader(PASSWORD_HEADER),
+  );
+
+@ApiTags('Inventory')
+@Controller('api')
+export class IngestController {
+  constructor(
+    private readonly ingests: IngestService,
+    private readonly imports: ImportsService,
+  ) {}
+
+  /** Takes in what a sensor found, a whole CycloneDX document, or certificates, key stores and SSH keys as they are. */
+  @Post('ingest')
+  @TakesDocuments()
+  @HttpCode(HttpStatus.OK)
+  @ApiOkResponse({ type: IngestView, description: 'Taken in' })
+  @ApiAcceptedResponse({ type: ImportView, description: 'With async: accepted; follow the Location' })
+  async ingest(
+    @TheCaller() caller: Caller,
+    @TheRawBody() body: RawBody,
+    @Query() query: IngestQuery,
+    @Headers() headers: Record<string, string | undefined>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<IngestView | ImportView> {
+    return this.take(caller, body, optionsOf(query, headers), query.async === true ? reply : undefined);
+  }
+
+  /** Imports the result of a source scan: CycloneDX 1.4 to 1.7, SARIF 2.1.0, or anything that the ingest takes. */
+  @Post('v1/import/source-scan')
+  @TakesDocuments()
+  @HttpCode(HttpStatus.OK)
+  @ApiOkResponse({ type: IngestView, description: 'Taken in' })
+  @ApiAcceptedResponse({ type: ImportView, description: 'With async: accepted; follow the Location' })
+  async importSourceScan(
+    @TheCaller() caller: Caller,
+    @TheRawBody() body: RawBody,
+    @Query() query: IngestQuery,
+    @Headers() headers: Record<string, string | undefined>,
+    @Res({ passthrough: true }) reply: FastifyReply,
+  ): Promise<IngestView | ImportView> {
+    return this.take(caller, body, optionsOf(query, headers), query.async === true ? reply : undefined);
+  }
+
+  /** With `later`, the answer is that of an import. */
+  private async take(
+    caller: Caller,
+    body: RawBody,
+    options: IngestOptions,
+    later: FastifyReply | undefined,
+  ): Promise<IngestView | ImportView> {
+    if (later === undefined) return IngestView.of(await this.ingests.ingest(caller, body, options));
+    const accepted = await this.imports.accept(caller, body, options);
+    void later.status(HttpStatus.ACCEPTED).header('location', `/api/imports/${accepted.id}`);
+    return ImportView.of(accepted);
+  }
+}
+
+function optionsOf({ mode, source }: IngestQuery, headers: Record<string, string | undefined>): IngestOptions {
+  const password = decoded(headers['x-key-store-password']);
+  return { mode, source, idempotencyKey: headers['idempotency-key'], password };
+}
+
+/** What is not percent-encoded is meant as it stands. */
+function decoded(text: string | undefined): string | undefined {
+  try {
+    return text === undefined ? undefined : decodeURIComponent(text);
+  } catch {
+    return text;
+  }
+}

@@ -1,0 +1,45 @@
+import { Controller, Get, Param, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Needs } from '../../access/access.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { Clock } from '../../platform/time/clock.js';
+import { AsOfQuery } from '../assets/assets-query.dto.js';
+import { ConflictsView, JurisdictionMatrixView } from './jurisdictions.dto.js';
+import { JurisdictionsReader } from './jurisdictions.reader.js';
+
+@ApiTags('Inventory')
+@Controller('api')
+export class JurisdictionsController {
+  constructor(
+    private readonly jurisdictions: JurisdictionsReader,
+    private readonly clock: Clock,
+  ) {}
+
+  /** Lays side by side what each authority says about the algorithms of the inventory on a day. */
+  @Get('quantum-risk/jurisdictions')
+  @Needs('inventory:read')
+  async getJurisdictionMatrix(@Query() { asOf }: AsOfQuery): Promise<JurisdictionMatrixView> {
+    const day = this.day(asOf);
+    return JurisdictionMatrixView.of(day, await this.jurisdictions.matrix(day));
+  }
+
+  /** Lists the algorithms of the inventory that one authority recommends and another objects to, and what would satisfy all. */
+  @Get('quantum-risk/conflicts')
+  @Needs('inventory:read')
+  async listJurisdictionConflicts(@Query() { asOf }: AsOfQuery): Promise<ConflictsView> {
+    const day = this.day(asOf);
+    return ConflictsView.of(day, await this.jurisdictions.conflicts(day));
+  }
+
+  /** Lays side by side what each authority says about the algorithms of one asset on a day. */
+  @Get('assets/:id/jurisdictions')
+  @Needs('inventory:read')
+  async getAssetJurisdictions(@Param() { id }: IdParam, @Query() { asOf }: AsOfQuery): Promise<JurisdictionMatrixView> {
+    const day = this.day(asOf);
+    return JurisdictionMatrixView.of(day, await this.jurisdictions.ofAsset(id, day));
+  }
+
+  private day(asOf = this.clock.now()): string {
+    return asOf.toISOString().slice(0, 10);
+  }
+}

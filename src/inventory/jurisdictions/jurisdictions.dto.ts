@@ -1,0 +1,119 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { JURISDICTIONS, type Opinion, type Stance, STANCES, type Target } from '../risk/jurisdictions.js';
+import { type Conflict, type Stand, sidesOf } from './jurisdictions.reader.js';
+import type { Purpose } from '../model/risk-subject.js';
+
+const PURPOSES = ['key-establishment', 'encryption', 'signature', 'unknown'];
+
+export class OpinionView {
+  /** @example CNSA */
+  jurisdiction: string;
+  @ApiProperty({ enum: STANCES })
+  stance: Stance;
+  /** What it says: a state of the rules, or a sentence; null when it says nothing. @example "CNSA 2.0 asks for ML-KEM-1024" */
+  reason: string | null;
+  /** The last day of the old state. @example 2030-12-31 */
+  date: string | null;
+  /** @example "CNSA 2.0 FAQ v2.1 p.2" */
+  authority: string | null;
+  /** true: binds those under the authority; false: advice. */
+  binding: boolean;
+  /** true: of a document that is not final. */
+  draft: boolean;
+  /** false: the source was not read again for this edition. */
+  verified: boolean;
+
+  static of(opinion: Opinion): OpinionView {
+    return { ...opinion };
+  }
+}
+
+export class JurisdictionStandView {
+  /** @example ML-KEM-768 */
+  algorithm: string;
+  /** @example ML-KEM */
+  family: string;
+  @ApiProperty({ enum: PURPOSES })
+  purpose: Purpose;
+  /** How many assets use it. @example 12 */
+  assets: number;
+  /** One of each jurisdiction, in the order of `jurisdictions`. */
+  opinions: OpinionView[];
+  /** One jurisdiction recommends what another objects to. */
+  conflict: boolean;
+
+  static of({ algorithm, family, purpose, assets, opinions }: Stand): JurisdictionStandView {
+    const { favour, against } = sidesOf(opinions);
+    const conflict = favour.length > 0 && against.length > 0;
+    return { algorithm, family, purpose, assets, opinions: opinions.map((one) => OpinionView.of(one)), conflict };
+  }
+}
+
+export class JurisdictionMatrixView {
+  /** @example 2031-01-01 */
+  asOf: string;
+  /** @example ["NIST", "CNSA", "US-EO", "BSI", "ANSSI", "EU", "ASD"] */
+  jurisdictions: string[];
+  /** The algorithm of the most assets first, 500 at most. */
+  items: JurisdictionStandView[];
+
+  static of(day: string, stands: readonly Stand[]): JurisdictionMatrixView {
+    return {
+      asOf: day,
+      jurisdictions: [...JURISDICTIONS],
+      items: stands.map((stand) => JurisdictionStandView.of(stand)),
+    };
+  }
+}
+
+export class MigrationTargetView {
+  /** @example ML-KEM-1024 */
+  name: string;
+  /** Jurisdictions that object to it on that day. @example ["BSI", "ANSSI"] */
+  objections: string[];
+
+  static of({ name, objections }: Target): MigrationTargetView {
+    return { name, objections: [...objections] };
+  }
+}
+
+export class ConflictView {
+  /** @example X25519MLKEM768 */
+  algorithm: string;
+  /** @example X25519MLKEM768 */
+  family: string;
+  @ApiProperty({ enum: PURPOSES })
+  purpose: Purpose;
+  /** @example 12 */
+  assets: number;
+  favour: OpinionView[];
+  against: OpinionView[];
+  /** What satisfies all jurisdictions; null when nothing does. @example ML-DSA-87 */
+  satisfiesAll: string | null;
+  /** What to move to, that to which the fewest object first. */
+  targets: MigrationTargetView[];
+
+  static of({ algorithm, family, purpose, assets, opinions, targets }: Conflict): ConflictView {
+    const { favour, against } = sidesOf(opinions);
+    return {
+      algorithm,
+      family,
+      purpose,
+      assets,
+      favour: favour.map((one) => OpinionView.of(one)),
+      against: against.map((one) => OpinionView.of(one)),
+      satisfiesAll: targets.find(({ objections }) => objections.length === 0)?.name ?? null,
+      targets: targets.map((target) => MigrationTargetView.of(target)),
+    };
+  }
+}
+
+export class ConflictsView {
+  /** @example 2031-01-01 */
+  asOf: string;
+  items: ConflictView[];
+
+  static of(day: string, conflicts: readonly Conflict[]): ConflictsView {
+    return { asOf: day, items: conflicts.map((conflict) => ConflictView.of(conflict)) };
+  }
+}

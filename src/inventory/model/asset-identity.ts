@@ -1,0 +1,112 @@
+import { hash } from 'node:crypto';
+import { canonicalJson } from '../../platform/json/canonical-json.js';
+import { certificateSha256, namedFacts, statesFingerprint } from './certificate-identity.js';
+import type { CdxComponent, DraftAsset } from './document.js';
+
+/** Properties that travel with an exported asset so that it is the same asset where it is read. */
+export const SCOPE_PROPERTY = 'sealwright:scope';
+export const ORDINAL_PROPERTY = 'sealwright:ordinal';
+export const WITHHELD_PROPERTY = 'sealwright:withheld';
+export const PUBLIC_KEY_PROPERTY = 'sealwright:public-key-sha256';
+
+const HYPHEN = 0x2d;
+const GENERATED = /[@_-]?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+const TELLING_ID = /^.{16,}$/;
+
+/** One for all: a text that is made of many pieces costs more than its hash. */
+const UUID = Buffer.from('00000000-0000-0000-0000-000000000000', 'latin1');
+/** Where the digits of a UUID are. */
+const UUID_DIGITS = Uint8Array.from([...UUID.keys()].filter((index) => UUID[index] !== HYPHEN));
+const VERSION_8 = 0x38;
+const VARIANTS = '89ab';
+
+/** UUIDv8 (RFC 9562 section 5.8) of the SHA-256 of these facts. */
+export function hashId(...facts: unknown[]): string {
+  return hashIdOfText(canonicalJson(facts));
+}
+
+export function hashIdOfText(text: string | Uint8Array): string {
+  const hex = hash('sha256', text);
+  for (let index = 0; index < UUID_DIGITS.length; index += 1) UUID[UUID_DIGITS[index] ?? 0] = hex.charCodeAt(index);
+  UUID[14] = VERSION_8;
+  UUID[19] = VARIANTS.charCodeAt(Number.parseInt(hex.charAt(16), 16) & 3);
+  return UUID.toString('latin1');
+}
+
+export function propertyOf(component: CdxComponent, name: string): string | undefined {
+  return component.properties?.find((property) => property.name === name)?.value;
+}
+
+/** SHA-256, SHA3 and SSO spell their names in many ways: letters and digits alone tell them apart. */
+function bareName(name: string): string {
+  return name.toLowerCase().replaceAll(/[\s_-]+/g, '');
+}
+
+export function bareOid(oid: string | undefined): string | undefined {
+  return oid?.replace(/^(?:urn:)?oid:/i, '');
+}
+
+/**
+ * What makes an asset that asset, or undefined for one that only its place tells from others (`anonymousIdentity`):
+ * - an algorithm: everything that is said about it, wherever it is used;
+ * - a certificate: its fingerprint, else subject, issuer and validity, and what `ProvisionalAssets` adds to them;
+ * - a key or other material: the hash of its public half, else an id that is long enough to be one of a kind;
+ * - a protocol: type, version and suites; a component: its package URL, else group, name and version.
+ */
+export function ownIdentity(asset: DraftAsset): unknown[] | undefined {
+  const { component, kind } = asset;
+  const crypto = component.cryptoProperties;
+  switch (kind) {
+    case 'algorithm':
+      return [kind, bareName(component.name), bareOid(crypto?.oid), sortedLists(crypto?.algorithmProperties)];
+    case 'certificate':
+      return [kind, ...certificateFacts(component)];
+    case 'protocol':
+      return [kind, bareName(component.name), bareOid(crypto?.oid), protocolFacts(crypto?.protocolProperties ?? {})];
+    case 'component':
+      return [kind, component.type, component.purl ?? [component.group, component.name, component.version]];
+    case 'related-crypto-material':
+      return materialFacts(component);
+  }
+}
+
+function certificateFacts(component: CdxComponent): unknown[] {
+  // The version before did not read what 1.7 states.
+  const fingerprint = statesFingerprint(component) ? undefined : certificateSha256(component);
+  return fingerprint === undefined ? namedFacts(component) : ['sha256', fingerprint];
+}
+
+function protocolFacts(facts: Record<string, unknown>): unknown[] {
+  const suites = (facts['cipherSuites'] as { name?: string; identifiers?: string[] }[] | undefined) ?? [];
+  const transforms = Object.keys((facts['ikev2TransformTypes'] as object | undefined) ?? {});
+  return [facts['type'], facts['version'], suites.map(({ name, identifiers }) => [name, identifiers]), transforms];
+}
+
+function materialFacts(component: CdxComponent): unknown[] | undefined {
+  const fingerprint = propertyOf(component, PUBLIC_KEY_PROPERTY);
+  const { type, id } = component.cryptoProperties?.relatedCryptoMaterialProperties ?? {};
+  if (fingerprint !== undefined) return ['material', type, 'spki', fingerprint];
+  return typeof id === 'string' && TELLING_ID.test(id) ? ['material', type, 'id', id] : undefined;
+}
+
+/**
+ * Keys that a source scan found without any fact of their own, like `key@<random uuid>`: what they are, the algorithms they use,
+ * the source and the files. Lines move with every commit and are no part of it; `ordinal` tells equal ones apart.
+ */
+export function anonymousIdentity(asset: DraftAsset, scope: string, algorithms: readonly string[]): unknown[] {
+  const { component } = asset;
+  const facts = { ...component.cryptoProperties?.relatedCryptoMaterialProperties };
+  for (const name of ['algorithmRef', 'securedBy', 'state', 'value', 'updateDate']) delete facts[name];
+  const files = [...new Set(asset.occurrences.map(({ location }) => location))].sort();
+  return ['anonymous', scope, component.name.replace(GENERATED, ''), facts, [...algorithms].sort(), files];
+}
+
+/** Order in lists means nothing in algorithm properties. */
+function sortedLists(facts: object | undefined): unknown {
+  return Object.fromEntries(
+    Object.entries(facts ?? {}).map(([name, fact]) => [
+      name,
+      Array.isArray(fact) ? (fact as unknown[]).map(String).toSorted((a, b) => (a < b ? -1 : 1)) : fact,
+    ]),
+  );
+}

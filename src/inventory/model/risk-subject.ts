@@ -1,0 +1,52 @@
+import type { AssetKind } from './asset-kind.js';
+
+export type Purpose = 'key-establishment' | 'encryption' | 'signature' | 'unknown';
+
+/** One algorithm as far as the rules care. A name like SHA256withRSA has two of them. Sizes are bits. */
+export interface Ingredient {
+  readonly family: string;
+  /** Key, modulus or digest size. */
+  readonly bits: number | null;
+  readonly curveBits: number | null;
+  /** Parameter set of a post-quantum algorithm: 768, 65, SHA2-128s … */
+  readonly param: string | null;
+  readonly purpose: Purpose;
+  /** What a hash or cipher is part of. */
+  readonly usage: 'signature' | 'mac' | 'kdf' | null;
+  readonly mode: string | null;
+  readonly padding: string | null;
+  /** The hash inside a MAC. */
+  readonly hash: string | null;
+  /** Name of a hybrid, which is judged as a whole. */
+  readonly hybrid: string | null;
+}
+
+export interface ProtocolFacts {
+  readonly type: string;
+  readonly version: string | null;
+  readonly suites: readonly string[];
+  /** Whether the key exchange has a post-quantum part; null when no group is declared. */
+  readonly kePq: boolean | null;
+}
+
+/** Facts that do not change with time: everything that a verdict depends on. */
+export interface RiskSubject {
+  readonly kind: AssetKind;
+  readonly ingredients: readonly Ingredient[];
+  readonly protocol?: ProtocolFacts;
+  /** Conditions on keys and other material, by the names that rules use. */
+  readonly material?: readonly string[];
+  /** Conditions on certificates. */
+  readonly certificate?: readonly string[];
+  readonly quality?: readonly string[];
+  readonly selfSignedRoot?: boolean;
+  /** Why no verdict is due: a salt is neither safe nor unsafe. */
+  readonly notApplicable?: boolean;
+}
+
+/** One step on the way from an asset to the algorithm that decides about it. */
+export interface ResolvedBy {
+  readonly via: 'reference' | 'dependsOn' | 'usedBy' | 'name';
+  /** Asset id; absent for the asset's own name. */
+  readonly assetId?: string;
+}

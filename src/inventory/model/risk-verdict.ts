@@ -1,0 +1,58 @@
+export const LEVELS = ['NONE', 'LOW', 'MEDIUM', 'HIGH', 'CRITICAL'] as const;
+export type Level = (typeof LEVELS)[number];
+
+export const AXES = ['quantum', 'classical', 'lifecycle', 'material', 'quality'] as const;
+export type Axis = (typeof AXES)[number];
+
+/** A date after which something changes for the algorithm, and who says so. */
+export interface Deadline {
+  /** The last day of the old state. */
+  readonly date: string;
+  readonly state: string;
+  readonly authority: string;
+  readonly jurisdiction: string;
+  /** true: binds those under the authority; false: advice. */
+  readonly binding: boolean;
+  readonly draft: boolean;
+}
+
+/** One rule that applies. */
+export interface RiskFinding {
+  readonly rule: string;
+  readonly axis: Axis | 'both';
+  readonly status: string;
+  readonly level: Level;
+  readonly reason: string;
+  readonly standards: readonly string[];
+  readonly deadlines: readonly Deadline[];
+  readonly target: string | null;
+  /** false: a well-known fact whose source was not read again for this edition of the rules. */
+  readonly verified: boolean;
+  /** What of the asset it is about: an algorithm, a cipher suite. */
+  readonly subject: string;
+}
+
+export interface AxisVerdict {
+  readonly status: string;
+  readonly level: Level;
+  /** The rule that decided. */
+  readonly rule: string | null;
+}
+
+/** Two axes that are never mixed, and beside them the highest level of quantum, classical and material findings. */
+export interface RiskVerdict {
+  readonly level: Level;
+  readonly rule: string | null;
+  readonly quantum: AxisVerdict;
+  readonly classical: AxisVerdict;
+  readonly material: AxisVerdict | null;
+  readonly family: string | null;
+  readonly bits: number | null;
+  /** The first deadline of all findings. */
+  readonly deadline: string | null;
+  readonly findings: readonly RiskFinding[];
+}
+
+export function levelNumber(level: Level): number {
+  return LEVELS.indexOf(level);
+}

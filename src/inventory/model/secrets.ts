@@ -1,0 +1,150 @@
+import { createHash, createPrivateKey, createPublicKey, type KeyObject } from 'node:crypto';
+
+/** Takes the place of a secret. */
+export const WITHHELD = '[withheld]';
+
+/** Material whose value may be kept: it is public by nature. */
+const PUBLIC_MATERIAL = new Set([
+  'public-key',
+  'ciphertext',
+  'signature',
+  'digest',
+  'initialization-vector',
+  'nonce',
+  'salt',
+  'tag',
+  'additional-data',
+]);
+
+/** Cheap first look: a text without any of these holds none of the patterns below. */
+const SUSPECT =
+  /-----BEGIN|PuTTY-User|pass|pwd|secret|token|key|credential|bearer|basic|AKIA|ASIA|gh[pousr]_|github_pat|glpat-|xox|eyJ|sk_|sw_|:\/\/[^/\s]*@|"kty"|^M[A-Za-z0-9+/]{40}/i;
+
+/** They see texts of any length: what may repeat has an end, or none can begin again within it. */
+const PATTERNS: [RegExp, string][] = [
+  [
+    /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----[\s\S]*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY[A-Z ]{0,20}-----|$)/g,
+    WITHHELD,
+  ],
+  [/PuTTY-User-Key-File-\d[\s\S]*/g, WITHHELD],
+  [/(:\/\/)[^\s/@]+@/g, `$1${WITHHELD}@`],
+  [
+    /((?:pass(?:word|wd|phrase|code)?|pwd|secret(?:[_-]?(?:access[_-]?)?key)?|token|api[_-]?key|access[_-]?key|account[_-]?key|private[_-]?key|credentials?)["']?\s*(?:=>|[=:])\s*["']?)(?!\[withheld\])[^\s"',;&]{3,}/gi,
+    `$1${WITHHELD}`,
+  ],
+  [/\b(?:Bearer|Basic)\s+[A-Za-z0-9+/._~=-]{16,}/g, WITHHELD],
+  [/\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g, WITHHELD],
+  [/\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{20,}|xox[abeprs]-[\w-]{10,})/g, WITHHELD],
+  [/\b(?:sk|rk)_(?:live|test)_\w{10,}/g, WITHHELD],
+  [/\bsw_\w{6,}/g, WITHHELD],
+  [/\bAGE-SECRET-KEY-1[0-9A-Z]{20,}/gi, WITHHELD],
+  [/(?<![\w-])eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g, WITHHELD],
+];
+const JWK_SECRETS = /"(d|p|q|dp|dq|qi|k)"\s*:\s*"[\w-]{16,}"/g;
+/** RFC 7518 sections 6.2.2, 6.3.2 and 6.4.1. */
+const PRIVATE_OF_JWK = new Set(['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']);
+const SECRET_NAME = /pass(?:word|wd|phrase)|secret|token|private.?key|credential|api.?key/i;
+const BASE64_BLOB = /[A-Za-z0-9+/]{40,}={0,2}/g;
+
+/** A text without the secrets that can be recognized in it. */
+export function withoutSecretMembers(text: string): string {
+  if (!SUSPECT.test(text) || HARMLESS.has(text)) return text;
+  let clean = text;
+  for (const [pattern, instead] of PATTERNS) clean = clean.replace(pattern, instead);
+  if (clean.includes('"kty"')) clean = clean.replace(JWK_SECRETS, `"$1":"${WITHHELD}"`);
+  clean = clean.replace(BASE64_BLOB, (blob) => (isPrivateDer(blob) ? WITHHELD : blob));
+  if (clean === text && text.length < SHORT && HARMLESS.size < MAX_HARMLESS) HARMLESS.add(text);
+  return clean;
+}
+
+/** Words of the standard that look suspect at first, like `public-key`, come with every asset. */
+const HARMLESS = new Set<string>();
+const MAX_HARMLESS = 4096;
+const SHORT = 40;
+
+/**
+ * Blanks the secrets of a JSON value where they stand: in texts, in properties that are named like one, and in private JWK members.
+ * Answers in how many places.
+ */
+export function blankSecrets(value: object): number {
+  return Array.isArray(value) ? blankItems(value as unknown[]) : blankMembers(value as Record<string, unknown>);
+}
+
+function blankItems(list: unknown[]): number {
+  let blanked = 0;
+  for (let index = 0; index < list.length; index += 1) {
+    const item = list[index];
+    if (typeof item === 'string') {
+      const clean = withoutSecretMembers(item);
+      if (clean === item) continue;
+      list[index] = clean;
+      blanked += 1;
+    } else if (typeof item === 'object' && item !== null) blanked += blankSecrets(item);
+  }
+  return blanked;
+}
+
+function blankMembers(members: Record<string, unknown>): number {
+  let blanked = 0;
+  // Asked first: what the name is may be blanked with the rest.
+  const isNamedSecret = typeof members['value'] === 'string' && isSecretName(members['name']);
+  for (const name in members) {
+    const member = members[name];
+    if (typeof member === 'string') {
+      const isSecret = (isNamedSecret && name === 'value') || isPrivateOfJwk(members, name);
+      const clean = isSecret ? WITHHELD : withoutSecretMembers(member);
+      if (clean === member) continue;
+      // Even a member that is called __proto__ is its own: this changes no prototype.
+      members[name] = clean;
+      blanked += 1;
+    } else if (typeof member === 'object' && member !== null) blanked += blankSecrets(member);
+  }
+  return blanked;
+}
+
+function isSecretName(name: unknown): boolean {
+  return typeof name === 'string' && SECRET_NAME.test(name);
+}
+
+function isPrivateOfJwk(members: Record<string, unknown>, name: string): boolean {
+  return name.length <= 2 && PRIVATE_OF_JWK.has(name) && typeof members['kty'] === 'string';
+}
+
+/** True when the value of a material of this type may be stored. */
+export function isPublicMaterial(type: unknown): boolean {
+  return typeof type === 'string' && PUBLIC_MATERIAL.has(type);
+}
+
+/**
+ * SHA-256 over the SubjectPublicKeyInfo of a key given as PEM or base64 DER, private or public, in hexadecimal; so that a key is
+ * the same asset whichever half was found. Undefined when the text is no key that can be read without a passphrase.
+ */
+export function publicKeyFingerprint(text: string): string | undefined {
+  try {
+    return createHash('sha256')
+      .update(publicHalf(text.trim()).export({ type: 'spki', format: 'der' }))
+      .digest('hex');
+  } catch {
+    return undefined;
+  }
+}
+
+function publicHalf(text: string): KeyObject {
+  if (text.includes('PRIVATE KEY')) return createPublicKey(createPrivateKey(text));
+  if (text.startsWith('-----BEGIN')) return createPublicKey(text);
+  const der = Buffer.from(text, 'base64');
+  if (!isPrivateDer(text)) return createPublicKey({ key: der, format: 'der', type: 'spki' });
+  return createPublicKey(createPrivateKey({ key: der, format: 'der', type: 'pkcs8' }));
+}
+
+/**
+ * True for base64 of a DER private key: a SEQUENCE that starts with the version INTEGER 0 or 1
+ * (PKCS #8, RFC 5958; PKCS #1, RFC 8017 A.1.2; SEC 1, RFC 5915).
+ */
+function isPrivateDer(base64: string): boolean {
+  if (!base64.startsWith('M')) return false;
+  const der = Buffer.from(base64.slice(0, 16), 'base64');
+  const long = (der[1] ?? 0) & 0x80 ? (der[1] ?? 0) & 0x7f : 0;
+  const at = 2 + long;
+  return der[0] === 0x30 && der[at] === 2 && der[at + 1] === 1 && (der[at + 2] ?? 9) <= 1;
+}

@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest';
+import { Problem } from '../../platform/errors/problem.js';
+import { readBody } from './body-reader.js';
+import { DraftRefs } from '../model/draft-refs.js';
+import type { Mode } from '../cyclonedx/bom-lists.js';
+
+interface Component {
+  readonly [member: string]: unknown;
+  readonly 'bom-ref'?: string;
+}
+
+const MANY = 3000;
+const key = (index: number): Component => ({
+  type: 'cryptographic-asset',
+  'bom-ref': `key ${index}`,
+  name: `key ${index}`,
+  cryptoProperties: {
+    assetType: 'related-crypto-material',
+    relatedCryptoMaterialProperties: { type: 'public-key', id: `the id of a key: ${index}`, algorithmRef: 'aes' },
+  },
+});
+const keys = () => Array.from({ length: MANY }, (_, index) => key(index));
+const uses = () => keys().map((one) => ({ ref: one['bom-ref'], dependsOn: ['aes'] }));
+
+/** Long enough to be read in many parts. Whoever spells a name with escapes gets it read as a whole. */
+function textOf(components: unknown[], dependencies: unknown[], isWhole: boolean): string {
+  const head = { bomFormat: 'CycloneDX', specVersion: '1.6', version: 1 };
+  const text = JSON.stringify({
+    $schema: 'http://cyclonedx.org/schema/bom-1.6.schema.json',
+    ...head,
+    components,
+    dependencies,
+  });
+  return isWhole ? text.replace('$', String.raw`\u0024`) : text;
+}
+
+function read(text: string, mode: Mode) {
+  try {
+    const [document] = readBody(Buffer.from(text), { kind: 'json', mode, source: undefined, password: undefined });
+    if (document === undefined) throw new Error('no document');
+    const draft = document.draft();
+    const refs = new DraftRefs();
+    const assets = [...draft.assets(refs)];
+    const told = [...refs.values()].flatMap(({ name, links }) =>
+      links.map(({ kind, to }) => `${name} ${kind} ${to.name}`),
+    );
+    const { received, ignored, repairs, warnings } = draft;
+    return { assets, told, received, ignored, repairs, warnings };
+  } catch (error) {
+    if (!(error instanceof Problem)) throw error;
+    return { code: error.code, errors: error.errors, message: error.message };
+  }
+}
+
+/** What comes of it, which is the same however it is read. */
+function outcome(components: unknown[], dependencies: unknown[], mode: Mode = 'repair') {
+  const inParts = read(textOf(components, dependencies, false), mode);
+  expect(read(textOf(components, dependencies, true), mode)).toEqual(inParts);
+  return inParts;
+}
+
+describe('a long document, of which a part is read at a time', () => {
+  it('is the same as one that is read as a whole', () => {
+    const { assets, told, received } = outcome(keys(), uses());
+    expect(assets?.map(({ ref }) => ref)).toEqual(keys().map((one) => one['bom-ref']));
+    expect(told).toHaveLength(MANY);
+    expect(received).toBe(MANY);
+  });
+
+  it('has items that are there twice, however far from each other: put right, or refused where they stand', () => {
+    const components = keys().with(2700, key(3));
+    const dependencies = uses().with(2800, uses()[5] ?? { ref: '', dependsOn: [] });
+    const { assets, repairs, warnings } = outcome(components, dependencies);
+    expect(assets).toHaveLength(MANY - 1);
+    expect(repairs?.map(({ pointer }) => pointer)).toEqual(['/components/2700', '/dependencies/2800']);
+    expect(warnings?.map(({ code }) => code)).not.toContain('bom-ref.repeated');
+    const { code, errors } = outcome(components, dependencies, 'strict');
+    expect(code).toBe('document.invalid');
+    expect(errors?.map(({ pointer }) => pointer)).toEqual(['/components/2700', '/dependencies/2800']);
+  });
+
+  it('has items that share a name and say different things: both are there', () => {
+    const other = { ...key(2700), 'bom-ref': 'key 3' };
+    const { assets, repairs, warnings } = outcome(keys().with(2700, other), []);
+    expect(assets).toHaveLength(MANY);
+    expect(repairs).toEqual([]);
+    expect(warnings?.map(({ code }) => code)).toContain('bom-ref.repeated');
+  });
+
+  it('takes repeated items out of items as well, wherever these stand', () => {
+    const twice = { ref: 'key 7', dependsOn: ['aes', 'key 8', 'aes'] };
+    // Put right, it is what another one says.
+    const again = { ref: 'key 7', dependsOn: ['aes', 'key 8'] };
+    const { told, repairs } = outcome(keys(), uses().with(7, twice).with(2900, again));
+    expect(told?.filter((link) => link.startsWith('key 7 '))).toEqual(['key 7 dependsOn aes', 'key 7 dependsOn key 8']);
+    expect(repairs?.map(({ pointer }) => pointer)).toEqual(['/dependencies/7/dependsOn/2', '/dependencies/2900']);
+  });
+
+  it('is refused with a pointer to all that is wrong with it, its head included', () => {
+    const components = keys().with(1, { type: 'nothing', name: 'a' }).with(2999, { type: 'data' });
+    const dependencies = uses().with(2500, { ref: 'a', dependsOn: ['b'], more: true } as never);
+    const { code, errors } = outcome(components, dependencies);
+    expect(code).toBe('document.invalid');
+    expect(errors?.map(({ pointer }) => pointer)).toEqual([
+      '/components/1/type',
+      '/components/2999',
+      '/dependencies/2500/more',
+    ]);
+    const text = textOf(components, dependencies, false).replace('"version":1', '"version":0');
+    expect(read(text, 'repair').errors?.map(({ pointer }) => pointer)).toEqual([
+      '/version',
+      ...(errors ?? []).map(({ pointer }) => pointer),
+    ]);
+  });
+
+  it.each([
+    ['a comma too many at its end', (text: string) => text.replace('],"dependencies"', ',],"dependencies"')],
+    [
+      'a comma too many within',
+      (text: string) => text.replace('{"type":"cryptographic-asset","bom-ref":"key 2000"', ',$&'),
+    ],
+    ['another bracket at its end', (text: string) => text.replace('],"dependencies"', '},"dependencies"')],
+    ['an item that does not end', (text: string) => text.replace('"name":"key 2000",', '"name":{"key 2000",')],
+    ['bytes behind it', (text: string) => `${text}]`],
+  ])('is no JSON with %s', (_, spoil) => {
+    const text = spoil(textOf(keys(), uses(), false));
+    expect(() => JSON.parse(text) as unknown).toThrow(SyntaxError);
+    expect(read(text, 'repair').code).toBe('request.malformed');
+  });
+
+  it('may not hold what cannot be stored, and hears where', () => {
+    const { code, errors } = outcome(keys().with(2000, { ...key(2000), name: 'a\u0000b' }), uses());
+    expect([code, errors?.[0]?.pointer]).toEqual(['document.invalid', '/components/2000/name']);
+  });
+});

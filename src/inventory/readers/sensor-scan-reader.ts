@@ -1,0 +1,165 @@
+import { bomCheck } from '../cyclonedx/bom-schemas.js';
+import { assetOf, occurrencesOf } from '../cyclonedx/component-reader.js';
+import { isMembers, type JsonMembers } from '../model/json-values.js';
+import type { Mode } from '../cyclonedx/bom-lists.js';
+import { repairTimes } from '../cyclonedx/repaired-times.js';
+import { SchemaFaults } from '../cyclonedx/schema-faults.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { FoundCredentials } from '../certificates/found-credentials.js';
+import type { CdxComponent, Draft, DraftAsset, DraftLink, DraftOccurrence } from '../model/document.js';
+import type { Rejection, Remark } from '../model/ingest-outcome.js';
+import { withoutSecretMembers } from '../model/secrets.js';
+import { truncate } from '../../platform/text/truncate.js';
+
+const MAX_SCAN_ID = 200;
+const CREDENTIALS = ['certificate', 'publicKey'] as const;
+const EDGES = ['dependsOn', 'provides'] as const;
+const NO_COMPONENT = { type: 'data', name: 'none' };
+const ITEM = new Set(['component', 'certificate', 'publicKey', 'ref', 'occurrence', 'dependsOn', 'provides']);
+const SCAN = new Set(['scanId', 'source', 'complete', 'assets']);
+
+/** True for `{scanId?, source?, assets: […]}`. */
+export function isSensorScan(document: JsonMembers): boolean {
+  return Array.isArray(document['assets']) && document['bomFormat'] === undefined;
+}
+
+/**
+ * Reads what sensors send: `{scanId?, source?, complete?, assets: [{component | certificate | publicKey, ref?, occurrence?, dependsOn?,
+ * provides?}]}`. `component` is a CycloneDX 1.6 component, `certificate` an X.509 certificate in PEM or base64 DER, `publicKey` a PEM
+ * public key or a line as in authorized_keys. `dependsOn` and `provides` name bom-refs, or the `ref` of other items, of the same scan.
+ * `complete`: what the source showed before and does not show now is gone. A bad item is refused by its pointer, the others are taken.
+ */
+export function readSensorScan(document: JsonMembers, mode: Mode): Draft {
+  for (const name of Object.keys(document)) if (!SCAN.has(name)) refuse(`/${truncate(name, 64)}`, 'unknown field');
+  const { scanId, source, complete = false, assets: items } = document;
+  if (scanId !== undefined && (typeof scanId !== 'string' || scanId.length > MAX_SCAN_ID))
+    refuse('/scanId', `must be a text of up to ${MAX_SCAN_ID} characters`);
+  if (source !== undefined && (typeof source !== 'string' || source === '' || source.length > 500))
+    refuse('/source', 'must be a text of 1 to 500 characters');
+  if (typeof complete !== 'boolean') return refuse('/complete', 'must be true or false');
+  const rejected: Rejection[] = [];
+  const assets: DraftAsset[] = [];
+  const namedLinks: NamedLink[] = [];
+  const credentials = new FoundCredentials();
+  const list = items as unknown[];
+  const repairs: Remark[] = [];
+  list.forEach((item, index) => readItem(item, index, { rejected, assets, namedLinks, credentials, mode, repairs }));
+  // An item may name one that comes after it.
+  for (const { from, to, kind } of namedLinks) from.links.push({ to: credentials.refs.get(to) ?? to, kind });
+  assets.push(...credentials.found.assets.values());
+  return {
+    format: 'sensor scan',
+    serialNumber: null,
+    version: null,
+    time: null,
+    source: typeof source === 'string' ? withoutSecretMembers(source) : undefined,
+    whole: complete,
+    assets: () => assets,
+    received: assets.length + rejected.length,
+    ignored: 0,
+    rejected,
+    repairs,
+    warnings: [],
+  };
+}
+
+function refuse(pointer: string, detail: string): never {
+  throw new Problem('malformed', 'request.invalid', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
+}
+
+/** `to` may be a name that the sensor gave. */
+interface NamedLink extends DraftLink {
+  readonly from: DraftAsset;
+}
+
+interface Found {
+  readonly rejected: Rejection[];
+  readonly assets: DraftAsset[];
+  readonly namedLinks: NamedLink[];
+  readonly credentials: FoundCredentials;
+  readonly mode: Mode;
+  readonly repairs: Remark[];
+}
+
+function readItem(item: unknown, index: number, found: Found): void {
+  const at = `/assets/${index}`;
+  const reject = (pointer: string, detail: string) =>
+    void found.rejected.push({ index, pointer, code: 'asset.invalid', detail });
+  if (!isMembers(item)) return reject(at, 'must be of type object');
+  const fault = itemFault(item, at, found);
+  if (fault !== undefined) return reject(`${at}${fault.pointer}`, fault.detail);
+  const credential = credentialIn(item);
+  const from = credential === undefined ? componentItem(item, index, found) : credentialItem(item, credential, found);
+  if (from === undefined) return reject(`${at}/${credential}`, 'cannot be read');
+  for (const kind of EDGES) for (const to of (item[kind] ?? []) as string[]) found.namedLinks.push({ from, to, kind });
+}
+
+type Fault = { readonly pointer: string; readonly detail: string } | undefined;
+
+function itemFault(item: JsonMembers, at: string, found: Found): Fault {
+  const unknown = Object.keys(item).find((name) => !ITEM.has(name));
+  if (unknown !== undefined) return { pointer: `/${truncate(unknown, 64)}`, detail: 'unknown field' };
+  const credential = credentialIn(item);
+  if (credential !== undefined && item['component'] !== undefined)
+    return { pointer: '/component', detail: `is given beside ${credential}` };
+  for (const kind of EDGES) {
+    const targets = item[kind] ?? [];
+    if (!Array.isArray(targets) || targets.some((to) => typeof to !== 'string'))
+      return { pointer: `/${kind}`, detail: 'must be a list of bom-refs' };
+  }
+  const component = credential === undefined ? item['component'] : NO_COMPONENT;
+  const fault = faultOf(component, item['occurrence']);
+  const repairs: Remark[] = [];
+  if (fault === undefined || found.mode === 'strict' || !repairTimes(item, 0, [fault], repairs)) return fault;
+  for (const repair of repairs) found.repairs.push({ ...repair, pointer: `${at}${repair.pointer}` });
+  return itemFault(item, at, found);
+}
+
+function credentialIn(item: JsonMembers): (typeof CREDENTIALS)[number] | undefined {
+  return CREDENTIALS.find((name) => item[name] !== undefined);
+}
+
+function componentItem(item: JsonMembers, index: number, { assets }: Found): DraftAsset {
+  const component = item['component'] as CdxComponent;
+  const given = component['bom-ref'];
+  const asset = assetOf(component, typeof given === 'string' ? given : ` ${index}`);
+  asset.occurrences.push(...occurrenceOf(item['occurrence']));
+  assets.push(asset);
+  return asset;
+}
+
+function credentialItem(
+  item: JsonMembers,
+  name: (typeof CREDENTIALS)[number],
+  { credentials }: Found,
+): DraftAsset | undefined {
+  const text = item[name];
+  const made = typeof text === 'string' ? credentials.add(name, text, occurrenceOf(item['occurrence'])) : undefined;
+  if (made === undefined) return undefined;
+  if (typeof item['ref'] === 'string') credentials.refs.set(item['ref'], made);
+  return credentials.found.assets.get(made);
+}
+
+/** The component and its place are judged by the schema of CycloneDX 1.6. */
+function faultOf(component: unknown, occurrence: unknown): Fault {
+  if (!isMembers(component)) return { pointer: '/component', detail: 'must be of type object' };
+  const found = new SchemaFaults();
+  const places = occurrence === undefined ? [] : Array.isArray(occurrence) ? (occurrence as unknown[]) : [occurrence];
+  const evidence = { type: 'data', name: 'occurrence', evidence: { occurrences: places } };
+  bomCheck('1.6')({ bomFormat: 'CycloneDX', specVersion: '1.6', components: [component, evidence] }, found);
+  const [first] = [
+    ...found.faults,
+    ...found.duplicates.map(({ pointer }) => ({ pointer, detail: 'is in the list already' })),
+  ];
+  if (first === undefined) return undefined;
+  const pointer = first.pointer
+    .replace(/^\/components\/0/, '/component')
+    .replace(/^\/components\/1\/evidence\/occurrences\/0/, '/occurrence')
+    .replace(/^\/components\/1\/evidence\/occurrences/, '/occurrence');
+  return { pointer, detail: first.detail };
+}
+
+function occurrenceOf(given: unknown): DraftOccurrence[] {
+  if (given === undefined) return [];
+  return occurrencesOf({ occurrences: Array.isArray(given) ? (given as unknown[]) : [given] });
+}

@@ -1,0 +1,93 @@
+import {
+  Body,
+  Controller,
+  Delete,
+  Get,
+  Headers,
+  HttpCode,
+  HttpStatus,
+  Param,
+  Post,
+  Put,
+  UseInterceptors,
+} from '@nestjs/common';
+import { ApiHeader, ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
+import { expectedVersion, VersionInterceptor } from '../../platform/http/versions.js';
+import { RuleBook } from '../risk/rule-book.js';
+import { RuleChangesService } from './rule-changes.service.js';
+import {
+  ReclassificationView,
+  RuleBody,
+  RuleIdParam,
+  RulesVersionParam,
+  TestRuleBody,
+  TrialView,
+} from './rule-changes.dto.js';
+import { RuleTrial } from './rule-trial.js';
+import { RulesView } from './rules.dto.js';
+
+const IF_MATCH = { name: 'If-Match', required: true, description: 'The ETag of the rules that you read' };
+
+@ApiTags('Inventory')
+@Controller('api/quantum-risk')
+@UseInterceptors(VersionInterceptor)
+export class QuantumRiskController {
+  constructor(
+    private readonly book: RuleBook,
+    private readonly changes: RuleChangesService,
+    private readonly trial: RuleTrial,
+  ) {}
+
+  /** Lists the rules that assets are judged by, with their sources and deadlines. */
+  @Get('rules')
+  @Needs('inventory:read')
+  async listRiskRules(): Promise<RulesView> {
+    return RulesView.of(await this.book.current());
+  }
+
+  /** Tells what a change of a rule would do, and changes nothing. */
+  @Post('rules/test')
+  @HttpCode(HttpStatus.OK)
+  @Needs('inventory:read')
+  async testRiskRule(@Body() body: TestRuleBody): Promise<TrialView> {
+    const { ruleSet } = await this.book.current();
+    return TrialView.of(await this.trial.run(this.changes.changed(ruleSet, body.toChange())));
+  }
+
+  /** Puts a rule in place of the one with this id, or beside the others; everything is then judged anew in the background. */
+  @Put('rules/:ruleId')
+  @HttpCode(HttpStatus.ACCEPTED)
+  @Needs('inventory:write')
+  @ApiHeader(IF_MATCH)
+  async putRiskRule(
+    @TheCaller() caller: Caller,
+    @Param() { ruleId }: RuleIdParam,
+    @Body() body: RuleBody,
+    @Headers('if-match') tag?: string,
+  ): Promise<ReclassificationView> {
+    const change = { put: body.toRule(ruleId) };
+    return ReclassificationView.of(await this.changes.apply(caller, expectedVersion(tag), change));
+  }
+
+  /** Takes a rule out; everything is then judged anew in the background. */
+  @Delete('rules/:ruleId')
+  @HttpCode(HttpStatus.ACCEPTED)
+  @Needs('inventory:write')
+  @ApiHeader(IF_MATCH)
+  async removeRiskRule(
+    @TheCaller() caller: Caller,
+    @Param() { ruleId }: RuleIdParam,
+    @Headers('if-match') tag?: string,
+  ): Promise<ReclassificationView> {
+    return ReclassificationView.of(await this.changes.apply(caller, expectedVersion(tag), { remove: ruleId }));
+  }
+
+  /** Shows how far judging anew has come. */
+  @Get('reclassifications/:version')
+  @Needs('inventory:read')
+  async getReclassification(@Param() { version }: RulesVersionParam): Promise<ReclassificationView> {
+    return ReclassificationView.of(await this.changes.progress(version));
+  }
+}

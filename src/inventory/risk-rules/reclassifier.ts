@@ -1,0 +1,233 @@
+import { type BeforeApplicationShutdown, Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { setImmediate as turn } from 'node:timers/promises';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AlertEvents } from '../../platform/events/alert-events.js';
+import { addToTally, tallied } from '../model/tally.js';
+import { RiskEngine } from '../risk/risk-engine.js';
+import type { RiskSubject } from '../model/risk-subject.js';
+import { levelNumber, type RiskVerdict } from '../model/risk-verdict.js';
+import { RuleBook } from '../risk/rule-book.js';
+import { differs } from './rule-trial.js';
+import { FACTS, verdictFactsIn } from '../model/verdict-facts.js';
+import { holdVerdictsAlone } from '../risk/verdict-lock.js';
+
+const LOOK_EVERY_MS = 10_000;
+const PAGE = 200;
+/** Before all others. */
+const FIRST = '00000000-0000-0000-0000-000000000000';
+const RECOUNT_ALL = 'INSERT INTO inventory_recount (source_id) SELECT id FROM inventory_source';
+const JOB_LOCK = `hashtextextended('inventory.reclassify', 0)`;
+
+interface Rules {
+  readonly edition: string;
+  readonly version: number;
+  /** What people are told of a risk that is another one now. */
+  readonly why: string;
+}
+
+/** What came of judging everything. */
+export interface JudgedAnew {
+  /** Sets of facts. */
+  readonly judged: number;
+  readonly changedAssets: number;
+}
+
+interface Stored {
+  readonly id: string;
+  readonly subject: RiskSubject;
+  readonly verdict: RiskVerdict;
+}
+
+/**
+ * Judges everything anew after a change of rules. Sets of facts are judged, not assets: what an asset shows is what its verdict says
+ * (docs/decisions/0068). It may stop anywhere: a verdict says by which version it was made.
+ */
+@Injectable()
+export class Reclassifier implements OnApplicationBootstrap, BeforeApplicationShutdown {
+  private readonly logger = new Logger(Reclassifier.name);
+  private timer: NodeJS.Timeout | undefined;
+  private running: Promise<void> | undefined;
+  private again = false;
+  private isUpToDate = false;
+  private stopped = false;
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly book: RuleBook,
+    private readonly alertEvents: AlertEvents,
+  ) {}
+
+  onApplicationBootstrap(): void {
+    this.timer = setInterval(() => this.wake(), LOOK_EVERY_MS);
+    this.wake();
+  }
+
+  async beforeApplicationShutdown(): Promise<void> {
+    this.stopped = true;
+    clearInterval(this.timer);
+    await this.running;
+  }
+
+  wake(): void {
+    if (this.stopped) return;
+    this.again = true;
+    this.running ??= this.run()
+      .catch((error: unknown) =>
+        this.logger.warn(`judging anew waits: ${error instanceof Error ? error.name : 'unknown'}`),
+      )
+      .finally(() => {
+        this.running = undefined;
+      });
+  }
+
+  /**
+   * Judges everything by the present rules although they were not changed: a new release may come with other rules, or read the same
+   * facts differently. Undefined while another process judges.
+   */
+  async judgeAnew(): Promise<JudgedAnew | undefined> {
+    this.assertRunning();
+    return this.alone((tx) => this.judgeEach(tx, 'Everything was judged anew.'));
+  }
+
+  private async run(): Promise<void> {
+    while (this.again && !this.stopped) {
+      this.again = false;
+      await this.look();
+    }
+  }
+
+  private async look(): Promise<void> {
+    const [waiting] = (await this.db.query(
+      `SELECT 1 FROM risk_rule_set WHERE status = 'JUDGING' LIMIT 1`,
+    )) as unknown[];
+    if (waiting !== undefined) await this.alone((tx) => this.judgeAll(tx));
+    else if (!this.isUpToDate) await this.judgeOutdated();
+  }
+
+  /** At the start: a new release may come with other rules than those by which it was judged. */
+  private async judgeOutdated(): Promise<void> {
+    const { version, ruleSet } = await this.book.read(this.db.manager);
+    const [outdated] = (await this.db.query('SELECT 1 FROM risk_verdict WHERE rules <> $1 LIMIT 1', [
+      editionOf(ruleSet.edition, version),
+    ])) as unknown[];
+    if (outdated === undefined) this.isUpToDate = true;
+    else await this.alone((tx) => this.judgeEach(tx, 'A new release has other rules.'));
+  }
+
+  /** Undefined while another process judges. */
+  private async alone<Result>(work: (tx: EntityManager) => Promise<Result>): Promise<Result | undefined> {
+    const runner = this.db.createQueryRunner();
+    try {
+      const [lock] = (await runner.query(`SELECT pg_try_advisory_lock(${JOB_LOCK}) AS mine`)) as { mine: boolean }[];
+      if (lock?.mine !== true) return undefined;
+      try {
+        return await work(runner.manager);
+      } finally {
+        await runner.query(`SELECT pg_advisory_unlock(${JOB_LOCK})`);
+      }
+    } finally {
+      await runner.release();
+    }
+  }
+
+  private async judgeEach(tx: EntityManager, why: string): Promise<JudgedAnew> {
+    const { engine, ...by } = await this.rulesNow(tx, why);
+    let [judged, changedAssets] = [0, 0];
+    for (let after = FIRST; ; await turn()) {
+      this.assertRunning();
+      const rows = (await tx.query(
+        'SELECT id, subject, verdict, rules FROM risk_verdict WHERE id > $1 ORDER BY id LIMIT $2',
+        [after, PAGE],
+      )) as (Stored & { rules: string })[];
+      for (const row of rows) {
+        const next = engine.judge(row.subject);
+        if (row.rules !== by.edition || differs(row.verdict, next))
+          changedAssets += await this.judge(tx, row, next, by);
+      }
+      judged += rows.length;
+      after = rows.at(-1)?.id ?? after;
+      if (rows.length < PAGE) break;
+    }
+    if (changedAssets > 0) await tx.query(RECOUNT_ALL);
+    return { judged, changedAssets };
+  }
+
+  private assertRunning(): void {
+    if (this.stopped) throw new Error('the process stops');
+  }
+
+  private async rulesNow(tx: EntityManager, why: string): Promise<Rules & { readonly engine: RiskEngine }> {
+    const { version, ruleSet } = await this.book.read(tx);
+    return { version, edition: editionOf(ruleSet.edition, version), why, engine: new RiskEngine(ruleSet) };
+  }
+
+  private async judgeAll(tx: EntityManager): Promise<void> {
+    const { engine, ...by } = await this.rulesNow(tx, 'The rules were changed.');
+    const { version, edition } = by;
+    await tx.query(`UPDATE risk_rule_set SET total = (SELECT count(*) FROM risk_verdict) WHERE version = $1`, [
+      version,
+    ]);
+    for (;;) {
+      const rows = (await tx.query('SELECT id, subject, verdict FROM risk_verdict WHERE rules <> $1 LIMIT $2', [
+        edition,
+        PAGE,
+      ])) as Stored[];
+      let changed = 0;
+      for (const row of rows) changed += await this.judge(tx, row, engine.judge(row.subject), by);
+      await tx.query(
+        'UPDATE risk_rule_set SET judged = judged + $2, changed_assets = changed_assets + $3 WHERE version = $1',
+        [version, rows.length, changed],
+      );
+      if (this.stopped) return;
+      if (rows.length < PAGE) break;
+      await turn();
+    }
+    await tx.query(RECOUNT_ALL);
+    await tx.query(
+      `UPDATE risk_rule_set SET status = 'DONE', finished_at = now() WHERE version <= $1 AND status = 'JUDGING'`,
+      [version],
+    );
+  }
+
+  /** The verdict and the counts of its assets at once; whoever waits for a changed risk hears of it in the same transaction. */
+  private async judge(tx: EntityManager, { id, verdict }: Stored, next: RiskVerdict, by: Rules): Promise<number> {
+    return tx.transaction(async (inner) => {
+      const isOther = differs(verdict, next);
+      if (isOther) await holdVerdictsAlone(inner);
+      const count = isOther ? await moveCounts(inner, id, next) : 0;
+      await inner.query(
+        `UPDATE risk_verdict SET verdict = $2::jsonb, rules = $3, (${FACTS}) = ROW(${verdictFactsIn('$2::jsonb')})${isOther ? ', changed_at = now()' : ''}
+         WHERE id = $1`,
+        [id, JSON.stringify(next), by.edition],
+      );
+      if (count > 0 && verdict.level !== next.level) {
+        const subject = { kind: 'risk-rules', id: String(by.version), name: `risk rules ${by.edition}` };
+        const facts = { why: by.why, [`level${levelNumber(next.level)}`]: count };
+        await this.alertEvents.record(inner, [{ type: 'asset.risk-changed', subject, count, facts }]);
+      }
+      return count;
+    });
+  }
+}
+
+/** Names the rules by which a verdict was made. */
+export function editionOf(edition: string, version: number): string {
+  return version === 0 ? edition : `${edition}+${version}`;
+}
+
+/** Moves the assets of a verdict from what it says to what it will say, in all counts. Answers how many they are. */
+async function moveCounts(tx: EntityManager, verdictId: string, next: RiskVerdict): Promise<number> {
+  const moved = `
+    SELECT -old.count AS step, ${tallied('old')} FROM old UNION ALL SELECT new.count AS step, ${tallied('new')} FROM new`;
+  const [row] = (await tx.query(
+    `WITH alike AS (
+       SELECT kind, state, owner, date_trunc('day', not_after, 'UTC') AS not_after, count(*) AS count
+       FROM asset WHERE verdict_id = $1 GROUP BY 1, 2, 3, 4),
+     old AS (SELECT a.*, v.id AS verdict_id, ${FACTS} FROM alike a, risk_verdict v WHERE v.id = $1),
+     new AS (SELECT a.*, $1::uuid AS verdict_id, n.* FROM alike a, (SELECT ${verdictFactsIn('$2::jsonb')}) AS n(${FACTS})),
+     counted AS (${addToTally(moved)})
+     SELECT coalesce(sum(count), 0)::int AS count FROM alike`,
+    [verdictId, JSON.stringify(next)],
+  )) as { count: number }[];
+  return row?.count ?? 0;
+}

@@ -1,0 +1,38 @@
+import { Injectable } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Scope } from '../../access/scopes.js';
+import { assertNoSettings } from '../../platform/schedules/no-settings.js';
+import { type RunEnd, type ScheduleTarget, ScheduleTargets } from '../../platform/schedules/schedule-targets.js';
+import { Reclassifier } from './reclassifier.js';
+
+const WAIT_MS = 1000;
+
+/** `reclassify`: judges every asset by the present rules. */
+@Injectable()
+export class ReclassifyTarget implements ScheduleTarget {
+  readonly scope = 'inventory:write' satisfies Scope;
+
+  constructor(
+    private readonly reclassifier: Reclassifier,
+    targets: ScheduleTargets,
+  ) {
+    targets.serve('reclassify', this);
+  }
+
+  check(settings: Record<string, unknown>): void {
+    assertNoSettings(settings);
+  }
+
+  /** A change of the rules is judged first. */
+  async carryOut(): Promise<RunEnd> {
+    for (;;) {
+      const anew = await this.reclassifier.judgeAnew();
+      if (anew === undefined) {
+        await sleep(WAIT_MS);
+        continue;
+      }
+      const { judged, changedAssets } = anew;
+      return { ok: true, detail: `${judged} sets of facts were judged; ${changedAssets} assets changed` };
+    }
+  }
+}

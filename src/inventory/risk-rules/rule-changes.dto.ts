@@ -1,0 +1,200 @@
+import { ApiProperty } from '@nestjs/swagger';
+import { Type } from 'class-transformer';
+import {
+  ArrayMaxSize,
+  IsArray,
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  Length,
+  Matches,
+  Max,
+  Min,
+  ValidateNested,
+} from 'class-validator';
+import { Problem } from '../../platform/errors/problem.js';
+import { JsonAtMost } from '../../platform/http/json-at-most.js';
+import { AXES, type Axis, type Level, LEVELS } from '../model/risk-verdict.js';
+import type { RiskRuleSet } from '../risk/risk-rule-set.entity.js';
+import type { RuleChange } from './rule-changes.service.js';
+import type { Rule } from '../model/rule-set.js';
+import type { RuleTrialResult } from './rule-trial.js';
+import { LevelCountsView } from '../model/level-counts.dto.js';
+
+const RULE_ID = /^[A-Z][A-Z0-9.-]{1,63}$/;
+
+export class RuleIdParam {
+  /** @example Q-RSA-SIG-112 */
+  @Matches(RULE_ID)
+  ruleId: string;
+}
+
+export class RulesVersionParam {
+  /** @example 3 */
+  @Type(() => Number)
+  @IsInt()
+  @Min(1)
+  @Max(2_000_000_000)
+  version: number;
+}
+
+export class DeadlineBody {
+  /** The last day of the old state. @example 2030-12-31 */
+  @Matches(/^\d{4}-\d{2}-\d{2}$/)
+  date: string;
+  /** @example deprecated */
+  @IsString()
+  @Length(1, 100)
+  state: string;
+  /** @example 'house rule 7' */
+  @IsString()
+  @Length(1, 300)
+  authority: string;
+  /** @example ACME */
+  @IsString()
+  @Length(1, 50)
+  jurisdiction: string;
+  /** @example true */
+  @IsBoolean()
+  binding: boolean;
+  /** @example false */
+  @IsBoolean()
+  draft: boolean;
+}
+
+export class RuleBody {
+  @ApiProperty({ enum: [...AXES, 'both'], example: 'quantum' })
+  @IsIn([...AXES, 'both'])
+  axis: Axis | 'both';
+
+  /** What an asset must be for the rule to apply. */
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { family: ['RSA'], bits: [0, 3071] } })
+  @IsObject()
+  @JsonAtMost(20_000)
+  match: Record<string, unknown>;
+
+  /** @example quantum-vulnerable */
+  @IsString()
+  @Length(1, 100)
+  status: string;
+
+  @ApiProperty({ enum: LEVELS, example: 'HIGH' })
+  @IsIn(LEVELS)
+  level: Level;
+
+  /** @example 'We move off RSA before 2028' */
+  @IsString()
+  @Length(1, 1000)
+  reason: string;
+
+  /** @example ["house rule 7"] */
+  @IsArray()
+  @ArrayMaxSize(20)
+  @IsString({ each: true })
+  @Length(1, 300, { each: true })
+  standards: string[];
+
+  @IsArray()
+  @ArrayMaxSize(20)
+  @ValidateNested({ each: true })
+  @Type(() => DeadlineBody)
+  deadlines: DeadlineBody[];
+
+  /** What to move to. @example ML-DSA-65 */
+  @IsOptional()
+  @IsString()
+  @Length(1, 300)
+  target?: string;
+
+  /** Read in the primary source. @example true */
+  @IsBoolean()
+  verified: boolean;
+
+  toRule(id: string): Rule {
+    const { axis, match, status, level, reason, standards, deadlines, target = null, verified } = this;
+    return { id, axis, match, status, level, reason, standards, deadlines, target, verified };
+  }
+}
+
+export class TestRuleBody {
+  /** @example Q-RSA-SIG-112 */
+  @Matches(RULE_ID)
+  id: string;
+
+  /** The rule as it would be; absent to take it out. */
+  @IsOptional()
+  @ValidateNested()
+  @Type(() => RuleBody)
+  rule?: RuleBody;
+
+  toChange(): RuleChange {
+    if (this.rule === undefined) return { remove: this.id };
+    if (!(this.rule instanceof RuleBody))
+      throw new Problem('malformed', 'request.invalid', '/rule: must be an object.');
+    return { put: this.rule.toRule(this.id) };
+  }
+}
+
+class ShortVerdictView {
+  @ApiProperty({ enum: LEVELS })
+  level: Level;
+  /** @example Q-RSA-SIG-112 */
+  rule: string | null;
+}
+
+export class TrialExampleView {
+  /** @example RSA */
+  family: string | null;
+  before: ShortVerdictView;
+  after: ShortVerdictView;
+  /** Assets of the same facts. @example 120 */
+  assets: number;
+}
+
+export class TrialView {
+  /** Assets whose verdict would change. @example 120 */
+  changedAssets: number;
+  /** Those assets by their level now. */
+  before: LevelCountsView;
+  /** The same assets by their level then. */
+  after: LevelCountsView;
+  /** The largest groups. */
+  examples: TrialExampleView[];
+
+  static of({ changedAssets, before, after, examples }: RuleTrialResult): TrialView {
+    const shown = examples.map(({ family, before: old, after: next, assets }) => ({
+      family,
+      before: old,
+      after: next,
+      assets,
+    }));
+    return { changedAssets, before, after, examples: shown };
+  }
+}
+
+export class ReclassificationView {
+  /** Of the rules. @example 3 */
+  version: number;
+  @ApiProperty({ enum: ['JUDGING', 'DONE'] })
+  status: 'JUDGING' | 'DONE';
+  /** The rule that was changed. @example Q-RSA-SIG-112 */
+  changedRule: string;
+  /** Sets of facts to judge. @example 340 */
+  total: number;
+  /** @example 200 */
+  judged: number;
+  /** Assets whose verdict changed so far. @example 120 */
+  changedAssets: number;
+  /** @example 2026-11-20T12:00:00Z */
+  createdAt: Date;
+  /** @example 2026-11-20T12:00:04Z */
+  finishedAt: Date | null;
+
+  static of(row: RiskRuleSet): ReclassificationView {
+    const { version, status, changedRule, total, judged, changedAssets, createdAt, finishedAt } = row;
+    return { version, status, changedRule, total, judged, changedAssets, createdAt, finishedAt };
+  }
+}

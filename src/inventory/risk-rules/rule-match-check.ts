@@ -1,0 +1,71 @@
+import { Problem } from '../../platform/errors/problem.js';
+import { isMembers } from '../model/json-values.js';
+import type { RuleMatch } from '../model/rule-set.js';
+import { truncate } from '../../platform/text/truncate.js';
+
+const LISTS = [
+  'family',
+  'notFamily',
+  'purpose',
+  'usage',
+  'notUsage',
+  'mode',
+  'padding',
+  'hash',
+  'hybrid',
+  'protocol',
+  'kex',
+  'hostkey',
+];
+const LISTS_OR_NULL = ['param', 'version'];
+const RANGES = ['bits', 'curveBits'];
+const FLAGS = ['selfSignedRoot', 'kePq'];
+const NAMES = ['material', 'certificate', 'quality', 'suite'];
+const MAX_VALUES = 200;
+
+/**
+ * What a rule asks of an asset, checked. Conditions that are worked out in code, and patterns of cipher suites, can be used as the rules
+ * that come with the product have them, not made up.
+ *
+ * @throws Problem 400 `request.invalid` with a pointer.
+ */
+export function checkedMatch(match: unknown, known: ReadonlySet<string>): RuleMatch {
+  if (!isMembers(match) || Object.keys(match).length === 0) throw fault('', 'must ask for something');
+  for (const [name, value] of Object.entries(match)) {
+    const detail = faultOf(name, value, known);
+    if (detail !== undefined) throw fault(`/${truncate(name, 64)}`, detail);
+  }
+  return match;
+}
+
+function faultOf(name: string, value: unknown, known: ReadonlySet<string>): string | undefined {
+  if (LISTS_OR_NULL.includes(name) && value === null) return undefined;
+  if (LISTS.includes(name) || LISTS_OR_NULL.includes(name))
+    return isTexts(value) ? undefined : `must be a list of up to ${MAX_VALUES} texts`;
+  if (RANGES.includes(name)) return value === null || isRange(value) ? undefined : 'must be [least, most] or null';
+  if (name === 'notBits') return isNumbers(value) ? undefined : 'must be a list of numbers';
+  if (FLAGS.includes(name)) return typeof value === 'boolean' ? undefined : 'must be true or false';
+  if (!NAMES.includes(name)) return 'is nothing that a rule can ask for';
+  return known.has(`${name} ${String(value)}`) ? undefined : 'must be one that a rule of the product has';
+}
+
+function isTexts(value: unknown): boolean {
+  return (
+    Array.isArray(value) &&
+    value.length <= MAX_VALUES &&
+    value.every((text) => typeof text === 'string' && text.length <= 200)
+  );
+}
+
+function isNumbers(value: unknown): boolean {
+  return Array.isArray(value) && value.length <= MAX_VALUES && value.every((number) => Number.isInteger(number));
+}
+
+function isRange(value: unknown): boolean {
+  return isNumbers(value) && (value as number[]).length === 2;
+}
+
+function fault(pointer: string, detail: string): Problem {
+  const place = `/match${pointer}`;
+  return new Problem('malformed', 'request.invalid', `${place}: ${detail}.`, { errors: [{ pointer: place, detail }] });
+}

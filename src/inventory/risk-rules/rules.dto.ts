@@ -1,0 +1,68 @@
+import { ApiProperty } from '@nestjs/swagger';
+import type { NumberedRules } from '../risk/rule-book.js';
+import type { Rule } from '../model/rule-set.js';
+import { AXES, LEVELS, type Axis, type Level } from '../model/risk-verdict.js';
+
+export class DeadlineView {
+  /** The last day of the old state. @example 2030-12-31 */
+  date: string;
+  /** @example deprecated */
+  state: string;
+  /** @example "NIST IR 8547 ipd" */
+  authority: string;
+  /** @example NIST */
+  jurisdiction: string;
+  /** true: binds those under the authority; false: advice. */
+  binding: boolean;
+  /** true: of a document that is not final. */
+  draft: boolean;
+}
+
+export class RuleView {
+  /** @example Q-RSA-SIG-112 */
+  id: string;
+  @ApiProperty({ enum: [...AXES, 'both'] })
+  axis: Axis | 'both';
+  /** What an asset must be for the rule to apply: lists of values, ranges in bits, null for "not declared". */
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { family: ['RSA'] } })
+  match: Record<string, unknown>;
+  /** @example quantum-vulnerable */
+  status: string;
+  @ApiProperty({ enum: LEVELS })
+  level: Level;
+  /** @example "Shor breaks it in polynomial time" */
+  reason: string;
+  /** @example ["NIST IR 8547"] */
+  standards: string[];
+  deadlines: DeadlineView[];
+  /** What to move to. @example ML-DSA-65 */
+  target: string | null;
+  /** false: well known, but the source was not read again for this edition. */
+  verified: boolean;
+
+  static of(rule: Rule): RuleView {
+    return {
+      ...rule,
+      match: { ...rule.match },
+      standards: [...rule.standards],
+      deadlines: rule.deadlines.map((deadline) => ({ ...deadline })),
+    };
+  }
+}
+
+export class RulesView {
+  /** Year and month of the facts. @example 2026-09 */
+  edition: string;
+  @ApiProperty({ enum: LEVELS, isArray: true })
+  levels: Level[];
+  items: RuleView[];
+  /** Always null: the rules come in one page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  /** 0: the rules that come with the product. The ETag for If-Match. @example 3 */
+  version: number;
+
+  static of({ version, ruleSet: { edition, rules } }: NumberedRules): RulesView {
+    return { version, edition, levels: [...LEVELS], items: rules.map((rule) => RuleView.of(rule)), nextCursor: null };
+  }
+}

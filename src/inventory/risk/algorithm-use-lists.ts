@@ -1,0 +1,61 @@
+import { memoize } from './memoize.js';
+import type { Ingredient } from '../model/risk-subject.js';
+
+/** Most algorithms that one asset inherits from: a verdict names the weakest, not all. */
+export const MAX_INHERITED = 200;
+export const NONE: readonly Ingredient[] = [];
+const ON_CURVE = new Set(['EC', 'ECDSA', 'ECDH', 'EdDSA', 'XDH']);
+
+/** What is made of lists of ingredients, each once: assets that use the same algorithms have the very same list. */
+export class AlgorithmUseLists {
+  /** A key belongs to the cipher, signature or MAC of a name, not to the hash beside it. */
+  readonly ofKey = memoize((named: readonly Ingredient[]): readonly Ingredient[] => {
+    const keyed = named.filter(({ usage }) => usage === null);
+    return keyed.length > 0 ? keyed : named;
+  });
+
+  readonly ofCertificateKey = memoize((key: readonly Ingredient[]) => key.map(asCertificateKey));
+
+  private readonly bySignature = memoize((signature: readonly Ingredient[]) =>
+    memoize((key: readonly Ingredient[]) => distinct([...signature.map(asSignature), ...key.map(asCertificateKey)])),
+  );
+
+  private readonly bySize = memoize<readonly Ingredient[], Map<number, readonly Ingredient[]>>(() => new Map());
+
+  ofCertificate(signature: readonly Ingredient[], key: readonly Ingredient[]): readonly Ingredient[] {
+    return this.bySignature(signature)(key);
+  }
+
+  /** @param size bits that an asset declares for itself, if anything. */
+  sized(parts: readonly Ingredient[], size: unknown): readonly Ingredient[] {
+    if (typeof size !== 'number' || size <= 0) return parts;
+    const known = this.bySize(parts);
+    let made = known.get(size);
+    if (made === undefined) {
+      made = parts.map((part) => withSize(part, size));
+      known.set(size, made);
+    }
+    return made;
+  }
+}
+
+function asSignature(part: Ingredient): Ingredient {
+  return part.purpose === 'unknown' && part.usage === null ? { ...part, purpose: 'signature', usage: null } : part;
+}
+
+/** The key of a certificate authenticates, unless its algorithm can only do something else. */
+function asCertificateKey(part: Ingredient): Ingredient {
+  return part.purpose === 'unknown' || part.purpose === 'encryption' ? { ...part, purpose: 'signature' } : part;
+}
+
+function withSize(part: Ingredient, size: number): Ingredient {
+  if (ON_CURVE.has(part.family)) return part.curveBits === null ? { ...part, curveBits: size } : part;
+  return part.bits === null && ['RSA', 'DSA', 'DH', 'AES'].includes(part.family) ? { ...part, bits: size } : part;
+}
+
+export function distinct(parts: readonly Ingredient[]): readonly Ingredient[] {
+  if (parts.length < 2) return parts;
+  return [...new Map(parts.map((part) => [JSON.stringify(part), part])).values()]
+    .sort((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+    .slice(0, MAX_INHERITED);
+}

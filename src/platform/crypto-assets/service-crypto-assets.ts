@@ -1,0 +1,24 @@
+import { Injectable } from '@nestjs/common';
+
+/** A certificate (base64 DER) or public key (base64 SubjectPublicKeyInfo, or a line as in authorized_keys) that this service has itself. */
+export interface ServiceCryptoAsset {
+  readonly certificate?: string;
+  readonly publicKey?: string;
+  readonly occurrence: { readonly location: string; readonly symbol?: string };
+}
+
+/** What this service uses cryptography with, by whoever has it. Modules enter their own when they are made. */
+@Injectable()
+export class ServiceCryptoAssets {
+  private readonly lists = new Map<string, () => Promise<ServiceCryptoAsset[]>>();
+
+  serve(owner: string, list: () => Promise<ServiceCryptoAsset[]>): void {
+    this.lists.set(owner, list);
+  }
+
+  /** In the same order each time. */
+  async all(): Promise<ServiceCryptoAsset[]> {
+    const owners = [...this.lists].sort(([a], [b]) => (a < b ? -1 : 1));
+    return (await Promise.all(owners.map(([, list]) => list()))).flat();
+  }
+}

@@ -1,0 +1,37 @@
+/** How long a process may go on believing what it read: half of what is promised for a revocation to reach it. */
+const BELIEVED_MS = 2500;
+const MAX_ENTRIES = 10_000;
+
+interface Memory<Row> {
+  readonly until: number;
+  readonly row: Promise<Row | null>;
+}
+
+/**
+ * Short memory for rows that every call needs (API keys, users), so that a busy caller costs one look-up per few seconds
+ * and not one per call. Parallel look-ups of the same key share one query.
+ */
+export class TtlCache<Row> {
+  private readonly memories = new Map<string, Memory<Row>>();
+
+  constructor(private readonly read: (key: string) => Promise<Row | null>) {}
+
+  find(key: string): Promise<Row | null> {
+    const now = performance.now();
+    const memory = this.memories.get(key);
+    if (memory !== undefined && memory.until > now) return memory.row;
+    if (this.memories.size >= MAX_ENTRIES) this.memories.clear();
+    const row = this.read(key);
+    this.memories.set(key, { until: now + BELIEVED_MS, row });
+    // What could not be read is not remembered.
+    row.then(
+      (found) => (found === null ? this.memories.delete(key) : undefined),
+      () => this.memories.delete(key),
+    );
+    return row;
+  }
+
+  forget(key: string): void {
+    this.memories.delete(key);
+  }
+}

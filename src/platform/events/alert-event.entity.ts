@@ -1,0 +1,34 @@
+import { Column, Entity, PrimaryColumn } from 'typeorm';
+import type { AlertEventType } from './alert-events.js';
+
+/** Something that people may want to hear of, written in the transaction of what it tells; gone once the alerts have taken it. */
+@Entity('happening')
+export class AlertEventRow {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text')
+  type: AlertEventType;
+
+  @Column('text')
+  subjectKind: string;
+
+  @Column('text')
+  subjectId: string;
+
+  @Column('text')
+  subjectName: string;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  at: Date;
+
+  @Column('int', { default: 1 })
+  count: number;
+
+  @Column('jsonb', { default: {} })
+  facts: Record<string, string | number>;
+
+  /** It ended. */
+  @Column('boolean', { default: false })
+  over: boolean;
+}

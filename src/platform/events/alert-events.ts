@@ -1,0 +1,75 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { columns } from '../database/columns.js';
+import { newId } from '../database/new-id.js';
+import { truncate } from '../text/truncate.js';
+
+export type AlertEventType =
+  | 'asset.found' // facts: level0 … level4, the number of new assets of each risk level
+  | 'asset.risk-changed' // facts: level0 … level4, the number of assets that have this level now
+  | 'certificate.ending' // of a signing key; facts: daysLeft
+  | 'policy.violated' // facts: violations, the number of assets that violate the requirement
+  | 'sensor.silent'
+  | 'scan.failed'
+  | 'rotation.critical'
+  | 'ssh-key.drift'
+  | 'approval.waiting'
+  | 'hsm.down';
+
+export interface AlertEvent {
+  readonly type: AlertEventType;
+  /** What it is about. Events of one subject and type are one thing to people, however often they come. */
+  readonly subject: { readonly kind: string; readonly id: string; readonly name: string };
+  /** Now, unless it was at another time. */
+  readonly at?: Date;
+  /** How many things happened; 1 by default. */
+  readonly count?: number;
+  /** What people should read: `where` and `why` first of all. Never a secret. */
+  readonly facts?: Readonly<Record<string, string | number>>;
+  /** What was told of this subject before has ended: the HSM answers again, the approval was given. */
+  readonly over?: boolean;
+}
+
+const MAX_TEXT = 1000;
+
+/** Tells what people may want to be alerted to. It commits with the change that it tells of, so nothing is lost in a crash. */
+@Injectable()
+export class AlertEvents {
+  async record(tx: EntityManager, events: readonly AlertEvent[]): Promise<void> {
+    if (events.length === 0) return;
+    const { from, values } = columns(events.map(rowOf), {
+      id: 'uuid',
+      type: 'text',
+      subject_kind: 'text',
+      subject_id: 'text',
+      subject_name: 'text',
+      at: 'timestamptz',
+      count: 'int',
+      facts: 'jsonb',
+      over: 'boolean',
+    });
+    await tx.query(
+      `INSERT INTO happening (id, type, subject_kind, subject_id, subject_name, at, count, facts, over)
+       SELECT id, type, subject_kind, subject_id, subject_name, coalesce(at, now()), count, facts::jsonb, over FROM ${from}`,
+      values,
+    );
+  }
+}
+
+function rowOf({ type, subject, at, count = 1, facts = {}, over = false }: AlertEvent) {
+  return {
+    id: newId(),
+    type,
+    subject_kind: subject.kind,
+    subject_id: subject.id,
+    subject_name: truncate(subject.name, MAX_TEXT),
+    at: at ?? null,
+    count,
+    facts: Object.fromEntries(Object.entries(facts).map(([name, value]) => [name, short(value)])),
+    over,
+  };
+}
+
+function short(value: string | number): string | number {
+  return typeof value === 'string' ? truncate(value, MAX_TEXT) : value;
+}

@@ -1,0 +1,22 @@
+import { memoryUsage } from 'node:process';
+import { expect, it } from 'vitest';
+import { collectAfter } from './gc-pressure.js';
+
+const PIECE_BYTES = 64 * 1024;
+const MEGABYTE = 1024 * 1024;
+
+/** The most memory outside of the heap while pieces come and go, bytes. */
+function mostWhile(pass: (piece: Uint8Array) => void): number {
+  const before = memoryUsage().arrayBuffers;
+  let most = 0;
+  for (let sent = 0; sent < 256 * MEGABYTE; sent += PIECE_BYTES) {
+    pass(Buffer.alloc(PIECE_BYTES, 1));
+    most = Math.max(most, memoryUsage().arrayBuffers - before);
+  }
+  return most;
+}
+
+it('lets little of what has passed lie, which V8 alone does not', () => {
+  expect(mostWhile(collectAfter)).toBeLessThan(32 * MEGABYTE);
+  expect(mostWhile(() => undefined)).toBeGreaterThan(48 * MEGABYTE);
+});

@@ -1,0 +1,96 @@
+import { Injectable, Logger } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { OldRows } from '../database/old-rows.js';
+import type { WebhookAttempt } from './webhook-delivery.entity.js';
+import type { WebhookOutcome } from './webhook-outcome.js';
+
+export interface ClaimedDelivery {
+  readonly id: string;
+  readonly endpointId: string;
+  readonly body: string;
+  /** Fence of the attempt. */
+  readonly attempts: number;
+  readonly tries: number;
+  readonly url: Buffer;
+  /** Those that sign now, the present one first. */
+  readonly secrets: Buffer[];
+}
+
+/** At once for one endpoint, and how many endpoints per look. */
+const BATCH = 8;
+const BATCH_SIZE = 200;
+const KEPT_DAYS = 30;
+
+/** Hears of an endpoint in the transaction that disables it. */
+export type WhenDisabled = (tx: EntityManager, endpoint: string, reason: string) => Promise<void>;
+
+/** The states of deliveries. An attempt that is not heard of for a minute is made again by whoever looks then. */
+@Injectable()
+export class WebhookDeliveryRepository {
+  private readonly logger = new Logger(WebhookDeliveryRepository.name);
+  private readonly listeners: WhenDisabled[] = [];
+
+  constructor(
+    private readonly db: DataSource,
+    old: OldRows,
+  ) {
+    old.forget({ table: 'webhook_delivery', where: `t.status <> 'PENDING'`, since: 'ended_at', days: KEPT_DAYS });
+  }
+
+  whenDisabled(listener: WhenDisabled): void {
+    this.listeners.push(listener);
+  }
+
+  /** Takes what is due, a few per endpoint, without the endpoints that have a batch under way in this process. */
+  async claim(busy: readonly string[]): Promise<ClaimedDelivery[]> {
+    const [claimed]: [ClaimedDelivery[], number] = await this.db.query(
+      `WITH due AS MATERIALIZED (
+         SELECT waiting.id, e.id AS endpoint, e.url, array_remove(e.secret || ARRAY(
+           SELECT o.secret FROM webhook_old_secret o WHERE o.endpoint_id = e.id AND o.until > now() ORDER BY o.id DESC), NULL) AS secrets
+         FROM webhook_endpoint e CROSS JOIN LATERAL (
+           SELECT w.id FROM webhook_delivery w
+           WHERE w.endpoint_id = e.id AND w.status = 'PENDING' AND w.next_try_at <= now()
+           ORDER BY w.next_try_at LIMIT ${BATCH} FOR UPDATE SKIP LOCKED) waiting
+         WHERE e.enabled AND NOT e.id = ANY($1::uuid[]) LIMIT ${BATCH_SIZE})
+       UPDATE webhook_delivery d
+       SET attempts = d.attempts + 1, tries = d.tries + 1, next_try_at = now() + interval '60 seconds'
+       FROM due WHERE d.id = due.id
+       RETURNING d.id, d.endpoint_id AS "endpointId", d.body, d.attempts, d.tries, due.url, due.secrets`,
+      [busy],
+    );
+    return claimed;
+  }
+
+  /** Stores the outcome, unless the attempt was overtaken. */
+  async settle({ id, attempts }: ClaimedDelivery, outcome: WebhookOutcome, entry: WebhookAttempt): Promise<void> {
+    await this.db.query(
+      `UPDATE webhook_delivery SET status = $3, next_try_at = now() + make_interval(secs => $4),
+         ended_at = CASE WHEN $3 = 'PENDING' THEN NULL ELSE now() END,
+         log = (CASE WHEN jsonb_array_length(log) >= 20 THEN log - 0 ELSE log END) || $5::jsonb
+       WHERE id = $1 AND attempts = $2 AND status = 'PENDING'`,
+      [id, attempts, outcome.status, outcome.pauseSeconds, JSON.stringify([entry])],
+    );
+  }
+
+  /** Nothing more is sent there; what waits is given up. */
+  async disable(endpoint: string, reason: string): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const [, affected]: [unknown, number] = await tx.query(
+        `UPDATE webhook_endpoint SET enabled = false, disabled_reason = $2, version = version + 1 WHERE id = $1 AND enabled`,
+        [endpoint, reason],
+      );
+      const isNews = affected > 0; // another answer may have said so
+      if (isNews) for (const listener of this.listeners) await listener(tx, endpoint, reason);
+      await giveUpWaiting(tx, endpoint);
+    });
+    this.logger.warn(`webhook endpoint ${endpoint} is disabled: ${reason}`);
+  }
+}
+
+/** What waits for an endpoint that nothing is sent to any more. */
+export async function giveUpWaiting(tx: EntityManager, endpoint: string): Promise<void> {
+  await tx.query(
+    `UPDATE webhook_delivery SET status = 'GIVEN_UP', ended_at = now() WHERE endpoint_id = $1 AND status = 'PENDING'`,
+    [endpoint],
+  );
+}

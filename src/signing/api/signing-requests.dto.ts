@@ -1,0 +1,207 @@
+import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
+import {
+  IsBoolean,
+  IsIn,
+  IsInt,
+  IsObject,
+  IsOptional,
+  IsString,
+  Length,
+  Max,
+  MaxLength,
+  Min,
+  ValidateIf,
+} from 'class-validator';
+import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
+import type { Page } from '../../platform/http/cursors.js';
+import { IsBase64Text } from '../../platform/http/base64-text.js';
+import { PageQuery } from '../../platform/http/page.js';
+import { JsonAtMost } from '../../platform/http/json-at-most.js';
+import { WholeNumber } from '../../platform/http/whole-number.js';
+import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
+import type { ShownRequest } from '../requests/signing-requests.reader.js';
+import type { SigningOrder } from '../requests/signing-order.js';
+import type { SigningRequest } from '../model/signing-request.entity.js';
+import { SIGNING_STATUSES, type SigningStatus } from '../model/signing-status.js';
+
+export class SignDigestBody {
+  /** Base64 of the binary hash value, not of a hex string. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  @ValidateIf(({ content, digest }: SignDigestBody) => content === undefined || digest !== undefined)
+  @IsString()
+  @MaxLength(128)
+  digest: string;
+
+  /** Digest algorithm; SHA-256 and sha2-256 are understood too. */
+  @ApiProperty({ enum: Object.keys(DIGEST_BYTES), required: false, default: 'sha256' })
+  @IsOptional()
+  @IsString()
+  @MaxLength(16)
+  algorithm?: string = 'sha256';
+
+  /** Free-form descriptive data, up to 8 KB; `filename` names the artifact. */
+  @ApiPropertyOptional({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
+  @IsOptional()
+  @IsObject()
+  @JsonAtMost(8192)
+  metadata?: Record<string, unknown>;
+
+  /** true: answer 202 at once and sign in the background. */
+  @IsOptional()
+  @IsBoolean()
+  async?: boolean = false;
+
+  /** Name or id of the signing key; the configured key when absent. @example default */
+  @IsOptional()
+  @IsString()
+  @Length(1, 64)
+  key?: string;
+
+  /** Signature scheme; PKCS #1 v1.5 for RSA keys and DER for EC keys when absent. */
+  @ApiProperty({ enum: SCHEMES, required: false })
+  @IsOptional()
+  @IsIn(SCHEMES)
+  scheme?: SignatureScheme;
+
+  /** What the signature is wrapped in; raw is the bare signature. */
+  @ApiProperty({ enum: SIGNATURE_FORMATS, required: false, default: 'raw' })
+  @IsOptional()
+  @IsIn(SIGNATURE_FORMATS)
+  format?: SignatureFormat = 'raw';
+
+  /** For the format authenticode: base64 of what `osslsigncode extract-data` wrote. The digest is then read from it. @example MIIBHjCCARoGCisGAQQBgjcCAQQ= */
+  @IsOptional()
+  @IsString()
+  @Length(1, 48_000)
+  content?: string;
+
+  /** true: a timestamp (RFC 3161) over the signature, in the container where the format has a place for it, and beside it. */
+  @IsOptional()
+  @IsBoolean()
+  timestamp?: boolean = false;
+
+  /** Your own name for the request, echoed in every answer. @example build-4711 */
+  @IsOptional()
+  @IsString()
+  @Length(1, 200)
+  reference?: string;
+
+  toOrder(idempotencyKey: string | undefined): SigningOrder {
+    return {
+      digest: this.digest,
+      algorithm: this.algorithm ?? 'sha256',
+      key: this.key,
+      scheme: this.scheme,
+      format: this.format ?? 'raw',
+      content: this.content,
+      timestamp: this.timestamp ?? false,
+      metadata: this.metadata ?? {},
+      reference: this.reference ?? null,
+      background: this.async ?? false,
+      idempotencyKey,
+    };
+  }
+}
+
+export class SigningRequestsQuery extends PageQuery {
+  @ApiProperty({ enum: SIGNING_STATUSES, required: false })
+  @IsOptional()
+  @IsIn(SIGNING_STATUSES)
+  status?: SigningStatus;
+
+  /** Base64 of the hash value of a file: what was asked for it. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  @IsOptional()
+  @IsBase64Text()
+  @MaxLength(128)
+  digest?: string;
+}
+
+export class WaitQuery {
+  /** Seconds to wait for a final status before answering. */
+  @IsOptional()
+  @WholeNumber()
+  @IsInt()
+  @Min(0)
+  @Max(30)
+  wait?: number;
+}
+
+export class KeyUsedView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  id: string;
+  /** @example default */
+  name: string;
+  /** @example 1 */
+  version: number;
+}
+
+export class SigningFailureView {
+  /** @example hsm.unavailable */
+  code: string;
+  /** @example 'The HSM did not answer. Try again.' */
+  detail: string;
+}
+
+export class SigningRequestView {
+  /** @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  requestId: string;
+  @ApiProperty({ enum: SIGNING_STATUSES })
+  status: SigningStatus;
+  /** Base64 of the signature, or of the file that holds it (cms, authenticode: DER; jws: compact; sigstore-bundle: JSON); present when SIGNED. @example MEUCIQDf9w2X0Qm5cYxXkq1mJ3yZbq3T7n1s0o2v4c6k8g0hJwIgWm1kQy8p3r5t7v9x1z3B5D7F9H1J3L5N7P9R1T3V5X8= */
+  signature?: string;
+  /** Base64 of the TimeStampToken, DER; present when one was asked for, and absent in lists. @example MIIDrgYJKoZIhvcNAQcCoIIDnzCCA5s= */
+  timestamp?: string;
+  @ApiProperty({ enum: Object.keys(DIGEST_BYTES) })
+  algorithm: string;
+  @ApiProperty({ enum: SCHEMES })
+  scheme: SignatureScheme;
+  @ApiProperty({ enum: SIGNATURE_FORMATS })
+  format: SignatureFormat;
+  key: KeyUsedView;
+  /** Base64 of DER certificates, that of the key first; absent when it has none, and in lists. @example ["MIIBszCCAVmgAwIBAgIUQ0Zr"] */
+  certificateChain?: string[];
+  /** Base64 of the hash value. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */
+  digest: string;
+  @ApiProperty({ type: 'object', additionalProperties: true, example: { filename: 'app-1.2.0.tar.gz' } })
+  metadata: Record<string, unknown>;
+  /** @example build-4711 */
+  reference?: string;
+  /** Present when a policy asked for approval: the approval that it waits for, or was released by. @example 01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11 */
+  approvalId?: string;
+  /** Present when FAILED. */
+  failure?: SigningFailureView;
+  createdAt: Date;
+  finishedAt?: Date;
+
+  static of(request: ShownRequest): SigningRequestView {
+    const { id: requestId, status, algorithm, scheme, format, metadata, createdAt } = request;
+    return {
+      requestId,
+      status,
+      signature: request.signature?.toString('base64'),
+      timestamp: request.timestampToken?.toString('base64'),
+      algorithm,
+      scheme,
+      format,
+      key: { id: request.keyId, name: request.keyName, version: request.keyVersion },
+      certificateChain: request.chain?.map((der) => der.toString('base64')),
+      digest: request.digest.toString('base64'),
+      metadata,
+      reference: request.reference ?? undefined,
+      approvalId: request.approvalId ?? undefined,
+      failure:
+        request.failureCode === null ? undefined : { code: request.failureCode, detail: request.failureDetail ?? '' },
+      createdAt,
+      finishedAt: request.finishedAt ?? undefined,
+    };
+  }
+}
+
+export class SigningRequestPage {
+  items: SigningRequestView[];
+  /** null on the last page. @example WyJhdWRpdCAiLCIwMTk0NWYyZSJd.3q2-7wAAAAAAAAAAAAAAAA */
+  nextCursor: string | null;
+
+  static of(page: Page<SigningRequest>): SigningRequestPage {
+    return { items: page.items.map((request) => SigningRequestView.of(request)), nextCursor: page.nextCursor };
+  }
+}

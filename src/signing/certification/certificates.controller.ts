@@ -1,0 +1,77 @@
+import { Body, Controller, Get, Param, Post, Query } from '@nestjs/common';
+import { ApiTags } from '@nestjs/swagger';
+import { Needs, TheCaller } from '../../access/access.js';
+import type { Caller } from '../../access/caller.js';
+import { Repeatable } from '../../access/repeatable.js';
+import { IdParam } from '../../platform/http/id-param.js';
+import { PageQuery } from '../../platform/http/page.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import {
+  CertificatePage,
+  CertificateView,
+  CertificationRequestBody,
+  CertificationRequestView,
+  ChainBody,
+} from '../certificates/certificates.dto.js';
+import { CertificatesReader } from '../certificates/certificates.reader.js';
+import { CertificatesService } from '../certificates/certificates.service.js';
+import { CertificationRequestsService } from './certification-requests.service.js';
+
+@ApiTags('Certificates')
+@Controller('api/v1')
+export class CertificatesController {
+  constructor(
+    private readonly certificates: CertificatesService,
+    private readonly reader: CertificatesReader,
+    private readonly requests: CertificationRequestsService,
+  ) {}
+
+  /** Makes a PKCS #10 certification request, signed in the HSM, for a certificate authority of your choice. */
+  @Post('signing-keys/:id/csr')
+  @Needs('signing-keys:write')
+  async createCertificationRequest(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { subject, version }: CertificationRequestBody,
+    @Repeatable() use?: IdempotentUse,
+  ): Promise<CertificationRequestView> {
+    return { csr: await this.requests.create(caller, id, { subject, version, use }) };
+  }
+
+  /** Imports the certificate of a signing key, with those above it. */
+  @Post('signing-keys/:id/certificate')
+  @Needs('signing-keys:write')
+  async importCertificate(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { chain }: ChainBody,
+    @Repeatable() use?: IdempotentUse,
+  ): Promise<CertificateView> {
+    return CertificateView.of(await this.certificates.importForKey(caller, id, chain, use));
+  }
+
+  /** Onboards a certificate that is not of one of our keys, to keep an eye on its dates. */
+  @Post('certificates')
+  @Needs('signing-keys:write')
+  async onboardCertificate(
+    @TheCaller() caller: Caller,
+    @Body() { chain }: ChainBody,
+    @Repeatable() use?: IdempotentUse,
+  ): Promise<CertificateView> {
+    return CertificateView.of(await this.certificates.onboard(caller, chain, use));
+  }
+
+  /** Lists onboarded certificates, newest first. */
+  @Get('certificates')
+  @Needs('signing-keys:read')
+  async listCertificates(@Query() query: PageQuery): Promise<CertificatePage> {
+    return CertificatePage.of(await this.reader.list(query));
+  }
+
+  /** Shows an onboarded certificate with its chain. */
+  @Get('certificates/:id')
+  @Needs('signing-keys:read')
+  async getCertificate(@Param() { id }: IdParam): Promise<CertificateView> {
+    return CertificateView.of(await this.reader.get(id));
+  }
+}

@@ -1,0 +1,51 @@
+import { Injectable } from '@nestjs/common';
+import type { Caller } from '../../access/caller.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import { schemeFor } from '../requests/signing-order.js';
+import { SigningService } from '../requests/signing.service.js';
+import { signatureIdentifier } from '../formats/algorithm-identifiers.js';
+import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
+import { certificationRequestInfo, type DistinguishedName, pemCertificate, signed } from '../certificates/certificate-writer.js';
+
+export interface CertificationOrder {
+  readonly subject: DistinguishedName;
+  /** The newest when absent. */
+  readonly version?: number;
+  readonly use?: IdempotentUse;
+}
+
+/** Asks for certificates: PKCS #10 requests that are signed in the HSM. */
+@Injectable()
+export class CertificationRequestsService {
+  constructor(
+    private readonly keys: SigningKeyReader,
+    private readonly signing: SigningService,
+  ) {}
+
+  /**
+   * A certification request (RFC 2986) for one version of a key, PEM. It is signed as a signing request of its own, so that this use of
+   * the key is recorded like any other. A call that is repeated with its Idempotency-Key answers what the first one did.
+   */
+  async create(caller: Caller, keyId: string, { subject, version, use }: CertificationOrder): Promise<string> {
+    const key = await this.keys.version(keyId, version);
+    const scheme = schemeFor(key.type, undefined);
+    const { signature, keyVersion } = await this.signing.signOwn(caller, {
+      key,
+      scheme,
+      algorithm: 'sha256',
+      toBeSigned: infoOf(key, subject),
+      metadata: { purpose: 'certification request', subject: { ...subject } },
+      use,
+    });
+    const signer = keyVersion === key.version ? key : await this.keys.version(keyId, keyVersion);
+    return pemCertificate(
+      'CERTIFICATE REQUEST',
+      signed(infoOf(signer, subject), signatureIdentifier(scheme, 'sha256', key.type), signature),
+    );
+  }
+}
+
+/** The same bytes for the same version and subject, always. */
+function infoOf({ publicKey, purpose }: ActiveKey, subject: DistinguishedName): Buffer {
+  return certificationRequestInfo({ subject, publicKey, purpose });
+}

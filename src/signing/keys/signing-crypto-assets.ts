@@ -1,0 +1,35 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource } from 'typeorm';
+import { type ServiceCryptoAsset, ServiceCryptoAssets } from '../../platform/crypto-assets/service-crypto-assets.js';
+
+/** Enters the signing keys, every version that was not destroyed, and their certificates into what this service has itself. */
+@Injectable()
+export class SigningCryptoAssets {
+  constructor(
+    own: ServiceCryptoAssets,
+    private readonly db: DataSource,
+  ) {
+    own.serve('signing', () => this.list());
+  }
+
+  private async list(): Promise<ServiceCryptoAsset[]> {
+    const keys: { name: string; version: number; key: string }[] = await this.db.query(
+      `SELECT k.name, v.version, encode(v.public_key, 'base64') AS key FROM signing_key k JOIN signing_key_version v ON v.key_id = k.id
+       WHERE v.public_key IS NOT NULL AND v.destroyed_at IS NULL ORDER BY k.id, v.version`,
+    );
+    const certificates: { name: string; certificate: string }[] = await this.db.query(
+      `SELECT coalesce(k.name, c.subject) AS name, encode(c.chain[1], 'base64') AS certificate
+       FROM certificate c LEFT JOIN signing_key k ON k.id = c.key_id ORDER BY c.id`,
+    );
+    return [
+      ...keys.map(({ name, version, key }) => ({
+        publicKey: key.replaceAll('\n', ''),
+        occurrence: { location: 'Sealwright signing keys', symbol: `${name} v${version}` },
+      })),
+      ...certificates.map(({ name, certificate }) => ({
+        certificate: certificate.replaceAll('\n', ''),
+        occurrence: { location: 'Sealwright certificates', symbol: name },
+      })),
+    ];
+  }
+}

@@ -1,0 +1,128 @@
+import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
+import type { SignatureFormat } from '../formats/signature-format.js';
+import type { SigningStatus } from './signing-status.js';
+
+/**
+ * A request for a signature, whichever way it came. Changed only by the compare-and-set statements of signing-request.repository.ts.
+ * A row in PROCESSING is the intent: it was committed before the HSM was asked.
+ */
+@Entity('signing_request')
+@Check('signing_request_signature', `(status = 'SIGNED') = (signature IS NOT NULL)`)
+@Check('signing_request_failure', `(status = 'FAILED') = (failure_code IS NOT NULL)`)
+@Check('signing_request_lease', `(status = 'PROCESSING') = (worker IS NOT NULL AND lease_until IS NOT NULL)`)
+@Check('signing_request_finished', `(status IN ('SIGNED', 'FAILED')) = (finished_at IS NOT NULL)`)
+@Index('signing_request_queued', ['sweepAt'], { where: `status = 'QUEUED'` })
+@Index('signing_request_processing', ['leaseUntil'], { where: `status = 'PROCESSING'` })
+@Index('signing_request_held', ['keyId'], { where: `status = 'PENDING_APPROVAL'` })
+@Index('signing_request_owner', ['ownerId', 'id'])
+@Index('signing_request_digest', ['digest', 'id'])
+@Index('signing_request_batch', ['batchId'], { where: 'batch_id IS NOT NULL' })
+export class SigningRequest {
+  @PrimaryColumn('uuid')
+  id: string;
+
+  @Column('text')
+  status: SigningStatus;
+
+  @Column('bytea')
+  digest: Buffer;
+
+  @Column('text')
+  algorithm: DigestAlgorithm;
+
+  @Column('text')
+  scheme: SignatureScheme;
+
+  @Column('text')
+  format: SignatureFormat;
+
+  @Column('uuid')
+  keyId: string;
+
+  @Column('text')
+  keyName: string;
+
+  @Column('int')
+  keyVersion: number;
+
+  /** The certificate that the key had then: it goes into the answer, and into formats that carry one. */
+  @Column('uuid', { nullable: true })
+  certificateId: string | null;
+
+  /** There is a row in signing_envelope. */
+  @Column('boolean', { default: false })
+  enveloped: boolean;
+
+  /** What is signed was composed by the service, for example a certification request; no caller chose it. */
+  @Column('boolean', { default: false })
+  composed: boolean;
+
+  /** The call with many digests that it came with, and its place there. */
+  @Column('uuid', { nullable: true })
+  batchId: string | null;
+
+  @Column('int', { nullable: true })
+  batchIndex: number | null;
+
+  @Column('jsonb', { default: {} })
+  metadata: Record<string, unknown>;
+
+  /** The caller's own name for it. */
+  @Column('text', { nullable: true })
+  reference: string | null;
+
+  /** The person behind the request. */
+  @Column('text')
+  ownerId: string;
+
+  /** Who called: a user or an API key. */
+  @Column('text')
+  requestedBy: string;
+
+  /** X-Request-Id of the call. */
+  @Column('text')
+  correlation: string;
+
+  /** The approval that it waits for, or was released by. */
+  @Column('uuid', { nullable: true })
+  approvalId: string | null;
+
+  /** When its approval released it. */
+  @Column('timestamptz', { nullable: true })
+  releasedAt: Date | null;
+
+  /** Counts the moves to PROCESSING. With `worker` it fences off whoever comes late. */
+  @Column('int', { default: 0 })
+  attempt: number;
+
+  /** Attempts that ended badly; the cap is on these. */
+  @Column('int', { default: 0 })
+  strikes: number;
+
+  /** The process that works on it. */
+  @Column('uuid', { nullable: true })
+  worker: string | null;
+
+  @Column('timestamptz', { nullable: true })
+  leaseUntil: Date | null;
+
+  /** From then on the sweep takes it, should no doorbell have rung. */
+  @Column('timestamptz', { default: () => 'now()' })
+  sweepAt: Date;
+
+  @Column('bytea', { nullable: true })
+  signature: Buffer | null;
+
+  @Column('text', { nullable: true })
+  failureCode: string | null;
+
+  @Column('text', { nullable: true })
+  failureDetail: string | null;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+
+  @Column('timestamptz', { nullable: true })
+  finishedAt: Date | null;
+}

@@ -1,0 +1,98 @@
+import { Injectable } from '@nestjs/common';
+import { type EntityManager, In } from 'typeorm';
+import { approvalHash, ApprovalsService, type GrantedApproval, textHash } from '../../approvals/approvals.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import { canonicalJson } from '../../platform/json/canonical-json.js';
+import { SIGNING_ACTOR } from '../model/signing-actor.js';
+import { SigningEnvelope } from '../model/signing-envelope.entity.js';
+import { SigningRequest } from '../model/signing-request.entity.js';
+import { ApprovalRenewal, type Held } from './approval-renewal.js';
+import { manifestLinesOf, manifestLine } from './shown-batch.js';
+import { shownRequest } from './shown-request.js';
+
+/**
+ * The last look before the HSM: whether a request was approved, and is still what was approved. It runs in the transaction that
+ * claims the request, over the very bytes that the attempt will sign; what does not pass is not claimed.
+ */
+@Injectable()
+export class ApprovalCheck {
+  constructor(
+    private readonly approvals: ApprovalsService,
+    private readonly audit: AuditService,
+    private readonly renewal: ApprovalRenewal,
+  ) {}
+
+  /** Answers what may be signed. Requests whose approval does not cover them have FAILED then; those of a rotated key wait anew. */
+  async cleared<Row extends { readonly id: string; readonly approvalId: string | null }>(
+    tx: EntityManager,
+    claimed: readonly Row[],
+  ): Promise<Row[]> {
+    const ids = claimed.map(({ id }) => id);
+    const approvals = ids.length === 0 ? [] : await this.approvals.granted(tx, 'signing-request', ids);
+    // Both ends are asked, so that a request cannot be cut loose from its approval.
+    const bound = new Set(approvals.flatMap(({ about }) => about));
+    const held = claimed.filter(({ id, approvalId }) => approvalId !== null || bound.has(id)).map(({ id }) => id);
+    if (held.length === 0) return [...claimed];
+    const refused = new Set<string>();
+    const covered = new Map<GrantedApproval, Held[]>();
+    const known = approvals.map((approval) => new Cover(approval));
+    for (const one of await heldOf(tx, held)) {
+      const cover = known.find(({ approval }) => approval.id === one.request.approvalId);
+      if (cover?.holds(one) === true) covered.set(cover.approval, [...(covered.get(cover.approval) ?? []), one]);
+      else refused.add(await this.fail(tx, one.request));
+    }
+    for (const [approval, some] of covered)
+      for (const id of await this.renewal.renewedOf(tx, approval, some)) refused.add(id);
+    return claimed.filter(({ id }) => !refused.has(id));
+  }
+
+  private async fail(tx: EntityManager, { id, correlation, approvalId }: SigningRequest): Promise<string> {
+    await tx.query(
+      `UPDATE signing_request SET status = 'FAILED', attempt = attempt - 1, worker = NULL, lease_until = NULL, finished_at = now(),
+         failure_code = 'approval.mismatch', failure_detail = 'The request is not what was approved, or was not approved.'
+       WHERE id = $1 AND status = 'PROCESSING'`,
+      [id],
+    );
+    const detail = { from: 'QUEUED', to: 'FAILED', code: 'approval.mismatch', approval: approvalId ?? undefined };
+    const target = { kind: 'signing-request', id };
+    const entry = {
+      action: 'signing.failed',
+      outcome: 'failed' as const,
+      actor: SIGNING_ACTOR,
+      target,
+      correlation,
+      detail,
+    };
+    await this.audit.append(tx, [entry]);
+    return id;
+  }
+}
+
+async function heldOf(tx: EntityManager, ids: string[]): Promise<Held[]> {
+  const found = await tx.findBy(SigningEnvelope, { requestId: In(ids) });
+  const envelopes = new Map(found.map((envelope) => [envelope.requestId, envelope]));
+  const requests = await tx.findBy(SigningRequest, { id: In(ids) });
+  return requests.map((request) => ({ request, envelope: envelopes.get(request.id) }));
+}
+
+/** What one approval covers. */
+class Cover {
+  /** Of a batch: what was shown of each of its requests; undefined when that is not what the hash is of. */
+  private readonly lines: ReadonlyMap<string, string> | undefined;
+
+  constructor(readonly approval: GrantedApproval) {
+    const { shown, hash } = approval;
+    if (shown !== null && textHash(shown).equals(hash)) this.lines = manifestLinesOf(shown);
+  }
+
+  holds({ request, envelope }: Held): boolean {
+    const { granted, kind, subjectId, about, hash } = this.approval;
+    if (!granted || !about.includes(request.id)) return false;
+    // What the service composes is under no policy and under none of the key's own limits: it has no approval.
+    if (request.composed || request.enveloped !== (envelope !== undefined)) return false;
+    if (kind === 'signing-request')
+      return subjectId === request.id && approvalHash(shownRequest(request, envelope).shown).equals(hash);
+    const line = canonicalJson(manifestLine({ request, envelope }));
+    return subjectId === request.batchId && this.lines?.get(request.id) === line;
+  }
+}

@@ -1,0 +1,142 @@
+import { Injectable } from '@nestjs/common';
+import { DataSource, type EntityManager, In } from 'typeorm';
+import { ApprovalsService, type KnownApproval } from '../../approvals/approvals.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import { newId } from '../../platform/database/new-id.js';
+import { keyFactsOf } from '../keys/key-facts.js';
+import { SigningKeyReader } from '../keys/signing-key.reader.js';
+import { SIGNING_ACTOR } from '../model/signing-actor.js';
+import { SigningEnvelope } from '../model/signing-envelope.entity.js';
+import { SignRequestValidator } from './sign-request-validator.js';
+import { SigningRequest } from '../model/signing-request.entity.js';
+import { shownBatch } from './shown-batch.js';
+import { shownRequest } from './shown-request.js';
+
+const BATCH_SIZE = 50;
+
+export interface Held {
+  readonly request: SigningRequest;
+  readonly envelope: SigningEnvelope | undefined;
+}
+
+/** An approval is one for a version of a key. When the key is rotated meanwhile, the request is bound to the new one and approval asked anew. */
+@Injectable()
+export class ApprovalRenewal {
+  constructor(
+    private readonly db: DataSource,
+    private readonly approvals: ApprovalsService,
+    private readonly audit: AuditService,
+    private readonly keys: SigningKeyReader,
+    private readonly validator: SignRequestValidator,
+  ) {}
+
+  /** Renews what waits for approval with a version that does not sign any more. */
+  async renewWaiting(): Promise<void> {
+    const rows: { id: string }[] = await this.db.query(
+      `SELECT DISTINCT r.approval_id AS id FROM signing_request r JOIN signing_key k ON k.id = r.key_id AND k.state = 'ACTIVE'
+       WHERE r.status = 'PENDING_APPROVAL' AND r.key_version < k.version AND r.approval_id IS NOT NULL LIMIT ${BATCH_SIZE}`,
+    );
+    for (const { id } of rows) await this.db.transaction((tx) => this.renewPending(tx, id));
+  }
+
+  /**
+   * Asks anew for those whose key was rotated after the approval, and answers their ids. The caller has claimed them.
+   * What of a batch was signed before stays under the approval that it was signed with.
+   */
+  async renewedOf(tx: EntityManager, old: KnownApproval, claimed: readonly Held[]): Promise<string[]> {
+    const versions = await versionsOf(tx, claimed);
+    const rotated = claimed.filter((one) => isRotated(one, versions));
+    if (rotated.length > 0) await this.renew(tx, old, rotated, { versions, isRest: old.kind === 'signing-batch' });
+    return rotated.map(({ request }) => request.id);
+  }
+
+  /** A whole approval, in the order in which a vote takes its locks: first the approval, then what waits for it. */
+  private async renewPending(tx: EntityManager, id: string): Promise<void> {
+    const old = await this.approvals.holdPending(tx, id);
+    if (old === undefined) return;
+    const requests = await tx.find(SigningRequest, {
+      where: { approvalId: id, status: 'PENDING_APPROVAL' },
+      order: { id: 'ASC' },
+      lock: { mode: 'pessimistic_write' },
+    });
+    const envelopes = await tx.findBy(SigningEnvelope, { requestId: In(requests.map((request) => request.id)) });
+    const of = new Map(envelopes.map((envelope) => [envelope.requestId, envelope]));
+    const held = requests.map((request) => ({ request, envelope: of.get(request.id) }));
+    const versions = await versionsOf(tx, held);
+    if (held.some((one) => isRotated(one, versions))) await this.renew(tx, old, held, { versions, isRest: false });
+  }
+
+  private async renew(
+    tx: EntityManager,
+    old: KnownApproval,
+    held: readonly Held[],
+    { versions, isRest }: { versions: ReadonlyMap<string, number>; isRest: boolean },
+  ): Promise<void> {
+    const approvalId = newId();
+    const bound: Held[] = [];
+    for (const one of held)
+      bound.push(
+        isRotated(one, versions) ? await this.rebind(tx, one, approvalId) : await this.move(tx, one, approvalId),
+      );
+    const [first] = bound;
+    if (first === undefined) return;
+    const isBatch = old.kind === 'signing-batch';
+    const shown = isBatch ? shownBatch(old.subjectId, bound) : shownRequest(first.request, first.envelope);
+    await this.approvals.renew(tx, old.id, { id: approvalId, ...shown }, isRest);
+  }
+
+  /** To the version that signs now. */
+  private async rebind(tx: EntityManager, { request, envelope }: Held, approvalId: string): Promise<Held> {
+    const key = await this.keys.active(request.keyId);
+    const { version: keyVersion, certificateId } = key;
+    const sealed = envelope === undefined ? undefined : await this.validator.rewrap(request, envelope, key);
+    const facts = { ...keyFactsOf(key), signedDigest: sealed?.signedDigest?.toString('base64') };
+    await this.write(tx, request, { approvalId, keyVersion, certificateId }, facts);
+    if (envelope !== undefined && sealed !== undefined) {
+      const { toBeSigned, signedDigest } = sealed;
+      await tx.update(SigningEnvelope, { requestId: request.id }, { toBeSigned, signedDigest });
+      Object.assign(envelope, { toBeSigned, signedDigest });
+    }
+    return { request: Object.assign(new SigningRequest(), request, { keyVersion, certificateId }), envelope };
+  }
+
+  private async move(tx: EntityManager, held: Held, approvalId: string): Promise<Held> {
+    const { keyVersion, certificateId } = held.request;
+    await this.write(tx, held.request, { approvalId, keyVersion, certificateId });
+    return held;
+  }
+
+  /** Back to waiting: from the claim that looked at it, or from waiting for the old approval. */
+  private async write(
+    tx: EntityManager,
+    { id, status, correlation }: SigningRequest,
+    to: { approvalId: string; keyVersion: number; certificateId: string | null },
+    facts: object = {},
+  ): Promise<void> {
+    await tx.query(
+      `UPDATE signing_request SET status = 'PENDING_APPROVAL', approval_id = $2, key_version = $3, certificate_id = $4, released_at = NULL,
+         attempt = attempt - CASE status WHEN 'PROCESSING' THEN 1 ELSE 0 END, worker = NULL, lease_until = NULL
+       WHERE id = $1 AND status IN ('PROCESSING', 'PENDING_APPROVAL')`,
+      [id, to.approvalId, to.keyVersion, to.certificateId],
+    );
+    const from = status === 'PROCESSING' ? 'QUEUED' : 'PENDING_APPROVAL';
+    const detail = { from, to: 'PENDING_APPROVAL', approval: to.approvalId, keyVersion: to.keyVersion, ...facts };
+    const target = { kind: 'signing-request', id };
+    await this.audit.append(tx, [
+      { action: 'signing.approval-renewed', actor: SIGNING_ACTOR, target, correlation, detail },
+    ]);
+  }
+}
+
+/** The versions that sign now. Of a key that is not active the attempt itself says so. */
+async function versionsOf(tx: EntityManager, held: readonly Held[]): Promise<ReadonlyMap<string, number>> {
+  const rows: { id: string; version: number }[] = await tx.query(
+    `SELECT id, version FROM signing_key WHERE id = ANY($1::uuid[]) AND state = 'ACTIVE'`,
+    [held.map(({ request }) => request.keyId)],
+  );
+  return new Map(rows.map(({ id, version }) => [id, version]));
+}
+
+function isRotated({ request }: Held, versions: ReadonlyMap<string, number>): boolean {
+  return (versions.get(request.keyId) ?? request.keyVersion) !== request.keyVersion;
+}

@@ -1,0 +1,111 @@
+import { Injectable } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import { POLICY_REVISION } from '../../approvals/subjects/approval-subject.port.js';
+import { ApprovalsService } from '../../approvals/approvals.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import type { EntryRow } from '../../audit/log/log-leaf.js';
+import { VouchedEntries } from '../../audit/log/vouched-entries.js';
+import type { Claimed } from './claimed.js';
+import { metadataSha256 } from './signing-entries.js';
+import { SIGNING_ACTOR } from '../model/signing-actor.js';
+import { factsOfRow } from './shown-request.js';
+
+type Row = Claimed & { readonly approvalId: string | null };
+
+interface Refusal {
+  readonly code: 'signing.not-logged' | 'approval.needed';
+  /** SQL, as constant as the text of the statement that it is part of. */
+  readonly set: string;
+}
+
+const NOT_LOGGED: Refusal = {
+  code: 'signing.not-logged',
+  set: `failure_code = 'signing.not-logged',
+    failure_detail = 'The audit log does not say that this request was accepted as it stands in the database.'`,
+};
+const NEEDED: Refusal = {
+  code: 'approval.needed',
+  set: `failure_code = 'approval.needed',
+    failure_detail = 'The key signs only after approval since a policy was made or changed; ask again.'`,
+};
+
+/**
+ * A row of the queue is no order by itself: who can write to the database can write one. Before it is signed, the audit log must say that the
+ * service accepted this very request, and the policies must not want an approval that it does not have.
+ */
+@Injectable()
+export class ClaimCheck {
+  constructor(
+    private readonly vouched: VouchedEntries,
+    private readonly approvals: ApprovalsService,
+    private readonly audit: AuditService,
+  ) {}
+
+  /** Answers those that may be signed, in the transaction that claimed them; the others have FAILED then. */
+  async passed<One extends Row>(tx: EntityManager, rows: readonly One[]): Promise<One[]> {
+    if (rows.length === 0) return [];
+    const ids = rows.map(({ id }) => id);
+    const entries = await this.vouched.about(tx, ids, ['signing.accepted', 'signing.approval-renewed']);
+    const refusals = new Map<string, Refusal>();
+    for (const row of rows) if (!isLogged(row, entries)) refusals.set(row.id, NOT_LOGGED);
+    const free = rows.filter((row) => row.approvalId === null && !row.composed && !refusals.has(row.id));
+    for (const id of await this.held(tx, free)) refusals.set(id, NEEDED);
+    for (const row of rows) await this.fail(tx, row, refusals.get(row.id));
+    return rows.filter(({ id }) => !refusals.has(id));
+  }
+
+  /** Those that a policy of this moment wants approved. */
+  private async held(tx: EntityManager, rows: readonly Row[]): Promise<string[]> {
+    if (rows.length === 0) return [];
+    const uses = rows.map((row) => ({ key: row.keyName, facts: factsOfRow(row) }));
+    const [now]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
+    let judged = await this.approvals.judgeAll('signing-request', uses);
+    if (judged.revision !== now?.revision) {
+      this.approvals.outdated();
+      judged = await this.approvals.judgeAll('signing-request', uses);
+    }
+    return rows.filter((_row, i) => judged.held[i] === true).map(({ id }) => id);
+  }
+
+  private async fail(tx: EntityManager, { id, correlation }: Row, refusal: Refusal | undefined): Promise<void> {
+    if (refusal === undefined) return;
+    const { code, set } = refusal;
+    await tx.query(
+      `UPDATE signing_request SET status = 'FAILED', attempt = attempt - 1, worker = NULL, lease_until = NULL, finished_at = now(),
+         ${set} WHERE id = $1 AND status = 'PROCESSING'`,
+      [id],
+    );
+    const entry = { action: 'signing.failed', outcome: 'failed' as const, actor: SIGNING_ACTOR, correlation };
+    const target = { kind: 'signing-request', id };
+    await this.audit.append(tx, [{ ...entry, target, detail: { from: 'QUEUED', to: 'FAILED', code } }]);
+  }
+}
+
+/** The row against the log's own words. */
+function isLogged(row: Row, entries: readonly EntryRow[]): boolean {
+  const about = entries.filter(({ targetId }) => targetId === row.id);
+  const [first, ...more] = about.filter(({ action }) => action === 'signing.accepted');
+  if (first === undefined || more.length > 0 || first.actorId !== row.requestedBy) return false;
+  const renewed = about.findLast(({ action }) => action === 'signing.approval-renewed')?.detail ?? {};
+  const said: Record<string, unknown> = { ...first.detail };
+  for (const name of ['approval', 'keyVersion']) if (name in renewed) said[name] = renewed[name];
+  return Object.entries({ ...always(row), ...ofLate(row, first), ...unapproved(row) }).every(
+    ([name, value]) => said[name] === value,
+  );
+}
+
+function always({ keyName, keyVersion, algorithm, scheme, format, digest, approvalId }: Row): Record<string, unknown> {
+  const base64 = digest.toString('base64');
+  return { key: keyName, keyVersion, algorithm, scheme, format, digest: base64, approval: approvalId ?? undefined };
+}
+
+/** What earlier versions did not write down. */
+function ofLate({ keyId, ownerId, metadata, composed }: Row, { seal }: EntryRow): Record<string, unknown> {
+  if (seal === null) return {};
+  return { keyId, owner: ownerId, metadataSha256: metadataSha256(metadata), composed: composed || undefined };
+}
+
+/** What was approved is compared with the approval, envelope and all. */
+function unapproved({ approvalId, envelope }: Row): Record<string, unknown> {
+  return approvalId === null ? { signedDigest: envelope?.signedDigest?.toString('base64') } : {};
+}

@@ -1,0 +1,85 @@
+import { Injectable, type OnModuleInit } from '@nestjs/common';
+import type { EntityManager } from 'typeorm';
+import type { ApprovalSubject, SubjectApproval } from '../../approvals/subjects/approval-subject.port.js';
+import { ApprovalSubjectsService } from '../../approvals/subjects/approval-subjects.service.js';
+import { AuditService } from '../../audit/entries/audit.service.js';
+import { EventBus } from '../../platform/events/events.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { Outbox } from '../../platform/outbox/outbox.js';
+import { SWEEP_AFTER_MS } from '../model/signing-limits.js';
+import { SIGNING_ACTOR } from '../model/signing-actor.js';
+import { SIGNING_QUEUE } from '../model/signing.queue.js';
+
+/** What becomes of requests that wait, one alone or those of a batch, when their approvers have spoken. */
+@Injectable()
+export class HeldRequests implements ApprovalSubject, OnModuleInit {
+  constructor(
+    private readonly audit: AuditService,
+    private readonly outbox: Outbox,
+    private readonly events: EventBus,
+    private readonly subjects: ApprovalSubjectsService,
+  ) {}
+
+  onModuleInit(): void {
+    this.subjects.register('signing-request', this);
+    this.subjects.register('signing-batch', this);
+  }
+
+  /** Policies name the keys as requests do. */
+  async unknownKeys(tx: EntityManager, names: readonly string[]): Promise<readonly string[]> {
+    const known: { name: string }[] = await tx.query(
+      `SELECT name FROM signing_key WHERE name = ANY($1::text[]) AND state <> 'FAILED'`,
+      [names],
+    );
+    const found = new Set(known.map(({ name }) => name));
+    return names.filter((name) => !found.has(name));
+  }
+
+  /** Into the queue, with their doorbell. Whether each is what was approved is looked at when it is claimed. */
+  async released(tx: EntityManager, approval: SubjectApproval): Promise<void> {
+    const { approvalId, correlation } = approval;
+    const [moved]: [{ id: string }[], number] = await tx.query(
+      `UPDATE signing_request SET status = 'QUEUED', released_at = now(), sweep_at = now() + $2 * interval '1 ms'
+       WHERE id = ANY($1::uuid[]) AND status = 'PENDING_APPROVAL' RETURNING id`,
+      [requestsOf(approval), SWEEP_AFTER_MS],
+    );
+    if (moved.length === 0)
+      throw new Problem('conflict', 'approval.subject-gone', 'The request does not wait for this approval.');
+    const detail = { from: 'PENDING_APPROVAL', to: 'QUEUED', approval: approvalId };
+    const entry = { action: 'signing.approved', actor: SIGNING_ACTOR, correlation, detail };
+    await this.audit.append(
+      tx,
+      moved.map(({ id }) => ({ ...entry, target: { kind: 'signing-request', id } })),
+    );
+    await this.outbox.add(
+      tx,
+      SIGNING_QUEUE,
+      moved.map(({ id }) => id),
+    );
+  }
+
+  async ended(tx: EntityManager, approval: SubjectApproval, why: Problem): Promise<void> {
+    const { approvalId, correlation } = approval;
+    const [moved]: [{ id: string }[], number] = await tx.query(
+      `UPDATE signing_request SET status = 'FAILED', failure_code = $2, failure_detail = $3, finished_at = now()
+       WHERE id = ANY($1::uuid[]) AND status = 'PENDING_APPROVAL' RETURNING id`,
+      [requestsOf(approval), why.code, why.message],
+    );
+    const detail = { from: 'PENDING_APPROVAL', to: 'FAILED', code: why.code, approval: approvalId };
+    const entry = { action: 'signing.failed', outcome: 'failed' as const, actor: SIGNING_ACTOR, correlation, detail };
+    await this.audit.append(
+      tx,
+      moved.map(({ id }) => ({ ...entry, target: { kind: 'signing-request', id } })),
+    );
+  }
+
+  /** Those of a batch are found by whoever waits for them. */
+  decided(requestId: string): void {
+    this.outbox.committed(SIGNING_QUEUE);
+    this.events.emit('signing.moved', { requestId });
+  }
+}
+
+function requestsOf({ subjectId, itemIds }: SubjectApproval): readonly string[] {
+  return itemIds.length === 0 ? [subjectId] : itemIds;
+}

@@ -1,0 +1,85 @@
+import type { ShownSubject } from '../../approvals/approvals.service.js';
+import { canonicalJson } from '../../platform/json/canonical-json.js';
+import { GrowingRoot } from '../../verifier/growing-root.js';
+import { leafHash } from '../../verifier/merkle-hash.js';
+import { type Envelope, type ShownFields, shownRequest } from './shown-request.js';
+import { truncate } from '../../platform/text/truncate.js';
+
+/** A request that waits for the approval of its batch. */
+export interface BatchedRequest {
+  readonly request: ShownFields;
+  readonly envelope: Envelope | undefined;
+}
+
+/** A line of the manifest: what people read, and the hash of everything that an approval of the request by itself would show. */
+export interface ManifestLine {
+  /** Place in the call, from 0. */
+  readonly index: number | null;
+  readonly requestId: string;
+  readonly file: string | null;
+  readonly digest: string;
+  readonly algorithm: string;
+  readonly key: { readonly name: string; readonly version: number };
+  /** Base64 of the leaf hash (RFC 6962) of the canonical JSON. */
+  readonly hash: string;
+}
+
+const MAX_NAMED = 3;
+
+/**
+ * What approvers are shown of many requests at once. The hash of the approval is over all of it; `manifest` is the root of the Merkle
+ * tree over the lines' hashes, by which evidence of one request proves its place without the others.
+ */
+export function shownBatch(batchId: string, batched: readonly BatchedRequest[]): ShownSubject {
+  const lines = batched.map(manifestLine);
+  const [first] = batched;
+  if (first === undefined) throw new Error('a batch that waits has requests');
+  const root = rootOf(lines);
+  const keys = [...new Set(lines.map(({ key }) => key.name))].join(', ');
+  const { ownerId: person, requestedBy: caller } = first.request;
+  return {
+    title: `Sign ${lines.length} files with the key ${keys}: ${namesOf(lines)}`,
+    shown: {
+      action: 'sign-batch',
+      batchId,
+      size: lines.length,
+      manifest: root,
+      requester: { person, caller },
+      items: lines,
+    },
+    items: { ids: lines.map(({ requestId }) => requestId), manifest: { size: lines.length, root } },
+  };
+}
+
+export function manifestLine({ request, envelope }: BatchedRequest): ManifestLine {
+  const { batchIndex: index, id: requestId, digest, algorithm, metadata, reference, keyName, keyVersion } = request;
+  const { filename } = metadata;
+  return {
+    index,
+    requestId,
+    file: typeof filename === 'string' ? filename : reference,
+    digest: digest.toString('base64'),
+    algorithm,
+    key: { name: keyName, version: keyVersion },
+    hash: leafHash(canonicalJson(shownRequest(request, envelope).shown)).toString('base64'),
+  };
+}
+
+/** The lines of what was shown of a batch, by the id of their request, each as canonical JSON. */
+export function manifestLinesOf(shown: string): ReadonlyMap<string, string> {
+  const { items } = JSON.parse(shown) as { items: ManifestLine[] };
+  return new Map(items.map((line) => [line.requestId, canonicalJson(line)]));
+}
+
+function rootOf(lines: readonly ManifestLine[]): string {
+  const tree = new GrowingRoot();
+  for (const { hash } of lines) tree.add(Buffer.from(hash, 'base64'));
+  return tree.root().toString('base64');
+}
+
+function namesOf(lines: readonly ManifestLine[]): string {
+  const named = lines
+    .slice(0, MAX_NAMED)
+    .map(({ file, digest }) => truncate((file ?? digest).replaceAll(/\p{C}/gu, ' '), 60));
+  return `${named.join(', ')}${lines.length > MAX_NAMED ? ', …' : ''}`;
+}

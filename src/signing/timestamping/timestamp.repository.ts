@@ -1,0 +1,180 @@
+import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { DataSource, type EntityManager } from 'typeorm';
+import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
+import type { Actor } from '../../access/caller.js';
+import { columns } from '../../platform/database/columns.js';
+import { GroupCommit } from '../../platform/database/group-commit.js';
+import type { Timestamp } from './timestamp.entity.js';
+import type { TimestampRefusal } from './timestamp-refusal.js';
+
+/** Who asked for a timestamp, and in which call. */
+export interface Asker {
+  readonly actor: Actor;
+  readonly ownerId: string;
+  readonly correlation: string;
+  readonly source?: string;
+}
+
+export type TimestampIntent = Pick<
+  Timestamp,
+  'id' | 'digest' | 'algorithm' | 'genTime' | 'keyId' | 'keyVersion' | 'signedDigest' | 'requestId'
+> & { readonly asker: Asker };
+
+interface Outcome {
+  readonly intent: TimestampIntent;
+  readonly signature: Buffer | null;
+  readonly failureCode: string | null;
+}
+
+/** A process that did not say within so long what became of a token is not coming back. */
+const LOST_AFTER = '1 minute';
+const BACKGROUND: Actor = { kind: 'system', id: 'schedule', name: 'schedule' };
+
+/** The two writes around every token, each shared with its neighbours: the intent before the HSM is asked, the outcome before the client hears. */
+@Injectable()
+export class TimestampRepository implements OnApplicationShutdown {
+  private readonly intents: GroupCommit<TimestampIntent, Date>;
+  private readonly outcomes: GroupCommit<Outcome, boolean>;
+  private readonly refusals: GroupCommit<NewEntry, undefined>;
+
+  constructor(
+    private readonly db: DataSource,
+    private readonly audit: AuditService,
+  ) {
+    this.intents = new GroupCommit(db, (tx, items) => this.writeIntents(tx, items));
+    this.outcomes = new GroupCommit(db, (tx, items) => this.writeOutcomes(tx, items));
+    this.refusals = new GroupCommit(db, async (tx, entries) => {
+      await audit.append(tx, entries);
+      return entries.map(() => undefined);
+    });
+  }
+
+  /** Commits the intent. Answers what the database's clock showed while it was written. */
+  intend(intent: TimestampIntent): Promise<Date> {
+    return this.intents.add(intent);
+  }
+
+  /** Commits the outcome. False when the token was given up meanwhile: then it must not leave. */
+  settle(intent: TimestampIntent, outcome: Pick<Outcome, 'signature' | 'failureCode'>): Promise<boolean> {
+    return this.outcomes.add({ intent, ...outcome });
+  }
+
+  /** Writes down that a query got no token. */
+  async refuse({ actor, correlation, source }: Asker, { failure, message }: TimestampRefusal): Promise<void> {
+    const target = { kind: 'operation', id: 'POST /tsa' };
+    const detail = { failure, message };
+    await this.refusals.add({
+      action: 'timestamp.refused',
+      outcome: 'refused',
+      actor,
+      target,
+      correlation,
+      source,
+      detail,
+    });
+  }
+
+  /** Gives up what no process came back for. */
+  async giveUp(): Promise<void> {
+    await this.db.transaction(async (tx) => {
+      const [rows]: [{ id: string }[], number] = await tx.query(
+        `UPDATE "timestamp" SET status = 'LOST', failure_code = 'timestamp.worker-lost' WHERE id IN (
+           SELECT id FROM "timestamp" WHERE status = 'PENDING' AND created_at < now() - interval '${LOST_AFTER}'
+           ORDER BY created_at LIMIT 500 FOR UPDATE SKIP LOCKED) RETURNING id`,
+      );
+      await this.audit.append(
+        tx,
+        rows.map(({ id }) => ({
+          action: 'timestamp.outcome-unknown',
+          outcome: 'failed',
+          actor: BACKGROUND,
+          target: { kind: 'timestamp', id },
+          correlation: id,
+        })),
+      );
+    });
+  }
+
+  async onApplicationShutdown(): Promise<void> {
+    await Promise.all([this.intents.drained(), this.outcomes.drained(), this.refusals.drained()]);
+  }
+
+  private async writeIntents(tx: EntityManager, items: TimestampIntent[]): Promise<Date[]> {
+    const { from, values } = columns(items.map(rowOf), {
+      id: 'uuid',
+      digest: 'bytea',
+      algorithm: 'text',
+      gen_time: 'timestamptz',
+      key_id: 'uuid',
+      key_version: 'int',
+      signed_digest: 'bytea',
+      request_id: 'uuid',
+      owner_id: 'text',
+      requested_by: 'text',
+    });
+    const names =
+      'id, digest, algorithm, gen_time, key_id, key_version, signed_digest, request_id, owner_id, requested_by';
+    const rows: { at: Date }[] = await tx.query(
+      `INSERT INTO "timestamp" (${names}, status) SELECT ${names}, 'PENDING' FROM ${from} RETURNING clock_timestamp() AS at`,
+      values,
+    );
+    const at = rows[0]?.at ?? new Date(Number.NaN);
+    return items.map(() => at);
+  }
+
+  private async writeOutcomes(tx: EntityManager, items: Outcome[]): Promise<boolean[]> {
+    const { from, values } = columns(
+      items.map(({ intent, signature, failureCode }) => ({ id: intent.id, signature, failure_code: failureCode })),
+      { id: 'uuid', signature: 'bytea', failure_code: 'text' },
+    );
+    const [rows]: [{ id: string }[], number] = await tx.query(
+      `UPDATE "timestamp" t SET signature = item.signature, failure_code = item.failure_code,
+         status = CASE WHEN item.signature IS NULL THEN 'FAILED' ELSE 'ISSUED' END
+       FROM ${from} WHERE t.id = item.id AND t.status = 'PENDING' RETURNING t.id`,
+      values,
+    );
+    const moved = new Set(rows.map(({ id }) => id));
+    await this.audit.append(
+      tx,
+      items.map((item) => entryOf(item, moved.has(item.intent.id))),
+    );
+    return items.map(({ intent }) => moved.has(intent.id));
+  }
+}
+
+function rowOf({ asker, ...intent }: TimestampIntent) {
+  return {
+    id: intent.id,
+    digest: intent.digest,
+    algorithm: intent.algorithm,
+    gen_time: intent.genTime,
+    key_id: intent.keyId,
+    key_version: intent.keyVersion,
+    signed_digest: intent.signedDigest,
+    request_id: intent.requestId,
+    owner_id: asker.ownerId,
+    requested_by: asker.actor.id,
+  };
+}
+
+function entryOf({ intent, signature, failureCode }: Outcome, moved: boolean): NewEntry {
+  const { asker, id, genTime, keyId, keyVersion, digest, algorithm, requestId } = intent;
+  const action = !moved ? 'timestamp.discarded' : signature === null ? 'timestamp.failed' : 'timestamp.issued';
+  return {
+    action,
+    outcome: action === 'timestamp.issued' ? 'done' : 'failed',
+    actor: asker.actor,
+    target: { kind: 'timestamp', id },
+    correlation: asker.correlation,
+    source: asker.source,
+    detail: {
+      genTime,
+      keyId,
+      keyVersion,
+      algorithm,
+      digest: digest.toString('base64'),
+      request: requestId ?? undefined,
+      code: failureCode ?? undefined,
+    },
+  };
+}
