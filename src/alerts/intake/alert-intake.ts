@@ -30,11 +30,7 @@ export class AlertIntake {
 }
 
 /** Runs of events up to an end are one statement; the end comes after what it ends. */
-async function settle(
-  tx: EntityManager,
-  rules: readonly AlertRule[],
-  events: readonly AlertEventRow[],
-): Promise<void> {
+async function settle(tx: EntityManager, rules: readonly AlertRule[], events: readonly AlertEventRow[]): Promise<void> {
   let hits = new Map<string, Hit>();
   for (const event of events) {
     const matching = rules.map((rule) => ({ rule, count: countFor(rule, event) })).filter(({ count }) => count > 0);

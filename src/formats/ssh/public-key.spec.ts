@@ -5,13 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
 import { newEd25519Pair } from './key-pair.js';
-import {
-  keyBitsOf,
-  fingerprintOf,
-  publicKeyLine,
-  readPublicKeyLine,
-  sshPublicKeyOf,
-} from './public-key.js';
+import { keyBitsOf, fingerprintOf, publicKeyLine, readPublicKeyLine, sshPublicKeyOf } from './public-key.js';
 
 const directory = mkdtempSync(join(tmpdir(), 'ssh-format-'));
 afterAll(() => rmSync(directory, { recursive: true }));

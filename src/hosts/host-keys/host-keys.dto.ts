@@ -4,7 +4,13 @@ import { Transform } from 'class-transformer';
 import { readSshCertificate } from '../../formats/ssh/certificate-reader.js';
 import { OneKeyLine } from '../../platform/http/one-key-line.js';
 import { assertId } from '../../platform/http/id-param.js';
-import { type HostKey, HOST_KEY_STATES, type HostKeyState, type Possession, POSSESSIONS } from '../model/host-key.entity.js';
+import {
+  type HostKey,
+  HOST_KEY_STATES,
+  type HostKeyState,
+  type Possession,
+  POSSESSIONS,
+} from '../model/host-key.entity.js';
 
 export class PinHostKeyBody {
   /** As in known_hosts or a .pub file, or a host certificate as in a -cert.pub file. @example "ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIGkx" */

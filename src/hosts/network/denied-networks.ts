@@ -1,4 +1,11 @@
-import { type Address, contains, type Network, parseNetwork, networkSizeOf, WIDTH } from '../../formats/addresses/address.js';
+import {
+  type Address,
+  contains,
+  type Network,
+  parseNetwork,
+  networkSizeOf,
+  WIDTH,
+} from '../../formats/addresses/address.js';
 
 const network = (text: string): Network => {
   const parsed = parseNetwork(text);

@@ -44,7 +44,13 @@ export function readBom(text: BomText, mode: Mode): CheckedDocument {
   };
   const described = headOf(bom);
   const draft = () => {
-    const made: Draft = { ...described, ...EMPTY, repairs, warnings: [], assets: (refs) => assetsOfBom(parts, refs, made) };
+    const made: Draft = {
+      ...described,
+      ...EMPTY,
+      repairs,
+      warnings: [],
+      assets: (refs) => assetsOfBom(parts, refs, made),
+    };
     return made;
   };
   return { ...described, said: text.said(bom), repairs: [...repairs], draft };

@@ -5,7 +5,12 @@ import { schemeFor } from '../requests/signing-order.js';
 import { SigningService } from '../requests/signing.service.js';
 import { signatureIdentifier } from '../formats/algorithm-identifiers.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
-import { certificationRequestInfo, type DistinguishedName, pemCertificate, signed } from '../certificates/certificate-writer.js';
+import {
+  certificationRequestInfo,
+  type DistinguishedName,
+  pemCertificate,
+  signed,
+} from '../certificates/certificate-writer.js';
 
 export interface CertificationOrder {
   readonly subject: DistinguishedName;

@@ -62,7 +62,11 @@ function takeApart(file: Buffer, tokenAttribute: string): TakenApart {
   return { ...readSigner(signer, certificates, tokenAttribute), content };
 }
 
-function readSigner(signer: DerElement, certificates: DerElement[], tokenAttribute: string): Omit<TakenApart, 'content'> {
+function readSigner(
+  signer: DerElement,
+  certificates: DerElement[],
+  tokenAttribute: string,
+): Omit<TakenApart, 'content'> {
   const [, issuerAndSerial, digestId, attributes, signatureId, value, unsigned] = derElements(signer.contents);
   if (attributes?.tag !== CONTEXT_0) throw new BadSignature('it has no signed attributes');
   const algorithm = digestNamed(required(digestId));

@@ -1,4 +1,11 @@
-import { type SensorFinding, keyExchange, type FindingPlace, protocolHere, tlsVersion, usedHere } from '../model/finding.js';
+import {
+  type SensorFinding,
+  keyExchange,
+  type FindingPlace,
+  protocolHere,
+  tlsVersion,
+  usedHere,
+} from '../model/finding.js';
 import { rsa } from '../model/key-algorithm.js';
 import type { Detector } from './detector.js';
 

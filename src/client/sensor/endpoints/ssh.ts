@@ -75,7 +75,11 @@ async function greet({ host, port }: Endpoint, wanted: string | undefined): Prom
     socket.write(packet(Buffer.concat([Buffer.from([KEXINIT]), randomBytes(16), ...[kex, wanted, ...rest, '', ''].map(string), Buffer.alloc(5)]))); // prettier-ignore
     socket.write(packet(Buffer.concat([Buffer.from([KEX_START]), string(own)])));
     const reply = await input.packet();
-    return { banner, lists, hostKey: reply[0] === KEX_REPLY ? Buffer.from(new WireReader(reply, 1).string()) : undefined };
+    return {
+      banner,
+      lists,
+      hostKey: reply[0] === KEX_REPLY ? Buffer.from(new WireReader(reply, 1).string()) : undefined,
+    };
   } finally {
     clearTimeout(timer);
     socket.destroy();

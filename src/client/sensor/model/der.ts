@@ -50,9 +50,7 @@ export class WindowElement {
 
   /** @throws RangeError on what is not DER with tags below 31, or is cut short. */
   static at(window: ByteWindow, at: number): WindowElement {
-    const { tag, start: offset, length } = derHeader(
-      window.bytes(at, Math.min(at + MAX_HEADER_BYTES, window.length)),
-    );
+    const { tag, start: offset, length } = derHeader(window.bytes(at, Math.min(at + MAX_HEADER_BYTES, window.length)));
     const start = at + offset;
     const end = start + length;
     if (end > window.length) throw new RangeError('DER that is cut short');
