@@ -108,8 +108,11 @@ describe('a document that keeps its reader busy for too long', () => {
     // As many as there are threads, so that the others have to wait behind them.
     const costly = [ingest(slow(), { type, to: hasty }), ingest(slow(), { type, to: hasty })];
     const others = ['first', 'second', 'third'].map((name) => ingest(good(name), { to: hasty }));
-    for (const { status, body } of await Promise.all(costly))
+    for (const { status, body } of await Promise.all(costly)) {
       expect({ status, code: body.code }).toEqual({ status: 422, code: 'document.too-costly' });
+      // By the watch over the thread; the budget of rounds speaks of the key store.
+      expect(body.detail).toMatch(/^The document /);
+    }
     for (const { status, body } of await Promise.all(others))
       expect({ status, code: body.code }).toEqual({ status: 200 });
   });
