@@ -83,6 +83,14 @@ describe('what is signed is DER, whatever came in', () => {
     expect(client.text(reply)).toMatch(/Status: Granted\./);
   });
 
+  it('an imprint that is no DER is signed as DER', async () => {
+    const contents = imprint(NULL).subarray(2);
+    const long = Buffer.concat([Buffer.from([0x30, 0x81, contents.length]), contents]);
+    const { reply } = await stamp(queryOf(long, CERT_REQ));
+    expect(reply.includes(long)).toBe(false);
+    expect(reply.includes(imprint(NULL))).toBe(true);
+  });
+
   it.each([
     ['a nonce without octets', queryOf(imprint(NULL), hex('0200')), /wrong format/],
     ['two parameters of the hash algorithm', queryOf(imprint(NULL, NULL)), /wrong format/],
