@@ -16,7 +16,7 @@ class LongFirst extends BaseSequencer {
 }
 
 /** More than the cores of a small machine: much of their time tests wait for processes to start, and for clocks. */
-const FILES_AT_ONCE = 4;
+const FILES_AT_ONCE = 3;
 /** Of a machine that takes longer than this for the smallest program: most of the time tests wait for each other there. */
 const SLOW_START_MS = 80;
 const FILES_ON_SLOW = 2;
@@ -56,8 +56,8 @@ export default defineConfig({
           include: ['test/**/*.spec.ts'],
           exclude: ['test/source/**'],
           // Limits for a machine that is busy with other things; a test that takes longer hangs.
-          testTimeout: 300_000,
-          hookTimeout: 480_000,
+          testTimeout: 600_000,
+          hookTimeout: 900_000,
           // A machine that stalls for a second must not look like a fault; what fails twice is one.
           retry: 1,
           sequence: { groupOrder: 1 },

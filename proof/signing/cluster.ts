@@ -146,7 +146,7 @@ export class Cluster {
 
   async start(): Promise<void> {
     for (const slot of this.slots) slot.start();
-    await this.allUp(60_000);
+    await this.allUp(180_000);
   }
 
   async allUp(limitMs: number): Promise<void> {
@@ -189,5 +189,5 @@ export class Cluster {
 
 /** Runs a command of the built command line to its end. */
 export async function runCli(dist: string, args: string[], env: NodeJS.ProcessEnv): Promise<void> {
-  await promisify(execFile)(process.execPath, [join(dist, 'cli.js'), ...args], { env, timeout: 60_000 });
+  await promisify(execFile)(process.execPath, [join(dist, 'cli.js'), ...args], { env, timeout: 180_000 });
 }

@@ -128,7 +128,7 @@ let outcome: Outcome;
 beforeAll(async () => {
   const say = (): void => undefined;
   outcome = await proveSigning({ seed: 42, seconds: 18, rate: 33, faults: FAULT_KINDS.length, deadlineMs: 2000, say });
-}, 480_000);
+}, 900_000);
 
 describe('signing under faults', () => {
   it('keeps every invariant', () => {

@@ -70,7 +70,7 @@ export async function runToEnd(args: string[], settings: Record<string, string>)
   const env = { ...process.env, ...settings };
   const { stdout } = await promisify(execFile)(process.execPath, [join(DIST, 'cli.js'), ...args], {
     env,
-    timeout: 60_000,
+    timeout: 180_000,
   });
   return stdout;
 }
