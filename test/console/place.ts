@@ -26,6 +26,9 @@ export interface ConsolePlace {
   close(): Promise<void>;
 }
 
+/** After five minutes the service asks people again who they are before what matters; a journey takes up to two. */
+const FRESH_MS = 2 * 60_000;
+
 export async function openPlace(): Promise<ConsolePlace> {
   const folder = mkdtempSync(join(tmpdir(), 'sealwright-console-'));
   const stage = await openStage();
@@ -45,10 +48,14 @@ export async function openPlace(): Promise<ConsolePlace> {
   });
   if (CHROMIUM === undefined) throw new Error('there is no Chromium on this machine');
   const browser = await startChromium();
-  const first = await visit(browser, url);
-  await signIn(first.page, adminEmail, adminPassword);
-  const signedIn = await first.context.storageState();
-  await first.context.close();
+  const newSession = async () => {
+    const first = await visit(browser, url);
+    await signIn(first.page, adminEmail, adminPassword);
+    const signedIn = await first.context.storageState();
+    await first.context.close();
+    return { signedIn, at: Date.now() };
+  };
+  let session = await newSession();
   return {
     stage,
     service,
@@ -58,7 +65,8 @@ export async function openPlace(): Promise<ConsolePlace> {
     url,
     folder,
     asAdmin: async (path) => {
-      const visitor = await visit(browser, `${url}${path}`, { signedIn });
+      if (Date.now() - session.at > FRESH_MS) session = await newSession();
+      const visitor = await visit(browser, `${url}${path}`, { signedIn: session.signedIn });
       await visitor.page.getByRole('heading', { level: 1 }).waitFor();
       return visitor;
     },

@@ -9,7 +9,7 @@ const PROBE = join(import.meta.dirname, '../fakes/event-loop-probe.mjs');
 
 interface Delays {
   readonly round: number;
-  /** Milliseconds. */
+  /** Milliseconds of CPU that the loop was kept busy at a time. */
   readonly p99: number;
   readonly max: number;
 }
