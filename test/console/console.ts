@@ -38,7 +38,7 @@ export async function visit(browser: Browser, url: string, options: VisitOptions
     ...(timezone === undefined ? {} : { timezoneId: timezone }),
     ...(signedIn === undefined ? {} : { storageState: signedIn }),
   });
-  context.setDefaultTimeout(30_000);
+  context.setDefaultTimeout(90_000);
   const faults: string[] = [];
   context.on('weberror', (error) => faults.push(String(error.error())));
   context.on('console', (message) => {

@@ -16,7 +16,7 @@ export function startChromium(): Promise<Browser> {
 /** A fresh profile, without the cookies of any other, and a page in it that tells what went wrong in it. */
 export async function openPage(browser: Browser, url: string): Promise<WatchedPage> {
   const context = await browser.newContext();
-  context.setDefaultTimeout(30_000);
+  context.setDefaultTimeout(90_000);
   const page = await context.newPage();
   const faults: string[] = [];
   page.on('pageerror', (error) => faults.push(String(error)));

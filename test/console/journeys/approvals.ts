@@ -40,7 +40,7 @@ export function approvalJourneys(at: () => ConsolePlace): void {
       assertClean();
       await context.close();
     }
-    await signature(requester.page).waitFor({ timeout: 30_000 });
+    await signature(requester.page).waitFor({ timeout: 90_000 });
     // It was told of the signature: it has asked once, and then listened.
     const id = requester.page.url().split('/').at(-1) ?? '';
     expect(asked).toContain(`/api/v1/sign/requests/${id}/events`);

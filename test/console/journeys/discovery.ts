@@ -40,12 +40,12 @@ export function discoveryJourneys(at: () => ConsolePlace): void {
     await page.getByText('Running', { exact: true }).waitFor();
     const bar = page.getByRole('progressbar', { name: 'Progress of the scan' });
     const percent = async () => Number(await bar.getAttribute('aria-valuenow'));
-    await expect.poll(percent, { timeout: 30_000 }).toBeGreaterThan(0);
+    await expect.poll(percent, { timeout: 90_000 }).toBeGreaterThan(0);
     expect(await percent()).toBeLessThan(100);
     await page.reload();
     await bar.waitFor();
     expect(await percent()).toBeGreaterThan(0);
-    await page.getByText('Done', { exact: true }).waitFor({ timeout: 30_000 });
+    await page.getByText('Done', { exact: true }).waitFor({ timeout: 90_000 });
     expect(await percent()).toBe(100);
     await page.getByText('The scan has ended: Done').waitFor();
     await page

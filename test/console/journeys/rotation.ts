@@ -37,7 +37,7 @@ export function rotationJourneys(at: () => ConsolePlace): void {
     await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
     expect((await ordered).postDataJSON()).toEqual({ dryRun: true, custody: 'hsm', onFailure: 'halt' });
     await page.getByRole('heading', { name: 'Dry run' }).waitFor();
-    await page.getByText('Planned', { exact: true }).first().waitFor({ timeout: 30_000 });
+    await page.getByText('Planned', { exact: true }).first().waitFor({ timeout: 90_000 });
     const diff = page.getByLabel('deploy /home/deploy/.ssh/authorized_keys', { exact: true });
     const text = (await diff.textContent()) ?? '';
     expect(text).toContain(`-${key.publicKey}`);

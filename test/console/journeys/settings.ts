@@ -151,7 +151,7 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     expect(await next.count()).toBe(5);
     await page.getByRole('button', { name: 'Run now' }).click();
     await page.getByText('Somebody asked for it').waitFor();
-    await expect.poll(async () => (await beat()).body.commands, { timeout: 30_000 }).toHaveLength(1);
+    await expect.poll(async () => (await beat()).body.commands, { timeout: 90_000 }).toHaveLength(1);
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('It is paused: nothing is due.').waitFor();
 
