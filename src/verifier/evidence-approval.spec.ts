@@ -1,0 +1,65 @@
+import { createHash } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { canonicalJson } from '../platform/json/canonical-json.js';
+import { faultsOfApproval } from './evidence-approval.js';
+import type { EvidenceFile } from './evidence-file.js';
+
+const SHOWN = {
+  requestId: 'request',
+  digest: 'digest',
+  algorithm: 'sha256',
+  scheme: 'ecdsa-der',
+  format: 'raw',
+  key: { name: 'release', version: 1 },
+  requester: { person: 'ann' },
+};
+const HASH = createHash('sha256').update(canonicalJson(SHOWN)).digest('base64');
+
+interface Case {
+  readonly voters: readonly string[];
+  /** People who were shown a secret of the credential that asked. */
+  readonly requesters?: readonly string[];
+  /** What the votes are over. */
+  readonly hash?: string;
+}
+
+/** Evidence of a request that two of the group "release" have to approve. */
+function evidenceWith({ voters, requesters = [], hash = HASH }: Case): EvidenceFile {
+  const fact = (action: string, target: string, actor: string, detail: object) => ({
+    index: 0,
+    kind: 'entry' as const,
+    data: Buffer.from(JSON.stringify({ action, target: { id: target }, actor: { id: actor }, detail })).toString(
+      'base64',
+    ),
+    path: [],
+  });
+  const stages = [{ group: 'release', threshold: 2 }];
+  const leaves = [
+    fact('signing.accepted', 'request', 'ann', { approval: 'approval', to: 'PENDING_APPROVAL' }),
+    fact('approval.requested', 'approval', 'ann', { hash: HASH, stages, requesters, subject: 'signing-request' }),
+    ...voters.map((voter) => fact('approval.approved', 'approval', voter, { stage: 0, hash })),
+    fact('approval.decided', 'approval', 'approvals', { to: 'APPROVED' }),
+  ];
+  const { requestId, digest, algorithm, scheme, format } = SHOWN;
+  return {
+    request: { requestId, digest, algorithm, scheme, format, approvalId: 'approval' },
+    key: { name: 'release', version: 1, publicKey: '' },
+    approval: { shown: SHOWN },
+    log: { publicKey: '', checkpoint: '', leaves },
+  };
+}
+
+describe('an approval by two people', () => {
+  it('is one when two of them said yes', () => {
+    expect(faultsOfApproval(evidenceWith({ voters: ['ben', 'cleo'] }))).toEqual([]);
+  });
+
+  it.each<[string, Case]>([
+    ['one person twice', { voters: ['ben', 'ben'] }],
+    ['whoever asked', { voters: ['ben', 'ann'] }],
+    ['whoever was shown a secret of what asked', { voters: ['ben', 'cleo'], requesters: ['cleo'] }],
+    ['one who said yes to another document', { voters: ['ben', 'cleo'], hash: 'another' }],
+  ])('is none with %s', (_, votes) => {
+    expect(faultsOfApproval(evidenceWith(votes))).toEqual([expect.stringMatching(/^[01] of 2 of release approved$/)]);
+  });
+});
