@@ -30,13 +30,13 @@ export const CONTROLS = {
     edits: [
       {
         file: 'signing/requests/signing.service.js',
-        text: 'return await this.admission.admit(taken ?? (await this.intake.acceptanceOf(caller, order)));',
-        instead: `const asked = await this.intake.acceptanceOf(caller, order);
+        text: 'return await this.gate.admit(taken ?? (await this.validator.newRequestOf(caller, order)));',
+        instead: `const asked = await this.validator.newRequestOf(caller, order);
         const { request, envelope, keyRevision } = asked;
         const who = { requestedBy: caller.id, ownerId: caller.ownerId, correlation: caller.origin.requestId };
         const intended = { ...request, ...who, envelope, keyRevision, attempt: 1, strikes: 0 };
         if (!order.background) request.asked = await this.attempts.ask(intended);
-        return await this.admission.admit(asked);`,
+        return await this.gate.admit(asked);`,
       },
       {
         file: 'signing/requests/signing-attempts.js',
