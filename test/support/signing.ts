@@ -52,7 +52,7 @@ export function verifies(message: string | Buffer, { publicKey }: PublishedKey, 
   return verify('sha256', Buffer.from(message), createPublicKey(publicKey), signature);
 }
 
-/** A machine that starts programs slowly needs longer for the same; vitest.config.ts finds out. */
+/** How many times as long tests wait before they take something for hung; vitest.config.ts says it. */
 export const PATIENCE = Number(process.env.TEST_PATIENCE ?? 1);
 
 /** Polls until `check` answers something other than undefined or false; an error after `seconds`, longer on a slow machine. */

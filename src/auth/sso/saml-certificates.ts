@@ -1,6 +1,6 @@
 import { type KeyObject, X509Certificate } from 'node:crypto';
 import { Problem } from '../../platform/errors/problem.js';
-import { certificatePem } from './signature-key.js';
+import { writePem } from '../../formats/encoding/pem.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 
 /** After this many providers change keys in another way. */
@@ -75,7 +75,7 @@ function usable(body: string): UsableCertificate {
     throw new Error('this is no certificate: neither PEM nor the base64 of one');
   const certificate = parsed(der);
   assertVerifies(certificate.publicKey);
-  return { pem: certificatePem('CERTIFICATE', certificate.raw), certificate };
+  return { pem: writePem('CERTIFICATE', certificate.raw), certificate };
 }
 
 function parsed(der: Buffer): X509Certificate {

@@ -2,6 +2,7 @@ import 'reflect-metadata';
 import { Name, X509CertificateGenerator } from '@peculiar/x509';
 import { randomBytes, webcrypto } from 'node:crypto';
 import { truncate } from '../../platform/text/truncate.js';
+import { writePem } from '../../formats/encoding/pem.js';
 
 /** Every provider knows it. */
 const ALGORITHM = {
@@ -39,8 +40,8 @@ export async function newSignatureKey(commonName: string): Promise<SignatureKey>
   });
   const pkcs8 = Buffer.from(await webcrypto.subtle.exportKey('pkcs8', keys.privateKey));
   return {
-    privateKey: certificatePem('PRIVATE KEY', pkcs8),
-    certificate: certificatePem('CERTIFICATE', Buffer.from(certificate.rawData)),
+    privateKey: writePem('PRIVATE KEY', pkcs8),
+    certificate: writePem('CERTIFICATE', Buffer.from(certificate.rawData)),
   };
 }
 
@@ -49,10 +50,4 @@ function newSerialNumber(): string {
   const serial = randomBytes(16);
   serial.writeUInt8((serial.readUInt8() & 0x3f) | 0x40);
   return serial.toString('hex');
-}
-
-/** RFC 7468. */
-export function certificatePem(label: string, der: Buffer): string {
-  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
-  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { bitLength, DER, derElements, derHeader, dotted, elementsOfSequence } from './der-reader.js';
+import { DER, derElements, derHeader, dotted, elementsOfSequence } from './der-reader.js';
+import { bitLength } from '../encoding/bit-length.js';
 
 const hex = (text: string) => Buffer.from(text, 'hex');
 

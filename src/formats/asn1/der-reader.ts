@@ -94,14 +94,6 @@ function firstElement(bytes: Buffer): DerElement {
   return { tag, contents: bytes.subarray(start, end), raw: bytes.subarray(0, end) };
 }
 
-/** Bits of an unsigned INTEGER. */
-export function bitLength(integer: Uint8Array): number {
-  let start = 0;
-  while (start < integer.length && integer[start] === 0) start += 1;
-  const top = integer[start];
-  return top === undefined ? 0 : (integer.length - start) * 8 - Math.clz32(top) + 24;
-}
-
 /** Octets of the longest object identifier that is read: arcs grow without end, and so does what it costs to write them out. */
 const MAX_OID_BYTES = 128;
 

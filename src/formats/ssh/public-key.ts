@@ -1,7 +1,8 @@
 import { createHash, createPublicKey, type KeyObject } from 'node:crypto';
 import { oneKeyLine } from './key-line.js';
 import { fromBase64 } from '../encoding/base64.js';
-import { mpintBits, wireMpint, WireReader, wireString } from './wire.js';
+import { wireMpint, WireReader, wireString } from './wire.js';
+import { bitLength } from '../encoding/bit-length.js';
 
 /** A public key as SSH writes it (RFC 4253 section 6.6). */
 export interface SshPublicKey {
@@ -67,7 +68,7 @@ export function keyBitsOf({ type, blob }: SshPublicKey): number | null {
   const reader = new WireReader(blob);
   reader.string();
   if (type === 'ssh-rsa') reader.string(); // the exponent comes first
-  if (type === 'ssh-rsa' || type === 'ssh-dss') return mpintBits(reader.string());
+  if (type === 'ssh-rsa' || type === 'ssh-dss') return bitLength(reader.string());
   return CURVE_BITS[type.replace('ecdsa-sha2-', '')] ?? null;
 }
 

@@ -81,9 +81,3 @@ export function wireMpint(magnitude: Buffer): Buffer {
   const negative = digits.length > 0 && (digits[0] ?? 0) >= 0x80;
   return wireString(negative ? Buffer.concat([Buffer.alloc(1), digits]) : digits);
 }
-
-/** Length in bits of a non-negative mpint. */
-export function mpintBits(mpint: Buffer): number {
-  const first = mpint.findIndex((byte) => byte !== 0);
-  return first === -1 ? 0 : (mpint.length - first) * 8 - (Math.clz32(mpint[first] as number) - 24);
-}

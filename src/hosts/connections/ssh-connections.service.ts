@@ -30,7 +30,7 @@ const TIMEOUT_MS = 10_000;
 
 /**
  * The one way to log in to a host. The host's key is checked before anything is said about who logs in; one login is tried and no
- * other; nothing is forwarded. Throws Problem with the codes of ssh-fault.ts, of AddressGuard, or `host.missing`.
+ * other; nothing is forwarded. Throws Problem with the codes of ssh-fault.ts, of HostAddressGuard, or `host.missing`.
  */
 @Injectable()
 export class SshConnections {

@@ -1,6 +1,7 @@
 import { oneKeyLine } from '../../formats/ssh/key-line.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
-import { mpintBits, WireReader } from '../../formats/ssh/wire.js';
+import { WireReader } from '../../formats/ssh/wire.js';
+import { bitLength } from '../../formats/encoding/bit-length.js';
 import { fingerprintOf } from '../../formats/ssh/public-key.js';
 
 /** A public key in the encoding of RFC 4253 section 6.6. */
@@ -49,7 +50,7 @@ function bitsOf(type: string, parts: Buffer[]): number | null {
 }
 
 function bitsOfPart(mpint: Buffer | undefined): number | null {
-  return mpint === undefined ? null : mpintBits(mpint);
+  return mpint === undefined ? null : bitLength(mpint);
 }
 
 /** Undefined unless the bytes are length-prefixed strings up to the last one. */

@@ -11,7 +11,7 @@ export interface HostPlace {
 
 /**
  * An address or name in the one form in which it is stored: IPv6 as in RFC 5952 and without brackets, names in lower case, without the dot at
- * their end, and international ones as A-labels (RFC 5890). What is neither stays as it is, for AddressGuard to refuse.
+ * their end, and international ones as A-labels (RFC 5890). What is neither stays as it is, for HostAddressGuard to refuse.
  */
 export function canonicalAddress(text: string): string {
   const bare = text.startsWith('[') && text.endsWith(']') ? text.slice(1, -1) : text;

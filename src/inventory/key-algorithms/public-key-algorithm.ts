@@ -1,6 +1,7 @@
 import type { AlgorithmIdentifier, SubjectPublicKeyInfo } from '@peculiar/asn1-x509';
 import type { AlgorithmProperties } from '../model/document.js';
-import { bitLength, DER, derElements, dotted } from '../../formats/asn1/der-reader.js';
+import { DER, derElements, dotted } from '../../formats/asn1/der-reader.js';
+import { bitLength } from '../../formats/encoding/bit-length.js';
 import { CURVE_OIDS, FIELD_BITS, KEY_OIDS } from './key-oids.js';
 
 /** The algorithm of a public key, as its SubjectPublicKeyInfo tells it. */

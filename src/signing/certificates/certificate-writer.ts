@@ -46,11 +46,6 @@ export function signed(toBeSigned: Buffer, algorithm: Buffer, signature: Buffer)
   return sequence(toBeSigned, algorithm, bitString(signature));
 }
 
-export function pemCertificate(label: string, der: Buffer): string {
-  const lines = der.toString('base64').match(/.{1,64}/g) ?? [];
-  return `-----BEGIN ${label}-----\n${lines.join('\n')}\n-----END ${label}-----\n`;
-}
-
 /** Name (RFC 5280 section 4.1.2.4), DER. */
 function nameOf(subject: DistinguishedName): Buffer {
   const parts = Object.keys(NAME_PARTS) as (keyof typeof NAME_PARTS)[];

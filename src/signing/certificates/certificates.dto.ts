@@ -2,7 +2,7 @@ import { Type } from 'class-transformer';
 import { IsInt, IsOptional, IsString, Length, Matches, Max, MaxLength, Min, ValidateNested } from 'class-validator';
 import type { Page } from '../../platform/http/cursors.js';
 import type { Certificate } from './certificate.entity.js';
-import { pemCertificate } from './certificate-writer.js';
+import { writePem } from '../../formats/encoding/pem.js';
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -107,7 +107,7 @@ export class CertificateView {
       purposes,
       keyId: row.keyId ?? undefined,
       keyVersion: row.keyVersion ?? undefined,
-      chain: row.chain.map((der) => pemCertificate('CERTIFICATE', der)),
+      chain: row.chain.map((der) => writePem('CERTIFICATE', der)),
       createdAt,
     };
   }

@@ -5,12 +5,8 @@ import { schemeFor } from '../requests/signing-order.js';
 import { SigningService } from '../requests/signing.service.js';
 import { signatureIdentifier } from '../formats/algorithm-identifiers.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
-import {
-  certificationRequestInfo,
-  type DistinguishedName,
-  pemCertificate,
-  signed,
-} from '../certificates/certificate-writer.js';
+import { certificationRequestInfo, type DistinguishedName, signed } from '../certificates/certificate-writer.js';
+import { writePem } from '../../formats/encoding/pem.js';
 
 export interface CertificationOrder {
   readonly subject: DistinguishedName;
@@ -43,7 +39,7 @@ export class CertificationRequestsService {
       use,
     });
     const signer = keyVersion === key.version ? key : await this.keys.version(keyId, keyVersion);
-    return pemCertificate(
+    return writePem(
       'CERTIFICATE REQUEST',
       signed(infoOf(signer, subject), signatureIdentifier(scheme, 'sha256', key.type), signature),
     );

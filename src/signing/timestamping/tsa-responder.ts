@@ -1,7 +1,7 @@
 import { Injectable, Logger } from '@nestjs/common';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { pemCertificate } from '../certificates/certificate-writer.js';
+import { writePem } from '../../formats/encoding/pem.js';
 import { TimestampAuthority } from './timestamp-authority.js';
 import { TimestampKeys } from './timestamp-keys.js';
 import { type Asker, TimestampRepository } from './timestamp.repository.js';
@@ -36,7 +36,7 @@ export class TsaResponder {
   /** PEM: the certificate of the authority, then those above it. */
   async chain(): Promise<string> {
     const { stamper } = await this.keys.current();
-    return stamper.chain.map((der) => pemCertificate('CERTIFICATE', der)).join('');
+    return stamper.chain.map((der) => writePem('CERTIFICATE', der)).join('');
   }
 
   private refusalOf(error: unknown): TimestampRefusal {
