@@ -1,23 +1,31 @@
 import { once } from 'node:events';
-import { createServer } from 'node:net';
+import { createServer, type Socket } from 'node:net';
 import { expect, it } from 'vitest';
 import { unique } from '../../approvals/approvers.js';
 import { canRunSshd, startSshd } from '../../support/sshd.js';
 import type { ConsolePlace } from '../place.js';
 
-const SLOW_MS = 4000;
-
-/** At every loopback address: takes the connection, says nothing for a while and hangs up. */
+/** At every loopback address: takes the connection and says nothing; hangs up after `hurry`. */
 async function startSlowServer() {
+  const held = new Set<Socket>();
+  let isSlow = true;
   const server = createServer((socket) => {
     socket.on('error', () => undefined);
-    setTimeout(() => socket.destroy(), SLOW_MS);
+    if (!isSlow) {
+      socket.destroy();
+      return;
+    }
+    held.add(socket);
   });
   server.listen(0, '0.0.0.0');
   await once(server, 'listening');
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
-  return { port: address.port, close: () => server.close() };
+  const hurry = () => {
+    isSlow = false;
+    for (const socket of held) socket.destroy();
+  };
+  return { port: address.port, hurry, close: () => server.close() };
 }
 
 export function discoveryJourneys(at: () => ConsolePlace): void {
@@ -45,6 +53,8 @@ export function discoveryJourneys(at: () => ConsolePlace): void {
     await page.reload();
     await bar.waitFor();
     expect(await percent()).toBeGreaterThan(0);
+    // Over only when somebody can have seen it begin, however slow the browser is.
+    slow.hurry();
     await page.getByText('Done', { exact: true }).waitFor({ timeout: 90_000 });
     expect(await percent()).toBe(100);
     await page.getByText('The scan has ended: Done').waitFor();
