@@ -70,9 +70,10 @@ export async function newGuardedKey(
   place: Place,
   stages: readonly Guard[],
   rules: Record<string, unknown> = {},
+  type = 'ec-p256',
 ): Promise<{ key: PublishedKey; groups: Answer[]; policy: Answer }> {
   const { service, apiKey } = place;
-  const key = await createKey(service, apiKey, { name: unique('guarded'), type: 'ec-p256' });
+  const key = await createKey(service, apiKey, { name: unique('guarded'), type });
   const groups: Answer[] = [];
   for (const { members } of stages) groups.push(await newGroup(place, members));
   const body = {

@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { type IncomingMessage, request } from 'node:http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { newApprover, newGuardedKey } from '../approvals/approvers.js';
+import { newApiKey } from '../support/access.js';
 import { type CertifiedStage, openCertifiedStage } from '../support/certified-stage.js';
 import type { Answer } from '../support/service.js';
 import { digestOf, publishedKey, verifies } from '../support/signing.js';
@@ -204,6 +205,31 @@ describe('the routes of Vault’s transit engine', () => {
     expect(status).toBe(200);
     expect(verifies(CONTENT, key, bytesOf(made.data.signature))).toBe(true);
     expect((await ask(digestOf('another file'))).status).toBe(403);
+  });
+
+  it('an approval is for one caller, one scheme and one version of the key', async () => {
+    const place = { stage: certified.stage, service: certified.service, apiKey: certified.apiKey };
+    const approver = await newApprover(place);
+    const { key } = await newGuardedKey(place, [{ members: [approver], threshold: 1 }], {}, 'rsa-2048');
+    const ask = (scheme = 'pkcs1v15', token = certified.apiKey) => {
+      const body = { input: digestOf(CONTENT), prehashed: true, signature_algorithm: scheme };
+      return vault('PUT', `sign/${key.name}/sha2-256`, body, token);
+    };
+    const approvalIn = ({ body }: Answer) => /\/approvals\/([\w-]+)/.exec(body.errors?.[0])?.[1];
+    const first = approvalIn(await ask()) ?? '';
+    const path = `/api/v1/approvals/${first}/approve`;
+    expect((await certified.service.call('POST', path, { key: approver.accessToken, body: {} })).status).toBe(200);
+    expect((await ask()).status).toBe(200);
+
+    const other = await newApiKey(certified.service, certified.apiKey, ['sign:digest']);
+    const elsewhere = [await ask('pss'), await ask('pkcs1v15', other.key)];
+    const rotation = { key: certified.apiKey, body: {} };
+    const { body: rotated } = await certified.service.call('POST', `/api/v1/signing-keys/${key.id}/rotate`, rotation);
+    expect(rotated.version).toBe(2);
+    elsewhere.push(await ask());
+    const approvals = elsewhere.map(approvalIn);
+    expect(elsewhere.map(({ status }) => status)).toEqual([403, 403, 403]);
+    expect(new Set([first, ...approvals]).size).toBe(4);
   });
 });
 
