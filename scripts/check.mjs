@@ -6,7 +6,7 @@ import { continueUnderNode24 } from './lib/node24.mjs';
 import { ROOT, toolEnvironment } from './lib/project.mjs';
 import { TestStores } from './lib/test-stores.mjs';
 
-/** `npm run check [-- name …]`: all checks or those named, on the packages as they are. Stores are started if none are given. */
+/** `npm run check [-- name …]`: all checks, those named, or the `quick` ones, on the packages as they are. Stores are started if none are given. */
 const stores = new TestStores();
 
 async function main() {
@@ -14,7 +14,7 @@ async function main() {
   await continueUnderNode24();
   const checks = checksNamed(process.argv.slice(2));
   if (checks === undefined)
-    throw new Failure('There is no such check', `The checks are: ${Object.keys(CHECKS).join(', ')}`);
+    throw new Failure('There is no such check', `The checks are: quick, ${Object.keys(CHECKS).join(', ')}`);
   onInterruption(() => stores.stop());
   const given = process.env.SW_TEST_DATABASE_URL !== undefined;
   const found = !given && checks.some((check) => check.needsStores) ? await stores.start() : {};

@@ -1,3 +1,4 @@
+import path from 'node:path';
 import { build } from './build.mjs';
 import { checkConsoleTypes } from './console.mjs';
 import { Failure } from './failure.mjs';
@@ -6,6 +7,9 @@ import { bin } from './project.mjs';
 import { run } from './run.mjs';
 import { step } from './steps.mjs';
 import { runVitest } from './vitest.mjs';
+
+/** What a tool remembers of files that did not change, so that the next run reads only the others. */
+const cacheOf = (name) => path.join('node_modules', '.cache', 'sealwright', name);
 
 /** A tool that says something only when something is wrong. */
 const tool = (lane, title, program, args, remedy) => ({
@@ -63,7 +67,13 @@ const secrets = {
  * through at the same time.
  */
 export const CHECKS = {
-  format: tool(1, 'format', 'prettier', ['--check', '--log-level', 'warn', '.'], 'Put it right with: npm run format'),
+  format: tool(
+    1,
+    'format',
+    'prettier',
+    ['--check', '--cache', '--cache-location', cacheOf('prettier'), '--log-level', 'warn', '.'],
+    'Put it right with: npm run format',
+  ),
   // Before lint, which looks at types too: the console's client is generated here.
   console: consoleTypes,
   lint: tool(2, 'lint', 'oxlint', [], 'Each finding names its rule; many are put right by: npx oxlint --fix'),
@@ -71,14 +81,23 @@ export const CHECKS = {
     1,
     'import boundaries',
     'depcruise',
-    ['src', '--config', '.dependency-cruiser.mjs'],
+    ['src', '--config', '.dependency-cruiser.mjs', '--cache', cacheOf('boundaries')],
     'The rules and their reasons are in .dependency-cruiser.mjs.',
   ),
-  types: tool(2, 'types', 'tsc', ['--noEmit', '-p', 'tsconfig.json'], ''),
+  types: tool(
+    2,
+    'types',
+    'tsc',
+    ['--noEmit', '-p', 'tsconfig.json', '--incremental', '--tsBuildInfoFile', cacheOf('types.json')],
+    '',
+  ),
   unit: tests('unit'),
   service: tests('service'),
   secrets,
 };
+
+/** What can be said of a change within a minute: everything that needs neither a build nor stores. */
+export const QUICK = ['format', 'lint', 'boundaries', 'types', 'unit'];
 
 /** Only these files or names of tests, in whichever project they are. */
 export const someTests = (args) => ({

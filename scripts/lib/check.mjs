@@ -1,4 +1,4 @@
-import { CHECKS } from './check-steps.mjs';
+import { CHECKS, QUICK } from './check-steps.mjs';
 import { bold, green, red, say, seconds, showFailure, whileNotHalted, yellow } from './steps.mjs';
 
 /**
@@ -63,8 +63,9 @@ function sayUnchecked(names) {
 
 export const inCi = () => ['true', '1'].includes(process.env.CI ?? '');
 
-/** The checks of these names, or all. */
-export function checksNamed(names) {
+/** The checks of these names, or all; `quick` names several. */
+export function checksNamed(asked) {
+  const names = [...new Set(asked.flatMap((name) => (name === 'quick' ? QUICK : [name])))];
   const unknown = names.filter((name) => !(name in CHECKS));
   if (unknown.length > 0) return undefined;
   return names.length === 0 ? Object.values(CHECKS) : names.map((name) => CHECKS[name]);

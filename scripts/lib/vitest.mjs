@@ -4,7 +4,7 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { bin } from './project.mjs';
 import { run } from './run.mjs';
-import { dim, say } from './steps.mjs';
+import { dim, red, say } from './steps.mjs';
 
 const FAILURES = fileURLToPath(new URL('failures-reporter.mjs', import.meta.url));
 
@@ -20,7 +20,7 @@ export async function runVitest(title, args, { env }) {
     const reporters = ['--reporter=default', `--reporter=${FAILURES}`, '--reporter=json', `--outputFile.json=${file}`];
     const { code } = await run(bin('vitest'), ['run', ...reporters, ...args], { env, show: true });
     const report = existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
-    if (report !== undefined) tellOfOtherTries(testsOf(report));
+    if (report !== undefined) summarize(report);
     return count(report, code);
   } finally {
     rmSync(directory, { recursive: true, force: true });
@@ -45,11 +45,15 @@ const testsOf = (report) => report.testResults.flatMap((file) => file.assertionR
 
 const MAX_LINES = 8;
 
-/** Vitest says that there was a second try, not why. */
-function tellOfOtherTries(tests) {
-  for (const { status, fullName, failureMessages: [first] = [] } of tests) {
-    if (status !== 'passed' || first === undefined) continue;
-    const why = first.split('\n').slice(0, MAX_LINES).join('\n');
-    say(`${dim('…')} at another try: ${fullName}\n${dim(why)}`);
+/** What failed, and what passed only at another try, once more in a few lines each: the end of a log is what people see first. */
+function summarize(report) {
+  for (const { name, assertionResults } of report.testResults) {
+    const file = path.relative(process.cwd(), name);
+    for (const { status, fullName, failureMessages: [first] = [] } of assertionResults) {
+      if (first === undefined || !['passed', 'failed'].includes(status)) continue;
+      const reason = first.split('\n').slice(0, MAX_LINES).join('\n');
+      const mark = status === 'failed' ? red('✖ failed') : dim('… at another try');
+      say(`${mark}: ${file} > ${fullName}\n${dim(reason)}`);
+    }
   }
 }
