@@ -1,12 +1,13 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
+import { bundlePrograms } from './bundle.mjs';
 import { buildConsole, placeConsole } from './console.mjs';
 import { Failure } from './failure.mjs';
 import { bin, inRoot } from './project.mjs';
 import { run } from './run.mjs';
 
-const INPUTS = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json'];
+const INPUTS = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'nest-cli.json', 'scripts/lib/bundle.mjs'];
 const STAMP = inRoot('dist/.built-from');
 
 /** Whether dist was built from these very sources. */
@@ -30,6 +31,7 @@ async function buildService() {
   const { code, output } = await run(bin('nest'), ['build']);
   if (code !== 0)
     throw new Failure('The build failed', 'The compiler says why above. See it again with: npm run build', output);
+  await bundlePrograms();
   writeFileSync(STAMP, before);
   return true;
 }

@@ -1,0 +1,83 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { rolldown } from 'rolldown';
+import { inRoot } from './project.mjs';
+
+const DIST = inRoot('dist');
+const PROGRAMS = ['main', 'worker', 'cli', 'sealwright'];
+const INTERPRETER = '#!/usr/bin/env node\n';
+
+/**
+ * Packages that stay in node_modules: they have native parts or files beside them, or are loaded by name by other packages, which must
+ * meet the same copy of them (TypeORM's drivers, the decorators' storage of class-validator, reflect-metadata).
+ */
+const KEPT = new Set([
+  '@cyclonedx/cyclonedx-library',
+  '@node-rs/argon2',
+  'bcrypt-pbkdf',
+  'bull',
+  'class-transformer',
+  'class-validator',
+  'ioredis',
+  'nodemailer',
+  'pg',
+  'pg-copy-streams',
+  'pkcs11js',
+  'prom-client',
+  'reflect-metadata',
+  'rxjs',
+  'ssh2',
+  'swagger-ui-dist',
+  'typeorm',
+]);
+
+/**
+ * Joins the modules of each program of dist/ into few files: most of a start is spent on finding and linking 2,500 modules. What starts by
+ * its own path (threads, the key process) stays as the compiler wrote it.
+ */
+export async function bundlePrograms() {
+  const bundle = await rolldown({
+    input: Object.fromEntries(PROGRAMS.map((name) => [name, path.join(DIST, `${name}.js`)])),
+    platform: 'node',
+    external: isKept,
+    plugins: [{ name: 'compiled', load: withSourceMap, transform: atItsOwnPlace }],
+    // Nest looks for packages that may be there and are not.
+    onLog: (level, log, tell) => log.code === 'UNRESOLVED_IMPORT' || tell(level, log),
+  });
+  await bundle.write({
+    dir: DIST,
+    format: 'esm',
+    sourcemap: true,
+    keepNames: true,
+    entryFileNames: 'bundled/[name].js',
+    chunkFileNames: 'bundled/[name]-[hash].js',
+  });
+  await bundle.close();
+  for (const name of PROGRAMS)
+    writeFileSync(path.join(DIST, `${name}.js`), `${INTERPRETER}import './bundled/${name}.js';\n`);
+}
+
+function isKept(id) {
+  if (id.startsWith('.') || path.isAbsolute(id)) return false;
+  const [scope, name] = id.split('/');
+  return KEPT.has(id.startsWith('@') ? `${scope}/${name}` : scope);
+}
+
+function withSourceMap(id) {
+  const map = `${id}.map`;
+  if (!id.startsWith(DIST) || !existsSync(map)) return null;
+  return { code: readFileSync(id, 'utf8'), map: readFileSync(map, 'utf8') };
+}
+
+/** A module that finds files by its own place still finds them when it is part of a file in dist/bundled. */
+function atItsOwnPlace(code, id) {
+  if (!code.includes('import.meta.')) return null;
+  const place = path.relative(path.join(DIST, 'bundled'), id).split(path.sep).join('/');
+  const url = `new URL(${JSON.stringify(place)}, import.meta.url)`;
+  const directory = `process.getBuiltinModule('node:url').fileURLToPath(new URL('.', ${url}))`;
+  const placed = code.replaceAll(/import\.meta\.(?:url|dirname)/g, (asked) =>
+    asked.endsWith('url') ? `${url}.href` : directory,
+  );
+  // The lines stay those that the source map knows.
+  return { code: placed, map: null };
+}
