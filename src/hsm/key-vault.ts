@@ -1,8 +1,30 @@
-import type { CheckpointAnswer, CheckpointOrder, LogAnchor, NewLogOrder, AcceptedLog } from './log-anchor.js';
-import type { KeyIdentity } from './key-identity.js';
+/** What a key that signs for the service is for. The key of the audit log is not among them: no sign order reaches it. */
+export const SIGNER_PURPOSES = ['signing', 'timestamping', 'certificates', 'ssh-ca', 'ssh-key'] as const;
+export type SignerPurpose = (typeof SIGNER_PURPOSES)[number];
 
-export { type KeyIdentity, signingKeyOwner } from './key-identity.js';
-export type { CheckpointAnswer, LogAnchor, LogHold } from './log-anchor.js';
+/**
+ * Which key an order means. The token's own CKA_LABEL must say the same: rows of the database, where CKA_IDs and public keys
+ * are kept, do not decide alone which key signs.
+ */
+export interface KeyIdentity {
+  readonly purpose: SignerPurpose;
+  /** Whose key it is: `NAME vVERSION ID` of a signing key (ID: its UUID without dashes), the UUID of an SSH authority or SSH key. */
+  readonly owner: string;
+}
+
+/** A key in the token: it is found by its CKA_ID, and counts only when its CKA_LABEL is one of these. */
+export interface TokenKey {
+  readonly ckaId: Buffer;
+  /** The first is the one that keys are made with; the others were given by earlier versions of this service. */
+  readonly labels: readonly [string, ...string[]];
+}
+
+export const MAX_OWNER_BYTES = 128;
+
+/** The owner of a version of a signing key. */
+export function signingKeyOwner(keyId: string, name: string, version: number): string {
+  return `${name} v${version} ${keyId.replaceAll('-', '')}`;
+}
 
 /** Types of key that the token makes and holds. */
 export const TOKEN_KEY_TYPES = ['rsa-2048', 'rsa-3072', 'rsa-4096', 'ec-p256', 'ec-p384', 'ec-p521'] as const;
@@ -93,6 +115,56 @@ export interface UnsealOrder {
 export interface DestroyOrder {
   readonly ckaId: Buffer;
   readonly identity: KeyIdentity;
+}
+
+/** What the key of a log signed last, as the token keeps it where no database reaches: the next checkpoint must continue it. */
+export interface LogAnchor {
+  /** Name of the log (C2SP tlog-checkpoint). */
+  readonly origin: string;
+  /** CKA_ID of its key. */
+  readonly ckaId: Uint8Array;
+  /** Leaves of the last checkpoint; 0 before the first. */
+  readonly size: number;
+  readonly root: Uint8Array;
+  /** Milliseconds since 1970 when a log that an earlier version had begun was anchored; 0 for one that had its anchor from the start. */
+  readonly since: number;
+}
+
+export interface NewLogOrder {
+  readonly ckaId: Uint8Array;
+  readonly origin: string;
+}
+
+/** What a checkpoint is to say. The note is put together from it in the key process; nobody else chooses what the log's key signs. */
+export interface CheckpointOrder {
+  readonly origin: string;
+  readonly ckaId: Uint8Array;
+  /** SubjectPublicKeyInfo, DER: what the signature is checked against. */
+  readonly publicKey: Uint8Array;
+  readonly size: number;
+  readonly root: Uint8Array;
+  /** Hashes that lead from the anchored tree to this one (RFC 9162 section 2.1.4). */
+  readonly proof: readonly Uint8Array[];
+  /** Newest signed note; with it a log that has no anchor yet gets one. */
+  readonly lastNote?: string | undefined;
+}
+
+/**
+ * Why no checkpoint is signed. `rolled-back`: the log has fewer leaves than were signed. `forked`: its first leaves are not those
+ * that were signed. `other-key`: another key signs this log. `no-anchor`: the token knows nothing of this log, and no checkpoint
+ * that its key signed was given.
+ */
+const LOG_HOLDS = ['rolled-back', 'forked', 'other-key', 'no-anchor'] as const;
+export type LogHold = (typeof LOG_HOLDS)[number];
+
+export type CheckpointAnswer =
+  | { readonly kind: 'signed'; readonly signature: Uint8Array; readonly anchor: LogAnchor }
+  | { readonly kind: 'held'; readonly why: LogHold; readonly anchor?: LogAnchor | undefined };
+
+/** What an operator accepts as the state of the log of this origin; without `state` its anchor is removed, and it may begin anew. */
+export interface AcceptedLog {
+  readonly origin: string;
+  readonly state?: { readonly ckaId: Uint8Array; readonly size: number; readonly root: Uint8Array } | undefined;
 }
 
 export const MAX_SEALED_BYTES = 65_536;

@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { KeyProcessVault } from '../../src/hsm/key-process-vault.js';
+import type { KeyProcessVault } from '../../src/hsm/process/key-process-vault.js';
 import type { CheckpointAnswer, GeneratedKey, LogAnchor } from '../../src/hsm/key-vault.js';
 import { GrowingRoot } from '../../src/verifier/growing-root.js';
 import { leafHash } from '../../src/verifier/merkle-hash.js';

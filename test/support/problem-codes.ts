@@ -20,7 +20,7 @@ const PASSED_ON = [
   'src/signing/requests/sign-request-validator.ts malformed', // malformedContent()
   'src/signing/certificates/certificate-chain.ts refused', // refusedCertificate()
   'src/signing/requests/signing.service.ts refused', // the failure of the request
-  'src/hsm/vault-problem.ts kind', // FAILURES
+  'src/hsm/process/vault-problem.ts kind', // FAILURES
   'src/hosts/credentials/private-keys/private-keys.service.ts malformed', // CODES
 ];
 

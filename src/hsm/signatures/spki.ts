@@ -1,5 +1,5 @@
-import { bitString, integer, nullValue, octetString, oid, sequence } from '../formats/asn1/der-writer.js';
-import { bitStringOf, elementsOfSequence, octetsOf } from '../formats/asn1/der-reader.js';
+import { bitString, integer, nullValue, octetString, oid, sequence } from '../../formats/asn1/der-writer.js';
+import { bitStringOf, elementsOfSequence, octetsOf } from '../../formats/asn1/der-reader.js';
 import { CURVE_BYTES, type CurveType } from './ecdsa.js';
 
 /** First octet of a point that is given by both coordinates (SEC 1 section 2.3.3). */

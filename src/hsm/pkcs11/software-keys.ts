@@ -1,9 +1,8 @@
 import { createPrivateKey, createPublicKey, generateKeyPair, sign, verify } from 'node:crypto';
 import { promisify } from 'node:util';
-import type { KeyIdentity, TokenKey } from './key-identity.js';
-import { labelsOf } from './key-labels.js';
+import type { KeyIdentity, TokenKey, GeneratedKey, MlDsaType } from '../key-vault.js';
+import { labelsOf } from './key-directory.js';
 import { KeyProcessFault } from './key-process-fault.js';
-import type { GeneratedKey, MlDsaType } from './key-vault.js';
 import type { Pkcs11Token } from './pkcs11-token.js';
 import type { TokenSealer } from './token-sealer.js';
 

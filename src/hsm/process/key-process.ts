@@ -1,10 +1,9 @@
-import { Canary } from './canary.js';
-import { isFatal } from './cryptoki.js';
-import { KeyDirectory } from './key-directory.js';
-import { labelsOf } from './key-labels.js';
-import { faultOf } from './key-process-fault.js';
-import type { CallHandlers } from './key-process-calls.js';
+import { Canary } from '../pkcs11/canary.js';
+import { isFatal } from '../pkcs11/pkcs11-codes.js';
+import { KeyDirectory, labelsOf } from '../pkcs11/key-directory.js';
+import { faultOf } from '../pkcs11/key-process-fault.js';
 import type {
+  CallHandlers,
   ReplyMessage,
   CallMessage,
   FromKeyProcess,
@@ -12,16 +11,16 @@ import type {
   StartMessage,
   ToKeyProcess,
 } from './key-process-messages.js';
-import { isMlDsa } from './key-vault.js';
+import { isMlDsa } from '../key-vault.js';
 import { decodeOrders, encodeResults, type NumberedOrder, type OrderResult } from './order-codec.js';
-import { Pkcs11Token } from './pkcs11-token.js';
-import { SessionPool } from './session-pool.js';
-import { TokenDestroyer } from './token-destroyer.js';
-import { TokenGenerator } from './token-generator.js';
-import { SoftwareKeys } from './software-keys.js';
-import { TokenLog } from './token-log.js';
-import { TokenSealer } from './token-sealer.js';
-import { type SigningParts, TokenSigner } from './token-signer.js';
+import { Pkcs11Token } from '../pkcs11/pkcs11-token.js';
+import { SessionPool } from '../pkcs11/session-pool.js';
+import { TokenDestroyer } from '../pkcs11/token-destroyer.js';
+import { TokenGenerator } from '../pkcs11/token-generator.js';
+import { SoftwareKeys } from '../pkcs11/software-keys.js';
+import { TokenLog } from '../pkcs11/token-log.js';
+import { TokenSealer } from '../pkcs11/token-sealer.js';
+import { type SigningParts, TokenSigner } from '../pkcs11/token-signer.js';
 
 /** A token that gave no signature for so long is asked for one by the canary. */
 const QUIET_MS = 1500;

@@ -1,12 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { CKO } from './cryptoki.js';
+import { CKO } from './pkcs11-codes.js';
 import { signEcdsa } from './ec-signer.js';
 import { generationPlan } from './key-templates.js';
-import type { TokenKey } from './key-identity.js';
+import type { TokenKey } from '../key-vault.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import type { Handle } from './pkcs11-token.js';
-import { publicKeyInfoOf } from './public-key-reader.js';
+import { publicKeyInfoOf } from './key-directory.js';
 import type { SigningParts } from './token-signer.js';
 
 const LABEL = 'sealwright-canary';

@@ -2,11 +2,11 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { extname } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { Logger } from '@nestjs/common';
-import type { Config } from '../platform/config/config.js';
-import { readPin } from '../platform/config/pin-file.js';
-import { SETTINGS } from '../platform/config/settings.js';
+import type { Config } from '../../platform/config/config.js';
+import { readPin } from '../../platform/config/pin-file.js';
+import { SETTINGS } from '../../platform/config/settings.js';
 import type { ReplyMessage, FromKeyProcess, LastMessage, ToKeyProcess } from './key-process-messages.js';
-import type { VaultHealth } from './key-vault.js';
+import type { VaultHealth } from '../key-vault.js';
 
 /** Compiled or as source: the key process lies beside this file and has the same extension. */
 const OWN_FILE = fileURLToPath(import.meta.url);

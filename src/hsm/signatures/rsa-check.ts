@@ -1,8 +1,6 @@
 import { constants, createPublicKey, type KeyObject, publicDecrypt } from 'node:crypto';
-import type { DigestAlgorithm } from './key-vault.js';
-import { KeyProcessFault } from './key-process-fault.js';
-import { digestInfo } from './rsa-pkcs1.js';
-import { verifyPss } from './rsa-pss.js';
+import type { DigestAlgorithm } from '../key-vault.js';
+import { digestInfo, verifyPss } from './rsa-encodings.js';
 
 const KEYS_KEPT = 1000;
 
@@ -10,7 +8,7 @@ const KEYS_KEPT = 1000;
 export class RsaCheck {
   private readonly keys = new Map<string, KeyObject>();
 
-  /** Bits of the modulus of a SubjectPublicKeyInfo. Throws KeyProcessFault `refused` when it is no RSA key. */
+  /** Bits of the modulus of a SubjectPublicKeyInfo. Throws RangeError when it is no RSA key. */
   modulusBits(publicKey: Buffer): number {
     return this.key(publicKey).asymmetricKeyDetails?.modulusLength ?? 0;
   }
@@ -52,7 +50,7 @@ function readRsaKey(publicKey: Buffer): KeyObject {
     const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
     if (key.asymmetricKeyType === 'rsa') return key;
   } catch {
-    // Said below, as for a key of another kind.
+    // The error below names it, as it does a key of another kind.
   }
-  throw new KeyProcessFault('refused', 'the stored public key is not an RSA key');
+  throw new RangeError('the stored public key is not an RSA key');
 }

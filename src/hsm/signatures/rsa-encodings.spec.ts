@@ -9,9 +9,8 @@ import {
   verify,
 } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { DIGEST_BYTES, type DigestAlgorithm } from './key-vault.js';
-import { digestInfo } from './rsa-pkcs1.js';
-import { encodePss, verifyPss } from './rsa-pss.js';
+import { DIGEST_BYTES, type DigestAlgorithm } from '../key-vault.js';
+import { digestInfo, encodePss, verifyPss } from './rsa-encodings.js';
 
 const ALGORITHMS = Object.keys(DIGEST_BYTES) as DigestAlgorithm[];
 const MESSAGE = Buffer.from('what is signed');

@@ -1,8 +1,8 @@
-import { CKA, CKM } from './cryptoki.js';
-import { type CurveType, isCurve } from './ecdsa.js';
-import type { TokenKeyType } from './key-vault.js';
+import { CKA, CKM } from './pkcs11-codes.js';
+import { type CurveType, isCurve } from '../signatures/ecdsa.js';
+import type { TokenKeyType } from '../key-vault.js';
 import type { Template } from './pkcs11-token.js';
-import { CURVE_PARAMS } from './spki.js';
+import { CURVE_PARAMS } from '../signatures/spki.js';
 
 /** 65537, big-endian. */
 const PUBLIC_EXPONENT = Buffer.from('010001', 'hex');

@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { CKA, CKK, CKM, CKO, isNotAuthentic } from './cryptoki.js';
-import type { TokenKey } from './key-identity.js';
+import { CKA, CKK, CKM, CKO, isNotAuthentic } from './pkcs11-codes.js';
+import type { TokenKey, SealOrder, UnsealOrder } from '../key-vault.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import { allowedMechanisms } from './key-templates.js';
-import type { SealOrder, UnsealOrder } from './key-vault.js';
 import { gcmMechanism, type Template } from './pkcs11-token.js';
 import type { SigningParts } from './token-signer.js';
 

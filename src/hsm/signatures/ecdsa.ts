@@ -1,6 +1,6 @@
-import type { KeyType } from './key-vault.js';
-import { integer, sequence } from '../formats/asn1/der-writer.js';
-import { elementsOfSequence, unsignedOf } from '../formats/asn1/der-reader.js';
+import type { KeyType } from '../key-vault.js';
+import { integer, sequence } from '../../formats/asn1/der-writer.js';
+import { elementsOfSequence, unsignedOf } from '../../formats/asn1/der-reader.js';
 
 /** Bytes of one coordinate and of the group order, per curve (SEC 2). */
 export const CURVE_BYTES = { 'ec-p256': 32, 'ec-p384': 48, 'ec-p521': 66 } as const;

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pkcs11js from 'pkcs11js';
-import { CKA, CKM, CKR, ckrOf } from './cryptoki.js';
+import { CKA, CKM, CKR, ckrOf } from './pkcs11-codes.js';
 
 /** CK_OBJECT_HANDLE or CK_SESSION_HANDLE, as the library wrote it. */
 export type Handle = Buffer;

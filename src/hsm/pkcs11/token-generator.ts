@@ -1,12 +1,18 @@
 import { randomBytes } from 'node:crypto';
-import { CKA, CKO } from './cryptoki.js';
-import type { KeyDirectory } from './key-directory.js';
-import type { KeyIdentity, TokenKey } from './key-identity.js';
+import { CKA, CKO } from './pkcs11-codes.js';
+import { type KeyDirectory, publicKeyInfoOf } from './key-directory.js';
+import type {
+  KeyIdentity,
+  TokenKey,
+  GeneratedKey,
+  KeyEvidence,
+  KeyType,
+  SignatureScheme,
+  TokenKeyType,
+} from '../key-vault.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import { generationPlan } from './key-templates.js';
-import type { GeneratedKey, KeyEvidence, KeyType, SignatureScheme, TokenKeyType } from './key-vault.js';
 import type { Handle, KeyPair } from './pkcs11-token.js';
-import { publicKeyInfoOf } from './public-key-reader.js';
 import { padsSha3, type SigningParts, type TokenSigner } from './token-signer.js';
 
 /** Key generation takes longer than signing by one to two orders of magnitude, on hardware as in software. */

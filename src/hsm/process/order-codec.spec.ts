@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { SIGNER_PURPOSES } from './key-identity.js';
-import { OUTCOMES } from './key-process-fault.js';
-import { DIGEST_BYTES, type DigestAlgorithm, KEY_TYPES, SCHEMES } from './key-vault.js';
+import { SIGNER_PURPOSES, DIGEST_BYTES, type DigestAlgorithm, KEY_TYPES, SCHEMES } from '../key-vault.js';
+import { OUTCOMES } from '../pkcs11/key-process-fault.js';
 import { decodeOrders, decodeResults, encodeOrders, encodeResults } from './order-codec.js';
 
 const number = fc.integer({ min: 0, max: 0xffffffff });

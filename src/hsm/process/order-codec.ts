@@ -1,6 +1,12 @@
-import { DIGEST_BYTES, type DigestAlgorithm, KEY_TYPES, SCHEMES, type SignOrder } from './key-vault.js';
-import { SIGNER_PURPOSES } from './key-identity.js';
-import { type CallOutcome, OUTCOMES } from './key-process-fault.js';
+import {
+  DIGEST_BYTES,
+  type DigestAlgorithm,
+  KEY_TYPES,
+  SCHEMES,
+  type SignOrder,
+  SIGNER_PURPOSES,
+} from '../key-vault.js';
+import { type CallOutcome, OUTCOMES } from '../pkcs11/key-process-fault.js';
 
 /** A sign order under the number that its result will carry. */
 export interface NumberedOrder {

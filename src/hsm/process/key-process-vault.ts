@@ -1,28 +1,28 @@
-import { type OnApplicationShutdown, type OnModuleInit } from '@nestjs/common';
+import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Config } from '../platform/config/config.js';
-import { isCurve } from './ecdsa.js';
-import { type KeyIdentity, MAX_OWNER_BYTES } from './key-identity.js';
-import { type CallOutcome } from './key-process-fault.js';
-import type { AcceptedLog, CheckpointAnswer, CheckpointOrder, LogAnchor, NewLogOrder } from './log-anchor.js';
-import { type CallName, type KeyProcessCalls } from './key-process-calls.js';
-import { type ReplyMessage, type CallMessage, type LastMessage } from './key-process-messages.js';
-import { KeyProcessSupervisor } from './key-process.supervisor.js';
+import type { Config } from '../../platform/config/config.js';
 import {
   type DestroyOrder,
-  DIGEST_BYTES,
   type GeneratedKey,
-  isMlDsa,
   KeyVault,
   MAX_SEALED_BYTES,
   type SealOrder,
   type SignOrder,
   type UnsealOrder,
   type VaultHealth,
-} from './key-vault.js';
+  type AcceptedLog,
+  type CheckpointAnswer,
+  type CheckpointOrder,
+  type LogAnchor,
+  type NewLogOrder,
+} from '../key-vault.js';
+import type { CallOutcome } from '../pkcs11/key-process-fault.js';
+
+import type { CallName, KeyProcessCalls, ReplyMessage, CallMessage, LastMessage } from './key-process-messages.js';
+import { KeyProcessSupervisor } from './key-process.supervisor.js';
 import { decodeResults, encodeOrders } from './order-codec.js';
-import { type GenerateOrder } from './token-generator.js';
-import { vaultProblem } from './vault-problem.js';
+import type { GenerateOrder } from '../pkcs11/token-generator.js';
+import { assertKeyNamed, assertSignable, vaultProblem } from './vault-problem.js';
 
 /** Orders that wait in this process; beyond them callers are told to come back. */
 const MAX_WAITING = 10_000;
@@ -33,7 +33,6 @@ const WINDOW_PER_SESSION = 8;
 const GRACE_MS = 1000;
 const FIRST_START_MS = 5000;
 const DRAIN_STEP_MS = 20;
-const MAX_ID_BYTES = 255;
 
 type Work =
   | { readonly kind: 'sign'; readonly order: SignOrder; readonly resolve: (signature: Buffer) => void }
@@ -102,15 +101,13 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   async generate(order: GenerateOrder): Promise<GeneratedKey> {
-    assertIdentifier('CKA_ID', order.ckaId, MAX_ID_BYTES);
-    assertOwner(order.identity);
+    assertKeyNamed(order);
     const { publicKey, sealed, evidence } = await this.run('generate', order);
     return { publicKey: Buffer.from(publicKey), sealed: sealed && Buffer.from(sealed), evidence };
   }
 
   async destroy(order: DestroyOrder): Promise<number> {
-    assertIdentifier('CKA_ID', order.ckaId, MAX_ID_BYTES);
-    assertOwner(order.identity);
+    assertKeyNamed(order);
     return (await this.run('destroy', order)).destroyed;
   }
 
@@ -269,30 +266,4 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private unavailable(): Error {
     return vaultProblem('unavailable', this.health().detail);
   }
-}
-
-function assertSignable({ key, scheme, algorithm, digest, message }: SignOrder): void {
-  const length = DIGEST_BYTES[algorithm];
-  if (digest.length !== length) {
-    throw vaultProblem('refused', `a ${algorithm} digest has ${length} bytes, not ${digest.length}`);
-  }
-  const family = isMlDsa(key.type) ? 'ml-dsa' : isCurve(key.type) ? 'ecdsa-' : 'rsa-';
-  const held = isMlDsa(key.type) === Boolean(key.sealed);
-  if (!scheme.startsWith(family) || !held || (message !== undefined && scheme !== 'ml-dsa')) {
-    throw vaultProblem('refused', `a key of type ${key.type} cannot sign by ${scheme}`);
-  }
-  assertIdentifier('CKA_ID', key.ckaId, MAX_ID_BYTES);
-  assertOwner(key.identity);
-  if (key.publicKey.length > 0xffff) throw vaultProblem('refused', 'the stored public key is too long');
-}
-
-/** It travels as one byte for each character; its form is looked at in the key process. */
-function assertOwner({ owner }: KeyIdentity): void {
-  if (owner.length === 0 || owner.length > MAX_OWNER_BYTES)
-    throw vaultProblem('refused', `the owner of a key must have 1 to ${MAX_OWNER_BYTES} characters`);
-}
-
-function assertIdentifier(name: string, bytes: Buffer, most: number): void {
-  if (bytes.length === 0 || bytes.length > most)
-    throw vaultProblem('refused', `the ${name} must have 1 to ${most} bytes`);
 }

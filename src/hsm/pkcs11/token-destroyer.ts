@@ -1,5 +1,5 @@
-import { CKA, CKO } from './cryptoki.js';
-import type { TokenKey } from './key-identity.js';
+import { CKA, CKO } from './pkcs11-codes.js';
+import type { TokenKey } from '../key-vault.js';
 import { KeyProcessFault } from './key-process-fault.js';
 import type { Handle } from './pkcs11-token.js';
 import type { SigningParts } from './token-signer.js';

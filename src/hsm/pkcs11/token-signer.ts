@@ -1,17 +1,13 @@
 import { randomBytes } from 'node:crypto';
-import { CKM, CKO, PSS_HASH } from './cryptoki.js';
+import { CKM, CKO, PSS_HASH } from './pkcs11-codes.js';
 import { signEcdsa } from './ec-signer.js';
-import { type CurveType, isCurve, rawToDer } from './ecdsa.js';
-import type { KeyDirectory } from './key-directory.js';
+import { type CurveType, isCurve, rawToDer } from '../signatures/ecdsa.js';
+import { type KeyDirectory, publicKeyInfoOf, labelsOf } from './key-directory.js';
 import { KeyProcessFault } from './key-process-fault.js';
-import type { TokenKey } from './key-identity.js';
-import { labelsOf } from './key-labels.js';
-import { DIGEST_BYTES, type DigestAlgorithm, type SignOrder, type VaultKey } from './key-vault.js';
+import { type TokenKey, DIGEST_BYTES, type DigestAlgorithm, type SignOrder, type VaultKey } from '../key-vault.js';
 import { type Mechanism, type Pkcs11Token, pssMechanism } from './pkcs11-token.js';
-import { publicKeyInfoOf } from './public-key-reader.js';
-import { RsaCheck } from './rsa-check.js';
-import { digestInfo } from './rsa-pkcs1.js';
-import { encodePss } from './rsa-pss.js';
+import { RsaCheck } from '../signatures/rsa-check.js';
+import { digestInfo, encodePss } from '../signatures/rsa-encodings.js';
 import type { PooledSession, SessionPool } from './session-pool.js';
 
 const RSA_PKCS: Mechanism = { mechanism: CKM.rsaPkcs };

@@ -1,4 +1,4 @@
-import { ckrOf, isFatal, isRefusal } from './cryptoki.js';
+import { ckrOf, isFatal, isRefusal } from './pkcs11-codes.js';
 
 /** How an order ended, as the key process tells its parent. `unseen`: it was not begun, and the next process may see its key. */
 export const OUTCOMES = [

@@ -1,27 +1,26 @@
 import { createHash } from 'node:crypto';
-import { EMPTY_ROOT, HASH_BYTES } from '../verifier/merkle-hash.js';
-import { isConsistent } from '../verifier/merkle-proof.js';
-import { noteText, openNote } from '../verifier/signed-note.js';
-import { CKA, CKO } from './cryptoki.js';
-import type { TokenKey } from './key-identity.js';
-import { LOG_LABEL } from './key-labels.js';
+import { EMPTY_ROOT, HASH_BYTES } from '../../verifier/merkle-hash.js';
+import { isConsistent } from '../../verifier/merkle-proof.js';
+import { noteText, openNote } from '../../verifier/signed-note.js';
+import { CKA, CKO } from './pkcs11-codes.js';
+import type {
+  TokenKey,
+  GeneratedKey,
+  AcceptedLog,
+  CheckpointAnswer,
+  CheckpointOrder,
+  LogAnchor,
+  NewLogOrder,
+} from '../key-vault.js';
+import { LOG_LABEL, publicKeyInfoOf } from './key-directory.js';
 import { KeyProcessFault } from './key-process-fault.js';
-import type { GeneratedKey } from './key-vault.js';
-import {
-  type AcceptedLog,
-  type CheckpointAnswer,
-  type CheckpointOrder,
-  decodeAnchor,
-  encodeAnchor,
-  type LogAnchor,
-  type NewLogOrder,
-} from './log-anchor.js';
 import type { Handle } from './pkcs11-token.js';
-import { publicKeyInfoOf } from './public-key-reader.js';
 import type { TokenGenerator } from './token-generator.js';
 import type { SigningParts, TokenSigner } from './token-signer.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
 
 const TYPE = 'ec-p256';
+const ANCHOR_VERSION = 'sealwright log anchor 1';
 const ANCHOR_LABEL = 'sealwright-log-anchor';
 const APPLICATION = 'sealwright';
 const MAX_ORIGIN_LENGTH = 300;
@@ -187,4 +186,27 @@ function keyOf(ckaId: Uint8Array): TokenKey {
 function assertOrigin(origin: string): void {
   if (origin === '' || origin.length > MAX_ORIGIN_LENGTH || /[\p{C}\s+]/u.test(origin))
     throw new KeyProcessFault('refused', 'a log has a name of one line without spaces');
+}
+
+/** The anchor as CKA_VALUE of its data object: lines of text. */
+function encodeAnchor({ origin, ckaId, size, root, since }: LogAnchor): Buffer {
+  const hex = Buffer.from(ckaId).toString('hex');
+  return Buffer.from(
+    `${ANCHOR_VERSION}\n${origin}\n${size}\n${Buffer.from(root).toString('base64')}\n${hex}\n${since}\n`,
+  );
+}
+
+/** The anchor in a CKA_VALUE; undefined when `encodeAnchor` did not write it. */
+function decodeAnchor(value: Buffer): LogAnchor | undefined {
+  const [version, origin, size, root, ckaId, since, ...rest] = value.toString().split('\n');
+  if (version !== ANCHOR_VERSION || !origin || rest.join('') !== '') return undefined;
+  if (!/^\d{1,15}$/.test(size ?? '') || !/^\d{1,15}$/.test(since ?? '')) return undefined;
+  const anchor = {
+    origin,
+    ckaId: Buffer.from(ckaId ?? '', 'hex'),
+    size: Number(size),
+    root: fromBase64(root ?? '') ?? Buffer.alloc(0),
+    since: Number(since),
+  };
+  return anchor.ckaId.length > 0 && anchor.root.length === HASH_BYTES ? anchor : undefined;
 }

@@ -1,8 +1,8 @@
-import { CKA, CKK, CKM, CKO, isBadSignature } from './cryptoki.js';
-import { CURVE_BYTES, type CurveType, leftmostBits } from './ecdsa.js';
+import { CKA, CKK, CKM, CKO, isBadSignature } from './pkcs11-codes.js';
+import { CURVE_BYTES, type CurveType, leftmostBits } from '../signatures/ecdsa.js';
 import type { Handle, Mechanism, Pkcs11Token, Template } from './pkcs11-token.js';
 import type { PooledSession } from './session-pool.js';
-import { CURVE_PARAMS, ecPointOf } from './spki.js';
+import { CURVE_PARAMS, ecPointOf } from '../signatures/spki.js';
 
 const ECDSA: Mechanism = { mechanism: CKM.ecdsa };
 

@@ -1,4 +1,4 @@
-import type { DigestAlgorithm } from './key-vault.js';
+import type { DigestAlgorithm } from '../key-vault.js';
 
 /** Numbers of PKCS#11 (v2.40 and v3.0 header files) that the key process uses. */
 export const CKO = { data: 0x00, publicKey: 0x02, privateKey: 0x03, secretKey: 0x04 } as const;
