@@ -187,9 +187,9 @@ export interface VaultHealth {
  * - `hsm.deadline` (unavailable): the call took too long and the key process was replaced.
  * - `hsm.wrong-signature` (unavailable): the signature did not verify with the stored public key and was dropped.
  * - `hsm.key-missing` (conflict): the token holds no such key; retrying does not help.
- * - `hsm.other-key` (conflict): the key of this CKA_ID has another label: it is for another purpose, or somebody else's.
+ * - `hsm.other-key` (conflict): the key of this CKA_ID has another label: it is for another purpose or another owner.
  * - `hsm.refused` (conflict): the token refuses this key, mechanism or length; retrying does not help.
- * - `hsm.not-authentic` (conflict): what is to be opened was not sealed by this token, with this associated data.
+ * - `hsm.not-authentic` (conflict): the bytes were not sealed by this token with this associated data.
  */
 export abstract class KeyVault {
   /** Signs one digest. The signature was verified with `key.publicKey` before it is returned. */

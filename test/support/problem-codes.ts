@@ -15,9 +15,8 @@ export interface UsedCode {
 const PASSED_ON = [
   'src/inventory/ingest/ingest-worker.ts kind', // what a thread refused
   'src/platform/http/problem.filter.ts malformed', // OF_HTTP
-  'src/signing/requests/signing-order.ts malformed', // invalid()
   'src/signing/formats/format-writers.ts malformed', // invalid()
-  'src/signing/requests/sign-request-validator.ts malformed', // malformedContent()
+  'src/signing/requests/sign-request-validator.ts malformed', // invalid()
   'src/signing/certificates/certificate-chain.ts refused', // refusedCertificate()
   'src/signing/requests/signing.service.ts refused', // the failure of the request
   'src/hsm/process/vault-problem.ts kind', // FAILURES

@@ -8,10 +8,8 @@ import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.j
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
-import { type ApprovalStatus, isDecided } from '../model/approval-status.js';
+import { type ApprovalStatus, isDecided, Approval, isRequester } from '../model/approval.entity.js';
 import { ApprovalWatch, approvalMarkOf } from './approval-watch.js';
-import { Approval } from '../model/approval.entity.js';
-import { isRequester } from '../model/requesters.js';
 import { ApprovalVote } from './approval-vote.entity.js';
 
 export interface ApprovalFilter extends PageQuery {
@@ -33,7 +31,7 @@ const WAITS = `a.status = 'PENDING' AND a.expires_at > now() AND NOT ${isRequest
 /** In lists a batch is shown without its up to 1,000 lines. */
 const SHOWN_IN_LISTS = `CASE subject_kind WHEN 'signing-batch' THEN (shown::jsonb - 'items')::text ELSE shown END`;
 
-/** Finds approvals for those who are concerned: the requester, members of the groups that are asked, and who reads the audit log. */
+/** Finds approvals for the people concerned: the requester, members of the groups that are asked, and readers of the audit log. */
 @Injectable()
 export class ApprovalsReader {
   constructor(

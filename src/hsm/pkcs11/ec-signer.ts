@@ -16,7 +16,7 @@ export interface EcOrder {
 }
 
 /**
- * r‖s over the digest, as a view into the session's room, or undefined when it does not verify with the stored public key. The check is made by the token
+ * r‖s over the digest, as a view into the session's buffer, or undefined when it does not verify with the stored public key. The check is made by the token
  * with that key as a session object: node:crypto cannot verify ECDSA over a bare digest.
  */
 export async function signEcdsa(

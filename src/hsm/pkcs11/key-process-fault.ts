@@ -1,6 +1,6 @@
 import { ckrOf, isFatal, isRefusal } from './pkcs11-codes.js';
 
-/** How an order ended, as the key process tells its parent. `unseen`: it was not begun, and the next process may see its key. */
+/** How an order ended, as the key process reports it. `unseen`: it was not begun, and the next process may see its key. */
 export const OUTCOMES = [
   'done',
   'unavailable',

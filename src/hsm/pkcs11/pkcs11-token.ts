@@ -12,14 +12,14 @@ export interface TokenIdentity {
   readonly label: string;
   readonly serial: string;
   readonly model: string;
-  /** Sessions that the token allows one process; undefined when it sets or tells no limit. */
+  /** Sessions that the token allows one process; undefined when it has or reports no limit. */
   readonly maxSessions?: number;
 }
 
 /** CK_EFFECTIVELY_INFINITE is 0, CK_UNAVAILABLE_INFORMATION is all ones (4 or 8 bytes, rounded by the conversion). */
 const UNKNOWN_COUNT = 0xffffffff;
 /** No signature of a supported key is longer than the 512 bytes of RSA-4096. */
-export const SIGNATURE_ROOM = 1024;
+export const SIGNATURE_BUFFER_BYTES = 1024;
 const GCM_TAG_BYTES = 16;
 const FIND_AT_MOST = 64;
 /** Another process that logs in rewrites SoftHSM's token file, which then cannot be read for some milliseconds. */
@@ -27,7 +27,7 @@ const OPEN_ATTEMPTS = 8;
 const OPEN_PAUSE_MS = 40;
 
 /**
- * The only door to the HSM library. Locking is left to the operating system's primitives (CKF_OS_LOCKING_OK): without
+ * The only caller of the HSM library. Locking is left to the operating system's primitives (CKF_OS_LOCKING_OK): without
  * them concurrent calls crash SoftHSM. Signing, verifying and generating run on libuv's threads through the `…Async`
  * calls, which alone keep their buffers alive. Nothing here finalizes or logs out: with calls in flight that crashes,
  * and a library that lost its token is recovered only by a new process.
@@ -165,11 +165,11 @@ export class Pkcs11Token {
 
   /**
    * C_SignInit and C_Sign. The caller has the session to itself and discards it on any error. The signature is a view
-   * into `room`, which must be as long as SIGNATURE_ROOM.
+   * into `buffer`, which must have SIGNATURE_BUFFER_BYTES.
    */
-  sign(session: Handle, mechanism: Mechanism, key: Handle, data: Buffer, room: Buffer): Promise<Buffer> {
+  sign(session: Handle, mechanism: Mechanism, key: Handle, data: Buffer, buffer: Buffer): Promise<Buffer> {
     this.library.C_SignInit(session, mechanism, key);
-    return this.library.C_SignAsync(session, data, room);
+    return this.library.C_SignAsync(session, data, buffer);
   }
 
   /** C_VerifyInit and C_Verify. Rejects with CKR_SIGNATURE_INVALID or CKR_SIGNATURE_LEN_RANGE on a wrong signature. */

@@ -1,13 +1,13 @@
-import { type Handle, type Pkcs11Token, SIGNATURE_ROOM } from './pkcs11-token.js';
+import { type Handle, type Pkcs11Token, SIGNATURE_BUFFER_BYTES } from './pkcs11-token.js';
 
 /** Public keys that one session holds as session objects; they vanish with it. */
 const PUBLIC_KEYS_PER_SESSION = 256;
 
-/** A session that its holder has to itself, with the public keys that were loaded into it. */
+/** A session that one holder uses alone, with the public keys that were loaded into it. */
 export class PooledSession {
   readonly handle: Handle;
   /** Where the token writes this session's signatures; they are copied out before the session is handed on. */
-  readonly signatureBuffer = Buffer.alloc(SIGNATURE_ROOM);
+  readonly signatureBuffer = Buffer.alloc(SIGNATURE_BUFFER_BYTES);
   private readonly token: Pkcs11Token;
   private readonly publicKeys = new Map<string, Handle>();
 
@@ -16,7 +16,7 @@ export class PooledSession {
     this.handle = token.openSession();
   }
 
-  /** The session object for `name`, made by `create` when the session has none; the longest unused one makes room. */
+  /** The session object for `name`, made by `create` when the session has none; a full session drops the one that was unused longest. */
   publicKey(name: string, create: () => Handle): Handle {
     const known = this.publicKeys.get(name);
     if (known !== undefined) {
@@ -43,18 +43,18 @@ interface Slot {
 
 /**
  * Sessions with exclusive checkout: PKCS#11 allows one operation per session, and mixing two up raises no error. A
- * session in which anything failed may hold a half-done operation and is closed; its lane opens another when needed.
+ * session in which anything failed may hold a half-done operation and is closed; its slot opens another when needed.
  */
 export class SessionPool {
   private readonly token: Pkcs11Token;
-  private readonly lanes: readonly Slot[];
+  private readonly slots: readonly Slot[];
   private readonly idle: Slot[];
   private readonly waiting: ((slot: Slot) => void)[] = [];
 
   constructor(token: Pkcs11Token, size: number) {
     this.token = token;
-    this.lanes = Array.from({ length: size }, () => ({ dueAt: Infinity }));
-    this.idle = [...this.lanes];
+    this.slots = Array.from({ length: size }, () => ({ dueAt: Infinity }));
+    this.idle = [...this.slots];
   }
 
   /** Runs `work` with a session of its own. `limitMs` is what `overdue` measures against; nothing is interrupted here. */
@@ -83,7 +83,7 @@ export class SessionPool {
   /** True when some call has run for longer than its limit; the process is then to be replaced. */
   overdue(): boolean {
     const now = performance.now();
-    return this.lanes.some(({ dueAt }) => dueAt < now);
+    return this.slots.some(({ dueAt }) => dueAt < now);
   }
 
   private discard(slot: Slot): void {

@@ -66,7 +66,7 @@ export class TokenLog {
     return this.alone(() => Promise.resolve(answerOf(this.newest(origin))));
   }
 
-  /** The signature leaves only after the anchor was written: whoever crashes in between finds the token ahead, and signs the same again. */
+  /** The signature leaves only after the anchor was written: after a crash in between the token is ahead, and signs the same again. */
   sign(order: CheckpointOrder): Promise<CheckpointAnswer> {
     return this.alone(async () => {
       assertOrigin(order.origin);

@@ -76,7 +76,7 @@ export interface AliveMessage {
   readonly kind: 'alive';
 }
 
-/** The last message: the process ends itself after it, so what it still has to tell comes in the same one. */
+/** The last message: the process ends itself after it, so its last results and reply come in the same message. */
 export interface LastMessage {
   readonly kind: 'last';
   /** `stuck`: a call exceeded its deadline. `login`: the token refused the PIN, so that nobody may try again. */

@@ -24,12 +24,12 @@ import { decodeResults, encodeOrders } from './order-codec.js';
 import type { GenerateOrder } from '../pkcs11/token-generator.js';
 import { assertKeyNamed, assertSignable, vaultProblem } from './vault-problem.js';
 
-/** Orders that wait in this process; beyond them callers are told to come back. */
+/** Orders that may wait in this process; further callers get `hsm.busy`. */
 const MAX_WAITING = 10_000;
 /** Orders handed to the key process at a time. All of them are lost with it, so they are no more than keep it busy. */
 const MIN_WINDOW = 32;
 const WINDOW_PER_SESSION = 8;
-/** How long orders wait for a replacement of the key process before they are told that the HSM is away. */
+/** How long orders wait for a replacement of the key process before they fail with `hsm.unavailable`. */
 const GRACE_MS = 1000;
 const FIRST_START_MS = 5000;
 const DRAIN_STEP_MS = 20;
@@ -62,7 +62,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private flushing = false;
   /** Runs while callers may wait for a process that is not up. */
   private grace?: NodeJS.Timeout;
-  private firstNews: () => void = () => undefined;
+  private firstMessage: () => void = () => undefined;
 
   constructor(config: Config) {
     super();
@@ -76,9 +76,9 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     });
   }
 
-  /** Starts the key process and waits a few seconds for its first word; the service starts without an HSM as well. */
+  /** Starts the key process and waits a few seconds for its first message; the service starts without an HSM as well. */
   async onModuleInit(): Promise<void> {
-    const news = new Promise<void>((resolve) => (this.firstNews = resolve));
+    const news = new Promise<void>((resolve) => (this.firstMessage = resolve));
     this.supervisor.start();
     await Promise.race([news, sleep(FIRST_START_MS, undefined, { ref: false })]);
   }
@@ -162,7 +162,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private accept(work: Work, reject: (error: Error) => void): void {
     const refusal = this.refusal();
     if (refusal) {
-      // In a later turn: a caller that asks again at once would else keep the event loop from ever seeing the next start.
+      // In a later iteration of the event loop: a caller that asks again at once would keep it from ever seeing the next start.
       setImmediate(() => reject(refusal));
       return;
     }
@@ -176,7 +176,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     return this.supervisor.up || this.grace ? undefined : this.unavailable();
   }
 
-  /** Everything that one turn of the event loop brings is handed over in one message. */
+  /** The orders of one iteration of the event loop are sent in one message. */
   private scheduleFlush(): void {
     if (this.flushing) return;
     this.flushing = true;
@@ -187,11 +187,11 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   private flush(): void {
-    const room = this.window - this.inFlight.size;
-    if (room <= 0 || this.queue.length === 0 || !this.supervisor.up) return;
+    const free = this.window - this.inFlight.size;
+    if (free <= 0 || this.queue.length === 0 || !this.supervisor.up) return;
     const now = performance.now();
     const orders: { id: number; order: SignOrder }[] = [];
-    for (const pending of this.queue.splice(0, room)) {
+    for (const pending of this.queue.splice(0, free)) {
       pending.handedAt = now;
       this.inFlight.set(pending.id, pending);
       if (pending.kind === 'sign') orders.push(pending);
@@ -201,7 +201,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   }
 
   private onReady(): void {
-    this.firstNews();
+    this.firstMessage();
     this.queue.unshift(...this.unseen.splice(0));
     this.endGrace();
     this.flush();
@@ -225,7 +225,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     this.flush();
   }
 
-  /** Only what was not begun is given to another process, and once. */
+  /** Only an order that was not begun is given to another process, and once. */
   private fail(pending: Pending, outcome: Exclude<CallOutcome, 'done'>, detail: string): void {
     if (outcome !== 'unseen') return pending.reject(vaultProblem(outcome, detail));
     if (pending.wasUnseen) return pending.reject(vaultProblem('unavailable', detail));
@@ -247,7 +247,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
     for (const { handedAt, reject } of lost) {
       reject(vaultProblem(why === 'stuck' && handedAt <= overdue ? 'deadline' : 'unavailable', detail));
     }
-    this.firstNews();
+    this.firstMessage();
     if (wasUp && !this.supervisor.final) this.grace = setTimeout(() => this.endGrace(), GRACE_MS);
     else if (this.supervisor.final) this.endGrace();
   }

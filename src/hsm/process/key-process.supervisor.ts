@@ -40,7 +40,7 @@ export class KeyProcessSupervisor {
   private respawns = 0;
   private failures = 0;
   private startedAt = 0;
-  private heardAt = 0;
+  private lastMessageAt = 0;
   private timer?: NodeJS.Timeout;
   private watch?: NodeJS.Timeout;
 
@@ -81,7 +81,7 @@ export class KeyProcessSupervisor {
 
   private spawn(): void {
     this.state = 'starting';
-    this.startedAt = this.heardAt = performance.now();
+    this.startedAt = this.lastMessageAt = performance.now();
     let pin: string;
     try {
       // Read for each start, so that it need not be kept.
@@ -93,7 +93,7 @@ export class KeyProcessSupervisor {
     const child = this.forkChild();
     this.child = child;
     child.on('message', (message) => {
-      if (child === this.child) this.hearSafely(message as FromKeyProcess);
+      if (child === this.child) this.readSafely(message as FromKeyProcess);
     });
     child.on('error', (error) => this.lose('fatal', `it cannot be started or reached: ${error.message}`, child));
     child.on('exit', (code, signal) => this.exited(child, signal ?? `status ${code}`));
@@ -118,16 +118,16 @@ export class KeyProcessSupervisor {
   }
 
   /** A process whose messages make no sense is as good as dead, and must not take this one with it. */
-  private hearSafely(message: FromKeyProcess): void {
+  private readSafely(message: FromKeyProcess): void {
     try {
-      this.hear(message);
+      this.read(message);
     } catch (error) {
       this.lose('fatal', `it sent what cannot be read: ${error instanceof Error ? error.message : 'unknown'}`);
     }
   }
 
-  private hear(message: FromKeyProcess): void {
-    this.heardAt = performance.now();
+  private read(message: FromKeyProcess): void {
+    this.lastMessageAt = performance.now();
     if (message instanceof Uint8Array) {
       this.listener.results(bufferOf(message));
       return;
@@ -164,11 +164,11 @@ export class KeyProcessSupervisor {
 
   private checkSilence(): void {
     const limit = this.state === 'up' ? this.config.pkcs11DeadlineMs + SILENCE_SLACK_MS : START_LIMIT_MS;
-    const silent = (): boolean => this.child !== undefined && performance.now() - this.heardAt > limit;
+    const silent = (): boolean => this.child !== undefined && performance.now() - this.lastMessageAt > limit;
     if (!silent()) return;
-    // When it was this process that stood still, the messages are waiting: one turn of the loop reads them.
+    // When this process was the one that stood still, the messages are waiting: one iteration of the event loop reads them.
     const { child } = this;
-    setImmediate(() => silent() && this.lose('stuck', `it said nothing for ${limit} ms`, child));
+    setImmediate(() => silent() && this.lose('stuck', `it was silent for ${limit} ms`, child));
   }
 
   /** Ends the key process, if it has not ended by itself, and arranges for the next. */
@@ -182,7 +182,7 @@ export class KeyProcessSupervisor {
     this.detail = detail;
     if (why === 'login') this.halt();
     else this.respawnAfter(this.backoff(wasUp ? LONGEST_BACKOFF_MS.wasUp : LONGEST_BACKOFF_MS.neverUp), news);
-    // Only now, since whoever hears of a result may come with the next order.
+    // Only now, since the receiver of a result may send the next order at once.
     if (last) this.listener.results(bufferOf(last.results));
     if (last?.reply) this.listener.onReply(last.reply);
     this.listener.lost(why, wasUp);

@@ -33,8 +33,8 @@ const LINGER_MS = 2;
 /** How long the last message may take to leave before the process ends without it. */
 const FAREWELL_MS = 500;
 
-/** What runs once the token is open. */
-interface Works {
+/** The parts that run once the token is open. */
+interface Running {
   readonly pool: SessionPool;
   readonly signer: TokenSigner;
   readonly handlers: CallHandlers;
@@ -43,7 +43,7 @@ interface Works {
 
 /** The process that holds the HSM library. Its parent sends orders, learns of every end, and replaces it. */
 class KeyProcess {
-  private works?: Works;
+  private running?: Running;
   private results: OrderResult[] = [];
   private lastGood = 0;
   private ended = false;
@@ -71,12 +71,12 @@ class KeyProcess {
     const pool = new SessionPool(token, size);
     const parts = { token, pool, directory: new KeyDirectory(token, session), limitMs: deadlineMs };
     const signer = new TokenSigner(parts);
-    const works = { pool, signer, handlers: callHandlers(parts, signer), canary: new Canary(parts) };
+    const running = { pool, signer, handlers: callHandlers(parts, signer), canary: new Canary(parts) };
     setInterval(() => this.tick(pool), Math.max(FASTEST_TICK_MS, Math.min(SLOWEST_TICK_MS, deadlineMs / 4)));
-    await works.canary.prepare();
-    await works.canary.probe();
-    this.works = works;
-    setInterval(() => void this.probe(works.canary), CANARY_CHECK_MS);
+    await running.canary.prepare();
+    await running.canary.probe();
+    this.running = running;
+    setInterval(() => void this.probe(running.canary), CANARY_CHECK_MS);
     send({ kind: 'ready', tokenLabel: token.identity.label, sessions: size });
   }
 
@@ -86,8 +86,8 @@ class KeyProcess {
 
   private async sign({ id, order }: NumberedOrder): Promise<void> {
     try {
-      if (!this.works) throw new Error('the token is not open yet');
-      const bytes = await this.works.signer.sign(order);
+      if (!this.running) throw new Error('the token is not open yet');
+      const bytes = await this.running.signer.sign(order);
       this.lastGood = performance.now();
       this.report({ id, outcome: 'done', bytes });
     } catch (error) {
@@ -99,8 +99,8 @@ class KeyProcess {
 
   private async run({ id, name, order }: CallMessage): Promise<void> {
     try {
-      if (!this.works) throw new Error('the token is not open yet');
-      const handler = this.works.handlers[name] as (order: CallMessage['order']) => Promise<ReplyMessage['answer']>;
+      if (!this.running) throw new Error('the token is not open yet');
+      const handler = this.running.handlers[name] as (order: CallMessage['order']) => Promise<ReplyMessage['answer']>;
       send({ kind: 'reply', id, outcome: 'done', detail: '', answer: await handler(order) });
     } catch (error) {
       const { outcome, message: detail, fatal } = await this.settle(error);
@@ -110,13 +110,13 @@ class KeyProcess {
     }
   }
 
-  /** A token that was taken away looks like one without the key, or one that opens nothing; the canary tells them apart. */
+  /** A token that was taken away looks like one without the key, or one that opens nothing; a probe of the canary key distinguishes them. */
   private async settle(error: unknown): Promise<ReturnType<typeof faultOf>> {
     const fault = faultOf(error);
     const doubtful = fault.outcome === 'key-missing' || fault.outcome === 'not-authentic';
-    if (!doubtful || !this.works) return fault;
+    if (!doubtful || !this.running) return fault;
     try {
-      await this.works.canary.probe();
+      await this.running.canary.probe();
       return fault;
     } catch (probeError) {
       return faultOf(probeError);
@@ -140,11 +140,11 @@ class KeyProcess {
 
   /**
    * Results leave together, since a message costs as much as the work of a signature. While orders wait for a session
-   * nobody is kept idle by a result that lingers; when none wait, it leaves with this turn of the event loop.
+   * a result that lingers keeps no caller idle; when none wait, it leaves in this iteration of the event loop.
    */
   private report(result: OrderResult): void {
     const count = this.results.push(result);
-    if (!this.works?.pool.crowded || count === FULL_MESSAGE) setImmediate(() => this.flush());
+    if (!this.running?.pool.crowded || count === FULL_MESSAGE) setImmediate(() => this.flush());
     else if (count === 1) this.lingering = setTimeout(() => this.flush(), LINGER_MS);
   }
 

@@ -5,7 +5,7 @@ import type { Caller } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureScheme } from '../../hsm/key-vault.js';
-import { isFinalSigningStatus, type SigningStatus } from '../model/signing-status.js';
+import { isFinalSigningStatus, type SigningStatus } from '../model/signing-request.entity.js';
 import { SigningBatch } from './signing-batch.entity.js';
 
 export interface BatchItem {
@@ -47,7 +47,7 @@ interface Row {
 
 const LOOK_EVERY_MS = 200;
 
-/** Finds batches for those who may see them. */
+/** Finds batches for callers who may see them. */
 @Injectable()
 export class SigningBatchesReader {
   constructor(private readonly db: DataSource) {}

@@ -10,7 +10,7 @@ import {
   SubjectKeyIdentifierExtension,
 } from '@peculiar/x509';
 import { createHash } from 'node:crypto';
-import type { KeyPurpose } from '../keys/signing-key-purpose.js';
+import type { KeyPurpose } from '../keys/signing-key.entity.js';
 import { bitString, integer, sequence, tagged } from '../../formats/asn1/der-writer.js';
 import { PURPOSES } from './certificate-facts.js';
 

@@ -1,6 +1,6 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** An onboarded certificate with its chain: of one of our keys, or of somebody else whose dates are watched. Rows never change. */
+/** An onboarded certificate with its chain: of one of our keys, or a foreign one whose dates are watched. Rows never change. */
 @Entity('certificate')
 @Check('certificate_key', `(key_id IS NULL) = (key_version IS NULL)`)
 @Index('certificate_of_key', ['keyId', 'keyVersion', 'id'])

@@ -3,10 +3,9 @@ import { DataSource } from 'typeorm';
 import { ApprovalsService } from '../../approvals/approvals.service.js';
 import { GrowingRoot } from '../../verifier/growing-root.js';
 import { inclusionPath } from '../../verifier/merkle-tree.js';
-import { type ManifestLine } from '../requests/shown-batch.js';
+import type { ManifestLine } from '../requests/shown-batch.js';
 import { shownRequest } from '../requests/shown-request.js';
-import { SigningEnvelope } from '../model/signing-envelope.entity.js';
-import type { SigningRequest } from '../model/signing-request.entity.js';
+import { SigningEnvelope, type SigningRequest } from '../model/signing-request.entity.js';
 
 export interface Approved {
   /** What an approval of the request by itself shows. */
@@ -16,7 +15,7 @@ export interface Approved {
   readonly path?: string[];
 }
 
-/** What people approved of a request that was signed. */
+/** Finds the document that people approved before a request was signed. */
 @Injectable()
 export class ApprovedRequests {
   constructor(

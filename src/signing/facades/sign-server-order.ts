@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { DIGEST_BYTES, type DigestAlgorithm } from '../../hsm/key-vault.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { digestAlgorithm } from '../requests/signing-order.js';
+import { digestAlgorithm } from '../requests/sign-request-validator.js';
 import { WeakValues } from './weak-values.js';
 import { truncate } from '../../platform/text/truncate.js';
 

@@ -9,7 +9,7 @@ import {
 import { fromBase64, fromBase64Url } from '../../formats/encoding/base64.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { isRsa } from '../formats/signature-format.js';
-import { digestAlgorithm } from '../requests/signing-order.js';
+import { digestAlgorithm } from '../requests/sign-request-validator.js';
 import type { WeakValues } from './weak-values.js';
 import { truncate } from '../../platform/text/truncate.js';
 

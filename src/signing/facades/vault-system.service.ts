@@ -29,7 +29,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** What clients of Vault ask around the transit engine: whether it is up, who they are, and what they may. */
+/** Answers the questions of Vault clients around the transit engine: its health, their identity, and their rights. */
 @Injectable()
 export class VaultSystemService {
   constructor(

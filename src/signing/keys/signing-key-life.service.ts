@@ -29,7 +29,7 @@ export class SigningKeyLifeService {
     private readonly idempotency: IdempotencyKeys,
   ) {}
 
-  /** From the commit on no request is accepted for the key; what waits for it fails when its turn comes. */
+  /** From the commit on no request is accepted for the key; requests that wait for it fail when they are claimed. */
   disable(caller: Caller, id: string): Promise<SigningKeyWithVersion> {
     return this.move(caller, id, { from: 'ACTIVE', to: 'DISABLED', action: 'signing-key.disabled' });
   }

@@ -9,9 +9,10 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { assertPermitted, type KeyConstraints, type KeyUse } from './key-constraints.js';
-import type { KeyPurpose } from './signing-key-purpose.js';
+import type { KeyPurpose, SigningKeyState } from './signing-key.entity.js';
 import { identityOf } from './signing-key-version.entity.js';
-import type { SigningKeyState } from './signing-key-state.js';
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../platform/json/canonical-json.js';
 
 export interface KnownKey {
   readonly id: string;
@@ -57,7 +58,7 @@ export interface AcceptedUse extends KeyUse {
   readonly keyId: string;
   readonly keyVersion: number;
   readonly keyRevision: number;
-  /** What is signed was composed by the service: the constraints of the key are on what callers send. */
+  /** The signed structure was composed by the service: the constraints of the key are on the digests of callers. */
   readonly composed: boolean;
 }
 
@@ -141,7 +142,7 @@ export class SigningKeyReader {
     const now = this.clock.now();
     assertInDate(key, now);
     if (!use.composed) assertPermitted(key, use, now);
-    // What callers send is signed by keys for signing alone; the token holds against that what the row says.
+    // Digests of callers are signed by keys for signing alone; the token compares this purpose with its label, whatever the row says.
     return vaultKeyOf(key, use.composed ? key.purpose : 'signing');
   }
 
@@ -245,4 +246,27 @@ function assertInDate({ name, notBefore, notAfter }: ActiveKey, now: Date): void
     throw new Problem('conflict', 'signing-key.not-yet', `The key "${name}" signs from ${notBefore.toISOString()}.`);
   if (notAfter !== null && now >= notAfter)
     throw new Problem('conflict', 'signing-key.expired', `The key "${name}" signed until ${notAfter.toISOString()}.`);
+}
+
+/** Facts about a key in the audit log, so that evidence cannot show another key. */
+export interface SigningKeyFacts {
+  /** SHA-256 of the SubjectPublicKeyInfo, DER; base64. */
+  readonly publicKeySha256: string;
+  /** SHA-256 of the attributes of the private key as the token reported them, as canonical JSON; base64. */
+  readonly attributesSha256: string;
+}
+
+const known = new WeakMap<ActiveKey, SigningKeyFacts>();
+
+export function keyFactsOf(key: ActiveKey): SigningKeyFacts {
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const { publicKey, evidence } = key;
+  const facts = { publicKeySha256: sha256(publicKey), attributesSha256: sha256(canonicalJson(evidence ?? {})) };
+  known.set(key, facts);
+  return facts;
+}
+
+function sha256(bytes: Buffer | string): string {
+  return createHash('sha256').update(bytes).digest('base64');
 }

@@ -2,8 +2,7 @@ import { AsnConvert } from '@peculiar/asn1-schema';
 import { ContentInfo, type SignerInfo, SignedData } from '@peculiar/asn1-cms';
 import { PKIStatus, TimeStampResp, TSTInfo } from '@peculiar/asn1-tsp';
 import { createHash, verify, type X509Certificate } from 'node:crypto';
-import { certificateFactsOf } from '../certificates/certificate-facts.js';
-import { wholeCertificate } from '../certificates/whole-certificate.js';
+import { certificateFactsOf, wholeCertificate } from '../certificates/certificate-facts.js';
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from '../formats/algorithm-identifiers.js';
 import { oid, setOf } from '../../formats/asn1/der-writer.js';
 
@@ -125,7 +124,7 @@ function signs(certificate: X509Certificate, signer: SignerInfo, info: Buffer): 
     Buffer.from(signed.find(({ attrType }) => attrType === type)?.attrValues[0] ?? new ArrayBuffer(0));
   const digest = createHash(algorithm).update(info).digest();
   if (!value(MESSAGE_DIGEST).subarray(2).equals(digest) || !value(CONTENT_TYPE).equals(oid(TST_INFO))) return false;
-  // What is signed is their DER, whatever order they came in (RFC 5652 section 5.4).
+  // The signature is over their DER, whatever order they came in (RFC 5652 section 5.4).
   const attributes = setOf(...signed.map((one) => Buffer.from(AsnConvert.serialize(one))));
   return verify(algorithm, attributes, certificate.publicKey, Buffer.from(signer.signature.buffer));
 }

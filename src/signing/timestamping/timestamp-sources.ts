@@ -4,7 +4,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { FormatDigest } from '../formats/algorithm-identifiers.js';
 import { TimestampAuthority } from './timestamp-authority.js';
 import { publicName, TimestampClient } from './timestamp-client.js';
-import { timestampingMs } from '../model/timestamping-time.js';
+import { timestampingMs } from '../model/signing-jobs.js';
 import { TimestampKeys } from './timestamp-keys.js';
 import type { Asker } from './timestamp.repository.js';
 import { messageImprint } from './timestamp-writer.js';

@@ -7,10 +7,10 @@ import { Problem } from '../../platform/errors/problem.js';
 import { schemeOfFormat } from '../formats/format-writers.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
 import { type KnownKey, SigningKeyReader } from '../keys/signing-key.reader.js';
-import { digestAlgorithm, digestBytes, schemeFor } from '../requests/signing-order.js';
+import { digestAlgorithm, digestBytes, schemeFor } from '../requests/sign-request-validator.js';
 import { type ShownRequest, SigningRequestsReader } from '../requests/signing-requests.reader.js';
 import { TimestampClient } from '../timestamping/timestamp-client.js';
-import type { SignedFile } from './signature-claim.js';
+import type { SignedFile } from './signature-readers.js';
 
 export interface VerificationOrder {
   /** Takes digest, algorithm, scheme, format and key from this request, and its signature unless another is sent. */
@@ -95,7 +95,7 @@ export class VerificationSubjects {
     return { key, scheme, versions: await this.versionsOf([key.id], version) };
   }
 
-  /** The keys that signed this digest, as far as the service knows: whoever verifies need not know which it was. */
+  /** The keys that signed this digest, as far as the service knows: a caller who verifies need not know which it was. */
   private async signersOf(digest: Buffer, { scheme, version }: VerificationOrder): Promise<Signer[]> {
     const rows: (KnownKey & { scheme: SignatureScheme })[] = await this.db.query(
       `SELECT DISTINCT k.id, k.name, k.type, r.scheme FROM (

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { SIGNING_STATUSES, isFinalSigningStatus, signingStatusesBefore } from './signing-status.js';
+import { SIGNING_STATUSES, isFinalSigningStatus, signingStatusesBefore } from './signing-request.entity.js';
 
 describe('the life of a signing request', () => {
   it('ends in SIGNED or FAILED and leaves neither', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { digestAlgorithm, digestBytes, schemeFor } from './signing-order.js';
+import { digestAlgorithm, digestBytes, schemeFor } from './sign-request-validator.js';
 
 const codeOf = (work: () => unknown): unknown => {
   try {

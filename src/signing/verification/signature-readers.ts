@@ -1,9 +1,42 @@
-import { createHash } from 'node:crypto';
+import { createHash, type X509Certificate } from 'node:crypto';
 import { FORMAT_DIGESTS } from '../formats/algorithm-identifiers.js';
 import { fromBase64, fromBase64Url } from '../../formats/encoding/base64.js';
 import { derElements } from '../../formats/asn1/der-reader.js';
-import { BadSignature } from './bad-signature.js';
-import type { SignatureReader } from './signature-claim.js';
+import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
+
+/** The bytes are not a signature of the expected format; the message is for the caller. */
+export class BadSignature extends Error {}
+
+/** A file and its signature as a caller sent them for verification. */
+export interface SignedFile {
+  readonly digest: Buffer;
+  readonly algorithm: DigestAlgorithm;
+  /** Counts for the format raw; the others say it themselves. */
+  readonly scheme: SignatureScheme;
+  /** As the service gave it: the bare signature, or the file that holds it. */
+  readonly signature: Buffer;
+  /** ML-DSA only, and what the service composed: the bytes that were signed in place of the digest. */
+  readonly message?: Buffer;
+}
+
+/** The content of a signature format: a signature over a digest, still to be verified. */
+export interface SignatureClaim {
+  readonly scheme: SignatureScheme;
+  readonly algorithm: DigestAlgorithm;
+  /** The digest that the key signed: that of the file, or of bytes that contain it. */
+  readonly signedDigest: Buffer;
+  /** These bytes themselves, which ML-DSA signs in place of their hash. */
+  readonly message?: Buffer;
+  /** The bare signature value. */
+  readonly signature: Buffer;
+  /** That of the key first; empty when the format carries none. */
+  readonly certificates: readonly X509Certificate[];
+  /** TimeStampToken, DER. */
+  readonly timestampToken?: Buffer;
+}
+
+/** Takes a signature apart. Throws BadSignature, or RangeError on what cannot be read. */
+export type SignatureReader = (file: SignedFile) => SignatureClaim;
 
 export const readRaw: SignatureReader = ({ digest, algorithm, scheme, message, signature }) => ({
   scheme,

@@ -1,25 +1,46 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { KeyVault, type VaultKey } from '../../hsm/key-vault.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { Metrics } from '../../platform/metrics/metrics.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { isFormatDigest } from '../formats/algorithm-identifiers.js';
 import { FORMAT_WRITERS, type WrappedFormat } from '../formats/format-writers.js';
 import { keyNameOf, type MadeSignature } from '../formats/signature-format.js';
+import { SigningKeyReader } from '../keys/signing-key.reader.js';
+import { backoffMs, MAX_SIGNING_STRIKES, SIGNING_ACTOR } from '../model/signing-jobs.js';
 import { TimestampSources } from '../timestamping/timestamp-sources.js';
-import type { Claimed } from './claimed.js';
-import { SIGNING_ACTOR } from '../model/signing-actor.js';
+import type { Claimed, SigningOutcome } from './signing-attempt.js';
 
-/** One attempt's way through the HSM, and through the format's container behind it. */
+/** Makes one attempt at a request whose intent is committed: the HSM signs, and the format's container goes around the signature. */
 @Injectable()
-export class SignatureMaker {
+export class Signer {
   constructor(
+    private readonly keys: SigningKeyReader,
     private readonly vault: KeyVault,
-    private readonly certificates: CertificatesReader,
     private readonly timestamps: TimestampSources,
+    private readonly certificates: CertificatesReader,
+    private readonly metrics: Metrics,
   ) {}
 
-  /** The signature as the caller gets it. The HSM is given the digest that the request's row, or its envelope, names. */
-  async make(request: Claimed, key: VaultKey): Promise<MadeSignature> {
+  /** Never throws: an error is an outcome. The key's state, dates and constraints are checked once more. */
+  async sign(request: Claimed): Promise<SigningOutcome> {
+    const started = performance.now();
+    let type = 'none';
+    let outcome: SigningOutcome;
+    try {
+      const key = await this.keys.toSignWith({ ...request, timestamp: request.envelope?.timestamped ?? false });
+      type = key.type;
+      outcome = { kind: 'SIGNED', ...(await this.signature(request, key)) };
+    } catch (error) {
+      outcome = outcomeOf(error, request.strikes);
+    }
+    this.metrics.hsmSign.observe({ type, outcome: outcome.kind }, (performance.now() - started) / 1000);
+    return outcome;
+  }
+
+  /** The signature as the caller gets it. The HSM gets the digest in the row of the request, or in its envelope. */
+  private async signature(request: Claimed, key: VaultKey): Promise<MadeSignature> {
     const { scheme, algorithm, envelope, format } = request;
     const digest = envelope?.signedDigest ?? request.digest;
     // ML-DSA has no digest of its own: it signs the bytes themselves (RFC 9882 section 3.3, RFC 9881 section 3).
@@ -60,4 +81,16 @@ export class SignatureMaker {
     const signature = writer.assemble(order, envelope?.toBeSigned ?? undefined, made);
     return { ...made, signature, record: writer.record?.(order, made.signature) };
   }
+}
+
+/** An error that another attempt may not meet releases the request, up to the cap on strikes; an unforeseen error counts as such. */
+function outcomeOf(error: unknown, strikes: number): SigningOutcome {
+  const problem =
+    error instanceof Problem
+      ? error
+      : new Problem('unavailable', 'signing.internal', 'The attempt failed on our side.', { cause: error });
+  const { code, message: detail } = problem;
+  const isTransient = problem.kind === 'unavailable' || problem.kind === 'overloaded';
+  if (!isTransient || strikes + 1 >= MAX_SIGNING_STRIKES) return { kind: 'FAILED', code, detail };
+  return { kind: 'RELEASED', code, retryInMs: backoffMs(strikes + 1) };
 }
