@@ -133,11 +133,20 @@ function ownRequest(caller: Caller, order: OwnOrder): NewSigningRequest {
   const row = newRow(caller, {
     id: use?.resource ?? newId(),
     status: 'PROCESSING',
-    ...{ keyId, keyName, keyVersion, certificateId },
-    ...{ digest, algorithm, scheme, format: 'raw', metadata, reference: null, composed: true },
+    digest,
+    algorithm,
+    scheme,
+    format: 'raw',
+    keyId,
+    keyName,
+    keyVersion,
+    certificateId,
     enveloped: envelope !== undefined,
+    composed: true,
     batchId: null,
     batchIndex: null,
+    metadata,
+    reference: null,
   });
   return { row, envelope, keyRevision, keyFacts: keyFactsOf(key), limits: {}, caller, use };
 }
@@ -157,10 +166,10 @@ function signedOrThrow(row: SigningRequest, outcome: SigningOutcome, settledAt: 
   }
 }
 
-function late(id: string, code = 'signing.late'): Problem {
+function late(id: string, code?: string): Problem {
   return new Problem(
     'unavailable',
-    code,
+    code ?? 'signing.late',
     `The HSM did not sign in time. The request is kept and tried again: read ${PATH}/${id}, or repeat the call with the same Idempotency-Key.`,
     { retryAfter: 2, instance: `${PATH}/${id}` },
   );
