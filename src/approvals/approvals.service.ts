@@ -18,6 +18,7 @@ import {
   type Judgement,
   PolicyEvaluation,
   type KeyUseToApprove,
+  type PolicyFacts,
 } from './policies/policy-evaluation.js';
 
 export type { ApprovalRequirement, PolicyFacts, Manifest };
