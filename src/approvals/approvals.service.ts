@@ -82,7 +82,7 @@ export class ApprovalsService {
     this.evaluation.forget();
   }
 
-  /** In the transaction that acts on a judgement of this revision. Throws Problem `approval.policies-changed`. */
+  /** Checks, in the transaction that acts on a judgement, that its revision is current. Throws Problem `approval.policies-changed`. */
   async assertCurrent(tx: EntityManager, revision: number): Promise<void> {
     const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
     if (row?.revision === revision) return;

@@ -1,4 +1,4 @@
-/** What a key that signs for the service is for. The key of the audit log is not among them: no sign order reaches it. */
+/** Purposes of the keys that sign for the service. The key of the audit log is not among them: no sign order reaches it. */
 export const SIGNER_PURPOSES = ['signing', 'timestamping', 'certificates', 'ssh-ca', 'ssh-key'] as const;
 export type SignerPurpose = (typeof SIGNER_PURPOSES)[number];
 
@@ -52,11 +52,11 @@ export type DigestAlgorithm = keyof typeof DIGEST_BYTES;
 export const SCHEMES = ['rsa-pkcs1v15', 'rsa-pss', 'ecdsa-der', 'ecdsa-raw', 'ml-dsa'] as const;
 export type SignatureScheme = (typeof SCHEMES)[number];
 
-/** How a key is found in the token, and what its signatures are checked against. */
+/** A key as orders name it: how it is found in the token, and the public key that its signatures are checked against. */
 export interface VaultKey {
   /** CKA_ID of the key pair. */
   readonly ckaId: Buffer;
-  /** What the label of the key in the token must say. */
+  /** The identity that the label of the key in the token must state. */
   readonly identity: KeyIdentity;
   readonly type: KeyType;
   /** SubjectPublicKeyInfo (RFC 5280 section 4.1), DER: the stored public key. */
@@ -79,7 +79,7 @@ export interface SignOrder {
   readonly message?: Buffer;
 }
 
-/** What the token itself says of a key: kept as evidence that the private key was made in it and cannot leave it. */
+/** The token's own report on a key, kept as evidence that the private key was made in it and cannot leave it. */
 export interface KeyEvidence {
   readonly tokenLabel: string;
   readonly tokenSerial: string;
@@ -117,7 +117,7 @@ export interface DestroyOrder {
   readonly identity: KeyIdentity;
 }
 
-/** What the key of a log signed last, as the token keeps it where no database reaches: the next checkpoint must continue it. */
+/** The last checkpoint that the key of a log signed, as the token keeps it, out of reach of the database: the next one must continue it. */
 export interface LogAnchor {
   /** Name of the log (C2SP tlog-checkpoint). */
   readonly origin: string;
@@ -135,7 +135,7 @@ export interface NewLogOrder {
   readonly origin: string;
 }
 
-/** What a checkpoint is to say. The note is put together from it in the key process; nobody else chooses what the log's key signs. */
+/** The content of a checkpoint. The key process composes the note from it; nothing else chooses what the log's key signs. */
 export interface CheckpointOrder {
   readonly origin: string;
   readonly ckaId: Uint8Array;
@@ -161,7 +161,7 @@ export type CheckpointAnswer =
   | { readonly kind: 'signed'; readonly signature: Uint8Array; readonly anchor: LogAnchor }
   | { readonly kind: 'held'; readonly why: LogHold; readonly anchor?: LogAnchor | undefined };
 
-/** What an operator accepts as the state of the log of this origin; without `state` its anchor is removed, and it may begin anew. */
+/** The state of a log that an operator accepts; without `state` its anchor is removed, and the log may begin anew. */
 export interface AcceptedLog {
   readonly origin: string;
   readonly state?: { readonly ckaId: Uint8Array; readonly size: number; readonly root: Uint8Array } | undefined;
@@ -216,7 +216,7 @@ export abstract class KeyVault {
    */
   abstract generateLogKey(order: NewLogOrder): Promise<GeneratedKey>;
 
-  /** What the log key signed last for the log of this origin, as the token keeps it; undefined when it keeps nothing. */
+  /** The anchor of the log of this origin in the token; undefined when there is none. */
   abstract logAnchor(origin: string): Promise<LogAnchor | undefined>;
 
   /**

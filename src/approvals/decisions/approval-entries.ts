@@ -13,7 +13,7 @@ type Requested = About &
   ApprovalRequirement &
   Pick<Approval, 'title' | 'correlation' | 'requesters'> & { readonly manifest?: Manifest };
 
-/** What ties the items of a joint approval to the log: the root of the Merkle tree (RFC 6962) over them, base64, and their number. */
+/** The link from the items of a joint approval to the log: the root of the Merkle tree (RFC 6962) over them, base64, and their number. */
 export interface Manifest {
   readonly size: number;
   readonly root: string;

@@ -46,7 +46,7 @@ export class ApprovalMoves {
     this.subjects.of(subjectKind).decided(subjectId);
   }
 
-  /** With the stages of the policies behind it, the subject goes on in this very transaction. */
+  /** All stages have approved: the subject is released in this very transaction. */
   private async approved(tx: EntityManager, approval: Approval, by: By): Promise<void> {
     await this.decide(tx, approval, 'APPROVED', by);
     await this.subjects.of(approval.subjectKind).released(tx, await subjectOf(tx, approval));

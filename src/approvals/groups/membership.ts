@@ -15,7 +15,7 @@ export function isMember(group: string, person: string, unless = 'false'): strin
       WHERE e.user_id = u.id AND e.provider_id = m.provider_id AND m.sso_group = ANY(e.groups))))`;
 }
 
-/** For `unless`, over `a`, the row of the approval: the requester cannot bring approvers in once the request is made. */
+/** An `unless` over `a`, the row of the approval: members whom the requester added after the request do not count. */
 export const ADDED_BY_REQUESTER =
   '(m.added_by = a.owner_id OR m.added_by = ANY(a.requesters)) AND m.added_at > a.created_at';
 

@@ -43,7 +43,7 @@ export class Approval {
   @Column('text')
   title: string;
 
-  /** What the approvers are shown: canonical JSON. Of a batch it is long, so it is read only where it is asked for. */
+  /** The document that approvers see: canonical JSON. That of a batch is long, so it is read only where it is selected. */
   @Column('text', { select: false })
   shown: string;
 

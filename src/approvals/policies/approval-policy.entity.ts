@@ -1,7 +1,7 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { PolicySubject } from '../subjects/approval-subject.port.js';
 
-/** What a policy looks at before it applies: `format in authenticode`, `caller not-in 0194…`, `metadata.branch in release/*`. */
+/** A condition under which a policy applies: `format in authenticode`, `caller not-in 0194…`, `metadata.branch in release/*`. */
 export interface Condition {
   readonly fact: string;
   readonly op: 'in' | 'not-in';

@@ -24,7 +24,7 @@ export interface SubjectApproval {
  * decided, so that decision and consequence commit together; what they throw undoes both.
  */
 export interface ApprovalSubject {
-  /** The last approval that was needed is there. */
+  /** The last stage has approved. */
   released(tx: EntityManager, approval: SubjectApproval): Promise<void>;
   /** It was rejected, withdrawn, or nobody decided in time; `why` has the code. */
   ended(tx: EntityManager, approval: SubjectApproval, why: Problem): Promise<void>;

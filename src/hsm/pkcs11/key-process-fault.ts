@@ -26,7 +26,7 @@ export class KeyProcessFault extends Error {
   }
 }
 
-/** What an error means for the order and for the process. CKR names go into the text, values of attributes never. */
+/** The fault that an error means for the order and for the process. CKR names go into the text, values of attributes never. */
 export function faultOf(error: unknown): KeyProcessFault {
   if (error instanceof KeyProcessFault) return error;
   const text = error instanceof Error ? error.message : String(error);

@@ -142,7 +142,7 @@ export function isBadSignature(error: unknown): boolean {
   return code === CKR.signatureInvalid || code === CKR.signatureLenRange;
 }
 
-/** What tokens say of a wrong tag. SoftHSM says CKR_GENERAL_ERROR, so whether the token still works must be asked apart. */
+/** Whether a token reports a wrong tag. SoftHSM answers CKR_GENERAL_ERROR, so the caller has to probe whether the token still works. */
 export function isNotAuthentic(error: unknown): boolean {
   const code = ckrOf(error);
   return (

@@ -20,7 +20,7 @@ export interface SealedSignOrder {
   readonly identity: KeyIdentity;
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Uint8Array;
-  /** What `generate` gave: the private key, sealed by the token. */
+  /** The private key, sealed by the token, as `generate` answered it. */
   readonly sealed: Uint8Array;
   readonly message: Uint8Array;
 }
@@ -83,7 +83,7 @@ export class SoftwareKeys {
   }
 }
 
-/** What the sealed key is bound to: its CKA_ID, and since BOUND also what the label of a key in the token would be. */
+/** The associated data of a sealed key: its CKA_ID, and since BOUND also what the label of a key in the token would be. */
 function placeOf(ckaId: Uint8Array, label: string): Buffer {
   const place = `software key\0${Buffer.from(ckaId).toString('hex')}`;
   return Buffer.from(label === '' ? place : `${place}\0${label}`);

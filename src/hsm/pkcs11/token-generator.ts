@@ -26,7 +26,7 @@ export interface GenerateOrder {
 
 export interface TokenGenerateOrder extends TokenKey {
   readonly type: TokenKeyType;
-  /** What the pair signs to show that it works. */
+  /** The digest that the pair signs to show that it works. */
   readonly trial?: Buffer;
 }
 

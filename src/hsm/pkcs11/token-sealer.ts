@@ -7,7 +7,7 @@ import { gcmMechanism, type Template } from './pkcs11-token.js';
 import type { SigningParts } from './token-signer.js';
 
 const LABEL = 'sealwright-sealing';
-/** First byte of what is sealed: AES-256-GCM, computed in the token. */
+/** First byte of sealed bytes: AES-256-GCM, computed in the token. */
 const GCM = 1;
 const ID_BYTES = 16;
 const NONCE_BYTES = 12;
@@ -16,7 +16,7 @@ const HEADER_BYTES = 1 + ID_BYTES + NONCE_BYTES;
 const AES_KEY_BYTES = 32;
 
 /**
- * Encrypts and decrypts with AES keys that never leave the token. What is sealed names its key: method (1 byte) ‖ CKA_ID
+ * Encrypts and decrypts with AES keys that never leave the token. Sealed bytes name their key: method (1 byte) ‖ CKA_ID
  * (16) ‖ nonce (12) ‖ ciphertext ‖ tag (16). Processes that start together on a fresh token may therefore each make a
  * sealing key, and nothing is lost by it.
  */
@@ -56,7 +56,7 @@ export class TokenSealer {
       );
     } catch (error) {
       if (!isNotAuthentic(error)) throw error;
-      throw new KeyProcessFault('not-authentic', 'the token did not open what was sealed');
+      throw new KeyProcessFault('not-authentic', 'the token did not open the sealed bytes');
     }
   }
 
@@ -97,7 +97,7 @@ function readSealed(sealed: Buffer): { id: Buffer; nonce: Buffer; body: Buffer }
   };
 }
 
-/** What is sealed names its key by CKA_ID; only keys that were made for sealing open it. */
+/** Sealed bytes name their key by CKA_ID; only keys that were made for sealing open them. */
 function keyOf(ckaId: Buffer): TokenKey {
   return { ckaId, labels: [LABEL] };
 }

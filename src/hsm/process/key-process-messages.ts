@@ -14,7 +14,7 @@ import type {
 import type { SealedSignOrder } from '../pkcs11/software-keys.js';
 import type { GenerateOrder } from '../pkcs11/token-generator.js';
 
-/** What the key process does besides signing digests: seldom enough to travel as objects. Buffers arrive as Uint8Array. */
+/** The calls to the key process besides signing digests: rare enough to travel as objects. Buffers arrive as Uint8Array. */
 export interface KeyProcessCalls {
   readonly generate: { readonly order: GenerateOrder; readonly answer: GeneratedKey };
   readonly destroy: { readonly order: DestroyOrder; readonly answer: { readonly destroyed: number } };

@@ -56,7 +56,7 @@ export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplica
   private readonly window: number;
   private readonly queue: Pending[] = [];
   private readonly inFlight = new Map<number, Pending>();
-  /** For the next process. */
+  /** Orders for the next process. */
   private readonly unseen: Pending[] = [];
   private lastId = 0;
   private flushing = false;

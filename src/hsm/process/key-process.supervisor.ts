@@ -13,7 +13,7 @@ const OWN_FILE = fileURLToPath(import.meta.url);
 const ENTRY = fileURLToPath(new URL(`./key-process${extname(OWN_FILE)}`, import.meta.url));
 /** Loading Node, opening the token and logging in; generous, because a machine that boots is busy. */
 const START_LIMIT_MS = 15_000;
-/** What the event loops on both sides may lag before silence counts as a hang. */
+/** Milliseconds that the event loops on both sides may lag before silence counts as a hang. */
 const SILENCE_SLACK_MS = 1000;
 const WATCH_EVERY_MS = 250;
 /** A process that served for so long earns an immediate replacement; shorter ones wait for the backoff. */

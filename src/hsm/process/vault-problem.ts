@@ -31,7 +31,7 @@ const FAILURES: Record<Failure, { readonly kind: ProblemKind; readonly text: (de
   refused: { kind: 'conflict', text: (detail) => `The HSM refuses this operation: ${detail}.` },
 };
 
-/** What went wrong at the HSM as the Problem that callers see. `detail` is for the operator and goes into the cause. */
+/** A failure at the HSM as the Problem that callers see. `detail` is for the operator and goes into the cause. */
 export function vaultProblem(failure: Failure, detail: string): Problem {
   const { kind, text } = FAILURES[failure];
   const retryAfter = kind === 'conflict' ? undefined : RETRY_AFTER;

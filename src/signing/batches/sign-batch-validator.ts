@@ -7,7 +7,7 @@ import type { NewSigningRequest } from '../requests/signing-attempt.js';
 import { isAboutTheKey, SigningService } from '../requests/signing.service.js';
 
 interface Validated {
-  /** In the order of the call; undefined where an order is refused. */
+  /** The requests in the order of the call; undefined where an order is refused. */
   readonly requests: readonly (NewSigningRequest | undefined)[];
   /** Ids of the requests that wait for approval now. */
   readonly held: ReadonlyMap<string, string>;

@@ -23,7 +23,7 @@ export interface BatchItem {
 
 export interface ShownBatch {
   readonly batch: SigningBatch;
-  /** In the order of the call; those that are still being accepted are missing. */
+  /** The items in the order of the call; those that are still being recorded are missing. */
   readonly items: readonly BatchItem[];
   /** Every item has its final result. */
   readonly done: boolean;
@@ -52,7 +52,7 @@ const LOOK_EVERY_MS = 200;
 export class SigningBatchesReader {
   constructor(private readonly db: DataSource) {}
 
-  /** As it is, or as soon as every item is final, after `seconds` at the latest. */
+  /** The batch as soon as every item is final, after `seconds` at the latest. */
   async find(caller: Caller, id: string, seconds = 0): Promise<ShownBatch> {
     const deadline = performance.now() + seconds * 1000;
     for (;;) {

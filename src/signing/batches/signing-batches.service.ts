@@ -13,7 +13,7 @@ import { isMlDsa } from '../../hsm/key-vault.js';
 import { SigningKeyReader } from '../keys/signing-key.reader.js';
 
 export interface BatchOrder {
-  /** In the order of the call, without idempotency key and place. */
+  /** The orders of the call, without idempotency key and place. */
   readonly orders: readonly SigningOrder[];
   readonly background: boolean;
   readonly idempotencyKey?: string;

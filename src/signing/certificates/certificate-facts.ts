@@ -19,7 +19,7 @@ export const PURPOSES = {
   any: '2.5.29.37.0',
 } as const;
 
-/** What a certificate says of the use of its key. */
+/** The extensions of a certificate on the use of its key. */
 export interface CertificateFacts {
   /** Names of known purposes, object identifiers of others; empty without the extension. */
   readonly purposes: string[];

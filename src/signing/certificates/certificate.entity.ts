@@ -37,7 +37,7 @@ export class Certificate {
   @Column('timestamptz')
   notAfter: Date;
 
-  /** What its extended key usage names; empty when it names nothing and so allows everything. */
+  /** Purposes of its extended key usage; empty without the extension, which allows every use. */
   @Column('text', { array: true })
   purposes: string[];
 

@@ -10,7 +10,7 @@ import { SigningService } from '../requests/signing.service.js';
 
 /** A signing key that is about to sign a JSON document in itself (JSON Signature Format 0.82). */
 export interface JsonSigner {
-  /** What stands beside the value of the signature, and is signed as well. */
+  /** The members beside the value of the signature, which are signed as well. */
   readonly facts: Omit<JsonSignature, 'value'>;
   readonly hash: string;
   /**

@@ -8,9 +8,9 @@ import { shownRequest } from '../requests/shown-request.js';
 import { SigningEnvelope, type SigningRequest } from '../model/signing-request.entity.js';
 
 export interface Approved {
-  /** What an approval of the request by itself shows. */
+  /** The document that an approval of the request alone shows. */
   readonly shown: Record<string, unknown>;
-  /** Of a batch: its place in the manifest, and the hashes from there to the root, base64. */
+  /** The place of a batch's request in the manifest, and the hashes from there to the root, base64. */
   readonly place?: number;
   readonly path?: string[];
 }

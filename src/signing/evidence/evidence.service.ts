@@ -73,7 +73,7 @@ interface ProvenTree {
   readonly size: number;
   /** Signed note over the tree. */
   readonly note: string;
-  /** Of the log, SubjectPublicKeyInfo, DER. */
+  /** The key of the log: SubjectPublicKeyInfo, DER. */
   readonly logKey: Buffer;
 }
 

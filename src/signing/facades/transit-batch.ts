@@ -2,7 +2,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { WeakValues } from './weak-values.js';
 
 const MAX_ITEMS = 1000;
-/** Of one call: more would be in the way of others. */
+/** Items of one call: more would delay the calls of others. */
 const AT_ONCE = 8;
 
 /** The result of an item, or its error. */

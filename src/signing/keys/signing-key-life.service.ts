@@ -18,7 +18,7 @@ export interface KeyRotationOrder {
   readonly use?: IdempotentUse;
 }
 
-/** What happens to a key after it was made: switched off and on again, and replaced by a new pair under the same name. */
+/** The life of a key after its creation: disabled and enabled, and rotated to a new pair under the same name. */
 @Injectable()
 export class SigningKeyLifeService {
   constructor(

@@ -40,7 +40,7 @@ export class SigningKeyVersion {
   createdAt: Date;
 }
 
-/** What the token must say of the pair. */
+/** The identity that the label of the pair in the token must state. */
 export function identityOf(
   purpose: KeyPurpose,
   { keyId, name, version }: { readonly keyId: string; readonly name: string; readonly version: number },

@@ -24,7 +24,7 @@ const MOVES: Record<SigningKeyState, readonly SigningKeyState[]> = {
   FAILED: [],
 };
 
-/** Where a move to `next` may start. */
+/** The states from which a move to `next` may start. */
 export function statesBefore(next: SigningKeyState): SigningKeyState[] {
   return SIGNING_KEY_STATES.filter((state) => MOVES[state].includes(next));
 }
@@ -81,7 +81,7 @@ export class SigningKey {
   createdAt: Date;
 }
 
-/** How often a key with a quota or a cap was used in a period. Keys without have no rows. */
+/** The uses of a key in a period, for keys that have a quota or a cap. */
 @Entity('signing_key_usage')
 export class SigningKeyUsage {
   @PrimaryColumn('uuid')

@@ -33,9 +33,9 @@ export interface SigningKeyWithVersion {
   readonly revision: number;
   readonly version: number;
   readonly createdAt: Date;
-  /** When its private keys are due to be destroyed, if they are … */
+  /** When its private keys are due to be destroyed; null when they are not. */
   readonly destroyAt: Date | null;
-  /** … and when they all were. */
+  /** When all of them were destroyed. */
   readonly destroyedAt: Date | null;
   readonly publicKey: Buffer | null;
   readonly evidence: KeyEvidence | null;
@@ -47,7 +47,7 @@ export interface SigningKeyWithVersion {
 
 export type ActiveKey = SigningKeyWithVersion & { readonly ckaId: Buffer; readonly publicKey: Buffer };
 
-/** … as the vault is asked for it: for this purpose, whatever its row says. */
+/** The key for an order to the vault: for this purpose, whatever its row says. */
 export function vaultKeyOf(key: ActiveKey, purpose: KeyPurpose): VaultKey {
   const { ckaId, type, publicKey, sealed } = key;
   return { ckaId, identity: identityOf(purpose, key), type, publicKey, sealed };
@@ -132,7 +132,7 @@ export class SigningKeyReader {
     throw new Problem('conflict', 'signing-key.version', `The key "${key.name}" has no such version, or not yet.`);
   }
 
-  /** What the vault needs to sign with one version of a key. Its state, dates and constraints are looked at once more. */
+  /** The key for an order to the vault, in the version of an accepted use. Its state, dates and constraints are checked once more. */
   async toSignWith(use: AcceptedUse): Promise<VaultKey> {
     const place = `${use.keyId} ${use.keyVersion}`;
     const remembered = await this.byVersion.find(place);
@@ -146,7 +146,7 @@ export class SigningKeyReader {
     return vaultKeyOf(key, use.composed ? key.purpose : 'signing');
   }
 
-  /** How often a key was used, as far as its quota and cap count it. */
+  /** The uses of a key, as far as its quota and cap count them. */
   async usage(keyId: string): Promise<KeyUsage> {
     const rows: { period: string; used: number }[] = await this.db.query(
       `SELECT CASE period WHEN 'lifetime' THEN period ELSE 'today' END AS period, used FROM signing_key_usage
@@ -156,7 +156,7 @@ export class SigningKeyReader {
     return Object.fromEntries(rows.map(({ period, used }) => [period, used]));
   }
 
-  /** Nothing of this key is believed any longer in this process. */
+  /** This process reads the key again before its next use. */
   forget({ keyId, name, version }: Pick<SigningKeyWithVersion, 'keyId' | 'name' | 'version'>): void {
     this.byName.forget(name);
     this.byVersion.forget(`${keyId} ${version}`);

@@ -22,7 +22,7 @@ export interface NewSigningKey {
   readonly constraints?: KeyConstraints;
 }
 
-/** How long a key may be in the making before its maker counts as dead. */
+/** A key that is in GENERATING for this long belongs to a process that died. */
 const ABANDONED_AFTER = '5 minutes';
 
 /** Makes signing keys in the HSM. */

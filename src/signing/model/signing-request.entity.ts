@@ -20,7 +20,7 @@ const MOVES: Record<SigningStatus, readonly SigningStatus[]> = {
   FAILED: [],
 };
 
-/** Where a move to `next` may start; the compare of every compare-and-set. */
+/** The statuses from which a move to `next` may start: the compare of every compare-and-set. */
 export function signingStatusesBefore(next: SigningStatus): SigningStatus[] {
   return SIGNING_STATUSES.filter((status) => MOVES[status].includes(next));
 }
@@ -154,7 +154,7 @@ export class SigningRequest {
 }
 
 /**
- * What a signing request needs beyond a bare signature over its digest: written with the request, so that every attempt, by
+ * The data of a signing request beyond a bare signature over its digest. It is written with the request, so that every attempt, by
  * whichever process, signs the same bytes. A request for a raw signature without timestamp has none.
  */
 @Entity('signing_envelope')

@@ -94,7 +94,15 @@ function isLogged(row: Row, entries: readonly EntryRow[]): boolean {
   );
 }
 
-function detailOf({ keyName, keyVersion, algorithm, scheme, format, digest, approvalId }: Row): Record<string, unknown> {
+function detailOf({
+  keyName,
+  keyVersion,
+  algorithm,
+  scheme,
+  format,
+  digest,
+  approvalId,
+}: Row): Record<string, unknown> {
   const base64 = digest.toString('base64');
   return { key: keyName, keyVersion, algorithm, scheme, format, digest: base64, approval: approvalId ?? undefined };
 }

@@ -73,7 +73,7 @@ export class TimestampAuthority {
   }
 }
 
-/** As the token says it. */
+/** The time as a token holds it. */
 function wholeSeconds(at: Date): Date {
   return new Date(Math.floor(at.getTime() / 1000) * 1000);
 }

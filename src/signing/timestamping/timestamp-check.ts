@@ -11,7 +11,7 @@ const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';
 const TST_INFO = '1.2.840.113549.1.9.16.1.4';
 const RSA_PSS = '1.2.840.113549.1.1.10';
 const GRANTED = [PKIStatus.granted, PKIStatus.grantedWithMods];
-/** How far the clock of another authority may be from ours. */
+/** Milliseconds by which the clock of another authority may differ from ours. */
 const MAX_APART_MS = 60_000;
 const MAX_CERTIFICATES = 8;
 
@@ -25,7 +25,7 @@ export interface Expected {
   readonly now: Date;
 }
 
-/** What another authority answered is not the timestamp that was asked for. */
+/** The answer of another authority is not the timestamp that was asked for. */
 export class BadTimestamp extends Error {}
 
 /**

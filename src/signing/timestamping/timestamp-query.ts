@@ -25,7 +25,7 @@ export class TimestampRefusal extends Error {
   }
 }
 
-/** What a client wants stamped (TimeStampReq, RFC 3161 section 2.4.1). */
+/** A query for a timestamp (TimeStampReq, RFC 3161 section 2.4.1). */
 export interface TimestampQuery {
   /** MessageImprint, DER, for the token to repeat. It says what came, and is written here. */
   readonly imprint: Buffer;

@@ -13,7 +13,7 @@ export interface SignedFile {
   readonly algorithm: DigestAlgorithm;
   /** Counts for the format raw; the others say it themselves. */
   readonly scheme: SignatureScheme;
-  /** As the service gave it: the bare signature, or the file that holds it. */
+  /** The answer of the service: the bare signature, or the file that holds it. */
   readonly signature: Buffer;
   /** ML-DSA only, and what the service composed: the bytes that were signed in place of the digest. */
   readonly message?: Buffer;

@@ -30,7 +30,7 @@ export interface VersionToVerify {
   readonly version: number;
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Buffer;
-  /** Of its certificate on record, that of the key first; empty without one. */
+  /** The chain of its certificate on record, that of the key first; empty without one. */
   readonly chain: readonly X509Certificate[];
 }
 
@@ -127,7 +127,7 @@ export class VerificationSubjects {
     };
   }
 
-  /** What ML-DSA signed in place of the digest, in a request that the service composed. */
+  /** The message that ML-DSA signed in place of the digest, in a request that the service composed. */
   private async messageOf({ id, composed, scheme }: ShownRequest): Promise<Buffer | undefined> {
     if (!composed || scheme !== 'ml-dsa') return undefined;
     const rows: { toBeSigned: Buffer | null }[] = await this.db.query(

@@ -40,7 +40,7 @@ export interface Verification {
   readonly valid: boolean;
   readonly checks: readonly VerificationCheck[];
   readonly key: { readonly id: string; readonly name: string; readonly version?: number };
-  /** What a timestamp that holds says. */
+  /** The time in a timestamp that verified. */
   readonly signedBefore?: Date;
   readonly certificate?: X509Certificate;
 }
