@@ -31,6 +31,38 @@ export interface RequestFilter {
   readonly digest?: string;
 }
 
+/** Watches signing requests on behalf of callers who wait. */
+@Injectable()
+export class RequestWatch implements OnModuleInit, BeforeApplicationShutdown {
+  readonly rows: RowWatch;
+
+  constructor(
+    db: DataSource,
+    private readonly events: EventBus,
+  ) {
+    this.rows = new RowWatch((ids) =>
+      db.query(
+        `SELECT id, concat_ws(' ', status, approval_id) AS mark FROM signing_request WHERE id = ANY($1::uuid[])`,
+        [ids],
+      ),
+    );
+  }
+
+  onModuleInit(): void {
+    this.events.on('signing.settled', ({ requestId }) => this.rows.hint(requestId));
+    this.events.on('signing.moved', ({ requestId }) => this.rows.hint(requestId));
+  }
+
+  beforeApplicationShutdown(): void {
+    this.rows.stop();
+  }
+}
+
+/** The mark that the query of the watch answers for this row. */
+export function signingMarkOf({ status, approvalId }: Pick<SigningRequest, 'status' | 'approvalId'>): string {
+  return approvalId === null ? status : `${status} ${approvalId}`;
+}
+
 /** Finds signing requests for callers who may see them. */
 @Injectable()
 export class SigningRequestsReader {
@@ -104,36 +136,4 @@ export class SigningRequestsReader {
 
 function seesAll(caller: Caller): boolean {
   return mayDo(caller.scopes, 'audit:read');
-}
-
-/** Watches signing requests on behalf of callers who wait. */
-@Injectable()
-export class RequestWatch implements OnModuleInit, BeforeApplicationShutdown {
-  readonly rows: RowWatch;
-
-  constructor(
-    db: DataSource,
-    private readonly events: EventBus,
-  ) {
-    this.rows = new RowWatch((ids) =>
-      db.query(
-        `SELECT id, concat_ws(' ', status, approval_id) AS mark FROM signing_request WHERE id = ANY($1::uuid[])`,
-        [ids],
-      ),
-    );
-  }
-
-  onModuleInit(): void {
-    this.events.on('signing.settled', ({ requestId }) => this.rows.hint(requestId));
-    this.events.on('signing.moved', ({ requestId }) => this.rows.hint(requestId));
-  }
-
-  beforeApplicationShutdown(): void {
-    this.rows.stop();
-  }
-}
-
-/** The mark that the query of the watch answers for this row. */
-export function signingMarkOf({ status, approvalId }: Pick<SigningRequest, 'status' | 'approvalId'>): string {
-  return approvalId === null ? status : `${status} ${approvalId}`;
 }
