@@ -9,10 +9,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { pathToFileURL } from 'node:url';
 import { Logger } from '@nestjs/common';
 import { Config } from '../src/platform/config/config.js';
-import { CKM, CKO } from '../src/hsm/cryptoki.js';
-import { type KeyVault, type SignatureScheme, type VaultKey } from '../src/hsm/key-vault.js';
-import { Pkcs11Token, SIGNATURE_ROOM } from '../src/hsm/pkcs11-token.js';
-import { digestInfo } from '../src/hsm/rsa-pkcs1.js';
+import { CKM, CKO } from '../src/hsm/pkcs11/pkcs11-codes.js';
+import type { KeyVault, SignatureScheme, VaultKey } from '../src/hsm/key-vault.js';
+import { Pkcs11Token, SIGNATURE_BUFFER_BYTES } from '../src/hsm/pkcs11/pkcs11-token.js';
+import { digestInfo } from '../src/hsm/signatures/rsa-encodings.js';
 import { createToken, newKey, openVault, type TestToken, useToken } from '../test/support/hsm.js';
 
 export interface Load {
@@ -42,7 +42,7 @@ async function bareTokenRate(library: Pkcs11Token, key: VaultKey, load: Load): P
   const perSecond = await rate(load, async (caller) => {
     const digest = randomBytes(32);
     const data = curve ? digest : digestInfo('sha256', digest);
-    await library.sign(sessions[caller] ?? first, mechanism, handle, data, Buffer.alloc(SIGNATURE_ROOM));
+    await library.sign(sessions[caller] ?? first, mechanism, handle, data, Buffer.alloc(SIGNATURE_BUFFER_BYTES));
   });
   for (const session of sessions) library.closeSession(session);
   return perSecond;

@@ -17,7 +17,7 @@ export const CONTROLS = {
     meaning: 'outcomes are written whatever became of the request meanwhile',
     edits: [
       {
-        file: 'signing/requests/signing-request.repository.js',
+        file: 'signing/requests/signing-outcome.repository.js',
         text: 'r.status = ANY($${next}) AND r.attempt = item.attempt AND r.worker = $${next + 1}',
         instead: '(r.status = ANY($${next}) AND r.attempt = item.attempt AND r.worker = $${next + 1} OR true)',
       },
@@ -30,18 +30,15 @@ export const CONTROLS = {
     edits: [
       {
         file: 'signing/requests/signing.service.js',
-        text: 'return await this.gate.admit(taken ?? (await this.validator.newRequestOf(caller, order)));',
-        instead: `const asked = await this.validator.newRequestOf(caller, order);
-        const { request, envelope, keyRevision } = asked;
-        const who = { requestedBy: caller.id, ownerId: caller.ownerId, correlation: caller.origin.requestId };
-        const intended = { ...request, ...who, envelope, keyRevision, attempt: 1, strikes: 0 };
-        if (!order.background) request.asked = await this.attempts.ask(intended);
-        return await this.gate.admit(asked);`,
+        text: 'return { request, id: await this.gate.record(request) };',
+        instead: `const { row, keyRevision, envelope } = request;
+        if (row.status === 'PROCESSING') row.signed = await this.signer.sign({ ...row, keyRevision, envelope });
+        return { request, id: await this.gate.record(request) };`,
       },
       {
-        file: 'signing/requests/signing-attempts.js',
-        text: 'await this.ask(request)',
-        instead: 'request.asked ?? (await this.ask(request))',
+        file: 'signing/requests/signing.service.js',
+        text: 'const outcome = await this.signer.sign(claimed);',
+        instead: 'const outcome = claimed.signed ?? (await this.signer.sign(claimed));',
       },
     ],
     caughtBy: ['5'],

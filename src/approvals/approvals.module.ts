@@ -7,14 +7,12 @@ import { ApprovalsService } from './approvals.service.js';
 import { ApprovalEndings } from './decisions/approval-endings.js';
 import { ApprovalMoves } from './decisions/approval-moves.js';
 import { ApprovalWatch } from './decisions/approval-watch.js';
-import { ApprovalItem } from './decisions/approval-item.entity.js';
+import { ApprovalItem, Approval } from './model/approval.entity.js';
 import { ApprovalVote } from './decisions/approval-vote.entity.js';
-import { Approval } from './model/approval.entity.js';
 import { ApprovalsController } from './decisions/approvals.controller.js';
 import { ApprovalsReader } from './decisions/approvals.reader.js';
 import { VotingService } from './decisions/voting.service.js';
-import { ApproverGroupMember } from './groups/approver-group-member.entity.js';
-import { ApproverGroup } from './groups/approver-group.entity.js';
+import { ApproverGroupMember, ApproverGroup } from './groups/approver-group.entity.js';
 import { ApproverGroupsController } from './groups/approver-groups.controller.js';
 import { ApproverGroupsService } from './groups/approver-groups.service.js';
 import { GroupMembers } from './groups/group-members.js';
@@ -22,12 +20,11 @@ import { ApprovalNotice } from './notices/approval-notice.entity.js';
 import { ApprovalNotices } from './notices/approval-notices.js';
 import { ApprovalPoliciesController } from './policies/approval-policies.controller.js';
 import { ApprovalPoliciesService } from './policies/approval-policies.service.js';
-import { ApprovalPolicyRevision } from './policies/approval-policy-revision.entity.js';
-import { ApprovalPolicy } from './policies/approval-policy.entity.js';
+import { ApprovalPolicyRevision, ApprovalPolicy } from './policies/approval-policy.entity.js';
 import { PolicyEvaluation } from './policies/policy-evaluation.js';
 import { PolicyChecks } from './policies/policy-checks.js';
 
-/** N people say yes before something is done. What that is, other modules know. */
+/** Approvals: N people consent before something is done. Other modules own the subjects. */
 @Module({
   imports: [
     RightsModule,
@@ -61,7 +58,7 @@ import { PolicyChecks } from './policies/policy-checks.js';
 })
 export class ApprovalsModule {}
 
-/** The background half. */
+/** The background work of approvals. */
 @Module({
   imports: [ApprovalsModule],
   providers: [ApprovalNotices, ApprovalsSchedule],

@@ -2,36 +2,33 @@ import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../audit/entries/audit.service.js';
-import type { Actor } from '../access/caller.js';
+import type { Actor, Caller } from '../access/caller.js';
 import type { EntryRow } from '../audit/log/log-leaf.js';
 import { VouchedEntries } from '../audit/log/vouched-entries.js';
-import type { Caller } from '../access/caller.js';
 import { Problem } from '../platform/errors/problem.js';
 import { SecretDisclosures } from '../auth/rights/secret-disclosures.js';
 import { canonicalJson } from '../platform/json/canonical-json.js';
 import { type ApprovalKind, POLICY_REVISION, type PolicySubject } from './subjects/approval-subject.port.js';
 import { APPROVALS_ACTOR, type Manifest, movedEntry, requestedEntry } from './decisions/approval-entries.js';
-import { ApprovalItem } from './decisions/approval-item.entity.js';
-import { Approval } from './model/approval.entity.js';
-import { isRequester } from './model/requesters.js';
-import { putNotice } from './notices/notice-queue.js';
+import { ApprovalItem, Approval, isRequester } from './model/approval.entity.js';
+import { putNotice } from './notices/approval-notice.entity.js';
 import {
   type ApprovalRequirement,
   type JointJudgement,
   type Judgement,
   PolicyEvaluation,
   type KeyUseToApprove,
+  type PolicyFacts,
 } from './policies/policy-evaluation.js';
-import type { PolicyFacts } from './policies/policy-conditions.js';
 
 export type { ApprovalRequirement, PolicyFacts, Manifest };
 
 export interface ShownSubject {
-  /** One line that says what it is about. */
+  /** One line that describes the subject. */
   readonly title: string;
   /** Everything that the approval is to cover. The hash is over its canonical JSON, so it must be the same each time it is put together. */
   readonly shown: Record<string, unknown>;
-  /** Of what is many together. */
+  /** The parts of a subject that is many together, such as a batch. */
   readonly items?: { readonly ids: readonly string[]; readonly manifest: Manifest };
 }
 
@@ -48,18 +45,18 @@ export interface KnownApproval {
   readonly subjectId: string;
 }
 
-/** What the rows say of an approval when its subject is about to be done. */
+/** The state of an approval when its subject is about to be carried out. */
 export interface GrantedApproval extends KnownApproval {
-  /** Which of those that were asked for it is about. */
+  /** Which of the given subjects it is about. */
   readonly about: readonly string[];
   readonly hash: Buffer;
-  /** What was shown, where it cannot be put together again from one subject: that of a batch. Canonical JSON. */
+  /** The document of a batch, which cannot be composed again from one subject; canonical JSON. Null for others. */
   readonly shown: string | null;
   /** APPROVED, with as many votes of different people over this very hash as each of its stages wants, by the rows and by the log. */
   readonly granted: boolean;
 }
 
-/** The door for modules whose work may need approval: who must be asked, asking, and looking once more before the work is done. */
+/** The API for modules whose work may need approval: judge whether it does, ask for it, and check it once more before the work is done. */
 @Injectable()
 export class ApprovalsService {
   constructor(
@@ -70,22 +67,22 @@ export class ApprovalsService {
     private readonly disclosures: SecretDisclosures,
   ) {}
 
-  /** Who must approve; of a revision that the statement which acts on it must check (POLICY_REVISION). */
+  /** Who must approve. The statement that acts on it must check its revision (POLICY_REVISION). */
   judge(kind: PolicySubject, key: string, facts: PolicyFacts): Promise<Judgement> {
     return this.evaluation.judge(kind, { key, facts });
   }
 
-  /** The same for many that one approval is to release together. */
+  /** Judges many uses that one approval is to release together. */
   judgeAll(kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
     return this.evaluation.judgeAll(kind, uses);
   }
 
-  /** The policies were changed since the last judgement: the next one reads again. */
+  /** The next judgement reads the policies again. To be called when they were changed since the last one. */
   outdated(): void {
     this.evaluation.forget();
   }
 
-  /** In the transaction that acts on a judgement of this revision. Throws Problem `approval.policies-changed`. */
+  /** Checks, in the transaction that acts on a judgement, that its revision is current. Throws Problem `approval.policies-changed`. */
   async assertCurrent(tx: EntityManager, revision: number): Promise<void> {
     const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
     if (row?.revision === revision) return;
@@ -117,8 +114,8 @@ export class ApprovalsService {
   }
 
   /**
-   * Asks anew, under the same rules and with new time, because what is to be approved has changed for a good reason. Votes on the old
-   * approval do not count for the new one. The old one is over, unless it was for more than what is asked anew.
+   * Asks anew, under the same rules and with new time, because the subject has changed for a good reason. Votes on the old approval do not
+   * count for the new one. The old one is over, unless `isRest`: then it stays for the parts that are not asked anew.
    */
   async renew(tx: EntityManager, oldId: string, order: ShownSubject & { id: string }, isRest = false): Promise<void> {
     const old = await tx.findOneOrFail(Approval, { where: { id: oldId }, lock: { mode: 'pessimistic_write' } });
@@ -136,7 +133,7 @@ export class ApprovalsService {
     return row;
   }
 
-  /** What was shown of an approval, as it is kept. */
+  /** The document of an approval as it is kept. */
   async shownOf(id: string): Promise<Record<string, unknown>> {
     const [row]: { shown: string }[] = await this.db.query(`SELECT shown FROM approval WHERE id = $1`, [id]);
     if (row === undefined) throw new Error('approvals are never deleted');
@@ -158,7 +155,7 @@ export class ApprovalsService {
     ]);
   }
 
-  /** What the approvals of these subjects are worth now. Subjects that never needed one are not in the answer. */
+  /** The approvals of these subjects as they stand now. Subjects that never needed one are not in the answer. */
   async granted(tx: EntityManager, kind: PolicySubject, subjectIds: readonly string[]): Promise<GrantedApproval[]> {
     const rows: GrantedApproval[] = await tx.query(
       `WITH asked AS (
@@ -185,7 +182,7 @@ export class ApprovalsService {
     const approval = { ...asked, status: 'PENDING' as const, stage: 0, groupId: first.groupId, groupIds };
     const seconds = Math.trunc(asked.expiresInSeconds);
     const expiresAt = () => `now() + make_interval(secs => ${seconds})`;
-    const remindAt = seconds < SHORTEST_REMINDED ? null : () => `now() + make_interval(secs => ${seconds / 2})`;
+    const remindAt = seconds < MIN_REMINDED_SECONDS ? null : () => `now() + make_interval(secs => ${seconds / 2})`;
     const values = { ...approval, createdAt: () => 'now()', expiresAt, remindAt };
     await tx.createQueryBuilder().insert().into(Approval).values(values).execute();
     if (items !== undefined)
@@ -199,7 +196,7 @@ export class ApprovalsService {
   }
 }
 
-/** Whether entries that the service itself wrote say the same as the rows, which others may have written. */
+/** Whether entries of the log, which the service itself wrote, agree with the rows, which anyone with database access can write. */
 function isGrantedBy(entries: readonly EntryRow[], { id, hash: bytes }: GrantedApproval): boolean {
   const hash = bytes.toString('base64');
   const about = entries.filter(({ targetId, detail }) => targetId === id && detail['hash'] === hash);
@@ -211,7 +208,7 @@ function isGrantedBy(entries: readonly EntryRow[], { id, hash: bytes }: GrantedA
     return new Set(votes.map(({ actorId }) => actorId)).size >= threshold;
   });
 }
-/** Votes `v` of those who did not ask for `a`. */
+/** SQL that is true for votes `v` of people who did not ask for `a`. */
 const COUNTS = `NOT ${isRequester('v.user_id::text')}`;
 
 interface By {
@@ -219,15 +216,15 @@ interface By {
   readonly source?: string;
 }
 
-/** Seconds; who has less time is not reminded. */
-const SHORTEST_REMINDED = 10;
+/** Approvals with less time than this have no reminder. */
+const MIN_REMINDED_SECONDS = 10;
 
 type Asked = Omit<
   Approval,
   'status' | 'stage' | 'groupId' | 'groupIds' | 'createdAt' | 'expiresAt' | 'remindAt' | 'decidedAt' | 'supersededBy'
 >;
 
-/** What a renewed approval takes over. */
+/** The columns that a renewed approval takes over from the old one. */
 function rulesOf(old: Approval): Omit<Asked, 'id' | 'title' | 'shown' | 'hash'> {
   const { subjectKind, subjectId, ownerId, requesters, requestedBy, requesterName, correlation } = old;
   return { subjectKind, subjectId, ownerId, requesters, requestedBy, requesterName, correlation, ...demandOf(old) };

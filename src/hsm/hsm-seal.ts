@@ -2,9 +2,8 @@ import { Injectable } from '@nestjs/common';
 import { KeyVault } from './key-vault.js';
 
 /**
- * Encrypts small secrets for the database with a key that never leaves the HSM: whoever holds the database and every
- * setting of this service, but not the HSM, reads nothing. What is sealed for one purpose and place cannot be opened as
- * another. Errors are those of KeyVault; `hsm.not-authentic` when the bytes, the purpose or the place are not those of `close`.
+ * Encrypts small secrets for the database with a key that never leaves the HSM: the database and every setting of this service do not
+ * suffice to read them. A secret that is sealed for one purpose and place cannot be opened for another. Errors are those of KeyVault; `hsm.not-authentic` when the bytes, the purpose or the place are not those of `close`.
  */
 @Injectable()
 export class HsmSeal {

@@ -1,8 +1,30 @@
-import type { CheckpointAnswer, CheckpointOrder, LogAnchor, NewLogOrder, AcceptedLog } from './log-anchor.js';
-import type { KeyIdentity } from './key-identity.js';
+/** Purposes of the keys that sign for the service. The key of the audit log is not among them: no sign order reaches it. */
+export const SIGNER_PURPOSES = ['signing', 'timestamping', 'certificates', 'ssh-ca', 'ssh-key'] as const;
+export type SignerPurpose = (typeof SIGNER_PURPOSES)[number];
 
-export { type KeyIdentity, signingKeyOwner } from './key-identity.js';
-export type { CheckpointAnswer, LogAnchor, LogHold } from './log-anchor.js';
+/**
+ * Which key an order means. The token's own CKA_LABEL must say the same: rows of the database, where CKA_IDs and public keys
+ * are kept, do not decide alone which key signs.
+ */
+export interface KeyIdentity {
+  readonly purpose: SignerPurpose;
+  /** Whose key it is: `NAME vVERSION ID` of a signing key (ID: its UUID without dashes), the UUID of an SSH authority or SSH key. */
+  readonly owner: string;
+}
+
+/** A key in the token: it is found by its CKA_ID, and counts only when its CKA_LABEL is one of these. */
+export interface TokenKey {
+  readonly ckaId: Buffer;
+  /** The first is the one that keys are made with; the others were given by earlier versions of this service. */
+  readonly labels: readonly [string, ...string[]];
+}
+
+export const MAX_OWNER_BYTES = 128;
+
+/** The owner of a version of a signing key. */
+export function signingKeyOwner(keyId: string, name: string, version: number): string {
+  return `${name} v${version} ${keyId.replaceAll('-', '')}`;
+}
 
 /** Types of key that the token makes and holds. */
 export const TOKEN_KEY_TYPES = ['rsa-2048', 'rsa-3072', 'rsa-4096', 'ec-p256', 'ec-p384', 'ec-p521'] as const;
@@ -30,11 +52,11 @@ export type DigestAlgorithm = keyof typeof DIGEST_BYTES;
 export const SCHEMES = ['rsa-pkcs1v15', 'rsa-pss', 'ecdsa-der', 'ecdsa-raw', 'ml-dsa'] as const;
 export type SignatureScheme = (typeof SCHEMES)[number];
 
-/** How a key is found in the token, and what its signatures are checked against. */
+/** A key as orders name it: how it is found in the token, and the public key that its signatures are checked against. */
 export interface VaultKey {
   /** CKA_ID of the key pair. */
   readonly ckaId: Buffer;
-  /** What the label of the key in the token must say. */
+  /** The identity that the label of the key in the token must state. */
   readonly identity: KeyIdentity;
   readonly type: KeyType;
   /** SubjectPublicKeyInfo (RFC 5280 section 4.1), DER: the stored public key. */
@@ -57,7 +79,7 @@ export interface SignOrder {
   readonly message?: Buffer;
 }
 
-/** What the token itself says of a key: kept as evidence that the private key was made in it and cannot leave it. */
+/** The token's own report on a key, kept as evidence that the private key was made in it and cannot leave it. */
 export interface KeyEvidence {
   readonly tokenLabel: string;
   readonly tokenSerial: string;
@@ -95,6 +117,56 @@ export interface DestroyOrder {
   readonly identity: KeyIdentity;
 }
 
+/** The last checkpoint that the key of a log signed, as the token keeps it, out of reach of the database: the next one must continue it. */
+export interface LogAnchor {
+  /** Name of the log (C2SP tlog-checkpoint). */
+  readonly origin: string;
+  /** CKA_ID of its key. */
+  readonly ckaId: Uint8Array;
+  /** Leaves of the last checkpoint; 0 before the first. */
+  readonly size: number;
+  readonly root: Uint8Array;
+  /** Milliseconds since 1970 when a log that an earlier version had begun was anchored; 0 for one that had its anchor from the start. */
+  readonly since: number;
+}
+
+export interface NewLogOrder {
+  readonly ckaId: Uint8Array;
+  readonly origin: string;
+}
+
+/** The content of a checkpoint. The key process composes the note from it; nothing else chooses what the log's key signs. */
+export interface CheckpointOrder {
+  readonly origin: string;
+  readonly ckaId: Uint8Array;
+  /** SubjectPublicKeyInfo, DER: what the signature is checked against. */
+  readonly publicKey: Uint8Array;
+  readonly size: number;
+  readonly root: Uint8Array;
+  /** Hashes that lead from the anchored tree to this one (RFC 9162 section 2.1.4). */
+  readonly proof: readonly Uint8Array[];
+  /** Newest signed note; with it a log that has no anchor yet gets one. */
+  readonly lastNote?: string | undefined;
+}
+
+/**
+ * Why no checkpoint is signed. `rolled-back`: the log has fewer leaves than were signed. `forked`: its first leaves are not those
+ * that were signed. `other-key`: another key signs this log. `no-anchor`: the token knows nothing of this log, and no checkpoint
+ * that its key signed was given.
+ */
+const LOG_HOLDS = ['rolled-back', 'forked', 'other-key', 'no-anchor'] as const;
+export type LogHold = (typeof LOG_HOLDS)[number];
+
+export type CheckpointAnswer =
+  | { readonly kind: 'signed'; readonly signature: Uint8Array; readonly anchor: LogAnchor }
+  | { readonly kind: 'held'; readonly why: LogHold; readonly anchor?: LogAnchor | undefined };
+
+/** The state of a log that an operator accepts; without `state` its anchor is removed, and the log may begin anew. */
+export interface AcceptedLog {
+  readonly origin: string;
+  readonly state?: { readonly ckaId: Uint8Array; readonly size: number; readonly root: Uint8Array } | undefined;
+}
+
 export const MAX_SEALED_BYTES = 65_536;
 
 export interface VaultHealth {
@@ -115,9 +187,9 @@ export interface VaultHealth {
  * - `hsm.deadline` (unavailable): the call took too long and the key process was replaced.
  * - `hsm.wrong-signature` (unavailable): the signature did not verify with the stored public key and was dropped.
  * - `hsm.key-missing` (conflict): the token holds no such key; retrying does not help.
- * - `hsm.other-key` (conflict): the key of this CKA_ID has another label: it is for another purpose, or somebody else's.
+ * - `hsm.other-key` (conflict): the key of this CKA_ID has another label: it is for another purpose or another owner.
  * - `hsm.refused` (conflict): the token refuses this key, mechanism or length; retrying does not help.
- * - `hsm.not-authentic` (conflict): what is to be opened was not sealed by this token, with this associated data.
+ * - `hsm.not-authentic` (conflict): the bytes were not sealed by this token with this associated data.
  */
 export abstract class KeyVault {
   /** Signs one digest. The signature was verified with `key.publicKey` before it is returned. */
@@ -144,7 +216,7 @@ export abstract class KeyVault {
    */
   abstract generateLogKey(order: NewLogOrder): Promise<GeneratedKey>;
 
-  /** What the log key signed last for the log of this origin, as the token keeps it; undefined when it keeps nothing. */
+  /** The anchor of the log of this origin in the token; undefined when there is none. */
   abstract logAnchor(origin: string): Promise<LogAnchor | undefined>;
 
   /**

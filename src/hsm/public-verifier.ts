@@ -1,10 +1,9 @@
 import { createPublicKey, verify } from 'node:crypto';
 import { p256, p384, p521 } from '@noble/curves/nist.js';
-import { type CurveType, derToRaw, isCurve, leftmostBits } from './ecdsa.js';
+import { type CurveType, derToRaw, isCurve, leftmostBits } from './signatures/ecdsa.js';
 import { type DigestAlgorithm, isMlDsa, type SignatureScheme, type VaultKey } from './key-vault.js';
-import { KeyProcessFault } from './key-process-fault.js';
-import { RsaCheck } from './rsa-check.js';
-import { ecPointOf } from './spki.js';
+import { RsaCheck } from './signatures/rsa-check.js';
+import { ecPointOf } from './signatures/spki.js';
 
 const CURVES = { 'ec-p256': p256, 'ec-p384': p384, 'ec-p521': p521 } as const;
 /** DER of an OCTET STRING around a point: tag, and length in one octet or two. */
@@ -32,8 +31,8 @@ export class PublicVerifier {
       if (scheme === 'rsa-pss') return this.rsa.pss(publicKey, algorithm, digest, signature);
       return scheme === 'rsa-pkcs1v15' && this.rsa.pkcs1(publicKey, algorithm, digest, signature);
     } catch (error) {
-      // What cannot be read as a signature, or as one by this key, is none.
-      if (error instanceof RangeError || error instanceof KeyProcessFault) return false;
+      // Bytes that cannot be read as a signature, or as one by this key, are none.
+      if (error instanceof RangeError) return false;
       throw error;
     }
   }

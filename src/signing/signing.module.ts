@@ -6,10 +6,9 @@ import { HsmModule } from '../hsm/hsm.module.js';
 import { QueueModule } from '../platform/queue/queue.module.js';
 import { SigningBatch } from './batches/signing-batch.entity.js';
 import { SignBatchValidator } from './batches/sign-batch-validator.js';
-import { DualSignaturesService } from './batches/dual-signatures.service.js';
+import { DualSignaturesService, SigningBatchesService } from './batches/signing-batches.service.js';
 import { SigningBatchesController } from './batches/signing-batches.controller.js';
 import { SigningBatchesReader } from './batches/signing-batches.reader.js';
-import { SigningBatchesService } from './batches/signing-batches.service.js';
 import { ApprovalCheck } from './requests/approval-check.js';
 import { ClaimCheck } from './requests/claim-check.js';
 import { ApprovalRenewal } from './requests/approval-renewal.js';
@@ -18,7 +17,6 @@ import { HeldRequests } from './requests/held-requests.js';
 import { HeldRequestsSchedule } from './requests/held-requests.schedule.js';
 import { ApprovalGate } from './requests/approval-gate.js';
 import { Certificate } from './certificates/certificate.entity.js';
-import { CertificateEndingsSchedule } from './certificates/certificate-endings.schedule.js';
 import { CertificateEndings } from './certificates/certificate-endings.service.js';
 import { CertificatesController } from './certification/certificates.controller.js';
 import { CertificatesReader } from './certificates/certificates.reader.js';
@@ -37,50 +35,42 @@ import { VaultSystemService } from './facades/vault-system.service.js';
 import { TransitController } from './facades/transit.controller.js';
 import { TransitService } from './facades/transit.service.js';
 import { SigningKeyDestroyer } from './keys/signing-key-destroyer.js';
-import { SigningKeyDestructionController } from './keys/signing-key-destruction.controller.js';
-import { SigningKeyDestruction } from './keys/signing-key-destruction.entity.js';
+import { SigningKeyDestructionController, SigningKeysController } from './keys/signing-keys.controller.js';
+import { SigningKeyDestruction, SigningKeyUsage, SigningKey } from './keys/signing-key.entity.js';
 import { SigningKeyDestructionSchedule } from './keys/signing-key-destruction.schedule.js';
 import { SigningKeyDestructionService } from './keys/signing-key-destruction.service.js';
 import { SigningCryptoAssets } from './keys/signing-crypto-assets.js';
 import { SigningKeyLifeService } from './keys/signing-key-life.service.js';
 import { SigningKeyTermsService } from './keys/signing-key-terms.service.js';
-import { SigningKeyUsage } from './keys/signing-key-usage.entity.js';
 import { SigningKeyReader } from './keys/signing-key.reader.js';
 import { SigningKeyVersion } from './keys/signing-key-version.entity.js';
-import { SigningKey } from './keys/signing-key.entity.js';
-import { SigningKeysController } from './keys/signing-keys.controller.js';
 import { SigningKeysService } from './keys/signing-keys.service.js';
-import { RequestWatch } from './requests/request-watch.js';
-import { SigningAttempts } from './requests/signing-attempts.js';
+import { RequestWatch, SigningRequestsReader } from './requests/signing-requests.reader.js';
 import { SigningClaims } from './requests/signing-claims.js';
 import { SigningExecutor } from './requests/signing-executor.js';
-import { SignatureMaker } from './requests/signature-maker.js';
-import { SigningEnvelope } from './model/signing-envelope.entity.js';
+import { Signer } from './requests/signer.js';
+import { SigningOutcomeRepository } from './requests/signing-outcome.repository.js';
+import { SigningEnvelope, SigningRequest } from './model/signing-request.entity.js';
 import { SignRequestValidator } from './requests/sign-request-validator.js';
 import { SigningRequestRepository } from './requests/signing-request.repository.js';
-import { SigningRelay } from './requests/signing-relay.js';
-import { SigningRequest } from './model/signing-request.entity.js';
-import { SigningRequestsReader } from './requests/signing-requests.reader.js';
+import { SigningRelay, SigningProcessor } from './requests/signing.processor.js';
 import { SigningController } from './api/signing.controller.js';
-import { SigningProcessor } from './requests/signing.processor.js';
-import { SIGNING_QUEUE } from './model/signing.queue.js';
+import { SIGNING_QUEUE } from './model/signing-jobs.js';
 import { SigningSchedule } from './requests/signing.schedule.js';
 import { SigningService } from './requests/signing.service.js';
 import { ClockGuard } from './timestamping/clock-guard.js';
-import { TimestampAdmission } from './timestamping/timestamp-admission.js';
+import { TimestampAdmission, TimestampingHttp } from './timestamping/timestamping.http.js';
 import { TimestampAuthority } from './timestamping/timestamp-authority.js';
 import { TimestampClient } from './timestamping/timestamp-client.js';
 import { TsaResponder } from './timestamping/tsa-responder.js';
-import { TimestampKeys } from './timestamping/timestamp-keys.js';
+import { TimestampKeys, TimestampingHealth } from './timestamping/timestamp-keys.js';
 import { TimestampRepository } from './timestamping/timestamp.repository.js';
 import { TimestampSources } from './timestamping/timestamp-sources.js';
 import { Timestamp } from './timestamping/timestamp.entity.js';
 import { TimestampingController } from './timestamping/timestamping.controller.js';
-import { TimestampingHealth } from './timestamping/timestamping-health.js';
 import { VerificationController } from './verification/verification.controller.js';
 import { VerificationService } from './verification/verification.service.js';
 import { VerificationSubjects } from './verification/verification-subjects.js';
-import { TimestampingHttp } from './timestamping/timestamping.http.js';
 
 @Module({
   imports: [
@@ -130,11 +120,11 @@ import { TimestampingHttp } from './timestamping/timestamping.http.js';
     SigningCryptoAssets,
     RequestWatch,
     ApprovalGate,
-    SignatureMaker,
+    Signer,
+    SigningOutcomeRepository,
     DualSignaturesService,
     SigningBatchesReader,
     SigningBatchesService,
-    SigningAttempts,
     SigningClaims,
     SigningExecutor,
     SignRequestValidator,
@@ -180,12 +170,11 @@ import { TimestampingHttp } from './timestamping/timestamping.http.js';
 })
 export class SigningModule {}
 
-/** The background half: hears the doorbell and looks after what was left behind. */
+/** The background half: signs the requests of job signals, and finds those that were left behind. */
 @Module({
   imports: [SigningModule],
   providers: [
     CertificateEndings,
-    CertificateEndingsSchedule,
     HeldRequestsSchedule,
     SigningKeyDestructionSchedule,
     SigningProcessor,

@@ -166,7 +166,7 @@ describe('what happened between the votes and the signatures', () => {
     expect(CHANGES.map((_, i) => asks.get(digestOf(changed.messages[i] ?? '')))).toEqual(CHANGES.map(() => undefined));
   });
 
-  it('none is signed when what was shown was changed', async () => {
+  it('none is signed when the document was changed', async () => {
     expect((await done(relabelled)).map(({ failure }) => failure?.code)).toEqual([
       'approval.mismatch',
       'approval.mismatch',

@@ -70,7 +70,7 @@ interface Changed {
 const rotate = async (id: string) =>
   (await place.service.call('POST', `/api/v1/signing-keys/${id}/rotate`, { key: place.apiKey, body: {} })).body;
 
-describe('what was changed in the database after its approval', () => {
+describe('requests that were changed in the database after their approval', () => {
   const changed = new Map<string, Changed>();
   let good = { requestId: '', digest: '' };
   /** Whose key was rotated after the last vote. */
@@ -142,7 +142,7 @@ describe('what was changed in the database after its approval', () => {
 });
 
 describe('when the key is rotated meanwhile', () => {
-  it('approval is asked for anew, and what was said before does not count', async () => {
+  it('approval is asked for anew, and earlier votes do not count', async () => {
     const rotating = (await newGuardedKey(place, [{ members: [ada, ben], threshold: 2 }])).key;
     const message = randomUUID();
     const { requestId, approvalId } = await held(place, { digest: digestOf(message), key: rotating.name });

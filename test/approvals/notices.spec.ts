@@ -72,7 +72,7 @@ it('approvers hear that they are asked, and everybody of the outcome', async () 
   expect(mailsTo(adminEmail, 'Approval needed')).toEqual([]);
 });
 
-it('the next stage hears of it when its turn comes; who voted is not asked again', async () => {
+it('the next stage is notified after the first; people who voted are not asked again', async () => {
   const stages = [
     { members: [ada], threshold: 1 },
     { members: [ada, ben], threshold: 1 },
@@ -89,7 +89,7 @@ it('the next stage hears of it when its turn comes; who voted is not asked again
   await told(approvalId, 'approval.rejected');
 });
 
-it('who has not voted is reminded when half the time is over, once; then it expires', async () => {
+it('people who have not voted are reminded when half the time is over, once; then it expires', async () => {
   const { key } = await newGuardedKey(place, [{ members: [ada, ben], threshold: 2 }]);
   const { approvalId } = await ask(key.name, 'slow.bin');
   await vote(place.service, approvalId, ada);
@@ -104,7 +104,7 @@ it('who has not voted is reminded when half the time is over, once; then it expi
   expect(mailsTo(ben.email, 'still needed')).toHaveLength(1);
 });
 
-it('a dead SMTP server and a dead receiver lose nothing: what was to be told is told later', async () => {
+it('a dead SMTP server and a dead receiver lose nothing: notices are sent later', async () => {
   const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
   await smtp.stop();
   receiver.answers(503, 200);
@@ -124,7 +124,7 @@ it('a dead SMTP server and a dead receiver lose nothing: what was to be told is 
   await told(approvalId, 'approval.requested');
 });
 
-it('a person who asks, and is a member, hears of the outcome and is not asked', async () => {
+it('a requester who is a member is notified of the outcome and is not asked', async () => {
   const boss = await newApprover(place, ['admin']);
   const { key } = await newGuardedKey(place, [{ members: [boss, ada], threshold: 1 }]);
   const token = await accessToken(place.service, boss.email, boss.password);

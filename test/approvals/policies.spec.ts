@@ -49,7 +49,7 @@ describe.each([GROUPS, POLICIES])('%s', (path) => {
     expect((await call('GET', one)).status).toBe(404);
   });
 
-  it('an edit says what it was made from', async () => {
+  it('an edit names the revision that it was made from', async () => {
     const body = await bodyFor();
     const { id } = (await call('POST', path, body)).body;
     const one = `${path}/${id}`;
@@ -121,7 +121,7 @@ it('a policy names groups that there are, each once, and sensible numbers', asyn
     assertProblem(await policy(change), { status: 400, code: 'request.invalid', pointer });
 });
 
-describe('a policy that could not do what it says is refused', () => {
+describe('a policy that could not work is refused', () => {
   const policy = async (change: object = {}) => ({
     name: unique('policy'),
     keys: ['*'],
@@ -156,7 +156,7 @@ describe('a policy that could not do what it says is refused', () => {
     );
   });
 
-  it('by who leaves the group: change the policy first', async () => {
+  it('by a member who leaves the group: change the policy first', async () => {
     const body = await policy();
     const { body: made } = await call('POST', POLICIES, body);
     const id = body.stages[0]?.group ?? '';

@@ -68,7 +68,7 @@ async function signIn(name: ProviderName, account: string, groups: string[]): Pr
 
 const ask = () => held(place, { digest: digestOf(randomUUID()), key });
 
-it('whoever the provider names as one of the group may approve, and nobody else', async () => {
+it('people whom the provider names as members of the group may approve, and nobody else', async () => {
   const { approvalId } = await ask();
   const outsider = await signIn('ours', 'olga', ['staff', 'release managers of elsewhere']);
   assertProblem(await vote(place.service, approvalId, { accessToken: outsider }), {

@@ -76,7 +76,7 @@ describe('a request under a policy', () => {
     expect((await read(place.service, place.apiKey, requestId)).body.status).toBe('SIGNED');
   });
 
-  it('is answered by who has shown who they are within five minutes, yes or no', async () => {
+  it('is answered only by people who signed in within five minutes', async () => {
     const dora = await newApprover(place);
     const { key } = await newGuardedKey(place, [{ members: [dora], threshold: 1 }]);
     const { requestId, approvalId } = await held(place, order(key.name));
@@ -99,7 +99,7 @@ describe('a request under a policy', () => {
     expect((await read(place.service, place.apiKey, requestId)).body.status).toBe('SIGNED');
   });
 
-  it('ends as FAILED when it is rejected, and says who and why', async () => {
+  it('ends as FAILED when it is rejected, with the approver and the reason', async () => {
     const { key } = await newGuardedKey(place, [{ members: [ada, ben, cleo], threshold: 2 }], { rejectThreshold: 2 });
     const { requestId, approvalId } = await held(place, order(key.name));
     expect((await vote(place.service, approvalId, ada, { decision: 'reject' })).body.status).toBe('PENDING');
@@ -114,7 +114,7 @@ describe('a request under a policy', () => {
     assertProblem(await vote(place.service, approvalId, cleo), { status: 409, code: 'approval.decided' });
   });
 
-  it('ends as FAILED when it is withdrawn, by who asked alone', async () => {
+  it('ends as FAILED when its requester withdraws it, and nobody else can', async () => {
     const { key } = await newGuardedKey(place, [{ members: [ada], threshold: 1 }]);
     const pipeline = await newApiKey(place.service, place.apiKey, ['sign:digest', 'sign:read']);
     const { requestId, approvalId } = await held(place, order(key.name), pipeline.key);
@@ -139,7 +139,7 @@ describe('a request under a policy', () => {
   });
 });
 
-it('everybody finds what waits for them, and only that', async () => {
+it('everybody finds the approvals that wait for them, and only those', async () => {
   const dora = await newApprover(place);
   const { key } = await newGuardedKey(place, [{ members: [dora, ada], threshold: 2 }], { name: unique('waiting') });
   const asked = [await held(place, order(key.name)), await held(place, order(key.name))];

@@ -36,7 +36,7 @@ async function slowestToHear(): Promise<number> {
   return Math.max(...heard.map(({ at }) => at - voted));
 }
 
-it('whoever waits for request or approval hears within a second of the last vote, in every process', async () => {
+it('callers who wait for request or approval get an answer within a second of the last vote, in every process', async () => {
   const times: number[] = [];
   // The best of three: what else this machine does is no fault of the service.
   for (let round = 0; round < 3; round += 1) times.push(await slowestToHear());
@@ -46,7 +46,7 @@ it('whoever waits for request or approval hears within a second of the last vote
 const hasHeard = (stream: EventStream, count: number) =>
   until(`${count} events`, 30, async () => stream.heard.length >= count);
 
-it('a wait that is over tells what is', async () => {
+it('a wait that is over answers the present state', async () => {
   const { requestId, approvalId } = await ask();
   const began = performance.now();
   const [request, approval] = await Promise.all([
@@ -59,7 +59,7 @@ it('a wait that is over tells what is', async () => {
   assertProblem(wrong, { status: 400, code: 'request.invalid' });
 });
 
-it('server-sent events tell each change of request and approval and end with the last', async () => {
+it('server-sent events report each change of request and approval and end with the last', async () => {
   const { requestId, approvalId } = await ask();
   const streams = [place.service, other].flatMap((service) => [
     listenTo(service, `/api/v1/sign/requests/${requestId}/events`, place.apiKey),
@@ -85,7 +85,7 @@ it('server-sent events tell each change of request and approval and end with the
   }
 });
 
-it('a stream is for those who may see it', async () => {
+it('a stream is only for callers who may see its subject', async () => {
   const { requestId, approvalId } = await ask();
   const request = await other.call('GET', `/api/v1/sign/requests/${requestId}/events`, { key: ada.accessToken });
   assertProblem(request, { status: 404, code: 'signing-request.missing' });

@@ -51,7 +51,7 @@ describe('who counts', () => {
     }
   });
 
-  describe('nor whoever was shown a secret of what asks', () => {
+  describe('nor people who were shown a secret of the requester', () => {
     const never = { status: 403, code: 'approval.own-request' };
     const post = (by: string, path: string, body?: object) => place.service.call('POST', path, { key: by, body });
 

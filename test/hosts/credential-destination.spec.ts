@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HsmSeal } from '../../src/hsm/hsm-seal.js';
-import type { KeyProcessVault } from '../../src/hsm/key-process-vault.js';
+import type { KeyProcessVault } from '../../src/hsm/process/key-process-vault.js';
 import { type CollectingSshd, startCollectingSshd } from '../fakes/collecting-sshd.js';
 import { openVault } from '../support/hsm.js';
 import { assertProblem } from '../support/refused-calls.js';

@@ -2,7 +2,7 @@ import { createHash, createPublicKey, randomBytes, verify } from 'node:crypto';
 import { renameSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { type KeyProcessVault } from '../../src/hsm/key-process-vault.js';
+import { type KeyProcessVault } from '../../src/hsm/process/key-process-vault.js';
 import { type SignatureScheme, type VaultKey } from '../../src/hsm/key-vault.js';
 import { Problem } from '../../src/platform/errors/problem.js';
 import { buildShim } from '../fakes/pkcs11-shim/shim.js';

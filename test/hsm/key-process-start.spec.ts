@@ -7,12 +7,12 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { type KeyProcessVault } from '../../src/hsm/key-process-vault.js';
+import { type KeyProcessVault } from '../../src/hsm/process/key-process-vault.js';
 import { type KeyVault, type VaultKey } from '../../src/hsm/key-vault.js';
 import { buildShim, type Shim } from '../fakes/pkcs11-shim/shim.js';
 import { answered, createToken, newIdentity, newKey, openVault, type TestToken, useToken } from '../support/hsm.js';
 
-const VAULT_SOURCE = fileURLToPath(new URL('../../src/hsm/key-process-vault.ts', import.meta.url));
+const VAULT_SOURCE = fileURLToPath(new URL('../../src/hsm/process/key-process-vault.ts', import.meta.url));
 const CONFIG_SOURCE = fileURLToPath(new URL('../../src/platform/config/config.ts', import.meta.url));
 
 let token: TestToken;

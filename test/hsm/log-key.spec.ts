@@ -1,6 +1,6 @@
 import { createHash, createPublicKey, randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import type { KeyProcessVault } from '../../src/hsm/key-process-vault.js';
+import type { KeyProcessVault } from '../../src/hsm/process/key-process-vault.js';
 import type { CheckpointAnswer, GeneratedKey, LogAnchor } from '../../src/hsm/key-vault.js';
 import { GrowingRoot } from '../../src/verifier/growing-root.js';
 import { leafHash } from '../../src/verifier/merkle-hash.js';
@@ -71,7 +71,7 @@ const noteOf = ({ origin, publicKey }: Log, leaves: Leaves, answer: CheckpointAn
 };
 const sizeOf = (anchor: LogAnchor | undefined) => anchor?.size;
 
-describe('the key of a log signs only what continues what it signed before', () => {
+describe('the key of a log signs only what continues its last checkpoint', () => {
   it('a log that grows, whichever process asks', async () => {
     const log = await newLog();
     for (const [size, by] of [
@@ -88,7 +88,7 @@ describe('the key of a log signs only what continues what it signed before', () 
     for (const one of [vault, other]) expect(sizeOf(await one.logAnchor(log.origin))).toBe(301);
   });
 
-  it('the same tree again, for who was stopped before the checkpoint was committed', async () => {
+  it('the same tree again, after a stop before the checkpoint was committed', async () => {
     const log = await newLog();
     await checkpoint(log, Leaves.of(5));
     expect(await checkpoint(log, Leaves.of(5), { by: other })).toMatchObject({ kind: 'signed' });
@@ -150,7 +150,7 @@ describe('the key of a log signs only what continues what it signed before', () 
     expect(Date.now() - (anchor?.since ?? 0)).toBeLessThan(60_000);
   });
 
-  it('what an operator accepted, from there on', async () => {
+  it('from the state that an operator accepted', async () => {
     const log = await newLog();
     await checkpoint(log, Leaves.of(8));
     const older = Leaves.of(5);
@@ -219,7 +219,7 @@ describe('no order reaches a key of another purpose, whatever the database says'
     expect((await answered(() => sign(key))).length).toBe(2420);
   });
 
-  it('what verifies with the key of the log is a checkpoint', async () => {
+  it('a signature that verifies with the key of the log is over a checkpoint', async () => {
     const log = await newLog();
     const leaves = Leaves.of(2);
     const note = noteOf(log, leaves, await checkpoint(log, leaves));

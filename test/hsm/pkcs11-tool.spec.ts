@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HsmSeal } from '../../src/hsm/hsm-seal.js';
-import type { KeyProcessVault } from '../../src/hsm/key-process-vault.js';
+import type { KeyProcessVault } from '../../src/hsm/process/key-process-vault.js';
 import { answered, createToken, newIdentity, newKey, openVault } from '../support/hsm.js';
 import { has } from '../support/peers.js';
 

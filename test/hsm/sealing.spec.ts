@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { HsmSeal } from '../../src/hsm/hsm-seal.js';
-import type { KeyProcessVault } from '../../src/hsm/key-process-vault.js';
+import type { KeyProcessVault } from '../../src/hsm/process/key-process-vault.js';
 import { answered, createToken, newKey, openVault } from '../support/hsm.js';
 
 const token = createToken();
@@ -23,7 +23,7 @@ afterAll(async () => {
 const SECRET = Buffer.from('ssh-password of a host that nobody may read');
 
 describe('HsmSeal', () => {
-  it('gives back what was sealed, here and in another process on the same token', async () => {
+  it('opens sealed bytes, here and in another process on the same token', async () => {
     const sealed = await seal.close('test', 'row-1', SECRET);
     expect(await seal.open('test', 'row-1', sealed)).toEqual(SECRET);
     expect(await new HsmSeal(other).open('test', 'row-1', sealed)).toEqual(SECRET);
@@ -74,7 +74,7 @@ describe('HsmSeal', () => {
     await expect(new HsmSeal(other).open('test', 'row', sealed)).rejects.toMatchObject({ code: 'hsm.key-missing' });
   });
 
-  it('opens what was sealed before the key process was killed, with signing going on', async () => {
+  it('opens bytes that were sealed before the key process was killed, with signing going on', async () => {
     const sealed = await seal.close('test', 'row', SECRET);
     const key = await newKey(vault, 'ec-p256');
     process.kill(vault.health().pid ?? 0, 'SIGKILL');

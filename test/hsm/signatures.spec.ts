@@ -3,8 +3,8 @@ import { createHash, createPublicKey } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type CurveType, derToRaw, rawToDer } from '../../src/hsm/ecdsa.js';
-import { type KeyProcessVault } from '../../src/hsm/key-process-vault.js';
+import { type CurveType, derToRaw, rawToDer } from '../../src/hsm/signatures/ecdsa.js';
+import { type KeyProcessVault } from '../../src/hsm/process/key-process-vault.js';
 import {
   DIGEST_BYTES,
   type DigestAlgorithm,

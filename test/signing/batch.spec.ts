@@ -102,7 +102,7 @@ describe('POST /api/v1/sign/batch', () => {
     expect(other).toMatchObject({ status: 422, body: { code: 'idempotency.other-body' } });
   });
 
-  it('that was cut off is gone on with: what was accepted is not signed again', async () => {
+  it('that was cut off is continued: accepted items are not signed again', async () => {
     const all = messages(10);
     const body = { items: itemsOf(all) };
     const headers = { 'idempotency-key': 'batch-2' };
@@ -137,7 +137,7 @@ describe('POST /api/v1/sign/batch', () => {
     ]);
   });
 
-  it('is shown to its owner and to those who read the audit log alone', async () => {
+  it('is shown only to its owner and to readers of the audit log', async () => {
     const { body } = await post({ items: itemsOf(messages(1)) });
     const path = `/api/v1/sign/batches/${String(body.batchId)}`;
     expect((await service.call('GET', path, { key: apiKey })).status).toBe(200);

@@ -200,7 +200,7 @@ it('a certificate that is not ours is onboarded, on its own or with its path', a
   expect((await post('/api/v1/certificates', { chain: both })).body).toMatchObject({ subject: 'CN=Test Issuing' });
 });
 
-it('a certificate without a name of its own is known by what is named beside', async () => {
+it('a certificate with an empty subject is known by its alternative name', async () => {
   const file = join(authority.directory, 'nameless.pem');
   const names = ['-subj', '/', '-addext', 'subjectAltName=DNS:nameless.example.com'];
   const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', `${file}.key`];

@@ -180,7 +180,7 @@ describe('a change', () => {
     expect(both.map(({ status }) => status).sort((a, b) => a - b)).toEqual([200, 412]);
   });
 
-  it('after acceptance stops what waits: it fails with the reason, and the HSM is not asked', async () => {
+  it('after acceptance ends waiting requests with the reason, and the HSM is not asked', async () => {
     const key = await newKey({});
     const before = await asked(key);
     const { body } = await ask(key, { async: true });
@@ -230,7 +230,7 @@ describe('a quota', () => {
     expect((await sign(service, { key: apiKey, body, headers })).status).toBe(200);
   });
 
-  it('that is set later counts what was signed before', async () => {
+  it('that is set later counts earlier signatures', async () => {
     const key = await newKey({});
     for (let i = 0; i < 3; i += 1) await ask(key);
     expect((await change(key, { constraints: { lifetime: 4 } })).body.usage).toEqual({ lifetime: 3 });

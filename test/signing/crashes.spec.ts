@@ -208,7 +208,7 @@ describe('Redis', () => {
   });
 });
 
-it('after all that no doorbell, no lease and no half state is left', async () => {
+it('after all that no job signal, no lease and no half state is left', async () => {
   await until('an empty outbox', 30, async () => (await stage.sql('SELECT id FROM outbox_message')).length === 0);
   const left = await stage.sql(`SELECT status, count(*) FROM signing_request WHERE finished_at IS NULL GROUP BY 1`);
   expect(left).toEqual([]);

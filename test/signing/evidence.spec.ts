@@ -54,7 +54,7 @@ describe('the evidence of a signature verifies with the key of the log alone', (
     ]);
   });
 
-  it('with who approved what, where a policy asked for it', async () => {
+  it('with the approvers and the approved document, where a policy asked for approval', async () => {
     const place = { stage, service, apiKey };
     const [ada, ben] = await newApprovers(place, 2);
     const members = [ada as Approver, ben as Approver];
@@ -105,7 +105,7 @@ describe('the evidence of a signature verifies with the key of the log alone', (
     rmSync(directory, { recursive: true });
   });
 
-  it('the log says what was asked, by whom, and how it ended', async () => {
+  it('the log has the request, the requester and the outcome', async () => {
     const { log } = await evidenceFor();
     const said = log.leaves.map(({ data }: { data: string }) => JSON.parse(Buffer.from(data, 'base64').toString()));
     expect(said.map(({ action }: { action: string }) => action)).toEqual(['signing.accepted', 'signing.signed']);
@@ -182,7 +182,7 @@ describe('a bundle is in a log that Sigstore verifiers can check', () => {
   });
 });
 
-describe('evidence is for those who may see the request', () => {
+describe('evidence is only for callers who may see the request', () => {
   it('a stranger finds nothing, and a request without signature has none', async () => {
     const { accessToken: key } = await register(service);
     const { request } = await evidenceFor();

@@ -187,7 +187,7 @@ describe('the routes of Vault’s transit engine', () => {
     expect(body.items[0]).toMatchObject({ digest, status: 'SIGNED', key: { name: 'ec-p256' } });
   });
 
-  it('a key that needs approval: told where it is asked for, and the same call gets the signature once it is there', async () => {
+  it('a key that needs approval: the refusal names the place, and the same call gets the signature once it is approved', async () => {
     const place = { stage: certified.stage, service: certified.service, apiKey: certified.apiKey };
     const approver = await newApprover(place);
     const { key } = await newGuardedKey(place, [{ members: [approver], threshold: 1 }]);

@@ -101,7 +101,7 @@ describe('cms', () => {
     expect((await read(service, apiKey, answer.body.requestId)).body).toEqual(body);
   });
 
-  it('what the HSM signs is written down before it is asked, and its hash is what was signed', async () => {
+  it('the bytes to be signed are recorded before the HSM is asked, and the signature is over their hash', async () => {
     const body = await signed({ digest: digestOf(CONTENT), format: 'cms', key: 'of-ec-p256' });
     const [row] = await stage.sql<{ digest: Buffer; toBeSigned: Buffer; signedDigest: string; accepted: string }>(
       `SELECT r.digest, e.to_be_signed AS "toBeSigned", encode(e.signed_digest, 'base64') AS "signedDigest", a.detail ->> 'signedDigest' AS accepted
@@ -198,7 +198,7 @@ describe('sigstore-bundle', () => {
   });
 });
 
-describe('what does not fit together is refused before anything is signed', () => {
+describe('a format that does not fit key or digest is refused before anything is signed', () => {
   it.each([
     [
       'a scheme that the format cannot name',

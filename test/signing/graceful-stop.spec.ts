@@ -61,7 +61,7 @@ it(`${MANY} callers wait for their signature when the api is told to stop: each 
   expect(await unfinished()).toEqual([]);
 });
 
-it('under a steady load a stop loses no answer: who is too late was never heard', async () => {
+it('under a steady load a stop loses no answer: later calls are not accepted', async () => {
   const service = await stage.start({ role: 'api' });
   const outcomes: { outcome: string; key: string }[] = [];
   const load = { over: false };
@@ -123,7 +123,7 @@ it('work that was accepted survives the process that accepted it', async () => {
   await worker.kill();
 });
 
-it('a worker that is told to stop finishes what it has in hand and leaves the rest to others', async () => {
+it('a stopping worker finishes its claimed requests and leaves the rest to others', async () => {
   const leaving = await workerAtWork();
   expect(await leaving.kill('SIGTERM')).toBe('SIGTERM');
   expect(await inState('PROCESSING')).toBe(0);
@@ -146,7 +146,7 @@ describe.each([
 ])('a worker is told to stop as Redis $redis', ({ harm, mend, back }) => {
   afterEach(() => (back ? undefined : mend()));
 
-  it('finishes what it has in hand, too', async () => {
+  it('finishes its claimed requests, too', async () => {
     const leaving = await workerAtWork();
     await harm();
     const stopped = leaving.kill('SIGTERM');
@@ -158,7 +158,7 @@ describe.each([
   });
 });
 
-it.each([2, 4, 6])('a worker is told to stop %i ms after a Redis that it never heard of answers', async (ms) => {
+it.each([2, 4, 6])('a worker stops %i ms after a Redis that was down until then answers', async (ms) => {
   await stage.redis.kill('SIGSTOP');
   const worker = await stage.start({ role: 'worker' });
   await sleep(300);

@@ -124,7 +124,7 @@ describe('until it is due', () => {
   });
 });
 
-it('is carried out once, though its worker is killed on the way; what it signed still verifies', async () => {
+it('is carried out once, though its worker is killed on the way; its signatures still verify', async () => {
   const key = await certifiedKey(service, apiKey, authority, { name: fresh('ending'), type: 'ec-p256' });
   const { body: before } = await signed(key);
   expect((await call('POST', key, '/rotate', { activate: 'now' })).body.version).toBe(2);

@@ -128,7 +128,7 @@ describe('POST /api/v1/verify, at a process without an HSM', () => {
     for (const key of keys) expect(body.checks[0].detail).toContain(`"${key}"`);
   });
 
-  it('whoever has a file finds what was asked for it', async () => {
+  it('the requests for a file are found by its digest', async () => {
     const digest = digestOf('a file that was signed twice');
     const asked = [await signed({ digest, key: 'ec-p256' }), await signed({ digest, key: 'ec-p256', format: 'cms' })];
     const path = `/api/v1/sign/requests?digest=${encodeURIComponent(digest)}`;
@@ -144,7 +144,7 @@ describe('POST /api/v1/verify, at a process without an HSM', () => {
     expect(other.body.items).toEqual([]);
   });
 
-  it('tells the version that signed after a rotation', async () => {
+  it('names the version that signed after a rotation', async () => {
     const digest = digestOf(CONTENT);
     const { body: key } = await certified.service.call('POST', '/api/v1/signing-keys', {
       key: certified.apiKey,

@@ -36,7 +36,7 @@ const PLAIN: Readonly<Record<string, string>> = {
   'src/platform/text/truncate.ts › text.slice(0, max)': 'the function itself',
   "src/platform/text/truncate.ts › bytes.toString('utf8', 0, end)": 'the function itself',
   'src/platform/text/truncate.ts › text.slice(from, max + WINDOW)': 'the function itself',
-  'src/signing/verification/plain-readers.ts › name.slice(-3)': 'digits',
+  'src/signing/verification/signature-readers.ts › name.slice(-3)': 'digits',
   'src/ssh-keys/authorized-keys/key-replacement.ts › line.text.slice(indent.length + options.length, line.text.length - rest.length)':
     'between two parts that were found',
   "src/verifier/json-object-text.ts › this.bytes.toString('utf8', start, end)": 'from bracket to bracket',

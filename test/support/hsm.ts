@@ -4,7 +4,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { KeyProcessVault } from '../../src/hsm/key-process-vault.js';
+import { KeyProcessVault } from '../../src/hsm/process/key-process-vault.js';
 import {
   type KeyIdentity,
   type KeyType,

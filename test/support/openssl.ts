@@ -2,7 +2,7 @@ import { execFileSync, spawnSync } from 'node:child_process';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { rawToDer } from '../../src/hsm/ecdsa.js';
+import { rawToDer } from '../../src/hsm/signatures/ecdsa.js';
 
 export interface Claim {
   /** PEM. */

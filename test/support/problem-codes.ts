@@ -15,12 +15,11 @@ export interface UsedCode {
 const PASSED_ON = [
   'src/inventory/ingest/ingest-worker.ts kind', // what a thread refused
   'src/platform/http/problem.filter.ts malformed', // OF_HTTP
-  'src/signing/requests/signing-order.ts malformed', // invalid()
   'src/signing/formats/format-writers.ts malformed', // invalid()
-  'src/signing/requests/sign-request-validator.ts malformed', // malformedContent()
+  'src/signing/requests/sign-request-validator.ts malformed', // invalid()
   'src/signing/certificates/certificate-chain.ts refused', // refusedCertificate()
   'src/signing/requests/signing.service.ts refused', // the failure of the request
-  'src/hsm/vault-problem.ts kind', // FAILURES
+  'src/hsm/process/vault-problem.ts kind', // FAILURES
   'src/hosts/credentials/private-keys/private-keys.service.ts malformed', // CODES
 ];
 

@@ -4,13 +4,12 @@ import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { ApprovalMoves } from './approval-moves.js';
 import { APPROVALS_ACTOR } from './approval-entries.js';
-import { isDecided } from '../model/approval-status.js';
-import { Approval } from '../model/approval.entity.js';
+import { isDecided, Approval } from '../model/approval.entity.js';
 import { lock } from './voting.service.js';
 
 const BATCH_SIZE = 200;
 
-/** How approvals end without a vote: the requester wants it no more, or nobody decided in time. */
+/** Ends approvals without a vote: the requester withdrew, or the time ran out. */
 @Injectable()
 export class ApprovalEndings {
   private readonly logger = new Logger(ApprovalEndings.name);
@@ -20,7 +19,7 @@ export class ApprovalEndings {
     private readonly moves: ApprovalMoves,
   ) {}
 
-  /** For whoever made the request, and for the person behind it. To everybody else it is not there. */
+  /** Withdraws the request of the caller, or of the person behind it. Problem `approval.missing` for everyone else. */
   async withdraw(caller: Caller, id: string): Promise<void> {
     const approval = await this.db.transaction(async (tx) => {
       const found = await lock(tx, id);
@@ -36,7 +35,7 @@ export class ApprovalEndings {
     this.moves.committed(approval);
   }
 
-  /** Ends what nobody decided in time. One that cannot be ended does not hold up the others. */
+  /** Ends the approvals that were not decided in time. One that cannot be ended does not stop the others. */
   async expire(): Promise<void> {
     const late = await this.db.manager.find(Approval, {
       select: { id: true },

@@ -1,12 +1,10 @@
 import type { NewEntry } from '../../audit/entries/audit.service.js';
-import type { Actor } from '../../access/caller.js';
-import type { Caller } from '../../access/caller.js';
+import type { Actor, Caller } from '../../access/caller.js';
 import type { ApprovalRequirement } from '../policies/policy-evaluation.js';
-import type { ApprovalStatus } from '../model/approval-status.js';
-import type { Approval } from '../model/approval.entity.js';
+import type { ApprovalStatus, Approval } from '../model/approval.entity.js';
 import type { ApprovalVote } from './approval-vote.entity.js';
 
-/** Who acts when time does. */
+/** The actor of audit entries that no person caused: an approval expired. */
 export const APPROVALS_ACTOR: Actor = { kind: 'system', id: 'approvals', name: 'approvals' };
 
 type About = Pick<Approval, 'id' | 'status' | 'subjectKind' | 'subjectId' | 'hash'>;
@@ -15,13 +13,13 @@ type Requested = About &
   ApprovalRequirement &
   Pick<Approval, 'title' | 'correlation' | 'requesters'> & { readonly manifest?: Manifest };
 
-/** What ties the items of a joint approval to the log: the root of the Merkle tree (RFC 6962) over them, base64, and their number. */
+/** The link from the items of a joint approval to the log: the root of the Merkle tree (RFC 6962) over them, base64, and their number. */
 export interface Manifest {
   readonly size: number;
   readonly root: string;
 }
 
-/** What the audit log says of a question to the approvers. */
+/** The audit entry of an approval that was asked for. */
 export function requestedEntry(approval: Requested, actor: Actor, source?: string): NewEntry {
   const {
     policies,
@@ -39,7 +37,7 @@ export function requestedEntry(approval: Requested, actor: Actor, source?: strin
   return { action: 'approval.requested', actor, target: targetOf(approval), correlation, source, detail };
 }
 
-/** … of a vote */
+/** The audit entry of a vote. */
 export function voteEntry(approval: About, { decision, stage, comment }: ApprovalVote, caller: Caller): NewEntry {
   return {
     action: decision === 'APPROVE' ? 'approval.approved' : 'approval.rejected',
@@ -51,7 +49,7 @@ export function voteEntry(approval: About, { decision, stage, comment }: Approva
   };
 }
 
-/** … and of what came of them. */
+/** The audit entry of a passed stage or a decision. */
 export function movedEntry(
   approval: About,
   to: { readonly status: ApprovalStatus; readonly stage: number },

@@ -4,12 +4,10 @@ import { AuditService, type NewEntry } from '../../audit/entries/audit.service.j
 import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { SubjectApproval } from '../subjects/approval-subject.port.js';
-import { putNotice } from '../notices/notice-queue.js';
+import { putNotice } from '../notices/approval-notice.entity.js';
 import { ApprovalSubjectsService } from '../subjects/approval-subjects.service.js';
 import { movedEntry } from './approval-entries.js';
-import type { ApprovalStatus } from '../model/approval-status.js';
-import { ApprovalItem } from './approval-item.entity.js';
-import type { Approval } from '../model/approval.entity.js';
+import { type ApprovalStatus, type Approval, ApprovalItem } from '../model/approval.entity.js';
 
 type By = Pick<NewEntry, 'actor' | 'correlation' | 'source'>;
 export type ApprovalEnding = Extract<ApprovalStatus, 'REJECTED' | 'EXPIRED' | 'WITHDRAWN'>;
@@ -36,7 +34,7 @@ export class ApprovalMoves {
     await this.audit.append(tx, [movedEntry(approval, { status: 'PENDING', stage: approval.stage + 1 }, by)]);
   }
 
-  /** Ends an approval that nobody may give any more, and its subject with `why`. */
+  /** Ends an approval without consent, and its subject with `why`. */
   async ended(tx: EntityManager, approval: Approval, status: ApprovalEnding, why: Problem, by: By): Promise<void> {
     await this.decide(tx, approval, status, by);
     await this.subjects.of(approval.subjectKind).ended(tx, await subjectOf(tx, approval), why);
@@ -48,7 +46,7 @@ export class ApprovalMoves {
     this.subjects.of(subjectKind).decided(subjectId);
   }
 
-  /** With the stages of the policies behind it, the subject goes on in this very transaction. */
+  /** All stages have approved: the subject is released in this very transaction. */
   private async approved(tx: EntityManager, approval: Approval, by: By): Promise<void> {
     await this.decide(tx, approval, 'APPROVED', by);
     await this.subjects.of(approval.subjectKind).released(tx, await subjectOf(tx, approval));

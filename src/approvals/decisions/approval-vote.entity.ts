@@ -3,7 +3,7 @@ import { Column, Entity, PrimaryColumn } from 'typeorm';
 export const DECISIONS = ['APPROVE', 'REJECT'] as const;
 export type Decision = (typeof DECISIONS)[number];
 
-/** What one person said. The primary key is the rule that a person counts once; a vote is never changed. */
+/** The vote of one person. By the primary key a person votes once; a vote is never changed. */
 @Entity('approval_vote')
 export class ApprovalVote {
   @PrimaryColumn('uuid')
@@ -25,7 +25,7 @@ export class ApprovalVote {
   @Column('text', { nullable: true })
   comment: string | null;
 
-  /** The hash of what was shown. */
+  /** The hash of the document that the person saw. */
   @Column('bytea')
   hash: Buffer;
 

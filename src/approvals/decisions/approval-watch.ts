@@ -31,7 +31,7 @@ export class ApprovalWatch implements OnModuleInit, BeforeApplicationShutdown {
   }
 }
 
-/** What the watch looks for: the same as in its query. */
+/** The mark that the query of the watch answers for this row. */
 export function approvalMarkOf({
   status,
   stage,

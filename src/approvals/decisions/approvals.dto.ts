@@ -7,7 +7,7 @@ import type { Page } from '../../platform/http/cursors.js';
 import { PageQuery } from '../../platform/http/page.js';
 import { WholeNumber } from '../../platform/http/whole-number.js';
 import { APPROVAL_KINDS, type ApprovalKind } from '../subjects/approval-subject.port.js';
-import { APPROVAL_STATUSES, type ApprovalStatus } from '../model/approval-status.js';
+import { APPROVAL_STATUSES, type ApprovalStatus } from '../model/approval.entity.js';
 import type { ApprovalWithVotes } from './approvals.reader.js';
 import { DECISIONS, type Decision } from './approval-vote.entity.js';
 import type { Ballot } from './voting.service.js';

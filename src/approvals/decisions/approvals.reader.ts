@@ -8,10 +8,8 @@ import { Cursors, DEFAULT_LIMIT, type Page } from '../../platform/http/cursors.j
 import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
-import { type ApprovalStatus, isDecided } from '../model/approval-status.js';
+import { type ApprovalStatus, isDecided, Approval, isRequester } from '../model/approval.entity.js';
 import { ApprovalWatch, approvalMarkOf } from './approval-watch.js';
-import { Approval } from '../model/approval.entity.js';
-import { isRequester } from '../model/requesters.js';
 import { ApprovalVote } from './approval-vote.entity.js';
 
 export interface ApprovalFilter extends PageQuery {
@@ -21,7 +19,7 @@ export interface ApprovalFilter extends PageQuery {
 }
 
 export interface ApprovalWithVotes extends Approval {
-  /** In the order in which they were cast. */
+  /** The votes in the order in which they were cast. */
   readonly votes: readonly ApprovalVote[];
 }
 
@@ -30,10 +28,10 @@ const IS_PARTY = `(a.owner_id = $1::text OR EXISTS (SELECT 1 FROM unnest(a.group
 const WAITS = `a.status = 'PENDING' AND a.expires_at > now() AND NOT ${isRequester('$1::text')} AND ${isMember('a.group_id', '$1::uuid', ADDED_BY_REQUESTER)}
   AND NOT EXISTS (SELECT 1 FROM approval_vote v WHERE v.approval_id = a.id AND v.user_id = $1::uuid)`;
 
-/** In lists a batch is shown without its up to 1,000 lines. */
+/** An approval of a list: a batch is shown without its up to 1,000 lines. */
 const SHOWN_IN_LISTS = `CASE subject_kind WHEN 'signing-batch' THEN (shown::jsonb - 'items')::text ELSE shown END`;
 
-/** Finds approvals for those who are concerned: the requester, members of the groups that are asked, and who reads the audit log. */
+/** Finds approvals for the people concerned: the requester, members of the groups that are asked, and readers of the audit log. */
 @Injectable()
 export class ApprovalsReader {
   constructor(
@@ -50,7 +48,7 @@ export class ApprovalsReader {
     });
   }
 
-  /** For `answerEvents`. */
+  /** The approval as `answerEvents` needs it. */
   async follow<View>(caller: Caller, id: string, viewOf: (found: ApprovalWithVotes) => View): Promise<Followed<View>> {
     const found = await this.read(caller, id);
     return { id, view: viewOf(found), mark: approvalMarkOf(found), final: isDecided(found.status) };

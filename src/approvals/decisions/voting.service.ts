@@ -7,19 +7,17 @@ import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
 import { ApprovalMoves } from './approval-moves.js';
 import { voteEntry } from './approval-entries.js';
-import { isDecided } from '../model/approval-status.js';
-import { Approval } from '../model/approval.entity.js';
-import { isRequester } from '../model/requesters.js';
+import { isDecided, Approval, isRequester } from '../model/approval.entity.js';
 import { ApprovalVote, type Decision } from './approval-vote.entity.js';
 
 export interface Ballot {
   readonly decision: Decision;
   readonly comment: string | null;
-  /** What the voter was shown; absent when the client does not say. */
+  /** The hash of the document that the voter saw; absent when the client does not send it. */
   readonly hash?: Buffer;
 }
 
-/** How a person stands to an approval, as of this moment. */
+/** The relation of a person to an approval at this moment. */
 interface Standing {
   readonly late: boolean;
   readonly voted: boolean;

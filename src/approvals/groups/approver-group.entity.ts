@@ -1,6 +1,6 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn, Check } from 'typeorm';
 
-/** People who may approve. Who they are is in approver_group_member. */
+/** A group of people who may approve. Its members are in approver_group_member. */
 @Entity('approver_group')
 export class ApproverGroup {
   @PrimaryColumn('uuid')
@@ -19,4 +19,33 @@ export class ApproverGroup {
 
   @Column('timestamptz', { default: () => 'now()' })
   updatedAt: Date;
+}
+
+/** A member of an approver group: a person, or everybody whom an identity provider names as one of a group of its own. */
+@Entity('approver_group_member')
+@Check('approver_group_member_kind', `(user_id IS NULL) = (provider_id IS NOT NULL AND sso_group IS NOT NULL)`)
+export class ApproverGroupMember {
+  @PrimaryColumn('uuid')
+  groupId: string;
+
+  /** `user <id>` or `sso <provider id> <group>`: one row per member. */
+  @PrimaryColumn('text')
+  member: string;
+
+  @Index('approver_group_member_user')
+  @Column('uuid', { nullable: true })
+  userId: string | null;
+
+  @Column('uuid', { nullable: true })
+  providerId: string | null;
+
+  @Column('text', { nullable: true })
+  ssoGroup: string | null;
+
+  /** The person who added them: members whom the requester adds after the request do not count for it. */
+  @Column('text')
+  addedBy: string;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  addedAt: Date;
 }

@@ -10,7 +10,7 @@ import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ApproverGroup } from './approver-group.entity.js';
-import { approversIn, assertStillEnough } from './group-size.js';
+import { approversIn, assertStillEnough } from './membership.js';
 import { GroupMembers, type GroupMemberList } from './group-members.js';
 
 export interface GroupOrder extends GroupMemberList {
@@ -19,7 +19,7 @@ export interface GroupOrder extends GroupMemberList {
 
 export type GroupWithMembers = ApproverGroup & GroupMemberList;
 
-/** Who may approve. Every edit names the revision that it was made from, and takes effect with the next vote. */
+/** Manages approver groups. Every edit names the revision that it was made from, and takes effect with the next vote. */
 @Injectable()
 export class ApproverGroupsService {
   constructor(

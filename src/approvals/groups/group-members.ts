@@ -24,7 +24,7 @@ interface MemberRow {
   readonly sso_group: string | null;
 }
 
-/** The rows behind the members of a group. Who stays keeps the row, and with it who put them in and when. */
+/** Reads and writes the member rows of groups. A member who stays keeps the row, with its `addedBy` and time. */
 @Injectable()
 export class GroupMembers {
   async set(tx: EntityManager, caller: Caller, groupId: string, wanted: GroupMemberList): Promise<void> {

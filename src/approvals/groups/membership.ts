@@ -1,3 +1,6 @@
+import type { EntityManager } from 'typeorm';
+import { Problem } from '../../platform/errors/problem.js';
+
 /**
  * SQL that is true when a person is a member of a group now: by name, or because an identity provider that is switched on said so
  * at their last sign-in. Disabled people are members of nothing.
@@ -12,6 +15,39 @@ export function isMember(group: string, person: string, unless = 'false'): strin
       WHERE e.user_id = u.id AND e.provider_id = m.provider_id AND m.sso_group = ANY(e.groups))))`;
 }
 
-/** For `unless`, over `a`, the row of the approval: the requester cannot bring approvers in once the request is made. */
+/** An `unless` over `a`, the row of the approval: members whom the requester added after the request do not count. */
 export const ADDED_BY_REQUESTER =
   '(m.added_by = a.owner_id OR m.added_by = ANY(a.requesters)) AND m.added_at > a.created_at';
+
+/**
+ * How many people of a group can approve: its named members who are not disabled. Infinity for a group that takes people from an identity
+ * provider, which are known only when they sign in.
+ */
+export async function approversIn(tx: EntityManager, groupId: string): Promise<number> {
+  const [row]: { people: number; others: number }[] = await tx.query(
+    `SELECT count(*) FILTER (WHERE u.id IS NOT NULL AND NOT u.disabled)::int AS people,
+       count(*) FILTER (WHERE m.provider_id IS NOT NULL)::int AS others
+     FROM approver_group_member m LEFT JOIN user_account u ON u.id = m.user_id WHERE m.group_id = $1`,
+    [groupId],
+  );
+  return row === undefined || row.others === 0 ? (row?.people ?? 0) : Infinity;
+}
+
+/**
+ * Refuses a change that leaves fewer people in a group than a policy asks of it: nobody could approve any more. A group that was too
+ * small before may stay so.
+ */
+export async function assertStillEnough(tx: EntityManager, groupId: string, before: number): Promise<void> {
+  const count = await approversIn(tx, groupId);
+  if (count >= before) return;
+  const [policy]: { name: string; threshold: number }[] = await tx.query(
+    `SELECT p.name, (s->>'threshold')::int AS threshold FROM approval_policy p, jsonb_array_elements(p.stages) s
+     WHERE s->>'groupId' = $1 AND (s->>'threshold')::int > $2 ORDER BY threshold DESC LIMIT 1`,
+    [groupId, count],
+  );
+  if (policy === undefined) return;
+  const detail = `the policy "${policy.name}" asks for ${policy.threshold}, and ${count} would be left; change the policy first`;
+  throw new Problem('refused', 'approver-group.too-small', `/members: ${detail}.`, {
+    errors: [{ pointer: '/members', detail }],
+  });
+}

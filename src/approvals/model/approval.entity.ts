@@ -1,7 +1,17 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { ApprovalKind } from '../subjects/approval-subject.port.js';
 import type { ApprovalRequirement, Stage } from '../policies/policy-evaluation.js';
-import type { ApprovalStatus } from './approval-status.js';
+
+/**
+ * The life of an approval: PENDING until one of the others, all of which are final. SUPERSEDED: what was to be approved changed for a
+ * good reason (its key was rotated), and another approval was asked for.
+ */
+export const APPROVAL_STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'EXPIRED', 'WITHDRAWN', 'SUPERSEDED'] as const;
+export type ApprovalStatus = (typeof APPROVAL_STATUSES)[number];
+
+export function isDecided(status: ApprovalStatus): boolean {
+  return status !== 'PENDING';
+}
 
 /** One question to the approvers, with the rules as they were when it was asked. Changed only by compare-and-set statements. */
 @Entity('approval')
@@ -29,11 +39,11 @@ export class Approval {
   @Column('uuid')
   subjectId: string;
 
-  /** One line that says what it is about. */
+  /** One line that describes the subject. */
   @Column('text')
   title: string;
 
-  /** What the approvers are shown: canonical JSON. Of a batch it is long, so it is read only where it is asked for. */
+  /** The document that approvers see: canonical JSON. That of a batch is long, so it is read only where it is selected. */
   @Column('text', { select: false })
   shown: string;
 
@@ -68,15 +78,15 @@ export class Approval {
   @Column('int')
   expiresInSeconds: number;
 
-  /** The person behind the request, who never counts. */
+  /** The person behind the request, whose vote never counts. */
   @Column('text')
   ownerId: string;
 
-  /** Everybody who could have asked as this caller did, by a secret that they were shown: they never count, either. */
+  /** People who could have asked as this caller did, by a secret that they were shown: their votes never count, either. */
   @Column('text', { array: true, default: '{}' })
   requesters: string[];
 
-  /** Who asked: a person, an API key or an OAuth client. */
+  /** The requester: a person, an API key or an OAuth client. */
   @Column('text')
   requestedBy: string;
 
@@ -93,7 +103,7 @@ export class Approval {
   @Column('timestamptz')
   expiresAt: Date;
 
-  /** When those who have not voted are reminded; null when they were, or will not be. */
+  /** When members who have not voted are reminded; null when they were, or will not be. */
   @Column('timestamptz', { nullable: true })
   remindAt: Date | null;
 
@@ -103,4 +113,24 @@ export class Approval {
   /** The approval that was asked for in place of this one. */
   @Column('uuid', { nullable: true })
   supersededBy: string | null;
+}
+
+/**
+ * SQL that is true when a person asked for an approval, or could have: they own the credential that asked, or were shown its secret before.
+ *
+ * @param person SQL expression of the type text, over `a`, the row of the approval
+ */
+export function isRequester(person: string): string {
+  return `(${person} = a.owner_id OR ${person} = ANY(a.requesters))`;
+}
+
+/** One of many subjects that an approval releases together, to find the approval from the subject. The approval's `shown` describes it. */
+@Entity('approval_item')
+@Index('approval_item_subject', ['subjectId'])
+export class ApprovalItem {
+  @PrimaryColumn('uuid')
+  approvalId: string;
+
+  @PrimaryColumn('uuid')
+  subjectId: string;
 }

@@ -1,10 +1,11 @@
-import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
+import { Column, Entity, Index, PrimaryColumn, type EntityManager } from 'typeorm';
+import { newId } from '../../platform/database/new-id.js';
 
-/** What people are told of an approval: `decided` is whatever ended it. */
+/** Kinds of notices. `decided` covers every way in which an approval ended. */
 export const NOTICE_KINDS = ['requested', 'reminder', 'decided'] as const;
 export type NoticeKind = (typeof NOTICE_KINDS)[number];
 
-/** Somebody is to be told: written with what happened, so that it is not lost, and turned into mails and webhooks by a worker. */
+/** A notice that is still to be sent: written in the transaction of its event, and turned into mails and webhooks by a worker. */
 @Entity('approval_notice')
 @Index('approval_notice_waiting', ['id'], { where: 'told_at IS NULL' })
 export class ApprovalNotice {
@@ -22,4 +23,9 @@ export class ApprovalNotice {
 
   @Column('timestamptz', { nullable: true })
   toldAt: Date | null;
+}
+
+/** Records a notice, in the transaction of its event. */
+export async function putNotice(tx: EntityManager, approvalId: string, kind: NoticeKind): Promise<void> {
+  await tx.insert(ApprovalNotice, { id: newId(), approvalId, kind });
 }

@@ -4,12 +4,9 @@ import { Config } from '../../platform/config/config.js';
 import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
 import { Mailbox } from '../../platform/mail/mailbox.js';
 import { Webhooks } from '../../platform/outbound/webhooks.js';
-import { Approval } from '../model/approval.entity.js';
-import { isRequester } from '../model/requesters.js';
-import { isDecided } from '../model/approval-status.js';
+import { Approval, isDecided, isRequester } from '../model/approval.entity.js';
 import { ADDED_BY_REQUESTER, isMember } from '../groups/membership.js';
-import type { NoticeKind } from './approval-notice.entity.js';
-import { putNotice } from './notice-queue.js';
+import { type NoticeKind, putNotice } from './approval-notice.entity.js';
 import { digestMailOf, mailOf, messageOf } from './notice-texts.js';
 
 /** What waits longer is told in the next round; what is told in one round and to one person is one mail. */

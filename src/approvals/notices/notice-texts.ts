@@ -5,11 +5,11 @@ import type { NoticeKind } from './approval-notice.entity.js';
 import { oneLine } from '../../platform/text/one-line.js';
 
 const DAY = 24 * 3600;
-/** Of a line that says what others wrote. */
+/** Characters of a line with text that others wrote. */
 const MAX_LINE = 1000;
 
-/** What the subject of a mail, the title of a message and its type say, by what there is to tell. */
-const SAID = {
+/** Type of the message, and the first words of its title and of the mail's subject, by notice. */
+const NOTICES = {
   requested: { type: 'approval.requested', words: 'Approval needed' },
   reminder: { type: 'approval.reminder', words: 'Approval still needed' },
   APPROVED: { type: 'approval.approved', words: 'Approved' },
@@ -21,10 +21,10 @@ const SAID = {
 } as const;
 
 function wordsOf(kind: NoticeKind, { status }: Approval) {
-  return SAID[kind === 'decided' ? status : kind];
+  return NOTICES[kind === 'decided' ? status : kind];
 }
 
-/** A mail in plain text. It holds no secret: whoever follows the link signs in. */
+/** A mail in plain text. It holds no secret: the link leads to a page that needs a login. */
 export function mailOf(kind: NoticeKind, approval: Approval, recipient: string, link: string): NewMail {
   const { words } = wordsOf(kind, approval);
   const asks = kind !== 'decided';
@@ -47,14 +47,14 @@ export function mailOf(kind: NoticeKind, approval: Approval, recipient: string, 
 
 const MAX_LISTED = 100;
 
-/** The same for many approvals at once, such as those of a batch: at least two, all of one status. */
+/** One mail about many approvals, such as those of a batch: at least two, all of one status. */
 export function digestMailOf(
   kind: NoticeKind,
   pending: readonly { readonly approval: Approval; readonly link: string }[],
   recipient: string,
 ): NewMail {
   const [first] = pending;
-  if (first === undefined) throw new Error('a mail tells of something');
+  if (first === undefined) throw new Error('a mail has at least one approval');
   const listed = pending
     .slice(0, MAX_LISTED)
     .flatMap(({ approval, link }) => [oneLine(approval.title, MAX_LINE), `  ${link}`]);

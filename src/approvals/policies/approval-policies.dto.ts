@@ -19,8 +19,7 @@ import {
 import type { Page } from '../../platform/http/cursors.js';
 import { POLICY_SUBJECTS, type PolicySubject } from '../subjects/approval-subject.port.js';
 import { PLAIN_NAME } from '../groups/approver-groups.dto.js';
-import type { ApprovalPolicy } from './approval-policy.entity.js';
-import type { PolicyOrder } from './policy-order.js';
+import type { ApprovalPolicy, PolicyOrder } from './approval-policy.entity.js';
 
 const DAY = 24 * 3600;
 

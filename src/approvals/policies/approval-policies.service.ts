@@ -9,11 +9,10 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { staleProblem } from '../../platform/http/versions.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { ApprovalPolicy } from './approval-policy.entity.js';
+import { ApprovalPolicy, type PolicyOrder } from './approval-policy.entity.js';
 import { PolicyChecks } from './policy-checks.js';
-import type { PolicyOrder } from './policy-order.js';
 
-/** The rules for who must approve what. Every change counts the revision of all policies up, in its own transaction. */
+/** Manages the approval policies. Every change counts the revision of all policies up, in its own transaction. */
 @Injectable()
 export class ApprovalPoliciesService {
   constructor(
@@ -69,7 +68,7 @@ export class ApprovalPoliciesService {
     return this.cursors.newest('approval-policies', this.db.createQueryBuilder(ApprovalPolicy, 'policy'), page);
   }
 
-  /** All changes stand in one line: the row that counts them is locked first. */
+  /** Changes happen one after the other: the row that counts them is locked first. */
   private async write<T>(name: string, work: (tx: EntityManager) => Promise<T>): Promise<T> {
     const detail = `There is an approval policy "${name}" already.`;
     const inLine = async (tx: EntityManager) => {

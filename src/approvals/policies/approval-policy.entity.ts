@@ -1,14 +1,21 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { PolicySubject } from '../subjects/approval-subject.port.js';
-import type { Condition } from './policy-conditions.js';
+
+/** A condition under which a policy applies: `format in authenticode`, `caller not-in 0194…`, `metadata.branch in release/*`. */
+export interface Condition {
+  readonly fact: string;
+  readonly op: 'in' | 'not-in';
+  /** A value that ends in `*` stands for every value with this beginning. */
+  readonly values: readonly string[];
+}
 
 export interface PolicyStage {
   readonly groupId: string;
-  /** Different people of the group who must approve. */
+  /** Number of different people of the group who must approve. */
   readonly threshold: number;
 }
 
-/** Who must approve what is done with which keys. Each change of the table counts approval_policy_revision up. */
+/** A rule for who must approve which uses of which keys. Each change of the table counts approval_policy_revision up. */
 @Entity('approval_policy')
 export class ApprovalPolicy {
   @PrimaryColumn('uuid')
@@ -52,4 +59,23 @@ export class ApprovalPolicy {
 
   @Column('timestamptz', { default: () => 'now()' })
   updatedAt: Date;
+}
+
+/** The content of a policy as it is created or changed. */
+export type PolicyOrder = Pick<
+  ApprovalPolicy,
+  'name' | 'subject' | 'keys' | 'conditions' | 'expiresInSeconds' | 'commentRequired' | 'rejectThreshold'
+> & {
+  /** `group` is the id or the name of an approver group. */
+  readonly stages: readonly { readonly group: string; readonly threshold: number }[];
+};
+
+/** One row: counts the changes of all policies together, so that a statement can check whether a judgement is still current. */
+@Entity('approval_policy_revision')
+export class ApprovalPolicyRevision {
+  @PrimaryColumn('boolean', { default: true })
+  only: boolean;
+
+  @Column('int', { default: 0 })
+  revision: number;
 }

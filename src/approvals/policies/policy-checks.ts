@@ -4,21 +4,20 @@ import { isId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { PolicySubject } from '../subjects/approval-subject.port.js';
 import { ApprovalSubjectsService } from '../subjects/approval-subjects.service.js';
-import { approversIn } from '../groups/group-size.js';
-import type { ApprovalPolicy, PolicyStage } from './approval-policy.entity.js';
-import type { PolicyOrder } from './policy-order.js';
+import { approversIn } from '../groups/membership.js';
+import type { ApprovalPolicy, PolicyStage, PolicyOrder } from './approval-policy.entity.js';
 import { PolicyEvaluation } from './policy-evaluation.js';
 
 /** Every key. */
 const WHOLE = '*';
-/** What the keys of a policy name. */
+/** Describes the names in `keys`, by subject. */
 const NAMED: Readonly<Record<PolicySubject, string>> = {
   'signing-request': 'key with the name',
   'ssh-rotation': 'SSH key with the fingerprint',
   'ssh-certificate': 'SSH authority with the name',
 };
 
-/** Looks whether a policy can do what it says: guard keys that are there, and be satisfied by the people of its groups. */
+/** Checks whether a policy can work: its keys exist, and the people of its groups can satisfy it. */
 @Injectable()
 export class PolicyChecks {
   constructor(
@@ -27,8 +26,8 @@ export class PolicyChecks {
   ) {}
 
   /**
-   * The stages as they are stored. The groups are locked against changes until the policy that names them is committed. What the policy
-   * said before is not judged again.
+   * The stages as they are stored. The groups are locked against changes until the policy that names them is committed. Stages and keys
+   * that the policy had before are not checked again.
    *
    * @throws Problem `approval-policy.stage` or `approval-policy.key`.
    */
@@ -54,8 +53,8 @@ export class PolicyChecks {
     { subject, keys }: PolicyOrder,
     before?: ApprovalPolicy,
   ): Promise<void> {
-    const said = before?.subject === subject ? [WHOLE, ...before.keys] : [WHOLE];
-    const names = keys.filter((name) => !said.includes(name));
+    const kept = before?.subject === subject ? [WHOLE, ...before.keys] : [WHOLE];
+    const names = keys.filter((name) => !kept.includes(name));
     const [unknown] = names.length === 0 ? [] : ((await this.subjects.of(subject).unknownKeys?.(tx, names)) ?? []);
     if (unknown === undefined) return;
     const detail = `there is no ${NAMED[subject]} "${unknown}"; "${WHOLE}" is every key, also those to come`;

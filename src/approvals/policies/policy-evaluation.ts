@@ -2,8 +2,10 @@ import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import { TtlCache } from '../../platform/database/ttl-cache.js';
 import type { PolicySubject } from '../subjects/approval-subject.port.js';
-import type { ApprovalPolicy } from './approval-policy.entity.js';
-import { type PolicyFacts, holds } from './policy-conditions.js';
+import type { ApprovalPolicy, Condition } from './approval-policy.entity.js';
+
+/** Facts about the thing to be approved, by name. A fact may have several values, such as a caller and the person behind it. */
+export type PolicyFacts = Readonly<Record<string, readonly string[]>>;
 
 export interface Stage {
   readonly groupId: string;
@@ -12,7 +14,7 @@ export interface Stage {
   readonly threshold: number;
 }
 
-/** What must happen before something is done; it stays as it was when it was asked for. */
+/** Who must approve, how many, and until when. It stays as it was when the approval was asked for. */
 export interface ApprovalRequirement {
   readonly policies: readonly { readonly id: string; readonly name: string; readonly revision: number }[];
   readonly stages: readonly Stage[];
@@ -21,7 +23,7 @@ export interface ApprovalRequirement {
   readonly rejectThreshold: number;
 }
 
-/** What the policies of one revision say; without a demand nobody needs to approve. */
+/** The judgement of the policies of one revision; without a demand nobody needs to approve. */
 export interface Judgement {
   readonly revision: number;
   readonly demand: ApprovalRequirement | undefined;
@@ -32,7 +34,7 @@ export interface JointJudgement extends Judgement {
   readonly held: readonly boolean[];
 }
 
-/** A key that is to be used, and what for. */
+/** A use of a key that policies judge. */
 export interface KeyUseToApprove {
   /** Name of the key. */
   readonly key: string;
@@ -47,7 +49,7 @@ interface Book {
 
 const WHOLE = '*';
 
-/** All policies, remembered for seconds. Whoever acts on a judgement checks its revision in the very statement (POLICY_REVISION). */
+/** Judges by all policies, which it remembers for seconds. A statement that acts on a judgement checks its revision (POLICY_REVISION). */
 @Injectable()
 export class PolicyEvaluation {
   private readonly book = new TtlCache<Book>(() => this.read());
@@ -59,7 +61,7 @@ export class PolicyEvaluation {
     return { revision, demand };
   }
 
-  /** Many that are to be approved together: who must be asked for any of them must be asked. */
+  /** Judges many uses that one approval is to cover: the requirement is that of all of them together. */
   async judgeAll(kind: PolicySubject, uses: readonly KeyUseToApprove[]): Promise<JointJudgement> {
     const book = await this.book.find(WHOLE);
     if (book === null) throw new Error('the policies are there, or reading them fails');
@@ -101,7 +103,7 @@ function applies(
   return guards && conditions.every((condition) => holds(condition, facts));
 }
 
-/** Every policy that applies must be satisfied: another policy never makes it easier. A group that two ask is asked once, for more. */
+/** The requirement of all policies that apply: another policy never makes it easier. A group in two policies is asked once, with the higher threshold. */
 function joined(policies: readonly ApprovalPolicy[], groups: ReadonlyMap<string, string>): ApprovalRequirement {
   const stages = new Map<string, Stage>();
   for (const { groupId, threshold } of policies.flatMap((policy) => policy.stages)) {
@@ -115,4 +117,19 @@ function joined(policies: readonly ApprovalPolicy[], groups: ReadonlyMap<string,
     commentRequired: policies.some(({ commentRequired }) => commentRequired),
     rejectThreshold: Math.min(...policies.map(({ rejectThreshold }) => rejectThreshold)),
   };
+}
+
+/**
+ * Whether a condition holds. A condition on a fact that is absent holds: a request without the metadata that a policy looks at does not
+ * evade the policy.
+ */
+function holds({ fact, op, values }: Condition, facts: PolicyFacts): boolean {
+  const known = facts[fact];
+  if (known === undefined || known.length === 0) return true;
+  const isMet = known.some((value) => values.some((wanted) => matches(wanted, value)));
+  return op === 'in' ? isMet : !isMet;
+}
+
+function matches(wanted: string, value: string): boolean {
+  return wanted.endsWith('*') ? value.startsWith(wanted.slice(0, -1)) : value === wanted;
 }

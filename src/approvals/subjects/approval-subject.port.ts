@@ -1,19 +1,19 @@
 import type { EntityManager } from 'typeorm';
 import type { Problem } from '../../platform/errors/problem.js';
 
-/** What can wait for approval, by itself or many together. The module that owns it registers an ApprovalSubject for it. */
+/** Kinds of subjects that can wait for approval, one alone or many together. The module that owns it registers an ApprovalSubject for it. */
 export const APPROVAL_KINDS = ['signing-request', 'signing-batch', 'ssh-rotation', 'ssh-certificate'] as const;
 export type ApprovalKind = (typeof APPROVAL_KINDS)[number];
 
-/** What a policy can ask for; what comes together is asked for each by itself, and answered once. */
+/** Kinds of subjects that policies name. A batch is judged by its parts, and approved once. */
 export const POLICY_SUBJECTS = ['signing-request', 'ssh-rotation', 'ssh-certificate'] as const satisfies ApprovalKind[];
 export type PolicySubject = (typeof POLICY_SUBJECTS)[number];
 
-/** What the owner of a subject needs to know of its approval. */
+/** An approval as the module that owns its subject sees it. */
 export interface SubjectApproval {
   readonly approvalId: string;
   readonly subjectId: string;
-  /** Of a subject that is many together: the ids of them all. */
+  /** Ids of the parts of a subject that is many together; empty for others. */
   readonly itemIds: readonly string[];
   /** X-Request-Id of the call that asked. */
   readonly correlation: string;
@@ -24,7 +24,7 @@ export interface SubjectApproval {
  * decided, so that decision and consequence commit together; what they throw undoes both.
  */
 export interface ApprovalSubject {
-  /** The last approval that was needed is there. */
+  /** The last stage has approved. */
   released(tx: EntityManager, approval: SubjectApproval): Promise<void>;
   /** It was rejected, withdrawn, or nobody decided in time; `why` has the code. */
   ended(tx: EntityManager, approval: SubjectApproval, why: Problem): Promise<void>;

@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { ApprovalKind, ApprovalSubject } from './approval-subject.port.js';
 
-/** Which module answers for which kind of subject. */
+/** The registry of the modules that own the kinds of subjects. */
 @Injectable()
 export class ApprovalSubjectsService {
   private readonly subjects = new Map<ApprovalKind, ApprovalSubject>();
@@ -10,10 +10,10 @@ export class ApprovalSubjectsService {
     this.subjects.set(kind, subject);
   }
 
-  /** Throws when nobody answers for it: then nothing is decided. */
+  /** Throws when no module is registered for it: then nothing is decided. */
   of(kind: ApprovalKind): ApprovalSubject {
     const subject = this.subjects.get(kind);
-    if (subject === undefined) throw new Error(`nobody answers for approvals of the kind ${kind}`);
+    if (subject === undefined) throw new Error(`no module owns approvals of the kind ${kind}`);
     return subject;
   }
 }

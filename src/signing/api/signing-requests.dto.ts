@@ -20,9 +20,8 @@ import { JsonAtMost } from '../../platform/http/json-at-most.js';
 import { WholeNumber } from '../../platform/http/whole-number.js';
 import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import type { ShownRequest } from '../requests/signing-requests.reader.js';
-import type { SigningOrder } from '../requests/signing-order.js';
-import type { SigningRequest } from '../model/signing-request.entity.js';
-import { SIGNING_STATUSES, type SigningStatus } from '../model/signing-status.js';
+import type { SigningOrder } from '../requests/sign-request-validator.js';
+import { type SigningRequest, SIGNING_STATUSES, type SigningStatus } from '../model/signing-request.entity.js';
 
 export class SignDigestBody {
   /** Base64 of the binary hash value, not of a hex string. @example 47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU= */

@@ -13,8 +13,7 @@ import {
   SigningRequestView,
   WaitQuery,
 } from './signing-requests.dto.js';
-import { RequestWatch } from '../requests/request-watch.js';
-import { SigningRequestsReader } from '../requests/signing-requests.reader.js';
+import { RequestWatch, SigningRequestsReader } from '../requests/signing-requests.reader.js';
 import { SigningService } from '../requests/signing.service.js';
 
 const EVENT_EXAMPLE = 'event: status\nid: SIGNED\ndata: {"status":"SIGNED"}\n\n';

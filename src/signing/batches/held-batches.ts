@@ -4,15 +4,16 @@ import { ApprovalsService, type ApprovalRequirement } from '../../approvals/appr
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { SigningRequestRepository } from '../requests/signing-request.repository.js';
-import type { NewSigningRequest } from '../requests/signing-outcome.js';
+import { waitingFor } from '../requests/approval-gate.js';
+import type { NewSigningRequest } from '../requests/signing-attempt.js';
 import { shownBatch } from '../requests/shown-batch.js';
 import { policyFactsOf } from '../requests/shown-request.js';
 
-const ATTEMPTS = 3;
-/** One alone is asked for by itself. */
-const FEWEST = 2;
+const MAX_ATTEMPTS = 3;
+/** A single request gets an approval of its own. */
+const MIN_JOINT = 2;
 
-/** Requests of one call that wait for one approval, which releases them all. */
+/** Records the requests of one call that wait for one approval, which releases them all. */
 @Injectable()
 export class HeldBatches {
   constructor(
@@ -22,15 +23,15 @@ export class HeldBatches {
   ) {}
 
   /**
-   * Holds those of the requests that need approval: together with the question to the approvers, or not at all. The policies of all of
-   * them add up. Answers their ids, or those of the earlier requests that their Idempotency-Keys stand for.
+   * Records those of the requests that need approval, together with the question to the approvers, or none of them. The policies of all of
+   * them add up. Answers their ids, or those of the earlier requests that their Idempotency-Keys stand for, by the ids in `asked`.
    */
   async holdForApproval(batchId: string, asked: readonly NewSigningRequest[]): Promise<ReadonlyMap<string, string>> {
     for (let attempt = 1; ; attempt += 1) {
-      const uses = asked.map((one) => ({ key: one.request.keyName, facts: policyFactsOf(one, one.caller) }));
+      const uses = asked.map(({ row }) => ({ key: row.keyName, facts: policyFactsOf(row) }));
       const { revision, demand, held } = await this.approvals.judgeAll('signing-request', uses);
       const waiting = asked.filter((_, i) => held[i]);
-      if (demand === undefined || waiting.length < FEWEST) return new Map();
+      if (demand === undefined || waiting.length < MIN_JOINT) return new Map();
       try {
         return await this.write(
           batchId,
@@ -39,7 +40,7 @@ export class HeldBatches {
         );
       } catch (error) {
         const isOutdated = error instanceof Problem && error.code === 'approval.policies-changed';
-        if (!isOutdated || attempt === ATTEMPTS) throw error;
+        if (!isOutdated || attempt === MAX_ATTEMPTS) throw error;
         this.approvals.outdated();
       }
     }
@@ -52,20 +53,16 @@ export class HeldBatches {
   ): Promise<ReadonlyMap<string, string>> {
     const approvalId = newId();
     return this.db.transaction(async (tx) => {
-      const held = waiting.map((one) => ({ ...one, status: 'PENDING_APPROVAL' as const, approvalId }));
-      const accepted = await this.repository.acceptIn(tx, held);
-      const fresh = held.filter(({ request }, i) => accepted[i]?.id === request.id);
+      const held = waiting.map((one) => waitingFor(approvalId, one));
+      const ids = await this.repository.recordIn(tx, held);
+      const fresh = held.filter(({ row }, i) => ids[i] === row.id);
       const [first] = fresh;
       if (first !== undefined) {
-        const { id: requestedBy, ownerId } = first.caller;
-        const batched = fresh.map(({ request, envelope }) => ({
-          request: { ...request, ownerId, requestedBy },
-          envelope,
-        }));
         const order = { id: approvalId, kind: 'signing-batch' as const, subjectId: batchId, demand };
+        const batched = fresh.map(({ row: request, envelope }) => ({ request, envelope }));
         await this.approvals.request(tx, first.caller, { ...order, ...shownBatch(batchId, batched) });
       }
-      return new Map(held.map(({ request }, i) => [request.id, accepted[i]?.id ?? request.id]));
+      return new Map(held.map(({ row }, i) => [row.id, ids[i] ?? row.id]));
     });
   }
 }

@@ -2,19 +2,18 @@ import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { HeldBatches } from './held-batches.js';
-import { SignRequestValidator } from '../requests/sign-request-validator.js';
-import type { SigningOrder } from '../requests/signing-order.js';
-import type { NewSigningRequest } from '../requests/signing-outcome.js';
+import { SignRequestValidator, type SigningOrder } from '../requests/sign-request-validator.js';
+import type { NewSigningRequest } from '../requests/signing-attempt.js';
 import { isAboutTheKey, SigningService } from '../requests/signing.service.js';
 
-interface Taken {
-  /** In the order of the call; undefined where an order cannot be taken as it is. */
-  readonly acceptances: readonly (NewSigningRequest | undefined)[];
+interface Validated {
+  /** The requests in the order of the call; undefined where an order is refused. */
+  readonly requests: readonly (NewSigningRequest | undefined)[];
   /** Ids of the requests that wait for approval now. */
   readonly held: ReadonlyMap<string, string>;
 }
 
-/** Lets the items of a batch in: those that need approval wait for one together, the others go their own way. */
+/** Submits the items of a batch: those that need approval wait for one together, each of the others is a request by itself. */
 @Injectable()
 export class SignBatchValidator {
   constructor(
@@ -29,36 +28,36 @@ export class SignBatchValidator {
     batchId: string,
     orders: readonly SigningOrder[],
   ): Promise<PromiseSettledResult<unknown>[]> {
-    const taken = await this.taken(caller, batchId, orders).catch(asProblem);
-    // What is to be approved together is held together or not at all, and then neither does the rest go on without it.
-    if (taken instanceof Problem) return orders.map(() => ({ status: 'rejected', reason: taken }));
-    const { acceptances, held } = taken;
+    const validated = await this.validated(caller, batchId, orders).catch(asProblem);
+    // Items of one approval wait together or not at all, and then the rest of the batch does not go on without them.
+    if (validated instanceof Problem) return orders.map(() => ({ status: 'rejected', reason: validated }));
+    const { requests, held } = validated;
     return Promise.allSettled(
       orders.map(async (order, i) => {
-        const acceptance = acceptances[i];
-        const id = acceptance === undefined ? undefined : held.get(acceptance.request.id);
-        return id ?? (await this.signing.submit(caller, order, acceptance));
+        const request = requests[i];
+        const id = request === undefined ? undefined : held.get(request.row.id);
+        return id ?? (await this.signing.submit(caller, order, request));
       }),
     );
   }
 
-  /** As with single requests, what is remembered of a key is read anew before it counts against the caller. */
-  private async taken(caller: Caller, batchId: string, orders: readonly SigningOrder[]): Promise<Taken> {
+  /** As with single requests, a key is read anew before its old state counts against the caller. */
+  private async validated(caller: Caller, batchId: string, orders: readonly SigningOrder[]): Promise<Validated> {
     try {
-      return await this.takenOnce(caller, batchId, orders);
+      return await this.validateOnce(caller, batchId, orders);
     } catch (error) {
       if (!isAboutTheKey(error)) throw error;
     }
     for (const order of orders) this.validator.forgetKeyOf(order);
-    return this.takenOnce(caller, batchId, orders);
+    return this.validateOnce(caller, batchId, orders);
   }
 
-  private async takenOnce(caller: Caller, batchId: string, orders: readonly SigningOrder[]): Promise<Taken> {
-    const acceptances = await Promise.all(
-      orders.map((order) => this.validator.newRequestOf(caller, order).catch(orUndefined)),
+  private async validateOnce(caller: Caller, batchId: string, orders: readonly SigningOrder[]): Promise<Validated> {
+    const requests = await Promise.all(
+      orders.map((order) => this.validator.validate(caller, order).catch(orUndefined)),
     );
-    const there = acceptances.filter((one) => one !== undefined);
-    return { acceptances, held: await this.batches.holdForApproval(batchId, there) };
+    const valid = requests.filter((one) => one !== undefined);
+    return { requests, held: await this.batches.holdForApproval(batchId, valid) };
   }
 }
 
@@ -67,7 +66,7 @@ function asProblem(error: unknown): Problem {
   throw error;
 }
 
-/** Taken once more by itself, and then refused with its reason. */
+/** A refused order is submitted once more by itself, and then refused with its reason. */
 function orUndefined(error: unknown): undefined {
   if (!(error instanceof Problem)) throw error;
 }

@@ -7,10 +7,9 @@ import { IdParam } from '../../platform/http/id-param.js';
 import { TakesJson } from '../../platform/http/json-limits.js';
 import { IDEMPOTENCY_KEY } from '../../platform/idempotency/idempotency-keys.js';
 import { WaitQuery } from '../api/signing-requests.dto.js';
-import { DualSignaturesService } from './dual-signatures.service.js';
+import { DualSignaturesService, SigningBatchesService } from './signing-batches.service.js';
 import { MAX_ITEMS, SignBatchBody, SignDualBody, SigningBatchView } from './signing-batches.dto.js';
 import { SigningBatchesReader } from './signing-batches.reader.js';
-import { SigningBatchesService } from './signing-batches.service.js';
 
 /** An item is at most a digest, a reference and a kilobyte of metadata; a few values each. */
 const LIMITS = { bytes: MAX_ITEMS * 2048, values: MAX_ITEMS * 40 };

@@ -17,7 +17,7 @@ import { DIGEST_BYTES, SCHEMES, type SignatureScheme } from '../../hsm/key-vault
 import { JsonAtMost } from '../../platform/http/json-at-most.js';
 import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
 import { KeyUsedView, SigningFailureView } from '../api/signing-requests.dto.js';
-import { SIGNING_STATUSES } from '../model/signing-status.js';
+import { SIGNING_STATUSES } from '../model/signing-request.entity.js';
 import type { BatchItem, ShownBatch } from './signing-batches.reader.js';
 import type { BatchOrder } from './signing-batches.service.js';
 

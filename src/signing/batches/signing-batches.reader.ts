@@ -5,7 +5,7 @@ import type { Caller } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureScheme } from '../../hsm/key-vault.js';
-import { isFinalSigningStatus, type SigningStatus } from '../model/signing-status.js';
+import { isFinalSigningStatus, type SigningStatus } from '../model/signing-request.entity.js';
 import { SigningBatch } from './signing-batch.entity.js';
 
 export interface BatchItem {
@@ -23,7 +23,7 @@ export interface BatchItem {
 
 export interface ShownBatch {
   readonly batch: SigningBatch;
-  /** In the order of the call; those that are still being accepted are missing. */
+  /** The items in the order of the call; those that are still being recorded are missing. */
   readonly items: readonly BatchItem[];
   /** Every item has its final result. */
   readonly done: boolean;
@@ -47,12 +47,12 @@ interface Row {
 
 const LOOK_EVERY_MS = 200;
 
-/** Finds batches for those who may see them. */
+/** Finds batches for callers who may see them. */
 @Injectable()
 export class SigningBatchesReader {
   constructor(private readonly db: DataSource) {}
 
-  /** As it is, or as soon as every item is final, after `seconds` at the latest. */
+  /** The batch as soon as every item is final, after `seconds` at the latest. */
   async find(caller: Caller, id: string, seconds = 0): Promise<ShownBatch> {
     const deadline = performance.now() + seconds * 1000;
     for (;;) {

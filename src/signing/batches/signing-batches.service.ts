@@ -5,13 +5,15 @@ import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { IdempotencyKeys, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
-import type { SigningOrder } from '../requests/signing-order.js';
+import type { SigningOrder } from '../requests/sign-request-validator.js';
 import { SignBatchValidator } from './sign-batch-validator.js';
 import { type RefusedItem, SigningBatch } from './signing-batch.entity.js';
 import { SigningBatchesReader, type ShownBatch } from './signing-batches.reader.js';
+import { isMlDsa } from '../../hsm/key-vault.js';
+import { SigningKeyReader } from '../keys/signing-key.reader.js';
 
 export interface BatchOrder {
-  /** In the order of the call, without idempotency key and place. */
+  /** The orders of the call, without idempotency key and place. */
   readonly orders: readonly SigningOrder[];
   readonly background: boolean;
   readonly idempotencyKey?: string;
@@ -19,7 +21,7 @@ export interface BatchOrder {
 
 /** How long a caller waits whose Idempotency-Key meets a batch that is under way. */
 const REPEAT_WAIT_S = 10;
-/** What the entry in the audit log quotes of what was refused. */
+/** Refused items that the entry in the audit log quotes. */
 const MAX_QUOTED = 20;
 
 /** Many digests in one call. Their requests go through the same grouped commits as those of many callers. */
@@ -33,7 +35,7 @@ export class SigningBatchesService {
     private readonly reader: SigningBatchesReader,
   ) {}
 
-  /** A repeated call goes on where the first one was cut off: what was accepted is not accepted again. */
+  /** A repeated call goes on where the first one was cut off: accepted items are not accepted again. */
   async submit(caller: Caller, order: BatchOrder): Promise<ShownBatch> {
     const batch = await this.reserve(caller, order);
     if (batch.refused !== null) return this.reader.find(caller, batch.id, order.background ? 0 : REPEAT_WAIT_S);
@@ -87,4 +89,25 @@ function refusedOf(results: readonly PromiseSettledResult<unknown>[], accepted: 
     if (!(reason instanceof Problem)) throw reason;
     return [{ index, code: reason.code, detail: reason.message }];
   });
+}
+
+/** Two signatures over one digest, by keys of both families: a batch of two requests that belong together. */
+@Injectable()
+export class DualSignaturesService {
+  constructor(
+    private readonly batches: SigningBatchesService,
+    private readonly keys: SigningKeyReader,
+  ) {}
+
+  /** @param order the request for the RSA or EC key, then that for the ML-DSA key. Problem `dual.keys` when they are not that. */
+  async submit(caller: Caller, order: BatchOrder): Promise<ShownBatch> {
+    const [first, second] = await Promise.all(order.orders.map(({ key }) => this.keys.known(key)));
+    if (first === undefined || isMlDsa(first.type)) throw wrongKey('/key', 'must be an RSA or EC key');
+    if (second === undefined || !isMlDsa(second.type)) throw wrongKey('/postQuantumKey', 'must be an ML-DSA key');
+    return this.batches.submit(caller, order);
+  }
+}
+
+function wrongKey(pointer: string, detail: string): Problem {
+  return new Problem('malformed', 'dual.keys', `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
 }

@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto';
 import { Problem } from '../../platform/errors/problem.js';
-import { certificateFactsOf } from './certificate-facts.js';
-import { wholeCertificate } from './whole-certificate.js';
+import { certificateFactsOf, type CertificateFacts, wholeCertificate } from './certificate-facts.js';
+import type { KeyPurpose } from '../keys/signing-key.entity.js';
 
 const MAX_CERTIFICATES = 8;
 const PEM = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
@@ -24,7 +24,7 @@ export function readCertificateChain(pem: string): X509Certificate[] {
 
 /**
  * Orders the certificates into the path from `leaf` upwards (RFC 5280 section 6.1, without trust anchors, which are the
- * verifier's): every signature verifies, every issuer is an authority in its dates with room in its path length.
+ * verifier's): every signature verifies, every issuer is an authority, in its dates, whose path length allows the certificates below it.
  * Problems `certificate.incomplete`, `.stray`, `.path`, `.expired`, `.not-yet-valid`.
  */
 export function pathFrom(leaf: X509Certificate, others: readonly X509Certificate[], now: Date): X509Certificate[] {
@@ -68,7 +68,7 @@ export function isSelfSigned(certificate: X509Certificate): boolean {
   return isIssuedBy(certificate, certificate);
 }
 
-/** A distinguished name on one line; it may be empty, which Node tells by undefined. */
+/** A distinguished name on one line; an empty one is undefined in Node. */
 export function subjectNameOf(name: string | undefined): string {
   return (name ?? '').split('\n').reverse().join(', ');
 }
@@ -105,3 +105,33 @@ export function refusedCertificate(code: string, detail: string, cause?: unknown
   const errors = [{ pointer: '/chain', detail }];
   return new Problem('refused', code, `The certificate is refused: ${detail}.`, { errors, cause });
 }
+
+const SIGNING = ['code-signing', 'email-protection', 'document-signing', 'any'];
+
+/** Refuses a certificate that does not allow the use its key is for: verifiers would refuse the signatures. Problem `certificate.purpose`. */
+export function assertFits(purpose: KeyPurpose, facts: CertificateFacts): void {
+  const fault = FAULTS[purpose](facts);
+  if (fault !== undefined) throw refusedCertificate('certificate.purpose', fault);
+}
+
+const FAULTS: Record<KeyPurpose, (facts: CertificateFacts) => string | undefined> = {
+  signing({ keyUsage, purposes }) {
+    if (keyUsage?.signs === false) return 'its key usage does not include digitalSignature';
+    if (purposes.length > 0 && !purposes.some((purpose) => SIGNING.includes(purpose)))
+      return `its extended key usage allows ${purposes.join(', ')}, none of ${SIGNING.join(', ')}`;
+    return undefined;
+  },
+  /** RFC 3161 section 2.3: one purpose, critical; verifiers refuse a key that may do anything but sign. */
+  timestamping({ keyUsage, purposes, purposesCritical, isAuthority }) {
+    if (purposes.length !== 1 || purposes[0] !== 'time-stamping' || !purposesCritical)
+      return 'its extended key usage must be timeStamping, alone and critical';
+    if (isAuthority || keyUsage?.signs === false || keyUsage?.other === true)
+      return 'its key usage must be digitalSignature or nonRepudiation and nothing else';
+    return undefined;
+  },
+  certificates({ keyUsage, isAuthority }) {
+    return isAuthority && keyUsage?.signsCertificates !== false
+      ? undefined
+      : 'it must be the certificate of an authority (cA, keyCertSign)';
+  },
+};

@@ -1,9 +1,11 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, Logger, type OnApplicationBootstrap } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
 import { DataSource } from 'typeorm';
 import { type AlertEvent, AlertEvents } from '../../platform/events/alert-events.js';
 
-/** As far ahead as alert rules look. */
-const DAYS = 365;
+const CHECK_EVERY_MS = 600_000;
+/** Alert rules look no further ahead. */
+const MAX_DAYS_LEFT = 365;
 
 interface Ending {
   readonly id: string;
@@ -16,15 +18,29 @@ interface Ending {
   readonly daysLeft: number;
 }
 
-/** Tells of onboarded certificates that end. Telling it again changes nothing: while it lasts, it is one thing. */
+/** Records an alert event for each onboarded certificate that ends. Recording it again changes nothing while the certificate is the same. */
 @Injectable()
-export class CertificateEndings {
+export class CertificateEndings implements OnApplicationBootstrap {
+  private readonly logger = new Logger(CertificateEndings.name);
+
   constructor(
     private readonly db: DataSource,
     private readonly alertEvents: AlertEvents,
   ) {}
 
-  async recordEvents(): Promise<void> {
+  /** Also at the start, for certificates that came near their end while no worker ran. */
+  async onApplicationBootstrap(): Promise<void> {
+    await this.check();
+  }
+
+  @Interval(CHECK_EVERY_MS)
+  async check(): Promise<void> {
+    await this.recordEvents().catch((error: unknown) =>
+      this.logger.warn(`certificates of signing keys were not checked: ${String(error)}`),
+    );
+  }
+
+  private async recordEvents(): Promise<void> {
     await this.db.transaction(async (tx) => {
       const ending: Ending[] = await tx.query(
         `SELECT c.id, c.subject, c.not_after AS "notAfter", k.name AS key,
@@ -33,14 +49,14 @@ export class CertificateEndings {
            floor(extract(epoch FROM c.not_after - now()) / 86400)::int AS "daysLeft"
          FROM certificate c LEFT JOIN signing_key k ON k.id = c.key_id
          WHERE c.not_after > now() AND c.not_after <= now() + make_interval(days => $1) ORDER BY c.not_after LIMIT 1000`,
-        [DAYS],
+        [MAX_DAYS_LEFT],
       );
-      await this.alertEvents.record(tx, ending.map(happeningOf));
+      await this.alertEvents.record(tx, ending.map(alertEventOf));
     });
   }
 }
 
-function happeningOf({ id, subject, notAfter, key, over, daysLeft }: Ending): AlertEvent {
+function alertEventOf({ id, subject, notAfter, key, over, daysLeft }: Ending): AlertEvent {
   const days = `${daysLeft} ${daysLeft === 1 ? 'day' : 'days'}`;
   const facts = {
     why: `It ends at ${notAfter.toISOString()}, in ${days}.`,

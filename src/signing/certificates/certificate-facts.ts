@@ -6,7 +6,7 @@ import {
   KeyUsagesExtension,
   X509Certificate as ParsedCertificate,
 } from '@peculiar/x509';
-import type { X509Certificate } from 'node:crypto';
+import { X509Certificate } from 'node:crypto';
 
 /** Extended key usages that matter here, by their object identifiers (RFC 5280 section 4.2.1.12, RFC 9336). */
 export const PURPOSES = {
@@ -19,7 +19,7 @@ export const PURPOSES = {
   any: '2.5.29.37.0',
 } as const;
 
-/** What a certificate says of the use of its key. */
+/** The extensions of a certificate on the use of its key. */
 export interface CertificateFacts {
   /** Names of known purposes, object identifiers of others; empty without the extension. */
   readonly purposes: string[];
@@ -59,4 +59,17 @@ function keyUsageOf(flags: KeyUsageFlags | undefined): CertificateFacts['keyUsag
 function purposeName(id: string): string {
   const known = Object.entries(PURPOSES).find(([, value]) => value === id);
   return known?.[0] ?? id;
+}
+
+/**
+ * A certificate (DER, or one PEM block) all of whose parts can be read. OpenSSL reads most of them only when they are asked for, and a
+ * date that it cannot read is neither past nor to come. Throws for anything else.
+ */
+export function wholeCertificate(encoded: Buffer | string): X509Certificate {
+  const certificate = new X509Certificate(encoded);
+  const dates = [certificate.validFrom, certificate.validTo];
+  if (dates.some((date) => Number.isNaN(Date.parse(date)))) throw new RangeError('its dates cannot be read');
+  certificate.publicKey.export({ type: 'spki', format: 'der' });
+  certificateFactsOf(certificate);
+  return certificate;
 }

@@ -10,7 +10,7 @@ import {
   SubjectKeyIdentifierExtension,
 } from '@peculiar/x509';
 import { createHash } from 'node:crypto';
-import type { KeyPurpose } from '../keys/signing-key-purpose.js';
+import type { KeyPurpose } from '../keys/signing-key.entity.js';
 import { bitString, integer, sequence, tagged } from '../../formats/asn1/der-writer.js';
 import { PURPOSES } from './certificate-facts.js';
 
@@ -58,7 +58,7 @@ function nameOf(subject: DistinguishedName): Buffer {
   return Buffer.from(new Name(given).toArrayBuffer());
 }
 
-/** What a verifier will look for, critical where the standards want it (RFC 5280 section 4.2.1, RFC 3161 section 2.3). */
+/** The extensions that a verifier needs, critical where the standards want it (RFC 5280 section 4.2.1, RFC 3161 section 2.3). */
 function extensionsFor(purpose: KeyPurpose, publicKey: Buffer): Extension[] {
   const identifier = createHash('sha256').update(publicKey).digest().subarray(0, 20);
   const ski = new SubjectKeyIdentifierExtension(identifier.toString('hex'));

@@ -1,6 +1,6 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 
-/** An onboarded certificate with its chain: of one of our keys, or of somebody else whose dates are watched. Rows never change. */
+/** An onboarded certificate with its chain: of one of our keys, or a foreign one whose dates are watched. Rows never change. */
 @Entity('certificate')
 @Check('certificate_key', `(key_id IS NULL) = (key_version IS NULL)`)
 @Index('certificate_of_key', ['keyId', 'keyVersion', 'id'])
@@ -37,7 +37,7 @@ export class Certificate {
   @Column('timestamptz')
   notAfter: Date;
 
-  /** What its extended key usage names; empty when it names nothing and so allows everything. */
+  /** Purposes of its extended key usage; empty without the extension, which allows every use. */
   @Column('text', { array: true })
   purposes: string[];
 

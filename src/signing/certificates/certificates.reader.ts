@@ -6,7 +6,7 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Certificate } from './certificate.entity.js';
 
-/** Finds certificates. Their rows never change, so what was read once may be believed. */
+/** Finds certificates. Their rows never change, so a row that was read once stays true. */
 @Injectable()
 export class CertificatesReader {
   private readonly byId = new TtlCache<Certificate>((id) => this.db.manager.findOneBy(Certificate, { id }));

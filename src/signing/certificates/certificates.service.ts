@@ -17,9 +17,9 @@ import {
   pathFrom,
   readCertificateChain,
   refusedCertificate,
+  assertFits,
 } from './certificate-chain.js';
 import { certificateFactsOf } from './certificate-facts.js';
-import { assertFits } from './certificate-purpose.js';
 
 /** Takes in certificates: those of our keys, checked until nothing is left for a verifier to refuse, and those of others. */
 @Injectable()
@@ -107,7 +107,7 @@ function rowOf(path: X509Certificate[], caller: Caller, key: ActiveKey | undefin
   return {
     keyId: key?.keyId ?? null,
     keyVersion: key?.version ?? null,
-    // A certificate without a name of its own is for what is named beside (RFC 5280 section 4.1.2.6).
+    // A certificate with an empty subject is for its alternative name (RFC 5280 section 4.1.2.6).
     subject: subjectNameOf(leaf.subject) || (leaf.subjectAltName ?? ''),
     issuer: subjectNameOf(leaf.issuer),
     serialNumber: leaf.serialNumber.toLowerCase(),

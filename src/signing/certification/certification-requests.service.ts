@@ -1,7 +1,7 @@
 import { Injectable } from '@nestjs/common';
 import type { Caller } from '../../access/caller.js';
 import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
-import { schemeFor } from '../requests/signing-order.js';
+import { schemeFor } from '../requests/sign-request-validator.js';
 import { SigningService } from '../requests/signing.service.js';
 import { signatureIdentifier } from '../formats/algorithm-identifiers.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';

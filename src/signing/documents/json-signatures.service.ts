@@ -4,13 +4,13 @@ import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { type JsfSigner, jsfSignerOf, type JsonSignature } from '../../verifier/json-signature.js';
-import { needsApproval } from '../requests/needs-approval.js';
+import { needsApproval } from '../requests/approval-gate.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { SigningService } from '../requests/signing.service.js';
 
 /** A signing key that is about to sign a JSON document in itself (JSON Signature Format 0.82). */
 export interface JsonSigner {
-  /** What stands beside the value of the signature, and is signed as well. */
+  /** The members beside the value of the signature, which are signed as well. */
   readonly facts: Omit<JsonSignature, 'value'>;
   readonly hash: string;
   /**
@@ -37,7 +37,7 @@ export class JsonSignaturesService {
    * its signature at once, or neither.
    */
   async signer(caller: Caller, keyName: string, metadata: { filename: string }): Promise<JsonSigner> {
-    // What is remembered of a key is seconds old, and its public half goes into the document.
+    // A remembered key may be seconds old, and its public half goes into the document.
     this.keys.forgetNamed(keyName);
     const key = await this.keys.active(keyName);
     const { facts, how, scheme } = signerOf(key);

@@ -3,20 +3,19 @@ import { DataSource } from 'typeorm';
 import { ApprovalsService } from '../../approvals/approvals.service.js';
 import { GrowingRoot } from '../../verifier/growing-root.js';
 import { inclusionPath } from '../../verifier/merkle-tree.js';
-import { type ManifestLine } from '../requests/shown-batch.js';
+import type { ManifestLine } from '../requests/shown-batch.js';
 import { shownRequest } from '../requests/shown-request.js';
-import { SigningEnvelope } from '../model/signing-envelope.entity.js';
-import type { SigningRequest } from '../model/signing-request.entity.js';
+import { SigningEnvelope, type SigningRequest } from '../model/signing-request.entity.js';
 
 export interface Approved {
-  /** What an approval of the request by itself shows. */
+  /** The document that an approval of the request alone shows. */
   readonly shown: Record<string, unknown>;
-  /** Of a batch: its place in the manifest, and the hashes from there to the root, base64. */
+  /** The place of a batch's request in the manifest, and the hashes from there to the root, base64. */
   readonly place?: number;
   readonly path?: string[];
 }
 
-/** What people approved of a request that was signed. */
+/** Finds the document that people approved before a request was signed. */
 @Injectable()
 export class ApprovedRequests {
   constructor(

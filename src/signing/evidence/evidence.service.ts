@@ -1,30 +1,31 @@
 import { Injectable } from '@nestjs/common';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { LogReader, type TargetProofs } from '../../audit/log/log-reader.js';
+import { LogReader, type TargetProofs, type ProvenLeaf } from '../../audit/log/log-reader.js';
 import type { MadeLogKey } from '../../audit/log/log-keys.js';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { type ShownRequest, SigningRequestsReader } from '../requests/signing-requests.reader.js';
 import { type Approved, ApprovedRequests } from './approved-requests.js';
-import { withLogEntry } from './sigstore-log-entry.js';
+import { createHash } from 'node:crypto';
+import { HASHEDREKORD } from '../formats/sigstore-bundle.format.js';
 
 export interface Evidence {
   readonly request: ShownRequest;
   readonly key: ActiveKey;
   readonly proofs: TargetProofs;
   readonly logKey: MadeLogKey;
-  /** What was approved; only of requests that a policy held. */
+  /** The approved document; only of requests that needed approval. */
   readonly approved: Approved | undefined;
   /** The Sigstore bundle with its log entry; only of requests in that format. */
   readonly bundle: object | undefined;
 }
 
-/** The log numbers entries once a second; who asks right after signing is kept waiting for it this long. */
-const PATIENCE_MS = 5000;
+/** The log numbers entries once a second; a caller right after signing waits this long for it. */
+const MAX_WAIT_MS = 5000;
 const STEP_MS = 200;
 
-/** All that proves a signature, for one who has nothing but this file and the log's public key. */
+/** Collects all that proves a signature to a verifier who has nothing but this file and the log's public key. */
 @Injectable()
 export class EvidenceService {
   constructor(
@@ -51,7 +52,7 @@ export class EvidenceService {
   }
 
   private async patiently(ask: () => Promise<TargetProofs>): Promise<TargetProofs> {
-    for (const until = performance.now() + PATIENCE_MS; ; await sleep(STEP_MS)) {
+    for (const until = performance.now() + MAX_WAIT_MS; ; await sleep(STEP_MS)) {
       try {
         return await ask();
       } catch (error) {
@@ -66,4 +67,40 @@ function bundleOf(request: ShownRequest, { size, note, leaves }: TargetProofs, l
   const record = leaves.find(({ kind }) => kind === 'record');
   if (record === undefined || request.signature === null) return undefined;
   return withLogEntry(request.signature, record, { size, note, logKey: logKey.publicKey });
+}
+
+interface ProvenTree {
+  readonly size: number;
+  /** Signed note over the tree. */
+  readonly note: string;
+  /** The key of the log: SubjectPublicKeyInfo, DER. */
+  readonly logKey: Buffer;
+}
+
+/**
+ * The bundle (Sigstore v0.3, JSON) with the proof that its record is in our log: a TransparencyLogEntry of sigstore_rekor.proto. The log
+ * promises no time, so the integrated time is 0; a bundle's time is that of its timestamp.
+ */
+export function withLogEntry(bundle: Buffer, { index, data, hash, path }: ProvenLeaf, tree: ProvenTree): object {
+  const parsed = JSON.parse(bundle.toString()) as { verificationMaterial: object };
+  const entry = {
+    logIndex: String(index),
+    logId: { keyId: createHash('sha256').update(tree.logKey).digest('base64') },
+    kindVersion: HASHEDREKORD,
+    integratedTime: '0',
+    inclusionProof: {
+      logIndex: String(index),
+      rootHash: rootIn(tree.note),
+      treeSize: String(tree.size),
+      hashes: path.map((one) => one.toString('base64')),
+      checkpoint: { envelope: tree.note },
+    },
+    canonicalizedBody: Buffer.from(data ?? hash).toString('base64'),
+  };
+  return { ...parsed, verificationMaterial: { ...parsed.verificationMaterial, tlogEntries: [entry] } };
+}
+
+/** Third line of a checkpoint, base64. */
+function rootIn(note: string): string {
+  return note.split('\n')[2] ?? '';
 }

@@ -18,7 +18,7 @@ const VAULT_BODY = 'application/vnd.sealwright.vault';
 const LOOKS_LIKE_JSON = /^\s*[{[]/;
 
 /**
- * What clients of other services need of HTTP. Credentials: `X-Vault-Token`, and HTTP Basic for SignServer (RFC 7617); both carry an API key
+ * The HTTP side of clients of other services. Credentials: `X-Vault-Token`, and HTTP Basic for SignServer (RFC 7617); both carry an API key
  * or an access token, the user name does not matter. Bodies: Vault takes JSON whatever the Content-Type says, curl's form type included, and
  * a form only where the body does not begin like JSON. Refusals: in the shapes that these clients read.
  */
@@ -61,7 +61,7 @@ function isVault({ routeOptions }: FastifyRequest): boolean {
   return VAULT.some((prefix) => routeOptions.url?.startsWith(prefix) === true);
 }
 
-/** As Vault reads it: a name that comes more than once has its values joined by commas. */
+/** A form as Vault reads it: the values of a repeated name are joined by commas. */
 function formOf(bytes: Buffer): object {
   const form = new URLSearchParams(bytes.toString('utf8'));
   const names = [...new Set(form.keys())];

@@ -4,7 +4,7 @@ import type { Caller } from '../../access/caller.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
-import { digestAlgorithm, digestBytes, schemeFor, type SigningOrder } from '../requests/signing-order.js';
+import { digestAlgorithm, digestBytes, schemeFor, type SigningOrder } from '../requests/sign-request-validator.js';
 import { type ShownRequest, SigningRequestsReader } from '../requests/signing-requests.reader.js';
 import { isAboutTheKey, SigningService } from '../requests/signing.service.js';
 
@@ -65,7 +65,7 @@ export class FacadeSigning {
     return request.status === 'FAILED' ? undefined : request;
   }
 
-  /** Undefined where `submit` has to judge: what is remembered of a key may be seconds old. */
+  /** Undefined where `submit` has to decide: the remembered state of a key may be seconds old. */
   private async activeKey(name: string): Promise<ActiveKey | undefined> {
     try {
       return await this.keys.active(name);

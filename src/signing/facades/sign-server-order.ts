@@ -2,15 +2,15 @@ import { createHash } from 'node:crypto';
 import { DIGEST_BYTES, type DigestAlgorithm } from '../../hsm/key-vault.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { digestAlgorithm } from '../requests/signing-order.js';
+import { digestAlgorithm } from '../requests/sign-request-validator.js';
 import { WeakValues } from './weak-values.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-/** What a client of SignServer sent, read as SignServer reads it. */
+/** The body of a SignServer client, read as SignServer reads it. */
 export interface ProcessOrder {
   readonly digest: Buffer;
   readonly algorithm: DigestAlgorithm;
-  /** It is the hash of nothing, by which clients ask for the certificate. */
+  /** Whether it is the hash of no bytes, by which clients ask for the certificate. */
   readonly isOfNothing: boolean;
   readonly fileName: string | undefined;
 }

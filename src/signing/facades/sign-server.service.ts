@@ -15,7 +15,7 @@ export interface Processed {
   readonly certificate: Buffer;
 }
 
-/** What clients of the REST interface of SignServer call: a worker is a signing key, and a call a signing request like any other. */
+/** The REST interface of SignServer: a worker is a signing key, and a call a signing request like any other. */
 @Injectable()
 export class SignServerService {
   constructor(

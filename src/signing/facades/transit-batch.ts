@@ -2,15 +2,15 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { WeakValues } from './weak-values.js';
 
 const MAX_ITEMS = 1000;
-/** Of one call: more would be in the way of others. */
+/** Items of one call: more would delay the calls of others. */
 const AT_ONCE = 8;
 
-/** The result of an item, or what is wrong with it. */
+/** The result of an item, or its error. */
 export type BatchResult<Result> = (Result | { readonly error: string }) & { readonly reference: string };
 
 /**
  * Does one thing with every item of `batch_input`. As in Vault the call succeeds whatever becomes of the items: each has its result or its
- * error, in their order. What is not the fault of an item ends the call. Problem `request.invalid` for a list that is empty or too long.
+ * error, in their order. An error that is not about an item ends the call. Problem `request.invalid` for a list that is empty or too long.
  */
 export async function eachOf<Result extends object>(
   items: readonly WeakValues[],

@@ -9,14 +9,14 @@ import {
 import { fromBase64, fromBase64Url } from '../../formats/encoding/base64.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { isRsa } from '../formats/signature-format.js';
-import { digestAlgorithm } from '../requests/signing-order.js';
+import { digestAlgorithm } from '../requests/sign-request-validator.js';
 import type { WeakValues } from './weak-values.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 const MAX_INPUT = 44_000;
 const SIGNATURE = /^vault:v(\d{1,9}):([A-Za-z0-9+/_=-]+)$/;
 
-/** What one call asks of the transit engine, apart from the items. */
+/** The options of one call to the transit engine, apart from the items. */
 export interface TransitOptions {
   readonly algorithm: DigestAlgorithm;
   readonly prehashed: boolean;
@@ -118,7 +118,7 @@ function algorithmOf(name: string): DigestAlgorithm {
   }
 }
 
-/** It is for derived keys, of which there are none; but what is sent must be what it should be. */
+/** Checks the context, which is for derived keys: there are none, but a value that is sent must be well formed. */
 function assertContext(item: WeakValues): void {
   if (fromBase64(item.text('context') ?? '') === undefined) throw refusal('context', 'failed to base64-decode context');
 }

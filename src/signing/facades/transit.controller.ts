@@ -24,7 +24,7 @@ import {
   TransitVerifyView,
 } from './transit.dto.js';
 import { TransitService } from './transit.service.js';
-import { RefusesAsVault, vaultAnswer } from './vault-answer.dto.js';
+import { RefusesAsVault, vaultAnswer } from './vault-system.dto.js';
 import { WeakValues } from './weak-values.js';
 
 /** Enough for a batch of a thousand hash values. */

@@ -1,7 +1,7 @@
 import { ApiProperty, ApiPropertyOptional } from '@nestjs/swagger';
 import { IsString, Length, Matches } from 'class-validator';
 import type { TransitKey } from './transit.service.js';
-import { VaultAnswer } from './vault-answer.dto.js';
+import { VaultAnswer } from './vault-system.dto.js';
 
 export class TransitKeyParam {
   /** @example release-2027 */

@@ -38,11 +38,11 @@ const TYPE: Partial<Record<KeyType, string>> = {
   'ec-p384': 'ecdsa-p384',
   'ec-p521': 'ecdsa-p521',
 };
-/** Of a key that is made here. */
+/** The name of a key that is created here. */
 const NAME = /^[a-z0-9][a-z0-9._-]{0,62}$/;
 const MAX_LISTED = 200;
 
-/** What clients of the transit engine of HashiCorp Vault call. Every signature is a signing request like any other. */
+/** The transit engine of HashiCorp Vault. Every signature is a signing request like any other. */
 @Injectable()
 export class TransitService {
   constructor(

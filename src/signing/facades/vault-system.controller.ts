@@ -3,8 +3,9 @@ import { ApiBody, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { Public, SignedIn, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
-import { RefusesAsVault, vaultAnswer } from './vault-answer.dto.js';
 import {
+  RefusesAsVault,
+  vaultAnswer,
   VaultCapabilitiesView,
   VaultHealthView,
   VaultLeaderView,

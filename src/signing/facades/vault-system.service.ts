@@ -29,7 +29,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** What clients of Vault ask around the transit engine: whether it is up, who they are, and what they may. */
+/** Answers the questions of Vault clients around the transit engine: its health, their identity, and their rights. */
 @Injectable()
 export class VaultSystemService {
   constructor(
@@ -78,7 +78,7 @@ export class VaultSystemService {
     };
   }
 
-  /** By path, and those of the first path under `capabilities`, as Vault has it. Problem `request.invalid` without paths. */
+  /** The capabilities by path, and those of the first path under `capabilities`, as Vault answers them. Problem `request.invalid` without paths. */
   capabilities({ scopes }: Caller, paths: readonly string[]): Record<string, string[]> {
     if (paths.length === 0 || paths.length > MAX_PATHS) throw refusal(`paths must have 1 to ${MAX_PATHS} items`);
     const found = paths.map((path) => [path, this.capabilitiesAt(scopes, path)] as const);

@@ -6,7 +6,7 @@ const WHOLE = /^[+-]?(?:\d{1,15}|0[xX][\da-fA-F]{1,12})$/;
 
 /**
  * The fields of a body as Vault reads them, which is weakly: its command line sends every value as a text, other clients send numbers and
- * booleans, and each counts as the other. What is null or absent is undefined; fields that nobody asks for are ignored.
+ * booleans, and each counts as the other. A value that is null or absent is undefined; unknown fields are ignored.
  */
 export class WeakValues {
   private constructor(

@@ -1,7 +1,7 @@
 import type { KeyType, SignatureScheme } from '../../hsm/key-vault.js';
 import type { FormatDigest } from './algorithm-identifiers.js';
 
-/** What a signature is wrapped in. */
+/** The containers of a signature. */
 export const SIGNATURE_FORMATS = ['raw', 'cms', 'authenticode', 'jws', 'sigstore-bundle'] as const;
 export type SignatureFormat = (typeof SIGNATURE_FORMATS)[number];
 
@@ -22,12 +22,12 @@ export interface FormatOrder {
   readonly content?: Buffer;
 }
 
-/** What came back from the HSM, and from the timestamp authority when one was asked. */
+/** The answer of the HSM, and of the timestamp authority when one was asked. */
 export interface MadeSignature {
   readonly signature: Buffer;
   /** TimeStampToken (RFC 3161) over the hash of the signature, DER. */
   readonly timestampToken?: Buffer;
-  /** What the transparency log keeps of it as a leaf by itself, for verifiers that know nothing of this service. */
+  /** The record of the signature as a leaf of its own in the transparency log, for verifiers that do not know this service. */
   readonly record?: string;
 }
 
@@ -43,7 +43,7 @@ export interface SignatureFormatWriter {
   toBeSigned(order: FormatOrder, at: Date): Buffer | undefined;
   /** The file that the client writes. */
   assemble(order: FormatOrder, toBeSigned: Buffer | undefined, made: MadeSignature): Buffer;
-  /** For formats whose verifiers look into a transparency log: the record that they look for. */
+  /** The record that verifiers of the format look for in a transparency log. */
   record?(order: FormatOrder, signature: Buffer): string;
 }
 
@@ -51,7 +51,7 @@ export function isRsa(type: KeyType): boolean {
   return type.startsWith('rsa');
 }
 
-/** How formats without certificate name a key. */
+/** The name of a key in formats without certificate. */
 export function keyNameOf(keyId: string, version: number): string {
   return `${keyId}.${version}`;
 }

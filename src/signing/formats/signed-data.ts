@@ -45,15 +45,15 @@ export interface SignedDataParts {
   readonly version: 1 | 3;
   readonly algorithm: FormatDigest;
   readonly scheme: SignatureScheme;
-  /** Of the key, where the scheme alone does not name the algorithm. */
+  /** The type of the key, where the scheme alone does not name the algorithm. */
   readonly keyType?: KeyType;
   /** EncapsulatedContentInfo, DER. */
   readonly content: Buffer;
-  /** What goes along, leaf first. */
+  /** The certificates in the container, leaf first. */
   readonly certificates: readonly Buffer[];
   /** The certificate that the signer is named by. */
   readonly signer: Buffer;
-  /** As `signedAttributes` made them. */
+  /** The signed attributes as `signedAttributes` encodes them. */
   readonly attributes: Buffer;
   readonly signature: Buffer;
   readonly unsignedAttributes?: readonly Buffer[];

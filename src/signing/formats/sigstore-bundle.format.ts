@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
+import { createHash, createPublicKey } from 'node:crypto';
 import type { FormatDigest } from './algorithm-identifiers.js';
 import { integer, sequence } from '../../formats/asn1/der-writer.js';
-import { hashedrekord } from './hashedrekord.js';
-import { isRsa, type SignatureFormatWriter } from './signature-format.js';
+import { isRsa, type SignatureFormatWriter, type FormatOrder } from './signature-format.js';
+import { canonicalJson } from '../../platform/json/canonical-json.js';
 
 const MEDIA_TYPE = 'application/vnd.dev.sigstore.bundle.v0.3+json';
 const HASH_NAME: Record<FormatDigest, string> = { sha256: 'SHA2_256', sha384: 'SHA2_384', sha512: 'SHA2_512' };
@@ -36,4 +36,26 @@ export const sigstoreBundle: SignatureFormatWriter = {
 /** TimeStampResp around a token: status granted (RFC 3161 section 2.4.2). Bundles carry the whole response. */
 function granted(token: Buffer): Buffer {
   return sequence(sequence(integer(0)), token);
+}
+
+export const HASHEDREKORD = { kind: 'hashedrekord', version: '0.0.1' };
+
+/**
+ * The record of a signature in the shape of Rekor's `hashedrekord` 0.0.1, as canonical JSON: what Sigstore's verifiers
+ * look for in a transparency log. `signature` is what the HSM made.
+ */
+export function hashedrekord({ algorithm, digest, publicKey }: FormatOrder, signature: Buffer): string {
+  const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
+  const pem = key.export({ format: 'pem', type: 'spki' }).toString();
+  return canonicalJson({
+    apiVersion: HASHEDREKORD.version,
+    kind: HASHEDREKORD.kind,
+    spec: {
+      data: { hash: { algorithm, value: digest.toString('hex') } },
+      signature: {
+        content: signature.toString('base64'),
+        publicKey: { content: Buffer.from(pem).toString('base64') },
+      },
+    },
+  });
 }

@@ -17,8 +17,14 @@ import {
 } from 'class-validator';
 import { DIGEST_BYTES, type DigestAlgorithm, SCHEMES, type SignatureScheme } from '../../hsm/key-vault.js';
 import { SIGNATURE_FORMATS, type SignatureFormat } from '../formats/signature-format.js';
-import { type KeyConstraints, TIMESTAMP_RULES } from './key-constraints.js';
-import { isTimeZone, type SigningHours, type Weekday, WEEKDAYS } from './signing-hours.js';
+import {
+  type KeyConstraints,
+  TIMESTAMP_RULES,
+  isTimeZone,
+  type SigningHours,
+  type Weekday,
+  WEEKDAYS,
+} from './key-constraints.js';
 
 const ALGORITHMS = Object.keys(DIGEST_BYTES);
 const MAX_USES = 1_000_000_000;

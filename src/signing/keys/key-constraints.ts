@@ -1,12 +1,40 @@
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 import { Problem } from '../../platform/errors/problem.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
-import { fitsPattern } from './file-name-pattern.js';
-import { type SigningHours, withinHours } from './signing-hours.js';
+
+export const WEEKDAYS = ['mon', 'tue', 'wed', 'thu', 'fri', 'sat', 'sun'] as const;
+export type Weekday = (typeof WEEKDAYS)[number];
+
+/** When a key may be used: on these days, from `from` until `until` (HH:MM; 24:00 is the end of the day) on the clocks of `timeZone`. */
+export interface SigningHours {
+  readonly days: readonly Weekday[];
+  readonly from: string;
+  readonly until: string;
+  /** A name of the IANA time zone database. */
+  readonly timeZone: string;
+}
+
+export function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name }).format();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export function withinHours({ days, from, until, timeZone }: SigningHours, now: Date): boolean {
+  const options = { timeZone, weekday: 'short', hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } as const;
+  const parts = new Map(
+    new Intl.DateTimeFormat('en-GB', options).formatToParts(now).map(({ type, value }) => [type, value]),
+  );
+  const time = `${parts.get('hour')}:${parts.get('minute')}`;
+  return days.some((day) => day === parts.get('weekday')?.toLowerCase()) && from <= time && time < until;
+}
 
 export const TIMESTAMP_RULES = ['optional', 'required'] as const;
 
-/** What a key may be used for. What is absent is not constrained. */
+/** The limits on the use of a key. An absent field does not limit it. */
 export interface KeyConstraints {
   readonly algorithms?: readonly DigestAlgorithm[];
   readonly schemes?: readonly SignatureScheme[];
@@ -23,7 +51,7 @@ export interface KeyConstraints {
   readonly lifetime?: number;
 }
 
-/** One use that somebody wants to make of a key. */
+/** A use of a key that is to be checked. */
 export interface KeyUse {
   readonly algorithm: DigestAlgorithm;
   readonly scheme: SignatureScheme;
@@ -85,4 +113,30 @@ function list(allowed: readonly string[] | undefined): string {
 
 function forbidden(code: string, pointer: string, detail: string): Problem {
   return new Problem('forbidden', code, `${pointer}: ${detail}.`, { errors: [{ pointer, detail }] });
+}
+
+/**
+ * Whether a name fits a pattern in which `*` stands for any characters, `/` among them, and `?` for one; everything else
+ * stands for itself. Takes at most as many steps as both lengths multiplied, whatever the pattern.
+ */
+export function fitsPattern(name: string, pattern: string): boolean {
+  let at = 0;
+  let place = 0;
+  let star = -1;
+  let resume = 0;
+  while (at < name.length) {
+    if (pattern[place] === '*') {
+      star = place++;
+      resume = at;
+    } else if (place < pattern.length && (pattern[place] === '?' || pattern[place] === name[at])) {
+      at += 1;
+      place += 1;
+    } else if (star >= 0) {
+      // The last star takes one more character.
+      place = star + 1;
+      at = ++resume;
+    } else return false;
+  }
+  while (pattern[place] === '*') place += 1;
+  return place === pattern.length;
 }

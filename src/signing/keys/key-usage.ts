@@ -23,7 +23,7 @@ const TODAY = `to_char(now() AT TIME ZONE 'UTC', 'YYYY-MM-DD')`;
 /**
  * Counts uses in the transaction that accepts them: one compare-and-set per key and period, in one order for all, so that
  * neither two requests nor two processes can both take what is left. Throws for the whole group when it is too much for one of
- * its keys; a group of one is then the culprit. What is counted is not given back when the request fails later.
+ * its keys; GroupCommit then writes the requests one by one. A use stays counted when its request fails later.
  */
 export async function countUses(tx: EntityManager, uses: readonly CountedUse[]): Promise<void> {
   const demands = demandsOf(uses);
@@ -45,7 +45,7 @@ export async function countUses(tx: EntityManager, uses: readonly CountedUse[]):
   if (refused !== undefined) throw spent(refused);
 }
 
-/** Sets the counters of a key to what it was used for so far: limits count from the birth of the key, whenever they are set. */
+/** Sets the counters of a key to its uses so far: limits count from the creation of the key, whenever they are set. */
 export async function startCounting(
   tx: EntityManager,
   keyId: string,

@@ -4,10 +4,9 @@ import { AuditService, type NewEntry } from '../../audit/entries/audit.service.j
 import { KeyVault } from '../../hsm/key-vault.js';
 import { Config } from '../../platform/config/config.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { leaseMs } from '../model/signing-limits.js';
+import { leaseMs, SIGNING_ACTOR } from '../model/signing-jobs.js';
 import { WORKER_ID } from '../../platform/jobs/worker-id.js';
-import { SIGNING_ACTOR } from '../model/signing-actor.js';
-import type { KeyPurpose } from './signing-key-purpose.js';
+import type { KeyPurpose } from './signing-key.entity.js';
 import { identityOf } from './signing-key-version.entity.js';
 
 /** One attempt at one key: the fence that everything it writes must pass. */

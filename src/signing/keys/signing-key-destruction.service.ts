@@ -4,9 +4,9 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import type { Caller } from '../../access/caller.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
-import { statesBefore } from './signing-key-state.js';
+import { statesBefore } from './signing-key.entity.js';
 
-/** Plans the end of keys, and calls it off. What is due is carried out by SigningKeyDestroyer. */
+/** Schedules the destruction of keys, and calls it off. SigningKeyDestroyer carries out those that are due. */
 @Injectable()
 export class SigningKeyDestructionService {
   constructor(

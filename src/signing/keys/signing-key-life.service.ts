@@ -18,7 +18,7 @@ export interface KeyRotationOrder {
   readonly use?: IdempotentUse;
 }
 
-/** What happens to a key after it was made: switched off and on again, and replaced by a new pair under the same name. */
+/** The life of a key after its creation: disabled and enabled, and rotated to a new pair under the same name. */
 @Injectable()
 export class SigningKeyLifeService {
   constructor(
@@ -29,7 +29,7 @@ export class SigningKeyLifeService {
     private readonly idempotency: IdempotencyKeys,
   ) {}
 
-  /** From the commit on no request is accepted for the key; what waits for it fails when its turn comes. */
+  /** From the commit on no request is accepted for the key; requests that wait for it fail when they are claimed. */
   disable(caller: Caller, id: string): Promise<SigningKeyWithVersion> {
     return this.move(caller, id, { from: 'ACTIVE', to: 'DISABLED', action: 'signing-key.disabled' });
   }

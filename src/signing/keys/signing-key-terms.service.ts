@@ -9,7 +9,7 @@ import { startCounting } from './key-usage.js';
 import { assertConstrainable, assertSpan } from './signing-keys.service.js';
 import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
 
-/** What is absent stays; null takes a date away. Constraints are replaced as a whole. */
+/** New terms of a key. An absent field stays; null removes a date. Constraints are replaced as a whole. */
 export interface KeyTerms {
   readonly notBefore?: Date | null;
   readonly notAfter?: Date | null;

@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn, Unique } from 'typeorm';
 import { type KeyEvidence, type KeyIdentity, signingKeyOwner } from '../../hsm/key-vault.js';
-import type { KeyPurpose } from './signing-key-purpose.js';
+import type { KeyPurpose } from './signing-key.entity.js';
 
 /** One key pair in the token. */
 @Entity('signing_key_version')
@@ -24,7 +24,7 @@ export class SigningKeyVersion {
   @Column('bytea', { nullable: true })
   sealed: Buffer | null;
 
-  /** The attributes of the private key as the token told them when it was made. */
+  /** The attributes of the private key as the token reported them when it was made. */
   @Column('jsonb', { nullable: true })
   evidence: KeyEvidence | null;
 
@@ -32,7 +32,7 @@ export class SigningKeyVersion {
   @Column('timestamptz', { nullable: true })
   failedAt: Date | null;
 
-  /** When the private key was destroyed. Public key, evidence and certificates stay: what it signed still verifies. */
+  /** When the private key was destroyed. Public key, evidence and certificates stay, so that its signatures still verify. */
   @Column('timestamptz', { nullable: true })
   destroyedAt: Date | null;
 
@@ -40,7 +40,7 @@ export class SigningKeyVersion {
   createdAt: Date;
 }
 
-/** What the token must say of the pair. */
+/** The identity that the label of the pair in the token must state. */
 export function identityOf(
   purpose: KeyPurpose,
   { keyId, name, version }: { readonly keyId: string; readonly name: string; readonly version: number },

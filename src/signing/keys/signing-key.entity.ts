@@ -1,10 +1,42 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { KeyType } from '../../hsm/key-vault.js';
 import type { KeyConstraints } from './key-constraints.js';
-import type { KeyPurpose } from './signing-key-purpose.js';
-import type { SigningKeyState } from './signing-key-state.js';
 
-/** A key as its users know it: a name. What is in the token belongs to its versions. */
+/** The life of a signing key. A key signs only in ACTIVE. From DESTROYING on there is no way back. */
+export const SIGNING_KEY_STATES = [
+  'GENERATING',
+  'ACTIVE',
+  'DISABLED',
+  'PENDING_DESTRUCTION',
+  'DESTROYING',
+  'DESTROYED',
+  'FAILED',
+] as const;
+export type SigningKeyState = (typeof SIGNING_KEY_STATES)[number];
+
+const MOVES: Record<SigningKeyState, readonly SigningKeyState[]> = {
+  GENERATING: ['ACTIVE', 'FAILED'],
+  ACTIVE: ['DISABLED', 'PENDING_DESTRUCTION'],
+  DISABLED: ['ACTIVE', 'PENDING_DESTRUCTION'],
+  PENDING_DESTRUCTION: ['DISABLED', 'DESTROYING'],
+  DESTROYING: ['DESTROYED'],
+  DESTROYED: [],
+  FAILED: [],
+};
+
+/** The states from which a move to `next` may start. */
+export function statesBefore(next: SigningKeyState): SigningKeyState[] {
+  return SIGNING_KEY_STATES.filter((state) => MOVES[state].includes(next));
+}
+
+/**
+ * The purpose of a signing key, fixed when it is created. Only a key for `signing` signs the digests of callers: a digest that a caller
+ * chooses, signed with the key of a timestamp authority or of a certificate authority, would be a forged timestamp or certificate.
+ */
+export const KEY_PURPOSES = ['signing', 'timestamping', 'certificates'] as const;
+export type KeyPurpose = (typeof KEY_PURPOSES)[number];
+
+/** A key as its users know it: a name. The key pairs in the token are its versions. */
 @Entity('signing_key')
 @Index('signing_key_name', ['name'], { unique: true, where: `state <> 'FAILED'` })
 export class SigningKey {
@@ -27,23 +59,72 @@ export class SigningKey {
   @Column('int')
   version: number;
 
-  /** It signs from then on … */
+  /** The key signs from then on. */
   @Column('timestamptz', { nullable: true })
   notBefore: Date | null;
 
-  /** … and until then. */
+  /** The key signs until then. */
   @Column('timestamptz', { nullable: true })
   notAfter: Date | null;
 
   @Column('jsonb', { default: {} })
   constraints: KeyConstraints;
 
-  /** Counts the changes that matter to whoever signs: requests are accepted only for the revision that they were judged by. */
+  /** Counts the changes that matter for signing: a request is recorded only for the revision that it was validated against. */
   @Column('int', { default: 1 })
   revision: number;
 
   @Column('text')
   ownerId: string;
+
+  @Column('timestamptz', { default: () => 'now()' })
+  createdAt: Date;
+}
+
+/** The uses of a key in a period, for keys that have a quota or a cap. */
+@Entity('signing_key_usage')
+export class SigningKeyUsage {
+  @PrimaryColumn('uuid')
+  keyId: string;
+
+  /** A day of UTC (2027-01-31), or `lifetime`. */
+  @PrimaryColumn('text')
+  period: string;
+
+  /** Requests that were accepted. */
+  @Column('int')
+  used: number;
+
+  /** The limit that held at the last use. */
+  @Column('int')
+  most: number;
+}
+
+/** That a signing key is to be destroyed, and how far that is. Calling it off removes the row. */
+@Entity('signing_key_destruction')
+@Index('signing_key_destruction_due', ['destroyAt'], { where: 'finished_at IS NULL' })
+export class SigningKeyDestruction {
+  @PrimaryColumn('uuid')
+  keyId: string;
+
+  /** Until then it can be called off. */
+  @Column('timestamptz')
+  destroyAt: Date;
+
+  /** The process that carries it out. */
+  @Column('uuid', { nullable: true })
+  worker: string | null;
+
+  /** Until then nobody else takes it: the worker is at it, or waits before it tries again. */
+  @Column('timestamptz', { nullable: true })
+  leaseUntil: Date | null;
+
+  /** A fence: what comes from an earlier attempt changes nothing. */
+  @Column('int', { default: 0 })
+  attempt: number;
+
+  @Column('timestamptz', { nullable: true })
+  finishedAt: Date | null;
 
   @Column('timestamptz', { default: () => 'now()' })
   createdAt: Date;

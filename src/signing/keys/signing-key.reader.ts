@@ -9,9 +9,10 @@ import type { PageQuery } from '../../platform/http/page.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Clock } from '../../platform/time/clock.js';
 import { assertPermitted, type KeyConstraints, type KeyUse } from './key-constraints.js';
-import type { KeyPurpose } from './signing-key-purpose.js';
+import type { KeyPurpose, SigningKeyState } from './signing-key.entity.js';
 import { identityOf } from './signing-key-version.entity.js';
-import type { SigningKeyState } from './signing-key-state.js';
+import { createHash } from 'node:crypto';
+import { canonicalJson } from '../../platform/json/canonical-json.js';
 
 export interface KnownKey {
   readonly id: string;
@@ -32,9 +33,9 @@ export interface SigningKeyWithVersion {
   readonly revision: number;
   readonly version: number;
   readonly createdAt: Date;
-  /** When its private keys are due to be destroyed, if they are … */
+  /** When its private keys are due to be destroyed; null when they are not. */
   readonly destroyAt: Date | null;
-  /** … and when they all were. */
+  /** When all of them were destroyed. */
   readonly destroyedAt: Date | null;
   readonly publicKey: Buffer | null;
   readonly evidence: KeyEvidence | null;
@@ -46,7 +47,7 @@ export interface SigningKeyWithVersion {
 
 export type ActiveKey = SigningKeyWithVersion & { readonly ckaId: Buffer; readonly publicKey: Buffer };
 
-/** … as the vault is asked for it: for this purpose, whatever its row says. */
+/** The key for an order to the vault: for this purpose, whatever its row says. */
 export function vaultKeyOf(key: ActiveKey, purpose: KeyPurpose): VaultKey {
   const { ckaId, type, publicKey, sealed } = key;
   return { ckaId, identity: identityOf(purpose, key), type, publicKey, sealed };
@@ -57,7 +58,7 @@ export interface AcceptedUse extends KeyUse {
   readonly keyId: string;
   readonly keyVersion: number;
   readonly keyRevision: number;
-  /** What is signed was composed by the service: the constraints of the key are on what callers send. */
+  /** The signed structure was composed by the service: the constraints of the key are on the digests of callers. */
   readonly composed: boolean;
 }
 
@@ -131,7 +132,7 @@ export class SigningKeyReader {
     throw new Problem('conflict', 'signing-key.version', `The key "${key.name}" has no such version, or not yet.`);
   }
 
-  /** What the vault needs to sign with one version of a key. Its state, dates and constraints are looked at once more. */
+  /** The key for an order to the vault, in the version of an accepted use. Its state, dates and constraints are checked once more. */
   async toSignWith(use: AcceptedUse): Promise<VaultKey> {
     const place = `${use.keyId} ${use.keyVersion}`;
     const remembered = await this.byVersion.find(place);
@@ -141,11 +142,11 @@ export class SigningKeyReader {
     const now = this.clock.now();
     assertInDate(key, now);
     if (!use.composed) assertPermitted(key, use, now);
-    // What callers send is signed by keys for signing alone; the token holds against that what the row says.
+    // Digests of callers are signed by keys for signing alone; the token compares this purpose with its label, whatever the row says.
     return vaultKeyOf(key, use.composed ? key.purpose : 'signing');
   }
 
-  /** How often a key was used, as far as its quota and cap count it. */
+  /** The uses of a key, as far as its quota and cap count them. */
   async usage(keyId: string): Promise<KeyUsage> {
     const rows: { period: string; used: number }[] = await this.db.query(
       `SELECT CASE period WHEN 'lifetime' THEN period ELSE 'today' END AS period, used FROM signing_key_usage
@@ -155,7 +156,7 @@ export class SigningKeyReader {
     return Object.fromEntries(rows.map(({ period, used }) => [period, used]));
   }
 
-  /** Nothing of this key is believed any longer in this process. */
+  /** This process reads the key again before its next use. */
   forget({ keyId, name, version }: Pick<SigningKeyWithVersion, 'keyId' | 'name' | 'version'>): void {
     this.byName.forget(name);
     this.byVersion.forget(`${keyId} ${version}`);
@@ -245,4 +246,27 @@ function assertInDate({ name, notBefore, notAfter }: ActiveKey, now: Date): void
     throw new Problem('conflict', 'signing-key.not-yet', `The key "${name}" signs from ${notBefore.toISOString()}.`);
   if (notAfter !== null && now >= notAfter)
     throw new Problem('conflict', 'signing-key.expired', `The key "${name}" signed until ${notAfter.toISOString()}.`);
+}
+
+/** Facts about a key in the audit log, so that evidence cannot show another key. */
+export interface SigningKeyFacts {
+  /** SHA-256 of the SubjectPublicKeyInfo, DER; base64. */
+  readonly publicKeySha256: string;
+  /** SHA-256 of the attributes of the private key as the token reported them, as canonical JSON; base64. */
+  readonly attributesSha256: string;
+}
+
+const known = new WeakMap<ActiveKey, SigningKeyFacts>();
+
+export function keyFactsOf(key: ActiveKey): SigningKeyFacts {
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const { publicKey, evidence } = key;
+  const facts = { publicKeySha256: sha256(publicKey), attributesSha256: sha256(canonicalJson(evidence ?? {})) };
+  known.set(key, facts);
+  return facts;
+}
+
+function sha256(bytes: Buffer | string): string {
+  return createHash('sha256').update(bytes).digest('base64');
 }

@@ -1,6 +1,18 @@
-import { Body, Controller, Get, Headers, HttpCode, Param, Patch, Post, Query, UseInterceptors } from '@nestjs/common';
+import {
+  Body,
+  Controller,
+  Get,
+  Headers,
+  HttpCode,
+  Param,
+  Patch,
+  Post,
+  Query,
+  UseInterceptors,
+  Delete,
+} from '@nestjs/common';
 import { ApiHeader, ApiTags } from '@nestjs/swagger';
-import { Needs, TheCaller } from '../../access/access.js';
+import { Needs, TheCaller, Fresh } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { Repeatable } from '../../access/repeatable.js';
 import { IdParam } from '../../platform/http/id-param.js';
@@ -16,10 +28,12 @@ import {
   RotateSigningKeyBody,
   SigningKeyPage,
   SigningKeyView,
+  DestroySigningKeyBody,
 } from './signing-keys.dto.js';
 import { SigningKeyLifeService } from './signing-key-life.service.js';
 import { SigningKeyTermsService } from './signing-key-terms.service.js';
 import { SigningKeysService } from './signing-keys.service.js';
+import { SigningKeyDestructionService } from './signing-key-destruction.service.js';
 
 @ApiTags('Signing keys')
 @Controller('api/v1/signing-keys')
@@ -105,5 +119,31 @@ export class SigningKeysController {
   @Needs('signing-keys:write')
   async enableSigningKey(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<SigningKeyView> {
     return SigningKeyView.of(await this.life.enable(caller, id));
+  }
+}
+
+@ApiTags('Signing keys')
+@Controller('api/v1/signing-keys/:id/destruction')
+export class SigningKeyDestructionController {
+  constructor(private readonly destructions: SigningKeyDestructionService) {}
+
+  /** Stops a signing key at once, and has its private keys destroyed after a waiting time. */
+  @Post()
+  @HttpCode(200)
+  @Needs('admin:*')
+  @Fresh()
+  async scheduleDestruction(
+    @TheCaller() caller: Caller,
+    @Param() { id }: IdParam,
+    @Body() { days = 30 }: DestroySigningKeyBody,
+  ): Promise<SigningKeyView> {
+    return SigningKeyView.of(await this.destructions.schedule(caller, id, days));
+  }
+
+  /** Calls a destruction off that is not due yet; the key is disabled then. */
+  @Delete()
+  @Needs('signing-keys:write')
+  async callOffDestruction(@TheCaller() caller: Caller, @Param() { id }: IdParam): Promise<SigningKeyView> {
+    return SigningKeyView.of(await this.destructions.callOff(caller, id));
   }
 }

@@ -8,8 +8,7 @@ import { IsDateTime } from '../../platform/http/date-time.js';
 import type { Page } from '../../platform/http/cursors.js';
 import type { KeyConstraints } from './key-constraints.js';
 import { KeyConstraintsBody } from './key-constraints.dto.js';
-import { KEY_PURPOSES, type KeyPurpose } from './signing-key-purpose.js';
-import { SIGNING_KEY_STATES, type SigningKeyState } from './signing-key-state.js';
+import { KEY_PURPOSES, type KeyPurpose, SIGNING_KEY_STATES, type SigningKeyState } from './signing-key.entity.js';
 import type { KeyUsage, KeyVersion, SigningKeyWithVersion } from './signing-key.reader.js';
 
 /** The example key of RFC 7517 appendix A.1. */

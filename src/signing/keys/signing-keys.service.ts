@@ -2,19 +2,16 @@ import { Injectable } from '@nestjs/common';
 import { randomBytes } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
-import type { Actor } from '../../access/caller.js';
-import type { Caller } from '../../access/caller.js';
+import type { Actor, Caller } from '../../access/caller.js';
 import { type GeneratedKey, isMlDsa, type KeyType, KeyVault } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { writeUnique } from '../../platform/database/unique-write.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import type { KeyConstraints } from './key-constraints.js';
-import type { KeyPurpose } from './signing-key-purpose.js';
+import { type KeyPurpose, SigningKey, statesBefore } from './signing-key.entity.js';
 import { SigningKeyReader, type SigningKeyWithVersion } from './signing-key.reader.js';
-import { statesBefore } from './signing-key-state.js';
 import { identityOf, SigningKeyVersion } from './signing-key-version.entity.js';
-import { SigningKey } from './signing-key.entity.js';
 
 export interface NewSigningKey {
   readonly name: string;
@@ -25,7 +22,7 @@ export interface NewSigningKey {
   readonly constraints?: KeyConstraints;
 }
 
-/** How long a key may be in the making before its maker counts as dead. */
+/** A key that is in GENERATING for this long belongs to a process that died. */
 const ABANDONED_AFTER = '5 minutes';
 
 /** Makes signing keys in the HSM. */
@@ -96,8 +93,8 @@ export class SigningKeysService {
       const { ownerId } = caller;
       await tx.insert(SigningKey, { id, name, type, state: 'GENERATING', version: 1, ...life, ownerId });
       await tx.insert(SigningKeyVersion, { keyId: id, version: 1, ckaId });
-      const said = { name, type, ...life };
-      await this.audit.append(tx, [entry('signing-key.requested', caller, caller.origin.requestId, id, said)]);
+      const detail = { name, type, ...life };
+      await this.audit.append(tx, [entry('signing-key.requested', caller, caller.origin.requestId, id, detail)]);
       return id;
     };
     const detail = `There is a signing key named "${name}" already.`;

@@ -1,7 +1,33 @@
 import { Check, Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
-import type { SigningStatus } from './signing-status.js';
+
+/** The life of a signing request. */
+export const SIGNING_STATUSES = ['QUEUED', 'PROCESSING', 'SIGNED', 'FAILED', 'PENDING_APPROVAL'] as const;
+export type SigningStatus = (typeof SIGNING_STATUSES)[number];
+
+/**
+ * Every legal move. SIGNED and FAILED are final.
+ * A request that is signed while its caller waits starts in PROCESSING; one that a policy holds, in PENDING_APPROVAL.
+ * PROCESSING → QUEUED gives a request back: its HSM call failed, or its process died.
+ * QUEUED → PENDING_APPROVAL asks anew: the key was rotated after the approval.
+ */
+const MOVES: Record<SigningStatus, readonly SigningStatus[]> = {
+  PENDING_APPROVAL: ['QUEUED', 'FAILED'],
+  QUEUED: ['PROCESSING', 'FAILED', 'PENDING_APPROVAL'],
+  PROCESSING: ['SIGNED', 'FAILED', 'QUEUED'],
+  SIGNED: [],
+  FAILED: [],
+};
+
+/** The statuses from which a move to `next` may start: the compare of every compare-and-set. */
+export function signingStatusesBefore(next: SigningStatus): SigningStatus[] {
+  return SIGNING_STATUSES.filter((status) => MOVES[status].includes(next));
+}
+
+export function isFinalSigningStatus(status: SigningStatus): boolean {
+  return MOVES[status].length === 0;
+}
 
 /**
  * A request for a signature, whichever way it came. Changed only by the compare-and-set statements of signing-request.repository.ts.
@@ -54,7 +80,7 @@ export class SigningRequest {
   @Column('boolean', { default: false })
   enveloped: boolean;
 
-  /** What is signed was composed by the service, for example a certification request; no caller chose it. */
+  /** The signed structure was composed by the service, for example a certification request; no caller chose it. */
   @Column('boolean', { default: false })
   composed: boolean;
 
@@ -76,7 +102,7 @@ export class SigningRequest {
   @Column('text')
   ownerId: string;
 
-  /** Who called: a user or an API key. */
+  /** The caller: a user or an API key. */
   @Column('text')
   requestedBy: string;
 
@@ -92,11 +118,11 @@ export class SigningRequest {
   @Column('timestamptz', { nullable: true })
   releasedAt: Date | null;
 
-  /** Counts the moves to PROCESSING. With `worker` it fences off whoever comes late. */
+  /** Counts the moves to PROCESSING. With `worker` it is the fence against late outcomes. */
   @Column('int', { default: 0 })
   attempt: number;
 
-  /** Attempts that ended badly; the cap is on these. */
+  /** Attempts that failed; MAX_SIGNING_STRIKES limits these. */
   @Column('int', { default: 0 })
   strikes: number;
 
@@ -107,7 +133,7 @@ export class SigningRequest {
   @Column('timestamptz', { nullable: true })
   leaseUntil: Date | null;
 
-  /** From then on the sweep takes it, should no doorbell have rung. */
+  /** From then on the sweep takes it, with or without a job signal. */
   @Column('timestamptz', { default: () => 'now()' })
   sweepAt: Date;
 
@@ -125,4 +151,34 @@ export class SigningRequest {
 
   @Column('timestamptz', { nullable: true })
   finishedAt: Date | null;
+}
+
+/**
+ * The data of a signing request beyond a bare signature over its digest. It is written with the request, so that every attempt, by
+ * whichever process, signs the same bytes. A request for a raw signature without timestamp has none.
+ */
+@Entity('signing_envelope')
+export class SigningEnvelope {
+  @PrimaryColumn('uuid')
+  requestId: string;
+
+  /** SpcIndirectDataContent, DER; `authenticode` only. */
+  @Column('bytea', { nullable: true })
+  content: Buffer | null;
+
+  /** The bytes that are signed in place of the request's digest; null when it is signed itself. */
+  @Column('bytea', { nullable: true })
+  toBeSigned: Buffer | null;
+
+  /** The hash of these bytes: the digest that the HSM gets. */
+  @Column('bytea', { nullable: true })
+  signedDigest: Buffer | null;
+
+  /** A timestamp over the signature is part of the answer. */
+  @Column('boolean')
+  timestamped: boolean;
+
+  /** TimeStampToken (RFC 3161), DER. */
+  @Column('bytea', { nullable: true })
+  timestampToken: Buffer | null;
 }

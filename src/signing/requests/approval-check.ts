@@ -3,16 +3,15 @@ import { type EntityManager, In } from 'typeorm';
 import { approvalHash, ApprovalsService, type GrantedApproval, textHash } from '../../approvals/approvals.service.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
-import { SIGNING_ACTOR } from '../model/signing-actor.js';
-import { SigningEnvelope } from '../model/signing-envelope.entity.js';
-import { SigningRequest } from '../model/signing-request.entity.js';
+import { SIGNING_ACTOR } from '../model/signing-jobs.js';
+import { SigningEnvelope, SigningRequest } from '../model/signing-request.entity.js';
 import { ApprovalRenewal, type Held } from './approval-renewal.js';
 import { manifestLinesOf, manifestLine } from './shown-batch.js';
 import { shownRequest } from './shown-request.js';
 
 /**
- * The last look before the HSM: whether a request was approved, and is still what was approved. It runs in the transaction that
- * claims the request, over the very bytes that the attempt will sign; what does not pass is not claimed.
+ * The last check before the HSM: whether a request was approved, and is still the same as then. It runs in the transaction that claims the
+ * request, over the very bytes that the attempt will sign; a request that does not pass is not claimed.
  */
 @Injectable()
 export class ApprovalCheck {
@@ -29,7 +28,7 @@ export class ApprovalCheck {
   ): Promise<Row[]> {
     const ids = claimed.map(({ id }) => id);
     const approvals = ids.length === 0 ? [] : await this.approvals.granted(tx, 'signing-request', ids);
-    // Both ends are asked, so that a request cannot be cut loose from its approval.
+    // The approvals are read too, so that a request cannot be cut loose from its approval by changing its row.
     const bound = new Set(approvals.flatMap(({ about }) => about));
     const held = claimed.filter(({ id, approvalId }) => approvalId !== null || bound.has(id)).map(({ id }) => id);
     if (held.length === 0) return [...claimed];
@@ -75,9 +74,9 @@ async function heldOf(tx: EntityManager, ids: string[]): Promise<Held[]> {
   return requests.map((request) => ({ request, envelope: envelopes.get(request.id) }));
 }
 
-/** What one approval covers. */
+/** The requests that one approval covers. */
 class Cover {
-  /** Of a batch: what was shown of each of its requests; undefined when that is not what the hash is of. */
+  /** The manifest lines of a batch, by request; undefined when the hash of the approval is not that of its document. */
   private readonly lines: ReadonlyMap<string, string> | undefined;
 
   constructor(readonly approval: GrantedApproval) {

@@ -1,20 +1,13 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource } from 'typeorm';
-import { ApprovalsService, type ApprovalRequirement } from '../../approvals/approvals.service.js';
+import { ApprovalsService } from '../../approvals/approvals.service.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { SigningRequestRepository } from './signing-request.repository.js';
-import type { NewSigningRequest, Accepted } from './signing-outcome.js';
 import { policyFactsOf, shownRequest } from './shown-request.js';
+import type { NewSigningRequest } from './signing-attempt.js';
+import { SigningRequestRepository } from './signing-request.repository.js';
 
-/** A request as it was let in, which may be held where it asked to be signed at once. */
-export interface Admitted extends Accepted {
-  readonly acceptance: NewSigningRequest;
-}
-
-const ATTEMPTS = 3;
-
-/** Lets requests in: to be signed at once, into the queue, or first to the people whose approval the policies want. */
+/** Decides whether people must approve a request, and records it: free to be signed, or together with the question to its approvers. */
 @Injectable()
 export class ApprovalGate {
   constructor(
@@ -23,53 +16,53 @@ export class ApprovalGate {
     private readonly approvals: ApprovalsService,
   ) {}
 
-  async admit(acceptance: NewSigningRequest): Promise<Admitted> {
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        return await this.underPolicies(acceptance);
-      } catch (error) {
-        const isOutdated = error instanceof Problem && error.code === 'approval.policies-changed';
-        if (!isOutdated || attempt === ATTEMPTS) throw error;
-        this.approvals.outdated();
-      }
-    }
+  /** The request as the policies of this moment want it: PENDING_APPROVAL with a requirement, or as it was. */
+  async askPolicies(request: NewSigningRequest): Promise<NewSigningRequest> {
+    const { row } = request;
+    const judged = await this.approvals.judge('signing-request', row.keyName, policyFactsOf(row));
+    const { revision: policies, demand: requirement } = judged;
+    const waiting = requirement === undefined ? request : waitingFor(newId(), request);
+    return { ...waiting, policies, requirement };
   }
 
-  /** Something of our own, which is composed by the service and not by a caller: no policy is asked. */
-  admitOwn(acceptance: NewSigningRequest): Promise<Accepted> {
-    return this.repository.accept(acceptance);
-  }
-
-  /** Whether a policy wants people's consent first. The next moment may have another policy: `admit` asks again. */
-  async asksPeople(asked: NewSigningRequest): Promise<boolean> {
-    const facts = policyFactsOf(asked, asked.caller);
-    return (await this.approvals.judge('signing-request', asked.request.keyName, facts)).demand !== undefined;
-  }
-
-  private async underPolicies(asked: NewSigningRequest): Promise<Admitted> {
-    const facts = policyFactsOf(asked, asked.caller);
-    const { revision, demand } = await this.approvals.judge('signing-request', asked.request.keyName, facts);
-    const acceptance = { ...asked, policies: revision };
-    if (demand !== undefined)
-      return this.holdForApproval({ ...acceptance, status: 'PENDING_APPROVAL', approvalId: newId() }, demand);
-    return { ...(await this.repository.accept(acceptance)), acceptance };
-  }
-
-  /** The request and the question to the approvers are there together, or not at all. */
-  private async holdForApproval(
-    acceptance: NewSigningRequest & { approvalId: string },
-    demand: ApprovalRequirement,
-  ): Promise<Admitted> {
-    const { request, envelope, caller, approvalId } = acceptance;
-    const accepted = await this.db.transaction(async (tx) => {
-      const [result] = await this.repository.acceptIn(tx, [acceptance]);
-      if (result === undefined) throw new Error('one result per item');
-      if (result.id !== request.id) return result;
-      const shown = shownRequest({ ...request, ownerId: caller.ownerId, requestedBy: caller.id }, envelope);
-      const order = { id: approvalId, kind: 'signing-request' as const, subjectId: request.id, demand, ...shown };
-      await this.approvals.request(tx, caller, order);
-      return result;
+  /**
+   * Commits the request. Answers its id, or that of the earlier request which its Idempotency-Key stands for.
+   *
+   * @throws Problem `approval.policies-changed`, `signing-key.inactive`, and those of the key's limits
+   */
+  record(request: NewSigningRequest): Promise<string> {
+    const { row, envelope, requirement: demand, caller } = request;
+    const { id: subjectId, approvalId } = row;
+    if (demand === undefined || approvalId === null) return this.repository.record(request);
+    return this.db.transaction(async (tx) => {
+      const [id = subjectId] = await this.repository.recordIn(tx, [request]);
+      if (id !== subjectId) return id;
+      const order = { id: approvalId, kind: 'signing-request' as const, subjectId, demand };
+      await this.approvals.request(tx, caller, { ...order, ...shownRequest(row, envelope) });
+      return id;
     });
-    return { ...accepted, acceptance };
   }
+
+  /** The next `askPolicies` reads the policies again. */
+  forgetPolicies(): void {
+    this.approvals.outdated();
+  }
+}
+
+/** The request as it waits for this approval. */
+export function waitingFor(approvalId: string, request: NewSigningRequest): NewSigningRequest {
+  return { ...request, row: { ...request.row, status: 'PENDING_APPROVAL', approvalId, attempt: 0 } };
+}
+
+/**
+ * The refusal for callers who cannot wait for people.
+ *
+ * @param requestId the request that does wait, when there is one
+ */
+export function needsApproval(requestId?: string): Problem {
+  const detail = 'The key signs only after approval';
+  if (requestId === undefined)
+    return new Problem('forbidden', 'approval.needed', `${detail}, and this call cannot wait for it.`);
+  const instance = `/api/v1/sign/requests/${requestId}`;
+  return new Problem('forbidden', 'approval.needed', `${detail}, for which ${instance} waits.`, { instance });
 }

@@ -3,12 +3,10 @@ import { DataSource, type EntityManager, In } from 'typeorm';
 import { ApprovalsService, type KnownApproval } from '../../approvals/approvals.service.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { newId } from '../../platform/database/new-id.js';
-import { keyFactsOf } from '../keys/key-facts.js';
-import { SigningKeyReader } from '../keys/signing-key.reader.js';
-import { SIGNING_ACTOR } from '../model/signing-actor.js';
-import { SigningEnvelope } from '../model/signing-envelope.entity.js';
+import { keyFactsOf, SigningKeyReader } from '../keys/signing-key.reader.js';
+import { SIGNING_ACTOR } from '../model/signing-jobs.js';
+import { SigningEnvelope, SigningRequest } from '../model/signing-request.entity.js';
 import { SignRequestValidator } from './sign-request-validator.js';
-import { SigningRequest } from '../model/signing-request.entity.js';
 import { shownBatch } from './shown-batch.js';
 import { shownRequest } from './shown-request.js';
 
@@ -19,7 +17,7 @@ export interface Held {
   readonly envelope: SigningEnvelope | undefined;
 }
 
-/** An approval is one for a version of a key. When the key is rotated meanwhile, the request is bound to the new one and approval asked anew. */
+/** Asks for approval anew when a key was rotated: an approval is for one version of a key, so the request is bound to the new version first. */
 @Injectable()
 export class ApprovalRenewal {
   constructor(
@@ -30,7 +28,7 @@ export class ApprovalRenewal {
     private readonly validator: SignRequestValidator,
   ) {}
 
-  /** Renews what waits for approval with a version that does not sign any more. */
+  /** Renews the approvals of waiting requests whose key version does not sign any more. */
   async renewWaiting(): Promise<void> {
     const rows: { id: string }[] = await this.db.query(
       `SELECT DISTINCT r.approval_id AS id FROM signing_request r JOIN signing_key k ON k.id = r.key_id AND k.state = 'ACTIVE'
@@ -40,8 +38,8 @@ export class ApprovalRenewal {
   }
 
   /**
-   * Asks anew for those whose key was rotated after the approval, and answers their ids. The caller has claimed them.
-   * What of a batch was signed before stays under the approval that it was signed with.
+   * Asks anew for the requests whose key was rotated after the approval, and answers their ids. The caller has claimed them.
+   * Requests of a batch that are signed already keep the approval that they were signed with.
    */
   async renewedOf(tx: EntityManager, old: KnownApproval, claimed: readonly Held[]): Promise<string[]> {
     const versions = await versionsOf(tx, claimed);
@@ -50,7 +48,7 @@ export class ApprovalRenewal {
     return rotated.map(({ request }) => request.id);
   }
 
-  /** A whole approval, in the order in which a vote takes its locks: first the approval, then what waits for it. */
+  /** Renews a whole approval. Locks are taken in the order of a vote: first the approval, then the requests that wait for it. */
   private async renewPending(tx: EntityManager, id: string): Promise<void> {
     const old = await this.approvals.holdPending(tx, id);
     if (old === undefined) return;
@@ -85,7 +83,7 @@ export class ApprovalRenewal {
     await this.approvals.renew(tx, old.id, { id: approvalId, ...shown }, isRest);
   }
 
-  /** To the version that signs now. */
+  /** Binds a request to the version that signs now. */
   private async rebind(tx: EntityManager, { request, envelope }: Held, approvalId: string): Promise<Held> {
     const key = await this.keys.active(request.keyId);
     const { version: keyVersion, certificateId } = key;
@@ -106,7 +104,7 @@ export class ApprovalRenewal {
     return held;
   }
 
-  /** Back to waiting: from the claim that looked at it, or from waiting for the old approval. */
+  /** Moves a request to PENDING_APPROVAL: from the claim that found it, or from the old approval. */
   private async write(
     tx: EntityManager,
     { id, status, correlation }: SigningRequest,
@@ -128,7 +126,7 @@ export class ApprovalRenewal {
   }
 }
 
-/** The versions that sign now. Of a key that is not active the attempt itself says so. */
+/** The versions that sign now. Keys that are not active are missing: the attempt refuses those. */
 async function versionsOf(tx: EntityManager, held: readonly Held[]): Promise<ReadonlyMap<string, number>> {
   const rows: { id: string; version: number }[] = await tx.query(
     `SELECT id, version FROM signing_key WHERE id = ANY($1::uuid[]) AND state = 'ACTIVE'`,

@@ -5,10 +5,10 @@ import { ApprovalsService } from '../../approvals/approvals.service.js';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import type { EntryRow } from '../../audit/log/log-leaf.js';
 import { VouchedEntries } from '../../audit/log/vouched-entries.js';
-import type { Claimed } from './claimed.js';
-import { metadataSha256 } from './signing-entries.js';
-import { SIGNING_ACTOR } from '../model/signing-actor.js';
-import { factsOfRow } from './shown-request.js';
+import type { Claimed } from './signing-attempt.js';
+import { metadataSha256 } from './signing-request.repository.js';
+import { SIGNING_ACTOR } from '../model/signing-jobs.js';
+import { policyFactsOf } from './shown-request.js';
 
 type Row = Claimed & { readonly approvalId: string | null };
 
@@ -30,8 +30,8 @@ const NEEDED: Refusal = {
 };
 
 /**
- * A row of the queue is no order by itself: who can write to the database can write one. Before it is signed, the audit log must say that the
- * service accepted this very request, and the policies must not want an approval that it does not have.
+ * A row of the queue is not enough to sign: anyone with write access to the database can insert one. Before it is signed, the audit log must
+ * say that the service accepted this very request, and the policies must not demand an approval that it does not have.
  */
 @Injectable()
 export class ClaimCheck {
@@ -49,15 +49,15 @@ export class ClaimCheck {
     const refusals = new Map<string, Refusal>();
     for (const row of rows) if (!isLogged(row, entries)) refusals.set(row.id, NOT_LOGGED);
     const free = rows.filter((row) => row.approvalId === null && !row.composed && !refusals.has(row.id));
-    for (const id of await this.held(tx, free)) refusals.set(id, NEEDED);
+    for (const id of await this.unapproved(tx, free)) refusals.set(id, NEEDED);
     for (const row of rows) await this.fail(tx, row, refusals.get(row.id));
     return rows.filter(({ id }) => !refusals.has(id));
   }
 
-  /** Those that a policy of this moment wants approved. */
-  private async held(tx: EntityManager, rows: readonly Row[]): Promise<string[]> {
+  /** Ids of the requests that a policy of this moment wants approved. */
+  private async unapproved(tx: EntityManager, rows: readonly Row[]): Promise<string[]> {
     if (rows.length === 0) return [];
-    const uses = rows.map((row) => ({ key: row.keyName, facts: factsOfRow(row) }));
+    const uses = rows.map((row) => ({ key: row.keyName, facts: policyFactsOf(row) }));
     const [now]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
     let judged = await this.approvals.judgeAll('signing-request', uses);
     if (judged.revision !== now?.revision) {
@@ -81,31 +81,39 @@ export class ClaimCheck {
   }
 }
 
-/** The row against the log's own words. */
+/** Whether the entries of the log agree with the row. */
 function isLogged(row: Row, entries: readonly EntryRow[]): boolean {
   const about = entries.filter(({ targetId }) => targetId === row.id);
   const [first, ...more] = about.filter(({ action }) => action === 'signing.accepted');
   if (first === undefined || more.length > 0 || first.actorId !== row.requestedBy) return false;
   const renewed = about.findLast(({ action }) => action === 'signing.approval-renewed')?.detail ?? {};
-  const said: Record<string, unknown> = { ...first.detail };
-  for (const name of ['approval', 'keyVersion']) if (name in renewed) said[name] = renewed[name];
-  return Object.entries({ ...always(row), ...ofLate(row, first), ...unapproved(row) }).every(
-    ([name, value]) => said[name] === value,
+  const logged: Record<string, unknown> = { ...first.detail };
+  for (const name of ['approval', 'keyVersion']) if (name in renewed) logged[name] = renewed[name];
+  return Object.entries({ ...detailOf(row), ...detailOfSealed(row, first), ...envelopeDetail(row) }).every(
+    ([name, value]) => logged[name] === value,
   );
 }
 
-function always({ keyName, keyVersion, algorithm, scheme, format, digest, approvalId }: Row): Record<string, unknown> {
+function detailOf({
+  keyName,
+  keyVersion,
+  algorithm,
+  scheme,
+  format,
+  digest,
+  approvalId,
+}: Row): Record<string, unknown> {
   const base64 = digest.toString('base64');
   return { key: keyName, keyVersion, algorithm, scheme, format, digest: base64, approval: approvalId ?? undefined };
 }
 
-/** What earlier versions did not write down. */
-function ofLate({ keyId, ownerId, metadata, composed }: Row, { seal }: EntryRow): Record<string, unknown> {
+/** Details that entries of earlier versions, which have no seal, do not hold. */
+function detailOfSealed({ keyId, ownerId, metadata, composed }: Row, { seal }: EntryRow): Record<string, unknown> {
   if (seal === null) return {};
   return { keyId, owner: ownerId, metadataSha256: metadataSha256(metadata), composed: composed || undefined };
 }
 
-/** What was approved is compared with the approval, envelope and all. */
-function unapproved({ approvalId, envelope }: Row): Record<string, unknown> {
+/** The digest of an envelope that no approval covers. ApprovalCheck compares the others with their approval. */
+function envelopeDetail({ approvalId, envelope }: Row): Record<string, unknown> {
   return approvalId === null ? { signedDigest: envelope?.signedDigest?.toString('base64') } : {};
 }

@@ -6,11 +6,9 @@ import { AuditService } from '../../audit/entries/audit.service.js';
 import { EventBus } from '../../platform/events/events.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
-import { SWEEP_AFTER_MS } from '../model/signing-limits.js';
-import { SIGNING_ACTOR } from '../model/signing-actor.js';
-import { SIGNING_QUEUE } from '../model/signing.queue.js';
+import { SWEEP_AFTER_MS, SIGNING_ACTOR, SIGNING_QUEUE } from '../model/signing-jobs.js';
 
-/** What becomes of requests that wait, one alone or those of a batch, when their approvers have spoken. */
+/** Releases or ends the requests that wait for an approval, one alone or those of a batch. */
 @Injectable()
 export class HeldRequests implements ApprovalSubject, OnModuleInit {
   constructor(
@@ -35,7 +33,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     return names.filter((name) => !found.has(name));
   }
 
-  /** Into the queue, with their doorbell. Whether each is what was approved is looked at when it is claimed. */
+  /** Puts the requests into the queue, with a job signal. ApprovalCheck compares each with its approval when it is claimed. */
   async released(tx: EntityManager, approval: SubjectApproval): Promise<void> {
     const { approvalId, correlation } = approval;
     const [moved]: [{ id: string }[], number] = await tx.query(
@@ -73,7 +71,7 @@ export class HeldRequests implements ApprovalSubject, OnModuleInit {
     );
   }
 
-  /** Those of a batch are found by whoever waits for them. */
+  /** For the requests of a batch this is no hint: their callers poll. */
   decided(requestId: string): void {
     this.outbox.committed(SIGNING_QUEUE);
     this.events.emit('signing.moved', { requestId });

@@ -2,16 +2,18 @@ import type { ShownSubject } from '../../approvals/approvals.service.js';
 import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { GrowingRoot } from '../../verifier/growing-root.js';
 import { leafHash } from '../../verifier/merkle-hash.js';
-import { type Envelope, type ShownFields, shownRequest } from './shown-request.js';
+import type { SigningRequest } from '../model/signing-request.entity.js';
+import { shownRequest } from './shown-request.js';
+import type { Envelope } from './signing-attempt.js';
 import { truncate } from '../../platform/text/truncate.js';
 
 /** A request that waits for the approval of its batch. */
 export interface BatchedRequest {
-  readonly request: ShownFields;
+  readonly request: SigningRequest;
   readonly envelope: Envelope | undefined;
 }
 
-/** A line of the manifest: what people read, and the hash of everything that an approval of the request by itself would show. */
+/** A line of the manifest: the text that people read, and the hash of the document that an approval of this request alone would show. */
 export interface ManifestLine {
   /** Place in the call, from 0. */
   readonly index: number | null;
@@ -27,8 +29,8 @@ export interface ManifestLine {
 const MAX_NAMED = 3;
 
 /**
- * What approvers are shown of many requests at once. The hash of the approval is over all of it; `manifest` is the root of the Merkle
- * tree over the lines' hashes, by which evidence of one request proves its place without the others.
+ * The document that approvers see of many requests at once. The hash of the approval is over all of it; `manifest` is the root of the Merkle
+ * tree over the hashes of its lines, by which evidence of one request proves its place without the others.
  */
 export function shownBatch(batchId: string, batched: readonly BatchedRequest[]): ShownSubject {
   const lines = batched.map(manifestLine);
@@ -65,7 +67,7 @@ export function manifestLine({ request, envelope }: BatchedRequest): ManifestLin
   };
 }
 
-/** The lines of what was shown of a batch, by the id of their request, each as canonical JSON. */
+/** The lines of the document of a batch, by the id of their request, each as canonical JSON. */
 export function manifestLinesOf(shown: string): ReadonlyMap<string, string> {
   const { items } = JSON.parse(shown) as { items: ManifestLine[] };
   return new Map(items.map((line) => [line.requestId, canonicalJson(line)]));

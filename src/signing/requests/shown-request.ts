@@ -1,18 +1,14 @@
 import { createHash } from 'node:crypto';
 import type { PolicyFacts, ShownSubject } from '../../approvals/approvals.service.js';
-import type { Caller } from '../../access/caller.js';
-import type { NewSigningRequest } from './signing-outcome.js';
+import type { Envelope } from './signing-attempt.js';
 import type { SigningRequest } from '../model/signing-request.entity.js';
 import { truncate } from '../../platform/text/truncate.js';
 
-export type Envelope = NonNullable<NewSigningRequest['envelope']>;
-export type ShownFields = NewSigningRequest['request'] & Pick<SigningRequest, 'ownerId' | 'requestedBy'>;
-
 /**
- * What approvers are shown of a request, and what their approval covers: every column that decides which bytes the HSM gets, what is
- * made of them, and who gets it. It is put together again from the row when the request is signed, and must then be the same.
+ * The document that approvers see of a request and that their approval covers: every column that decides which bytes the HSM gets, what is
+ * made of them, and who gets it. It is composed again from the row before the request is signed, and must then be the same.
  */
-export function shownRequest(request: ShownFields, envelope: Envelope | undefined): ShownSubject {
+export function shownRequest(request: SigningRequest, envelope: Envelope | undefined): ShownSubject {
   const { digest, algorithm, scheme, format, keyId, keyName, keyVersion, certificateId, metadata, reference } = request;
   return {
     title: `Sign ${nameOf(request)} with the key ${keyName}`,
@@ -36,14 +32,11 @@ export function shownRequest(request: ShownFields, envelope: Envelope | undefine
   };
 }
 
-type FactFields = Pick<ShownFields, 'algorithm' | 'scheme' | 'format' | 'metadata' | 'requestedBy' | 'ownerId'>;
+type FactColumns = Pick<SigningRequest, 'algorithm' | 'scheme' | 'format' | 'metadata' | 'requestedBy' | 'ownerId'>;
 
-/** What policies may ask about. */
-export function policyFactsOf({ request }: NewSigningRequest, { id: requestedBy, ownerId }: Caller): PolicyFacts {
-  return factsOfRow({ ...request, requestedBy, ownerId });
-}
-
-export function factsOfRow({ algorithm, scheme, format, metadata, requestedBy, ownerId }: FactFields): PolicyFacts {
+/** The facts about a request that the conditions of policies can name. */
+export function policyFactsOf(request: FactColumns): PolicyFacts {
+  const { algorithm, scheme, format, metadata, requestedBy, ownerId } = request;
   const named = Object.entries(metadata).flatMap(([name, value]) =>
     ['string', 'number', 'boolean'].includes(typeof value) ? [[`metadata.${name}`, [String(value)]] as const] : [],
   );
@@ -56,17 +49,17 @@ export function factsOfRow({ algorithm, scheme, format, metadata, requestedBy, o
   };
 }
 
-const LONGEST_NAME = 80;
+const MAX_NAME_LENGTH = 80;
 
-function nameOf({ metadata, reference, algorithm, digest }: ShownFields): string {
+function nameOf({ metadata, reference, algorithm, digest }: SigningRequest): string {
   const { filename } = metadata;
   const plain = typeof filename === 'string' && filename !== '' ? filename : reference;
   return plain === null
     ? `${algorithm} ${digest.toString('hex').slice(0, 16)}…`
-    : truncate(plain.replaceAll(/\p{C}/gu, ' '), LONGEST_NAME);
+    : truncate(plain.replaceAll(/\p{C}/gu, ' '), MAX_NAME_LENGTH);
 }
 
-/** Base64 of the SHA-256. */
+/** SHA-256, base64. */
 function hashOf(bytes: Buffer | null | undefined): string | null {
   return bytes === null || bytes === undefined ? null : createHash('sha256').update(bytes).digest('base64');
 }

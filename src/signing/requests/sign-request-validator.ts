@@ -1,26 +1,48 @@
 import { Injectable } from '@nestjs/common';
 import { createHash } from 'node:crypto';
 import type { Caller } from '../../access/caller.js';
-import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
+import {
+  type DigestAlgorithm,
+  type SignatureScheme,
+  DIGEST_BYTES,
+  type KeyType,
+  isMlDsa,
+} from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { fromBase64 } from '../../formats/encoding/base64.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import { type IdempotentUse, idempotentUse } from '../../platform/idempotency/idempotency-keys.js';
 import { Clock } from '../../platform/time/clock.js';
 import type { Certificate } from '../certificates/certificate.entity.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
 import { readExtractedData } from '../formats/authenticode.format.js';
 import { digestOfFormat, FORMAT_WRITERS, schemeOfFormat, type WrappedFormat } from '../formats/format-writers.js';
-import { keyNameOf } from '../formats/signature-format.js';
-import { keyFactsOf } from '../keys/key-facts.js';
+import { keyNameOf, type SignatureFormat } from '../formats/signature-format.js';
+import { keyFactsOf, type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { assertPermitted } from '../keys/key-constraints.js';
-import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import { TimestampSources } from '../timestamping/timestamp-sources.js';
-import type { NewSigningRequest } from './signing-outcome.js';
+import { type Envelope, type NewSigningRequest, newRow } from './signing-attempt.js';
 import type { SigningRequest } from '../model/signing-request.entity.js';
-import { digestAlgorithm, digestBytes, schemeFor, type SigningOrder } from './signing-order.js';
 
-type Envelope = NonNullable<NewSigningRequest['envelope']>;
+/** A signature as a caller asks for it. */
+export interface SigningOrder {
+  /** Base64 of the hash value; may be absent where `content` holds it. */
+  readonly digest?: string;
+  readonly algorithm: string;
+  readonly key?: string;
+  readonly scheme?: SignatureScheme;
+  readonly format: SignatureFormat;
+  /** Base64 of the output of `osslsigncode extract-data`; `authenticode` only. */
+  readonly content?: string;
+  /** Whether a timestamp over the signature is wanted. */
+  readonly timestamp: boolean;
+  readonly metadata: Record<string, unknown>;
+  readonly reference: string | null;
+  readonly background: boolean;
+  readonly idempotencyKey?: string;
+  /** The place of the request in a batch. */
+  readonly batch?: { readonly id: string; readonly index: number };
+}
 
 interface Digest {
   readonly digest: Buffer;
@@ -28,7 +50,7 @@ interface Digest {
   readonly content: Buffer | null;
 }
 
-/** Turns what a caller sent into a request that can be accepted, or says why it cannot. */
+/** Turns the order of a caller into a request that can be recorded, or says why it cannot be. */
 @Injectable()
 export class SignRequestValidator {
   constructor(
@@ -38,62 +60,53 @@ export class SignRequestValidator {
     private readonly timestamps: TimestampSources,
   ) {}
 
-  async newRequestOf(caller: Caller, order: SigningOrder): Promise<NewSigningRequest> {
-    const read = digestOf(order);
+  /** Reads an order and checks it against its key: what cannot be signed is refused before it is recorded. */
+  async validate(caller: Caller, order: SigningOrder): Promise<NewSigningRequest> {
+    const { digest, algorithm, content } = digestOf(order);
     const key = await this.keys.active(order.key);
     // Without an authority the request could never end well, so it is not accepted.
     if (order.timestamp) await this.timestamps.assertAny();
-    const id = newId();
-    const { idempotencyKey, background, ...body } = order;
-    const wrapping = order.format === 'raw' ? undefined : await this.wrap(order.format, order, read, key);
+    const wrapping =
+      order.format === 'raw' ? undefined : await this.wrap(order.format, order, { digest, algorithm, content }, key);
     const scheme = wrapping?.scheme ?? schemeFor(key.type, order.scheme);
+    const envelope = wrapping?.envelope ?? (order.timestamp ? BARE_WITH_TIMESTAMP : undefined);
     const { id: requestedBy, ownerId } = caller;
-    assertPermitted(key, { ...order, algorithm: read.algorithm, scheme, requestedBy, ownerId }, this.clock.now());
-    return {
-      request: {
-        id,
-        digest: read.digest,
-        algorithm: read.algorithm,
-        scheme,
-        format: order.format,
-        keyId: key.keyId,
-        keyName: key.name,
-        keyVersion: key.version,
-        certificateId: key.certificateId,
-        metadata: order.metadata,
-        reference: order.reference,
-        composed: false,
-        batchId: order.batch?.id ?? null,
-        batchIndex: order.batch?.index ?? null,
-      },
-      keyRevision: key.revision,
-      keyFacts: keyFactsOf(key),
-      limits: key.constraints,
-      envelope: wrapping?.envelope ?? (order.timestamp ? bare(true) : undefined),
-      status: background ? 'QUEUED' : 'PROCESSING',
-      caller,
-      use: idempotentUse(idempotencyKey, {
-        principal: caller.id,
-        operation: order.batch === undefined ? 'signDigest' : 'signBatchItem',
-        body: { ...body, background },
-        resource: id,
-      }),
-    };
+    assertPermitted(key, { ...order, algorithm, scheme, requestedBy, ownerId }, this.clock.now());
+    const row = newRow(caller, {
+      id: newId(),
+      status: order.background ? 'QUEUED' : 'PROCESSING',
+      digest,
+      algorithm,
+      scheme,
+      format: order.format,
+      keyId: key.keyId,
+      keyName: key.name,
+      keyVersion: key.version,
+      certificateId: key.certificateId,
+      enveloped: envelope !== undefined,
+      composed: false,
+      batchId: order.batch?.id ?? null,
+      batchIndex: order.batch?.index ?? null,
+      metadata: order.metadata,
+      reference: order.reference,
+    });
+    const { revision: keyRevision, constraints: limits } = key;
+    return { row, envelope, keyRevision, keyFacts: keyFactsOf(key), limits, caller, use: useOf(caller, order, row.id) };
   }
 
-  /** What is remembered of the key that the order names is not believed any longer. */
-  forgetKeyOf(order: SigningOrder): void {
+  /** The next `validate` reads the key of this order again. */
+  forgetKeyOf(order: Pick<SigningOrder, 'key'>): void {
     this.keys.forgetNamed(order.key);
   }
 
-  /** The envelope of a request that is to be signed with another version of its key than the one it was made for. */
+  /** The envelope of a request for another version of its key than the one that it was validated for. */
   async rewrap({ format, ...request }: SigningRequest, envelope: Envelope, key: ActiveKey): Promise<Envelope> {
     if (format === 'raw') return envelope;
     const order = { scheme: request.scheme, timestamp: envelope.timestamped };
     return (await this.wrap(format, order, { ...request, content: envelope.content }, key)).envelope;
   }
 
-  /** The bytes to be signed are settled here, once: every attempt signs the same. */
+  /** Composes the bytes to be signed, once: every attempt signs the same. */
   private async wrap(
     format: WrappedFormat,
     order: Pick<SigningOrder, 'scheme' | 'timestamp'>,
@@ -126,8 +139,13 @@ export class SignRequestValidator {
   }
 }
 
-function bare(timestamped: boolean): Envelope {
-  return { content: null, toBeSigned: null, signedDigest: null, timestamped };
+/** The envelope of a raw signature with a timestamp. */
+const BARE_WITH_TIMESTAMP: Envelope = { content: null, toBeSigned: null, signedDigest: null, timestamped: true };
+
+function useOf({ id: principal }: Caller, order: SigningOrder, resource: string): IdempotentUse | undefined {
+  const { idempotencyKey, ...body } = order;
+  const operation = order.batch === undefined ? 'signDigest' : 'signBatchItem';
+  return idempotentUse(idempotencyKey, { principal, operation, body, resource });
 }
 
 /** `authenticode` takes the digest from the data that was extracted from the file; a digest beside it must be the same. */
@@ -191,6 +209,51 @@ function assertUsable(
 }
 
 function malformedContent(code: string, detail: string, cause?: unknown): Problem {
-  const errors = [{ pointer: '/content', detail }];
-  return new Problem('malformed', code, `/content: ${detail}.`, { errors, cause });
+  return invalid('/content', code, detail, cause);
+}
+
+/** Spellings that clients use for the same digest: `sha256`, `SHA-256`, `sha2-256`; `sha3-256`, `SHA3-256`. */
+export function digestAlgorithm(given: string): DigestAlgorithm {
+  const plain = given.toLowerCase().replace(/^sha2?-(?=\d{3}$)/, 'sha');
+  const known = (Object.keys(DIGEST_BYTES) as DigestAlgorithm[]).find((name) => name === plain);
+  if (known !== undefined) return known;
+  throw invalid('/algorithm', 'algorithm.unsupported', `must be one of ${Object.keys(DIGEST_BYTES).join(', ')}`);
+}
+
+const HEX_ONLY = /^(?:[0-9a-f]+|[0-9A-F]+)$/;
+
+/** Decodes a digest and checks that it has the length that its algorithm gives. */
+export function digestBytes(base64: string, algorithm: DigestAlgorithm): Buffer {
+  if (HEX_ONLY.test(base64) && base64.length >= 32) {
+    throw invalid('/digest', 'digest.hex', 'looks like hexadecimal; send base64 of the binary hash value');
+  }
+  const bytes = base64 === '' ? undefined : fromBase64(base64);
+  if (bytes === undefined) {
+    throw invalid(
+      '/digest',
+      'digest.not-base64',
+      'must be base64 (RFC 4648 section 4, with padding) of the binary hash value',
+    );
+  }
+  const wanted = DIGEST_BYTES[algorithm];
+  if (bytes.length === wanted) return bytes;
+  throw invalid('/digest', 'digest.length', `a ${algorithm} digest has ${wanted} bytes, this one has ${bytes.length}`);
+}
+
+const SCHEMES_OF = {
+  rsa: ['rsa-pkcs1v15', 'rsa-pss'],
+  ec: ['ecdsa-der', 'ecdsa-raw'],
+  ml: ['ml-dsa'],
+} as const satisfies Record<string, readonly SignatureScheme[]>;
+
+/** The scheme asked for, or what most verifiers expect of that type of key: PKCS #1 v1.5 and DER. */
+export function schemeFor(type: KeyType, asked: SignatureScheme | undefined): SignatureScheme {
+  const fitting: readonly SignatureScheme[] = SCHEMES_OF[isMlDsa(type) ? 'ml' : type.startsWith('rsa') ? 'rsa' : 'ec'];
+  const scheme = asked ?? fitting[0];
+  if (scheme !== undefined && fitting.includes(scheme)) return scheme;
+  throw invalid('/scheme', 'scheme.wrong-key', `a key of type ${type} signs with ${fitting.join(' or ')}`);
+}
+
+function invalid(pointer: string, code: string, detail: string, cause?: unknown): Problem {
+  return new Problem('malformed', code, `${pointer}: ${detail}.`, { errors: [{ pointer, detail }], cause });
 }

@@ -2,14 +2,12 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
 import { AuditService } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
-import { leaseMs, MAX_SIGNING_STRIKES } from '../model/signing-limits.js';
+import { leaseMs, MAX_SIGNING_STRIKES, SIGNING_ACTOR } from '../model/signing-jobs.js';
 import { WORKER_ID } from '../../platform/jobs/worker-id.js';
-import { SIGNING_ACTOR } from '../model/signing-actor.js';
 import { ApprovalCheck } from './approval-check.js';
 import { ClaimCheck } from './claim-check.js';
-import { SigningEnvelope } from '../model/signing-envelope.entity.js';
-import type { Claimed } from './claimed.js';
-import { signingStatusesBefore } from '../model/signing-status.js';
+import { SigningEnvelope, signingStatusesBefore } from '../model/signing-request.entity.js';
+import type { Claimed } from './signing-attempt.js';
 
 interface Reclaimed {
   readonly id: string;

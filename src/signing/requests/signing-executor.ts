@@ -1,26 +1,28 @@
 import { Injectable } from '@nestjs/common';
 import { KeyVault } from '../../hsm/key-vault.js';
-import { SigningAttempts } from './signing-attempts.js';
-import type { Claimed } from './claimed.js';
+import { Signer } from './signer.js';
+import type { Claimed } from './signing-attempt.js';
 import { SigningClaims } from './signing-claims.js';
+import { SigningOutcomeRepository } from './signing-outcome.repository.js';
 
-/** The work of a background worker: claims what waits and makes an attempt at each. */
+/** Background signing: claims requests that wait and makes an attempt at each. */
 @Injectable()
 export class SigningExecutor {
   constructor(
     private readonly claims: SigningClaims,
-    private readonly attempts: SigningAttempts,
+    private readonly signer: Signer,
+    private readonly outcomes: SigningOutcomeRepository,
     private readonly vault: KeyVault,
   ) {}
 
-  /** Handles a signal. A second one is harmless: who comes second finds nothing to claim. */
+  /** Signs the requests of a job signal. A second signal is harmless: it finds nothing to claim. */
   async process(requestIds: readonly string[]): Promise<void> {
-    // With the HSM down, what waits keeps waiting and no attempt is spent; the sweep comes back for it.
+    // While the HSM is down requests keep waiting and no attempt is spent; the sweep finds them later.
     if (!this.vault.health().up) return;
     await this.signAll(await this.claims.claim(requestIds));
   }
 
-  /** Works through what no signal was sent for, until nothing is left or `stopping` says so. Answers how much it was. */
+  /** Signs requests for which no signal came, until none is left or `stopping` is true. Answers how many they were. */
   async sweep(everything: boolean, stopping: () => boolean): Promise<number> {
     let done = 0;
     const most = 100;
@@ -34,8 +36,10 @@ export class SigningExecutor {
   }
 
   private async signAll(claimed: readonly Claimed[]): Promise<void> {
-    // An attempt that cannot be recorded is left to its lease; the others must not suffer.
-    const ended = await Promise.allSettled(claimed.map((request) => this.attempts.attempt(request, 'async')));
+    // An outcome that cannot be written leaves its request to the lease; the others go on.
+    const ended = await Promise.allSettled(
+      claimed.map(async (request) => this.outcomes.settle(request, await this.signer.sign(request), 'async')),
+    );
     const lost = ended.find((result) => result.status === 'rejected');
     if (lost !== undefined) throw lost.reason;
   }

@@ -1,30 +1,62 @@
 import { Injectable, type OnApplicationShutdown } from '@nestjs/common';
+import { createHash } from 'node:crypto';
 import { DataSource, type EntityManager } from 'typeorm';
 import { POLICY_REVISION } from '../../approvals/subjects/approval-subject.port.js';
-import { AuditService } from '../../audit/entries/audit.service.js';
+import { AuditService, type NewEntry } from '../../audit/entries/audit.service.js';
 import { Config } from '../../platform/config/config.js';
 import { columns } from '../../platform/database/columns.js';
 import { GroupCommit } from '../../platform/database/group-commit.js';
 import { prepared } from '../../platform/database/prepared.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
+import { WORKER_ID } from '../../platform/jobs/worker-id.js';
+import { canonicalJson } from '../../platform/json/canonical-json.js';
 import { Outbox } from '../../platform/outbox/outbox.js';
 import { countUses } from '../keys/key-usage.js';
-import { leaseMs, SWEEP_AFTER_MS } from '../model/signing-limits.js';
-import { WORKER_ID } from '../../platform/jobs/worker-id.js';
-import { acceptedEntry, settledEntry } from './signing-entries.js';
-import type { NewSigningRequest, Accepted, SigningAttempt, SigningOutcome, Settlement } from './signing-outcome.js';
-import { signingStatusesBefore } from '../model/signing-status.js';
-import { SIGNING_QUEUE } from '../model/signing.queue.js';
+import { leaseMs, SIGNING_QUEUE, SWEEP_AFTER_MS } from '../model/signing-jobs.js';
+import type { SigningRequest } from '../model/signing-request.entity.js';
+import type { NewSigningRequest } from './signing-attempt.js';
+
+/** Columns of signing_request that a new request fills, by their properties. */
+const COLUMNS = {
+  id: 'uuid',
+  status: 'text',
+  digest: 'bytea',
+  algorithm: 'text',
+  scheme: 'text',
+  format: 'text',
+  keyId: 'uuid',
+  keyName: 'text',
+  keyVersion: 'int',
+  certificateId: 'uuid',
+  enveloped: 'boolean',
+  composed: 'boolean',
+  batchId: 'uuid',
+  batchIndex: 'int',
+  metadata: 'jsonb',
+  reference: 'text',
+  ownerId: 'text',
+  requestedBy: 'text',
+  correlation: 'text',
+  approvalId: 'uuid',
+  attempt: 'int',
+} as const satisfies Partial<Record<keyof SigningRequest, string>>;
+type RecordedColumns = Pick<SigningRequest, keyof typeof COLUMNS>;
+
+const INTO = Object.keys(COLUMNS)
+  .map((name) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`))
+  .join(', ');
+const FROM_ITEM = Object.entries(COLUMNS)
+  .map(([name, type]) => (type === 'jsonb' ? `item."${name}"::jsonb` : `item."${name}"`))
+  .join(', ');
 
 /**
- * The two writes that every signature stands between: the intent before the HSM is asked, the outcome before anyone hears of it.
- * Both join their neighbours in one transaction, together with their audit entries.
+ * Records requests: the intent that is committed before the HSM is asked. Requests that come at the same time share one transaction,
+ * together with their audit entries, their Idempotency-Keys and the uses that the limits of their keys count.
  */
 @Injectable()
 export class SigningRequestRepository implements OnApplicationShutdown {
-  private readonly acceptances: GroupCommit<NewSigningRequest, Accepted>;
-  private readonly settlements: GroupCommit<Settlement, Date | undefined>;
+  private readonly recordings: GroupCommit<NewSigningRequest, string>;
 
   constructor(
     db: DataSource,
@@ -33,122 +65,83 @@ export class SigningRequestRepository implements OnApplicationShutdown {
     private readonly outbox: Outbox,
     private readonly config: Config,
   ) {
-    this.acceptances = new GroupCommit(db, (tx, items) => this.writeAcceptances(tx, items));
-    this.settlements = new GroupCommit(db, (tx, items) => this.writeSettlements(tx, items));
+    this.recordings = new GroupCommit(db, (tx, items) => this.recordIn(tx, items));
   }
 
-  /** Commits a request, or finds the earlier one that its Idempotency-Key stands for. */
-  async accept(acceptance: NewSigningRequest): Promise<Accepted> {
-    const result = await this.acceptances.add(acceptance);
-    if (acceptance.status === 'QUEUED') this.outbox.committed(SIGNING_QUEUE);
-    return result;
-  }
-
-  /** The same in the caller's transaction. */
-  acceptIn(tx: EntityManager, acceptances: NewSigningRequest[]): Promise<Accepted[]> {
-    return this.writeAcceptances(tx, acceptances);
-  }
-
-  /**
-   * Commits how an attempt ended and answers when. Undefined when the request is no longer this attempt's: it was given to another worker
-   * meanwhile, and the outcome, a signature included, is dropped and written down as discarded.
-   */
-  settle({ id, attempt, correlation }: SigningAttempt, outcome: SigningOutcome): Promise<Date | undefined> {
-    return this.settlements.add({ id, attempt, correlation, outcome });
-  }
-
-  /** Timestamps belong to the outcome: they commit with the signature that they are over. */
-  private async keepTokens(tx: EntityManager, items: Settlement[]): Promise<void> {
-    const rows = items.flatMap(({ id, outcome }) =>
-      outcome.kind === 'SIGNED' && outcome.timestampToken !== undefined ? [{ id, token: outcome.timestampToken }] : [],
-    );
-    if (rows.length === 0) return;
-    const { from, values } = columns(rows, { id: 'uuid', token: 'bytea' });
-    await tx.query(
-      `UPDATE signing_envelope SET timestamp_token = item.token FROM ${from} WHERE request_id = item.id`,
-      values,
-    );
+  /** Commits a request. Answers its id, or that of the earlier request which its Idempotency-Key stands for. */
+  async record(request: NewSigningRequest): Promise<string> {
+    const id = await this.recordings.add(request);
+    if (request.row.status === 'QUEUED') this.outbox.committed(SIGNING_QUEUE);
+    return id;
   }
 
   async onApplicationShutdown(): Promise<void> {
-    await this.acceptances.drained();
-    await this.settlements.drained();
+    await this.recordings.drained();
   }
 
-  private async writeAcceptances(tx: EntityManager, items: NewSigningRequest[]): Promise<Accepted[]> {
+  /** Does the same in the caller's transaction; one id per request, in their order. */
+  async recordIn(tx: EntityManager, items: readonly NewSigningRequest[]): Promise<string[]> {
     const uses = items.flatMap(({ use }) => (use === undefined ? [] : [use]));
     const resources = await this.idempotency.claim(tx, uses);
     const standsFor = new Map(uses.map((use, i) => [use.resource, resources[i] ?? use.resource]));
-    const fresh = items.filter(({ request }) => (standsFor.get(request.id) ?? request.id) === request.id);
+    const ids = items.map(({ row: { id } }) => standsFor.get(id) ?? id);
+    const fresh = items.filter(({ row }, i) => ids[i] === row.id);
     await countUses(
       tx,
-      fresh.map(({ request, limits }) => ({ ...request, limits })),
+      fresh.map(({ row: { keyId, keyName }, limits }) => ({ keyId, keyName, limits })),
     );
-    const at = await this.insert(tx, fresh);
+    await this.insert(tx, fresh);
     await this.insertEnvelopes(tx, fresh);
     await this.audit.append(tx, fresh.map(acceptedEntry));
-    const queued = fresh.filter(({ status }) => status === 'QUEUED').map(({ request }) => request.id);
+    const queued = fresh.filter(({ row }) => row.status === 'QUEUED').map(({ row }) => row.id);
     await this.outbox.add(tx, SIGNING_QUEUE, queued);
-    return items.map(({ request }) => ({ id: standsFor.get(request.id) ?? request.id, at }));
+    return ids;
   }
 
   /**
-   * The key and the policies are looked at once more, in the statement itself: a key that was disabled or changed meanwhile takes
-   * no new request, and a policy that was made meanwhile is not missed.
+   * The statement itself checks the key and the policies once more: a key that was disabled or changed meanwhile takes no new request,
+   * and a policy that was made meanwhile is not missed.
    */
-  private async insert(tx: EntityManager, items: NewSigningRequest[]): Promise<Date> {
-    if (items.length === 0) return new Date();
-    const { from, values } = columns(items.map(rowOf), {
-      id: 'uuid',
-      status: 'text',
-      digest: 'bytea',
-      algorithm: 'text',
-      scheme: 'text',
-      format: 'text',
-      key_id: 'uuid',
-      key_name: 'text',
-      key_version: 'int',
-      certificate_id: 'uuid',
-      enveloped: 'boolean',
-      composed: 'boolean',
-      batch_id: 'uuid',
-      batch_index: 'int',
-      key_revision: 'int',
-      metadata: 'jsonb',
-      reference: 'text',
-      owner_id: 'text',
-      requested_by: 'text',
-      correlation: 'text',
-      approval_id: 'uuid',
-      policies: 'int',
-    });
+  private async insert(tx: EntityManager, items: readonly NewSigningRequest[]): Promise<void> {
+    if (items.length === 0) return;
+    const { from, values } = columns<RecordedColumns & { keyRevision: number; policies: number | undefined }>(
+      items.map(({ row, keyRevision, policies }) => ({ ...row, keyRevision, policies })),
+      { ...COLUMNS, keyRevision: 'int', policies: 'int' },
+    );
     const next = values.length + 1;
     const inserted = await prepared<{ at: Date }>(
       tx,
-      'accept',
-      `INSERT INTO signing_request (id, status, digest, algorithm, scheme, format, key_id, key_name, key_version,
-         certificate_id, enveloped, composed, batch_id, batch_index, metadata, reference, owner_id, requested_by, correlation, approval_id, attempt, worker, lease_until, sweep_at)
-       SELECT item.id, item.status, digest, algorithm, scheme, format, item.key_id, key_name, key_version,
-         certificate_id, enveloped, composed, batch_id, batch_index, metadata::jsonb, reference, item.owner_id, requested_by, correlation, approval_id,
-         CASE item.status WHEN 'PROCESSING' THEN 1 ELSE 0 END,
+      'record',
+      `INSERT INTO signing_request (${INTO}, worker, lease_until, sweep_at)
+       SELECT ${FROM_ITEM},
          CASE item.status WHEN 'PROCESSING' THEN $${next}::uuid END,
          CASE item.status WHEN 'PROCESSING' THEN now() + $${next + 1} * interval '1 ms' END,
          now() + $${next + 2} * interval '1 ms'
-       FROM ${from} JOIN signing_key ON signing_key.id = item.key_id AND signing_key.state = 'ACTIVE'
-         AND signing_key.revision = item.key_revision
+       FROM ${from} JOIN signing_key ON signing_key.id = item."keyId" AND signing_key.state = 'ACTIVE'
+         AND signing_key.revision = item."keyRevision"
          AND (not_before IS NULL OR not_before <= now()) AND (not_after IS NULL OR not_after > now())
        WHERE item.policies IS NULL OR item.policies = ${POLICY_REVISION}
        RETURNING created_at AS at`,
       [...values, WORKER_ID, leaseMs(this.config), SWEEP_AFTER_MS],
     );
     const [first] = inserted;
-    if (first === undefined || inserted.length !== items.length) throw await whyNot(tx, items);
-    return first.at;
+    if (first === undefined || inserted.length !== items.length) throw await refusalOf(tx, items);
+    for (const { row } of items) row.createdAt = first.at;
   }
 
-  private async insertEnvelopes(tx: EntityManager, items: NewSigningRequest[]): Promise<void> {
-    const rows = items.flatMap(({ request, envelope }) =>
-      envelope === undefined ? [] : [{ request_id: request.id, ...envelopeRow(envelope) }],
+  private async insertEnvelopes(tx: EntityManager, items: readonly NewSigningRequest[]): Promise<void> {
+    const rows = items.flatMap(({ row, envelope }) =>
+      envelope === undefined
+        ? []
+        : [
+            {
+              request_id: row.id,
+              content: envelope.content,
+              to_be_signed: envelope.toBeSigned,
+              signed_digest: envelope.signedDigest,
+              timestamped: envelope.timestamped,
+            },
+          ],
     );
     if (rows.length === 0) return;
     const { from, values } = columns(rows, {
@@ -163,90 +156,45 @@ export class SigningRequestRepository implements OnApplicationShutdown {
       values,
     );
   }
-
-  private async writeSettlements(tx: EntityManager, items: Settlement[]): Promise<(Date | undefined)[]> {
-    const { from, values } = columns(items.map(settlementRow), {
-      id: 'uuid',
-      attempt: 'int',
-      status: 'text',
-      signature: 'bytea',
-      failure_code: 'text',
-      failure_detail: 'text',
-      retry_in_ms: 'int',
-    });
-    const next = values.length + 1;
-    const rows = await prepared<{ id: string; at: Date }>(
-      tx,
-      'settle',
-      `UPDATE signing_request r SET status = item.status, signature = item.signature, worker = NULL, lease_until = NULL,
-         failure_code = item.failure_code, failure_detail = item.failure_detail,
-         strikes = strikes + CASE item.status WHEN 'QUEUED' THEN 1 ELSE 0 END,
-         sweep_at = CASE item.status WHEN 'QUEUED' THEN now() + item.retry_in_ms * interval '1 ms' ELSE sweep_at END,
-         finished_at = CASE item.status WHEN 'QUEUED' THEN NULL ELSE now() END
-       FROM ${from}
-       WHERE r.id = item.id AND r.status = ANY($${next}) AND r.attempt = item.attempt AND r.worker = $${next + 1}
-       RETURNING r.id, now() AS at`,
-      [...values, signingStatusesBefore('SIGNED'), WORKER_ID],
-    );
-    const moved = new Map(rows.map(({ id, at }) => [id, at]));
-    await this.keepTokens(
-      tx,
-      items.filter(({ id }) => moved.has(id)),
-    );
-    await this.audit.append(
-      tx,
-      items.map((item) => settledEntry(item, moved.has(item.id))),
-    );
-    return items.map(({ id }) => moved.get(id));
-  }
 }
 
-async function whyNot(tx: EntityManager, items: NewSigningRequest[]): Promise<Problem> {
+/** Why the statement did not insert all of these. */
+async function refusalOf(tx: EntityManager, items: readonly NewSigningRequest[]): Promise<Problem> {
   const [row]: { revision: number }[] = await tx.query(`SELECT ${POLICY_REVISION} AS revision`);
   return items.some(({ policies }) => policies !== undefined && policies !== row?.revision)
     ? new Problem('conflict', 'approval.policies-changed', 'The approval policies were changed meanwhile; try again.')
     : new Problem('conflict', 'signing-key.inactive', 'The key is not active any more.');
 }
 
-function envelopeRow({ content, toBeSigned, signedDigest, timestamped }: NonNullable<NewSigningRequest['envelope']>) {
-  return { content, to_be_signed: toBeSigned, signed_digest: signedDigest, timestamped };
-}
-
-function rowOf({ request, envelope, status, caller, keyRevision, approvalId, policies }: NewSigningRequest) {
+function acceptedEntry({ row, envelope, caller, keyFacts }: NewSigningRequest): NewEntry {
+  const { id, status, attempt, keyId, keyName, keyVersion, algorithm, scheme, format, composed, metadata } = row;
   return {
-    id: request.id,
-    status,
-    digest: request.digest,
-    algorithm: request.algorithm,
-    scheme: request.scheme,
-    format: request.format,
-    key_id: request.keyId,
-    key_name: request.keyName,
-    key_version: request.keyVersion,
-    certificate_id: request.certificateId,
-    enveloped: envelope !== undefined,
-    composed: request.composed,
-    batch_id: request.batchId,
-    batch_index: request.batchIndex,
-    key_revision: keyRevision,
-    metadata: request.metadata,
-    reference: request.reference,
-    owner_id: caller.ownerId,
-    requested_by: caller.id,
-    correlation: caller.origin.requestId,
-    approval_id: approvalId,
-    policies,
+    action: 'signing.accepted',
+    actor: caller,
+    target: { kind: 'signing-request', id },
+    correlation: row.correlation,
+    source: caller.origin.address,
+    detail: {
+      to: status,
+      attempt,
+      approval: row.approvalId ?? undefined,
+      key: keyName,
+      keyVersion,
+      algorithm,
+      scheme,
+      format,
+      digest: row.digest.toString('base64'),
+      signedDigest: envelope?.signedDigest?.toString('base64'),
+      keyId,
+      ...keyFacts,
+      owner: row.ownerId,
+      metadataSha256: metadataSha256(metadata),
+      composed: composed || undefined,
+    },
   };
 }
 
-function settlementRow({ id, attempt, outcome }: Settlement) {
-  return {
-    id,
-    attempt,
-    status: outcome.kind === 'RELEASED' ? 'QUEUED' : outcome.kind,
-    signature: outcome.kind === 'SIGNED' ? outcome.signature : null,
-    failure_code: outcome.kind === 'FAILED' ? outcome.code : null,
-    failure_detail: outcome.kind === 'FAILED' ? outcome.detail : null,
-    retry_in_ms: outcome.kind === 'RELEASED' ? Math.round(outcome.retryInMs) : 0,
-  };
+/** SHA-256 of the canonical JSON, base64. */
+export function metadataSha256(metadata: Record<string, unknown>): string {
+  return createHash('sha256').update(canonicalJson(metadata)).digest('base64');
 }

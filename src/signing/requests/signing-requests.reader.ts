@@ -1,4 +1,4 @@
-import { Injectable } from '@nestjs/common';
+import { Injectable, type BeforeApplicationShutdown, type OnModuleInit } from '@nestjs/common';
 import { DataSource } from 'typeorm';
 import type { Caller } from '../../access/caller.js';
 import { mayDo } from '../../access/scopes.js';
@@ -6,14 +6,19 @@ import { fromBase64 } from '../../formats/encoding/base64.js';
 import type { Followed } from '../../platform/http/event-stream.js';
 import { Cursors, type Page } from '../../platform/http/cursors.js';
 import type { PageQuery } from '../../platform/http/page.js';
+import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { CertificatesReader } from '../certificates/certificates.reader.js';
-import { signingMarkOf, RequestWatch } from './request-watch.js';
-import { SigningEnvelope } from '../model/signing-envelope.entity.js';
-import { SigningRequest } from '../model/signing-request.entity.js';
-import { isFinalSigningStatus, type SigningStatus } from '../model/signing-status.js';
+import {
+  SigningEnvelope,
+  SigningRequest,
+  isFinalSigningStatus,
+  type SigningStatus,
+} from '../model/signing-request.entity.js';
+import { RowWatch } from '../../platform/database/row-watch.js';
+import { EventBus } from '../../platform/events/events.js';
 
-/** A request with what belongs to its answer and is kept elsewhere. */
+/** A request with the parts of its answer that are kept in other tables. */
 export interface ShownRequest extends SigningRequest {
   /** DER, the certificate of the key first. */
   readonly chain?: Buffer[];
@@ -26,7 +31,39 @@ export interface RequestFilter {
   readonly digest?: string;
 }
 
-/** Finds signing requests for those who may see them. */
+/** Watches signing requests on behalf of callers who wait. */
+@Injectable()
+export class RequestWatch implements OnModuleInit, BeforeApplicationShutdown {
+  readonly rows: RowWatch;
+
+  constructor(
+    db: DataSource,
+    private readonly events: EventBus,
+  ) {
+    this.rows = new RowWatch((ids) =>
+      db.query(
+        `SELECT id, concat_ws(' ', status, approval_id) AS mark FROM signing_request WHERE id = ANY($1::uuid[])`,
+        [ids],
+      ),
+    );
+  }
+
+  onModuleInit(): void {
+    this.events.on('signing.settled', ({ requestId }) => this.rows.hint(requestId));
+    this.events.on('signing.moved', ({ requestId }) => this.rows.hint(requestId));
+  }
+
+  beforeApplicationShutdown(): void {
+    this.rows.stop();
+  }
+}
+
+/** The mark that the query of the watch answers for this row. */
+export function signingMarkOf({ status, approvalId }: Pick<SigningRequest, 'status' | 'approvalId'>): string {
+  return approvalId === null ? status : `${status} ${approvalId}`;
+}
+
+/** Finds signing requests for callers who may see them. */
 @Injectable()
 export class SigningRequestsReader {
   constructor(
@@ -34,6 +71,7 @@ export class SigningRequestsReader {
     private readonly watch: RequestWatch,
     private readonly cursors: Cursors,
     private readonly certificates: CertificatesReader,
+    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /** Waits up to `seconds` for the request to become final. */
@@ -45,13 +83,27 @@ export class SigningRequestsReader {
     return this.shown(request);
   }
 
-  /** For `answerEvents`. */
+  /**
+   * The request of an earlier call with the same Idempotency-Key, after up to `seconds`.
+   *
+   * @throws Problem `idempotency.other-body` when the earlier call was another one
+   */
+  async findRepeated(
+    caller: Caller,
+    id: string,
+    { use, seconds }: { readonly use: IdempotentUse | undefined; readonly seconds: number },
+  ): Promise<ShownRequest> {
+    if (use !== undefined) await this.idempotency.assertSameBody(use);
+    return this.find(caller, id, seconds);
+  }
+
+  /** The request as `answerEvents` needs it. */
   async follow<View>(caller: Caller, id: string, viewOf: (request: ShownRequest) => View): Promise<Followed<View>> {
     const request = await this.find(caller, id);
     return { id, view: viewOf(request), mark: signingMarkOf(request), final: isFinalSigningStatus(request.status) };
   }
 
-  /** Adds the chain and, unless the caller has it at hand, the timestamp. */
+  /** Adds the certificate chain and, unless it is there already, the timestamp. */
   async shown(request: ShownRequest): Promise<ShownRequest> {
     if (request.certificateId === null && !request.enveloped) return request;
     const { timestampToken = await this.tokenOf(request) } = request;
@@ -64,7 +116,7 @@ export class SigningRequestsReader {
     return envelope?.timestampToken ?? null;
   }
 
-  /** The caller's requests, newest first; those who read the audit log see everybody's. */
+  /** The caller's requests, newest first; callers who may read the audit log see those of all. */
   async list(caller: Caller, filter: PageQuery & RequestFilter): Promise<Page<SigningRequest>> {
     const { limit, cursor, status, digest } = filter;
     const list = `signing-requests ${status ?? ''} ${digest ?? ''}`;

@@ -4,14 +4,16 @@ import type { Queue } from 'bull';
 import { Config } from '../../platform/config/config.js';
 import { QueueConsumer } from '../../platform/queue/queue-consumer.js';
 import { SigningExecutor } from './signing-executor.js';
-import { type SigningSignal, SIGNING_QUEUE } from '../model/signing.queue.js';
+import { type SigningSignal, SIGNING_QUEUE, MAX_PER_SIGNAL } from '../model/signing-jobs.js';
+import { RelayLoop } from '../../platform/outbox/relay-loop.js';
+import { JOB_SIGNAL_OPTIONS } from '../../platform/queue/job-signal.js';
 
-const BELLS_AT_ONCE = 4;
+const MAX_CONCURRENT_SIGNALS = 4;
 
-/** Hears the doorbell. */
+/** Signs the requests of each job signal. */
 @Injectable()
 export class SigningProcessor extends QueueConsumer<SigningSignal> {
-  private readonly inHand = new Set<Promise<void>>();
+  private readonly running = new Set<Promise<void>>();
   private stopping = false;
 
   constructor(
@@ -19,22 +21,36 @@ export class SigningProcessor extends QueueConsumer<SigningSignal> {
     @InjectQueue(SIGNING_QUEUE) queue: Queue<SigningSignal>,
     config: Config,
   ) {
-    super(queue, config, BELLS_AT_ONCE);
+    super(queue, config, MAX_CONCURRENT_SIGNALS);
   }
 
   protected override async answer({ requestIds }: SigningSignal): Promise<void> {
     if (this.stopping) return;
-    // What fails here is found again by the sweep, so the job itself never needs a second run.
+    // The sweep finds requests of a failed signal again, so the job itself never needs a second run.
     const work = this.executor
       .process(requestIds)
       .catch((error: unknown) => this.logger.warn(`a signal was not handled: ${String(error)}`));
-    this.inHand.add(work);
+    this.running.add(work);
     await work;
-    this.inHand.delete(work);
+    this.running.delete(work);
   }
 
   protected override async finish(): Promise<void> {
     this.stopping = true;
-    await Promise.all(this.inHand);
+    await Promise.all(this.running);
+  }
+}
+
+/** Sends job signals for requests that were committed. */
+@Injectable()
+export class SigningRelay {
+  constructor(@InjectQueue(SIGNING_QUEUE) queue: Queue<SigningSignal>, relays: RelayLoop) {
+    relays.serve(SIGNING_QUEUE, async (requestIds) => {
+      const signals = [];
+      for (let at = 0; at < requestIds.length; at += MAX_PER_SIGNAL) {
+        signals.push({ data: { requestIds: requestIds.slice(at, at + MAX_PER_SIGNAL) }, opts: JOB_SIGNAL_OPTIONS });
+      }
+      await queue.addBulk(signals);
+    });
   }
 }

@@ -4,26 +4,24 @@ import type { Caller } from '../../access/caller.js';
 import { DIGEST_BYTES, type DigestAlgorithm, type SignatureScheme } from '../../hsm/key-vault.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
-import { keyFactsOf } from '../keys/key-facts.js';
-import type { ActiveKey } from '../keys/signing-key.reader.js';
-import { needsApproval } from './needs-approval.js';
-import { type Admitted, ApprovalGate } from './approval-gate.js';
-import { type Ended, SigningAttempts } from './signing-attempts.js';
-import { SignRequestValidator } from './sign-request-validator.js';
-import type { NewSigningRequest } from './signing-outcome.js';
-import { digestAlgorithm, type SigningOrder } from './signing-order.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import { type ActiveKey, keyFactsOf } from '../keys/signing-key.reader.js';
 import type { SigningRequest } from '../model/signing-request.entity.js';
+import { ApprovalGate, needsApproval } from './approval-gate.js';
+import { digestAlgorithm, type SigningOrder, SignRequestValidator } from './sign-request-validator.js';
+import { Signer } from './signer.js';
+import { type NewSigningRequest, newRow, type SigningOutcome } from './signing-attempt.js';
+import { SigningOutcomeRepository } from './signing-outcome.repository.js';
 import { type ShownRequest, SigningRequestsReader } from './signing-requests.reader.js';
 
-/** Something of our own that a key signs: a certification request, a certificate. */
+/** A structure that the service composed and that a key signs: a certification request, a certificate. */
 export interface OwnOrder {
   readonly key: ActiveKey;
   readonly scheme: SignatureScheme;
   readonly algorithm: DigestAlgorithm;
-  /** The structure that is signed: ML-DSA signs it itself, all others its digest. */
+  /** The structure itself. ML-DSA signs it, all other schemes sign its digest. */
   readonly toBeSigned: Buffer;
-  /** What it is, for whoever reads the list of requests. */
+  /** Describes it in the list of requests. */
   readonly metadata: Record<string, unknown>;
   readonly use?: IdempotentUse;
 }
@@ -34,139 +32,137 @@ export interface OwnSignature {
   readonly keyVersion: number;
 }
 
-/** How long a caller whose Idempotency-Key meets a request under way is kept waiting for it. */
-const REPEAT_WAIT_S = 10;
 const PATH = '/api/v1/sign/requests';
 const ABOUT_THE_KEY = /^(?:signing-key|key-policy)\./;
+const MAX_ATTEMPTS = 3;
+/** How long a caller waits whose Idempotency-Key stands for a request that is being signed. */
+const REPEAT_WAIT_S = 10;
 
-/** What is remembered of a key may have been the reason. */
+/** Whether a refusal may come from what this process remembers of the key, which can be seconds old. */
 export function isAboutTheKey(error: unknown): boolean {
   return error instanceof Problem && ABOUT_THE_KEY.test(error.code);
 }
 
-/** Digests in, signatures out. */
+/** Signs digests: the whole of POST /api/v1/sign/digest, and of every other way to a signature. */
 @Injectable()
 export class SigningService {
   constructor(
-    private readonly gate: ApprovalGate,
-    private readonly attempts: SigningAttempts,
     private readonly validator: SignRequestValidator,
+    private readonly gate: ApprovalGate,
+    private readonly signer: Signer,
+    private readonly outcomes: SigningOutcomeRepository,
     private readonly requests: SigningRequestsReader,
-    private readonly idempotency: IdempotencyKeys,
   ) {}
 
   /**
-   * Records a request, then signs it while the caller waits, or leaves it to the workers or to the approvers.
+   * Signs while the caller waits, or leaves the recorded request to the workers (`background`) or to its approvers.
    *
-   * @param taken what the order was read as, when somebody has read it already
+   * @param known the order as it was validated before, if it was
    */
-  async submit(caller: Caller, order: SigningOrder, taken?: NewSigningRequest): Promise<ShownRequest> {
-    const { acceptance, id, at } = await this.accept(caller, order, taken);
-    if (id !== acceptance.request.id) return this.repeated(acceptance, id);
-    if (acceptance.status !== 'PROCESSING') return this.requests.shown(asAccepted(acceptance, at));
-    return this.requests.shown(await this.signNow(acceptance, at));
+  async submit(caller: Caller, order: SigningOrder, known?: NewSigningRequest): Promise<ShownRequest> {
+    const recorded = await this.readingAnew(order, async (isFirst) => {
+      const valid = (isFirst ? known : undefined) ?? (await this.validator.validate(caller, order));
+      const request = await this.gate.askPolicies(valid);
+      return { request, id: await this.gate.record(request) };
+    });
+    return this.finish(recorded.request, recorded.id);
   }
 
-  /** What is remembered of a key may be seconds old: before it counts against the caller, it is read anew. */
-  private async accept(caller: Caller, order: SigningOrder, taken?: NewSigningRequest): Promise<Admitted> {
-    try {
-      return await this.gate.admit(taken ?? (await this.validator.newRequestOf(caller, order)));
-    } catch (error) {
-      if (!isAboutTheKey(error)) throw error;
-    }
-    this.validator.forgetKeyOf(order);
-    return this.gate.admit(await this.validator.newRequestOf(caller, order));
+  /** Signs a structure of our own with any key. It is recorded like every other request; no policy is asked. */
+  async signOwn(caller: Caller, order: OwnOrder): Promise<OwnSignature> {
+    const request = ownRequest(caller, order);
+    const { id, signature, keyVersion } = await this.finish(request, await this.gate.record(request));
+    if (signature === null) throw late(id);
+    return { signature, keyVersion };
   }
 
   /**
-   * Says before there is a digest what `submit` would say, apart from what counts requests; nothing is recorded.
+   * Says before there is a digest what `submit` would say, apart from the limits that count requests; nothing is recorded.
    *
-   * @throws Problem as `submit`, and `approval.needed` (forbidden) where people are asked first.
+   * @throws Problem as `submit`, and `approval.needed` (forbidden) where people must approve first.
    */
   async assertSignsAtOnce(caller: Caller, order: Omit<SigningOrder, 'digest'>): Promise<void> {
     const digest = Buffer.alloc(DIGEST_BYTES[digestAlgorithm(order.algorithm)], 0xff).toString('base64');
-    const acceptance = await this.validator.newRequestOf(caller, { ...order, digest });
-    if (await this.gate.asksPeople(acceptance)) throw needsApproval();
+    const request = await this.gate.askPolicies(await this.validator.validate(caller, { ...order, digest }));
+    if (request.requirement !== undefined) throw needsApproval();
   }
 
-  /** Signs something of our own with any key: recorded, and answered for, like every other request. */
-  async signOwn(caller: Caller, order: OwnOrder): Promise<OwnSignature> {
-    const { key, scheme, algorithm, toBeSigned, metadata, use } = order;
-    const digest = createHash(algorithm).update(toBeSigned).digest();
-    const envelope =
-      scheme === 'ml-dsa' ? { content: null, toBeSigned, signedDigest: digest, timestamped: false } : undefined;
-    const { keyId, name: keyName, version: keyVersion, certificateId } = key;
-    const place = { id: use?.resource ?? newId(), keyId, keyName, keyVersion, certificateId };
-    const what = { digest, algorithm, scheme, format: 'raw', metadata, reference: null, composed: true } as const;
-    const alone = { batchId: null, batchIndex: null };
-    const request = { ...place, ...what, ...alone };
-    const keyFacts = keyFactsOf(key);
-    const judged = { keyRevision: key.revision, keyFacts, limits: {}, status: 'PROCESSING' } as const;
-    const acceptance: NewSigningRequest = { request, envelope, ...judged, caller, use };
-    const { id, at } = await this.gate.admitOwn(acceptance);
-    const made = id === request.id ? await this.signNow(acceptance, at) : await this.repeated(acceptance, id);
-    if (made.signature === null) throw late(id);
-    return { signature: made.signature, keyVersion: made.keyVersion };
+  /** Signs a recorded request and settles it, unless an earlier call, a worker or the approvers come first. */
+  private async finish(request: NewSigningRequest, id: string): Promise<ShownRequest> {
+    const { row, keyRevision, envelope } = request;
+    if (id !== row.id) return this.repeated(request, id);
+    if (row.status !== 'PROCESSING') return this.requests.shown(row);
+    const claimed = { ...row, keyRevision, envelope };
+    const outcome = await this.signer.sign(claimed);
+    const settledAt = await this.outcomes.settle(claimed, outcome, 'sync');
+    return this.requests.shown(signedOrThrow(row, outcome, settledAt));
   }
 
-  private async signNow(acceptance: NewSigningRequest, at: Date): Promise<ShownRequest> {
-    const { request, envelope, keyRevision, caller } = acceptance;
-    const { id: requestedBy, ownerId, origin } = caller;
-    const place = { keyRevision, requestedBy, ownerId, correlation: origin.requestId, attempt: 1, strikes: 0 };
-    const ended = await this.attempts.attempt({ ...request, ...place, envelope }, 'sync');
-    return signedOrThrow(asAccepted(acceptance, at), ended);
-  }
-
-  /** The same call again: its answer is the first call's request, awaited as the first caller awaits it. */
-  private async repeated({ use, caller, status }: NewSigningRequest, id: string): Promise<ShownRequest> {
-    if (use !== undefined) await this.idempotency.assertSameBody(use);
-    const request = await this.requests.find(caller, id, status === 'PROCESSING' ? REPEAT_WAIT_S : 0);
-    if (request.status === 'FAILED' && status === 'PROCESSING')
-      throw failure(id, request.failureCode ?? '', request.failureDetail ?? '');
+  /** The same call again gets the request of the first call, and waits for it as the first caller does. */
+  private async repeated({ row, caller, use }: NewSigningRequest, id: string): Promise<ShownRequest> {
+    const waits = row.status === 'PROCESSING';
+    const request = await this.requests.findRepeated(caller, id, { use, seconds: waits ? REPEAT_WAIT_S : 0 });
+    if (request.status === 'FAILED' && waits) throw failure(id, request.failureCode ?? '', request.failureDetail ?? '');
     return request;
   }
+
+  /** This process remembers keys and policies for seconds: before an old one counts against the caller, it is read anew. */
+  private async readingAnew<T>(order: SigningOrder, work: (isFirst: boolean) => Promise<T>): Promise<T> {
+    let keyWasRead = false;
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return await work(!keyWasRead);
+      } catch (error) {
+        const isOutdated = error instanceof Problem && error.code === 'approval.policies-changed';
+        if (isOutdated && attempt < MAX_ATTEMPTS) this.gate.forgetPolicies();
+        else if (isAboutTheKey(error) && !keyWasRead) {
+          this.validator.forgetKeyOf(order);
+          keyWasRead = true;
+        } else throw error;
+      }
+    }
+  }
 }
 
-/** The row as it was just committed, without reading it back. */
-function asAccepted({ request, envelope, status, caller, approvalId }: NewSigningRequest, at: Date): SigningRequest {
-  return {
-    ...request,
+function ownRequest(caller: Caller, order: OwnOrder): NewSigningRequest {
+  const { key, scheme, algorithm, toBeSigned, metadata, use } = order;
+  const digest = createHash(algorithm).update(toBeSigned).digest();
+  const envelope =
+    scheme === 'ml-dsa' ? { content: null, toBeSigned, signedDigest: digest, timestamped: false } : undefined;
+  const { keyId, name: keyName, version: keyVersion, certificateId, revision: keyRevision } = key;
+  const row = newRow(caller, {
+    id: use?.resource ?? newId(),
+    status: 'PROCESSING',
+    digest,
+    algorithm,
+    scheme,
+    format: 'raw',
+    keyId,
+    keyName,
+    keyVersion,
+    certificateId,
     enveloped: envelope !== undefined,
-    status,
-    ownerId: caller.ownerId,
-    requestedBy: caller.id,
-    correlation: caller.origin.requestId,
-    approvalId: approvalId ?? null,
-    releasedAt: null,
-    attempt: 0,
-    strikes: 0,
-    worker: null,
-    leaseUntil: null,
-    sweepAt: at,
-    signature: null,
-    failureCode: null,
-    failureDetail: null,
-    createdAt: at,
-    finishedAt: null,
-  };
+    composed: true,
+    batchId: null,
+    batchIndex: null,
+    metadata,
+    reference: null,
+  });
+  return { row, envelope, keyRevision, keyFacts: keyFactsOf(key), limits: {}, caller, use };
 }
 
-function signedOrThrow(accepted: SigningRequest, ended: Ended | undefined): ShownRequest {
-  const { id } = accepted;
-  const outcome = ended?.outcome;
-  switch (outcome?.kind) {
-    case 'SIGNED':
-      return Object.assign(accepted, {
-        status: 'SIGNED' as const,
-        signature: outcome.signature,
-        timestampToken: outcome.timestampToken ?? null,
-        finishedAt: ended?.at ?? null,
-      });
+function signedOrThrow(row: SigningRequest, outcome: SigningOutcome, settledAt: Date | undefined): ShownRequest {
+  // Without a time the outcome came too late: the request belongs to another attempt.
+  if (settledAt === undefined) throw late(row.id);
+  switch (outcome.kind) {
+    case 'SIGNED': {
+      const { signature, timestampToken = null } = outcome;
+      return Object.assign(row, { status: 'SIGNED' as const, signature, timestampToken, finishedAt: settledAt });
+    }
     case 'FAILED':
-      throw failure(id, outcome.code, outcome.detail);
+      throw failure(row.id, outcome.code, outcome.detail);
     case 'RELEASED':
-    case undefined:
-      throw late(id, outcome?.code);
+      throw late(row.id, outcome.code);
   }
 }
 

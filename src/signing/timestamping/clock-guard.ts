@@ -2,7 +2,7 @@ import { Injectable, Logger, type OnApplicationShutdown, type OnModuleInit } fro
 import { Config } from '../../platform/config/config.js';
 import { Clock } from '../../platform/time/clock.js';
 import { clockOffset } from './sntp.js';
-import { TimestampRefusal } from './timestamp-refusal.js';
+import { TimestampRefusal } from './timestamp-query.js';
 
 const CHECK_EVERY_MS = 64_000;
 const RETRY_AFTER_MS = 5000;

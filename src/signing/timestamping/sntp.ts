@@ -11,7 +11,7 @@ const PACKET_BYTES = 48;
 const DEFAULT_PORT = 123;
 
 /**
- * By how many milliseconds the clock of a time server is ahead of ours (SNTP, RFC 4330 section 5). The request carries a random number
+ * Milliseconds by which the clock of a time server is ahead of ours (SNTP, RFC 4330 section 5). The request carries a random number
  * in place of our time, so that an answer to something else is not taken for one. Rejects on silence and on a server that
  * is not synchronized.
  *

@@ -9,8 +9,7 @@ import { type ActiveKey, vaultKeyOf } from '../keys/signing-key.reader.js';
 import { ClockGuard } from './clock-guard.js';
 import { TimestampKeys } from './timestamp-keys.js';
 import { type Asker, type TimestampIntent, TimestampRepository } from './timestamp.repository.js';
-import type { TimestampQuery } from './timestamp-query.js';
-import { TimestampRefusal } from './timestamp-refusal.js';
+import { type TimestampQuery, TimestampRefusal } from './timestamp-query.js';
 import { type Stamper, timestampAttributes, timestampInfo, timestampToken } from './timestamp-writer.js';
 
 /** Issues timestamp tokens (RFC 3161): each has its row before the HSM is asked, and its outcome before it leaves. */
@@ -74,7 +73,7 @@ export class TimestampAuthority {
   }
 }
 
-/** As the token says it. */
+/** The time as a token holds it. */
 function wholeSeconds(at: Date): Date {
   return new Date(Math.floor(at.getTime() / 1000) * 1000);
 }

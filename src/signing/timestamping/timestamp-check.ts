@@ -2,8 +2,7 @@ import { AsnConvert } from '@peculiar/asn1-schema';
 import { ContentInfo, type SignerInfo, SignedData } from '@peculiar/asn1-cms';
 import { PKIStatus, TimeStampResp, TSTInfo } from '@peculiar/asn1-tsp';
 import { createHash, verify, type X509Certificate } from 'node:crypto';
-import { certificateFactsOf } from '../certificates/certificate-facts.js';
-import { wholeCertificate } from '../certificates/whole-certificate.js';
+import { certificateFactsOf, wholeCertificate } from '../certificates/certificate-facts.js';
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from '../formats/algorithm-identifiers.js';
 import { oid, setOf } from '../../formats/asn1/der-writer.js';
 
@@ -12,7 +11,7 @@ const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';
 const TST_INFO = '1.2.840.113549.1.9.16.1.4';
 const RSA_PSS = '1.2.840.113549.1.1.10';
 const GRANTED = [PKIStatus.granted, PKIStatus.grantedWithMods];
-/** How far the clock of another authority may be from ours. */
+/** Milliseconds by which the clock of another authority may differ from ours. */
 const MAX_APART_MS = 60_000;
 const MAX_CERTIFICATES = 8;
 
@@ -26,7 +25,7 @@ export interface Expected {
   readonly now: Date;
 }
 
-/** What another authority answered is not the timestamp that was asked for. */
+/** The answer of another authority is not the timestamp that was asked for. */
 export class BadTimestamp extends Error {}
 
 /**
@@ -125,7 +124,7 @@ function signs(certificate: X509Certificate, signer: SignerInfo, info: Buffer): 
     Buffer.from(signed.find(({ attrType }) => attrType === type)?.attrValues[0] ?? new ArrayBuffer(0));
   const digest = createHash(algorithm).update(info).digest();
   if (!value(MESSAGE_DIGEST).subarray(2).equals(digest) || !value(CONTENT_TYPE).equals(oid(TST_INFO))) return false;
-  // What is signed is their DER, whatever order they came in (RFC 5652 section 5.4).
+  // The signature is over their DER, whatever order they came in (RFC 5652 section 5.4).
   const attributes = setOf(...signed.map((one) => Buffer.from(AsnConvert.serialize(one))));
   return verify(algorithm, attributes, certificate.publicKey, Buffer.from(signer.signature.buffer));
 }

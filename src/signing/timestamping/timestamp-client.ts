@@ -42,7 +42,7 @@ export class TimestampClient {
   }
 }
 
-/** What may be told of an address: no user, no password, no query. */
+/** The part of an address that may be logged: no user, no password, no query. */
 export function publicName(url: string): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;

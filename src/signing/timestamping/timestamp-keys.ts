@@ -8,6 +8,7 @@ import type { FormatDigest } from '../formats/algorithm-identifiers.js';
 import { isRsa } from '../formats/signature-format.js';
 import { type ActiveKey, SigningKeyReader } from '../keys/signing-key.reader.js';
 import type { Stamper } from './timestamp-writer.js';
+import { HealthIndicators, type Indication } from '../../platform/health/health-indicators.js';
 
 /** Each curve with the digest of its strength (RFC 5753 section 7.1.4); RSA with SHA-256. */
 const DIGEST_OF: Partial<Record<KeyType, FormatDigest>> = { 'ec-p384': 'sha384', 'ec-p521': 'sha512' };
@@ -46,4 +47,25 @@ export class TimestampKeys {
 
 function notSetUp(detail: string): Problem {
   return new Problem('conflict', 'tsa.none', `The timestamp authority is not set up. ${detail}`);
+}
+
+/** Whether our own timestamp authority can issue. */
+@Injectable()
+export class TimestampingHealth {
+  constructor(
+    private readonly keys: TimestampKeys,
+    indicators: HealthIndicators,
+  ) {
+    indicators.add('tsa', () => this.read());
+  }
+
+  private async read(): Promise<Indication> {
+    try {
+      const { key } = await this.keys.current();
+      return { status: 'UP', detail: `issues with the key "${key.name}"` };
+    } catch (error) {
+      if (!(error instanceof Problem)) throw error;
+      return { status: error.code === 'tsa.none' ? 'UNKNOWN' : 'DOWN', detail: error.message };
+    }
+  }
 }

@@ -1,9 +1,31 @@
 import { DIGEST_OID, FORMAT_DIGESTS, type FormatDigest } from '../formats/algorithm-identifiers.js';
 import { element, nullValue, octetString, oid, sequence } from '../../formats/asn1/der-writer.js';
 import { type DerElement, derElements } from '../../formats/asn1/der-reader.js';
-import { TimestampRefusal } from './timestamp-refusal.js';
 
-/** What a client wants stamped (TimeStampReq, RFC 3161 section 2.4.1). */
+/** Bits of PKIFailureInfo that a timestamp authority uses (RFC 3161 section 2.4.2). */
+export const FAILURE_BITS = {
+  badAlg: 0,
+  badRequest: 2,
+  badDataFormat: 5,
+  timeNotAvailable: 14,
+  unacceptedPolicy: 15,
+  unacceptedExtension: 16,
+  systemFailure: 25,
+} as const;
+export type FailureInfo = keyof typeof FAILURE_BITS;
+
+/** A query that gets no token. The client gets the PKIStatus rejection, with HTTP 200. */
+export class TimestampRefusal extends Error {
+  constructor(
+    readonly failure: FailureInfo,
+    message: string,
+  ) {
+    super(message);
+    this.name = 'TimestampRefusal';
+  }
+}
+
+/** A query for a timestamp (TimeStampReq, RFC 3161 section 2.4.1). */
 export interface TimestampQuery {
   /** MessageImprint, DER, for the token to repeat. It says what came, and is written here. */
   readonly imprint: Buffer;
@@ -30,7 +52,7 @@ const TAG = {
 };
 
 /**
- * Reads BER where DER is meant (X.690), since many clients write it, and gives back nothing but DER: what is signed is made here.
+ * Reads BER where the standard demands DER (X.690), since many clients write it, and answers DER alone: the signed structure is made here.
  * Throws TimestampRefusal: badDataFormat, badRequest, badAlg, unacceptedExtension.
  */
 export function readQuery(bytes: Buffer): TimestampQuery {

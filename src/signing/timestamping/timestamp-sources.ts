@@ -4,14 +4,13 @@ import { Problem } from '../../platform/errors/problem.js';
 import type { FormatDigest } from '../formats/algorithm-identifiers.js';
 import { TimestampAuthority } from './timestamp-authority.js';
 import { publicName, TimestampClient } from './timestamp-client.js';
-import { timestampingMs } from '../model/timestamping-time.js';
+import { timestampingMs } from '../model/signing-jobs.js';
 import { TimestampKeys } from './timestamp-keys.js';
 import type { Asker } from './timestamp.repository.js';
 import { messageImprint } from './timestamp-writer.js';
 
-/** After so many failures in a row an authority is left alone … */
-const FAILURES = 3;
-/** … for so long. */
+/** Failures in a row after which an authority is not asked for REST_MS. */
+const MAX_FAILURES = 3;
 const REST_MS = 30_000;
 
 interface Standing {
@@ -73,7 +72,7 @@ export class TimestampSources {
 
   private note(name: string, standing: Standing, error: unknown, requestId: string): void {
     standing.failures += 1;
-    if (standing.failures >= FAILURES) standing.restsUntil = performance.now() + REST_MS;
+    if (standing.failures >= MAX_FAILURES) standing.restsUntil = performance.now() + REST_MS;
     const shown = name === 'own' ? name : publicName(name);
     this.logger.warn(`no timestamp from ${shown}: ${reasonOf(error)}`, { requestId });
   }

@@ -19,8 +19,7 @@ import {
   signedData,
   signingCertificate,
 } from '../formats/signed-data.js';
-import { FAILURE_BITS, type TimestampRefusal } from './timestamp-refusal.js';
-import type { TimestampQuery } from './timestamp-query.js';
+import { FAILURE_BITS, type TimestampRefusal, type TimestampQuery } from './timestamp-query.js';
 
 const TST_INFO = '1.2.840.113549.1.9.16.1.4';
 const BIT_STRING = 0x03;

@@ -52,7 +52,7 @@ export class Timestamp {
   @Column('text')
   ownerId: string;
 
-  /** Who asked: a user, an API key, or the service itself. */
+  /** The requester: a user, an API key, or the service itself. */
   @Column('text')
   requestedBy: string;
 

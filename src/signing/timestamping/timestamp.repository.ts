@@ -5,7 +5,7 @@ import type { Actor } from '../../access/caller.js';
 import { columns } from '../../platform/database/columns.js';
 import { GroupCommit } from '../../platform/database/group-commit.js';
 import type { Timestamp } from './timestamp.entity.js';
-import type { TimestampRefusal } from './timestamp-refusal.js';
+import type { TimestampRefusal } from './timestamp-query.js';
 
 /** Who asked for a timestamp, and in which call. */
 export interface Asker {

@@ -4,10 +4,9 @@ import type { FastifyReply } from 'fastify';
 import { Needs, Public, TheCaller } from '../../access/access.js';
 import type { Caller } from '../../access/caller.js';
 import { RawBody, TakesRaw, TheRawBody } from '../../platform/http/raw-body.js';
-import { TimestampAdmission } from './timestamp-admission.js';
+import { TimestampAdmission, MAX_QUERY_BYTES, TIMESTAMP_QUERY, TIMESTAMP_REPLY } from './timestamping.http.js';
 import { TsaResponder } from './tsa-responder.js';
 import { TimestampKeyParam } from './timestamping.dto.js';
-import { MAX_QUERY_BYTES, TIMESTAMP_QUERY, TIMESTAMP_REPLY } from './timestamping.http.js';
 
 @ApiTags('Timestamps')
 @Controller('tsa')

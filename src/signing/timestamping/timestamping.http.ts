@@ -1,11 +1,15 @@
 import { Injectable, Logger, type OnModuleInit } from '@nestjs/common';
 import { HttpAdapterHost } from '@nestjs/core';
-import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest, FastifyReply } from 'fastify';
 import { AddressList } from '../../auth/api-keys/address-list.js';
 import { bearerOfBasic } from '../../auth/secrets/basic-credentials.js';
 import { admitAsGuest } from '../../access/guest-callers.js';
 import { Config } from '../../platform/config/config.js';
 import { mediaTypeOf } from '../../platform/http/raw-body.js';
+import type { Caller } from '../../access/caller.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { RateLimits } from '../../platform/http/rate-limits.js';
+import { networkOf } from '../../platform/http/network-of.js';
 
 export const TIMESTAMP_QUERY = 'application/timestamp-query';
 export const TIMESTAMP_REPLY = 'application/timestamp-reply';
@@ -14,7 +18,7 @@ export const MAX_QUERY_BYTES = 16 * 1024;
 
 const PATH = '/tsa';
 const PATH_WITH_KEY = '/tsa/:key';
-/** What some clients say of a query, or do not say. */
+/** Content types that clients send with a query in place of the right one. */
 const UNSPECIFIC = new Set(['', 'application/octet-stream']);
 
 /** The credential in an address: an API key. */
@@ -23,7 +27,7 @@ export function isKeyInPath(text: string): boolean {
 }
 
 /**
- * What timestamp clients need of HTTP. The credential is the password of HTTP Basic (RFC 7617), whatever the user is called; or it stands in
+ * The HTTP side of timestamp clients. The credential is the password of HTTP Basic (RFC 7617), whatever the user is called; or it stands in
  * the path; or there is none, for the addresses in SVC_TSA_ALLOW.
  */
 @Injectable()
@@ -67,5 +71,34 @@ export class TimestampingHttp implements OnModuleInit {
     if (route === PATH_WITH_KEY && isKeyInPath(key)) headers.authorization = `Bearer ${key}`;
     else headers.authorization = bearerOfBasic(headers.authorization);
     if (route === PATH && this.open.includes(request.ip)) admitAsGuest(request, ['timestamps:issue']);
+  }
+}
+
+/** Limits callers without a credential, and those whose credential is in the address, where logs and proxies see it. */
+@Injectable()
+export class TimestampAdmission {
+  constructor(
+    private readonly config: Config,
+    private readonly rates: RateLimits,
+  ) {}
+
+  /** Problem 429 `rate-limit.exceeded` for an address that asks too often. */
+  admit(caller: Caller, reply: FastifyReply): void {
+    if (caller.kind === 'anonymous') this.take(`tsa:${networkOf(caller.origin.address)}`, reply);
+  }
+
+  /** Problem 403 `timestamp.wide-key` for a key that may do anything else: an address is no place for it. */
+  admitByPath(caller: Caller, key: string, reply: FastifyReply): void {
+    if (!isKeyInPath(key)) return;
+    const [only, ...more] = caller.scopes;
+    if (only !== 'timestamps:issue' || more.length > 0) {
+      const detail = 'A key in an address must have the permission timestamps:issue and no other; make one of its own.';
+      throw new Problem('forbidden', 'timestamp.wide-key', detail);
+    }
+    this.take(`tsa:${caller.id}`, reply);
+  }
+
+  private take(who: string, reply: FastifyReply): void {
+    this.rates.take(who, reply, this.config.tsaOpenPerMinute);
   }
 }

@@ -5,11 +5,10 @@ import { writePem } from '../../formats/encoding/pem.js';
 import { TimestampAuthority } from './timestamp-authority.js';
 import { TimestampKeys } from './timestamp-keys.js';
 import { type Asker, TimestampRepository } from './timestamp.repository.js';
-import { readQuery } from './timestamp-query.js';
-import { TimestampRefusal } from './timestamp-refusal.js';
+import { readQuery, TimestampRefusal } from './timestamp-query.js';
 import { granted, rejected } from './timestamp-writer.js';
 
-/** Where timestamp clients are served: bytes in, bytes out, and whatever is wrong is said in the protocol's own words. */
+/** Answers timestamp clients: a TimeStampReq in, a TimeStampResp out; refusals are answers of the protocol too. */
 @Injectable()
 export class TsaResponder {
   private readonly logger = new Logger(TsaResponder.name);

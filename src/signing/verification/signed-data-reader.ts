@@ -7,12 +7,11 @@ import {
   type FormatDigest,
 } from '../formats/algorithm-identifiers.js';
 import { RFC3161_TIMESTAMP, readExtractedData } from '../formats/authenticode.format.js';
-import { wholeCertificate } from '../certificates/whole-certificate.js';
+import { wholeCertificate } from '../certificates/certificate-facts.js';
 import { oid, sequence } from '../../formats/asn1/der-writer.js';
 import { type DerElement, derElements } from '../../formats/asn1/der-reader.js';
 import { issuerAndSerialNumber, TIMESTAMP_TOKEN } from '../formats/signed-data.js';
-import { BadSignature } from './bad-signature.js';
-import type { SignatureClaim, SignatureReader } from './signature-claim.js';
+import { BadSignature, type SignatureClaim, type SignatureReader } from './signature-readers.js';
 
 const SIGNED_DATA = oid('1.2.840.113549.1.7.2');
 const MESSAGE_DIGEST = '1.2.840.113549.1.9.4';
@@ -71,7 +70,7 @@ function readSigner(
   if (attributes?.tag !== CONTEXT_0) throw new BadSignature('it has no signed attributes');
   const algorithm = digestNamed(required(digestId));
   const scheme = schemeNamed(required(signatureId), algorithm);
-  // What is hashed is the SET OF, not the tag under which it is sent (RFC 5652 section 5.4).
+  // The hash is over the SET OF, not over the tag under which the attributes are sent (RFC 5652 section 5.4).
   const signed = Buffer.from(attributes.raw);
   signed[0] = SET;
   const messageDigest = attributeOf(attributes, MESSAGE_DIGEST);

@@ -7,10 +7,10 @@ import { Problem } from '../../platform/errors/problem.js';
 import { schemeOfFormat } from '../formats/format-writers.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
 import { type KnownKey, SigningKeyReader } from '../keys/signing-key.reader.js';
-import { digestAlgorithm, digestBytes, schemeFor } from '../requests/signing-order.js';
+import { digestAlgorithm, digestBytes, schemeFor } from '../requests/sign-request-validator.js';
 import { type ShownRequest, SigningRequestsReader } from '../requests/signing-requests.reader.js';
 import { TimestampClient } from '../timestamping/timestamp-client.js';
-import type { SignedFile } from './signature-claim.js';
+import type { SignedFile } from './signature-readers.js';
 
 export interface VerificationOrder {
   /** Takes digest, algorithm, scheme, format and key from this request, and its signature unless another is sent. */
@@ -30,7 +30,7 @@ export interface VersionToVerify {
   readonly version: number;
   /** SubjectPublicKeyInfo, DER. */
   readonly publicKey: Buffer;
-  /** Of its certificate on record, that of the key first; empty without one. */
+  /** The chain of its certificate on record, that of the key first; empty without one. */
   readonly chain: readonly X509Certificate[];
 }
 
@@ -95,7 +95,7 @@ export class VerificationSubjects {
     return { key, scheme, versions: await this.versionsOf([key.id], version) };
   }
 
-  /** The keys that signed this digest, as far as the service knows: whoever verifies need not know which it was. */
+  /** The keys that signed this digest, as far as the service knows: a caller who verifies need not know which it was. */
   private async signersOf(digest: Buffer, { scheme, version }: VerificationOrder): Promise<Signer[]> {
     const rows: (KnownKey & { scheme: SignatureScheme })[] = await this.db.query(
       `SELECT DISTINCT k.id, k.name, k.type, r.scheme FROM (
@@ -127,7 +127,7 @@ export class VerificationSubjects {
     };
   }
 
-  /** What ML-DSA signed in place of the digest, in a request that the service composed. */
+  /** The message that ML-DSA signed in place of the digest, in a request that the service composed. */
   private async messageOf({ id, composed, scheme }: ShownRequest): Promise<Buffer | undefined> {
     if (!composed || scheme !== 'ml-dsa') return undefined;
     const rows: { toBeSigned: Buffer | null }[] = await this.db.query(

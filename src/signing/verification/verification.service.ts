@@ -8,9 +8,15 @@ import { subjectNameOf, pathFrom } from '../certificates/certificate-chain.js';
 import { isFormatDigest } from '../formats/algorithm-identifiers.js';
 import type { SignatureFormat } from '../formats/signature-format.js';
 import { BadTimestamp, timeOfToken } from '../timestamping/timestamp-check.js';
-import { BadSignature } from './bad-signature.js';
-import { readJws, readRaw, readSigstoreBundle } from './plain-readers.js';
-import type { SignatureClaim, SignatureReader, SignedFile } from './signature-claim.js';
+import {
+  BadSignature,
+  type SignatureClaim,
+  type SignatureReader,
+  type SignedFile,
+  readJws,
+  readRaw,
+  readSigstoreBundle,
+} from './signature-readers.js';
 import { readAuthenticode, readCms } from './signed-data-reader.js';
 import {
   type Signer,
@@ -25,7 +31,7 @@ export type CheckName = 'signature' | 'certificate' | 'timestamp';
 export interface VerificationCheck {
   readonly check: CheckName;
   readonly ok: boolean;
-  /** Why not, or what was found. */
+  /** The reason, or the finding. */
   readonly detail: string;
 }
 
@@ -34,13 +40,13 @@ export interface Verification {
   readonly valid: boolean;
   readonly checks: readonly VerificationCheck[];
   readonly key: { readonly id: string; readonly name: string; readonly version?: number };
-  /** What a timestamp that holds says. */
+  /** The time in a timestamp that verified. */
   readonly signedBefore?: Date;
   readonly certificate?: X509Certificate;
 }
 
-/** Who made a signature. */
-interface Making {
+/** The key and the version that made a signature. */
+interface MadeBy {
   readonly key: Signer['key'];
   readonly version: VersionToVerify;
   readonly claim: SignatureClaim;
@@ -66,7 +72,7 @@ export class VerificationService {
 
   async verify(caller: Caller, order: VerificationOrder): Promise<Verification> {
     const subject = await this.subjects.of(caller, order);
-    const made = this.makingOf(subject);
+    const made = this.makerOf(subject);
     if (made instanceof BadSignature) return refused(subject, made.message);
     const { key, version, claim } = made;
     const checks: VerificationCheck[] = [
@@ -84,7 +90,7 @@ export class VerificationService {
     };
   }
 
-  private makingOf({ file, format, signers, timestampToken }: Subject): Making | BadSignature {
+  private makerOf({ file, format, signers, timestampToken }: Subject): MadeBy | BadSignature {
     for (const { key, scheme, versions } of signers) {
       const taken = takeApart(format, { ...file, scheme });
       if (taken instanceof BadSignature) return taken;

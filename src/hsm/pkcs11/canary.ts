@@ -1,0 +1,87 @@
+import { randomBytes } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { CKO } from './pkcs11-codes.js';
+import { signEcdsa } from './ec-signer.js';
+import { generationPlan } from './key-templates.js';
+import type { TokenKey } from '../key-vault.js';
+import { KeyProcessFault } from './key-process-fault.js';
+import type { Handle } from './pkcs11-token.js';
+import { publicKeyInfoOf } from './key-directory.js';
+import type { SigningParts } from './token-signer.js';
+
+const LABEL = 'sealwright-canary';
+const CKA_ID = Buffer.from(LABEL);
+const KEY: TokenKey = { ckaId: CKA_ID, labels: [LABEL] };
+const TYPE = 'ec-p256';
+/** Processes that start together on a fresh token would each make a canary; most are kept from it by looking again. */
+const CREATION_PAUSE_MS = 150;
+
+interface Pair {
+  readonly privateKey: Handle;
+  readonly publicKey: Buffer;
+}
+
+/**
+ * A key that signs nothing but random digests, to learn whether the token still works. Session state says nothing of
+ * that: it stays good after the token is gone.
+ */
+export class Canary {
+  private readonly parts: SigningParts;
+  private pair?: Pair;
+
+  constructor(parts: SigningParts) {
+    this.parts = parts;
+  }
+
+  /** Finds a canary that works, or makes one. Two processes may both have made one, and a crash may leave a half. */
+  async prepare(): Promise<void> {
+    this.pair = await this.workingPair();
+    if (this.pair) return;
+    await sleep(CREATION_PAUSE_MS * Math.random());
+    this.pair = (await this.workingPair()) ?? (await this.create());
+  }
+
+  /** Throws what the token raised, or a fatal KeyProcessFault. */
+  async probe(): Promise<void> {
+    const { token, directory } = this.parts;
+    token.assertPresent();
+    if (this.pair === undefined || directory.all(CKO.privateKey, KEY).length === 0) {
+      throw new KeyProcessFault('unavailable', 'the token lost its canary key', true);
+    }
+    if (!(await this.works(this.pair))) {
+      throw new KeyProcessFault('wrong-signature', 'a signature of the canary key did not verify', true);
+    }
+  }
+
+  private async workingPair(): Promise<Pair | undefined> {
+    const { directory } = this.parts;
+    const publicKeys = directory.all(CKO.publicKey, KEY).map((object) => publicKeyInfoOf(directory, object, TYPE));
+    for (const privateKey of directory.all(CKO.privateKey, KEY)) {
+      for (const publicKey of publicKeys) {
+        if (await this.works({ privateKey, publicKey })) return { privateKey, publicKey };
+      }
+    }
+    return undefined;
+  }
+
+  private async create(): Promise<Pair> {
+    const { token, directory, pool, limitMs } = this.parts;
+    const plan = generationPlan({ ckaId: CKA_ID, label: LABEL, type: TYPE, rawRsa: false });
+    const session = token.openSession(true);
+    directory.noteCreation();
+    try {
+      const made = await pool.use(limitMs, () =>
+        token.generateKeyPair(session, plan.mechanism, plan.publicKey, plan.privateKey),
+      );
+      return { privateKey: made.privateKey, publicKey: publicKeyInfoOf(directory, made.publicKey, TYPE) };
+    } finally {
+      token.closeSession(session);
+    }
+  }
+
+  private async works({ privateKey, publicKey }: Pair): Promise<boolean> {
+    const { token, pool, limitMs } = this.parts;
+    const order = { handle: privateKey, publicKey, curve: TYPE, digest: randomBytes(32) } as const;
+    return (await pool.use(limitMs, (session) => signEcdsa(token, session, order))) !== undefined;
+  }
+}

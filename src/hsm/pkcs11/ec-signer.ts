@@ -1,0 +1,52 @@
+import { CKA, CKK, CKM, CKO, isBadSignature } from './pkcs11-codes.js';
+import { CURVE_BYTES, type CurveType, leftmostBits } from '../signatures/ecdsa.js';
+import type { Handle, Mechanism, Pkcs11Token, Template } from './pkcs11-token.js';
+import type { PooledSession } from './session-pool.js';
+import { CURVE_PARAMS, ecPointOf } from '../signatures/spki.js';
+
+const ECDSA: Mechanism = { mechanism: CKM.ecdsa };
+
+export interface EcOrder {
+  /** The private key in the token. */
+  readonly handle: Handle;
+  /** The stored SubjectPublicKeyInfo. */
+  readonly publicKey: Buffer;
+  readonly curve: CurveType;
+  readonly digest: Buffer;
+}
+
+/**
+ * r‖s over the digest, as a view into the session's buffer, or undefined when it does not verify with the stored public key. The check is made by the token
+ * with that key as a session object: node:crypto cannot verify ECDSA over a bare digest.
+ */
+export async function signEcdsa(
+  token: Pkcs11Token,
+  session: PooledSession,
+  order: EcOrder,
+): Promise<Buffer | undefined> {
+  const data = leftmostBits(order.digest, order.curve);
+  const publicKey = session.publicKey(order.publicKey.toString('latin1'), () =>
+    token.createObject(session.handle, publicKeyTemplate(order.publicKey, order.curve)),
+  );
+  const raw = await token.sign(session.handle, ECDSA, order.handle, data, session.signatureBuffer);
+  if (raw.length !== 2 * CURVE_BYTES[order.curve]) return undefined;
+  try {
+    await token.verify(session.handle, ECDSA, publicKey, data, raw);
+  } catch (error) {
+    if (isBadSignature(error)) return undefined;
+    throw error;
+  }
+  return raw;
+}
+
+function publicKeyTemplate(publicKey: Buffer, curve: CurveType): Template {
+  return [
+    { type: CKA.class, value: CKO.publicKey },
+    { type: CKA.keyType, value: CKK.ec },
+    { type: CKA.token, value: false },
+    { type: CKA.private, value: false },
+    { type: CKA.verify, value: true },
+    { type: CKA.ecParams, value: CURVE_PARAMS[curve] },
+    { type: CKA.ecPoint, value: ecPointOf(curve, publicKey) },
+  ];
+}

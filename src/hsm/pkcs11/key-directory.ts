@@ -1,0 +1,163 @@
+import { CKA, CKO, isStaleHandle } from './pkcs11-codes.js';
+import type { Handle, Pkcs11Token } from './pkcs11-token.js';
+import type { TokenKey, KeyType, KeyIdentity } from '../key-vault.js';
+import { KeyProcessFault } from './key-process-fault.js';
+import { isCurve } from '../signatures/ecdsa.js';
+import { ecPublicKeyInfo, rsaPublicKeyInfo } from '../signatures/spki.js';
+
+const HANDLES_KEPT = 10_000;
+
+/**
+ * Finds private and secret keys by CKA_ID and CKA_LABEL, and remembers their handles, which count for the whole process. A CKA_ID alone
+ * finds no key: the database says which one it is, and the database may be wrong.
+ */
+export class KeyDirectory {
+  private readonly token: Pkcs11Token;
+  private readonly session: Handle;
+  private readonly handles = new Map<string, Handle>();
+  private created = false;
+
+  /** `session` is used for searches alone, each of which ends before it returns. */
+  constructor(token: Pkcs11Token, session: Handle) {
+    this.token = token;
+    this.session = session;
+  }
+
+  /**
+   * To be called when this process created token objects. SoftHSM then believes to have seen what other processes
+   * created at the same time, and does not see it until something else changes: a key that seems missing has to be
+   * looked for by a new process, which has created nothing yet.
+   */
+  noteCreation(): void {
+    this.created = true;
+  }
+
+  /**
+   * Throws KeyProcessFault `key-missing` (see also noteCreation), `other-key` when what has this CKA_ID has another label, or `refused`
+   * when several have both.
+   */
+  privateKey(key: TokenKey): Handle {
+    return this.known(key) ?? this.lookUp(CKO.privateKey, key);
+  }
+
+  /** Throws as `privateKey` does. */
+  secretKey(key: TokenKey): Handle {
+    return this.known(key) ?? this.lookUp(CKO.secretKey, key);
+  }
+
+  /** Does `once`, and again with a handle that was looked up anew when the token no longer knows the one that was kept. */
+  async withFreshHandles<T>(key: TokenKey, once: () => Promise<T>): Promise<T> {
+    try {
+      return await once();
+    } catch (error) {
+      if (!isStaleHandle(error)) throw error;
+    }
+    this.handles.delete(nameOf(key));
+    try {
+      return await once();
+    } catch (error) {
+      if (!isStaleHandle(error)) throw error;
+      throw new KeyProcessFault('unavailable', 'the token no longer accepts the handles of its keys', true);
+    }
+  }
+
+  private known(key: TokenKey): Handle | undefined {
+    return this.handles.get(nameOf(key));
+  }
+
+  private lookUp(objectClass: number, key: TokenKey): Handle {
+    const found = this.all(objectClass, key);
+    const [handle] = found;
+    if (handle === undefined) throw this.absence(objectClass, key);
+    if (found.length > 1)
+      throw new KeyProcessFault('refused', `the token holds ${found.length} keys of this id and label`);
+    if (this.handles.size >= HANDLES_KEPT) this.handles.clear();
+    this.handles.set(nameOf(key), handle);
+    return handle;
+  }
+
+  private absence(objectClass: number, { ckaId, labels }: TokenKey): KeyProcessFault {
+    const [other] = this.withId(objectClass, ckaId);
+    if (other === undefined) return this.missing();
+    const label = this.attribute(other, CKA.label).toString();
+    return new KeyProcessFault('other-key', `it is labelled "${label}", not "${labels[0]}"`);
+  }
+
+  /** Throws KeyProcessFault, which replaces the process, when there may be keys that this process cannot see (see noteCreation). */
+  assertSeesAll(): void {
+    if (this.created) throw this.missing();
+  }
+
+  /** The key is gone from the token. */
+  forget(key: TokenKey): void {
+    this.handles.delete(nameOf(key));
+  }
+
+  private missing(): KeyProcessFault {
+    return this.created
+      ? new KeyProcessFault('unseen', 'a key was not seen by the process that created another', true)
+      : new KeyProcessFault('key-missing', 'the token holds no such key');
+  }
+
+  /** Objects of a class that have this CKA_ID and one of these labels. */
+  all(objectClass: number, { ckaId, labels }: TokenKey): Handle[] {
+    return this.withId(objectClass, ckaId).filter((object) =>
+      labels.includes(this.attribute(object, CKA.label).toString()),
+    );
+  }
+
+  /** Whatever has this CKA_ID, ours or not. */
+  withId(objectClass: number, ckaId: Buffer): Handle[] {
+    return this.token.find(this.session, objectClass, ckaId);
+  }
+
+  /** Objects of a class with this CKA_LABEL. */
+  labelled(objectClass: number, label: string): Handle[] {
+    return this.token.findLabelled(this.session, objectClass, label);
+  }
+
+  /** CKA_ID of each object of a class with this CKA_LABEL. */
+  idsLabelled(objectClass: number, label: string): Buffer[] {
+    return this.labelled(objectClass, label).map((object) => this.attribute(object, CKA.id));
+  }
+
+  attribute(object: Handle, type: number): Buffer {
+    return this.token.attribute(this.session, object, type);
+  }
+}
+
+function nameOf({ ckaId, labels }: TokenKey): string {
+  return `${labels[0]}\0${ckaId.toString('latin1')}`;
+}
+
+/** SubjectPublicKeyInfo of a public key object in the token. */
+export function publicKeyInfoOf(directory: KeyDirectory, object: Handle, type: KeyType): Buffer {
+  if (isCurve(type)) return ecPublicKeyInfo(type, directory.attribute(object, CKA.ecPoint));
+  return rsaPublicKeyInfo(directory.attribute(object, CKA.modulus), directory.attribute(object, CKA.publicExponent));
+}
+
+/** CKA_LABEL of the key of the log. */
+export const LOG_LABEL = 'sealwright-log';
+
+const SIGNING_OWNER = /^([a-z0-9][a-z0-9._-]{0,62} v\d{1,9}) [0-9a-f]{32}$/;
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/**
+ * CKA_LABEL of such a key. Labels of different purposes and owners are never the same: owners have a fixed form. Before
+ * purpose and id were part of it, the label of a signing key said its name and version only.
+ *
+ * @throws KeyProcessFault `refused` when the owner has another form
+ */
+export function labelsOf({ purpose, owner }: KeyIdentity): readonly [string, ...string[]] {
+  if (purpose === 'ssh-ca' || purpose === 'ssh-key') {
+    if (!UUID.test(owner)) throw malformed();
+    return [purpose === 'ssh-ca' ? `sealwright ssh ca ${owner}` : `sealwright ssh ${owner}`];
+  }
+  const nameAndVersion = SIGNING_OWNER.exec(owner)?.[1];
+  if (nameAndVersion === undefined) throw malformed();
+  return [`sealwright ${purpose} ${owner}`, `sealwright ${nameAndVersion}`];
+}
+
+function malformed(): KeyProcessFault {
+  return new KeyProcessFault('refused', 'the order does not say whose key it means');
+}

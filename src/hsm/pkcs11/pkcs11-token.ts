@@ -1,0 +1,203 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import pkcs11js from 'pkcs11js';
+import { CKA, CKM, CKR, ckrOf } from './pkcs11-codes.js';
+
+/** CK_OBJECT_HANDLE or CK_SESSION_HANDLE, as the library wrote it. */
+export type Handle = Buffer;
+export type Mechanism = pkcs11js.Mechanism;
+export type Template = pkcs11js.Template;
+export type KeyPair = pkcs11js.KeyPair;
+
+export interface TokenIdentity {
+  readonly label: string;
+  readonly serial: string;
+  readonly model: string;
+  /** Sessions that the token allows one process; undefined when it has or reports no limit. */
+  readonly maxSessions?: number;
+}
+
+/** CK_EFFECTIVELY_INFINITE is 0, CK_UNAVAILABLE_INFORMATION is all ones (4 or 8 bytes, rounded by the conversion). */
+const UNKNOWN_COUNT = 0xffffffff;
+/** No signature of a supported key is longer than the 512 bytes of RSA-4096. */
+export const SIGNATURE_BUFFER_BYTES = 1024;
+const GCM_TAG_BYTES = 16;
+const FIND_AT_MOST = 64;
+/** Another process that logs in rewrites SoftHSM's token file, which then cannot be read for some milliseconds. */
+const OPEN_ATTEMPTS = 8;
+const OPEN_PAUSE_MS = 40;
+
+/**
+ * The only caller of the HSM library. Locking is left to the operating system's primitives (CKF_OS_LOCKING_OK): without
+ * them concurrent calls crash SoftHSM. Signing, verifying and generating run on libuv's threads through the `…Async`
+ * calls, which alone keep their buffers alive. Nothing here finalizes or logs out: with calls in flight that crashes,
+ * and a library that lost its token is recovered only by a new process.
+ */
+export class Pkcs11Token {
+  private readonly library: pkcs11js.PKCS11;
+  private readonly slot: Handle;
+  readonly identity: TokenIdentity;
+
+  private constructor(library: pkcs11js.PKCS11, slot: Handle, identity: TokenIdentity) {
+    this.library = library;
+    this.slot = slot;
+    this.identity = identity;
+  }
+
+  /** Loads the module and finds the token by its label; slot numbers change. Throws when no or several tokens have it. */
+  static async open(modulePath: string, label: string): Promise<Pkcs11Token> {
+    const library = new pkcs11js.PKCS11();
+    library.load(modulePath);
+    library.C_Initialize({ flags: pkcs11js.CKF_OS_LOCKING_OK });
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        return Pkcs11Token.locate(library, label);
+      } catch (error) {
+        if (ckrOf(error) !== CKR.generalError || attempt === OPEN_ATTEMPTS) throw error;
+        await sleep(OPEN_PAUSE_MS * (0.5 + Math.random()));
+      }
+    }
+  }
+
+  private static locate(library: pkcs11js.PKCS11, label: string): Pkcs11Token {
+    const named = library
+      .C_GetSlotList(true)
+      .map((slot) => ({ slot, identity: identify(library, slot) }))
+      .filter(({ identity }) => identity.label === label);
+    const [found] = named;
+    if (found === undefined) throw new Error(`no token has the label "${label}"`);
+    if (named.length > 1) throw new Error(`${named.length} tokens have the label "${label}"`);
+    return new Pkcs11Token(library, found.slot, found.identity);
+  }
+
+  /** C_Login as the user. The login counts for the whole process. */
+  login(session: Handle, pin: string): void {
+    try {
+      this.library.C_Login(session, pkcs11js.CKU_USER, pin);
+    } catch (error) {
+      if (ckrOf(error) !== CKR.userAlreadyLoggedIn) throw error;
+    }
+  }
+
+  /** Asks the token anew; unlike C_GetSessionInfo this fails when the token is gone. */
+  assertPresent(): void {
+    this.library.C_GetTokenInfo(this.slot);
+  }
+
+  openSession(readWrite = false): Handle {
+    const flags = pkcs11js.CKF_SERIAL_SESSION | (readWrite ? pkcs11js.CKF_RW_SESSION : 0);
+    return this.library.C_OpenSession(this.slot, flags);
+  }
+
+  /** Never throws: what is closed is either sound or already lost, and the caller has its own error to report. */
+  closeSession(session: Handle): void {
+    try {
+      this.library.C_CloseSession(session);
+    } catch {
+      // Lost sessions show in the next call that needs one.
+    }
+  }
+
+  /** CKM_… that the token has. */
+  mechanisms(): ReadonlySet<number> {
+    return new Set(this.library.C_GetMechanismList(this.slot));
+  }
+
+  /** Objects of a class (CKO_…) with this CKA_ID, at most 64. */
+  find(session: Handle, objectClass: number, id: Buffer): Handle[] {
+    return this.search(session, [
+      { type: CKA.class, value: objectClass },
+      { type: CKA.id, value: id },
+    ]);
+  }
+
+  /** Objects of a class with this CKA_LABEL, at most 64. */
+  findLabelled(session: Handle, objectClass: number, label: string): Handle[] {
+    return this.search(session, [
+      { type: CKA.class, value: objectClass },
+      { type: CKA.label, value: label },
+    ]);
+  }
+
+  private search(session: Handle, template: Template): Handle[] {
+    this.library.C_FindObjectsInit(session, template);
+    try {
+      return this.library.C_FindObjects(session, FIND_AT_MOST);
+    } finally {
+      this.library.C_FindObjectsFinal(session);
+    }
+  }
+
+  /** One attribute; asked for together, one that the token withholds would spoil the others. */
+  attribute(session: Handle, object: Handle, type: number): Buffer {
+    const [attribute] = this.library.C_GetAttributeValue(session, object, [{ type }]);
+    if (!Buffer.isBuffer(attribute?.value))
+      throw new Error(`the token gave no value for attribute 0x${type.toString(16)}`);
+    return attribute.value;
+  }
+
+  createObject(session: Handle, template: Template): Handle {
+    return this.library.C_CreateObject(session, template);
+  }
+
+  destroyObject(session: Handle, object: Handle): void {
+    this.library.C_DestroyObject(session, object);
+  }
+
+  generateKeyPair(session: Handle, mechanism: number, publicKey: Template, privateKey: Template): Promise<KeyPair> {
+    return this.library.C_GenerateKeyPairAsync(session, { mechanism }, publicKey, privateKey);
+  }
+
+  generateKey(session: Handle, mechanism: number, template: Template): Promise<Handle> {
+    return this.library.C_GenerateKeyAsync(session, { mechanism }, template);
+  }
+
+  /** C_EncryptInit and C_Encrypt by a mechanism that adds no more than a GCM tag. */
+  encrypt(session: Handle, mechanism: Mechanism, key: Handle, plain: Buffer): Promise<Buffer> {
+    this.library.C_EncryptInit(session, mechanism, key);
+    return this.library.C_EncryptAsync(session, plain, Buffer.alloc(plain.length + GCM_TAG_BYTES));
+  }
+
+  /** C_DecryptInit and C_Decrypt. */
+  decrypt(session: Handle, mechanism: Mechanism, key: Handle, sealed: Buffer): Promise<Buffer> {
+    this.library.C_DecryptInit(session, mechanism, key);
+    return this.library.C_DecryptAsync(session, sealed, Buffer.alloc(sealed.length));
+  }
+
+  /**
+   * C_SignInit and C_Sign. The caller has the session to itself and discards it on any error. The signature is a view
+   * into `buffer`, which must have SIGNATURE_BUFFER_BYTES.
+   */
+  sign(session: Handle, mechanism: Mechanism, key: Handle, data: Buffer, buffer: Buffer): Promise<Buffer> {
+    this.library.C_SignInit(session, mechanism, key);
+    return this.library.C_SignAsync(session, data, buffer);
+  }
+
+  /** C_VerifyInit and C_Verify. Rejects with CKR_SIGNATURE_INVALID or CKR_SIGNATURE_LEN_RANGE on a wrong signature. */
+  async verify(session: Handle, mechanism: Mechanism, key: Handle, data: Buffer, signature: Buffer): Promise<void> {
+    this.library.C_VerifyInit(session, mechanism, key);
+    await this.library.C_VerifyAsync(session, data, signature);
+  }
+}
+
+/** CKM_RSA_PKCS_PSS with CK_RSA_PKCS_PSS_PARAMS: CKM_ of the digest, CKG_MGF1_ of the mask, bytes of salt. */
+export function pssMechanism(hashAlg: number, mgf: number, saltLen: number): Mechanism {
+  return {
+    mechanism: CKM.rsaPss,
+    parameter: { type: pkcs11js.CK_PARAMS_RSA_PSS, hashAlg, mgf, saltLen } as RsaPssParameter,
+  };
+}
+
+type RsaPssParameter = pkcs11js.IParams & { hashAlg: number; mgf: number; saltLen: number };
+
+/** CKM_AES_GCM with CK_GCM_PARAMS: a nonce of 96 bits, a tag of 128. */
+export function gcmMechanism(iv: Buffer, aad: Buffer): Mechanism {
+  const parameter = { type: pkcs11js.CK_PARAMS_GCM, iv, ivBits: iv.length * 8, aad, tagBits: GCM_TAG_BYTES * 8 };
+  return { mechanism: CKM.aesGcm, parameter };
+}
+
+function identify(library: pkcs11js.PKCS11, slot: Handle): TokenIdentity {
+  const info = library.C_GetTokenInfo(slot);
+  const maxSessions =
+    info.maxSessionCount > 0 && info.maxSessionCount < UNKNOWN_COUNT ? info.maxSessionCount : undefined;
+  return { label: info.label.trim(), serial: info.serialNumber.trim(), model: info.model.trim(), maxSessions };
+}

@@ -1,0 +1,93 @@
+import { type Handle, type Pkcs11Token, SIGNATURE_BUFFER_BYTES } from './pkcs11-token.js';
+
+/** Public keys that one session holds as session objects; they vanish with it. */
+const PUBLIC_KEYS_PER_SESSION = 256;
+
+/** A session that one holder uses alone, with the public keys that were loaded into it. */
+export class PooledSession {
+  readonly handle: Handle;
+  /** Where the token writes this session's signatures; they are copied out before the session is handed on. */
+  readonly signatureBuffer = Buffer.alloc(SIGNATURE_BUFFER_BYTES);
+  private readonly token: Pkcs11Token;
+  private readonly publicKeys = new Map<string, Handle>();
+
+  constructor(token: Pkcs11Token) {
+    this.token = token;
+    this.handle = token.openSession();
+  }
+
+  /** The session object for `name`, made by `create` when the session has none; a full session drops the one that was unused longest. */
+  publicKey(name: string, create: () => Handle): Handle {
+    const known = this.publicKeys.get(name);
+    if (known !== undefined) {
+      this.publicKeys.delete(name);
+      this.publicKeys.set(name, known);
+      return known;
+    }
+    const [oldest] = this.publicKeys;
+    if (oldest !== undefined && this.publicKeys.size >= PUBLIC_KEYS_PER_SESSION) {
+      this.publicKeys.delete(oldest[0]);
+      this.token.destroyObject(this.handle, oldest[1]);
+    }
+    const made = create();
+    this.publicKeys.set(name, made);
+    return made;
+  }
+}
+
+interface Slot {
+  session?: PooledSession;
+  /** When the running call must have ended, on the clock of performance.now(); Infinity while idle. */
+  dueAt: number;
+}
+
+/**
+ * Sessions with exclusive checkout: PKCS#11 allows one operation per session, and mixing two up raises no error. A
+ * session in which anything failed may hold a half-done operation and is closed; its slot opens another when needed.
+ */
+export class SessionPool {
+  private readonly token: Pkcs11Token;
+  private readonly slots: readonly Slot[];
+  private readonly idle: Slot[];
+  private readonly waiting: ((slot: Slot) => void)[] = [];
+
+  constructor(token: Pkcs11Token, size: number) {
+    this.token = token;
+    this.slots = Array.from({ length: size }, () => ({ dueAt: Infinity }));
+    this.idle = [...this.slots];
+  }
+
+  /** Runs `work` with a session of its own. `limitMs` is what `overdue` measures against; nothing is interrupted here. */
+  async use<T>(limitMs: number, work: (session: PooledSession) => Promise<T>): Promise<T> {
+    const slot = this.idle.pop() ?? (await new Promise<Slot>((resolve) => void this.waiting.push(resolve)));
+    slot.dueAt = performance.now() + limitMs;
+    try {
+      slot.session ??= new PooledSession(this.token);
+      return await work(slot.session);
+    } catch (error) {
+      this.discard(slot);
+      throw error;
+    } finally {
+      slot.dueAt = Infinity;
+      const next = this.waiting.shift();
+      if (next) next(slot);
+      else this.idle.push(slot);
+    }
+  }
+
+  /** True when work waits for a session. */
+  get crowded(): boolean {
+    return this.waiting.length > 0;
+  }
+
+  /** True when some call has run for longer than its limit; the process is then to be replaced. */
+  overdue(): boolean {
+    const now = performance.now();
+    return this.slots.some(({ dueAt }) => dueAt < now);
+  }
+
+  private discard(slot: Slot): void {
+    if (slot.session) this.token.closeSession(slot.session.handle);
+    slot.session = undefined;
+  }
+}

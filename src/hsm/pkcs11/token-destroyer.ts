@@ -1,0 +1,43 @@
+import { CKA, CKO } from './pkcs11-codes.js';
+import type { TokenKey } from '../key-vault.js';
+import { KeyProcessFault } from './key-process-fault.js';
+import type { Handle } from './pkcs11-token.js';
+import type { SigningParts } from './token-signer.js';
+
+/**
+ * Destroys key pairs in the token. Both the CKA_ID and the CKA_LABEL must be those of the order, and secret keys are not looked
+ * for: the key of the log, the canary and the keys that seal secrets are out of reach, whatever a row says.
+ */
+export class TokenDestroyer {
+  private readonly parts: SigningParts;
+
+  constructor(parts: SigningParts) {
+    this.parts = parts;
+  }
+
+  /** Throws KeyProcessFault `other-key` for a key of another label, or the error of the HSM library. */
+  destroy({ ckaId, labels }: TokenKey): { destroyed: number } {
+    const { token, directory } = this.parts;
+    const [privateKeys, publicKeys] = this.find(ckaId);
+    const pair = [...privateKeys, ...publicKeys];
+    if (pair.some((object) => !labels.includes(directory.attribute(object, CKA.label).toString())))
+      throw new KeyProcessFault('other-key', 'the key of this id has another label');
+    if (privateKeys.length === 0) directory.assertSeesAll();
+    const session = token.openSession(true);
+    try {
+      // The private key first: what a crash leaves behind is then a public key.
+      for (const object of pair) token.destroyObject(session, object);
+    } finally {
+      token.closeSession(session);
+      directory.forget({ ckaId, labels });
+    }
+    if (this.find(ckaId).flat().length > 0)
+      throw new KeyProcessFault('refused', 'the token still holds the key that it said it has destroyed');
+    return { destroyed: privateKeys.length };
+  }
+
+  private find(ckaId: Buffer): [Handle[], Handle[]] {
+    const { directory } = this.parts;
+    return [directory.withId(CKO.privateKey, ckaId), directory.withId(CKO.publicKey, ckaId)];
+  }
+}

@@ -1,0 +1,116 @@
+import { randomBytes } from 'node:crypto';
+import { CKA, CKO } from './pkcs11-codes.js';
+import { type KeyDirectory, publicKeyInfoOf } from './key-directory.js';
+import type {
+  KeyIdentity,
+  TokenKey,
+  GeneratedKey,
+  KeyEvidence,
+  KeyType,
+  SignatureScheme,
+  TokenKeyType,
+} from '../key-vault.js';
+import { KeyProcessFault } from './key-process-fault.js';
+import { generationPlan } from './key-templates.js';
+import type { Handle, KeyPair } from './pkcs11-token.js';
+import { padsSha3, type SigningParts, type TokenSigner } from './token-signer.js';
+
+/** Key generation takes longer than signing by one to two orders of magnitude, on hardware as in software. */
+const SIGNING_LIMITS = 12;
+
+export interface GenerateOrder {
+  readonly ckaId: Buffer;
+  readonly identity: KeyIdentity;
+  readonly type: KeyType;
+}
+
+export interface TokenGenerateOrder extends TokenKey {
+  readonly type: TokenKeyType;
+  /** The digest that the pair signs to show that it works. */
+  readonly trial?: Buffer;
+}
+
+/** Generates key pairs in the token, tries them, and reads back what the token says of them. */
+export class TokenGenerator {
+  private readonly parts: SigningParts;
+  private readonly signer: TokenSigner;
+
+  constructor(parts: SigningParts, signer: TokenSigner) {
+    this.parts = parts;
+    this.signer = signer;
+  }
+
+  /**
+   * Throws KeyProcessFault `refused` when the CKA_ID is taken or when the token does not vouch that the private key was
+   * made in it and cannot leave; such a pair is destroyed.
+   */
+  async generate(order: TokenGenerateOrder): Promise<GeneratedKey> {
+    const { token, pool, directory, limitMs } = this.parts;
+    const taken = [CKO.privateKey, CKO.publicKey].some((kind) => directory.withId(kind, order.ckaId).length > 0);
+    if (taken) throw new KeyProcessFault('refused', 'the token already holds a key of this id');
+    const plan = generationPlan({ ...order, label: order.labels[0], rawRsa: !padsSha3(token) });
+    const session = token.openSession(true);
+    directory.noteCreation();
+    try {
+      const pair = await pool.use(limitMs * SIGNING_LIMITS, () =>
+        token.generateKeyPair(session, plan.mechanism, plan.publicKey, plan.privateKey),
+      );
+      return await this.vouched(order, session, pair);
+    } finally {
+      token.closeSession(session);
+    }
+  }
+
+  private async vouched(order: TokenGenerateOrder, session: Handle, pair: KeyPair): Promise<GeneratedKey> {
+    try {
+      const publicKey = publicKeyInfoOf(this.parts.directory, pair.publicKey, order.type);
+      const evidence = this.evidenceOf(pair.privateKey);
+      const { local, sensitive, extractable, alwaysSensitive, neverExtractable } = evidence;
+      if (!local || !sensitive || extractable || !alwaysSensitive || !neverExtractable) {
+        throw new KeyProcessFault(
+          'refused',
+          'the token does not vouch that the private key was made in it and cannot leave',
+        );
+      }
+      const scheme: SignatureScheme = order.type.startsWith('rsa-') ? 'rsa-pkcs1v15' : 'ecdsa-raw';
+      const digest = order.trial ?? randomBytes(32);
+      await this.signer.signWith({ key: { ...order, publicKey }, scheme, algorithm: 'sha256', digest });
+      return { publicKey, evidence };
+    } catch (error) {
+      this.destroy(session, pair);
+      throw error;
+    }
+  }
+
+  /** The handles come from this very generation, so no other key can be hit. */
+  private destroy(session: Handle, pair: KeyPair): void {
+    for (const object of [pair.privateKey, pair.publicKey]) {
+      try {
+        this.parts.token.destroyObject(session, object);
+      } catch {
+        // The error that led here counts; a pair that stays behind belongs to no key and signs nothing.
+      }
+    }
+  }
+
+  private evidenceOf(privateKey: Handle): KeyEvidence {
+    const { token, directory } = this.parts;
+    const flag = (attribute: number): boolean => flagOf(directory, privateKey, attribute);
+    return {
+      tokenLabel: token.identity.label,
+      tokenSerial: token.identity.serial,
+      tokenModel: token.identity.model,
+      local: flag(CKA.local),
+      sensitive: flag(CKA.sensitive),
+      extractable: flag(CKA.extractable),
+      alwaysSensitive: flag(CKA.alwaysSensitive),
+      neverExtractable: flag(CKA.neverExtractable),
+    };
+  }
+}
+
+function flagOf(directory: KeyDirectory, object: Handle, attribute: number): boolean {
+  const value = directory.attribute(object, attribute);
+  if (value.length !== 1) throw new KeyProcessFault('refused', 'the token gave a flag that is not one byte');
+  return value[0] !== 0;
+}

@@ -1,0 +1,212 @@
+import { createHash } from 'node:crypto';
+import { EMPTY_ROOT, HASH_BYTES } from '../../verifier/merkle-hash.js';
+import { isConsistent } from '../../verifier/merkle-proof.js';
+import { noteText, openNote } from '../../verifier/signed-note.js';
+import { CKA, CKO } from './pkcs11-codes.js';
+import type {
+  TokenKey,
+  GeneratedKey,
+  AcceptedLog,
+  CheckpointAnswer,
+  CheckpointOrder,
+  LogAnchor,
+  NewLogOrder,
+} from '../key-vault.js';
+import { LOG_LABEL, publicKeyInfoOf } from './key-directory.js';
+import { KeyProcessFault } from './key-process-fault.js';
+import type { Handle } from './pkcs11-token.js';
+import type { TokenGenerator } from './token-generator.js';
+import type { SigningParts, TokenSigner } from './token-signer.js';
+import { fromBase64 } from '../../formats/encoding/base64.js';
+
+const TYPE = 'ec-p256';
+const ANCHOR_VERSION = 'sealwright log anchor 1';
+const ANCHOR_LABEL = 'sealwright-log-anchor';
+const APPLICATION = 'sealwright';
+const MAX_ORIGIN_LENGTH = 300;
+
+interface KeptAnchor {
+  readonly object: Handle;
+  readonly anchor: LogAnchor;
+}
+
+/**
+ * The key of the log, which signs checkpoints and nothing else. What it signed last is kept in the token, in a data object; a
+ * checkpoint that does not continue it is not signed, whatever the database says.
+ */
+export class TokenLog {
+  private readonly parts: SigningParts;
+  private readonly signer: TokenSigner;
+  private readonly generator: TokenGenerator;
+  /** One at a time: reading the anchor and writing the next one belong together. */
+  private last: Promise<unknown> = Promise.resolve();
+
+  constructor(parts: SigningParts, signer: TokenSigner, generator: TokenGenerator) {
+    this.parts = parts;
+    this.signer = signer;
+    this.generator = generator;
+  }
+
+  /** Throws KeyProcessFault `refused` when something was signed over the log of this origin, by whichever key. */
+  generateKey({ ckaId, origin }: NewLogOrder): Promise<GeneratedKey> {
+    return this.alone(async () => {
+      assertOrigin(origin);
+      const there = this.newest(origin);
+      if (there !== undefined && there.anchor.size > 0)
+        throw new KeyProcessFault('refused', `the token knows a log ${origin} of ${there.anchor.size} leaves`);
+      const key = keyOf(ckaId);
+      const empty = { origin, size: 0, root: EMPTY_ROOT };
+      const made = await this.generator.generate({ ...key, type: TYPE, trial: noteHash(empty) });
+      this.keep({ ...empty, ckaId: key.ckaId, since: 0 });
+      return made;
+    });
+  }
+
+  anchor({ origin }: { readonly origin: string }): Promise<{ anchor?: LogAnchor }> {
+    return this.alone(() => Promise.resolve(answerOf(this.newest(origin))));
+  }
+
+  /** The signature leaves only after the anchor was written: after a crash in between the token is ahead, and signs the same again. */
+  sign(order: CheckpointOrder): Promise<CheckpointAnswer> {
+    return this.alone(async () => {
+      assertOrigin(order.origin);
+      const { origin, size } = order;
+      const root = Buffer.from(order.root);
+      if (!Number.isSafeInteger(size) || size < 0 || root.length !== HASH_BYTES)
+        throw new KeyProcessFault('refused', 'the order is no checkpoint');
+      const key = keyOf(order.ckaId);
+      const start = this.newest(origin)?.anchor ?? this.started(order, key);
+      if (start === undefined) return { kind: 'held', why: 'no-anchor' };
+      if (!key.ckaId.equals(start.ckaId)) return { kind: 'held', why: 'other-key', anchor: start };
+      if (size < start.size) return { kind: 'held', why: 'rolled-back', anchor: start };
+      if (!continues(start, { size, root, proof: order.proof })) return { kind: 'held', why: 'forked', anchor: start };
+      const publicKey = Buffer.from(order.publicKey);
+      const digest = noteHash({ origin, size, root });
+      const signing = { key: { ...key, type: TYPE, publicKey }, scheme: 'ecdsa-der', algorithm: 'sha256' } as const;
+      const signature = await this.signer.signWith({ ...signing, digest });
+      const anchor = { ...start, size, root };
+      this.keep(anchor);
+      return { kind: 'signed', signature, anchor };
+    });
+  }
+
+  accept({ origin, state }: AcceptedLog): Promise<{ anchor?: LogAnchor }> {
+    return this.alone(async () => {
+      assertOrigin(origin);
+      const before = this.newest(origin);
+      const { since = 0 } = before?.anchor ?? {};
+      for (const { object } of this.all(origin)) this.remove(object);
+      if (state !== undefined) this.keep({ origin, since, ...state });
+      return Promise.resolve(answerOf(before));
+    });
+  }
+
+  /** A log that an earlier version began has no anchor; its newest checkpoint, signed by the key in the token, becomes one. */
+  private started({ origin, lastNote }: CheckpointOrder, key: TokenKey): LogAnchor | undefined {
+    const { directory } = this.parts;
+    const [object] = directory.all(CKO.publicKey, key);
+    if (object === undefined || lastNote === undefined) return undefined;
+    const signed = openNote(lastNote, publicKeyInfoOf(directory, object, TYPE));
+    if (signed?.origin !== origin) return undefined;
+    return { origin, ckaId: key.ckaId, size: signed.size, root: signed.root, since: Date.now() };
+  }
+
+  /** Writes the new anchor before it removes the old one: whatever stops it in between, the newest of those that are there is right. */
+  private keep(anchor: LogAnchor): void {
+    const { token, directory } = this.parts;
+    const session = token.openSession(true);
+    try {
+      const older = this.all(anchor.origin);
+      directory.noteCreation();
+      token.createObject(session, [
+        { type: CKA.class, value: CKO.data },
+        { type: CKA.token, value: true },
+        { type: CKA.private, value: true },
+        { type: CKA.label, value: ANCHOR_LABEL },
+        { type: CKA.application, value: APPLICATION },
+        { type: CKA.value, value: encodeAnchor(anchor) },
+      ]);
+      for (const { object } of older) token.destroyObject(session, object);
+    } finally {
+      token.closeSession(session);
+    }
+  }
+
+  private remove(object: Handle): void {
+    const session = this.parts.token.openSession(true);
+    try {
+      this.parts.token.destroyObject(session, object);
+    } finally {
+      this.parts.token.closeSession(session);
+    }
+  }
+
+  private newest(origin: string): KeptAnchor | undefined {
+    const [newest] = this.all(origin).toSorted((one, other) => other.anchor.size - one.anchor.size);
+    return newest;
+  }
+
+  private all(origin: string): KeptAnchor[] {
+    const { directory } = this.parts;
+    return directory.labelled(CKO.data, ANCHOR_LABEL).flatMap((object) => {
+      const anchor = decodeAnchor(directory.attribute(object, CKA.value));
+      return anchor?.origin === origin ? [{ object, anchor }] : [];
+    });
+  }
+
+  private alone<T>(work: () => Promise<T>): Promise<T> {
+    const done = this.last.then(work, work);
+    this.last = done.catch(() => undefined);
+    return done;
+  }
+}
+
+function answerOf(kept: KeptAnchor | undefined): { anchor?: LogAnchor } {
+  return kept === undefined ? {} : { anchor: kept.anchor };
+}
+
+function continues(
+  start: LogAnchor,
+  { size, root, proof }: { size: number; root: Buffer; proof: readonly Uint8Array[] },
+): boolean {
+  const path = proof.map((hash) => Buffer.from(hash));
+  if (path.some((hash) => hash.length !== HASH_BYTES)) return false;
+  return isConsistent({ first: start.size, firstRoot: Buffer.from(start.root), second: size, secondRoot: root, path });
+}
+
+function noteHash(checkpoint: { origin: string; size: number; root: Buffer }): Buffer {
+  return createHash('sha256').update(noteText(checkpoint)).digest();
+}
+
+function keyOf(ckaId: Uint8Array): TokenKey {
+  return { ckaId: Buffer.from(ckaId), labels: [LOG_LABEL] };
+}
+
+/** One line of the note (C2SP tlog-checkpoint). */
+function assertOrigin(origin: string): void {
+  if (origin === '' || origin.length > MAX_ORIGIN_LENGTH || /[\p{C}\s+]/u.test(origin))
+    throw new KeyProcessFault('refused', 'a log has a name of one line without spaces');
+}
+
+/** The anchor as CKA_VALUE of its data object: lines of text. */
+function encodeAnchor({ origin, ckaId, size, root, since }: LogAnchor): Buffer {
+  const hex = Buffer.from(ckaId).toString('hex');
+  return Buffer.from(
+    `${ANCHOR_VERSION}\n${origin}\n${size}\n${Buffer.from(root).toString('base64')}\n${hex}\n${since}\n`,
+  );
+}
+
+/** The anchor in a CKA_VALUE; undefined when `encodeAnchor` did not write it. */
+function decodeAnchor(value: Buffer): LogAnchor | undefined {
+  const [version, origin, size, root, ckaId, since, ...rest] = value.toString().split('\n');
+  if (version !== ANCHOR_VERSION || !origin || rest.join('') !== '') return undefined;
+  if (!/^\d{1,15}$/.test(size ?? '') || !/^\d{1,15}$/.test(since ?? '')) return undefined;
+  const anchor = {
+    origin,
+    ckaId: Buffer.from(ckaId ?? '', 'hex'),
+    size: Number(size),
+    root: fromBase64(root ?? '') ?? Buffer.alloc(0),
+    since: Number(since),
+  };
+  return anchor.ckaId.length > 0 && anchor.root.length === HASH_BYTES ? anchor : undefined;
+}

@@ -1,0 +1,119 @@
+import { randomBytes } from 'node:crypto';
+import { CKA, CKK, CKM, CKO, isNotAuthentic } from './pkcs11-codes.js';
+import type { TokenKey, SealOrder, UnsealOrder } from '../key-vault.js';
+import { KeyProcessFault } from './key-process-fault.js';
+import { allowedMechanisms } from './key-templates.js';
+import { gcmMechanism, type Template } from './pkcs11-token.js';
+import type { SigningParts } from './token-signer.js';
+
+const LABEL = 'sealwright-sealing';
+/** First byte of sealed bytes: AES-256-GCM, computed in the token. */
+const GCM = 1;
+const ID_BYTES = 16;
+const NONCE_BYTES = 12;
+const TAG_BYTES = 16;
+const HEADER_BYTES = 1 + ID_BYTES + NONCE_BYTES;
+const AES_KEY_BYTES = 32;
+
+/**
+ * Encrypts and decrypts with AES keys that never leave the token. Sealed bytes name their key: method (1 byte) ‖ CKA_ID
+ * (16) ‖ nonce (12) ‖ ciphertext ‖ tag (16). Processes that start together on a fresh token may therefore each make a
+ * sealing key, and nothing is lost by it.
+ */
+export class TokenSealer {
+  private readonly parts: SigningParts;
+  /** CKA_ID of the key that seals; others only open what they sealed. */
+  private sealingId?: Promise<Buffer>;
+
+  constructor(parts: SigningParts) {
+    this.parts = parts;
+  }
+
+  /** Throws KeyProcessFault, or the error of the HSM library. */
+  async seal({ plain, associatedData }: SealOrder): Promise<Buffer> {
+    const { token, pool, directory, limitMs } = this.parts;
+    const id = await this.currentId();
+    const nonce = randomBytes(NONCE_BYTES);
+    const sealed = await directory.withFreshHandles(keyOf(id), () =>
+      pool.use(limitMs, (session) => {
+        const key = directory.secretKey(keyOf(id));
+        return token.encrypt(session.handle, gcmMechanism(nonce, Buffer.from(associatedData)), key, Buffer.from(plain));
+      }),
+    );
+    return Buffer.concat([Buffer.from([GCM]), id, nonce, sealed]);
+  }
+
+  /** Throws KeyProcessFault `not-authentic` unless the bytes were sealed by this token with this associated data. */
+  async unseal({ sealed, associatedData }: UnsealOrder): Promise<Buffer> {
+    const { token, pool, directory, limitMs } = this.parts;
+    const { id, nonce, body } = readSealed(Buffer.from(sealed));
+    try {
+      return await directory.withFreshHandles(keyOf(id), () =>
+        pool.use(limitMs, (session) => {
+          const key = directory.secretKey(keyOf(id));
+          return token.decrypt(session.handle, gcmMechanism(nonce, Buffer.from(associatedData)), key, body);
+        }),
+      );
+    } catch (error) {
+      if (!isNotAuthentic(error)) throw error;
+      throw new KeyProcessFault('not-authentic', 'the token did not open the sealed bytes');
+    }
+  }
+
+  private async currentId(): Promise<Buffer> {
+    this.sealingId ??= this.findOrCreate();
+    try {
+      return await this.sealingId;
+    } catch (error) {
+      this.sealingId = undefined;
+      throw error;
+    }
+  }
+
+  private async findOrCreate(): Promise<Buffer> {
+    const { token, pool, directory, limitMs } = this.parts;
+    const [known] = directory.idsLabelled(CKO.secretKey, LABEL).sort((one, other) => one.compare(other));
+    if (known) return known;
+    if (!token.mechanisms().has(CKM.aesGcm)) throw new KeyProcessFault('refused', 'the token has no AES-GCM');
+    const id = randomBytes(ID_BYTES);
+    const session = token.openSession(true);
+    directory.noteCreation();
+    try {
+      await pool.use(limitMs, () => token.generateKey(session, CKM.aesKeyGen, sealingKey(id)));
+      return id;
+    } finally {
+      token.closeSession(session);
+    }
+  }
+}
+
+function readSealed(sealed: Buffer): { id: Buffer; nonce: Buffer; body: Buffer } {
+  if (sealed[0] !== GCM || sealed.length <= HEADER_BYTES + TAG_BYTES)
+    throw new KeyProcessFault('not-authentic', 'these bytes were not sealed by this service');
+  return {
+    id: sealed.subarray(1, 1 + ID_BYTES),
+    nonce: sealed.subarray(1 + ID_BYTES, HEADER_BYTES),
+    body: sealed.subarray(HEADER_BYTES),
+  };
+}
+
+/** Sealed bytes name their key by CKA_ID; only keys that were made for sealing open them. */
+function keyOf(ckaId: Buffer): TokenKey {
+  return { ckaId, labels: [LABEL] };
+}
+
+/** A key that stays in the token, seals and opens, and does nothing else. */
+function sealingKey(id: Buffer): Template {
+  const on = [CKA.token, CKA.private, CKA.sensitive, CKA.encrypt, CKA.decrypt];
+  const off = [CKA.extractable, CKA.wrap, CKA.unwrap, CKA.sign, CKA.verify, CKA.derive];
+  return [
+    { type: CKA.class, value: CKO.secretKey },
+    { type: CKA.keyType, value: CKK.aes },
+    { type: CKA.id, value: id },
+    { type: CKA.label, value: LABEL },
+    { type: CKA.valueLen, value: AES_KEY_BYTES },
+    ...on.map((type) => ({ type, value: true })),
+    ...off.map((type) => ({ type, value: false })),
+    allowedMechanisms(CKM.aesGcm),
+  ];
+}

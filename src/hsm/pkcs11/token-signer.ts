@@ -1,0 +1,112 @@
+import { randomBytes } from 'node:crypto';
+import { CKM, CKO, PSS_HASH } from './pkcs11-codes.js';
+import { signEcdsa } from './ec-signer.js';
+import { type CurveType, isCurve, rawToDer } from '../signatures/ecdsa.js';
+import { type KeyDirectory, publicKeyInfoOf, labelsOf } from './key-directory.js';
+import { KeyProcessFault } from './key-process-fault.js';
+import { type TokenKey, DIGEST_BYTES, type DigestAlgorithm, type SignOrder, type VaultKey } from '../key-vault.js';
+import { type Mechanism, type Pkcs11Token, pssMechanism } from './pkcs11-token.js';
+import { RsaCheck } from '../signatures/rsa-check.js';
+import { digestInfo, encodePss } from '../signatures/rsa-encodings.js';
+import type { PooledSession, SessionPool } from './session-pool.js';
+
+const RSA_PKCS: Mechanism = { mechanism: CKM.rsaPkcs };
+const RSA_RAW: Mechanism = { mechanism: CKM.rsaX509 };
+const PSS = Object.fromEntries(
+  Object.entries(PSS_HASH).map(([name, hash]) => [
+    name,
+    pssMechanism(hash.hashAlg, hash.mgf, DIGEST_BYTES[name as DigestAlgorithm]),
+  ]),
+) as Record<DigestAlgorithm, Mechanism>;
+
+/** A sign order whose key is named as the token knows it. */
+export interface TokenSignOrder extends Omit<SignOrder, 'key' | 'message'> {
+  readonly key: TokenKey & Pick<VaultKey, 'type' | 'publicKey'>;
+}
+
+export interface SigningParts {
+  readonly token: Pkcs11Token;
+  readonly pool: SessionPool;
+  readonly directory: KeyDirectory;
+  /** How long one order may hold its session. */
+  readonly limitMs: number;
+}
+
+/** Signs digests and lets a signature out only after it verified with the stored public key. */
+export class TokenSigner {
+  private readonly parts: SigningParts;
+  private readonly rsa = new RsaCheck();
+  /** False for a token whose CKM_RSA_PKCS_PSS knows no SHA-3; the padding is then made here and signed as a number. */
+  private readonly tokenPadsSha3: boolean;
+
+  constructor(parts: SigningParts) {
+    this.parts = parts;
+    this.tokenPadsSha3 = padsSha3(parts.token);
+  }
+
+  /** Throws KeyProcessFault, or the error of the HSM library. */
+  async sign({ key, scheme, algorithm, digest }: SignOrder): Promise<Buffer> {
+    const { ckaId, type, publicKey } = key;
+    return await this.signWith({
+      key: { ckaId, labels: labelsOf(key.identity), type, publicKey },
+      scheme,
+      algorithm,
+      digest,
+    });
+  }
+
+  /** The same with a key that no sign order can name. */
+  async signWith(order: TokenSignOrder): Promise<Buffer> {
+    return await this.parts.directory.withFreshHandles(order.key, () => this.signOnce(order));
+  }
+
+  private signOnce(order: TokenSignOrder): Promise<Buffer> {
+    return this.parts.pool.use(this.parts.limitMs, (session) =>
+      isCurve(order.key.type) ? this.signEc(session, order, order.key.type) : this.signRsa(session, order),
+    );
+  }
+
+  private async signEc(session: PooledSession, order: TokenSignOrder, curve: CurveType): Promise<Buffer> {
+    const { publicKey } = order.key;
+    const handle = this.parts.directory.privateKey(order.key);
+    const raw = await signEcdsa(this.parts.token, session, { handle, publicKey, curve, digest: order.digest });
+    if (raw === undefined) throw this.wrongSignature(order);
+    return order.scheme === 'ecdsa-der' ? rawToDer(raw) : Buffer.from(raw);
+  }
+
+  private async signRsa(session: PooledSession, order: TokenSignOrder): Promise<Buffer> {
+    const { algorithm, digest, key, scheme } = order;
+    const { mechanism, data } = this.rsaInput(order);
+    const handle = this.parts.directory.privateKey(key);
+    const signature = await this.parts.token.sign(session.handle, mechanism, handle, data, session.signatureBuffer);
+    const right = this.rsa[scheme === 'rsa-pss' ? 'pss' : 'pkcs1'](key.publicKey, algorithm, digest, signature);
+    if (!right) throw this.wrongSignature(order);
+    return Buffer.from(signature);
+  }
+
+  private rsaInput({ algorithm, digest, key, scheme }: TokenSignOrder): { mechanism: Mechanism; data: Buffer } {
+    if (scheme !== 'rsa-pss') return { mechanism: RSA_PKCS, data: digestInfo(algorithm, digest) };
+    if (this.tokenPadsSha3 || !algorithm.startsWith('sha3-')) return { mechanism: PSS[algorithm], data: digest };
+    const salt = randomBytes(DIGEST_BYTES[algorithm]);
+    return { mechanism: RSA_RAW, data: encodePss(algorithm, digest, salt, this.rsa.modulusBits(key.publicKey)) };
+  }
+
+  /**
+   * A stored public key that is not the token's own explains the mismatch without any fault of the HSM; replacing the
+   * process would then only disturb the other keys.
+   */
+  private wrongSignature(order: TokenSignOrder): KeyProcessFault {
+    const { directory } = this.parts;
+    const [inToken] = directory.all(CKO.publicKey, order.key);
+    const stored = order.key.publicKey;
+    const foreign = inToken !== undefined && !publicKeyInfoOf(directory, inToken, order.key.type).equals(stored);
+    return foreign
+      ? new KeyProcessFault('wrong-signature', 'the stored public key is not that of the key in the token')
+      : new KeyProcessFault('wrong-signature', 'a signature did not verify with the stored public key', true);
+  }
+}
+
+/** PKCS#11 v3.0 tokens that list a SHA-3 PSS mechanism take SHA-3 in the parameters of CKM_RSA_PKCS_PSS as well. */
+export function padsSha3(token: Pkcs11Token): boolean {
+  return token.mechanisms().has(CKM.sha3RsaPss);
+}

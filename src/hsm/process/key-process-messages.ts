@@ -1,0 +1,90 @@
+import type { CallOutcome } from '../pkcs11/key-process-fault.js';
+import type {
+  DestroyOrder,
+  GeneratedKey,
+  SealOrder,
+  UnsealOrder,
+  AcceptedLog,
+  CheckpointAnswer,
+  CheckpointOrder,
+  LogAnchor,
+  NewLogOrder,
+} from '../key-vault.js';
+
+import type { SealedSignOrder } from '../pkcs11/software-keys.js';
+import type { GenerateOrder } from '../pkcs11/token-generator.js';
+
+/** The calls to the key process besides signing digests: rare enough to travel as objects. Buffers arrive as Uint8Array. */
+export interface KeyProcessCalls {
+  readonly generate: { readonly order: GenerateOrder; readonly answer: GeneratedKey };
+  readonly destroy: { readonly order: DestroyOrder; readonly answer: { readonly destroyed: number } };
+  readonly signSealed: { readonly order: SealedSignOrder; readonly answer: Uint8Array };
+  readonly seal: { readonly order: SealOrder; readonly answer: Uint8Array };
+  readonly generateLogKey: { readonly order: NewLogOrder; readonly answer: GeneratedKey };
+  readonly logAnchor: { readonly order: { readonly origin: string }; readonly answer: { readonly anchor?: LogAnchor } };
+  readonly signCheckpoint: { readonly order: CheckpointOrder; readonly answer: CheckpointAnswer };
+  readonly acceptLog: { readonly order: AcceptedLog; readonly answer: { readonly anchor?: LogAnchor } };
+  readonly unseal: { readonly order: UnsealOrder; readonly answer: Uint8Array };
+}
+export type CallName = keyof KeyProcessCalls;
+
+/** A handler for each call. */
+export type CallHandlers = {
+  readonly [Name in CallName]: (order: KeyProcessCalls[Name]['order']) => Promise<KeyProcessCalls[Name]['answer']>;
+};
+
+/** First message to the key process. It alone carries the PIN: neither the environment nor the arguments do. */
+export interface StartMessage {
+  readonly kind: 'start';
+  readonly library: string;
+  readonly tokenLabel: string;
+  readonly pin: string;
+  readonly sessions: number;
+  readonly deadlineMs: number;
+}
+
+interface CallOf<Name extends CallName> {
+  readonly kind: 'call';
+  readonly id: number;
+  readonly name: Name;
+  readonly order: KeyProcessCalls[Name]['order'];
+}
+export type CallMessage = { [Name in CallName]: CallOf<Name> }[CallName];
+
+/** Blocks of orders travel as bare bytes, see order-codec. */
+export type ToKeyProcess = StartMessage | CallMessage | Uint8Array;
+
+/** The token is open, logged in and has signed with the canary key. */
+export interface ReadyMessage {
+  readonly kind: 'ready';
+  readonly tokenLabel: string;
+  readonly sessions: number;
+}
+
+export interface ReplyMessage {
+  readonly kind: 'reply';
+  readonly id: number;
+  readonly outcome: CallOutcome;
+  /** One line for the operator when the outcome is not done. */
+  readonly detail: string;
+  /** Present when the outcome is done. */
+  readonly answer?: KeyProcessCalls[CallName]['answer'];
+}
+
+/** Sent about once a second, so that silence means that the process hangs. */
+export interface AliveMessage {
+  readonly kind: 'alive';
+}
+
+/** The last message: the process ends itself after it, so its last results and reply come in the same message. */
+export interface LastMessage {
+  readonly kind: 'last';
+  /** `stuck`: a call exceeded its deadline. `login`: the token refused the PIN, so that nobody may try again. */
+  readonly why: 'fatal' | 'stuck' | 'login';
+  readonly detail: string;
+  /** A block of results, which may be empty. */
+  readonly results: Uint8Array;
+  readonly reply?: ReplyMessage;
+}
+
+export type FromKeyProcess = ReadyMessage | ReplyMessage | AliveMessage | LastMessage | Uint8Array;

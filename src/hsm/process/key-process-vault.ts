@@ -1,0 +1,269 @@
+import type { OnApplicationShutdown, OnModuleInit } from '@nestjs/common';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from '../../platform/config/config.js';
+import {
+  type DestroyOrder,
+  type GeneratedKey,
+  KeyVault,
+  MAX_SEALED_BYTES,
+  type SealOrder,
+  type SignOrder,
+  type UnsealOrder,
+  type VaultHealth,
+  type AcceptedLog,
+  type CheckpointAnswer,
+  type CheckpointOrder,
+  type LogAnchor,
+  type NewLogOrder,
+} from '../key-vault.js';
+import type { CallOutcome } from '../pkcs11/key-process-fault.js';
+
+import type { CallName, KeyProcessCalls, ReplyMessage, CallMessage, LastMessage } from './key-process-messages.js';
+import { KeyProcessSupervisor } from './key-process.supervisor.js';
+import { decodeResults, encodeOrders } from './order-codec.js';
+import type { GenerateOrder } from '../pkcs11/token-generator.js';
+import { assertKeyNamed, assertSignable, vaultProblem } from './vault-problem.js';
+
+/** Orders that may wait in this process; further callers get `hsm.busy`. */
+const MAX_WAITING = 10_000;
+/** Orders handed to the key process at a time. All of them are lost with it, so they are no more than keep it busy. */
+const MIN_WINDOW = 32;
+const WINDOW_PER_SESSION = 8;
+/** How long orders wait for a replacement of the key process before they fail with `hsm.unavailable`. */
+const GRACE_MS = 1000;
+const FIRST_START_MS = 5000;
+const DRAIN_STEP_MS = 20;
+
+type Work =
+  | { readonly kind: 'sign'; readonly order: SignOrder; readonly resolve: (signature: Buffer) => void }
+  | {
+      readonly kind: 'call';
+      readonly call: Pick<CallMessage, 'name' | 'order'>;
+      readonly resolve: (answer: unknown) => void;
+    };
+type Pending = Work & {
+  readonly id: number;
+  readonly reject: (error: Error) => void;
+  handedAt: number;
+  /** A process that could not see its key gave it back. */
+  wasUnseen: boolean;
+};
+
+/** The vault whose keys are in a PKCS#11 token, reached through one supervised key process. */
+export class KeyProcessVault extends KeyVault implements OnModuleInit, OnApplicationShutdown {
+  private readonly supervisor: KeyProcessSupervisor;
+  private readonly deadlineMs: number;
+  private readonly window: number;
+  private readonly queue: Pending[] = [];
+  private readonly inFlight = new Map<number, Pending>();
+  /** Orders for the next process. */
+  private readonly unseen: Pending[] = [];
+  private lastId = 0;
+  private flushing = false;
+  /** Runs while callers may wait for a process that is not up. */
+  private grace?: NodeJS.Timeout;
+  private firstMessage: () => void = () => undefined;
+
+  constructor(config: Config) {
+    super();
+    this.deadlineMs = config.pkcs11DeadlineMs;
+    this.window = Math.max(MIN_WINDOW, config.pkcs11Sessions * WINDOW_PER_SESSION);
+    this.supervisor = new KeyProcessSupervisor(config, {
+      ready: () => this.onReady(),
+      results: (block) => this.onResults(block),
+      onReply: (message) => this.onReply(message),
+      lost: (why, wasUp) => this.onLost(why, wasUp),
+    });
+  }
+
+  /** Starts the key process and waits a few seconds for its first message; the service starts without an HSM as well. */
+  async onModuleInit(): Promise<void> {
+    const news = new Promise<void>((resolve) => (this.firstMessage = resolve));
+    this.supervisor.start();
+    await Promise.race([news, sleep(FIRST_START_MS, undefined, { ref: false })]);
+  }
+
+  /** Lets what was accepted finish, for as long as one call may take. */
+  async onApplicationShutdown(): Promise<void> {
+    const until = performance.now() + this.deadlineMs;
+    while (this.queue.length + this.unseen.length + this.inFlight.size > 0 && performance.now() < until)
+      await sleep(DRAIN_STEP_MS);
+    this.supervisor.stop();
+    this.endGrace();
+    this.rejectAll([...this.inFlight.values()]);
+    this.inFlight.clear();
+  }
+
+  async sign(order: SignOrder): Promise<Buffer> {
+    assertSignable(order);
+    if (order.key.sealed) return this.signSealed(order, order.key.sealed);
+    return await new Promise((resolve, reject) => this.accept({ kind: 'sign', order, resolve }, reject));
+  }
+
+  async generate(order: GenerateOrder): Promise<GeneratedKey> {
+    assertKeyNamed(order);
+    const { publicKey, sealed, evidence } = await this.run('generate', order);
+    return { publicKey: Buffer.from(publicKey), sealed: sealed && Buffer.from(sealed), evidence };
+  }
+
+  async destroy(order: DestroyOrder): Promise<number> {
+    assertKeyNamed(order);
+    return (await this.run('destroy', order)).destroyed;
+  }
+
+  async seal(order: SealOrder): Promise<Buffer> {
+    const { length } = order.plain;
+    if (length === 0 || length > MAX_SEALED_BYTES)
+      throw vaultProblem('refused', `1 to ${MAX_SEALED_BYTES} bytes can be sealed, not ${length}`);
+    return Buffer.from(await this.run('seal', order));
+  }
+
+  async unseal(order: UnsealOrder): Promise<Buffer> {
+    return Buffer.from(await this.run('unseal', order));
+  }
+
+  async generateLogKey(order: NewLogOrder): Promise<GeneratedKey> {
+    const { publicKey, evidence } = await this.run('generateLogKey', order);
+    return { publicKey: Buffer.from(publicKey), evidence };
+  }
+
+  async logAnchor(origin: string): Promise<LogAnchor | undefined> {
+    return (await this.run('logAnchor', { origin })).anchor;
+  }
+
+  signCheckpoint(order: CheckpointOrder): Promise<CheckpointAnswer> {
+    return this.run('signCheckpoint', order);
+  }
+
+  async acceptLog(order: AcceptedLog): Promise<LogAnchor | undefined> {
+    return (await this.run('acceptLog', order)).anchor;
+  }
+
+  health(): VaultHealth {
+    return this.supervisor.health();
+  }
+
+  private async signSealed(order: SignOrder, sealed: Buffer): Promise<Buffer> {
+    const { ckaId, identity, publicKey } = order.key;
+    const message = order.message ?? order.digest;
+    return Buffer.from(await this.run('signSealed', { ckaId, identity, publicKey, sealed, message }));
+  }
+
+  private async run<Name extends CallName>(
+    name: Name,
+    order: KeyProcessCalls[Name]['order'],
+  ): Promise<KeyProcessCalls[Name]['answer']> {
+    const answer = await new Promise((resolve, reject) =>
+      this.accept({ kind: 'call', call: { name, order }, resolve }, reject),
+    );
+    return answer as KeyProcessCalls[Name]['answer'];
+  }
+
+  private accept(work: Work, reject: (error: Error) => void): void {
+    const refusal = this.refusal();
+    if (refusal) {
+      // In a later iteration of the event loop: a caller that asks again at once would keep it from ever seeing the next start.
+      setImmediate(() => reject(refusal));
+      return;
+    }
+    this.lastId = (this.lastId + 1) >>> 0;
+    this.queue.push({ ...work, id: this.lastId, reject, handedAt: 0, wasUnseen: false });
+    this.scheduleFlush();
+  }
+
+  private refusal(): Error | undefined {
+    if (this.queue.length >= MAX_WAITING) return vaultProblem('busy', `${MAX_WAITING} orders are waiting`);
+    return this.supervisor.up || this.grace ? undefined : this.unavailable();
+  }
+
+  /** The orders of one iteration of the event loop are sent in one message. */
+  private scheduleFlush(): void {
+    if (this.flushing) return;
+    this.flushing = true;
+    setImmediate(() => {
+      this.flushing = false;
+      this.flush();
+    });
+  }
+
+  private flush(): void {
+    const free = this.window - this.inFlight.size;
+    if (free <= 0 || this.queue.length === 0 || !this.supervisor.up) return;
+    const now = performance.now();
+    const orders: { id: number; order: SignOrder }[] = [];
+    for (const pending of this.queue.splice(0, free)) {
+      pending.handedAt = now;
+      this.inFlight.set(pending.id, pending);
+      if (pending.kind === 'sign') orders.push(pending);
+      else this.supervisor.send({ kind: 'call', id: pending.id, ...pending.call } as CallMessage);
+    }
+    if (orders.length > 0) this.supervisor.send(encodeOrders(orders));
+  }
+
+  private onReady(): void {
+    this.firstMessage();
+    this.queue.unshift(...this.unseen.splice(0));
+    this.endGrace();
+    this.flush();
+  }
+
+  private onResults(block: Buffer): void {
+    for (const { id, outcome, bytes } of decodeResults(block)) {
+      const pending = this.take(id);
+      if (pending?.kind !== 'sign') continue;
+      if (outcome === 'done') pending.resolve(bytes);
+      else this.fail(pending, outcome, bytes.toString());
+    }
+    this.flush();
+  }
+
+  private onReply({ id, outcome, detail, answer }: ReplyMessage): void {
+    const pending = this.take(id);
+    if (pending?.kind !== 'call') return;
+    if (outcome === 'done' && answer) pending.resolve(answer);
+    else this.fail(pending, outcome === 'done' ? 'unavailable' : outcome, detail);
+    this.flush();
+  }
+
+  /** Only an order that was not begun is given to another process, and once. */
+  private fail(pending: Pending, outcome: Exclude<CallOutcome, 'done'>, detail: string): void {
+    if (outcome !== 'unseen') return pending.reject(vaultProblem(outcome, detail));
+    if (pending.wasUnseen) return pending.reject(vaultProblem('unavailable', detail));
+    pending.wasUnseen = true;
+    this.unseen.push(pending);
+  }
+
+  private take(id: number): Pending | undefined {
+    const pending = this.inFlight.get(id);
+    this.inFlight.delete(id);
+    return pending;
+  }
+
+  private onLost(why: LastMessage['why'], wasUp: boolean): void {
+    const lost = [...this.inFlight.values()];
+    this.inFlight.clear();
+    const overdue = performance.now() - this.deadlineMs;
+    const { detail } = this.health();
+    for (const { handedAt, reject } of lost) {
+      reject(vaultProblem(why === 'stuck' && handedAt <= overdue ? 'deadline' : 'unavailable', detail));
+    }
+    this.firstMessage();
+    if (wasUp && !this.supervisor.final) this.grace = setTimeout(() => this.endGrace(), GRACE_MS);
+    else if (this.supervisor.final) this.endGrace();
+  }
+
+  /** From here on callers are served when the process is up, and else refused at once. */
+  private endGrace(): void {
+    clearTimeout(this.grace);
+    this.grace = undefined;
+    if (!this.supervisor.up) this.rejectAll([...this.unseen.splice(0), ...this.queue.splice(0)]);
+  }
+
+  private rejectAll(pending: Pending[]): void {
+    for (const { reject } of pending) reject(this.unavailable());
+  }
+
+  private unavailable(): Error {
+    return vaultProblem('unavailable', this.health().detail);
+  }
+}

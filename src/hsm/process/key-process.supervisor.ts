@@ -1,0 +1,222 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { extname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { Logger } from '@nestjs/common';
+import type { Config } from '../../platform/config/config.js';
+import { readPin } from '../../platform/config/pin-file.js';
+import { SETTINGS } from '../../platform/config/settings.js';
+import type { ReplyMessage, FromKeyProcess, LastMessage, ToKeyProcess } from './key-process-messages.js';
+import type { VaultHealth } from '../key-vault.js';
+
+/** Compiled or as source: the key process lies beside this file and has the same extension. */
+const OWN_FILE = fileURLToPath(import.meta.url);
+const ENTRY = fileURLToPath(new URL(`./key-process${extname(OWN_FILE)}`, import.meta.url));
+/** Loading Node, opening the token and logging in; generous, because a machine that boots is busy. */
+const START_LIMIT_MS = 15_000;
+/** Milliseconds that the event loops on both sides may lag before silence counts as a hang. */
+const SILENCE_SLACK_MS = 1000;
+const WATCH_EVERY_MS = 250;
+/** A process that served for so long earns an immediate replacement; shorter ones wait for the backoff. */
+const PROVEN_MS = 2000;
+const BACKOFF_MS = 50;
+/** After a process that came up the HSM evidently works, so that callers can wait for the next; else they are refused. */
+const LONGEST_BACKOFF_MS = { wasUp: 250, neverUp: 2000 };
+const LAST_WORDS_MS = 200;
+
+export interface SupervisorListener {
+  ready(): void;
+  results(block: Buffer): void;
+  onReply(message: ReplyMessage): void;
+  /** The key process is gone with all that was handed to it. */
+  lost(why: LastMessage['why'], wasUp: boolean): void;
+}
+
+/** Keeps one key process running: starts, watches, kills and replaces it. Only a refused PIN is final. */
+export class KeyProcessSupervisor {
+  private readonly log = new Logger('KeyVault');
+  private child?: ChildProcess;
+  private state: 'starting' | 'up' | 'waiting' | 'halted' | 'stopped' = 'stopped';
+  private detail = 'the key process was not started';
+  private respawns = 0;
+  private failures = 0;
+  private startedAt = 0;
+  private lastMessageAt = 0;
+  private timer?: NodeJS.Timeout;
+  private watch?: NodeJS.Timeout;
+
+  constructor(
+    private readonly config: Config,
+    private readonly listener: SupervisorListener,
+  ) {}
+
+  start(): void {
+    this.watch = setInterval(() => this.checkSilence(), WATCH_EVERY_MS);
+    this.spawn();
+  }
+
+  get up(): boolean {
+    return this.state === 'up';
+  }
+
+  /** True when no further start will be tried. */
+  get final(): boolean {
+    return this.state === 'halted' || this.state === 'stopped';
+  }
+
+  health(): VaultHealth {
+    return { up: this.up, detail: this.detail, pid: this.child?.pid, respawns: this.respawns };
+  }
+
+  send(message: ToKeyProcess): void {
+    this.child?.send(message);
+  }
+
+  stop(): void {
+    clearInterval(this.watch);
+    clearTimeout(this.timer);
+    this.state = 'stopped';
+    this.detail = 'the service is stopping';
+    this.release()?.kill('SIGKILL');
+  }
+
+  private spawn(): void {
+    this.state = 'starting';
+    this.startedAt = this.lastMessageAt = performance.now();
+    let pin: string;
+    try {
+      // Read for each start, so that it need not be kept.
+      pin = readPin(this.config);
+    } catch {
+      this.lose('fatal', 'the PIN file cannot be read');
+      return;
+    }
+    const child = this.forkChild();
+    this.child = child;
+    child.on('message', (message) => {
+      if (child === this.child) this.readSafely(message as FromKeyProcess);
+    });
+    child.on('error', (error) => this.lose('fatal', `it cannot be started or reached: ${error.message}`, child));
+    child.on('exit', (code, signal) => this.exited(child, signal ?? `status ${code}`));
+    const { pkcs11Library: library, pkcs11TokenLabel: tokenLabel } = this.config;
+    const { pkcs11Sessions: sessions, pkcs11DeadlineMs: deadlineMs } = this.config;
+    child.send({ kind: 'start', library, tokenLabel, pin, sessions, deadlineMs } satisfies ToKeyProcess);
+  }
+
+  /**
+   * env(1) sets the size of libuv's pool, which counts only from the very start of a process: a thread for each session,
+   * since a call blocks one, and no more, since idle threads cost wake-ups. It also withholds this service's own settings, some of which are secrets that the HSM library has no business with.
+   */
+  private forkChild(): ChildProcess {
+    const withheld = Object.keys(SETTINGS).flatMap((name) => ['-u', name]);
+    const threads = `UV_THREADPOOL_SIZE=${this.config.pkcs11Sessions}`;
+    return fork(ENTRY, {
+      execPath: 'env',
+      execArgv: [...withheld, threads, process.execPath],
+      serialization: 'advanced',
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    });
+  }
+
+  /** A process whose messages make no sense is as good as dead, and must not take this one with it. */
+  private readSafely(message: FromKeyProcess): void {
+    try {
+      this.read(message);
+    } catch (error) {
+      this.lose('fatal', `it sent what cannot be read: ${error instanceof Error ? error.message : 'unknown'}`);
+    }
+  }
+
+  private read(message: FromKeyProcess): void {
+    this.lastMessageAt = performance.now();
+    if (message instanceof Uint8Array) {
+      this.listener.results(bufferOf(message));
+      return;
+    }
+    switch (message.kind) {
+      case 'alive':
+        return;
+      case 'reply':
+        this.listener.onReply(message);
+        return;
+      case 'last':
+        this.lose(message.why, message.detail, this.child, message);
+        return;
+      case 'ready':
+        this.state = 'up';
+        this.detail = `token "${message.tokenLabel}", ${message.sessions} sessions`;
+        this.log.log(`The key process ${this.child?.pid} is up: ${this.detail}`);
+        this.listener.ready();
+    }
+  }
+
+  /** Messages that the process sent before it died are still read: the exit is taken note of when the channel has ended. */
+  private exited(child: ChildProcess, how: string): void {
+    const lose = (): void => this.lose('fatal', `it ended with ${how}`, child);
+    if (!child.connected) lose();
+    else {
+      const timer = setTimeout(lose, LAST_WORDS_MS);
+      child.once('disconnect', () => {
+        clearTimeout(timer);
+        lose();
+      });
+    }
+  }
+
+  private checkSilence(): void {
+    const limit = this.state === 'up' ? this.config.pkcs11DeadlineMs + SILENCE_SLACK_MS : START_LIMIT_MS;
+    const silent = (): boolean => this.child !== undefined && performance.now() - this.lastMessageAt > limit;
+    if (!silent()) return;
+    // When this process was the one that stood still, the messages are waiting: one iteration of the event loop reads them.
+    const { child } = this;
+    setImmediate(() => silent() && this.lose('stuck', `it was silent for ${limit} ms`, child));
+  }
+
+  /** Ends the key process, if it has not ended by itself, and arranges for the next. */
+  private lose(why: LastMessage['why'], detail: string, child = this.child, last?: LastMessage): void {
+    if (child !== this.child || this.final) return;
+    const wasUp = this.up;
+    const proven = wasUp && performance.now() - this.startedAt > PROVEN_MS;
+    this.failures = proven ? 0 : this.failures + 1;
+    this.release()?.kill('SIGKILL');
+    const news = wasUp || this.detail !== detail;
+    this.detail = detail;
+    if (why === 'login') this.halt();
+    else this.respawnAfter(this.backoff(wasUp ? LONGEST_BACKOFF_MS.wasUp : LONGEST_BACKOFF_MS.neverUp), news);
+    // Only now, since the receiver of a result may send the next order at once.
+    if (last) this.listener.results(bufferOf(last.results));
+    if (last?.reply) this.listener.onReply(last.reply);
+    this.listener.lost(why, wasUp);
+  }
+
+  /** A token locks its PIN after a few wrong attempts, so there is no second one before an operator steps in. */
+  private halt(): void {
+    this.state = 'halted';
+    this.detail += '; no further attempt is made: correct the PIN, then restart the service';
+    this.log.error(`The key process cannot log in: ${this.detail}`);
+  }
+
+  private respawnAfter(delayMs: number, news: boolean): void {
+    this.state = delayMs === 0 ? 'starting' : 'waiting';
+    if (news) this.log.error(`The key process is down: ${this.detail}; the next starts in ${Math.round(delayMs)} ms`);
+    this.timer = setTimeout(() => {
+      this.respawns += 1;
+      this.spawn();
+    }, delayMs);
+  }
+
+  /** The first failure costs no time; later ones double the wait, with jitter so that several services spread out. */
+  private backoff(longestMs: number): number {
+    if (this.failures < 2) return 0;
+    return Math.min(longestMs, BACKOFF_MS * 2 ** (this.failures - 2)) * (0.5 + Math.random() / 2);
+  }
+
+  private release(): ChildProcess | undefined {
+    const { child } = this;
+    this.child = undefined;
+    return child;
+  }
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}

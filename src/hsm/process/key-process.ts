@@ -1,0 +1,205 @@
+import { Canary } from '../pkcs11/canary.js';
+import { isFatal } from '../pkcs11/pkcs11-codes.js';
+import { KeyDirectory, labelsOf } from '../pkcs11/key-directory.js';
+import { faultOf } from '../pkcs11/key-process-fault.js';
+import type {
+  CallHandlers,
+  ReplyMessage,
+  CallMessage,
+  FromKeyProcess,
+  LastMessage,
+  StartMessage,
+  ToKeyProcess,
+} from './key-process-messages.js';
+import { isMlDsa } from '../key-vault.js';
+import { decodeOrders, encodeResults, type NumberedOrder, type OrderResult } from './order-codec.js';
+import { Pkcs11Token } from '../pkcs11/pkcs11-token.js';
+import { SessionPool } from '../pkcs11/session-pool.js';
+import { TokenDestroyer } from '../pkcs11/token-destroyer.js';
+import { TokenGenerator } from '../pkcs11/token-generator.js';
+import { SoftwareKeys } from '../pkcs11/software-keys.js';
+import { TokenLog } from '../pkcs11/token-log.js';
+import { TokenSealer } from '../pkcs11/token-sealer.js';
+import { type SigningParts, TokenSigner } from '../pkcs11/token-signer.js';
+
+/** A token that gave no signature for so long is asked for one by the canary. */
+const QUIET_MS = 1500;
+const CANARY_CHECK_MS = 1000;
+const SLOWEST_TICK_MS = 1000;
+const FASTEST_TICK_MS = 25;
+/** Results per message, and how long the first of them may wait for the others. */
+const FULL_MESSAGE = 16;
+const LINGER_MS = 2;
+/** How long the last message may take to leave before the process ends without it. */
+const FAREWELL_MS = 500;
+
+/** The parts that run once the token is open. */
+interface Running {
+  readonly pool: SessionPool;
+  readonly signer: TokenSigner;
+  readonly handlers: CallHandlers;
+  readonly canary: Canary;
+}
+
+/** The process that holds the HSM library. Its parent sends orders, learns of every end, and replaces it. */
+class KeyProcess {
+  private running?: Running;
+  private results: OrderResult[] = [];
+  private lastGood = 0;
+  private ended = false;
+  private lingering?: NodeJS.Timeout;
+
+  async receive(message: ToKeyProcess): Promise<void> {
+    if (this.ended) return;
+    if (message instanceof Uint8Array)
+      this.signAll(Buffer.from(message.buffer, message.byteOffset, message.byteLength));
+    else if (message.kind === 'start') await this.start(message);
+    else await this.run(message);
+  }
+
+  private async start({ library, tokenLabel, pin, sessions, deadlineMs }: StartMessage): Promise<void> {
+    const token = await Pkcs11Token.open(library, tokenLabel);
+    const session = token.openSession();
+    try {
+      token.login(session, pin);
+    } catch (error) {
+      this.end(isFatal(error) ? 'fatal' : 'login', `C_Login: ${faultOf(error).message}`);
+      return;
+    }
+    // One session is the directory's, one is left for generation, where the token sets a limit at all.
+    const size = Math.max(1, Math.min(sessions, (token.identity.maxSessions ?? Infinity) - 2));
+    const pool = new SessionPool(token, size);
+    const parts = { token, pool, directory: new KeyDirectory(token, session), limitMs: deadlineMs };
+    const signer = new TokenSigner(parts);
+    const running = { pool, signer, handlers: callHandlers(parts, signer), canary: new Canary(parts) };
+    setInterval(() => this.tick(pool), Math.max(FASTEST_TICK_MS, Math.min(SLOWEST_TICK_MS, deadlineMs / 4)));
+    await running.canary.prepare();
+    await running.canary.probe();
+    this.running = running;
+    setInterval(() => void this.probe(running.canary), CANARY_CHECK_MS);
+    send({ kind: 'ready', tokenLabel: token.identity.label, sessions: size });
+  }
+
+  private signAll(block: Buffer): void {
+    for (const numbered of decodeOrders(block)) void this.sign(numbered);
+  }
+
+  private async sign({ id, order }: NumberedOrder): Promise<void> {
+    try {
+      if (!this.running) throw new Error('the token is not open yet');
+      const bytes = await this.running.signer.sign(order);
+      this.lastGood = performance.now();
+      this.report({ id, outcome: 'done', bytes });
+    } catch (error) {
+      const fault = await this.settle(error);
+      this.report({ id, outcome: fault.outcome, bytes: Buffer.from(fault.message) });
+      if (fault.fatal) this.end('fatal', fault.message);
+    }
+  }
+
+  private async run({ id, name, order }: CallMessage): Promise<void> {
+    try {
+      if (!this.running) throw new Error('the token is not open yet');
+      const handler = this.running.handlers[name] as (order: CallMessage['order']) => Promise<ReplyMessage['answer']>;
+      send({ kind: 'reply', id, outcome: 'done', detail: '', answer: await handler(order) });
+    } catch (error) {
+      const { outcome, message: detail, fatal } = await this.settle(error);
+      const failure: ReplyMessage = { kind: 'reply', id, outcome, detail };
+      if (fatal) this.end('fatal', detail, failure);
+      else send(failure);
+    }
+  }
+
+  /** A token that was taken away looks like one without the key, or one that opens nothing; a probe of the canary key distinguishes them. */
+  private async settle(error: unknown): Promise<ReturnType<typeof faultOf>> {
+    const fault = faultOf(error);
+    const doubtful = fault.outcome === 'key-missing' || fault.outcome === 'not-authentic';
+    if (!doubtful || !this.running) return fault;
+    try {
+      await this.running.canary.probe();
+      return fault;
+    } catch (probeError) {
+      return faultOf(probeError);
+    }
+  }
+
+  private async probe(canary: Canary): Promise<void> {
+    if (performance.now() - this.lastGood < QUIET_MS) return;
+    try {
+      await canary.probe();
+      this.lastGood = performance.now();
+    } catch (error) {
+      this.end('fatal', `canary: ${faultOf(error).message}`);
+    }
+  }
+
+  private tick(pool: SessionPool): void {
+    if (pool.overdue()) this.end('stuck', 'a call to the HSM exceeded its deadline');
+    else send({ kind: 'alive' });
+  }
+
+  /**
+   * Results leave together, since a message costs as much as the work of a signature. While orders wait for a session
+   * a result that lingers keeps no caller idle; when none wait, it leaves in this iteration of the event loop.
+   */
+  private report(result: OrderResult): void {
+    const count = this.results.push(result);
+    if (!this.running?.pool.crowded || count === FULL_MESSAGE) setImmediate(() => this.flush());
+    else if (count === 1) this.lingering = setTimeout(() => this.flush(), LINGER_MS);
+  }
+
+  private flush(): void {
+    clearTimeout(this.lingering);
+    if (this.ended || this.results.length === 0) return;
+    send(encodeResults(this.results));
+    this.results = [];
+  }
+
+  /** Ends without C_Finalize, which crashes while calls are running, and without exit handlers for the same reason. */
+  end(why: LastMessage['why'], detail: string, reply?: ReplyMessage): void {
+    if (this.ended) return;
+    this.ended = true;
+    setTimeout(die, FAREWELL_MS);
+    const last: LastMessage = { kind: 'last', why, detail, results: encodeResults(this.results), reply };
+    if (process.connected) process.send?.(last, die);
+  }
+}
+
+function callHandlers(parts: SigningParts, signer: TokenSigner): CallHandlers {
+  const generator = new TokenGenerator(parts, signer);
+  const destroyer = new TokenDestroyer(parts);
+  const sealer = new TokenSealer(parts);
+  const software = new SoftwareKeys(parts.token, sealer);
+  const log = new TokenLog(parts, signer, generator);
+  return {
+    generate: async ({ type, identity, ...order }) => {
+      const key = { ckaId: Buffer.from(order.ckaId), labels: labelsOf(identity) };
+      return isMlDsa(type) ? await software.generate({ ...key, type }) : await generator.generate({ ...key, type });
+    },
+    destroy: async ({ ckaId, identity }) =>
+      destroyer.destroy({ ckaId: Buffer.from(ckaId), labels: labelsOf(identity) }),
+    signSealed: (order) => software.sign(order),
+    seal: (order) => sealer.seal(order),
+    unseal: (order) => sealer.unseal(order),
+    generateLogKey: (order) => log.generateKey(order),
+    logAnchor: (order) => log.anchor(order),
+    signCheckpoint: (order) => log.sign(order),
+    acceptLog: (order) => log.accept(order),
+  };
+}
+
+function die(): void {
+  process.kill(process.pid, 'SIGKILL');
+}
+
+function send(message: FromKeyProcess): void {
+  if (process.connected) process.send?.(message);
+}
+
+const keyProcess = new KeyProcess();
+process.on('message', (message: ToKeyProcess) => {
+  keyProcess.receive(message).catch((error: unknown) => keyProcess.end('fatal', faultOf(error).message));
+});
+// Signals of a terminal or a service manager reach the whole group; the parent decides when this process may go.
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => undefined);
+process.on('disconnect', die);

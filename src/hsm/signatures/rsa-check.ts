@@ -1,0 +1,56 @@
+import { constants, createPublicKey, type KeyObject, publicDecrypt } from 'node:crypto';
+import type { DigestAlgorithm } from '../key-vault.js';
+import { digestInfo, verifyPss } from './rsa-encodings.js';
+
+const KEYS_KEPT = 1000;
+
+/** Public RSA keys, read once each. Checks signatures outside the token: that finds a token that computes wrongly too. */
+export class RsaCheck {
+  private readonly keys = new Map<string, KeyObject>();
+
+  /** Bits of the modulus of a SubjectPublicKeyInfo. Throws RangeError when it is no RSA key. */
+  modulusBits(publicKey: Buffer): number {
+    return this.key(publicKey).asymmetricKeyDetails?.modulusLength ?? 0;
+  }
+
+  /** RSASSA-PKCS1-v1_5 (RFC 8017 section 8.2.2): the public operation must give exactly the DigestInfo that was signed. */
+  pkcs1(publicKey: Buffer, algorithm: DigestAlgorithm, digest: Buffer, signature: Buffer): boolean {
+    const recovered = this.publicOperation(publicKey, signature, constants.RSA_PKCS1_PADDING);
+    return recovered?.equals(digestInfo(algorithm, digest)) ?? false;
+  }
+
+  /** RSASSA-PSS (RFC 8017 section 8.1.2) with MGF1 over the same digest and a salt of its length. */
+  pss(publicKey: Buffer, algorithm: DigestAlgorithm, digest: Buffer, signature: Buffer): boolean {
+    const encoded = this.publicOperation(publicKey, signature, constants.RSA_NO_PADDING);
+    return encoded !== undefined && verifyPss(algorithm, digest, encoded, this.modulusBits(publicKey));
+  }
+
+  private publicOperation(publicKey: Buffer, signature: Buffer, padding: number): Buffer | undefined {
+    const key = this.key(publicKey);
+    try {
+      return publicDecrypt({ key, padding }, signature);
+    } catch {
+      return undefined;
+    }
+  }
+
+  private key(publicKey: Buffer): KeyObject {
+    const name = publicKey.toString('latin1');
+    const known = this.keys.get(name);
+    if (known) return known;
+    const key = readRsaKey(publicKey);
+    if (this.keys.size >= KEYS_KEPT) this.keys.clear();
+    this.keys.set(name, key);
+    return key;
+  }
+}
+
+function readRsaKey(publicKey: Buffer): KeyObject {
+  try {
+    const key = createPublicKey({ key: publicKey, format: 'der', type: 'spki' });
+    if (key.asymmetricKeyType === 'rsa') return key;
+  } catch {
+    // The error below names it, as it does a key of another kind.
+  }
+  throw new RangeError('the stored public key is not an RSA key');
+}

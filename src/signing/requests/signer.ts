@@ -1,0 +1,96 @@
+import { Injectable } from '@nestjs/common';
+import { createHash } from 'node:crypto';
+import { KeyVault, type VaultKey } from '../../hsm/key-vault.js';
+import { Problem } from '../../platform/errors/problem.js';
+import { Metrics } from '../../platform/metrics/metrics.js';
+import { CertificatesReader } from '../certificates/certificates.reader.js';
+import { isFormatDigest } from '../formats/algorithm-identifiers.js';
+import { FORMAT_WRITERS, type WrappedFormat } from '../formats/format-writers.js';
+import { keyNameOf, type MadeSignature } from '../formats/signature-format.js';
+import { SigningKeyReader } from '../keys/signing-key.reader.js';
+import { backoffMs, MAX_SIGNING_STRIKES, SIGNING_ACTOR } from '../model/signing-jobs.js';
+import { TimestampSources } from '../timestamping/timestamp-sources.js';
+import type { Claimed, SigningOutcome } from './signing-attempt.js';
+
+/** Makes one attempt at a request whose intent is committed: the HSM signs, and the format's container goes around the signature. */
+@Injectable()
+export class Signer {
+  constructor(
+    private readonly keys: SigningKeyReader,
+    private readonly vault: KeyVault,
+    private readonly timestamps: TimestampSources,
+    private readonly certificates: CertificatesReader,
+    private readonly metrics: Metrics,
+  ) {}
+
+  /** Never throws: an error is an outcome. The key's state, dates and constraints are checked once more. */
+  async sign(request: Claimed): Promise<SigningOutcome> {
+    const started = performance.now();
+    let type = 'none';
+    let outcome: SigningOutcome;
+    try {
+      const key = await this.keys.toSignWith({ ...request, timestamp: request.envelope?.timestamped ?? false });
+      type = key.type;
+      outcome = { kind: 'SIGNED', ...(await this.signature(request, key)) };
+    } catch (error) {
+      outcome = outcomeOf(error, request.strikes);
+    }
+    this.metrics.hsmSign.observe({ type, outcome: outcome.kind }, (performance.now() - started) / 1000);
+    return outcome;
+  }
+
+  /** The signature as the caller gets it. The HSM gets the digest in the row of the request, or in its envelope. */
+  private async signature(request: Claimed, key: VaultKey): Promise<MadeSignature> {
+    const { scheme, algorithm, envelope, format } = request;
+    const digest = envelope?.signedDigest ?? request.digest;
+    // ML-DSA has no digest of its own: it signs the bytes themselves (RFC 9882 section 3.3, RFC 9881 section 3).
+    const message = scheme === 'ml-dsa' ? (envelope?.toBeSigned ?? undefined) : undefined;
+    const signature = await this.vault.sign({ key, scheme, algorithm, digest, message });
+    const timestampToken = envelope?.timestamped === true ? await this.stamp(request, signature) : undefined;
+    if (format === 'raw') return { signature, timestampToken };
+    return this.wrap(format, request, key, { signature, timestampToken });
+  }
+
+  /** A timestamp over the signature value, as CAdES-T, Authenticode and Sigstore bundles all want it. */
+  private stamp({ id, algorithm: asked }: Claimed, signature: Buffer): Promise<Buffer> {
+    const algorithm = isFormatDigest(asked) ? asked : 'sha256';
+    const digest = createHash(algorithm).update(signature).digest();
+    const asker = { actor: SIGNING_ACTOR, ownerId: SIGNING_ACTOR.id, correlation: id };
+    return this.timestamps.stamp(digest, algorithm, asker, id);
+  }
+
+  private async wrap(
+    format: WrappedFormat,
+    request: Claimed,
+    key: VaultKey,
+    made: MadeSignature,
+  ): Promise<MadeSignature> {
+    const { digest, algorithm, scheme, envelope } = request;
+    if (!isFormatDigest(algorithm)) throw new Error(`the format ${format} was accepted with ${algorithm}`);
+    const order = {
+      digest,
+      algorithm,
+      scheme,
+      keyType: key.type,
+      publicKey: key.publicKey,
+      keyName: keyNameOf(request.keyId, request.keyVersion),
+      chain: (await this.certificates.chain(request.certificateId)) ?? [],
+      content: envelope?.content ?? undefined,
+    };
+    const writer = FORMAT_WRITERS[format];
+    const signature = writer.assemble(order, envelope?.toBeSigned ?? undefined, made);
+    return { ...made, signature, record: writer.record?.(order, made.signature) };
+  }
+}
+
+/** An error that another attempt may not meet releases the request, up to the cap on strikes; an unforeseen error counts as such. */
+function outcomeOf(error: unknown, strikes: number): SigningOutcome {
+  const problem =
+    error instanceof Problem
+      ? error
+      : new Problem('unavailable', 'signing.internal', 'The attempt failed on our side.', { cause: error });
+  const { code, message: detail } = problem;
+  const isTransient = problem.kind === 'unavailable' || problem.kind === 'overloaded';
+  if (!isTransient || strikes + 1 >= MAX_SIGNING_STRIKES) return { kind: 'FAILED', code, detail };
+  return { kind: 'RELEASED', code, retryInMs: backoffMs(strikes + 1) };
+}

@@ -1,0 +1,98 @@
+import type { Caller } from '../../access/caller.js';
+import type { ApprovalRequirement } from '../../approvals/approvals.service.js';
+import type { IdempotentUse } from '../../platform/idempotency/idempotency-keys.js';
+import type { MadeSignature } from '../formats/signature-format.js';
+import type { KeyConstraints } from '../keys/key-constraints.js';
+import type { SigningKeyFacts } from '../keys/signing-key.reader.js';
+import type { SigningEnvelope, SigningRequest } from '../model/signing-request.entity.js';
+
+/** The part of the envelope that is written with the request. */
+export type Envelope = Omit<SigningEnvelope, 'requestId' | 'timestampToken'>;
+
+/** A request that was validated and is still to be recorded. */
+export interface NewSigningRequest {
+  /** The row to be committed. Its times become those of the database when it is. */
+  readonly row: SigningRequest;
+  /** Absent when the HSM signs the request's digest and the bare signature is the answer. */
+  readonly envelope?: Envelope;
+  /** The revision of the key that the request was validated against. */
+  readonly keyRevision: number;
+  /** Facts about the key for the audit log. */
+  readonly keyFacts: SigningKeyFacts;
+  /** Limits of the key that count requests. */
+  readonly limits: Pick<KeyConstraints, 'perDay' | 'lifetime'>;
+  /** Revision of the approval policies that were asked; absent when none were. */
+  readonly policies?: number;
+  /** Who must approve the request first. */
+  readonly requirement?: ApprovalRequirement;
+  readonly caller: Caller;
+  readonly use?: IdempotentUse;
+}
+
+/** The part of a claimed request that an attempt needs. `id` and `attempt` are the fence of its outcome. */
+export type Claimed = Pick<
+  SigningRequest,
+  | 'id'
+  | 'attempt'
+  | 'strikes'
+  | 'correlation'
+  | 'digest'
+  | 'algorithm'
+  | 'scheme'
+  | 'format'
+  | 'keyId'
+  | 'keyVersion'
+  | 'keyName'
+  | 'certificateId'
+  | 'composed'
+  | 'metadata'
+  | 'requestedBy'
+  | 'ownerId'
+> & { readonly keyRevision: number; readonly envelope?: Envelope };
+
+/** How an attempt ended. RELEASED gives the request back for another attempt. */
+export type SigningOutcome =
+  | ({ readonly kind: 'SIGNED' } & MadeSignature)
+  | { readonly kind: 'FAILED'; readonly code: string; readonly detail: string }
+  | { readonly kind: 'RELEASED'; readonly code: string; readonly retryInMs: number };
+
+type ValidatedColumns =
+  | 'id'
+  | 'status'
+  | 'digest'
+  | 'algorithm'
+  | 'scheme'
+  | 'format'
+  | 'keyId'
+  | 'keyName'
+  | 'keyVersion'
+  | 'certificateId'
+  | 'enveloped'
+  | 'composed'
+  | 'batchId'
+  | 'batchIndex'
+  | 'metadata'
+  | 'reference';
+
+/** The row of a new request. One that is signed while its caller waits begins with its first attempt. */
+export function newRow(caller: Caller, validated: Pick<SigningRequest, ValidatedColumns>): SigningRequest {
+  const now = new Date();
+  return {
+    ...validated,
+    ownerId: caller.ownerId,
+    requestedBy: caller.id,
+    correlation: caller.origin.requestId,
+    approvalId: null,
+    releasedAt: null,
+    attempt: validated.status === 'PROCESSING' ? 1 : 0,
+    strikes: 0,
+    worker: null,
+    leaseUntil: null,
+    sweepAt: now,
+    signature: null,
+    failureCode: null,
+    failureDetail: null,
+    createdAt: now,
+    finishedAt: null,
+  };
+}

@@ -1,0 +1,127 @@
+import { createHash, type X509Certificate } from 'node:crypto';
+import { FORMAT_DIGESTS } from '../formats/algorithm-identifiers.js';
+import { fromBase64, fromBase64Url } from '../../formats/encoding/base64.js';
+import { derElements } from '../../formats/asn1/der-reader.js';
+import type { DigestAlgorithm, SignatureScheme } from '../../hsm/key-vault.js';
+
+/** The bytes are not a signature of the expected format; the message is for the caller. */
+export class BadSignature extends Error {}
+
+/** A file and its signature as a caller sent them for verification. */
+export interface SignedFile {
+  readonly digest: Buffer;
+  readonly algorithm: DigestAlgorithm;
+  /** Counts for the format raw; the others say it themselves. */
+  readonly scheme: SignatureScheme;
+  /** The answer of the service: the bare signature, or the file that holds it. */
+  readonly signature: Buffer;
+  /** ML-DSA only, and what the service composed: the bytes that were signed in place of the digest. */
+  readonly message?: Buffer;
+}
+
+/** The content of a signature format: a signature over a digest, still to be verified. */
+export interface SignatureClaim {
+  readonly scheme: SignatureScheme;
+  readonly algorithm: DigestAlgorithm;
+  /** The digest that the key signed: that of the file, or of bytes that contain it. */
+  readonly signedDigest: Buffer;
+  /** These bytes themselves, which ML-DSA signs in place of their hash. */
+  readonly message?: Buffer;
+  /** The bare signature value. */
+  readonly signature: Buffer;
+  /** That of the key first; empty when the format carries none. */
+  readonly certificates: readonly X509Certificate[];
+  /** TimeStampToken, DER. */
+  readonly timestampToken?: Buffer;
+}
+
+/** Takes a signature apart. Throws BadSignature, or RangeError on what cannot be read. */
+export type SignatureReader = (file: SignedFile) => SignatureClaim;
+
+export const readRaw: SignatureReader = ({ digest, algorithm, scheme, message, signature }) => ({
+  scheme,
+  algorithm,
+  signedDigest: digest,
+  message,
+  signature,
+  certificates: [],
+});
+
+const SCHEME_OF = { RS: 'rsa-pkcs1v15', PS: 'rsa-pss', ES: 'ecdsa-raw' } as const;
+
+/** Detached JWS with an unencoded payload (RFC 7797), which is the digest. */
+export const readJws: SignatureReader = ({ digest, algorithm, signature }) => {
+  const [encoded = '', payload, value = '', ...more] = signature.toString('latin1').split('.');
+  const header = json(jwsPart(encoded).toString());
+  const { alg, b64, crit } = header;
+  if (payload !== '' || more.length > 0 || b64 !== false || JSON.stringify(crit) !== '["b64"]')
+    throw new BadSignature('it is no detached JWS with an unencoded payload');
+  const prefix = (['RS', 'PS', 'ES'] as const).find((one) => alg === `${one}${algorithm.slice('sha'.length)}`);
+  if (prefix === undefined) throw new BadSignature(`its header names the algorithm ${String(alg)}`);
+  const signingInput = Buffer.concat([Buffer.from(`${encoded}.`), digest]);
+  return {
+    scheme: SCHEME_OF[prefix],
+    algorithm,
+    signedDigest: createHash(algorithm).update(signingInput).digest(),
+    signature: jwsPart(value),
+    certificates: [],
+  };
+};
+
+const HASH_NAME = new Map(FORMAT_DIGESTS.map((name) => [name, `SHA2_${name.slice(-3)}`]));
+
+/** Sigstore bundle v0.3 with a message signature. Verifiers do not compare its digest with the file; this does. */
+export const readSigstoreBundle: SignatureReader = ({ digest, algorithm, scheme, signature: bundle }) => {
+  const content = json(bundle.toString());
+  const { messageDigest, signature } = record(content['messageSignature']);
+  const { algorithm: name, digest: claimed } = record(messageDigest);
+  if (name !== HASH_NAME.get(algorithm as never) || !bytes(claimed).equals(digest))
+    throw new BadSignature('the bundle is for another digest');
+  const { timestampVerificationData } = record(content['verificationMaterial']);
+  const stamps = record(timestampVerificationData)['rfc3161Timestamps'];
+  const [stamp] = Array.isArray(stamps) ? (stamps as unknown[]) : [];
+  const response = stamp === undefined ? undefined : bytes(record(stamp)['signedTimestamp']);
+  return {
+    scheme: scheme === 'ecdsa-raw' ? 'ecdsa-der' : scheme,
+    algorithm,
+    signedDigest: digest,
+    signature: bytes(signature),
+    certificates: [],
+    timestampToken: response === undefined ? undefined : tokenIn(response),
+  };
+};
+
+/** TimeStampResp: status, then the token. */
+function tokenIn(response: Buffer): Buffer | undefined {
+  const [outer] = derElements(response);
+  return derElements(outer?.contents ?? Buffer.alloc(0))[1]?.raw;
+}
+
+function json(text: string): Record<string, unknown> {
+  try {
+    return record(JSON.parse(text));
+  } catch (error) {
+    if (error instanceof SyntaxError) throw new BadSignature('it is not JSON where JSON belongs');
+    throw error;
+  }
+}
+
+function record(value: unknown): Record<string, unknown> {
+  if (typeof value !== 'object' || value === null) throw new BadSignature('a part is missing');
+  return value as Record<string, unknown>;
+}
+
+function bytes(value: unknown): Buffer {
+  if (typeof value !== 'string') throw new BadSignature('a part is missing');
+  return decoded(fromBase64(value));
+}
+
+/** RFC 7515 section 2: base64url without padding. */
+function jwsPart(text: string): Buffer {
+  return decoded(fromBase64Url(text));
+}
+
+function decoded(part: Buffer | undefined): Buffer {
+  if (part === undefined) throw new BadSignature('a part is not the base64 that belongs there');
+  return part;
+}
