@@ -26,7 +26,7 @@ export const words = {
   fingerprint: 'Fingerprint',
   groups: 'Approver groups',
   host: 'Host',
-  id: 'Id',
+  id: 'ID',
   import: 'Import',
   invitations: 'Open invitations',
   key: 'Key',
