@@ -44,6 +44,7 @@ export const operations: Record<keyof typeof english, string> = {
   'alerts.none': 'Keine Alarme',
   'alerts.none.body': 'Hier erscheint ein Alarm, sobald die Bedingung einer Regel erfüllt ist.',
   'alerts.recipient': 'Empfänger',
+  'alerts.resolvedBy': 'Behoben von',
   'alerts.subject': 'Gegenstand',
   'alerts.told': 'Benachrichtigungen',
   'alerts.what': 'Alarm',

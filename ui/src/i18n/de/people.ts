@@ -25,6 +25,9 @@ export const people: Record<keyof typeof english, string> = {
   'invitations.link': 'Einladungslink',
   'invitations.until': 'Gültig bis',
 
+  'people.more': 'und {count} weitere',
+  'people.more.one': 'und 1 weitere Person',
+
   'profile.currentPassword': 'Aktuelles Passwort',
   'profile.may': 'Ihre Berechtigungen',
   'profile.newPassword': 'Neues Passwort',

@@ -1,4 +1,4 @@
-/** Authorities that certify SSH keys. */
+/** SSH CAs. */
 export const sshCa = {
   'sshCa.certificates': 'Zertifikate',
   'sshCa.certificates.none': 'Noch keine Zertifikate ausgestellt.',

@@ -32,6 +32,7 @@ export const ssh: Record<keyof typeof english, string> = {
   'hosts.checked': 'Geprüft',
   'hosts.create': 'Host anlegen',
   'hosts.created': 'Der Host wurde angelegt',
+  'hosts.decidedBy': 'Entschieden von',
   'hosts.dropBehind': 'Zugangsdaten der über ihn erreichten Hosts verwerfen',
   'hosts.dropBehind.hint':
     'Erforderlich, wenn sich die Adresse dieses Hosts ändert und andere über ihn erreicht werden. Deren Zugangsdaten werden verworfen und müssen neu eingegeben werden.',

@@ -1,4 +1,4 @@
-/** Approvals and the policies that ask for them. */
+/** Approvals and approval policies. */
 export const approvals = {
   'approval.approve': 'Approve',
   'approval.approve.done': 'Your approval was recorded',

@@ -1,4 +1,4 @@
-/** Assets, their risk, and what is attested of them. */
+/** Assets, risk rules and attestations. */
 export const inventory = {
   'asset.annotate.lead': 'Entered by people; imported documents do not change it.',
   'asset.changed': 'Changed',

@@ -43,6 +43,7 @@ export const operations = {
   'alerts.none': 'No alerts',
   'alerts.none.body': 'An alert appears here when the condition of a rule is met.',
   'alerts.recipient': 'Recipient',
+  'alerts.resolvedBy': 'Resolved by',
   'alerts.subject': 'Subject',
   'alerts.told': 'Notifications',
   'alerts.what': 'Alert',

@@ -1,4 +1,4 @@
-/** Signing in, profiles, users and what they may do. */
+/** Sign-in, profiles, users and permissions. */
 export const people = {
   'factor.passkey': 'Passkey',
   'factor.totp': 'Authenticator app',
@@ -23,6 +23,9 @@ export const people = {
   'invitations.by': 'Invited by',
   'invitations.link': 'Invitation link',
   'invitations.until': 'Valid until',
+
+  'people.more': 'and {count} more',
+  'people.more.one': 'and one more',
 
   'profile.currentPassword': 'Current password',
   'profile.may': 'Your permissions',

@@ -1,4 +1,4 @@
-/** Programs that call, providers, webhooks and the service itself. */
+/** API keys, OAuth clients, identity providers, webhooks and the service itself. */
 export const settings = {
   'apiKeys.addresses': 'Allowed addresses',
   'apiKeys.addresses.hint':

@@ -1,4 +1,4 @@
-/** The frame of every page, and what patterns say. */
+/** Frame of every page, and shared patterns. */
 export const shell = {
   'chart.nothing': 'No data yet',
   'chart.plot': 'Show as chart',

@@ -1,4 +1,4 @@
-/** Authorities that certify SSH keys. */
+/** SSH CAs. */
 export const sshCa = {
   'sshCa.certificates': 'Certificates',
   'sshCa.certificates.none': 'No certificates issued yet.',

@@ -29,6 +29,7 @@ export const ssh = {
   'hosts.checked': 'Checked',
   'hosts.create': 'Add a host',
   'hosts.created': 'The host was added',
+  'hosts.decidedBy': 'Decided by',
   'hosts.dropBehind': 'Discard logins of hosts reached through this one',
   'hosts.dropBehind.hint':
     'Required when the address of this host changes and other hosts are reached through it. Their logins are discarded and must be entered again.',

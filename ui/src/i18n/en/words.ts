@@ -1,4 +1,4 @@
-/** Words that stand alone, the same everywhere. */
+/** Single words with one meaning everywhere. */
 export const words = {
   actions: 'Actions',
   actionsOf: 'Actions for {name}',

@@ -7,7 +7,7 @@ import { Moment } from '../../patterns/moment.js';
 
 type Step = RotationTargetView['steps'][number];
 
-/** What was done on one account, step by step, with what the host answered. */
+/** Steps on one account with the answers of the host. */
 export function RotationSteps({ target, onClose }: { target: RotationTargetView; onClose: () => void }) {
   const { t, named } = useI18n();
   return (
@@ -35,7 +35,7 @@ export function RotationSteps({ target, onClose }: { target: RotationTargetView;
   );
 }
 
-/** Names and values in a line, as the host's answers came. */
+/** Names and values in one line. */
 function told(detail: Step['detail']): string {
   const facts = Object.entries(detail).map(
     ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,

@@ -21,7 +21,7 @@ export type HashReport = { readonly read: number } | { readonly digest: string }
 
 const EVERY = 100;
 
-/** Reads the file piece by piece where it is: any size, constant memory, nothing is sent anywhere. */
+/** Hashes the file in chunks: any size, constant memory, no upload. */
 async function digest({ file, algorithm }: HashOrder): Promise<string> {
   const hash = HASHES[algorithm].create();
   const reader = file.stream().getReader();
