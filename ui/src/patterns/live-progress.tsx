@@ -28,7 +28,7 @@ export function LiveProgress({ name, percent, counted, startedAt, isOver, isGood
   useEffect(() => {
     if (isOver && wasOpen.current) notify(end, isGood ? 'success' : 'danger');
     wasOpen.current = !isOver;
-  }, [isOver, isGood, end, say]);
+  }, [isOver, isGood, end, notify]);
   const spent = startedAt === undefined ? 0 : Date.now() - Date.parse(startedAt);
   const left = isOver || percent < ENOUGH ? undefined : (spent / percent) * (ALL - percent);
   return (

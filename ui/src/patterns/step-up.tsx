@@ -66,7 +66,7 @@ function useProviderResult(): void {
     if (outcome === undefined) return;
     if (outcome.error === undefined) notify(t('stepUp.confirmed'));
     else notify(t('stepUp.notConfirmed', { code: outcome.error }), 'danger');
-  }, [say, t]);
+  }, [notify, t]);
 }
 
 export function useStepUp(): Asking {

@@ -16,7 +16,7 @@ export function Toasts({ children }: { children: ReactNode }) {
     setToasts((before) => [...before, { id: performance.now(), title, variant }]);
   }, []);
   return (
-    <Context value={say}>
+    <Context value={notify}>
       {children}
       <AlertGroup isToast isLiveRegion>
         {toasts.map(({ id, title, variant }) => (

@@ -26,7 +26,7 @@ export function RotationSteps({ target, onClose }: { target: RotationTargetView;
             {
               name: t('imports.detail'),
               width: 45,
-              cell: ({ detail }) => <span className="sw-mono">{told(detail)}</span>,
+              cell: ({ detail }) => <span className="sw-mono">{detailText(detail)}</span>,
             },
           ]}
         />
@@ -36,7 +36,7 @@ export function RotationSteps({ target, onClose }: { target: RotationTargetView;
 }
 
 /** Names and values in one line. */
-function told(detail: Step['detail']): string {
+function detailText(detail: Step['detail']): string {
   const facts = Object.entries(detail).map(
     ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );
