@@ -1,7 +1,7 @@
 import { Content } from '@patternfly/react-core';
 import { useQuery, type UseQueryResult } from '@tanstack/react-query';
 import { listUsers } from '../api/generated/sdk.gen.js';
-import type { UserView } from '../api/generated/types.gen.js';
+import type { UserPage, UserView } from '../api/generated/types.gen.js';
 import { useSession } from '../app/session.js';
 import { useI18n } from '../i18n/i18n.js';
 
@@ -14,9 +14,10 @@ async function readUsers(): Promise<readonly UserView[]> {
   const users: UserView[] = [];
   let cursor: string | null | undefined;
   for (let page = 0; page < MAX_PAGES && cursor !== null; page += 1) {
-    const { data } = await listUsers({ query: { limit: PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) } });
-    users.push(...data.items);
-    cursor = data.nextCursor;
+    const query = { limit: PAGE_SIZE, ...(cursor === undefined ? {} : { cursor }) };
+    const { items, nextCursor }: UserPage = (await listUsers({ query })).data;
+    users.push(...items);
+    cursor = nextCursor;
   }
   return users;
 }
@@ -36,8 +37,8 @@ export function useNameOf(): (id: string) => string | undefined {
 
 /** A user by name, or by id where the name is not known. */
 export function Person({ id }: { id: string }) {
-  const name = useNameOf()(id);
-  return name === undefined ? <span className="sw-mono">{id}</span> : <>{name}</>;
+  const nameOf = useNameOf();
+  return nameOf(id) ?? <span className="sw-mono">{id}</span>;
 }
 
 /** Several users: the first by name, the others as a number. */

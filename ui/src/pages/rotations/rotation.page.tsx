@@ -28,7 +28,7 @@ import { useAction } from '../../patterns/use-action.js';
 import { useLive } from '../../patterns/use-live.js';
 import { Targets } from './rotation-targets.js';
 import { isUnderWay } from './rotations.page.js';
-import { SshKeyLink } from './ssh-key-link.js';
+import { SshKeyLink } from '../ssh/ssh-key-link.js';
 
 const CHANGES = ['getRotation', 'listRotation', 'listSshKey', 'getSshKey'];
 const ACTS = { retry: retryRotation, rollback: rollBackRotation, confirm: confirmRotation };
