@@ -21,10 +21,10 @@ import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
 import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { useAction } from '../../patterns/use-action.js';
-import { SshKeyLink } from './ssh-key-link.js';
 import { HostLink } from './host-link.js';
 import { ReleaseKey } from './release-key.js';
 import { Rotate } from './rotate.js';
+import { SshKeyLink } from './ssh-key-link.js';
 
 export function SshKeyPage() {
   const { t } = useI18n();
