@@ -81,7 +81,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell', () => {
     await page.getByRole('button', { name: 'Anmelden' }).click();
     await page.getByRole('heading', { level: 1, name: 'Übersicht' }).waitFor();
     await page.goto(`${service.url}${addressOf('/approvals/{approval}')}`);
-    await page.getByRole('heading', { name: 'Was genau freigegeben wird' }).waitFor();
+    await page.getByRole('heading', { name: 'Freizugebender Inhalt' }).waitFor();
     await settled(page);
     const overflow: unknown = await page.evaluate(
       'document.querySelector("main").scrollWidth - document.querySelector("main").clientWidth',
@@ -109,7 +109,7 @@ describe.skipIf(CHROMIUM === undefined)('the shell', () => {
     await page.getByRole('heading', { level: 1 }).waitFor();
     await page.keyboard.press('Tab');
     expect(await page.evaluate('document.activeElement.textContent')).toBe('Skip to content');
-    await page.getByRole('button', { name: 'Colours' }).click();
+    await page.getByRole('button', { name: 'Colour scheme' }).click();
     await page.getByRole('menuitem', { name: 'Dark' }).click();
     await page.reload();
     await page.getByRole('heading', { level: 1 }).waitFor();

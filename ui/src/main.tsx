@@ -16,7 +16,7 @@ installTrustedTypes();
 installColorScheme();
 configureClient();
 
-// The rest of the console comes while the service says who it is, and the page's first list with it.
+// The rest of the console and the page's first list load while the session is read.
 if (beginSession()) void loadRoutes();
 
 const root = document.getElementById('root');

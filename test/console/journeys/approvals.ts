@@ -18,7 +18,7 @@ export function approvalJourneys(at: () => ConsolePlace): void {
       .setInputFiles({ name: 'firmware.bin', mimeType: 'text/plain', buffer: Buffer.from('firmware') });
     await requester.page.getByLabel('Key').selectOption(key.name);
     await sign(requester.page);
-    await requester.page.getByText('Waits for approval').first().waitFor();
+    await requester.page.getByText('Waiting for approval').first().waitFor();
 
     const digest = execFileSync('sha256sum', { input: 'firmware', encoding: 'utf8' }).slice(0, 64);
     for (const [index, approver] of approvers.slice(0, 2).entries()) {
@@ -32,11 +32,11 @@ export function approvalJourneys(at: () => ConsolePlace): void {
       await page.getByRole('button', { name: 'Approve', exact: true }).click();
       await page.getByRole('dialog').getByRole('button', { name: 'Approve', exact: true }).click();
       if (isLong) {
-        const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' });
+        const dialog = page.getByRole('dialog', { name: 'Confirm your identity' });
         await dialog.getByLabel('Password').fill(approver.password);
         await dialog.getByRole('button', { name: 'Continue' }).click();
       }
-      await page.getByText('You approved it').first().waitFor();
+      await page.getByText('Your approval was recorded').first().waitFor();
       assertClean();
       await context.close();
     }

@@ -35,7 +35,7 @@ export function discoveryJourneys(at: () => ConsolePlace): void {
     const name = unique('lab');
     const asked: string[] = [];
     page.on('request', (request) => asked.push(new URL(request.url()).pathname));
-    await page.getByRole('button', { name: 'Draw a scope' }).first().click();
+    await page.getByRole('button', { name: 'Create a scope' }).first().click();
     await page.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
     await page.getByLabel('Networks').fill(`${sshd.address.replace(/\d+$/, '0')}/28`);
     await page.getByLabel('Ports').fill(`${sshd.port}\n${slow.port}`);
@@ -57,7 +57,7 @@ export function discoveryJourneys(at: () => ConsolePlace): void {
     slow.hurry();
     await page.getByText('Done', { exact: true }).waitFor({ timeout: 90_000 });
     expect(await percent()).toBe(100);
-    await page.getByText('The scan has ended: Done').waitFor();
+    await page.getByText('Scan finished: Done').waitFor();
     await page
       .getByText(/^SSH-2\.0-OpenSSH/)
       .first()

@@ -27,7 +27,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await page.getByRole('textbox', { name: 'Family' }).fill('RSA');
     await page.keyboard.press('Enter');
     await page.waitForURL(/family=RSA/);
-    await page.getByText('1 in all').waitFor();
+    await page.getByText('1 in total').waitFor();
     const path = await download(folder, page, () => page.getByRole('link', { name: 'Export as CycloneDX' }).click());
     const written = JSON.parse(readFileSync(path, 'utf8')) as { components: { name: string }[] };
     const check = officialCheck();
@@ -42,7 +42,7 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     expect([rest, signature]).toMatchObject([written, { algorithm: 'RS256', keyId: 'demo-rsa' }]);
 
     await page.goBack();
-    await page.getByText('2 in all').waitFor();
+    await page.getByText('2 in total').waitFor();
     assertClean();
     await context.close();
   });
@@ -58,16 +58,16 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await ingest('gate', 'Camellia-256');
     const { page, context, assertClean } = await asAdmin('/');
     const dialog = page.getByRole('dialog');
-    await page.getByRole('button', { name: 'Remove the demo data' }).click();
+    await page.getByRole('button', { name: 'Remove demo data' }).click();
     await dialog.getByRole('button', { name: 'Remove', exact: true }).click();
-    await page.getByText('The demo data is gone').waitFor();
-    await page.getByText('Some of this inventory was made up').waitFor({ state: 'detached' });
+    await page.getByText('The demo data was removed').waitFor();
+    await page.getByText('This inventory contains demo data').waitFor({ state: 'detached' });
 
     await page.goto(`${at().url}/assets?name=Camellia`);
-    await page.getByText('1 in all').waitFor();
+    await page.getByText('1 in total').waitFor();
     await page.getByRole('link', { name: 'Camellia-256' }).click();
     await page.getByRole('button', { name: 'Edit' }).click();
-    await dialog.getByRole('textbox', { name: 'Answers for it' }).fill('payments');
+    await dialog.getByRole('textbox', { name: 'Owner' }).fill('payments');
     await dialog.getByRole('textbox', { name: 'Labels' }).fill('pci\ninternet-facing');
     await dialog.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('internet-facing').waitFor();
@@ -76,18 +76,18 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await page.getByRole('link', { name: 'Camellia-256' }).waitFor();
     const views = page.getByRole('button', { name: 'Views' });
     await views.click();
-    await page.getByRole('menuitem', { name: 'Keep for everybody' }).click();
+    await page.getByRole('menuitem', { name: 'Save for everyone' }).click();
     await dialog.getByRole('textbox', { name: 'Name' }).fill('Of payments');
     await dialog.getByRole('button', { name: 'Save', exact: true }).click();
     await page.goto(`${at().url}/assets`);
     await views.click();
     await page.getByRole('menuitem', { name: 'Of payments', exact: true }).click();
-    await page.getByText('1 in all').waitFor();
+    await page.getByText('1 in total').waitFor();
     // The same name again is another query for everybody.
     await page.goto(`${at().url}/assets?q=${encodeURIComponent('label=pci')}&sort=-level`);
-    await page.getByText('1 in all').waitFor();
+    await page.getByText('1 in total').waitFor();
     await views.click();
-    await page.getByRole('menuitem', { name: 'Keep for everybody' }).click();
+    await page.getByRole('menuitem', { name: 'Save for everyone' }).click();
     await dialog.getByRole('textbox', { name: 'Name' }).fill('Of payments');
     await dialog.getByRole('button', { name: 'Save', exact: true }).click();
     await dialog.waitFor({ state: 'detached' });
@@ -119,9 +119,9 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     const dialog = page.getByRole('dialog');
     const follow = async (text: string) => {
       await page.goto(`${url}/documents`);
-      await page.getByRole('button', { name: 'Follow a BOM-Link' }).click();
+      await page.getByRole('button', { name: 'Resolve a BOM-Link' }).click();
       await dialog.getByRole('textbox', { name: 'BOM-Link' }).fill(text);
-      await dialog.getByRole('button', { name: 'Follow a BOM-Link' }).click();
+      await dialog.getByRole('button', { name: 'Resolve a BOM-Link' }).click();
     };
     await follow(link.replace('/2#', '/1#'));
     await page.getByRole('heading', { name: 'Twofish-256' }).waitFor();
@@ -145,24 +145,24 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     await page.getByRole('button', { name: 'Add a rule' }).click();
     await write('Rule', id);
     await dialog.getByRole('combobox', { name: 'Risk' }).selectOption('CRITICAL');
-    await write('What an asset must be', '{"family": ["Serpent"]}');
+    await write('Match conditions', '{"family": ["Serpent"]}');
     await write('Verdict', 'not-ours');
     await write('Reason', 'Nobody here can answer for it.');
     await dialog.getByRole('button', { name: 'Add a deadline' }).click();
     await write('Last day', '2029-06-30');
-    await write('Then', 'disallowed');
+    await write('State after the deadline', 'disallowed');
     await write('Authority', 'Our architects');
     await write('Jurisdiction', 'ACME');
-    await dialog.getByRole('combobox', { name: 'Weight' }).selectOption('binding-draft');
-    await press('Show what would change');
+    await dialog.getByRole('combobox', { name: 'Legal force' }).selectOption('binding-draft');
+    await press('Preview changes');
     await dialog.getByText('One asset would change').waitFor();
     await dialog.getByText(id).waitFor();
     await press('Back to the rule');
     expect(await dialog.getByRole('textbox', { name: 'Reason' }).inputValue()).toBe('Nobody here can answer for it.');
-    await press('Show what would change');
-    await press('Put in force');
+    await press('Preview changes');
+    await press('Apply');
     await page.waitForURL(new RegExp(`/rules/${id}\\?judging=`));
-    await page.getByText('Everything is judged: one asset changed.').first().waitFor();
+    await page.getByText('Reassessment finished: one asset changed.').first().waitFor();
     await page.getByText('Our architects').waitFor();
     const { items } = (await at().service.call('GET', '/api/quantum-risk/rules', { key: at().apiKey })).body;
     expect(items.find((rule: { id: string }) => rule.id === id).deadlines).toEqual([
@@ -175,13 +175,13 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
         draft: true,
       },
     ]);
-    await page.getByRole('link', { name: 'Show the assets' }).click();
+    await page.getByRole('link', { name: 'Show assets' }).click();
     await page.getByRole('link', { name: 'Serpent-256' }).waitFor();
     await page.goBack();
-    await page.getByRole('button', { name: 'Take the rule out' }).click();
-    await press('Show what would change');
-    await press('Take the rule out');
-    await page.getByText('Everything is judged: one asset changed.').first().waitFor();
+    await page.getByRole('button', { name: 'Remove rule' }).click();
+    await press('Preview changes');
+    await press('Remove rule');
+    await page.getByText('Reassessment finished: one asset changed.').first().waitFor();
     assertClean();
     await context.close();
   });
@@ -194,11 +194,11 @@ export function inventoryJourneys(at: () => ConsolePlace): void {
     const press = (button: string) => page.getByRole('button', { name: button, exact: true }).click();
     await press('Add a policy pack');
     await write('Name', name);
-    await write('Issued by', 'Example Inc.');
-    await write('About', 'What every team keeps to');
-    await write('Id', 'CRYPTO-1');
+    await write('Issuer', 'Example Inc.');
+    await write('Description', 'What every team keeps to');
+    await write('ID', 'CRYPTO-1');
     await write('Requirement', 'No DES');
-    await write('Query that must find nothing', 'family=DES');
+    await write('Query that must have no results', 'family=DES');
     await dialog.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('link', { name }).click();
     await page.getByText('CRYPTO-1').waitFor();

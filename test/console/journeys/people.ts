@@ -136,7 +136,7 @@ export function peopleJourneys(at: () => ConsolePlace): void {
     await page.getByRole('button', { name: 'Use a passkey' }).click();
     await page.getByRole('button', { name: 'Actions for Security key' }).click();
     await page.getByRole('menuitem', { name: 'Remove' }).click();
-    await page.getByText('Your password alone lets you in.').waitFor();
+    await page.getByText('Your password is the only sign-in factor.').waitFor();
     assertClean();
     await context.close();
   });
@@ -147,12 +147,12 @@ export function peopleJourneys(at: () => ConsolePlace): void {
     await stranger.page.getByLabel('E-mail address').fill('nobody@example.org');
     await stranger.page.getByLabel('Password').fill(newPassword());
     await stranger.page.getByRole('button', { name: 'Sign in', exact: true }).click();
-    await stranger.page.getByText('The address or the password is wrong.').waitFor();
+    await stranger.page.getByText('The e-mail address or the password is wrong.').waitFor();
     stranger.assertClean();
     await stranger.context.close();
     const { page, context, assertClean } = await asAdmin('/requests/01945f2e-0c1f-7c7e-9a53-3d0a4f7f7d11');
     expect(page.url()).toContain(url);
-    await page.getByText('Request id').waitFor();
+    await page.getByText('Request ID').waitFor();
     await page.getByRole('button', { name: 'Try again' }).waitFor();
     assertClean();
     await context.close();

@@ -31,9 +31,9 @@ export function rotationJourneys(at: () => ConsolePlace): void {
     if (isDeaf) await page.route('**/v1/rotations/*/events', () => undefined);
     const ordered = page.waitForRequest((request) => request.method() === 'POST' && request.url().endsWith('/rotate'));
     await page.getByRole('button', { name: 'Rotate' }).click();
-    await page.getByLabel('Who holds the new key').selectOption('human');
+    await page.getByLabel('Custody of the new key').selectOption('human');
     await page.getByLabel('New public key').waitFor();
-    await page.getByLabel('Who holds the new key').selectOption('hsm');
+    await page.getByLabel('Custody of the new key').selectOption('hsm');
     await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
     expect((await ordered).postDataJSON()).toEqual({ dryRun: true, custody: 'hsm', onFailure: 'halt' });
     await page.getByRole('heading', { name: 'Dry run' }).waitFor();
@@ -61,17 +61,17 @@ export function rotationJourneys(at: () => ConsolePlace): void {
       expect(rotation.status).toBe('DONE');
 
       const { page, context, assertClean } = await asAdmin(`/ssh-keys/${key.id}`);
-      const take = page.getByRole('button', { name: 'Take the private half out' });
+      const take = page.getByRole('button', { name: 'Release the private key' });
       await page.getByText('Replaced by').waitFor();
       expect(await take.count()).toBe(0);
       await page.goto(page.url().replace(key.id, rotation.nextKeyId));
       await take.click();
       const dialog = page.getByRole('dialog');
       await dialog.getByText('is written to the audit log').waitFor();
-      await dialog.getByRole('button', { name: 'Take the private half out' }).click();
+      await dialog.getByRole('button', { name: 'Release the private key' }).click();
       await dialog.getByText('chmod 600').waitFor();
       expect(await lookedAt(page, 'ssh-key-released')).toEqual([]);
-      const shown = await dialog.getByLabel('Private half', { exact: true }).textContent();
+      const shown = await dialog.getByLabel('Private key', { exact: true }).textContent();
       expect(await logIn(host, field.keep('taken-out', shown ?? ''))).toBe('accepted');
       const saved = page.waitForEvent('download');
       await dialog.getByRole('button', { name: 'Download' }).click();

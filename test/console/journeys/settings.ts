@@ -36,15 +36,15 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     const row = page.getByRole('row').filter({ hasText: name });
     await page.getByRole('button', { name: 'Create a rule' }).first().click();
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
-    await dialog.getByRole('combobox', { name: 'When' }).selectOption('risk-threshold');
-    await dialog.getByRole('combobox', { name: 'At least' }).selectOption('HIGH');
+    await dialog.getByRole('combobox', { name: 'Condition' }).selectOption('risk-threshold');
+    await dialog.getByRole('combobox', { name: 'Minimum risk' }).selectOption('HIGH');
     await dialog.getByRole('button', { name: 'Create', exact: true }).click();
-    await row.getByText('High or worse').waitFor();
+    await row.getByText('High or higher').waitFor();
     await page.getByRole('button', { name: `Actions for ${name}` }).click();
     await page.getByRole('menuitem', { name: 'Edit' }).click();
-    await dialog.getByRole('combobox', { name: 'At least' }).selectOption('CRITICAL');
+    await dialog.getByRole('combobox', { name: 'Minimum risk' }).selectOption('CRITICAL');
     await dialog.getByRole('button', { name: 'Save', exact: true }).click();
-    await row.getByText('Critical or worse').waitFor();
+    await row.getByText('Critical or higher').waitFor();
     assertClean();
     await context.close();
   });
@@ -80,7 +80,7 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     const dialog = page.getByRole('dialog');
     await page.getByRole('button', { name: 'Create a policy' }).first().click();
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('Once a year');
-    await dialog.getByRole('checkbox', { name: 'Change hosts in certain hours only' }).check();
+    await dialog.getByRole('checkbox', { name: 'Restrict changes to a maintenance window' }).check();
     await dialog.getByRole('spinbutton', { name: 'From (hour, UTC)' }).fill('23');
     await dialog.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByText('23:00 to 04:00 UTC').waitFor();
@@ -90,8 +90,8 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     };
     await act('Edit');
     expect(await dialog.getByRole('spinbutton', { name: 'From (hour, UTC)' }).inputValue()).toBe('23');
-    await dialog.getByRole('checkbox', { name: 'Change hosts in certain hours only' }).uncheck();
-    await dialog.getByRole('spinbutton', { name: 'Rotate keys older than (days)' }).fill('180');
+    await dialog.getByRole('checkbox', { name: 'Restrict changes to a maintenance window' }).uncheck();
+    await dialog.getByRole('spinbutton', { name: 'Maximum key age (days)' }).fill('180');
     await dialog.getByRole('button', { name: 'Save', exact: true }).click();
     await page.getByText('older than 180 days').waitFor();
     await page.getByText('at any time').waitFor();
@@ -106,19 +106,19 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     const { mail, asAdmin } = at();
     const { page, context, assertClean } = await asAdmin('/settings/general');
     const send = async () => {
-      await page.getByRole('button', { name: 'Send a test mail' }).click();
+      await page.getByRole('button', { name: 'Send a test e-mail' }).click();
       await page.getByRole('dialog').getByLabel('Recipient').fill('ada@example.org');
-      await page.getByRole('dialog').getByRole('button', { name: 'Send a test mail' }).click();
+      await page.getByRole('dialog').getByRole('button', { name: 'Send a test e-mail' }).click();
     };
     await send();
-    await page.getByText('The SMTP server took the mail').waitFor();
+    await page.getByText('The SMTP server accepted the e-mail').waitFor();
     expect(mail.received.map(({ to, subject }) => [to, subject])).toContainEqual([
       'ada@example.org',
       'Sealwright: test',
     ]);
     await mail.stop();
     await send();
-    await page.getByText('The mail did not leave').waitFor();
+    await page.getByText('The e-mail was not sent').waitFor();
     await page.getByText('ECONNREFUSED').waitFor();
     await mail.start();
     assertClean();
@@ -134,7 +134,7 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await page.getByRole('dialog').getByRole('button', { name: 'Register a sensor' }).click();
     const key = (await page.locator('[data-secret]').first().textContent()) ?? '';
     await page.getByRole('button', { name: 'I have stored it' }).click();
-    await page.getByText('Not heard yet').first().waitFor();
+    await page.getByText('No heartbeat yet').first().waitFor();
     const beat = (body: object = {}) => service.call('POST', '/api/sensors/heartbeat', { key, body });
     expect((await beat({ version: '1.0', error: 'cannot read /etc/ssl/private' })).status).toBe(200);
     await page.getByRole('link', { name: sensor }).click();
@@ -150,10 +150,10 @@ export function settingsJourneys(at: () => ConsolePlace): void {
     await next.first().waitFor();
     expect(await next.count()).toBe(5);
     await page.getByRole('button', { name: 'Run now' }).click();
-    await page.getByText('Somebody asked for it').waitFor();
+    await page.getByText('Manual', { exact: true }).waitFor();
     await expect.poll(async () => (await beat()).body.commands, { timeout: 90_000 }).toHaveLength(1);
     await page.getByRole('button', { name: 'Pause' }).click();
-    await page.getByText('It is paused: nothing is due.').waitFor();
+    await page.getByText('The schedule is paused. No run is due.').waitFor();
 
     await page.goto(`${at().url}/sensors`);
     await page.getByRole('link', { name: sensor }).click();

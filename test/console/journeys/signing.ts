@@ -30,7 +30,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
     await signature(page).waitFor();
     await navigation(page).getByRole('link', { name: 'Dashboard' }).click();
     const step = page.getByRole('listitem').filter({ hasText: 'Sign your first file' });
-    await step.getByText('done', { exact: true }).waitFor();
+    await step.getByText('completed', { exact: true }).waitFor();
     assertClean();
     await context.close();
   });
@@ -93,7 +93,7 @@ export function signingJourneys(at: () => ConsolePlace): void {
     // What was said of one file is not said of another.
     await put(0, 'other.bin', randomBytes(5000));
     await page.getByText('This signature is valid').waitFor({ state: 'detached' });
-    await page.getByText('None of the requests that you may see is about this file.').waitFor();
+    await page.getByText('No request that you have permission to view is about this file.').waitFor();
     await verify();
     await page.getByText('This signature is not valid').waitFor();
     await put(1, 'no signature', Buffer.alloc(100_000));
@@ -108,13 +108,13 @@ export function signingJourneys(at: () => ConsolePlace): void {
     const { page, context, assertClean } = await asAdmin(`/keys/${key.id}`);
     const dialog = page.getByRole('dialog');
     const press = (name: string) => dialog.getByRole('button', { name, exact: true }).click();
-    await page.getByText('For everything, at any time.').waitFor();
-    await page.getByRole('button', { name: 'Change', exact: true }).click();
-    await dialog.getByLabel('Signs until').fill('2031-05-04');
+    await page.getByText('No restrictions.').waitFor();
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await dialog.getByLabel('Valid until').fill('2031-05-04');
     await dialog.getByRole('checkbox', { name: 'cms' }).check();
     await dialog.getByRole('textbox', { name: 'File names' }).fill('app-*.tar.gz');
-    await dialog.getByRole('spinbutton', { name: 'Requests a day' }).fill('500');
-    await dialog.getByRole('checkbox', { name: 'Sign in certain hours only' }).check();
+    await dialog.getByRole('spinbutton', { name: 'Requests per day' }).fill('500');
+    await dialog.getByRole('checkbox', { name: 'Restrict signing hours' }).check();
     await dialog.getByRole('checkbox', { name: 'Sat' }).check();
     await dialog.getByRole('textbox', { name: 'Time zone' }).fill('Europe/Berlin');
     await press('Save');
@@ -139,8 +139,8 @@ export function signingJourneys(at: () => ConsolePlace): void {
     expect(refused.status).toBe(403);
 
     // What nobody touches stays as it is, to the second.
-    await page.getByRole('button', { name: 'Change', exact: true }).click();
-    await dialog.getByRole('checkbox', { name: 'Sign in certain hours only' }).uncheck();
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await dialog.getByRole('checkbox', { name: 'Restrict signing hours' }).uncheck();
     await press('Save');
     await page.getByText('Europe/Berlin').waitFor({ state: 'detached' });
     const { body: changed } = await service.call('GET', `/api/v1/signing-keys/${key.id}`, { key: apiKey });
@@ -148,8 +148,8 @@ export function signingJourneys(at: () => ConsolePlace): void {
 
     await page.getByRole('button', { name: 'Destroy', exact: true }).click();
     await press('Destroy');
-    await page.getByText('To be destroyed').waitFor();
-    await page.getByRole('button', { name: 'Call the destruction off' }).click();
+    await page.getByText('Scheduled for destruction').waitFor();
+    await page.getByRole('button', { name: 'Cancel destruction' }).click();
     await page.getByText('Disabled', { exact: true }).waitFor();
     assertClean();
     await context.close();

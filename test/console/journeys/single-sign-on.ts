@@ -61,10 +61,10 @@ async function confirmed(place: ConsolePlace, page: Page): Promise<void> {
     await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click();
   };
   await add();
-  await page.getByRole('button', { name: 'To the identity provider' }).click();
+  await page.getByRole('button', { name: 'Go to the identity provider' }).click();
   await shownAtOpenId(page);
   await page.waitForURL(`${url}/profile`);
-  await page.getByText('It is you.').waitFor();
+  await page.getByText('Your identity was confirmed.').waitFor();
   await add();
   await page.getByRole('img', { name: 'QR code for the app' }).waitFor();
 }
@@ -82,13 +82,13 @@ async function votes(place: ConsolePlace, page: Page, email: string): Promise<vo
   await approve.click();
   await comment.fill('Built from the tag, tests are green.');
   await dialog.getByRole('button', { name: 'Approve', exact: true }).click();
-  await page.getByRole('button', { name: 'To the identity provider' }).click();
+  await page.getByRole('button', { name: 'Go to the identity provider' }).click();
   await shownAtOpenId(page);
-  await page.getByText('It is you.').waitFor();
+  await page.getByText('Your identity was confirmed.').waitFor();
   await approve.click();
   expect(await comment.inputValue()).toBe('Built from the tag, tests are green.');
   await dialog.getByRole('button', { name: 'Approve', exact: true }).click();
-  await page.getByText('You approved it').first().waitFor();
+  await page.getByText('Your approval was recorded').first().waitFor();
   expect(await page.evaluate(() => JSON.stringify(sessionStorage))).not.toContain('Built from the tag');
 }
 

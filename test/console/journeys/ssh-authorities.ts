@@ -11,18 +11,18 @@ export function sshAuthorityJourneys(at: () => ConsolePlace): void {
     const { file, publicKey } = newClientKey(folder, 'ann');
     const { page, context, assertClean } = await asAdmin('/ssh-authorities');
     const dialog = page.getByRole('dialog');
-    await page.getByRole('button', { name: 'Create an authority' }).first().click();
+    await page.getByRole('button', { name: 'Create a CA' }).first().click();
     await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill('people-2027');
     await dialog.getByRole('button', { name: 'Create', exact: true }).click();
     await page.getByRole('link', { name: 'people-2027' }).click();
-    await page.getByText('It has certified nothing yet.').waitFor();
+    await page.getByText('No certificates issued yet.').waitFor();
 
-    await page.getByRole('button', { name: 'Certify a key' }).click();
+    await page.getByRole('button', { name: 'Issue a certificate' }).click();
     await dialog.getByRole('textbox', { name: 'Public key' }).fill(publicKey);
-    await dialog.getByRole('textbox', { name: 'Who it is' }).fill('ann@example.org');
-    await dialog.getByRole('textbox', { name: 'Names' }).fill('ann\ndeploy');
-    await dialog.getByRole('textbox', { name: 'Only from' }).fill('192.0.2.0/24');
-    await dialog.getByRole('button', { name: 'Certify a key' }).click();
+    await dialog.getByRole('textbox', { name: 'Key ID' }).fill('ann@example.org');
+    await dialog.getByRole('textbox', { name: 'Principals' }).fill('ann\ndeploy');
+    await dialog.getByRole('textbox', { name: 'Allowed source addresses' }).fill('192.0.2.0/24');
+    await dialog.getByRole('button', { name: 'Issue a certificate' }).click();
     const row = page.getByRole('row', { name: 'ann@example.org' });
     await row.getByText('Active').waitFor();
 
@@ -34,9 +34,9 @@ export function sshAuthorityJourneys(at: () => ConsolePlace): void {
       /Key ID: "ann@example\.org"[\s\S]*ann\n\s+deploy[\s\S]*source-address 192\.0\.2\.0\/24[\s\S]*permit-pty/,
     );
 
-    await row.getByRole('button', { name: 'Take back' }).click();
+    await row.getByRole('button', { name: 'Revoke' }).click();
     await dialog.getByRole('textbox', { name: 'Reason' }).fill('left the team');
-    await dialog.getByRole('button', { name: 'Take back' }).click();
+    await dialog.getByRole('button', { name: 'Revoke' }).click();
     await row.getByText('Revoked').waitFor();
     await page.getByText('left the team').waitFor();
     const list = join(folder, 'revoked_keys');
@@ -46,7 +46,7 @@ export function sshAuthorityJourneys(at: () => ConsolePlace): void {
     await page.getByRole('button', { name: 'Retire' }).click();
     await dialog.getByRole('button', { name: 'Retire' }).click();
     await page.getByText('Retiring').waitFor();
-    expect(await page.getByRole('button', { name: 'Certify a key' }).count()).toBe(0);
+    expect(await page.getByRole('button', { name: 'Issue a certificate' }).count()).toBe(0);
     assertClean();
     await context.close();
   });
@@ -57,10 +57,10 @@ export function sshAuthorityJourneys(at: () => ConsolePlace): void {
     const { page, context, assertClean } = await asAdmin('/host-authorities');
     const dialog = page.getByRole('dialog');
     const trust = async (name: string, key: string) => {
-      await page.getByRole('button', { name: 'Trust an authority' }).first().click();
+      await page.getByRole('button', { name: 'Trust a CA' }).first().click();
       await dialog.getByRole('textbox', { name: 'Name', exact: true }).fill(name);
       await dialog.getByRole('textbox', { name: 'Public key' }).fill(key);
-      await dialog.getByRole('button', { name: 'Trust an authority' }).click();
+      await dialog.getByRole('button', { name: 'Trust a CA' }).click();
     };
     await trust('data centre', publicKey);
     const row = page.getByRole('row', { name: 'data centre' });
@@ -69,8 +69,8 @@ export function sshAuthorityJourneys(at: () => ConsolePlace): void {
     await dialog.getByText('The authority is trusted already.').waitFor();
     await dialog.getByRole('button', { name: 'Cancel' }).click();
     await row.getByRole('button', { name: 'Actions' }).click();
-    await page.getByRole('menuitem', { name: 'Trust no longer' }).click();
-    await dialog.getByRole('button', { name: 'Trust no longer' }).click();
+    await page.getByRole('menuitem', { name: 'Remove trust' }).click();
+    await dialog.getByRole('button', { name: 'Remove trust' }).click();
     await row.waitFor({ state: 'detached' });
     assertClean();
     await context.close();

@@ -3,16 +3,16 @@ import { ApiProblem } from './problem.js';
 
 const listeners = new Set<() => void>();
 
-/** Tells when the service no longer knows who is calling. */
+/** Notified when the session is no longer valid. */
 export function onSignedOut(listener: () => void): () => void {
   listeners.add(listener);
   return () => listeners.delete(listener);
 }
 
-/** Signing in, showing oneself again and asking who one is: refused, they say nothing about a session that ended. */
+/** Operations whose 401 does not mean that the session ended: sign-in, step-up, reading the session. */
 const ASK_WHO = /\/api\/auth\/(?:session|step-up|me|password)$/;
 
-/** The cookie goes along by itself; the header shows that the call comes from a page of ours and not from another site. */
+/** The browser sends the cookie; the header proves that the call comes from the console and not from another site (CSRF). */
 export function configureClient(): void {
   client.setConfig({
     baseUrl: '',
@@ -27,8 +27,8 @@ export function configureClient(): void {
   });
 }
 
-/** A name for this very order, so that sending it twice does it once. */
+/** Idempotency key of one order. */
 export const onceOnly = () => ({ 'Idempotency-Key': crypto.getRandomValues(new Uint32Array(4)).join('-') });
 
-/** What a change is meant for, so that it is refused when somebody else changed it meanwhile. */
+/** If-Match header: the change is refused if the resource has another version by now. */
 export const ifMatch = (version: number) => ({ 'If-Match': `"${version}"` });

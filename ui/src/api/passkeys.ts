@@ -2,23 +2,23 @@ import { challengePasskey } from './generated/sdk.gen.js';
 import type { NewPasskeyBody, PasskeyAnswerBody } from './generated/types.gen.js';
 import { ApiProblem } from './problem.js';
 
-/** Browsers keep passkeys for secure pages alone. */
+/** Browsers offer passkeys on secure pages only. */
 export const hasPasskeys = (): boolean => window.isSecureContext && 'PublicKeyCredential' in window;
 
-/** Has the browser make a passkey, as `beginPasskey` orders it. */
+/** Creates a passkey with the options of `beginPasskey`. */
 export async function makePasskey(publicKey: object): Promise<NewPasskeyBody> {
   const options = PublicKeyCredential.parseCreationOptionsFromJSON(publicKey as never);
   return shown(() => navigator.credentials.create({ publicKey: options }));
 }
 
-/** Has a passkey of this person answer a challenge, for signing in or showing oneself again. */
+/** Signs a challenge with a passkey of this person, for sign-in or step-up. */
 export async function askPasskey(email: string, password: string): Promise<PasskeyAnswerBody> {
   const { data } = await challengePasskey({ body: { email, password } });
   const options = PublicKeyCredential.parseRequestOptionsFromJSON(data.publicKey as never);
   return shown(() => navigator.credentials.get({ publicKey: options }));
 }
 
-/** Put away, or no passkey there: the browser does not tell which. */
+/** Cancelled, or no passkey available: the browser does not reveal which. */
 async function shown<Body>(ask: () => Promise<Credential | null>): Promise<Body> {
   try {
     return ((await ask()) as PublicKeyCredential).toJSON() as Body;

@@ -1,16 +1,16 @@
 export interface ProblemFacts {
-  /** Of the answer; 0 when none came. */
+  /** HTTP status; 0 without an answer. */
   readonly status: number;
   /** Stable, see docs/errors.md. */
   readonly code: string;
   readonly title: string;
   readonly detail: string;
-  /** To be named when asking for help. */
+  /** Quoted in support requests. */
   readonly requestId?: string;
   readonly errors: readonly { readonly pointer: string; readonly detail: string }[];
 }
 
-/** What the API answers when it refuses (RFC 9457), or what stands for it when no answer came. */
+/** A problem of the API (RFC 9457), or a substitute when no answer came. */
 export class ApiProblem extends Error {
   constructor(readonly facts: ProblemFacts) {
     super(facts.detail);
@@ -43,7 +43,7 @@ export class ApiProblem extends Error {
   }
 }
 
-/** Whatever was thrown, as something that can be shown. */
+/** Converts any thrown value to a problem. */
 export function problemOf(error: unknown): ApiProblem {
   return error instanceof ApiProblem ? error : ApiProblem.of(error, undefined);
 }

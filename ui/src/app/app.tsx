@@ -9,8 +9,8 @@ export const loadRoutes = () => import('./routes.js');
 const Routes = lazy(() => loadRoutes().then((module) => ({ default: module.Routes })));
 
 /**
- * Nobody signed in: the sign-in page, whatever the address; it leads back there afterwards. The router, the shell and the page of
- * the address are fetched only then.
+ * Shows the sign-in page at every address until a person has signed in. The router, the shell and the page of the address are
+ * loaded only then.
  */
 export function App() {
   const { caller, isKnown } = useSession();

@@ -9,7 +9,7 @@ import {
 import ExclamationCircleIcon from '@patternfly/react-icons/dist/esm/icons/exclamation-circle-icon';
 import { useI18n } from '../i18n/i18n.js';
 
-/** In place of a page that failed while it was drawn, or whose file did not come: after an update the old ones are gone. */
+/** Shown for a page that threw while rendering, or whose module could not be loaded: after an update the old files are gone. */
 export function Crashed({ error }: { error: unknown }) {
   const { t } = useI18n();
   return (

@@ -4,7 +4,7 @@ import type { Scope } from './session.js';
 export interface Destination {
   readonly path: string;
   readonly name: MessageKey;
-  /** Who lacks it does not see the entry; absent: everybody signed in. */
+  /** Scope required to see the entry; absent for everyone who is signed in. */
   readonly scope?: Scope;
 }
 

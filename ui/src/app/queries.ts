@@ -1,12 +1,12 @@
 import { QueryClient } from '@tanstack/react-query';
 import { problemOf } from '../api/problem.js';
 
-/** What was read from the service, for all pages. */
+/** Cache of the service's answers, for all pages. */
 export const queries = new QueryClient({
   defaultOptions: {
     queries: {
       staleTime: 10_000,
-      // What was refused is refused again; only a lost or overloaded service is worth another try.
+      // A refusal does not change on retry; only an unreachable or overloaded service is asked again.
       retry: (count, error) => count < 2 && [0, 502, 503, 504].includes(problemOf(error).status),
     },
   },

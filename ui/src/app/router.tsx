@@ -8,12 +8,12 @@ const root = createRootRoute({
   notFoundComponent: lazyRouteComponent(() => import('./not-found.js'), 'NotFound'),
 });
 
-/** What a page's file may have beside the page: reads what it shows first, for this address, while the page is made. */
+/** A page module may export `readAhead`, which starts its first query while the page is loaded. */
 interface Ahead {
   readonly readAhead?: (state: UrlState) => void;
 }
 
-/** A page is a file of its own, fetched when somebody goes there. */
+/** Each page is a separate module, loaded on navigation. */
 function page<Module extends Record<string, unknown> & Ahead>(
   path: string,
   load: () => Promise<Module>,

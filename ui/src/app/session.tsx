@@ -7,7 +7,7 @@ import type { CallerView, LoginBody } from '../api/generated/types.gen.js';
 export type Scope = CallerView['scopes'][number];
 
 interface Session {
-  /** false until it was found out whether somebody is signed in. */
+  /** false until the service has answered whether a person is signed in. */
   readonly isKnown: boolean;
   /** undefined: nobody is signed in. */
   readonly caller: CallerView | undefined;
@@ -17,14 +17,14 @@ interface Session {
   readonly signOut: () => Promise<void>;
 }
 
-/** Nobody asks the service who they are before they have signed in here: a refusal would go into the audit log at every visit. */
+/** Marks browsers with a sign-in. Others do not ask the service for their session: each refusal would be an audit entry. */
 const SIGNED_IN = 'sealwright.signed-in';
 const wasSignedIn = (): boolean => localStorage.getItem(SIGNED_IN) !== null;
 export const rememberSignIn = (): void => localStorage.setItem(SIGNED_IN, 'yes');
 
 let asked: Promise<CallerView | undefined> | undefined;
 
-/** Asks who is signed in, where somebody was; called once, before anything is drawn. Answers whether it asked. */
+/** Reads the session if this browser had one; called once, before the first render. Returns whether it asked. */
 export function beginSession(): boolean {
   if (wasSignedIn()) {
     asked = me().then(
@@ -37,7 +37,7 @@ export function beginSession(): boolean {
 
 const Context = createContext<Session | undefined>(undefined);
 
-/** Who is signed in is known to the service alone: the cookie is out of reach of scripts. */
+/** The session is known to the service only: scripts cannot read the cookie. */
 export function SessionProvider({ children }: { children: ReactNode }) {
   const [caller, setCaller] = useState<CallerView>();
   const [isKnown, setKnown] = useState(false);

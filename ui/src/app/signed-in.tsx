@@ -5,7 +5,7 @@ import { StepUp } from '../patterns/step-up.js';
 import { Toasts } from '../patterns/toasts.js';
 import { Shell } from './shell.js';
 
-/** All that surrounds a page for who is signed in; fetched then, so that the sign-in page is light. */
+/** Frame of all pages after sign-in; loaded separately, so that the sign-in page stays small. */
 export function SignedIn() {
   return (
     <Toasts>

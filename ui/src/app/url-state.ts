@@ -1,7 +1,7 @@
 import { useNavigate, useSearch } from '@tanstack/react-router';
 import { useCallback } from 'react';
 
-/** What stands behind the `?`: the filters of a list, as a link that can be sent to somebody. */
+/** Query parameters of the address: the filters of a list, as a link that can be shared. */
 export type UrlState = Readonly<Record<string, string | readonly string[]>>;
 
 export function readSearch(search: string): UrlState {
@@ -25,7 +25,7 @@ export function writeSearch(state: Record<string, unknown>): string {
   return text === '' ? '' : `?${text}`;
 }
 
-/** Of these names, those that stand in the address. */
+/** The named parameters that are set in the address. */
 export const pick = (state: UrlState, names: readonly string[]): UrlState =>
   Object.fromEntries(names.flatMap((name) => (state[name] === undefined ? [] : [[name, state[name]]])));
 

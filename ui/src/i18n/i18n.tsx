@@ -15,7 +15,7 @@ interface I18n {
   readonly setLanguage: (language: Language) => void;
   /** The message of this key with `{name}` filled in; with `count` its `.one` form is taken where there is one. */
   readonly t: (key: MessageKey, values?: Values) => string;
-  /** A message whose key is made at run time, such as the name of a status; the fallback where there is none. */
+  /** A message whose key is built at run time, such as the name of a status; the fallback if there is none. */
   readonly named: (prefix: string, value: string, fallback?: string) => string;
 }
 
@@ -35,7 +35,7 @@ function fill(text: string, values: Values, language: Language): string {
   });
 }
 
-/** Every text of the console comes from a catalogue; English is built in, others come when they are wanted. */
+/** Provides the texts. English is built in; other languages are loaded on demand. */
 export function I18nProvider({ children }: { children: ReactNode }) {
   const [language, setLanguage] = useState(firstLanguage);
   const [catalogue, setCatalogue] = useState<Catalogue | undefined>(language === 'en' ? en : undefined);

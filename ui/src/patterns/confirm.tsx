@@ -6,7 +6,7 @@ import type { Values } from './form-fields.js';
 
 interface ConfirmProps {
   readonly title: string;
-  /** What will be lost, or who will notice. */
+  /** Consequences of the action. */
   readonly lead: string;
   readonly submit: string;
   readonly action: UseMutationResult<unknown, ApiProblem, Values>;
@@ -14,7 +14,7 @@ interface ConfirmProps {
   readonly children?: ReactNode;
 }
 
-/** Asks before what cannot be taken back. */
+/** Confirmation dialog for an action that cannot be undone. */
 export function Confirm(props: ConfirmProps) {
   return <FormDialog {...props} fields={[]} isDanger />;
 }

@@ -32,9 +32,9 @@ interface DataTableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly query: UseQueryResult<ListPage<Row>, unknown>;
   readonly rowKey: (row: Row) => string;
-  /** Shown when there is nothing at all, with what to do about it. */
+  /** Empty state when there are no entries at all. */
   readonly empty: ReactNode;
-  /** Whether filters are set: then nothing found is another thing than nothing there. */
+  /** Whether filters are set, which decides between "no results" and the empty state. */
   readonly isFiltered?: boolean;
   readonly clear?: () => void;
 }
@@ -103,7 +103,7 @@ function HeadCell<Row>({ column }: { column: Column<Row> }) {
   const { sort, width } = column;
   const sized = width === undefined ? {} : { width };
   if (column.isAction) return <Th screenReaderText={column.name} />;
-  // A heading that is cut says nothing.
+  // A truncated heading is unreadable.
   if (sort === undefined) {
     return (
       <Th {...sized} modifier="nowrap">

@@ -1,4 +1,4 @@
-/** Hands bytes to the person as a file. */
+/** Downloads bytes as a file. */
 export function download(name: string, content: BlobPart, type = 'application/octet-stream'): void {
   const url = URL.createObjectURL(new Blob([content], { type }));
   const link = document.createElement('a');

@@ -22,7 +22,7 @@ import { useI18n } from '../i18n/i18n.js';
 interface Common {
   readonly param: string;
   readonly name: string;
-  /** Shown when somebody wants more filters, or when it is set. */
+  /** Shown under "More filters", or when it is set. */
   readonly isRare?: boolean;
 }
 
@@ -98,14 +98,14 @@ function TextPill({ filter: { param, name } }: { filter: TextFilter }) {
   const { one, change } = useUrlState();
   const inUrl = one(param) ?? '';
   const [text, setText] = useState(inUrl);
-  // Another address brings another text, but the address that this brought about takes nothing of what was typed since.
+  // A new address replaces the text, except for the address change that the typing itself caused.
   const brought = useRef(inUrl);
   useEffect(() => {
     if (inUrl === brought.current) return;
     brought.current = inUrl;
     setText(inUrl);
   }, [inUrl]);
-  // It is looked for once the fingers rest: nobody has to press anything.
+  // The search starts when typing pauses.
   useEffect(() => {
     const wanted = text.trim();
     if (wanted === brought.current) return undefined;

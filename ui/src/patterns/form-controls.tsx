@@ -11,7 +11,7 @@ export interface ControlProps {
   readonly onChange: (value: FieldValue) => void;
 }
 
-/** What a field is filled in with. */
+/** Value of a field. */
 export function Control(props: ControlProps) {
   const { id, field, value, onChange } = props;
   if (field.kind === 'choice') return <Choice id={id} field={field} value={shownText(value)} onChange={onChange} />;

@@ -22,7 +22,7 @@ import { Problem } from './problem.js';
 import { useStepUp } from './step-up.js';
 
 const WIDE = ['choices', 'rows'];
-/** Cells of a row that a dialog of the middle size has room for. */
+/** Maximum number of cells per row in a dialog of medium size. */
 const FEW_CELLS = 4;
 
 function sizeOf(fields: readonly Field[]): 'small' | 'medium' | 'large' {
@@ -38,18 +38,18 @@ interface FormDialogProps {
   readonly action: UseMutationResult<unknown, ApiProblem, Values>;
   readonly isDanger?: boolean;
   readonly onClose: () => void;
-  /** What one should see before one fills in or confirms. */
+  /** Content above the fields. */
   readonly children?: ReactNode;
 }
 
-/** A small form over the page: fields, what went wrong, and the keyboard's Enter and Escape. */
+/** A form dialog: fields, the problem of a failed submission, Enter submits and Escape closes. */
 export function FormDialog(props: FormDialogProps) {
   const { title, lead, submit, fields, action, isDanger = false, onClose, children } = props;
   const { t } = useI18n();
   const { isAsking } = useStepUp();
   const id = useId();
   const { before: kept, keep } = useKeptText(fields);
-  // What is there at first may come after the form was opened, such as the options of a choice.
+  // Initial values may arrive after the form was opened, such as the options of a choice.
   const [touched, setTouched] = useState<Values>(kept);
   const values: Values = { ...Object.fromEntries(fields.map((field) => [field.name, firstOf(field)])), ...touched };
   const [unreadable, setUnreadable] = useState<string>();

@@ -9,9 +9,9 @@ interface Common {
   readonly label: string;
   readonly hint?: string;
   readonly isRequired?: boolean;
-  /** What was written is there again for who was led away before it was sent. Not for secrets: the browser keeps it in clear. */
+  /** The text survives a redirect to the identity provider. Never for secrets: the browser stores it in clear text. */
   readonly isKept?: boolean;
-  /** Asked for only where this holds; left out otherwise. */
+  /** The field is shown, and its value sent, only if this returns true. */
   readonly when?: (values: Values) => boolean;
 }
 
@@ -25,7 +25,7 @@ export interface RowColumn {
   readonly isOptional?: boolean;
 }
 
-/** What stands in the cells of a row, as it was typed. */
+/** Texts of the cells of a row. */
 export type Row = Readonly<Record<string, string>>;
 
 export type Field = Common &
@@ -52,20 +52,20 @@ export type Field = Common &
 type RowsField = Extract<Field, { kind: 'rows' }>;
 
 export type FieldValue = string | number | boolean | readonly string[] | readonly Row[] | object | undefined;
-/** What was filled in; an optional field that was left empty is undefined. */
+/** Submitted values; an optional field that was left empty is undefined. */
 export type Values = Readonly<Record<string, FieldValue>>;
 
-/** What was typed or chosen; empty for what is no text. */
+/** Text of a field; empty for values that are not text. */
 export const textOf = (value: FieldValue): string =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : '';
 
-/** A row to be filled in: what must be chosen is chosen. */
+/** An empty row; choices have their first option selected. */
 export const newRow = ({ columns }: RowsField): Row =>
   Object.fromEntries(
     columns.map(({ name, kind, options }) => [name, options?.[0]?.value ?? (kind === 'number' ? '1' : '')]),
   );
 
-/** What a field holds before anybody has touched it. */
+/** Initial value of a field. */
 export function firstOf(field: Field): FieldValue {
   if (field.kind === 'choices') return field.value ?? [];
   if (field.kind === 'rows') return field.value ?? (field.isRequired ? [newRow(field)] : []);
@@ -75,7 +75,7 @@ export function firstOf(field: Field): FieldValue {
   return field.value ?? '';
 }
 
-/** What is sent of a field: empty texts are left out, lines become a list, a day becomes its last second. */
+/** Value of a field as sent: empty texts are left out, lines become a list, a day becomes its last second. */
 export function sendable(field: Field, value: FieldValue): FieldValue {
   if (field.kind === 'lines' && typeof value === 'string') {
     const lines = value

@@ -11,7 +11,7 @@ interface FormRowsProps {
   readonly onChange: (rows: readonly Row[]) => void;
 }
 
-/** As many of the same as somebody wants: a row of cells for each, one more, one less. */
+/** A list of rows with the same cells, and buttons to add and remove rows. */
 export function FormRows({ id, field, rows, onChange }: FormRowsProps) {
   const { t } = useI18n();
   const change = (at: number, cell: string, text: string) =>
@@ -19,7 +19,7 @@ export function FormRows({ id, field, rows, onChange }: FormRowsProps) {
   return (
     <div className="sw-rows">
       {rows.map((row, index) => (
-        // Rows have nothing of their own to be told by but where they stand.
+        // Rows have no identity but their position.
         // oxlint-disable-next-line react/no-array-index-key
         <div key={index} className="sw-row" role="group" aria-label={`${field.label} ${index + 1}`}>
           {field.columns.map((column) => (
@@ -52,7 +52,7 @@ export function FormRows({ id, field, rows, onChange }: FormRowsProps) {
 interface CellProps {
   readonly id: string;
   readonly column: RowColumn;
-  /** Of the first row, whose cells say above them what they are for. */
+  /** True for the first row, which shows the labels of its cells. */
   readonly isFirst: boolean;
   readonly text: string;
   readonly onChange: (text: string) => void;

@@ -2,12 +2,12 @@ import { useEffect, useState } from 'react';
 import { type Field, type FieldValue, textOf, type Values } from './form-fields.js';
 
 interface KeptText {
-  /** What somebody wrote before they were led away, such as to their identity provider. */
+  /** Text from before a redirect, for example to the identity provider. */
   readonly before: Values;
   readonly keep: (field: Field, value: FieldValue) => void;
 }
 
-/** Keeps what is written, by the page and the field, until the form ends in whichever way but by the browser leaving. A tab has its own. */
+/** Stores the text of a field, per tab and page, until the form is submitted or cancelled; it survives a redirect. */
 export function useKeptText(fields: readonly Field[]): KeptText {
   const [kept] = useState(() => keptOn(location.pathname, fields));
   useEffect(() => kept.forget, [kept]);

@@ -30,7 +30,7 @@ const WAITS: Look = ['yellow', UserClockIcon];
 const OFF: Look = ['grey', BanIcon];
 const QUEUED: Look = ['grey', ClockIcon];
 
-/** How states look, across all resources; the word says it too, never the colour alone. */
+/** Colour and icon of each state, for all resources. The state is always written out too: colour alone is not accessible. */
 const OF_STATUS: Readonly<Record<string, Look>> = {
   SIGNED: GOOD,
   ACTIVE: GOOD,

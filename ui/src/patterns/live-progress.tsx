@@ -8,27 +8,27 @@ interface LiveProgressProps {
   readonly name: string;
   /** Whole number, counted by the service. */
   readonly percent: number;
-  /** What was counted, in words. */
+  /** Count as text. */
   readonly counted: string;
   readonly startedAt?: string | undefined;
   readonly isOver: boolean;
   readonly isGood: boolean;
-  /** Said at the edge when it ends before somebody's eyes. */
+  /** Toast when the work ends while the page is open. */
   readonly end: string;
 }
 
 const ENOUGH = 10;
 const ALL = 100;
 
-/** How far long work is: its real share, how long it will take from a tenth on; its end is told. */
+/** Progress of long-running work: percentage, an estimate of the remaining time from 10 % on, and a toast at the end. */
 export function LiveProgress({ name, percent, counted, startedAt, isOver, isGood, end }: LiveProgressProps) {
   const { t, language } = useI18n();
-  const say = useToast();
+  const notify = useToast();
   const wasOpen = useRef(false);
   useEffect(() => {
-    if (isOver && wasOpen.current) say(end, isGood ? 'success' : 'danger');
+    if (isOver && wasOpen.current) notify(end, isGood ? 'success' : 'danger');
     wasOpen.current = !isOver;
-  }, [isOver, isGood, end, say]);
+  }, [isOver, isGood, end, notify]);
   const spent = startedAt === undefined ? 0 : Date.now() - Date.parse(startedAt);
   const left = isOver || percent < ENOUGH ? undefined : (spent / percent) * (ALL - percent);
   return (

@@ -28,7 +28,7 @@ export function duration(milliseconds: number, language: string): string {
   }).format(seconds / size);
 }
 
-/** A time as people say it; the exact one is in the tooltip and for machines. */
+/** Relative time; the exact time is in the tooltip and in the `dateTime` attribute. */
 export function Moment({ at, exact = false }: { at: string | null | undefined; exact?: boolean }) {
   const { t, language } = useI18n();
   if (at === null || at === undefined) return <span className="sw-muted">{t('never')}</span>;
@@ -41,7 +41,7 @@ export function Moment({ at, exact = false }: { at: string | null | undefined; e
   );
 }
 
-/** A day as people say it. One without a time, such as a deadline, is the same day everywhere. */
+/** A localized day. A day without a time, such as a deadline, is the same in every time zone. */
 export function dayText(at: string, language: string): string {
   const zone = /^\d{4}-\d\d-\d\d$/.test(at) ? { timeZone: 'UTC' } : {};
   return new Date(at).toLocaleDateString(language, { dateStyle: 'medium', ...zone });

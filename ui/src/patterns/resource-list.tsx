@@ -14,18 +14,18 @@ interface ResourceListProps<Row> {
   /** The generated query of the list, for what stands in the address. */
   readonly list: (query: Record<string, string | readonly string[]>) => object;
   readonly rowKey: (row: Row) => string;
-  /** Absent in a card, where nothing is said in a small voice. */
+  /** Absent in a card, whose empty state is shown small. */
   readonly icon?: ComponentType;
   readonly emptyTitle: string;
   readonly emptyBody?: string;
-  /** A way out of the emptiness. */
+  /** Action in the empty state, such as a button that creates the first entry. */
   readonly emptyAction?: ReactNode;
-  /** Milliseconds between two looks, as long as this says so. */
+  /** Milliseconds until the list is read again; false for no refresh. */
   readonly refresh?: (rows: readonly Row[]) => number | false;
   readonly tools?: ReactNode;
 }
 
-/** A list of one resource: filters from the address, a keyset page, and what to say when there is nothing. */
+/** A list of one resource: filters from the address, a keyset page, and an empty state. */
 export function ResourceList<Row>(props: ResourceListProps<Row>) {
   const {
     name,

@@ -20,7 +20,7 @@ interface StepUpProps {
   readonly onCancel: () => void;
 }
 
-/** Has a person show once more who they are, in the way in which they signed in. */
+/** Step-up authentication (RFC 9470) with the method that the person signed in with. */
 export function StepUpDialog(props: StepUpProps) {
   const { t } = useI18n();
   const { data, isPending } = useQuery(listSessionsOptions());
@@ -33,7 +33,7 @@ export function StepUpDialog(props: StepUpProps) {
   );
 }
 
-/** Who has no password here is asked by their identity provider. */
+/** Persons without a password here confirm their identity at their identity provider. */
 function AtProvider({ onCancel }: StepUpProps) {
   const { t } = useI18n();
   const [error, setError] = useState<ApiProblem>();

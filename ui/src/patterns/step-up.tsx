@@ -9,18 +9,18 @@ type Guarded = <Result>(work: () => Promise<Result>) => Promise<Result>;
 
 interface Asking {
   readonly guarded: Guarded;
-  /** A person is being asked: what they were at steps back, so that there is one dialog at a time. */
+  /** While the step-up dialog is open, the dialog that caused it is hidden, so that only one is open. */
   readonly isAsking: boolean;
 }
 
 const Context = createContext<Asking | undefined>(undefined);
 
 /**
- * What matters wants a person who has shown who they are within five minutes. When the service says so, this has them do that and
- * then goes on with what was to be done. Who was led to their identity provider for it begins it again.
+ * Step-up authentication (RFC 9470): when the service answers `auth.step-up`, the person confirms their identity and the call is
+ * repeated. After a redirect to an identity provider the person repeats the action.
  */
 export function StepUp({ children }: { children: ReactNode }) {
-  useWordFromProvider();
+  useProviderResult();
   const waiting = useRef<{ go: () => void; stop: (error: unknown) => void }>(undefined);
   const [error, setError] = useState<ApiProblem>();
   const guarded = useCallback<Guarded>(async (work) => {
@@ -57,16 +57,16 @@ export function StepUp({ children }: { children: ReactNode }) {
   );
 }
 
-/** Tells who comes back from their identity provider how it went. */
-function useWordFromProvider(): void {
+/** Reports the result of a step-up after the redirect back from the identity provider. */
+function useProviderResult(): void {
   const { t } = useI18n();
-  const say = useToast();
+  const notify = useToast();
   useEffect(() => {
     const outcome = backFromProvider();
     if (outcome === undefined) return;
-    if (outcome.error === undefined) say(t('stepUp.confirmed'));
-    else say(t('stepUp.notConfirmed', { code: outcome.error }), 'danger');
-  }, [say, t]);
+    if (outcome.error === undefined) notify(t('stepUp.confirmed'));
+    else notify(t('stepUp.notConfirmed', { code: outcome.error }), 'danger');
+  }, [notify, t]);
 }
 
 export function useStepUp(): Asking {

@@ -6,17 +6,17 @@ type Say = (title: string, variant?: 'success' | 'danger' | 'info') => void;
 const Context = createContext<Say>(() => undefined);
 const SHOWN_MS = 8000;
 
-/** What went well, or ended elsewhere, is said at the edge and read out; it leaves by itself. */
+/** Toasts for success and for work that ended in the background; announced to screen readers, and closed after a time. */
 export function Toasts({ children }: { children: ReactNode }) {
   const [toasts, setToasts] = useState<
     readonly { id: number; title: string; variant: 'success' | 'danger' | 'info' }[]
   >([]);
   const remove = useCallback((id: number) => setToasts((before) => before.filter((toast) => toast.id !== id)), []);
-  const say = useCallback<Say>((title, variant = 'success') => {
+  const notify = useCallback<Say>((title, variant = 'success') => {
     setToasts((before) => [...before, { id: performance.now(), title, variant }]);
   }, []);
   return (
-    <Context value={say}>
+    <Context value={notify}>
       {children}
       <AlertGroup isToast isLiveRegion>
         {toasts.map(({ id, title, variant }) => (

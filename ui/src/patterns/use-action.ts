@@ -6,9 +6,9 @@ import { useStepUp } from './step-up.js';
 import { useToast } from './toasts.js';
 
 interface ActionOptions<Result> {
-  /** Operations whose answers are out of date afterwards, by operationId. All that start with one of these. */
+  /** Prefixes of operationIds whose cached answers are stale afterwards. */
   readonly changes: readonly string[];
-  /** Said when it went well. */
+  /** Toast on success. */
   readonly done?: string;
   readonly onDone?: (result: Result) => void;
 }
@@ -18,18 +18,18 @@ type OnceOnly = ReturnType<typeof onceOnly>;
 interface Order {
   readonly input: string;
   readonly once: OnceOnly;
-  /** When it was given first, in milliseconds. */
+  /** Time of the first attempt in milliseconds. */
   readonly since: number;
 }
 
-/** Something that a person does: asks them to show themselves again where that is wanted, brings lists up to date, tells the outcome. */
+/** A mutation: asks for step-up where the service requires it, invalidates cached lists and reports the outcome in a toast. */
 export function useAction<Input, Result>(
   work: (input: Input, once: OnceOnly, since: number) => Promise<{ data: Result }>,
   { changes, done, onDone }: ActionOptions<Result>,
 ): UseMutationResult<Result, ApiProblem, Input> {
   const { guarded } = useStepUp();
   const queries = useQueryClient();
-  const say = useToast();
+  const notify = useToast();
   const open = useRef<Order>(undefined);
   const orderOf = (given: Input): Order => {
     const input = JSON.stringify(given) ?? '';
@@ -37,7 +37,7 @@ export function useAction<Input, Result>(
     return open.current;
   };
   return useMutation<Result, ApiProblem, Input>({
-    // An answer may hold a secret: nothing keeps it once nobody looks at it.
+    // An answer may contain a secret, so it is not cached.
     gcTime: 0,
     mutationFn: async (input) => {
       const { once, since } = orderOf(input);
@@ -45,7 +45,7 @@ export function useAction<Input, Result>(
       open.current = undefined;
       return data;
     },
-    // Refused, so nothing was done. Of an answer that did not come nobody knows: whoever tries the same again does it once.
+    // A refusal (4xx) had no effect. Without an answer the effect is unknown, so a retry keeps the idempotency key.
     onError: ({ status }) => {
       if (status >= 400 && status < 500) open.current = undefined;
     },
@@ -56,7 +56,7 @@ export function useAction<Input, Result>(
           return changes.some((name) => id?.startsWith(name));
         },
       });
-      if (done !== undefined) say(done);
+      if (done !== undefined) notify(done);
       onDone?.(result);
     },
   });

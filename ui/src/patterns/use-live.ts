@@ -7,22 +7,22 @@ import {
 } from '@tanstack/react-query';
 import { useEffect, useRef, useState, useSyncExternalStore } from 'react';
 
-/** Milliseconds between two looks where events do not come: through a proxy that holds them back, say. */
-const LOOK_EVERY = 2000;
+/** Polling interval in milliseconds while no events arrive, for example behind a proxy that buffers them. */
+const POLL_MS = 2000;
 
 interface LiveOptions<View> {
-  /** What the events tell of, as the API answers it. */
+  /** Query of the resource that the events describe. */
   readonly options: object;
   /** Address of its server-sent events, where there are any. */
   readonly events?: string;
   readonly isFinal: (view: View) => boolean;
-  /** It was told of again: what hangs together with it may have changed. */
+  /** Called when the resource changed, to refresh what depends on it. */
   readonly onChange?: () => void;
 }
 
 /**
- * One resource, kept up to date until it is final: by server-sent events while the page is looked at, by asking where they do not
- * come. It is read first, so that a reload goes on where it was. The cookie goes along by itself.
+ * Reads one resource and keeps it up to date until it is final: by server-sent events while the page is visible, by polling where
+ * no events arrive.
  */
 export function useLive<View>({ options, events, isFinal, onChange }: LiveOptions<View>): UseQueryResult<View> {
   const queries = useQueryClient();
@@ -31,7 +31,7 @@ export function useLive<View>({ options, events, isFinal, onChange }: LiveOption
   const known = options as UseQueryOptions<View> & { readonly queryKey: QueryKey };
   const query = useQuery<View>({
     ...known,
-    refetchInterval: ({ state: { data } }) => (data === undefined || isFinal(data) || isFed ? false : LOOK_EVERY),
+    refetchInterval: ({ state: { data } }) => (data === undefined || isFinal(data) || isFed ? false : POLL_MS),
   });
   const isOpen = query.data !== undefined && !isFinal(query.data);
   const latest = useRef({ key: known.queryKey, onChange });
@@ -44,7 +44,7 @@ export function useLive<View>({ options, events, isFinal, onChange }: LiveOption
       setFed(true);
       queries.setQueryData(latest.current.key, JSON.parse(data));
     });
-    // The browser comes again by itself, unless it was refused.
+    // The browser reconnects by itself, unless it was refused.
     source.addEventListener('error', () => setFed(false));
     return () => {
       source.close();
@@ -52,7 +52,7 @@ export function useLive<View>({ options, events, isFinal, onChange }: LiveOption
     };
   }, [isOpen, isVisible, events, queries]);
 
-  // By events or by asking, whichever came: the last change may come either way.
+  // Runs for changes that came by event and by polling.
   const { dataUpdatedAt } = query;
   const shownAt = useRef(dataUpdatedAt);
   useEffect(() => {
@@ -65,9 +65,9 @@ export function useLive<View>({ options, events, isFinal, onChange }: LiveOption
 /** A page in the background keeps no connection open: browsers have six for each server, for all tabs together. */
 function useIsVisible(): boolean {
   return useSyncExternalStore(
-    (tell) => {
-      document.addEventListener('visibilitychange', tell);
-      return () => document.removeEventListener('visibilitychange', tell);
+    (notify) => {
+      document.addEventListener('visibilitychange', notify);
+      return () => document.removeEventListener('visibilitychange', notify);
     },
     () => document.visibilityState === 'visible',
   );

@@ -1,13 +1,13 @@
 const HOUR = 3600;
 
-/** As a list shows it. */
+/** Hours as shown in lists. */
 export const hoursOf = (seconds: number, language: string): string =>
   (seconds / HOUR).toLocaleString(language, { maximumFractionDigits: 2 });
 
-/** What a form shows of a span that the API has in seconds: one hour at least. */
+/** Whole hours for a form, at least one, from the seconds of the API. */
 export const wholeHours = (seconds: number): number => Math.max(1, Math.round(seconds / HOUR));
 
-/** What the API is told: a span of half an hour stays one as long as nobody has touched it. */
+/** Seconds for the API; a span that is no whole number of hours is kept unless the field was changed. */
 export function secondsOf(hours: number, before: number | undefined): number {
   return before !== undefined && wholeHours(before) === hours ? before : hours * HOUR;
 }

@@ -19,7 +19,7 @@ function apply(): void {
   for (const listener of listeners) listener();
 }
 
-/** Follows the system until somebody chooses; called once, before the first paint. */
+/** Follows the system until a scheme is chosen; called once, before the first paint. */
 export function installColorScheme(): void {
   system.addEventListener('change', apply);
   apply();

@@ -1,4 +1,4 @@
-/** Words that stand alone, the same everywhere. */
+/** Single words with one meaning everywhere. */
 export const words = {
   actions: 'Actions',
   actionsOf: 'Actions for {name}',
@@ -26,7 +26,7 @@ export const words = {
   fingerprint: 'Fingerprint',
   groups: 'Approver groups',
   host: 'Host',
-  id: 'Id',
+  id: 'ID',
   import: 'Import',
   invitations: 'Open invitations',
   key: 'Key',

@@ -12,7 +12,7 @@ import { useAction } from '../../patterns/use-action.js';
 
 type Condition = CreateAlertRuleBody['condition'];
 
-/** In the order in which people look for them: the inventory, what runs by itself, what waits for somebody. */
+/** In display order: inventory, automatic runs, pending decisions. */
 const CONDITIONS: readonly Condition[] = [
   'certificate-expiring',
   'asset-new',
@@ -30,13 +30,13 @@ const CONDITIONS: readonly Condition[] = [
 const SEVERITIES = ['info', 'warning', 'critical'];
 const GROUPINGS = ['subject', 'rule'];
 
-/** As the API takes it: what the condition counts by are its parameters. */
+/** Body of the API call; values of the condition are its parameters. */
 function bodyOf({ level, days, ...values }: Values): object {
   const parameters = { ...(level === undefined ? {} : { level }), ...(days === undefined ? {} : { days }) };
   return { ...values, parameters };
 }
 
-/** A new rule, or one that is there: what it waits for stays as it was made. */
+/** Creates or edits an alert rule; the condition of an existing rule is fixed. */
 export function AlertRuleDialog({ of, onClose }: { of: AlertRuleView | undefined; onClose: () => void }) {
   const { t } = useI18n();
   const fields = useFields(of);
@@ -58,7 +58,7 @@ export function AlertRuleDialog({ of, onClose }: { of: AlertRuleView | undefined
   );
 }
 
-/** What a new rule begins with. */
+/** Defaults of a new rule. */
 const NEW = {
   name: '',
   condition: undefined,
@@ -124,7 +124,7 @@ function useFields(of: AlertRuleView | undefined): readonly Field[] {
   ];
 }
 
-/** Only where there are any, and for those who see them. */
+/** Field for webhooks, if any exist and the person may see them. */
 function useWebhooksField(of: AlertRuleView | undefined): readonly Field[] {
   const { t } = useI18n();
   const { may } = useSession();

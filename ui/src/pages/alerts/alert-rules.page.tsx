@@ -89,7 +89,7 @@ export function AlertRulesPage() {
   );
 }
 
-/** What it waits for, with what that is counted by. */
+/** Condition of a rule with its parameters. */
 function Condition({ of: { condition, parameters } }: { of: AlertRuleView }) {
   const { t, named } = useI18n();
   const counted =

@@ -9,22 +9,20 @@ import {
   StackItem,
 } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { getAlertOptions, listAlertNotificationsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { acknowledgeAlert, reopenAlert, resolveAlert } from '../../api/generated/sdk.gen.js';
 import type { AlertView, NotificationView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { Busy } from '../../patterns/busy.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Facts } from '../../patterns/facts.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
-import { PageFrame } from '../../patterns/page-frame.js';
-import { Failed } from '../../patterns/problem.js';
+import { Person } from '../../patterns/person.js';
+import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { useAction } from '../../patterns/use-action.js';
 import { Severity } from './alerts.page.js';
 
@@ -33,27 +31,23 @@ type Act = keyof typeof ACTS;
 
 export function AlertPage() {
   const { t } = useI18n();
-  const { id = '' } = useParams({ strict: false });
-  const query = useQuery(getAlertOptions({ path: { id } }));
-  const alert = query.data;
+  const query = useQuery(getAlertOptions({ path: { id: useResourceId() } }));
   return (
-    <PageFrame
-      title={alert?.title ?? t('alert')}
-      parents={[{ to: '/alerts', name: t('nav.alerts') }]}
-      beside={
-        alert && (
-          <>
-            <Severity severity={alert.severity} />
-            <StatusLabel status={alert.status} />
-          </>
-        )
-      }
-      actions={alert && <Actions alert={alert} />}
+    <ResourcePage
+      query={query}
+      kind={t('alert')}
+      parent={{ to: '/alerts', name: t('nav.alerts') }}
+      title={(alert) => alert.title}
+      beside={(alert) => (
+        <>
+          <Severity severity={alert.severity} />
+          <StatusLabel status={alert.status} />
+        </>
+      )}
+      actions={(alert) => <Actions alert={alert} />}
     >
-      {query.isError && <Failed query={query} />}
-      {query.isPending && <Busy />}
-      {alert !== undefined && <Details alert={alert} />}
-    </PageFrame>
+      {(alert) => <Details alert={alert} />}
+    </ResourcePage>
   );
 }
 
@@ -108,6 +102,8 @@ function Details({ alert }: { alert: AlertView }) {
                 [t('alerts.count'), alert.count],
                 [t('alerts.first'), <Moment key="f" at={alert.firstAt} exact />],
                 [t('alerts.last'), <Moment key="l" at={alert.lastAt} exact />],
+                [t('asset.owner'), alert.ownerId && <Person key="o" id={alert.ownerId} />],
+                [t('alerts.resolvedBy'), alert.resolvedBy],
                 [t('alerts.muted'), alert.mutedUntil && <Moment key="m" at={alert.mutedUntil} exact />],
                 ...Object.entries(alert.facts).map(
                   ([name, value]) =>

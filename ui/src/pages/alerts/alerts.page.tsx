@@ -7,6 +7,7 @@ import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
+import { Person } from '../../patterns/person.js';
 import { ResourceList } from '../../patterns/resource-list.js';
 
 const STATUSES = ['OPEN', 'ACKNOWLEDGED', 'REOPENED', 'RESOLVED'];
@@ -57,6 +58,7 @@ export function AlertsPage() {
           { name: t('status'), cell: ({ status }) => <StatusLabel status={status} /> },
           { name: t('alerts.count'), cell: ({ count }) => count },
           { name: t('alerts.subject'), cell: ({ subject }) => subject.name },
+          { name: t('asset.owner'), cell: ({ ownerId }) => (ownerId === null ? '–' : <Person id={ownerId} />) },
           { name: t('alerts.last'), cell: ({ lastAt }) => <Moment at={lastAt} /> },
         ]}
       />

@@ -13,14 +13,12 @@ import {
   Stack,
   StackItem,
 } from '@patternfly/react-core';
-import { useParams } from '@tanstack/react-router';
 import { type ReactNode, useState } from 'react';
 import { getApprovalOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { approve, reject, withdraw } from '../../api/generated/sdk.gen.js';
 import type { ApprovalView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { Busy } from '../../patterns/busy.js';
 import { Copyable } from '../../patterns/copyable.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Facts } from '../../patterns/facts.js';
@@ -29,8 +27,8 @@ import type { Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
-import { PageFrame } from '../../patterns/page-frame.js';
-import { Failed } from '../../patterns/problem.js';
+import { useNameOf } from '../../patterns/person.js';
+import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { useAction } from '../../patterns/use-action.js';
 import { useLive } from '../../patterns/use-live.js';
 import { hexOf } from '../signing/use-file-digest.js';
@@ -38,22 +36,21 @@ import { Tally } from './approvals.page.js';
 
 export function ApprovalPage() {
   const { t } = useI18n();
-  const { id = '' } = useParams({ strict: false });
+  const id = useResourceId();
   const query = useLive<ApprovalView>({
     options: getApprovalOptions({ path: { id } }),
     events: `/api/v1/approvals/${id}/events`,
     isFinal: ({ status }) => status !== 'PENDING',
   });
-  const approval = query.data;
   return (
-    <PageFrame
-      title={approval?.title ?? t('approval')}
-      parents={[{ to: '/approvals', name: t('nav.approvals') }]}
-      beside={approval && <StatusLabel status={approval.status} />}
+    <ResourcePage
+      query={query}
+      kind={t('approval')}
+      parent={{ to: '/approvals', name: t('nav.approvals') }}
+      title={(approval) => approval.title}
+      beside={(approval) => <StatusLabel status={approval.status} />}
     >
-      {query.isError && <Failed query={query} />}
-      {query.isPending && <Busy />}
-      {approval !== undefined && (
+      {(approval) => (
         <Stack hasGutter>
           <StackItem>
             <Verdict approval={approval} />
@@ -66,13 +63,13 @@ export function ApprovalPage() {
           </StackItem>
         </Stack>
       )}
-    </PageFrame>
+    </ResourcePage>
   );
 }
 
 type Decision = 'approve' | 'reject' | 'withdraw';
 
-/** What the person may do about it: say yes or no, once, and never to what they asked for themselves. */
+/** The person's decision: approve or reject, once, and never their own request. */
 function Verdict({ approval }: { approval: ApprovalView }) {
   const { t } = useI18n();
   const { may, caller } = useSession();
@@ -153,7 +150,7 @@ function Decide({ approval, decision, onClose }: { approval: ApprovalView; decis
   );
 }
 
-/** Exactly what is approved: all that the hash covers, so that nobody approves a summary. */
+/** The complete content that the approval hash covers, so that nobody approves a summary. */
 function Shown({ approval: { shown, hash, subject } }: { approval: ApprovalView }) {
   const { t, named } = useI18n();
   const used = Object.entries(shown).filter(([, value]) => value !== null);
@@ -189,21 +186,34 @@ function ShownValue({ name, value }: { name: string; value: unknown }) {
   const { named } = useI18n();
   if (name === 'digest' && typeof value === 'string' && /^[A-Za-z0-9+/]+=*$/.test(value))
     return <Copyable text={hexOf(value)} />;
-  if (typeof value === 'string') return <span className="sw-mono">{value}</span>;
+  if (typeof value === 'string') return <ShownText name={name} text={value} />;
   if (typeof value !== 'object' || value === null) return <span>{JSON.stringify(value)}</span>;
   return (
     <List isPlain>
       {Object.entries(value).map(([inner, one]) => (
         <ListItem key={inner}>
           <span className="sw-muted">{named('shown', inner)}</span>{' '}
-          <span className="sw-mono">{typeof one === 'string' ? one : JSON.stringify(one)}</span>
+          <ShownText name={inner} text={typeof one === 'string' ? one : JSON.stringify(one)} />
         </ListItem>
       ))}
     </List>
   );
 }
 
-/** Who has said what, and who is still asked. */
+const CALLERS = ['person', 'caller', 'callerId'];
+
+/** The text as the hash covers it; beside the id of a user stands the name. */
+function ShownText({ name, text }: { name: string; text: string }) {
+  const nameOf = useNameOf();
+  const user = CALLERS.includes(name) ? nameOf(text) : undefined;
+  return (
+    <>
+      {user} <span className="sw-mono">{text}</span>
+    </>
+  );
+}
+
+/** The votes, and the stages that are still open. */
 function Course({ approval }: { approval: ApprovalView }) {
   const { t } = useI18n();
   const { stages, stage, status, votes, policies, requester, createdAt, expiresAt } = approval;

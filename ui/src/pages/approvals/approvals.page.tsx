@@ -11,7 +11,7 @@ import { ResourceList } from '../../patterns/resource-list.js';
 
 const STATUSES = ['PENDING', 'APPROVED', 'REJECTED', 'EXPIRED', 'WITHDRAWN', 'SUPERSEDED'];
 
-/** How many of how many have said yes in the stage that is being asked. */
+/** Approvals so far and required in the current stage. */
 export function Tally({ approval: { stages, stage } }: { approval: ApprovalView }) {
   const { t } = useI18n();
   const { approvals = 0, threshold = 0 } = stages[stage] ?? {};

@@ -7,7 +7,6 @@ import { ifMatch } from '../../api/client.js';
 import {
   listApprovalPoliciesOptions,
   listApproverGroupsOptions,
-  listUsersOptions,
 } from '../../api/generated/@tanstack/react-query.gen.js';
 import {
   changeApprovalPolicy,
@@ -24,6 +23,7 @@ import { Confirm } from '../../patterns/confirm.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { PageFrame } from '../../patterns/page-frame.js';
+import { People, useUsers } from '../../patterns/person.js';
 import { ResourceList } from '../../patterns/resource-list.js';
 import { RowActions } from '../../patterns/row-actions.js';
 import { useAction } from '../../patterns/use-action.js';
@@ -118,7 +118,7 @@ export function PoliciesPage() {
             emptyBody={t('groups.none.body')}
             columns={[
               { name: t('name'), width: 30, cell: ({ name }) => <strong>{name}</strong> },
-              { name: t('groups.members'), cell: ({ members }) => members.length },
+              { name: t('groups.members'), width: 50, cell: ({ members }) => <People ids={members} /> },
               {
                 name: t('actions'),
                 isAction: true,
@@ -216,8 +216,7 @@ function EditPolicy({ of, groups, onClose }: EditPolicyProps) {
 
 function EditGroup({ of, onClose }: { of?: ApproverGroupView; onClose: () => void }) {
   const { t } = useI18n();
-  const { may } = useSession();
-  const users = useQuery({ ...listUsersOptions({ query: { limit: 200 } }), enabled: may('users:read') });
+  const users = useUsers();
   const action = useAction(
     async (values: Values, once): Promise<{ data: unknown }> => {
       const body = { ...values, ...(of === undefined ? {} : { ssoGroups: of.ssoGroups }) } as never;
@@ -227,9 +226,7 @@ function EditGroup({ of, onClose }: { of?: ApproverGroupView; onClose: () => voi
     },
     { changes: ['listApproverGroups'], done: t('saved') },
   );
-  const options = users.data?.items
-    .filter(({ disabled }) => !disabled)
-    .map(({ id, email }) => ({ value: id, label: email }));
+  const options = users.data?.filter(({ disabled }) => !disabled).map(({ id, email }) => ({ value: id, label: email }));
   return (
     <FormDialog
       title={of?.name ?? t('groups.create')}

@@ -2,7 +2,7 @@ import type { CountView } from '../../api/generated/types.gen.js';
 
 const WEIGHTS = { CRITICAL: 1e12, HIGH: 1e8, MEDIUM: 1e4, LOW: 1, NONE: 0 } as const;
 
-/** The `most` values that matter most: the more critical assets the earlier. */
+/** The `most` values with the most assets at risk: critical ones count most. */
 export function worstFirst(items: readonly CountView[], most: number): CountView[] {
   const weight = ({ levels }: CountView) =>
     Object.entries(WEIGHTS).reduce((sum, [level, factor]) => sum + levels[level as keyof typeof WEIGHTS] * factor, 0);
@@ -44,13 +44,13 @@ export function heatCells(items: readonly CountView[]): HeatCells {
 
 export interface BurnDownStep {
   readonly date: string;
-  /** How many have their deadline on this day. */
+  /** Assets with their deadline on this day. */
   readonly due: number;
-  /** How many have theirs later. */
+  /** Assets with a later deadline. */
   readonly left: number;
 }
 
-/** How many assets still have a deadline before them, day by day on which one passes. */
+/** Assets with a future deadline, for each day on which a deadline passes. */
 export function burnDown(items: readonly CountView[], today = new Date()): BurnDownStep[] {
   const sorted = [...items].sort((a, b) => a.value.localeCompare(b.value));
   let left = sorted.reduce((sum, { count }) => sum + count, 0);

@@ -9,7 +9,7 @@ import { Confirm } from '../../patterns/confirm.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** That what is shown was made up, and the way out of it. */
+/** Notice about demo data, with the action that removes it. */
 export function DemoNote() {
   const { t } = useI18n();
   const { may } = useSession();
@@ -40,7 +40,7 @@ function Remove({ onClose }: { onClose: () => void }) {
   const action = useAction((_values: Values) => removeDemo(), {
     changes: [],
     done: t('demo.removed'),
-    // There is hardly a figure that it was not in.
+    // Nearly every figure contains demo data.
     onDone: () => void queries.invalidateQueries(),
   });
   return (

@@ -14,7 +14,7 @@ interface FigureProps {
   readonly to?: string;
 }
 
-/** One number that matters, leading to what it counts. */
+/** A key figure that links to its list. */
 export function Figure({ name, value, hint, to }: FigureProps) {
   return (
     <Card isCompact isFullHeight>

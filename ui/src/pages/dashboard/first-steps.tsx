@@ -22,7 +22,7 @@ interface Step {
   readonly isDone: boolean | undefined;
 }
 
-/** What to do first on an empty installation, ticked off by what is really there. Gone when all is done, or put away. */
+/** Checklist for a new installation, ticked off by existing data. Hidden when complete or dismissed. */
 export function FirstSteps() {
   const { t } = useI18n();
   const [isHidden, setHidden] = useState(localStorage.getItem(HIDDEN) === 'hidden');

@@ -120,7 +120,7 @@ export function FamilyPlot() {
   );
 }
 
-/** As the list of assets asks for it. */
+/** Query parameter of the asset list. */
 const sizeQuery = (family = '', bits = 0): string => `family=${JSON.stringify(family)} and bits=${bits}`;
 const deadlineQuery = (date: string): string => `deadline=${date}`;
 

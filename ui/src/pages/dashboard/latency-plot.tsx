@@ -22,7 +22,7 @@ interface KeyLatency {
   readonly shares: readonly number[];
 }
 
-/** From the order to the signature, by key. Who waited for people is left out: that says nothing about signing. */
+/** Latencies from request to signature, by key, without requests that waited for approval. */
 function byKey(requests: readonly SigningRequestView[]): KeyLatency[] {
   const spent = new Map<string, { readonly name: string; readonly times: number[] }>();
   for (const { key, createdAt, finishedAt, approvalId } of requests) {
@@ -39,7 +39,7 @@ function byKey(requests: readonly SigningRequestView[]): KeyLatency[] {
   }));
 }
 
-/** How long the latest signatures took: half of them, nineteen of twenty, and all but one of a hundred. */
+/** p50, p95 and p99 latency of the latest signatures. */
 export function LatencyPlot() {
   const { t, language } = useI18n();
   const navigate = useNavigate();

@@ -9,7 +9,7 @@ import { chrome, daysAxis, levelColour } from '../../patterns/chart/colours.js';
 import { LEVELS } from '../../patterns/labels.js';
 import { Day } from '../../patterns/moment.js';
 
-/** How many assets of each level there were at the end of each day, and how many there are now. */
+/** Assets by level at the end of each day, and now. */
 export function RiskOverTimePlot() {
   const { t, named, language } = useI18n();
   const navigate = useNavigate();

@@ -6,7 +6,7 @@ import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** Who answers for an asset, and its labels; emptied fields take them away. */
+/** Owner and labels of an asset; emptied fields remove them. */
 export function AnnotateDialog({ asset, onClose }: { asset: AssetDetailView; onClose: () => void }) {
   const { t } = useI18n();
   const { id, name, owner, labels, version } = asset;

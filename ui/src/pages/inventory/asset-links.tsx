@@ -6,7 +6,7 @@ import { Copyable } from '../../patterns/copyable.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Moment } from '../../patterns/moment.js';
 
-/** What other documents call the asset: one link for each document that shows it now. */
+/** BOM-Links of an asset, one for each document that currently contains it. */
 export function AssetLinks({ id }: { id: string }) {
   const { t } = useI18n();
   const query = useQuery(listAssetBomLinksOptions({ path: { id } }));

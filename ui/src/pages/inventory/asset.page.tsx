@@ -11,21 +11,18 @@ import {
   TabTitleText,
 } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { getAssetOptions, listAssetOccurrencesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import type { AssetDetailView, OccurrenceView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useUrlState } from '../../app/url-state.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { Busy } from '../../patterns/busy.js';
 import { Command, Copyable } from '../../patterns/copyable.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Facts } from '../../patterns/facts.js';
 import { LevelLabel, StatusLabel } from '../../patterns/labels.js';
 import { Day, Moment } from '../../patterns/moment.js';
-import { PageFrame } from '../../patterns/page-frame.js';
-import { Failed } from '../../patterns/problem.js';
+import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { AnnotateDialog } from './annotate-dialog.js';
 import { AssetLinks } from './asset-links.js';
 import { Findings } from './findings.js';
@@ -35,27 +32,25 @@ const TABS = ['why', 'where', 'relations', 'links', 'component'] as const;
 
 export function AssetPage() {
   const { t } = useI18n();
-  const { id = '' } = useParams({ strict: false });
+  const id = useResourceId();
   const { may } = useSession();
   const { one, change } = useUrlState();
   const [isAnnotating, setAnnotating] = useState(false);
   const query = useQuery(getAssetOptions({ path: { id } }));
-  const asset = query.data;
   const tab = one('tab') ?? 'why';
   return (
-    <PageFrame
-      title={asset?.name ?? t('asset')}
-      parents={[{ to: '/assets', name: t('nav.assets') }]}
-      beside={
-        asset && (
-          <>
-            <LevelLabel level={asset.level} />
-            <StatusLabel status={asset.state} />
-          </>
-        )
-      }
-      actions={
-        asset &&
+    <ResourcePage
+      query={query}
+      kind={t('asset')}
+      parent={{ to: '/assets', name: t('nav.assets') }}
+      title={(asset) => asset.name}
+      beside={(asset) => (
+        <>
+          <LevelLabel level={asset.level} />
+          <StatusLabel status={asset.state} />
+        </>
+      )}
+      actions={() =>
         may('inventory:write') && (
           <Button variant="secondary" onClick={() => setAnnotating(true)}>
             {t('edit')}
@@ -63,9 +58,7 @@ export function AssetPage() {
         )
       }
     >
-      {query.isError && <Failed query={query} />}
-      {query.isPending && <Busy />}
-      {asset !== undefined && (
+      {(asset) => (
         <Stack hasGutter>
           <StackItem>
             <AssetFacts asset={asset} />
@@ -93,10 +86,10 @@ export function AssetPage() {
               ))}
             </Tabs>
           </StackItem>
+          {isAnnotating && <AnnotateDialog asset={asset} onClose={() => setAnnotating(false)} />}
         </Stack>
       )}
-      {asset !== undefined && isAnnotating && <AnnotateDialog asset={asset} onClose={() => setAnnotating(false)} />}
-    </PageFrame>
+    </ResourcePage>
   );
 }
 

@@ -11,12 +11,12 @@ import { useAction } from '../../patterns/use-action.js';
 const SCORES = ['1', '0.5', '0'] as const;
 const reviewsOf = (pack: string) => `reviews ${pack}`;
 
-/** As the API takes it: of all that was asked, what a person says of the chosen pack. */
+/** Body of the API call: the assessments of the chosen pack. */
 function bodyOf({ pack, scope, statement, evidence, ...rest }: Values): AttestBody {
   return { pack, scope, statement, evidence, reviews: rest[reviewsOf(textOf(pack))] } as never;
 }
 
-/** Keeps how the inventory stands against a policy; what no query can check, a person says here. */
+/** Attests the inventory against a policy; requirements without a query are assessed here. */
 export function AttestDialog({ pack, onClose }: { pack?: string; onClose: () => void }) {
   const { t } = useI18n();
   const navigate = useNavigate();
@@ -63,7 +63,7 @@ export function AttestDialog({ pack, onClose }: { pack?: string; onClose: () => 
   );
 }
 
-/** A row for each requirement of a pack that only a person can judge. */
+/** A row for each requirement of a pack that a person has to assess. */
 function useReview(): (pack: PolicyPackView) => readonly Field[] {
   const { t, named } = useI18n();
   return ({ id, requirements }) => {

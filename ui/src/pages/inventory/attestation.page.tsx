@@ -1,31 +1,29 @@
 import { Button, Card, CardBody, CardTitle, Stack, StackItem } from '@patternfly/react-core';
 import DownloadIcon from '@patternfly/react-icons/dist/esm/icons/download-icon';
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
 import { getAttestationOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { exportSignedAttestation } from '../../api/generated/sdk.gen.js';
 import type { AttestationView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { Busy } from '../../patterns/busy.js';
 import { Facts } from '../../patterns/facts.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Day, Moment } from '../../patterns/moment.js';
-import { PageFrame } from '../../patterns/page-frame.js';
-import { Failed } from '../../patterns/problem.js';
+import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { RequirementResults, Share } from './requirement-results.js';
 import { SignedDownload } from './signed-download.js';
 
 export function AttestationPage() {
   const { t } = useI18n();
-  const { id = '' } = useParams({ strict: false });
+  const id = useResourceId();
   const query = useQuery(getAttestationOptions({ path: { id } }));
-  const attestation = query.data;
   return (
-    <PageFrame
-      title={attestation?.pack.name ?? t('attestations.one')}
-      parents={[{ to: '/attestations', name: t('nav.attestations') }]}
-      beside={attestation && <StatusLabel status={attestation.expired ? 'EXPIRED' : 'ACTIVE'} />}
-      actions={
+    <ResourcePage
+      query={query}
+      kind={t('attestations.one')}
+      parent={{ to: '/attestations', name: t('nav.attestations') }}
+      title={(attestation) => attestation.pack.name}
+      beside={(attestation) => <StatusLabel status={attestation.expired ? 'EXPIRED' : 'ACTIVE'} />}
+      actions={() => (
         <>
           <Button
             variant="secondary"
@@ -41,12 +39,10 @@ export function AttestationPage() {
             ask={(key) => exportSignedAttestation({ path: { id }, query: { key }, parseAs: 'blob' })}
           />
         </>
-      }
+      )}
     >
-      {query.isError && <Failed query={query} />}
-      {query.isPending && <Busy />}
-      {attestation !== undefined && <Details attestation={attestation} />}
-    </PageFrame>
+      {(attestation) => <Details attestation={attestation} />}
+    </ResourcePage>
   );
 }
 

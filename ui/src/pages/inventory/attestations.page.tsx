@@ -13,7 +13,7 @@ import { ResourceList } from '../../patterns/resource-list.js';
 import { AttestDialog } from './attest-dialog.js';
 import { Share } from './requirement-results.js';
 
-/** How the inventory stood against a policy, who looked, and until when it is good. */
+/** Attestations: policy, reviewer, validity. */
 export function AttestationsPage() {
   const { t } = useI18n();
   const { may } = useSession();

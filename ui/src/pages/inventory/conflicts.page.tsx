@@ -9,7 +9,7 @@ import { Go } from '../../patterns/go.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { Stance, useOpinion } from './stance.js';
 
-/** What one country wants and another refuses, among what is in use here, and what would please all of them. */
+/** Algorithms in use on which authorities conflict, and alternatives that all accept. */
 export function ConflictsPage() {
   const { t, named } = useI18n();
   const query = useQuery(listJurisdictionConflictsOptions());

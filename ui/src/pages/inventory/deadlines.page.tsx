@@ -8,7 +8,7 @@ import { Go } from '../../patterns/go.js';
 import { Day } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { DeadlinePlot } from '../dashboard/inventory-plots.js';
-import { spoken } from './spoken.js';
+import { readable } from './readable.js';
 
 interface Deadline {
   readonly date: string;
@@ -21,7 +21,7 @@ interface Deadline {
   readonly due: number;
 }
 
-/** Every date that a rule knows, with the rules behind it, and how many assets it hits. */
+/** Deadlines of all rules, with the rules and the number of affected assets. */
 function useDeadlines() {
   const rules = useQuery(listRiskRulesOptions());
   const counts = useQuery(countByDeadlineOptions());
@@ -58,7 +58,7 @@ export function DeadlinesPage() {
             empty={<EmptyState headingLevel="h2" titleText={t('chart.nothing')} icon={CalendarAltIcon} />}
             columns={[
               { name: t('plot.deadlines.date'), cell: ({ date }) => <Day at={date} /> },
-              { name: t('deadlines.state'), cell: ({ state }) => spoken(state) },
+              { name: t('deadlines.state'), cell: ({ state }) => readable(state) },
               {
                 name: t('deadlines.authority'),
                 cell: ({ authority, jurisdiction }) => `${authority} (${jurisdiction})`,

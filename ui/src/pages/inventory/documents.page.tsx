@@ -15,7 +15,7 @@ import { PageFrame } from '../../patterns/page-frame.js';
 import { ResourceList } from '../../patterns/resource-list.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** Every version of every document that others may refer to by its BOM-Link. */
+/** Versions of all documents that BOM-Links can refer to. */
 export function DocumentsPage() {
   const { t } = useI18n();
   const [isFollowing, setFollowing] = useState(false);
@@ -53,7 +53,7 @@ export function DocumentsPage() {
   );
 }
 
-/** Leads to the asset that a link names, or to the document. */
+/** Opens the asset or document that a BOM-Link names. */
 function Follow({ onClose }: { onClose: () => void }) {
   const { t } = useI18n();
   const navigate = useNavigate();

@@ -6,9 +6,9 @@ import { Go } from '../../patterns/go.js';
 import { type Level, LevelLabel } from '../../patterns/labels.js';
 import { Day } from '../../patterns/moment.js';
 import { Sources } from './sources.js';
-import { inOrder, spoken } from './spoken.js';
+import { inOrder, readable } from './readable.js';
 
-/** A rule that applies, as the risk engine tells it. */
+/** A matching rule, as reported by the risk engine. */
 interface Finding {
   readonly rule?: string;
   readonly id?: string;
@@ -26,7 +26,7 @@ interface Finding {
   }[];
 }
 
-/** Why the asset is judged as it is: each rule with its reason, its sources and its dates. */
+/** Matching rules of an asset with reason, sources and deadlines. */
 export function Findings({ asset }: { asset: AssetDetailView }) {
   const { t } = useI18n();
   const findings = asset.findings as readonly Finding[];
@@ -71,7 +71,7 @@ function FindingCard({ finding }: { finding: Finding }) {
         <Facts
           facts={[
             [t('finding.axis'), axis && named('axis', axis)],
-            [t('finding.status'), status && spoken(status)],
+            [t('finding.status'), status && readable(status)],
             [t('finding.target'), target],
             [t('finding.standards'), standards.length > 0 && <Sources key="s" standards={standards} most={6} />],
             [
@@ -83,7 +83,7 @@ function FindingCard({ finding }: { finding: Finding }) {
                       <strong>
                         <Day at={date} />
                       </strong>{' '}
-                      {spoken(state)} <span className="sw-muted">{`${authority} (${jurisdiction})`}</span>
+                      {readable(state)} <span className="sw-muted">{`${authority} (${jurisdiction})`}</span>
                     </ListItem>
                   ))}
                 </List>

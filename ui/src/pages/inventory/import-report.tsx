@@ -11,7 +11,7 @@ interface Remark {
   readonly detail: string;
 }
 
-/** What became of a document: how much is new, and entry by entry what was refused, put right, or noticed. */
+/** Report of an import: counts, and each rejected or repaired entry and warning. */
 export function ImportReport({ report }: { report: IngestView }) {
   const { t, language } = useI18n();
   const lists: readonly [string, readonly Remark[]][] = [

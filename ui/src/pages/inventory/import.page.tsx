@@ -1,13 +1,10 @@
 import { Alert, Card, CardBody, Stack, StackItem } from '@patternfly/react-core';
-import { useParams } from '@tanstack/react-router';
 import { getImportOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import type { ImportView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { Busy } from '../../patterns/busy.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { LiveProgress } from '../../patterns/live-progress.js';
-import { PageFrame } from '../../patterns/page-frame.js';
-import { Failed } from '../../patterns/problem.js';
+import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { useLive } from '../../patterns/use-live.js';
 import { ImportReport } from './import-report.js';
 
@@ -18,26 +15,25 @@ export const isImportOver = ({ endedAt }: ImportView): boolean => endedAt !== nu
 const percentOf = ({ done, total }: ImportView): number =>
   total === 0 ? 0 : Math.min(ALL - 1, Math.floor((done / total) * ALL));
 
-/** A document on its way into the inventory, and what became of it. */
+/** Progress and report of one import. */
 export function ImportPage() {
   const { t } = useI18n();
-  const { id = '' } = useParams({ strict: false });
+  const id = useResourceId();
   const query = useLive<ImportView>({
     options: getImportOptions({ path: { id } }),
     events: `/api/imports/${id}/events`,
     isFinal: isImportOver,
   });
-  const taken = query.data;
   return (
-    <PageFrame
-      title={taken?.outcome?.source ?? t('imports.one')}
-      parents={[{ to: '/imports', name: t('nav.imports') }]}
-      percent={taken === undefined || isImportOver(taken) ? undefined : percentOf(taken)}
-      beside={taken && <StatusLabel status={taken.status} />}
+    <ResourcePage
+      query={query}
+      kind={t('imports.one')}
+      parent={{ to: '/imports', name: t('nav.imports') }}
+      title={(taken) => taken.outcome?.source}
+      percent={(taken) => (isImportOver(taken) ? undefined : percentOf(taken))}
+      beside={(taken) => <StatusLabel status={taken.status} />}
     >
-      {query.isError && <Failed query={query} />}
-      {query.isPending && <Busy />}
-      {taken !== undefined && (
+      {(taken) => (
         <Stack hasGutter>
           <StackItem>
             <Progress taken={taken} />
@@ -61,7 +57,7 @@ export function ImportPage() {
           )}
         </Stack>
       )}
-    </PageFrame>
+    </ResourcePage>
   );
 }
 

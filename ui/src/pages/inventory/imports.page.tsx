@@ -42,7 +42,7 @@ interface Order {
 const REFRESH = 2000;
 const KILOBYTE = 1000;
 
-/** Documents into the inventory: CycloneDX, SARIF, scans. What was repaired or refused is told entry by entry. */
+/** Imports documents (CycloneDX, SARIF, scans) and reports each repaired or rejected entry. */
 export function ImportsPage() {
   const { t } = useI18n();
   const { may } = useSession();
@@ -78,7 +78,7 @@ const pipelineCommand = () => `curl -sS "${location.origin}/api/v1/import/source
   -H "Authorization: Bearer $API_KEY" -H "Content-Type: application/json" \\
   --data-binary @cbom.json`;
 
-/** What was sent to be taken in, and how far it is. */
+/** Imports and their progress. */
 function Taken() {
   const { t, language } = useI18n();
   return (
@@ -132,7 +132,7 @@ function ImportForm() {
         headers: { 'Content-Type': 'application/json' },
         query: { mode: how, async: true, ...(name === '' ? {} : { source: name }) },
       });
-      // What was asked for later is answered with the import, never with its outcome.
+      // An asynchronous import is answered with the import, not with its report.
       return { data: sent.data as ImportView };
     },
     { changes: ['listImports'], onDone: ({ id }) => void navigate({ to: `/imports/${id}` }) },

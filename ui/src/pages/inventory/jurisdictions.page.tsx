@@ -13,7 +13,7 @@ import { Stance, useOpinion } from './stance.js';
 
 const PURPOSES = ['key-establishment', 'encryption', 'signature', 'unknown'];
 
-/** What each authority says about each algorithm in use, side by side, on any day. They come in one page, so they are filtered here. */
+/** Positions of the authorities on each algorithm in use, on any day. The API answers one page, filtered here. */
 export function JurisdictionsPage() {
   const { t, named } = useI18n();
   const { all, one } = useUrlState();

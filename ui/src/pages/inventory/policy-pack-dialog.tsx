@@ -9,15 +9,15 @@ import { useAction } from '../../patterns/use-action.js';
 const MAX_DAYS = 3660;
 
 interface PolicyPackDialogProps {
-  /** As it is; absent for a new one. */
+  /** Current version; absent for a new one. */
   readonly pack?: OwnPack;
   readonly onClose: () => void;
 }
 
-/** A policy of one's own; those that come with the product stay as they are. */
+/** A policy pack of the organization; built-in packs cannot be changed. */
 export type OwnPack = PolicyPackView & { readonly revision: number };
 
-/** A policy of one's own: requirements that a query checks, or a person judges. */
+/** Edits a policy pack: requirements that a query checks or a person assesses. */
 export function PolicyPackDialog({ pack, onClose }: PolicyPackDialogProps) {
   const { t } = useI18n();
   const action = useAction(
@@ -82,7 +82,7 @@ export function PolicyPackDialog({ pack, onClose }: PolicyPackDialogProps) {
   );
 }
 
-/** Its last number counted on, as people would. */
+/** Version with its last number incremented. */
 function versionAfter(version: string): string {
   const [last = ''] = /\d{1,9}$/.exec(version) ?? [];
   return last === '' ? `${version} 2` : `${version.slice(0, -last.length)}${Number(last) + 1}`;

@@ -1,48 +1,45 @@
 import { Button, Card, CardBody, CardTitle, Stack, StackItem } from '@patternfly/react-core';
 import { keepPreviousData, useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { evaluatePolicy, removePolicyPack } from '../../api/generated/sdk.gen.js';
 import type { PolicyPackView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useUrlState } from '../../app/url-state.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { Busy } from '../../patterns/busy.js';
 import { Confirm } from '../../patterns/confirm.js';
 import { Facts } from '../../patterns/facts.js';
 import { FilterBar } from '../../patterns/filter-bar.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { Day } from '../../patterns/moment.js';
-import { PageFrame } from '../../patterns/page-frame.js';
-import { Failed } from '../../patterns/problem.js';
+import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { useAction } from '../../patterns/use-action.js';
 import { AttestDialog } from './attest-dialog.js';
 import { type OwnPack, PolicyPackDialog } from './policy-pack-dialog.js';
 import { RequirementResults, Share } from './requirement-results.js';
 
-/** How the inventory stands against a policy on a day, before anybody attests it. */
+/** Evaluation of the inventory against a policy on a day. */
 export function PolicyPackPage() {
   const { t } = useI18n();
-  const { id: pack = '' } = useParams({ strict: false });
+  const pack = useResourceId();
   const { one } = useUrlState();
   const asOf = one('asOf');
   const query = useQuery({
-    // It asks and changes nothing, though it is a POST.
+    // A POST, but it only reads.
     queryKey: ['evaluatePolicy', pack, asOf],
     queryFn: async () => (await evaluatePolicy({ body: { pack, ...(asOf === undefined ? {} : { asOf }) } })).data,
     placeholderData: keepPreviousData,
   });
-  const { data } = query;
   return (
-    <PageFrame
-      title={data?.pack.name ?? t('attestations.pack')}
-      lead={data?.pack.description}
-      parents={[{ to: '/policy-packs', name: t('nav.policyPacks') }]}
-      actions={data && <Actions pack={data.pack} />}
+    <ResourcePage
+      query={query}
+      kind={t('attestations.pack')}
+      parent={{ to: '/policy-packs', name: t('nav.policyPacks') }}
+      title={(evaluation) => evaluation.pack.name}
+      lead={(evaluation) => evaluation.pack.description}
+      actions={(evaluation) => <Actions pack={evaluation.pack} />}
     >
-      {query.isError && <Failed query={query} />}
-      {query.isPending && <Busy />}
-      {data !== undefined && (
+      {(evaluation) => (
         <Stack hasGutter>
           <StackItem>
             <Card>
@@ -50,11 +47,11 @@ export function PolicyPackPage() {
               <CardBody>
                 <Facts
                   facts={[
-                    [t('attestations.score'), <Share key="s" value={data.score} />],
-                    [t('attestations.asOf'), <Day key="a" at={data.asOf} />],
-                    [t('policyPacks.owner'), data.pack.owner],
-                    [t('version'), data.pack.version],
-                    [t('policyPacks.review'), data.pack.reviewEveryDays],
+                    [t('attestations.score'), <Share key="s" value={evaluation.score} />],
+                    [t('attestations.asOf'), <Day key="a" at={evaluation.asOf} />],
+                    [t('policyPacks.owner'), evaluation.pack.owner],
+                    [t('version'), evaluation.pack.version],
+                    [t('policyPacks.review'), evaluation.pack.reviewEveryDays],
                   ]}
                 />
               </CardBody>
@@ -65,13 +62,13 @@ export function PolicyPackPage() {
               <CardTitle component="h2">{t('attestations.results')}</CardTitle>
               <CardBody>
                 <FilterBar filters={[{ kind: 'day', param: 'asOf', name: t('attestations.asOf') }]} />
-                <RequirementResults of={data} />
+                <RequirementResults of={evaluation} />
               </CardBody>
             </Card>
           </StackItem>
         </Stack>
       )}
-    </PageFrame>
+    </ResourcePage>
   );
 }
 

@@ -12,7 +12,7 @@ import { Day } from '../../patterns/moment.js';
 import { PageFrame } from '../../patterns/page-frame.js';
 import { PolicyPackDialog } from './policy-pack-dialog.js';
 
-/** What the inventory can be held against: policies that come with the product, and one's own. */
+/** Policy packs: built-in ones and those of the organization. */
 export function PolicyPacksPage() {
   const { t } = useI18n();
   const { may } = useSession();
@@ -58,7 +58,7 @@ export function PolicyPacksPage() {
   );
 }
 
-/** Until when the latest attestation is good, and whether that is past. */
+/** Expiry of the latest attestation. */
 function Attested({ pack }: { pack: string }) {
   const { t } = useI18n();
   const { data } = useQuery(listAttestationsOptions({ query: { pack, limit: 1 } }));

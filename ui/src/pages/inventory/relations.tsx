@@ -14,7 +14,7 @@ import { LevelLabel } from '../../patterns/labels.js';
 
 const PAGE_SIZE = 200;
 
-/** What hangs on this asset, step by step, and what it hangs on itself. */
+/** Assets that depend on this one, by distance, and its direct relationships. */
 export function Relations({ asset }: { asset: AssetDetailView }) {
   const { t, named } = useI18n();
   const path = { id: asset.id };

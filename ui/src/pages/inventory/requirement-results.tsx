@@ -6,13 +6,13 @@ import { dayText } from '../../patterns/moment.js';
 
 type Result = EvaluationView['results'][number];
 
-/** From 0 to 1, as people say it. */
+/** A share from 0 to 1 as a percentage. */
 export function Share({ value }: { value: number | null }) {
   const { language } = useI18n();
   return value === null ? '–' : value.toLocaleString(language, { style: 'percent', maximumFractionDigits: 0 });
 }
 
-/** Requirement by requirement: what it asks, by what that is told, and how much meets it. */
+/** Results by requirement: text, kind of check, conformance. */
 export function RequirementResults({ of: { pack, results } }: { of: Pick<EvaluationView, 'pack' | 'results'> }) {
   const { t, named } = useI18n();
   const requirements = new Map(pack.requirements.map((one) => [one.identifier, one]));
@@ -54,7 +54,7 @@ export function RequirementResults({ of: { pack, results } }: { of: Pick<Evaluat
   );
 }
 
-/** In the words of who judged it; of what is counted beside it, what is good only for now. */
+/** Rationale of the reviewer, or the number of temporarily accepted assets. */
 function Why({ result: { rationale, acceptedUntil }, isCounted }: { result: Result; isCounted: boolean }) {
   const { t, language } = useI18n();
   if (!isCounted) return rationale;
@@ -63,7 +63,7 @@ function Why({ result: { rationale, acceptedUntil }, isCounted }: { result: Resu
   return t('attestations.acceptedUntil', { count, day: dayText(first, language) });
 }
 
-/** All of them, where a query tells them; else one of them to look at. */
+/** Violating assets: a list where a query exists, else one example. */
 function Violations({ result: { violations, examples }, q }: { result: Result; q: string | undefined }) {
   const { t } = useI18n();
   const [example] = examples;

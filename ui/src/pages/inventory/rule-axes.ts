@@ -1,2 +1,2 @@
-/** What a rule speaks about. */
+/** Axes of the risk rules. */
 export const AXES = ['quantum', 'classical', 'lifecycle', 'material', 'quality', 'both'] as const;

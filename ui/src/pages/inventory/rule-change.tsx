@@ -9,7 +9,7 @@ import { useAction } from '../../patterns/use-action.js';
 import { AXES } from './rule-axes.js';
 import { RuleTrial } from './rule-trial.js';
 
-/** A rule as it would be; without one it is taken out. */
+/** The changed rule; absent for removal. */
 export interface RuleDraft {
   readonly id: string;
   readonly rule?: RuleBody;
@@ -22,14 +22,14 @@ interface Tested {
 
 interface RuleChangeProps {
   readonly kind: 'put' | 'remove';
-  /** As it is; absent for a new one. */
+  /** Current version; absent for a new one. */
   readonly rule?: RuleView;
-  /** Of the rules that are changed: what somebody else has changed meanwhile is not overwritten. */
+  /** Version of the rule set (If-Match): concurrent changes are not overwritten. */
   readonly version: number;
   readonly onClose: () => void;
 }
 
-/** A change of a rule is written, then shown for what it would do, and only then in force. */
+/** Edits a rule: the change is entered, previewed, and then applied. */
 export function RuleChange({ version, ...change }: RuleChangeProps) {
   const [tested, setTested] = useState<Tested>();
   const [isShown, setShown] = useState(false);
@@ -50,7 +50,7 @@ export function RuleChange({ version, ...change }: RuleChangeProps) {
 }
 
 interface RuleFormProps extends Omit<RuleChangeProps, 'version'> {
-  /** What was written before somebody came back to it. */
+  /** Values entered before the preview. */
   readonly draft: RuleDraft | undefined;
   readonly onTested: (tested: Tested) => void;
 }
@@ -98,7 +98,7 @@ function draftOf({ id, deadlines, standards = [], target, ...rest }: Values, kno
   return { id: known ?? textOf(id), rule: rule as unknown as RuleBody };
 }
 
-/** How much a deadline weighs: whether it binds, and whether its document is final. */
+/** Legal force of a deadline: binding or recommendation, final or draft. */
 const WEIGHTS = ['binding', 'advice', 'binding-draft', 'advice-draft'] as const;
 
 const weightOf = (weight = '') => ({ binding: weight.startsWith('binding'), draft: weight.endsWith('draft') });

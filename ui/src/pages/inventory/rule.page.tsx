@@ -1,7 +1,6 @@
 import { Button, Card, CardBody, CardTitle, CodeBlock, CodeBlockCode, Stack, StackItem } from '@patternfly/react-core';
 import { Table, Tbody, Td, Th, Thead, Tr } from '@patternfly/react-table';
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { listRiskRulesOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import type { RuleView } from '../../api/generated/types.gen.js';
@@ -9,47 +8,49 @@ import { NotFound } from '../../app/not-found.js';
 import { useSession } from '../../app/session.js';
 import { useUrlState } from '../../app/url-state.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { Busy } from '../../patterns/busy.js';
 import { Facts } from '../../patterns/facts.js';
 import { Go } from '../../patterns/go.js';
 import { LevelLabel } from '../../patterns/labels.js';
 import { Day } from '../../patterns/moment.js';
-import { PageFrame } from '../../patterns/page-frame.js';
-import { Failed } from '../../patterns/problem.js';
-import { JudgingAnew } from './judging-anew.js';
+import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
+import { Reassessment } from './reassessment.js';
 import { RuleChange } from './rule-change.js';
 import { Sources } from './sources.js';
-import { inOrder, spoken } from './spoken.js';
+import { inOrder, readable } from './readable.js';
 
-/** One rule: what it looks for, what it says, from where, and until when. */
+/** One rule: conditions, verdict, sources, deadlines. */
 export function RulePage() {
   const { t } = useI18n();
-  const { id = '' } = useParams({ strict: false });
+  const id = useResourceId();
   const { one } = useUrlState();
-  const query = useQuery(listRiskRulesOptions());
-  const rule = query.data?.items.find((item) => item.id === id);
+  const query = useQuery({
+    ...listRiskRulesOptions(),
+    select: ({ items, version }) => ({ version, rule: items.find((item) => item.id === id) }),
+  });
   const judging = one('judging');
-  // A rule that was just taken out has a page until everything is judged without it.
-  if (query.isSuccess && rule === undefined && judging === undefined) return <NotFound />;
+  // A removed rule keeps its page until all assets are judged without it.
+  if (query.isSuccess && query.data.rule === undefined && judging === undefined) return <NotFound />;
   return (
-    <PageFrame
-      title={id}
-      lead={rule?.reason}
-      parents={[{ to: '/rules', name: t('nav.rules') }]}
-      beside={rule && <LevelLabel level={rule.level} />}
-      actions={rule && query.data && <Actions rule={rule} version={query.data.version} />}
+    <ResourcePage
+      query={query}
+      kind={id}
+      parent={{ to: '/rules', name: t('nav.rules') }}
+      title={() => id}
+      lead={({ rule }) => rule?.reason}
+      beside={({ rule }) => rule && <LevelLabel level={rule.level} />}
+      actions={({ rule, version }) => rule && <Actions rule={rule} version={version} />}
     >
-      {query.isError && <Failed query={query} />}
-      {query.isPending && <Busy />}
-      <Stack hasGutter>
-        {judging !== undefined && (
-          <StackItem>
-            <JudgingAnew version={Number(judging)} />
-          </StackItem>
-        )}
-        {rule !== undefined && <Details rule={rule} />}
-      </Stack>
-    </PageFrame>
+      {({ rule }) => (
+        <Stack hasGutter>
+          {judging !== undefined && (
+            <StackItem>
+              <Reassessment version={Number(judging)} />
+            </StackItem>
+          )}
+          {rule !== undefined && <Details rule={rule} />}
+        </Stack>
+      )}
+    </ResourcePage>
   );
 }
 
@@ -83,7 +84,7 @@ function Details({ rule }: { rule: RuleView }) {
             <Facts
               facts={[
                 [t('finding.axis'), named('axis', axis)],
-                [t('finding.status'), spoken(status)],
+                [t('finding.status'), readable(status)],
                 [t('finding.target'), target],
                 [t('finding.standards'), standards.length > 0 && <Sources key="s" standards={standards} most={10} />],
                 [t('rules.verified'), t(verified ? 'yes' : 'no')],
@@ -149,7 +150,7 @@ function Deadlines({ deadlines }: Pick<RuleView, 'deadlines'>) {
             <Td dataLabel={t('rules.deadline.date')}>
               <Day at={date} />
             </Td>
-            <Td dataLabel={t('rules.deadline.state')}>{spoken(state)}</Td>
+            <Td dataLabel={t('rules.deadline.state')}>{readable(state)}</Td>
             <Td dataLabel={t('rules.deadline.authority')}>{authority}</Td>
             <Td dataLabel={t('rules.deadline.jurisdiction')}>{jurisdiction}</Td>
             <Td dataLabel={t('rules.deadline.binding')}>{t(binding ? 'yes' : 'no')}</Td>

@@ -15,7 +15,7 @@ import { PageFrame } from '../../patterns/page-frame.js';
 import { AXES } from './rule-axes.js';
 import { RuleChange } from './rule-change.js';
 
-/** The rules by which every asset is judged, each with its sources. They come in one page, so they are filtered here. */
+/** Risk rules with their sources. The API answers one page, filtered here. */
 export function RulesPage() {
   const { t, named } = useI18n();
   const { may } = useSession();

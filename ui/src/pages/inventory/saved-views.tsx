@@ -32,7 +32,7 @@ function stored(): readonly View[] {
   }
 }
 
-/** The filters that stand in the address, as a query that the service keeps. */
+/** Filters of the address as a query of the service. */
 function queryOf(filters: UrlState): string {
   const text = (value: string) => JSON.stringify(value);
   const forms: Readonly<Record<string, (value: string) => string>> = {
@@ -59,7 +59,7 @@ function viewOf(name: string, filters: UrlState): SavedViewBody {
 
 const searchOf = ({ q, sort }: SavedViewView): UrlState => ({ q, ...(sort === 'id' ? {} : { sort }) });
 
-/** Filters under a name: kept in this browser, or by the service for everybody. An address can be sent to somebody, too. */
+/** Saved views: named filters, stored in this browser or by the service for everyone. */
 export function SavedViews() {
   const { t } = useI18n();
   const { state } = useUrlState();

@@ -11,11 +11,11 @@ import { keyOption, useSigningKeys } from '../signing/use-signing-keys.js';
 
 interface SignedDownloadProps {
   readonly file: string;
-  /** Asks for the document with a signature by this key in it, as a Blob. */
+  /** Reads the document, signed with this key, as a Blob. */
   readonly ask: (key: string) => Promise<{ data: unknown }>;
 }
 
-/** A document that a signing key signs in itself, for who may. */
+/** Downloads a document with an enveloped signature; requires `sign:digest`. */
 export function SignedDownload(props: SignedDownloadProps) {
   const { t } = useI18n();
   const { may } = useSession();

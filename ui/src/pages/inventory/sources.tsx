@@ -1,7 +1,7 @@
 import { Label, LabelGroup } from '@patternfly/react-core';
 import { useI18n } from '../../i18n/i18n.js';
 
-/** What a rule is taken from. @param most so many are shown at first. */
+/** Sources of a rule. @param most number shown at first. */
 export function Sources({ standards, most }: { standards: readonly string[]; most: number }) {
   const { t } = useI18n();
   return (

@@ -16,12 +16,12 @@ const COLOURS: Record<OpinionView['stance'], LabelProps['color']> = {
 
 interface StanceProps {
   readonly opinion: OpinionView | undefined;
-  /** Shows who says it; what is said is told by the column. */
+  /** Shows the authority; the column names the position. */
   readonly byName?: boolean;
   readonly look: (opinion: OpinionView) => void;
 }
 
-/** What one authority says about an algorithm, in a word; the whole of it on a click. */
+/** Position of one authority on an algorithm; details on click. */
 export function Stance({ opinion, byName = false, look }: StanceProps) {
   const { t, named } = useI18n();
   if (opinion === undefined || opinion.stance === 'SILENT') return <span className="sw-muted">–</span>;
@@ -35,7 +35,7 @@ export function Stance({ opinion, byName = false, look }: StanceProps) {
   );
 }
 
-/** One dialog for all opinions of a page: a popover for each would be thousands. */
+/** One dialog for all positions of a page: a popover for each would be thousands. */
 export function useOpinion(): { readonly look: (opinion: OpinionView) => void; readonly dialog: ReactNode } {
   const [opinion, look] = useState<OpinionView>();
   return { look, dialog: opinion && <Opinion opinion={opinion} onClose={() => look(undefined)} /> };

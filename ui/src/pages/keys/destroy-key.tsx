@@ -10,7 +10,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** The key stops at once; its private halves go when the waiting time is over. */
+/** Schedules the destruction of a key: it stops signing at once, and its private keys are destroyed after the waiting time. */
 export function DestroyKey({ signingKey: { id, name }, onClose }: Props) {
   const { t } = useI18n();
   const action = useAction((values: Values) => scheduleDestruction({ path: { id }, body: values }), {

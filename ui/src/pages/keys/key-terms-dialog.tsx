@@ -18,7 +18,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** What is left empty is not constrained. */
+/** Edits usage restrictions; empty fields do not restrict. */
 export function KeyTermsDialog({ signingKey, onClose }: Props) {
   const { t } = useI18n();
   const action = useAction(
@@ -117,7 +117,7 @@ function useHours(hours: SigningKeyView['constraints']['hours']): Field[] {
   ];
 }
 
-/** As the API takes it: dates that were emptied are taken away, and those that nobody touched are left to the second. */
+/** Body of the API call: emptied dates are removed, unchanged dates keep their seconds. */
 function termsOf(values: Values, { notBefore, notAfter }: SigningKeyView) {
   const { notBefore: from, notAfter: until, isTimed, days, from: begins, until: ends, timeZone, ...others } = values;
   const constraints = Object.fromEntries(Object.entries(others).filter(([, value]) => !isEmpty(value)));
@@ -138,7 +138,7 @@ function dateOf(name: string, chosen: FieldValue, before: string | undefined, at
   return dayOf(chosen) === dayOf(before) ? {} : { [name]: at(chosen) };
 }
 
-/** YYYY-MM-DD on the clocks of whoever looks; empty for no time. */
+/** Local YYYY-MM-DD; empty without a time. */
 function dayOf(time: string | undefined): string {
   if (time === undefined) return '';
   const at = new Date(time);
@@ -146,7 +146,7 @@ function dayOf(time: string | undefined): string {
   return `${at.getFullYear()}-${two(at.getMonth() + 1)}-${two(at.getDate())}`;
 }
 
-/** Of the day, where a form tells its last. */
+/** First second of the local day; the form field means its last. */
 function firstSecond(time: string): string {
   const at = new Date(time);
   at.setHours(0, 0, 0, 0);

@@ -5,9 +5,10 @@ import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Facts } from '../../patterns/facts.js';
 import { Day } from '../../patterns/moment.js';
+import { People } from '../../patterns/person.js';
 import { KeyTermsDialog } from './key-terms-dialog.js';
 
-/** For when and for what a key signs. */
+/** Usage restrictions of a signing key. */
 export function KeyTerms({ signingKey }: { signingKey: SigningKeyView }) {
   const { t } = useI18n();
   const { may } = useSession();
@@ -53,7 +54,7 @@ function useTerms({ notBefore, notAfter, constraints, usage }: SigningKeyView): 
     [t('key.schemes'), listed(schemes)],
     [t('key.formats'), listed(formats)],
     [t('key.fileNames'), listed(fileNames)],
-    [t('key.callers'), listed(callers)],
+    [t('key.callers'), callers && <People key="c" ids={callers} />],
     [t('key.hours'), clock],
     [t('key.timestamp'), timestamp && named('timestampRule', timestamp)],
     [t('key.perDay'), used(usage?.today, perDay)],

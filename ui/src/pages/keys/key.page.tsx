@@ -9,7 +9,6 @@ import {
   StackItem,
 } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { getSigningKeyOptions, listSigningKeyVersionsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import {
@@ -23,7 +22,6 @@ import {
 import type { KeyVersionView, SigningKeyView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { Busy } from '../../patterns/busy.js';
 import { Confirm } from '../../patterns/confirm.js';
 import { Command, Copyable } from '../../patterns/copyable.js';
 import { DataTable } from '../../patterns/data-table.js';
@@ -33,8 +31,7 @@ import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Day, Moment } from '../../patterns/moment.js';
-import { PageFrame } from '../../patterns/page-frame.js';
-import { Failed } from '../../patterns/problem.js';
+import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { useAction } from '../../patterns/use-action.js';
 import { DestroyKey } from './destroy-key.js';
 import { KeyTerms } from './key-terms.js';
@@ -44,20 +41,18 @@ const CHANGES = ['getSigningKey', 'listSigningKey', 'listCertificates'];
 
 export function KeyPage() {
   const { t } = useI18n();
-  const { id = '' } = useParams({ strict: false });
-  const query = useQuery(getSigningKeyOptions({ path: { id } }));
-  const key = query.data;
+  const query = useQuery(getSigningKeyOptions({ path: { id: useResourceId() } }));
   return (
-    <PageFrame
-      title={key?.name ?? t('key')}
-      parents={[{ to: '/keys', name: t('nav.keys') }]}
-      beside={key && <StatusLabel status={key.state} />}
-      actions={key && <Actions signingKey={key} />}
+    <ResourcePage
+      query={query}
+      kind={t('key')}
+      parent={{ to: '/keys', name: t('nav.keys') }}
+      title={(key) => key.name}
+      beside={(key) => <StatusLabel status={key.state} />}
+      actions={(key) => <Actions signingKey={key} />}
     >
-      {query.isError && <Failed query={query} />}
-      {query.isPending && <Busy />}
-      {key !== undefined && <Details signingKey={key} />}
-    </PageFrame>
+      {(key) => <Details signingKey={key} />}
+    </ResourcePage>
   );
 }
 

@@ -142,7 +142,7 @@ interface NameOfProps {
   readonly onClose: () => void;
 }
 
-/** What the new factor is to be called. */
+/** Asks for the name of the new factor. */
 function NameOf({ kind, ...rest }: NameOfProps) {
   const { t } = useI18n();
   const texts =
@@ -163,7 +163,7 @@ interface EnrolProps {
   readonly onCodes: (codes: readonly string[]) => void;
 }
 
-/** The app is taken on once it has shown a right code. */
+/** The app is enrolled with its first valid code. */
 function Enrol({ begun: { id, uri, secret }, onClose, onCodes }: EnrolProps) {
   const { t } = useI18n();
   const [code, setCode] = useState('');

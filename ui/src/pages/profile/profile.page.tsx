@@ -23,7 +23,7 @@ export function ProfilePage() {
   const { caller } = useSession();
   const [isChanging, setChanging] = useState(false);
   const sessions = useQuery(listSessionsOptions());
-  // Who comes by an identity provider has none here.
+  // Persons of an identity provider have no password here.
   const way = sessions.data?.items.find(({ current }) => current)?.way;
   const hasPassword = way !== undefined && way !== 'oidc' && way !== 'saml';
   const change = useAction((values: Values) => changePassword({ body: values as never }), {

@@ -1,4 +1,4 @@
-/** The more particular first: every browser claims to be Mozilla, most claim to be Safari too. */
+/** Most specific first: every browser claims to be Mozilla, and most claim to be Safari. */
 const PROGRAMS: readonly (readonly [string, RegExp])[] = [
   ['Edge', /Edg(?:e|A|iOS)?\/(\d+)/],
   ['Opera', /OPR\/(\d+)/],
@@ -16,7 +16,7 @@ const SYSTEMS: readonly (readonly [string, RegExp])[] = [
   ['Linux', /Linux|X11/],
 ];
 
-/** What a User-Agent says in a few words, such as `Firefox 144, Linux`; undefined when it is none of those that people use. */
+/** Browser and system of a User-Agent, such as `Firefox 144, Linux`; undefined for an unknown program. */
 export function programOf(agent: string): string | undefined {
   for (const [name, pattern] of PROGRAMS) {
     const version = pattern.exec(agent)?.[1];

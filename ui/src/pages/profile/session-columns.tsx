@@ -5,7 +5,7 @@ import type { Column } from '../../patterns/data-table.js';
 import { Moment } from '../../patterns/moment.js';
 import { programOf } from './program-of.js';
 
-/** What one tells sign-ins apart by. */
+/** Columns that identify a session. */
 export function useSessionColumns(): readonly Column<SessionView>[] {
   const { t, named } = useI18n();
   return [

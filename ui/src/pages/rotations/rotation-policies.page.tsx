@@ -18,7 +18,7 @@ import { RotationPolicyDialog } from './rotation-policy-dialog.js';
 
 const CHANGES = ['listRotationPolicies'];
 
-/** Which keys are rotated without anybody asking, once they are too old. */
+/** Policies that rotate SSH keys by age. */
 export function RotationPoliciesPage() {
   const { t } = useI18n();
   const { may } = useSession();
@@ -107,7 +107,7 @@ export function RotationPoliciesPage() {
   );
 }
 
-/** The hours in which hosts may be changed, as a clock shows them. */
+/** Maintenance window as clock times. */
 function Hours({ window }: Pick<RotationPolicyView, 'window'>) {
   const { t } = useI18n();
   if (window === undefined) return t('rotationPolicies.window.always');

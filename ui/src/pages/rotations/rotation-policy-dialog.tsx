@@ -17,7 +17,7 @@ interface Props {
   readonly onClose: () => void;
 }
 
-/** As the API takes it: seconds, and hours only where they are kept to. */
+/** Body of the API call: seconds, and a window only if one is set. */
 function bodyOf(
   { overlapHours, isWindowed: _asked, from, to, ...values }: Values,
   before?: number,
@@ -51,7 +51,7 @@ export function RotationPolicyDialog({ of, onClose }: Props) {
   );
 }
 
-/** What stands there before anybody has written anything. */
+/** Defaults of a new policy. */
 const NEW: Terms = {
   name: '',
   maxAgeDays: 365,

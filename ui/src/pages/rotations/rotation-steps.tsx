@@ -7,7 +7,7 @@ import { Moment } from '../../patterns/moment.js';
 
 type Step = RotationTargetView['steps'][number];
 
-/** What was done on one account, step by step, with what the host answered. */
+/** Steps on one account with the answers of the host. */
 export function RotationSteps({ target, onClose }: { target: RotationTargetView; onClose: () => void }) {
   const { t, named } = useI18n();
   return (
@@ -26,7 +26,7 @@ export function RotationSteps({ target, onClose }: { target: RotationTargetView;
             {
               name: t('imports.detail'),
               width: 45,
-              cell: ({ detail }) => <span className="sw-mono">{told(detail)}</span>,
+              cell: ({ detail }) => <span className="sw-mono">{detailText(detail)}</span>,
             },
           ]}
         />
@@ -35,8 +35,8 @@ export function RotationSteps({ target, onClose }: { target: RotationTargetView;
   );
 }
 
-/** Names and values in a line, as the host's answers came. */
-function told(detail: Step['detail']): string {
+/** Names and values in one line. */
+function detailText(detail: Step['detail']): string {
   const facts = Object.entries(detail).map(
     ([name, value]) => `${name}: ${typeof value === 'string' ? value : JSON.stringify(value)}`,
   );

@@ -1,7 +1,7 @@
 import { Button, Card, CardBody, CardTitle, Stack, StackItem } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
 import { useState } from 'react';
-import { listHostsOptions, listRotationTargetsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
+import { listRotationTargetsOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { skipRotationTarget } from '../../api/generated/sdk.gen.js';
 import type { RotationTargetView, RotationView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
@@ -9,14 +9,14 @@ import { useUrlState } from '../../app/url-state.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { Command } from '../../patterns/copyable.js';
 import { type Column, DataTable } from '../../patterns/data-table.js';
-import { Go } from '../../patterns/go.js';
 import { RowActions } from '../../patterns/row-actions.js';
 import { useAction } from '../../patterns/use-action.js';
+import { HostLink } from '../ssh/host-link.js';
 import { RotationSteps } from './rotation-steps.js';
 
 const SKIPPABLE = ['OPEN', 'FAILED_PRECHECK', 'BLOCKED'];
 
-/** Account by account: how far it is, what stands in the way, and line by line what is changed. */
+/** Targets of a rotation: state, blockers, and the line-by-line diff. */
 export function Targets({ rotation }: { rotation: RotationView }) {
   const { t } = useI18n();
   const { one } = useUrlState();
@@ -75,14 +75,12 @@ function useColumns(
 ): readonly Column<RotationTargetView>[] {
   const { t, named } = useI18n();
   const { may } = useSession();
-  const hosts = useQuery({ ...listHostsOptions({ query: { limit: 200 } }), enabled: may('hosts:read') });
-  const hostName = (id: string) => hosts.data?.items.find((host) => host.id === id)?.name ?? id.slice(0, 13);
   const skip = useAction((targetId: string) => skipRotationTarget({ path: { id: rotationId, targetId } }), {
     changes: ['getRotation', 'listRotation'],
     done: t('saved'),
   });
   return [
-    { name: t('host'), cell: ({ hostId }) => <Go to={`/hosts/${hostId}`}>{hostName(hostId)}</Go> },
+    { name: t('host'), cell: ({ hostId }) => <HostLink id={hostId} /> },
     { name: t('sshKeys.account'), cell: ({ account }) => account },
     { name: t('rotations.wave'), cell: ({ wave }) => wave },
     {

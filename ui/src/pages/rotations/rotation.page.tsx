@@ -10,14 +10,12 @@ import {
   StackItem,
 } from '@patternfly/react-core';
 import { useQueryClient } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
 import { useCallback, useState } from 'react';
 import { getRotationOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import { confirmRotation, retryRotation, rollBackRotation } from '../../api/generated/sdk.gen.js';
 import type { RotationView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { Busy } from '../../patterns/busy.js';
 import { Confirm } from '../../patterns/confirm.js';
 import { Facts } from '../../patterns/facts.js';
 import type { Values } from '../../patterns/form-fields.js';
@@ -25,13 +23,12 @@ import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { LiveProgress } from '../../patterns/live-progress.js';
 import { Moment } from '../../patterns/moment.js';
-import { PageFrame } from '../../patterns/page-frame.js';
-import { Failed } from '../../patterns/problem.js';
+import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { useAction } from '../../patterns/use-action.js';
 import { useLive } from '../../patterns/use-live.js';
 import { Targets } from './rotation-targets.js';
 import { isUnderWay } from './rotations.page.js';
-import { SshKeyLink } from './ssh-key-link.js';
+import { SshKeyLink } from '../ssh/ssh-key-link.js';
 
 const CHANGES = ['getRotation', 'listRotation', 'listSshKey', 'getSshKey'];
 const ACTS = { retry: retryRotation, rollback: rollBackRotation, confirm: confirmRotation };
@@ -39,7 +36,7 @@ type Act = keyof typeof ACTS;
 
 export function RotationPage() {
   const { t } = useI18n();
-  const { id = '' } = useParams({ strict: false });
+  const id = useResourceId();
   const queries = useQueryClient();
   const refresh = useCallback(() => {
     void queries.invalidateQueries({
@@ -52,18 +49,17 @@ export function RotationPage() {
     isFinal: (shown) => !isUnderWay(shown),
     onChange: refresh,
   });
-  const rotation = query.data;
   return (
-    <PageFrame
-      title={t(rotation?.dryRun ? 'rotations.dryRun' : 'rotation')}
-      parents={[{ to: '/rotations', name: t('nav.rotations') }]}
-      beside={rotation && <StatusLabel status={rotation.status} />}
-      percent={rotation && isUnderWay(rotation) ? percentOf(rotation) : undefined}
-      actions={rotation && <Actions rotation={rotation} />}
+    <ResourcePage
+      query={query}
+      kind={t('rotation')}
+      parent={{ to: '/rotations', name: t('nav.rotations') }}
+      title={({ dryRun }) => (dryRun ? t('rotations.dryRun') : undefined)}
+      beside={(rotation) => <StatusLabel status={rotation.status} />}
+      percent={(rotation) => (isUnderWay(rotation) ? percentOf(rotation) : undefined)}
+      actions={(rotation) => <Actions rotation={rotation} />}
     >
-      {query.isError && <Failed query={query} />}
-      {query.isPending && <Busy />}
-      {rotation !== undefined && (
+      {(rotation) => (
         <Stack hasGutter>
           {rotation.failure !== undefined && (
             <StackItem>
@@ -83,11 +79,11 @@ export function RotationPage() {
           </StackItem>
         </Stack>
       )}
-    </PageFrame>
+    </ResourcePage>
   );
 }
 
-/** Places in the order in which an account goes through them; what has ended counts in full. */
+/** States of a target in order; ended targets count as complete. */
 const STEPS = ['PLANNED', 'PRECHECKED', 'ADDED', 'VERIFIED', 'PERMANENT', 'RELEASED', 'PROMOTED', 'OVERLAP', 'REMOVED'];
 const ALL = 100;
 

@@ -24,7 +24,7 @@ const STATUSES: readonly RotationView['status'][] = [
   'CRITICAL',
 ];
 
-/** Nothing changes about it any more. */
+/** Whether the state is final. */
 const ENDS: readonly RotationView['status'][] = ['PLANNED', 'DONE', 'PARTIAL', 'ROLLED_BACK', 'CANCELLED', 'CRITICAL'];
 
 export const isUnderWay = ({ status }: RotationView): boolean => !ENDS.includes(status);

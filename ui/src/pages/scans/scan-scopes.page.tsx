@@ -17,7 +17,7 @@ import { useAction } from '../../patterns/use-action.js';
 
 const CHANGES = ['listScanScopes', 'getScanScope'];
 
-/** What may be scanned at all; administrators alone draw it. */
+/** Networks and names that may be scanned; only administrators change them. */
 export function ScanScopesPage() {
   const { t } = useI18n();
   const { may } = useSession();

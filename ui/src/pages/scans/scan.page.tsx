@@ -1,6 +1,5 @@
 import { Alert, Button, Card, CardBody, CardTitle, Stack, StackItem } from '@patternfly/react-core';
 import { useQuery, useQueryClient } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
 import { useCallback, useState } from 'react';
 import {
   getScanOptions,
@@ -11,7 +10,6 @@ import { cancelScan } from '../../api/generated/sdk.gen.js';
 import type { ScanResultView, ScanView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { Busy } from '../../patterns/busy.js';
 import { Confirm } from '../../patterns/confirm.js';
 import { Facts } from '../../patterns/facts.js';
 import type { Values } from '../../patterns/form-fields.js';
@@ -19,9 +17,8 @@ import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { LiveProgress } from '../../patterns/live-progress.js';
 import { Moment } from '../../patterns/moment.js';
-import { PageFrame } from '../../patterns/page-frame.js';
-import { Failed } from '../../patterns/problem.js';
 import { ResourceList } from '../../patterns/resource-list.js';
+import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { useAction } from '../../patterns/use-action.js';
 import { useLive } from '../../patterns/use-live.js';
 import { isScanOver, targetsOf } from './scans.page.js';
@@ -41,7 +38,7 @@ const OUTCOMES: readonly ScanResultView['outcome'][] = [
 
 export function ScanPage() {
   const { t } = useI18n();
-  const { id = '' } = useParams({ strict: false });
+  const id = useResourceId();
   const queries = useQueryClient();
   const refresh = useCallback(() => {
     void queries.invalidateQueries({
@@ -54,19 +51,18 @@ export function ScanPage() {
     isFinal: isScanOver,
     onChange: refresh,
   });
-  const scan = query.data;
   return (
-    <PageFrame
-      title={scan === undefined ? t('scan') : targetsOf(scan.targets)}
-      parents={[{ to: '/scans', name: t('nav.scans') }]}
-      percent={scan === undefined || isScanOver(scan) ? undefined : scan.progress.percent}
-      beside={scan && <StatusLabel status={scan.status} />}
-      actions={scan && !isScanOver(scan) && <Cancel scan={scan} />}
+    <ResourcePage
+      query={query}
+      kind={t('scan')}
+      parent={{ to: '/scans', name: t('nav.scans') }}
+      title={(scan) => targetsOf(scan.targets)}
+      percent={(scan) => (isScanOver(scan) ? undefined : scan.progress.percent)}
+      beside={(scan) => <StatusLabel status={scan.status} />}
+      actions={(scan) => !isScanOver(scan) && <Cancel scan={scan} />}
     >
-      {query.isError && <Failed query={query} />}
-      {query.isPending && <Busy />}
-      {scan !== undefined && <Details scan={scan} />}
-    </PageFrame>
+      {(scan) => <Details scan={scan} />}
+    </ResourcePage>
   );
 }
 
@@ -158,7 +154,7 @@ function Details({ scan }: { scan: ScanView }) {
   );
 }
 
-/** What was learnt, in a line. */
+/** Facts of a result in one line. */
 function learnt({ facts }: ScanResultView): string {
   const { version, versions, subject } = (facts ?? {}) as Readonly<Record<string, unknown>>;
   return [version, versions, subject]

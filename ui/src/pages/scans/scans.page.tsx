@@ -29,7 +29,7 @@ export const isScanOver = ({ status }: { readonly status: Status }): boolean =>
 export const targetsOf = (targets: readonly string[]): string =>
   targets.length > SHOWN ? `${targets.slice(0, SHOWN).join(', ')} … (${targets.length})` : targets.join(', ');
 
-/** Whoever sees scans may start them: both want `discovery:run`. */
+/** Viewing and starting scans both require `discovery:run`. */
 export function ScansPage() {
   const { t, named } = useI18n();
   const [isStarting, setStarting] = useState(false);
@@ -79,7 +79,7 @@ export function ScansPage() {
   );
 }
 
-/** From without, within a scope; a deep scan logs in to hosts instead. */
+/** Network scans stay within a scope; a deep scan logs in to hosts instead. */
 const isOutside = ({ kind }: Values): boolean => kind !== 'ssh-deep';
 
 function Start({ onClose }: { onClose: () => void }) {

@@ -12,7 +12,7 @@ import {
   StackItem,
 } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ifMatch } from '../../api/client.js';
 import {
@@ -25,7 +25,6 @@ import type { ScheduleRunView, ScheduleView } from '../../api/generated/types.ge
 import { useSession } from '../../app/session.js';
 import { useUrlState } from '../../app/url-state.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { Busy } from '../../patterns/busy.js';
 import { Confirm } from '../../patterns/confirm.js';
 import { Command } from '../../patterns/copyable.js';
 import { DataTable } from '../../patterns/data-table.js';
@@ -35,8 +34,8 @@ import type { Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { duration, Moment } from '../../patterns/moment.js';
-import { PageFrame } from '../../patterns/page-frame.js';
-import { Failed, Problem } from '../../patterns/problem.js';
+import { Problem } from '../../patterns/problem.js';
+import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { useAction } from '../../patterns/use-action.js';
 import { scheduleBody, useScheduleFields } from './schedule-fields.js';
 import { useRhythm } from './schedules.page.js';
@@ -47,19 +46,17 @@ const MINUTE = 60_000;
 
 export function SchedulePage() {
   const { t } = useI18n();
-  const { id = '' } = useParams({ strict: false });
-  const query = useQuery(getScheduleOptions({ path: { id } }));
-  const schedule = query.data;
+  const query = useQuery(getScheduleOptions({ path: { id: useResourceId() } }));
   return (
-    <PageFrame
-      title={schedule?.name ?? t('schedule')}
-      parents={[{ to: '/schedules', name: t('nav.schedules') }]}
-      beside={schedule && <StatusLabel status={schedule.enabled ? 'ACTIVE' : 'PAUSED'} />}
-      actions={schedule && <Actions schedule={schedule} />}
+    <ResourcePage
+      query={query}
+      kind={t('schedule')}
+      parent={{ to: '/schedules', name: t('nav.schedules') }}
+      title={(schedule) => schedule.name}
+      beside={(schedule) => <StatusLabel status={schedule.enabled ? 'ACTIVE' : 'PAUSED'} />}
+      actions={(schedule) => <Actions schedule={schedule} />}
     >
-      {query.isError && <Failed query={query} />}
-      {query.isPending && <Busy />}
-      {schedule !== undefined && (
+      {(schedule) => (
         <Stack hasGutter>
           <StackItem>
             <Details schedule={schedule} />
@@ -72,7 +69,7 @@ export function SchedulePage() {
           </StackItem>
         </Stack>
       )}
-    </PageFrame>
+    </ResourcePage>
   );
 }
 
@@ -182,14 +179,14 @@ function Details({ schedule }: { schedule: ScheduleView }) {
   );
 }
 
-/** By its name, for those who see sensors. */
+/** A sensor by name, or by id where the reader may not see sensors. */
 function SensorLink({ id }: { id: string }) {
   const { may } = useSession();
   const { data } = useQuery({ ...getSensorOptions({ path: { id } }), enabled: may('sensors:read') });
   return <Go to={`/sensors/${id}`}>{data?.name ?? id}</Go>;
 }
 
-/** The next five times, in the reader's own time zone. */
+/** The next five runs, in the reader's time zone. */
 function Next({ schedule: { next } }: { schedule: ScheduleView }) {
   const { t } = useI18n();
   return (

@@ -2,7 +2,7 @@ import type { NewSensorView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
 import { SecretOnce } from '../../patterns/secret-once.js';
 
-/** The key of a sensor, this once, and what to type where the sensor runs to see that it gets through. */
+/** The key of a sensor, shown once, and the command for its first heartbeat. */
 export function SensorKey({ of: { name, key }, onClose }: { of: NewSensorView; onClose: () => void }) {
   const { t } = useI18n();
   const command = `curl -sS "${location.origin}/api/sensors/heartbeat" -H "Authorization: Bearer ${key}" -H "Content-Type: application/json" -d '{}'`;

@@ -10,7 +10,7 @@ import {
   StackItem,
 } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ifMatch } from '../../api/client.js';
 import { getSensorOptions } from '../../api/generated/@tanstack/react-query.gen.js';
@@ -18,7 +18,6 @@ import { changeSensor, disableSensor, removeSensor, renewSensorKey } from '../..
 import type { NewSensorView, SensorView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { Busy } from '../../patterns/busy.js';
 import { Confirm } from '../../patterns/confirm.js';
 import { Command } from '../../patterns/copyable.js';
 import { Facts } from '../../patterns/facts.js';
@@ -26,12 +25,11 @@ import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { duration, Moment } from '../../patterns/moment.js';
-import { PageFrame } from '../../patterns/page-frame.js';
-import { Failed } from '../../patterns/problem.js';
+import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { useAction } from '../../patterns/use-action.js';
 import { inDays } from '../settings/api-keys.page.js';
 import { SensorKey } from './sensor-key.js';
-import { sensorState, useSensorFields, wasHeard } from './sensors.page.js';
+import { sensorState, useSensorFields, hasReported } from './sensors.page.js';
 
 const SECOND = 1000;
 const CHANGES = ['getSensor', 'listSensors'];
@@ -41,20 +39,18 @@ type Act = 'edit' | 'renew' | 'disable' | 'remove';
 
 export function SensorPage() {
   const { t } = useI18n();
-  const { id = '' } = useParams({ strict: false });
-  const query = useQuery({ ...getSensorOptions({ path: { id } }), refetchInterval: REFRESH });
-  const sensor = query.data;
+  const query = useQuery({ ...getSensorOptions({ path: { id: useResourceId() } }), refetchInterval: REFRESH });
   return (
-    <PageFrame
-      title={sensor?.name ?? t('sensor')}
-      parents={[{ to: '/sensors', name: t('nav.sensors') }]}
-      beside={sensor && <StatusLabel status={sensorState(sensor)} />}
-      actions={sensor && <Actions sensor={sensor} />}
+    <ResourcePage
+      query={query}
+      kind={t('sensor')}
+      parent={{ to: '/sensors', name: t('nav.sensors') }}
+      title={(sensor) => sensor.name}
+      beside={(sensor) => <StatusLabel status={sensorState(sensor)} />}
+      actions={(sensor) => <Actions sensor={sensor} />}
     >
-      {query.isError && sensor === undefined && <Failed query={query} />}
-      {query.isPending && <Busy />}
-      {sensor !== undefined && <Details sensor={sensor} />}
-    </PageFrame>
+      {(sensor) => <Details sensor={sensor} />}
+    </ResourcePage>
   );
 }
 
@@ -176,7 +172,7 @@ function Details({ sensor }: { sensor: SensorView }) {
             <Facts
               facts={[
                 [t('kind'), named('sensorKind', sensor.kind)],
-                [t('sensors.heard'), <Moment key="h" at={wasHeard(sensor) ? sensor.lastHeartbeatAt : null} />],
+                [t('sensors.heard'), <Moment key="h" at={hasReported(sensor) ? sensor.lastHeartbeatAt : null} />],
                 [t('sensors.silentSince'), sensor.silentSince && <Moment key="s" at={sensor.silentSince} />],
                 [
                   t('sensors.heartbeat'),

@@ -20,13 +20,13 @@ import { SensorKey } from './sensor-key.js';
 const KINDS: readonly SensorView['kind'][] = ['host', 'network', 'repository', 'cloud', 'other'];
 const REFRESH = 10_000;
 
-/** The service counts from the registration; a heartbeat leaves the address that it came from. */
-export const wasHeard = ({ lastAddress }: SensorView): boolean => lastAddress !== null;
+/** Before the first heartbeat the service counts from registration; only a heartbeat sets the address. */
+export const hasReported = ({ lastAddress }: SensorView): boolean => lastAddress !== null;
 
-/** Missed is what does not report; that it was never heard is told apart. */
+/** State of a sensor; one without any heartbeat is distinguished from a silent one. */
 export function sensorState(sensor: SensorView): string {
   if (!sensor.enabled) return 'DISABLED';
-  if (!wasHeard(sensor)) return 'AWAITED';
+  if (!hasReported(sensor)) return 'AWAITED';
   return sensor.silentSince === null ? 'ACTIVE' : 'SILENT';
 }
 
@@ -92,7 +92,7 @@ export function SensorsPage() {
           { name: t('status'), cell: (row) => <StatusLabel status={sensorState(row)} /> },
           {
             name: t('sensors.heard'),
-            cell: (row) => <Moment at={wasHeard(row) ? row.lastHeartbeatAt : null} />,
+            cell: (row) => <Moment at={hasReported(row) ? row.lastHeartbeatAt : null} />,
           },
           { name: t('sensors.lastScan'), cell: ({ lastScanAt }) => <Moment at={lastScanAt} /> },
           { name: t('sensors.lastError'), width: 30, cell: ({ lastError }) => lastError ?? '–' },

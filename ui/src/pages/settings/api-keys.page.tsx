@@ -40,7 +40,7 @@ export function stateOf({ revokedAt, expiry }: { revokedAt: string | null; expir
   return expiry !== undefined && Date.parse(expiry) < Date.now() ? 'EXPIRED' : 'ACTIVE';
 }
 
-/** The address that timestamp clients are given, which know no other way to show a key: it takes keys that may do nothing else. */
+/** URL with the key for timestamp clients, which cannot send headers; accepted only for keys that can do nothing else. */
 function timestampAddress({ key }: NewApiKeyView, label: string): [string, string] {
   return [label, `${window.location.origin}/tsa/${key}`];
 }

@@ -14,7 +14,7 @@ import { PageFrame } from '../../patterns/page-frame.js';
 import { Failed } from '../../patterns/problem.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** What the service was started with; it is set by the operator's environment, so it can be read here only. */
+/** Settings from the operator's environment; read-only here. */
 export function GeneralSettingsPage() {
   const { t, named } = useI18n();
   const query = useQuery(getSettingsOptions());
@@ -38,7 +38,7 @@ export function GeneralSettingsPage() {
   );
 }
 
-/** Whether mails leave, in the words of the SMTP server. */
+/** Sends a test e-mail and shows the answer of the SMTP server. */
 function MailTest() {
   const { t } = useI18n();
   const { may } = useSession();

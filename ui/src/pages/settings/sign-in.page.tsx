@@ -116,7 +116,7 @@ export function SignInSettingsPage() {
   );
 }
 
-/** What was looked at, and what was found. */
+/** Checks of the settings and their results. */
 function Findings({ of: { ok, findings } }: { of: IdentityProviderTestView }) {
   const { t } = useI18n();
   return (

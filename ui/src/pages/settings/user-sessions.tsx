@@ -5,7 +5,7 @@ import { useI18n } from '../../i18n/i18n.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { useSessionColumns } from '../profile/session-columns.js';
 
-/** Where somebody is signed in. */
+/** Sessions of one user. */
 export function UserSessions({ id }: { id: string }) {
   const { t } = useI18n();
   const query = useQuery(listUserSessionsOptions({ path: { id } }));

@@ -26,7 +26,7 @@ import { Logo } from '../../theme/logo.js';
 
 type Step = 'password' | 'code' | 'recovery';
 
-/** The password first; the second factor is asked for when the service says that there is one. */
+/** Asks for the password, then for the second factor if the service requires one. */
 export function SignInPage() {
   const { t } = useI18n();
   const [step, setStep] = useState<Step>('password');
@@ -154,13 +154,13 @@ function SignInForm({ step, setStep }: { step: Step; setStep: (step: Step) => vo
   );
 }
 
-/** Why the identity provider's answer was not taken: `#error=<code>`. */
+/** Error of a failed single sign-on: `#error=<code>`. */
 function errorInAddress(): ApiProblem | undefined {
   const code = /^#error=([\w.-]+)$/.exec(location.hash)?.[1];
   return code === undefined ? undefined : new ApiProblem({ status: 401, code, title: '', detail: '', errors: [] });
 }
 
-/** What everybody mistypes is said in a sentence; for the rest there is the whole problem. */
+/** Common mistakes have a short message; other problems are shown in full. */
 function Fault({ error }: { error: ApiProblem }) {
   const { t } = useI18n();
   const known = {
@@ -185,7 +185,7 @@ function Fault({ error }: { error: ApiProblem }) {
   return <Alert component="h2" variant="danger" isInline title={known} role="alert" />;
 }
 
-/** The provider leads back to the page that was asked for, signed in. */
+/** The provider redirects back to the requested page after sign-in. */
 function comingBack(login: string): string {
   const returnTo = `${location.pathname}${location.search}`;
   return `${login}&${new URLSearchParams({ returnTo, answer: 'cookie' }).toString()}`;

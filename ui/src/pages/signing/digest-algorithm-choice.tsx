@@ -8,7 +8,7 @@ interface DigestAlgorithmChoiceProps {
   readonly onChange: (algorithm: DigestAlgorithm) => void;
 }
 
-/** By what a file is hashed. */
+/** Choice of the digest algorithm. */
 export function DigestAlgorithmChoice({ value, onChange }: DigestAlgorithmChoiceProps) {
   const { t } = useI18n();
   return (

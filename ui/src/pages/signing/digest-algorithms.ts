@@ -1,6 +1,6 @@
 import type { DigestAlgorithm } from './hash.worker.js';
 
-/** In the order in which they are offered. */
+/** In display order. */
 export const DIGEST_ALGORITHMS: readonly DigestAlgorithm[] = [
   'sha256',
   'sha384',

@@ -25,7 +25,7 @@ function sizeOf(bytes: number, language: string): string {
   }).format(bytes / 1000 ** step);
 }
 
-/** Takes a file by drop or by choice, and shows what is read of it and its digest. */
+/** File input by drag and drop or selection, with hashing progress and digest. */
 export function FileDrop({ file, onFile, hashed, algorithm }: FileDropProps) {
   const { t, language } = useI18n();
   const { field, open } = useFileInput(t('sign.choose'), onFile);

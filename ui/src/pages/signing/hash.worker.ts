@@ -21,19 +21,19 @@ export type HashReport = { readonly read: number } | { readonly digest: string }
 
 const EVERY = 100;
 
-/** Reads the file piece by piece where it is: any size, constant memory, nothing is sent anywhere. */
+/** Hashes the file in chunks: any size, constant memory, no upload. */
 async function digest({ file, algorithm }: HashOrder): Promise<string> {
   const hash = HASHES[algorithm].create();
   const reader = file.stream().getReader();
   let read = 0;
-  let told = 0;
+  let reportedAt = 0;
   for (;;) {
     const { done, value } = await reader.read();
     if (done) break;
     hash.update(value);
     read += value.byteLength;
-    if (performance.now() - told > EVERY) {
-      told = performance.now();
+    if (performance.now() - reportedAt > EVERY) {
+      reportedAt = performance.now();
       postMessage({ read } satisfies HashReport);
     }
   }

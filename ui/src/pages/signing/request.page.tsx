@@ -8,18 +8,15 @@ import {
   Stack,
   StackItem,
 } from '@patternfly/react-core';
-import { useParams } from '@tanstack/react-router';
 import { getSigningRequestOptions } from '../../api/generated/@tanstack/react-query.gen.js';
 import type { SigningRequestView } from '../../api/generated/types.gen.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { Busy } from '../../patterns/busy.js';
 import { Copyable } from '../../patterns/copyable.js';
 import { Facts } from '../../patterns/facts.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
-import { PageFrame } from '../../patterns/page-frame.js';
-import { Failed } from '../../patterns/problem.js';
+import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { useLive } from '../../patterns/use-live.js';
 import { fileNameOf, isFinal } from './signing-request.js';
 import { SignatureCard } from './signature-card.js';
@@ -27,23 +24,22 @@ import { hexOf } from './use-file-digest.js';
 
 export function RequestPage() {
   const { t } = useI18n();
-  const { id = '' } = useParams({ strict: false });
+  const id = useResourceId();
   const query = useLive<SigningRequestView>({
     options: getSigningRequestOptions({ path: { id } }),
     events: `/api/v1/sign/requests/${id}/events`,
     isFinal,
   });
-  const request = query.data;
   return (
-    <PageFrame
-      title={request === undefined ? t('request.title') : (fileNameOf(request) ?? t('request.title'))}
-      parents={[{ to: '/requests', name: t('nav.requests') }]}
-      beside={request && <StatusLabel status={request.status} />}
+    <ResourcePage
+      query={query}
+      kind={t('request.title')}
+      parent={{ to: '/requests', name: t('nav.requests') }}
+      title={fileNameOf}
+      beside={(request) => <StatusLabel status={request.status} />}
     >
-      {query.isError && <Failed query={query} />}
-      {query.isPending && <Busy />}
-      {request !== undefined && <Details request={request} />}
-    </PageFrame>
+      {(request) => <Details request={request} />}
+    </ResourcePage>
   );
 }
 
@@ -98,7 +94,7 @@ function Details({ request }: { request: SigningRequestView }) {
 
 type StepLook = 'success' | 'info' | 'pending' | 'danger' | 'warning';
 
-/** Where the request is on its way; read out when it changes. */
+/** Progress of the request; changes are announced to screen readers. */
 function Course({ request: { status, finishedAt, createdAt } }: { request: SigningRequestView }) {
   const { t, named } = useI18n();
   const ended = status === 'SIGNED' || status === 'FAILED';

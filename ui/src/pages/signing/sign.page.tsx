@@ -40,7 +40,7 @@ interface Choices {
   readonly reference: string;
 }
 
-/** Hashes a file in the browser and has the digest signed. The file goes nowhere. */
+/** Hashes a file in the browser and requests a signature of the digest. The file is not uploaded. */
 export function SignPage() {
   const { t } = useI18n();
   const navigate = useNavigate();
@@ -147,7 +147,7 @@ function Options({ choices, onChange }: { choices: Choices; onChange: (change: P
   );
 }
 
-/** Keys that sign; who may not see them signs with the one that is configured. */
+/** Choice of the signing key; without `signing-keys:read` the default key signs. */
 function KeyChoice({ value, onChange }: { value: string; onChange: (key: string) => void }) {
   const { t } = useI18n();
   const { may } = useSession();

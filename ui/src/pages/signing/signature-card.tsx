@@ -19,7 +19,7 @@ import { Command, CopyButton } from '../../patterns/copyable.js';
 import { download } from '../../patterns/download.js';
 import { bytesOf, pemOf, signatureFileOf, verifyCommandOf } from './signing-request.js';
 
-/** The signature to take away, and the command that proves it without this service. */
+/** The signature for download, and the command that verifies it without this service. */
 export function SignatureCard({ request }: { request: SigningRequestView }) {
   const { t } = useI18n();
   const { may } = useSession();

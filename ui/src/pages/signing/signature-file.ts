@@ -1,6 +1,6 @@
 import type { VerifyBody } from '../../api/generated/types.gen.js';
 
-/** As a person chose it. */
+/** Selected file. */
 export interface SignatureFile {
   readonly name: string;
   readonly format: NonNullable<VerifyBody['format']>;
@@ -15,7 +15,7 @@ const SIGNED_DATA = '\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x07\x02';
 /** Before it are a tag and at most five bytes of length. */
 const HEAD = 32;
 
-/** Reads a signature in the browser. undefined when it is larger than any. */
+/** Reads a signature file; undefined if it is too large to be a signature. */
 export async function readSignature(file: File): Promise<SignatureFile | undefined> {
   if (file.size > MAX_FILE_BYTES) return undefined;
   const bytes = new Uint8Array(await file.arrayBuffer());
@@ -23,7 +23,7 @@ export async function readSignature(file: File): Promise<SignatureFile | undefin
   return { name: file.name, format: formatOf(text), base64: btoa(text) };
 }
 
-/** By what is in it: names are whatever somebody made of them. */
+/** Detects the format by content, since file names are unreliable. */
 function formatOf(text: string): SignatureFile['format'] {
   if (text.trimStart().startsWith('{')) return 'sigstore-bundle';
   if (JWS.test(text)) return 'jws';

@@ -2,16 +2,16 @@ import type { SigningRequestView } from '../../api/generated/types.gen.js';
 
 const FINAL: readonly SigningRequestView['status'][] = ['SIGNED', 'FAILED'];
 
-/** Nothing changes about it any more. */
+/** Whether the state is final. */
 export const isFinal = ({ status }: SigningRequestView): boolean => FINAL.includes(status);
 
-/** The name that the file had when it was hashed, where the caller told. */
+/** File name from the metadata of the request, if the caller sent it, else its reference. */
 export function fileNameOf({ metadata, reference }: SigningRequestView): string | undefined {
   const name = (metadata as Record<string, unknown> | undefined)?.['filename'];
   return typeof name === 'string' && name !== '' ? name : reference;
 }
 
-/** What the signature is kept in, by its format. */
+/** File extension of the signature, by format. */
 const ENDINGS: Record<SigningRequestView['format'], string> = {
   raw: 'sig',
   cms: 'p7s',
@@ -23,11 +23,11 @@ const ENDINGS: Record<SigningRequestView['format'], string> = {
 export const signatureFileOf = (request: SigningRequestView): string =>
   `${fileNameOf(request) ?? request.requestId}.${ENDINGS[request.format]}`;
 
-/** As one word of a POSIX shell. */
+/** Quotes text as one POSIX shell word. */
 const word = (text: string) => (/^[\w.,/@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
 
 /**
- * The command that verifies this signature with nothing of ours, run beside the file and the two downloads.
+ * The command that verifies this signature without this service, run beside the file and the two downloads.
  * undefined where no widespread tool reads the format by itself.
  */
 export function verifyCommandOf(request: SigningRequestView): string | undefined {

@@ -6,7 +6,7 @@ export interface FileDigest {
   readonly read: number;
   /** Base64, once the whole file was read. */
   readonly digest?: string;
-  /** Why the file could not be read, such as that it was changed meanwhile. */
+  /** Read error, for example if the file was changed meanwhile. */
   readonly fault?: string;
 }
 
@@ -29,7 +29,7 @@ export function useFileDigest(file: File | undefined, algorithm: DigestAlgorithm
   return state;
 }
 
-/** As sha256sum prints it. */
+/** Hexadecimal form of base64, as printed by sha256sum. */
 export function hexOf(base64: string): string {
   return Array.from(atob(base64), (char) => char.charCodeAt(0).toString(16).padStart(2, '0')).join('');
 }

@@ -6,7 +6,7 @@ interface FileInput {
   readonly open: () => void;
 }
 
-/** Lets people choose a file, the same one again too. */
+/** File selection; the same file can be selected again. */
 export function useFileInput(name: string, onFile: (file: File) => void): FileInput {
   const input = useRef<HTMLInputElement>(null);
   const field = (

@@ -4,7 +4,7 @@ import type { SigningKeyView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import type { Option } from '../../patterns/form-fields.js';
 
-/** Keys that sign what callers send, for who may see them. */
+/** Signing keys for digests of callers; empty without `signing-keys:read`. */
 export function useSigningKeys(): UseQueryResult<readonly SigningKeyView[], unknown> {
   const { may } = useSession();
   return useQuery({
@@ -14,5 +14,5 @@ export function useSigningKeys(): UseQueryResult<readonly SigningKeyView[], unkn
   });
 }
 
-/** As it stands in a choice of keys. */
+/** Label of a key in a choice. */
 export const keyOption = ({ name, type }: SigningKeyView): Option => ({ value: name, label: `${name} (${type})` });

@@ -6,7 +6,7 @@ import { useI18n } from '../../i18n/i18n.js';
 import { Facts } from '../../patterns/facts.js';
 import { Moment } from '../../patterns/moment.js';
 
-/** Whether a signature holds, and what was looked at. */
+/** Result of a verification, with each check. */
 export function VerdictCard({ verdict }: { verdict: VerificationView }) {
   const { t, named } = useI18n();
   const { valid, checks, key, subject, signedBefore } = verdict;

@@ -30,7 +30,7 @@ import type { SignatureFile } from './signature-file.js';
 import { useFileDigest } from './use-file-digest.js';
 import { VerdictCard } from './verdict-card.js';
 
-/** Hashes a file in the browser; says what was asked for it, and whether a signature of it holds. The file goes nowhere. */
+/** Hashes a file in the browser, lists signing requests for it and verifies a signature. The file is not uploaded. */
 export function VerifyPage() {
   const { t } = useI18n();
   const { one, change: changeAddress } = useUrlState();
@@ -39,7 +39,7 @@ export function VerifyPage() {
   const [signature, setSignature] = useState<SignatureFile>();
   const hashed = useFileDigest(file, algorithm);
   const verify = useAction((body: VerifyBody) => verifySignature({ body }), { changes: [] });
-  /** A verdict is about what stands there, and so is the page of a list. */
+  /** A result belongs to the selected files; a new selection discards it and the page of the list. */
   const anew = (change: () => void) => {
     verify.reset();
     if (one('cursor') !== undefined) changeAddress({});
@@ -99,7 +99,7 @@ export function VerifyPage() {
   );
 }
 
-/** What was asked for a digest, as far as the person may see it. */
+/** Signing requests for a digest that the person may see. */
 function Asked({ digest }: { digest: string }) {
   const { t } = useI18n();
   const { one } = useUrlState();

@@ -18,7 +18,7 @@ import { useAction } from '../../patterns/use-action.js';
 
 const changes = ['listHostAuthorities'];
 
-/** Whose certificates are believed of hosts, so that nobody confirms each host key by hand. */
+/** CAs whose host certificates are accepted. */
 export function HostAuthoritiesPage() {
   const { t } = useI18n();
   const { may } = useSession();

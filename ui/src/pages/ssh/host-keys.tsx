@@ -16,7 +16,7 @@ import { Problem } from '../../patterns/problem.js';
 import { RowActions } from '../../patterns/row-actions.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** Which keys the host showed, and which of them people have confirmed. */
+/** Host keys found on the host, and the decision about each. */
 export function HostKeys({ host }: { host: HostView }) {
   const { t, named } = useI18n();
   const { may } = useSession();
@@ -51,6 +51,7 @@ export function HostKeys({ host }: { host: HostView }) {
             { name: t('type'), cell: ({ type, bits }) => [type, bits].filter(Boolean).join(' ') },
             { name: t('status'), cell: ({ state }) => <StatusLabel status={state} /> },
             { name: t('hosts.possession'), cell: ({ possession }) => named('possession', possession) },
+            { name: t('hosts.decidedBy'), cell: ({ decidedBy }) => decidedBy ?? '–' },
             { name: t('asset.lastSeen'), cell: ({ lastSeen, firstSeen }) => <Moment at={lastSeen ?? firstSeen} /> },
             {
               name: t('actions'),

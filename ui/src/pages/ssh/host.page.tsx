@@ -12,7 +12,7 @@ import {
   StackItem,
 } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
-import { useNavigate, useParams } from '@tanstack/react-router';
+import { useNavigate } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ifMatch } from '../../api/client.js';
 import { getHostOptions } from '../../api/generated/@tanstack/react-query.gen.js';
@@ -20,7 +20,6 @@ import { deleteHost, testConnection, updateHost } from '../../api/generated/sdk.
 import type { ConnectionTestView, HostView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { Busy } from '../../patterns/busy.js';
 import { Confirm } from '../../patterns/confirm.js';
 import { Copyable } from '../../patterns/copyable.js';
 import { Facts } from '../../patterns/facts.js';
@@ -29,8 +28,8 @@ import type { Values } from '../../patterns/form-fields.js';
 import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
-import { PageFrame } from '../../patterns/page-frame.js';
-import { Failed, Problem } from '../../patterns/problem.js';
+import { Problem } from '../../patterns/problem.js';
+import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { useToast } from '../../patterns/toasts.js';
 import { useAction } from '../../patterns/use-action.js';
 import { HostKeys } from './host-keys.js';
@@ -38,19 +37,17 @@ import { hostBody, useHostFields } from './hosts.page.js';
 
 export function HostPage() {
   const { t } = useI18n();
-  const { id = '' } = useParams({ strict: false });
-  const query = useQuery(getHostOptions({ path: { id } }));
-  const host = query.data;
+  const query = useQuery(getHostOptions({ path: { id: useResourceId() } }));
   return (
-    <PageFrame
-      title={host?.name ?? t('host')}
-      parents={[{ to: '/hosts', name: t('nav.hosts') }]}
-      beside={host && <StatusLabel status={host.reachability} />}
-      actions={host && <Actions host={host} />}
+    <ResourcePage
+      query={query}
+      kind={t('host')}
+      parent={{ to: '/hosts', name: t('nav.hosts') }}
+      title={(host) => host.name}
+      beside={(host) => <StatusLabel status={host.reachability} />}
+      actions={(host) => <Actions host={host} />}
     >
-      {query.isError && <Failed query={query} />}
-      {query.isPending && <Busy />}
-      {host !== undefined && (
+      {(host) => (
         <Stack hasGutter>
           <StackItem>
             <ConnectionTest host={host} />
@@ -63,7 +60,7 @@ export function HostPage() {
           </StackItem>
         </Stack>
       )}
-    </PageFrame>
+    </ResourcePage>
   );
 }
 
@@ -71,7 +68,7 @@ function Actions({ host }: { host: HostView }) {
   const { t } = useI18n();
   const { may } = useSession();
   const navigate = useNavigate();
-  const say = useToast();
+  const notify = useToast();
   const [dialog, setDialog] = useState<'edit' | 'remove'>();
   const fields = useHostFields(host);
   const path = { id: host.id };
@@ -80,9 +77,9 @@ function Actions({ host }: { host: HostView }) {
     changes: ['getHost', 'listHost'],
     done: t('saved'),
     onDone: ({ dropped }) => {
-      if (dropped?.credential) say(t('hosts.dropped'), 'info');
+      if (dropped?.credential) notify(t('hosts.dropped'), 'info');
       if ((dropped?.credentialsBehind ?? 0) > 0)
-        say(t('hosts.droppedBehind', { count: dropped?.credentialsBehind ?? 0 }), 'info');
+        notify(t('hosts.droppedBehind', { count: dropped?.credentialsBehind ?? 0 }), 'info');
     },
   });
   const remove = useAction((_values: Values) => deleteHost({ path, headers }), {
@@ -122,7 +119,7 @@ function Actions({ host }: { host: HostView }) {
   );
 }
 
-/** Logs in once, now, and tells how far it came. */
+/** Tests the login and shows the result. */
 function ConnectionTest({ host }: { host: HostView }) {
   const { t } = useI18n();
   const { may } = useSession();

@@ -45,7 +45,7 @@ export function useHostFields(of?: HostView): Field[] {
   ];
 }
 
-/** For a host that is changed: hosts behind it may lose their credentials. */
+/** For an existing host: hosts reached through it may lose their logins. */
 function dropBehind(t: ReturnType<typeof useI18n>['t'], of: HostView | undefined): Field[] {
   if (of === undefined) return [];
   const label = t('hosts.dropBehind');

@@ -8,8 +8,8 @@ import { useAction } from '../../patterns/use-action.js';
 
 const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
-/** Clocks of hosts may be behind. */
-const BEFORE_NOW = 5 * MINUTE;
+/** Clock skew tolerated on hosts. */
+const CLOCK_SKEW_MS = 5 * MINUTE;
 const WORKING_DAY = 8;
 const YEAR = 365 * 24;
 const EXTENSIONS = [
@@ -20,24 +20,24 @@ const EXTENSIONS = [
   'permit-user-rc',
 ];
 
-/** From `now` on, for some hours; what hosts cannot have is left out for them. */
+/** Body of the API call; the certificate is valid for some hours from `now`. */
 function orderOf({ hours, ...values }: Values, now: number) {
   return {
     ...values,
-    validAfter: new Date(now - BEFORE_NOW).toISOString(),
+    validAfter: new Date(now - CLOCK_SKEW_MS).toISOString(),
     validBefore: new Date(now + Number(hours) * HOUR).toISOString(),
   } as never;
 }
 
 export function IssueCertificate({ authority, onClose }: { authority: SshAuthorityView; onClose: () => void }) {
   const { t } = useI18n();
-  const say = useToast();
+  const notify = useToast();
   const { id, kind } = authority;
   const action = useAction(
     (values: Values, once, since) => issueSshCertificate({ path: { id }, body: orderOf(values, since), headers: once }),
     {
       changes: ['listSshCertificates'],
-      onDone: ({ status }) => say(t(status === 'PENDING_APPROVAL' ? 'sshCa.asked' : 'sshCa.issued')),
+      onDone: ({ status }) => notify(t(status === 'PENDING_APPROVAL' ? 'sshCa.asked' : 'sshCa.issued')),
     },
   );
   const isForHost = kind === 'host';

@@ -7,10 +7,10 @@ import type { Values } from '../../patterns/form-fields.js';
 import { useToast } from '../../patterns/toasts.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** Puts what was taken back to managed hosts; says which of them have it not. */
+/** Sends the KRL to managed hosts and reports the hosts that did not receive it. */
 export function PushRevocations({ id, onClose }: { id: string; onClose: () => void }) {
   const { t } = useI18n();
-  const say = useToast();
+  const notify = useToast();
   const hosts = useQuery(listHostsOptions({ query: { limit: 200 } }));
   const managed = hosts.data?.items.filter(({ managementMode }) => managementMode === 'managed') ?? [];
   const nameOf = (hostId: string) => managed.find((host) => host.id === hostId)?.name ?? hostId;
@@ -18,9 +18,9 @@ export function PushRevocations({ id, onClose }: { id: string; onClose: () => vo
     changes: [],
     onDone: ({ items }) => {
       const failed = items.filter(({ done }) => !done);
-      if (failed.length < items.length) say(t('sshCa.pushed', { count: items.length - failed.length }));
+      if (failed.length < items.length) notify(t('sshCa.pushed', { count: items.length - failed.length }));
       for (const { hostId, code } of failed)
-        say(t('sshCa.notPushed', { name: nameOf(hostId), code: code ?? '' }), 'danger');
+        notify(t('sshCa.notPushed', { name: nameOf(hostId), code: code ?? '' }), 'danger');
     },
   });
   return (

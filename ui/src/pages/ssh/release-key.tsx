@@ -12,7 +12,7 @@ import { Facts } from '../../patterns/facts.js';
 import type { Values } from '../../patterns/form-fields.js';
 import { useAction } from '../../patterns/use-action.js';
 
-/** Hands out the private half of a key that the service holds, of the one in force now, to whoever may have it. */
+/** Releases the current private key of an SSH key in custody of the service; requires `keys:release`. */
 export function ReleaseKey({ sshKey: { id, custody } }: { sshKey: SshKeyView }) {
   const { t } = useI18n();
   const { may } = useSession();
@@ -50,7 +50,7 @@ function Ask({ id, onReleased, onClose }: AskProps) {
   );
 }
 
-/** Closed by its button alone, not by a stray click: each time that it is shown is written down. */
+/** Closes by its button only, since each release is an audit entry. */
 function Released({ released, onClose }: { released: ReleasedKeyView; onClose: () => void }) {
   const { t } = useI18n();
   const { fingerprint, privateKey } = released;

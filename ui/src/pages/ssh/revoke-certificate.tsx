@@ -8,14 +8,14 @@ import { useAction } from '../../patterns/use-action.js';
 const KINDS = ['serial', 'keyId', 'publicKey'] as const;
 
 interface Props {
-  /** Of the authority. */
+  /** Id of the CA. */
   readonly id: string;
-  /** Without: what is taken back is asked for. */
+  /** Absent: the dialog asks what to revoke. */
   readonly certificate?: IssuedSshCertificateView;
   readonly onClose: () => void;
 }
 
-/** Hosts know of it from the next list that they get. */
+/** Adds a revocation; hosts learn it with the next KRL. */
 export function RevokeCertificate({ id, certificate, onClose }: Props) {
   const { t, named } = useI18n();
   const action = useAction(

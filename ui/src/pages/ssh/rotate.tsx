@@ -14,13 +14,13 @@ import { useAction } from '../../patterns/use-action.js';
 const CUSTODIES = ['service', 'hsm', 'human', 'host'] as const;
 type Custody = (typeof CUSTODIES)[number];
 
-/** As the API takes it: the holder goes with custody `host`, the public key with `human`, and neither with another. */
+/** Body of the API call: custody `host` has a holder, `human` a public key, the others neither. */
 function rotateBody({ holderHost, holderAccount, holderPath, ...values }: Values): RotateSshKeyBody {
   const holder = { hostId: holderHost, account: holderAccount, path: holderPath };
   return { ...values, ...(values['custody'] === 'host' ? { holder } : {}) } as never;
 }
 
-/** Shows first what would be changed, unless told to go ahead. Who holds the new key is chosen: as it was with the old one, at first. */
+/** Starts a rotation, by default as a dry run, with the custody of the old key preselected. */
 export function Rotate({ sshKey: { id, state, custody } }: { sshKey: SshKeyView }) {
   const { t } = useI18n();
   const { may } = useSession();

@@ -17,7 +17,7 @@ import { useAction } from '../../patterns/use-action.js';
 
 const KINDS = ['user', 'host'] as const;
 
-/** Who certifies SSH keys of people and of hosts. */
+/** SSH CAs for user and host certificates. */
 export function SshAuthoritiesPage() {
   const { t, named } = useI18n();
   const { may } = useSession();

@@ -1,6 +1,5 @@
 import { Button, Card, CardBody, CardTitle, Stack, StackItem } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import {
   getSshAuthorityOptions,
@@ -10,14 +9,12 @@ import {
 import type { IssuedSshCertificateView, SshAuthorityView, SshRevocationView } from '../../api/generated/types.gen.js';
 import { useSession } from '../../app/session.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { Busy } from '../../patterns/busy.js';
 import { Command, Copyable, CopyButton } from '../../patterns/copyable.js';
 import { Facts } from '../../patterns/facts.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
-import { PageFrame } from '../../patterns/page-frame.js';
-import { Failed } from '../../patterns/problem.js';
 import { ResourceList } from '../../patterns/resource-list.js';
+import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { AuthorityActions } from './ssh-authority-actions.js';
 import { RevokeCertificate } from './revoke-certificate.js';
 
@@ -25,19 +22,17 @@ const MAX_REVOCATIONS = 200;
 
 export function SshAuthorityPage() {
   const { t } = useI18n();
-  const { id = '' } = useParams({ strict: false });
-  const query = useQuery(getSshAuthorityOptions({ path: { id } }));
-  const authority = query.data;
+  const query = useQuery(getSshAuthorityOptions({ path: { id: useResourceId() } }));
   return (
-    <PageFrame
-      title={authority?.name ?? t('sshCa.one')}
-      parents={[{ to: '/ssh-authorities', name: t('nav.sshAuthorities') }]}
-      beside={authority && <StatusLabel status={authority.state} />}
-      actions={authority && <AuthorityActions authority={authority} />}
+    <ResourcePage
+      query={query}
+      kind={t('sshCa.one')}
+      parent={{ to: '/ssh-authorities', name: t('nav.sshAuthorities') }}
+      title={(authority) => authority.name}
+      beside={(authority) => <StatusLabel status={authority.state} />}
+      actions={(authority) => <AuthorityActions authority={authority} />}
     >
-      {query.isError && <Failed query={query} />}
-      {query.isPending && <Busy />}
-      {authority !== undefined && (
+      {(authority) => (
         <Stack hasGutter>
           <StackItem>
             <Trust authority={authority} />
@@ -50,11 +45,11 @@ export function SshAuthorityPage() {
           </StackItem>
         </Stack>
       )}
-    </PageFrame>
+    </ResourcePage>
   );
 }
 
-/** What hosts or people are given, so that they believe its certificates and hear of what is taken back. */
+/** Commands by which hosts or users trust the CA and install its KRL. */
 function commandsOf({ id, kind }: SshAuthorityView): string {
   const api = `${location.origin}/v1/ssh-ca`;
   if (kind === 'host') return `curl -s ${api}/known-hosts >> ~/.ssh/known_hosts`;

@@ -1,6 +1,5 @@
 import { Alert, Button, Card, CardBody, CardTitle, Label, Stack, StackItem, Tooltip } from '@patternfly/react-core';
 import { useQuery } from '@tanstack/react-query';
-import { useParams } from '@tanstack/react-router';
 import { useState } from 'react';
 import { ifMatch } from '../../api/client.js';
 import {
@@ -13,45 +12,40 @@ import type { SshKeyLocationView, SshKeyView } from '../../api/generated/types.g
 import { useSession } from '../../app/session.js';
 import { useUrlState } from '../../app/url-state.js';
 import { useI18n } from '../../i18n/i18n.js';
-import { Busy } from '../../patterns/busy.js';
 import { Command, Copyable } from '../../patterns/copyable.js';
 import { DataTable } from '../../patterns/data-table.js';
 import { Facts } from '../../patterns/facts.js';
 import { FormDialog } from '../../patterns/form-dialog.js';
 import type { Values } from '../../patterns/form-fields.js';
-import { Go } from '../../patterns/go.js';
 import { StatusLabel } from '../../patterns/labels.js';
 import { Moment } from '../../patterns/moment.js';
-import { PageFrame } from '../../patterns/page-frame.js';
-import { Failed } from '../../patterns/problem.js';
+import { ResourcePage, useResourceId } from '../../patterns/resource-page.js';
 import { useAction } from '../../patterns/use-action.js';
+import { HostLink } from './host-link.js';
 import { ReleaseKey } from './release-key.js';
 import { Rotate } from './rotate.js';
+import { SshKeyLink } from './ssh-key-link.js';
 
 export function SshKeyPage() {
   const { t } = useI18n();
-  const { id = '' } = useParams({ strict: false });
-  const query = useQuery(getSshKeyOptions({ path: { id } }));
-  const key = query.data;
+  const query = useQuery(getSshKeyOptions({ path: { id: useResourceId() } }));
   return (
-    <PageFrame
-      title={key?.comment ?? key?.fingerprint ?? t('sshKey')}
-      parents={[{ to: '/ssh-keys', name: t('nav.sshKeys') }]}
-      beside={key && <StatusLabel status={key.state} />}
-      actions={
-        key && (
-          <>
-            <Rotate sshKey={key} />
-            <ReleaseKey sshKey={key} />
-            <Assign sshKey={key} />
-          </>
-        )
-      }
+    <ResourcePage
+      query={query}
+      kind={t('sshKey')}
+      parent={{ to: '/ssh-keys', name: t('nav.sshKeys') }}
+      title={(key) => key.comment ?? key.fingerprint}
+      beside={(key) => <StatusLabel status={key.state} />}
+      actions={(key) => (
+        <>
+          <Rotate sshKey={key} />
+          <ReleaseKey sshKey={key} />
+          <Assign sshKey={key} />
+        </>
+      )}
     >
-      {query.isError && <Failed query={query} />}
-      {query.isPending && <Busy />}
-      {key !== undefined && <Details sshKey={key} />}
-    </PageFrame>
+      {(key) => <Details sshKey={key} />}
+    </ResourcePage>
   );
 }
 
@@ -84,7 +78,7 @@ function Assign({ sshKey: { id, version, owner } }: { sshKey: SshKeyView }) {
   );
 }
 
-/** What the location is, and whether a private key there was shown to be the one that the host says it is. */
+/** Kind of the location, and for a private key whether possession was proven. */
 function Kind({ location: { kind, possession } }: { location: SshKeyLocationView }) {
   const { t, named } = useI18n();
   return (
@@ -143,14 +137,7 @@ function Details({ sshKey: key }: { sshKey: SshKeyView }) {
                     </span>
                   ),
                 ],
-                [
-                  t('sshKeys.replacedBy'),
-                  key.replacedBy && (
-                    <Go key="r" to={`/ssh-keys/${key.replacedBy}`}>
-                      {key.replacedBy}
-                    </Go>
-                  ),
-                ],
+                [t('sshKeys.replacedBy'), key.replacedBy && <SshKeyLink key="r" id={key.replacedBy} />],
               ]}
             />
           </CardBody>
@@ -167,7 +154,7 @@ function Details({ sshKey: key }: { sshKey: SshKeyView }) {
               empty={<p className="sw-muted">{t('asset.nowhere')}</p>}
               columns={[
                 { name: t('sshKeys.what'), cell: (location) => <Kind location={location} /> },
-                { name: t('host'), cell: ({ hostId }) => <Go to={`/hosts/${hostId}`}>{hostId.slice(0, 8)}</Go> },
+                { name: t('host'), cell: ({ hostId }) => <HostLink id={hostId} /> },
                 { name: t('sshKeys.account'), cell: ({ account }) => account },
                 {
                   name: t('sshKeys.path'),

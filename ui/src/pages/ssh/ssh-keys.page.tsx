@@ -19,7 +19,7 @@ const FINDINGS = ['weak', 'old', 'orphan', 'shared', 'root', 'no-passphrase', 'u
 const CUSTODIES = ['unknown', 'human', 'host', 'service', 'hsm'];
 const COLOURS = { HIGH: 'orange', MEDIUM: 'yellow', LOW: 'teal' } as const;
 
-/** What is wrong with a key, as labels. */
+/** Findings of a key as labels. */
 export function SshFindings({ findings }: Pick<SshKeyView, 'findings'>) {
   const { t, named } = useI18n();
   if (findings.length === 0) return <span className="sw-muted">{t('sshKeys.noFindings')}</span>;

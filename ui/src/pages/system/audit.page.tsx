@@ -80,7 +80,7 @@ export function AuditPage() {
   );
 }
 
-/** The last checkpoint: how much of the log is sealed, and under which root. */
+/** The latest checkpoint: size and root of the log. */
 function Verification() {
   const { t, language } = useI18n();
   const query = useQuery({ ...getLogCheckpointOptions(), refetchInterval: 10_000, retry: false });

@@ -15,7 +15,7 @@ interface Health {
   >;
 }
 
-/** DOWN comes as 503 with the same body: that is an answer here, not a fault. */
+/** DOWN is answered as 503 with the same body, which is no error here. */
 async function readHealth(): Promise<Health> {
   const { data, error } = await client.get({ url: '/actuator/health', throwOnError: false });
   const answer = (data ?? (error as { facts?: { detail?: string } } | undefined)) as Health | undefined;

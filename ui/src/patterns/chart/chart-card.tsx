@@ -20,7 +20,7 @@ const EChart = lazy(() => import('./echart.js').then((module) => ({ default: mod
 
 interface ChartCardProps extends Omit<EChartProps, 'label'> {
   readonly title: string;
-  /** What the plot says, for who does not see it. */
+  /** Description of the chart for screen readers. */
   readonly summary: string;
   readonly columns: readonly string[];
   /** The same figures; the first cell may lead to the list behind it. */

@@ -7,7 +7,7 @@ interface Palette {
   readonly fontFamily: string;
 }
 
-/** All that plots read, so that it is read at once: between two changes of the document each reading makes the browser style it anew. */
+/** All colours that charts use, read in one pass: each separate read after a change of the document forces a style recalculation. */
 const NAMES = [
   'pf-t--global--text--color--regular',
   'pf-t--global--text--color--subtle',
@@ -36,7 +36,7 @@ export function paletteOf(isDark: boolean): Palette {
   return palette;
 }
 
-/** The colours of the levels are in sealwright.css, for light and dark; the order in a bar and the legend say it too. */
+/** The colours of the levels are in sealwright.css, for light and dark. Order and legend carry the same information. */
 export const levelColour = (css: Css, level: Level | 'UNJUDGED'): string => css(`sw-level-${level.toLowerCase()}`);
 
 /** Days along the bottom, as the language writes them; a new year by its number. */

@@ -37,7 +37,7 @@ export interface EChartProps {
 
 const reduced = window.matchMedia('(prefers-reduced-motion: reduce)');
 
-/** A plot is drawn when it comes near to being seen: a page full of them would be slow to open. */
+/** A chart is drawn when it comes near the viewport: a page full of charts would be slow to open. */
 function useIsNear(box: RefObject<HTMLElement | null>): boolean {
   const [isNear, setNear] = useState(false);
   useEffect(() => {
@@ -74,7 +74,7 @@ export function EChart({ option, onSelect, label }: EChartProps) {
     };
   }, [isNear]);
 
-  // Other figures or other colours are drawn in the same chart: made anew, a page full of charts stands still for a moment.
+  // New data or colours update the existing chart: creating charts again would freeze a page full of them.
   useEffect(() => {
     if (!isNear) return;
     const { css, fontFamily } = paletteOf(isDark);

@@ -9,8 +9,8 @@ import { useLive } from '../../patterns/use-live.js';
 
 const ALL = 100;
 
-/** How far judging everything by this version of the rules has come. */
-export function JudgingAnew({ version }: { version: number }) {
+/** Progress of the reassessment by this version of the rules. */
+export function Reassessment({ version }: { version: number }) {
   const { t } = useI18n();
   const queries = useQueryClient();
   const query = useLive<ReclassificationView>({

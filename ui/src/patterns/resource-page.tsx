@@ -1,0 +1,54 @@
+import { useParams } from '@tanstack/react-router';
+import type { ReactNode } from 'react';
+import { Busy } from './busy.js';
+import { PageFrame } from './page-frame.js';
+import { Failed } from './problem.js';
+
+/** The id of the resource in the address of its page. */
+export function useResourceId(): string {
+  const { id = '' } = useParams({ strict: false });
+  return id;
+}
+
+interface ResourcePageProps<View> {
+  /** The answer of `useQuery` or `useLive`. */
+  readonly query: {
+    readonly data: View | undefined;
+    readonly isPending: boolean;
+    readonly isError: boolean;
+    readonly error: unknown;
+    readonly refetch: () => unknown;
+  };
+  /** Heading until the resource is read, and for one without a name. */
+  readonly kind: string;
+  /** The list that the resource belongs to. */
+  readonly parent: { readonly to: string; readonly name: string };
+  readonly title: (view: View) => string | undefined;
+  readonly lead?: (view: View) => ReactNode;
+  readonly beside?: (view: View) => ReactNode;
+  readonly actions?: (view: View) => ReactNode;
+  readonly percent?: (view: View) => number | undefined;
+  readonly children: (view: View) => ReactNode;
+}
+
+/** The page of one resource: a spinner until it is read, the problem where it cannot be, and then what `children` makes of it. */
+export function ResourcePage<View>(props: ResourcePageProps<View>) {
+  const { query, kind, parent, title, lead, beside, actions, percent, children } = props;
+  const view = query.data;
+  return (
+    <PageFrame
+      title={(view && title(view)) ?? kind}
+      parents={[parent]}
+      {...(view !== undefined && {
+        lead: lead?.(view),
+        beside: beside?.(view),
+        actions: actions?.(view),
+        percent: percent?.(view),
+      })}
+    >
+      {query.isError && <Failed query={query} />}
+      {query.isPending && <Busy />}
+      {view !== undefined && children(view)}
+    </PageFrame>
+  );
+}
