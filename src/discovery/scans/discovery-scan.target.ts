@@ -4,7 +4,7 @@ import type { Scope } from '../../access/scopes.js';
 import { newId } from '../../platform/database/new-id.js';
 import { checkedBody } from '../../platform/http/validation.js';
 import { type ScheduleTarget, ScheduleTargets, type StartingRun } from '../../platform/schedules/schedule-targets.js';
-import { ScanOrders } from './scan-orders.js';
+import { ScanOrders } from './scan-planner.js';
 import { CreateScanBody } from './scans.dto.js';
 
 /** `discovery-scan`: a scan as `POST /v1/scans` takes it. What it may reach is judged when the schedule is made, and again at each run. */

@@ -4,7 +4,7 @@ import type { Queue } from 'bull';
 import { Config } from '../../platform/config/config.js';
 import { QueueConsumer } from '../../platform/queue/queue-consumer.js';
 import { type DiscoverySignal, DISCOVERY_QUEUE } from './discovery.queue.js';
-import { ScanRunner } from './scan-runner.js';
+import { ScanRunner } from './scan.worker.js';
 
 /** Hears the doorbell. Which scans are due is read from the rows. */
 @Injectable()

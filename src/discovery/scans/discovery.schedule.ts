@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { Interval } from '@nestjs/schedule';
-import { ScanRunner } from './scan-runner.js';
+import { ScanRunner } from './scan.worker.js';
 
 /** Finds scans whose signal was never sent and scans of dead workers. */
 @Injectable()

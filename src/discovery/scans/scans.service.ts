@@ -6,7 +6,7 @@ import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
 import { type IdempotentUse, IdempotencyKeys } from '../../platform/idempotency/idempotency-keys.js';
 import { ScheduledRuns } from '../../platform/schedules/scheduled-runs.js';
-import { type ScanOrder, ScanOrders } from './scan-orders.js';
+import { type ScanOrder, ScanOrders } from './scan-planner.js';
 import { Scan } from '../model/scan.entity.js';
 import { scanStatusesBefore } from '../model/scan-status.js';
 

@@ -8,7 +8,7 @@ import { HostFiles } from '../../hosts/connections/host-files.service.js';
 import type { ChangeSession, SshSession } from '../../hosts/connections/ssh-session.port.js';
 import { newId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { askSshd } from '../rotation/sshd-settings.js';
+import { askSshd } from '../rotation/steps/sshd-settings.js';
 import { versionOfList } from './revocation-list.js';
 import { entry } from './ssh-authorities.service.js';
 import { SshRevocationsService } from './ssh-revocations.service.js';

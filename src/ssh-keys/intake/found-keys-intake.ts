@@ -1,6 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { InboxConsumer } from '../../platform/inbox/inbox-consumer.js';
-import { RotationDrift } from '../rotation/rotation-drift.js';
+import { RotationDrift } from './rotation-drift.js';
 import { SshKeySightings } from '../keys/ssh-key-sightings.js';
 
 /** Takes in keys that scans found. */

@@ -1,6 +1,6 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { Actor } from '../../access/caller.js';
-import type { RotationSettings } from '../rotation/rotation.entity.js';
+import type { RotationSettings } from '../rotation/model/rotation.entity.js';
 
 /** Keys that are older than this are rotated without anybody asking. */
 @Entity('ssh_rotation_policy')

@@ -3,7 +3,7 @@ import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bull';
 import { RelayLoop } from '../../platform/outbox/relay-loop.js';
 import { JOB_SIGNAL_OPTIONS } from '../../platform/queue/job-signal.js';
-import { type RotationSignal, ROTATION_QUEUE } from './rotation.queue.js';
+import { type RotationSignal, ROTATION_QUEUE } from './model/rotation.queue.js';
 
 /** Rings the doorbell for targets that became due. */
 @Injectable()

@@ -1,5 +1,5 @@
-import type { StepName } from './rotation-state.js';
-import type { RotationSettings } from './rotation.entity.js';
+import type { StepName } from './model/rotation-state.js';
+import type { RotationSettings } from './model/rotation.entity.js';
 
 /** Steps that begin something. What was begun is brought to a safe state at any hour. */
 const BEGINNINGS: readonly StepName[] = ['add', 'promote', 'remove-old'];
