@@ -19,7 +19,7 @@ import { SshCertificatesSchedule } from './certificate-authority/ssh-certificate
 import { SshCertificatesService } from './certificate-authority/ssh-certificates.service.js';
 import { SshRevocation } from './certificate-authority/ssh-revocation.entity.js';
 import { SshRevocationsService } from './certificate-authority/ssh-revocations.service.js';
-import { FoundKeysIntake } from './intake/found-keys-intake.js';
+import { FoundKeysIntake, RotationDrift } from './intake/found-keys-intake.js';
 import { SshKeyFinding } from './keys/ssh-key-finding.entity.js';
 import { SshKeyFindings } from './keys/ssh-key-findings.js';
 import { SshKeyLocation } from './keys/ssh-key-location.entity.js';
@@ -37,7 +37,6 @@ import { AgedKeys } from './policies/aged-keys.service.js';
 import { HeldBackKey } from './policies/held-back-key.entity.js';
 import { HeldBackKeys } from './policies/held-back-keys.js';
 import { RotationPoliciesController } from './policies/rotation-policies.controller.js';
-import { RotationPoliciesSchedule } from './policies/rotation-policies.schedule.js';
 import { RotationPoliciesService } from './policies/rotation-policies.service.js';
 import { RotationPolicyRights } from './policies/rotation-policy-rights.js';
 import { RotationPolicy } from './policies/rotation-policy.entity.js';
@@ -51,25 +50,19 @@ import { RotationClaims } from './rotation/model/rotation-claims.js';
 import { RolloutController } from './rotation/rollout/rollout-controller.js';
 import { RotationRequirements } from './rotation/planning/rotation-requirements.js';
 import { StepExecutor } from './rotation/steps/step-executor.js';
-import { RotationDrift } from './intake/rotation-drift.js';
 import { NewRotationWriter } from './rotation/planning/new-rotation.writer.js';
-import { RotationEventsController } from './rotation/api/rotation-events.controller.js';
-import { RotationHosts } from './rotation/planning/rotation-hosts.js';
+import { RotationEventsController, RotationsController } from './rotation/api/rotations.controller.js';
 import { RotationRepository } from './rotation/model/rotation.repository.js';
 import { RotationNotices } from './rotation/rollout/rotation-notices.js';
-import { RotationOrders } from './rotation/planning/rotation-planner.js';
 import { RotationPrecheck } from './rotation/steps/rotation-precheck.js';
-import { RotationRelay } from './rotation/rotation-relay.js';
-import { RotationRunner } from './rotation/rotation-flow.js';
+import { RotationOrders, RotationRunner } from './rotation/rotation-flow.js';
+import { RotationPlanner } from './rotation/planning/rotation-planner.js';
 import { RotationStep } from './rotation/model/rotation-step.entity.js';
 import { RotationSteps } from './rotation/steps/rotation-steps.js';
 import { RotationTarget } from './rotation/model/rotation-target.entity.js';
-import { RotationWatch } from './rotation/api/rotation-watch.js';
-import { Rotation } from './rotation/model/rotation.entity.js';
-import { RotationProcessor } from './rotation/rotation-signals.js';
-import { ROTATION_QUEUE } from './rotation/model/rotation.queue.js';
+import { Rotation, ROTATION_QUEUE } from './rotation/model/rotation.entity.js';
+import { RotationProcessor, RotationRelay } from './rotation/rotation-signals.js';
 import { RotationSchedule } from './rotation/rotation.schedule.js';
-import { RotationsController } from './rotation/api/rotations.controller.js';
 import { RotationsReader } from './rotation/api/rotations.reader.js';
 
 @Module({
@@ -111,12 +104,11 @@ import { RotationsReader } from './rotation/api/rotations.reader.js';
     RolloutController,
     RotationRequirements,
     NewRotationWriter,
-    RotationHosts,
     RotationNotices,
     RotationOrders,
+    RotationPlanner,
     RotationPoliciesService,
     RotationRelay,
-    RotationWatch,
     RotationsReader,
     SshAuthoritiesReader,
     SshAuthoritiesService,
@@ -160,7 +152,6 @@ export class SshKeysModule {}
     StepExecutor,
     RotationDrift,
     RotationRepository,
-    RotationPoliciesSchedule,
     RotationPolicyRights,
     RotationPrecheck,
     RotationProcessor,

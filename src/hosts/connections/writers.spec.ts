@@ -12,7 +12,10 @@ const READERS: Record<string, readonly string[]> = {
   'src/discovery/deep/deep-scan.ts': ['src/discovery/deep/scripts.ts'],
   'src/hosts/connections/connection-tester.ts': ['src/hosts/connections/connection-tester.ts'],
   'src/hosts/connections/host-changes.service.ts': [],
-  'src/ssh-keys/rotation/steps/rotation-precheck.ts': ['src/ssh-keys/rotation/steps/survey-scripts.ts'],
+  'src/ssh-keys/rotation/steps/rotation-precheck.ts': [
+    'src/ssh-keys/rotation/steps/account-survey.ts',
+    'src/ssh-keys/rotation/steps/sshd-settings.ts',
+  ],
 };
 
 /** A command of a shell that changes a file, where a command can stand; or output that goes into one. */

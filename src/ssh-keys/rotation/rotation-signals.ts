@@ -2,11 +2,28 @@ import { InjectQueue } from '@nestjs/bull';
 import { Injectable } from '@nestjs/common';
 import type { Queue } from 'bull';
 import { Config } from '../../platform/config/config.js';
+import { RelayLoop } from '../../platform/outbox/relay-loop.js';
+import { JOB_SIGNAL_OPTIONS } from '../../platform/queue/job-signal.js';
 import { QueueConsumer } from '../../platform/queue/queue-consumer.js';
+import { ROTATION_QUEUE } from './model/rotation.entity.js';
 import { RotationRunner } from './rotation-flow.js';
-import { type RotationSignal, ROTATION_QUEUE } from './model/rotation.queue.js';
 
-/** Hears the doorbell. Which targets are due is read from the rows. */
+/** Says that targets became due. Which ones are due is read from the rows. */
+interface RotationSignal {
+  readonly targetIds: string[];
+}
+
+/** Passes committed signals from the outbox to the queue. */
+@Injectable()
+export class RotationRelay {
+  constructor(@InjectQueue(ROTATION_QUEUE) queue: Queue<RotationSignal>, relays: RelayLoop) {
+    relays.serve(ROTATION_QUEUE, async (targetIds) => {
+      await queue.add({ targetIds }, JOB_SIGNAL_OPTIONS);
+    });
+  }
+}
+
+/** Has the runner claim targets whenever a signal arrives. */
 @Injectable()
 export class RotationProcessor extends QueueConsumer<RotationSignal> {
   constructor(

@@ -1,18 +1,21 @@
 import { Body, Controller, Get, Header, HttpCode, Param, Post, Query, Res } from '@nestjs/common';
-import { ApiTags } from '@nestjs/swagger';
+import { ApiOkResponse, ApiProduces, ApiTags } from '@nestjs/swagger';
 import type { FastifyReply } from 'fastify';
 import { Fresh, Needs, TheCaller } from '../../../access/access.js';
 import type { Caller } from '../../../access/caller.js';
 import { Repeatable } from '../../../access/repeatable.js';
+import { answerEvents } from '../../../platform/http/event-stream.js';
 import { assertId, IdParam } from '../../../platform/http/id-param.js';
 import { PageQuery } from '../../../platform/http/page.js';
 import type { IdempotentUse } from '../../../platform/idempotency/idempotency-keys.js';
 import { KeyRelease } from '../custody/key-release.js';
 import { RotationActions } from '../rollout/rotation-actions.js';
-import { RotationOrders } from '../planning/rotation-planner.js';
+import { RotationOrders } from '../rotation-flow.js';
 import { ReleasedKeyView, RotationPage, RotationTargetPage, RotationView } from './rotation-views.dto.js';
 import { RotateSshKeyBody, RotationsQuery } from './rotations.dto.js';
 import { RotationsReader } from './rotations.reader.js';
+
+const EVENT_EXAMPLE = 'event: status\nid: RUNNING 0 - PLANNED=20\ndata: {"status":"RUNNING"}\n\n';
 
 @ApiTags('SSH key rotation')
 @Controller('v1')
@@ -115,5 +118,23 @@ export class RotationsController {
 
   private async shown(id: string): Promise<RotationView> {
     return RotationView.of(await this.reader.get(id));
+  }
+}
+
+@ApiTags('SSH key rotation')
+@Controller('v1/rotations')
+export class RotationEventsController {
+  constructor(private readonly reader: RotationsReader) {}
+
+  /** Tells of a rotation as server-sent events: as it is, then how far its targets are, until it is over. */
+  @Get(':id/events')
+  @Needs('keys:read')
+  @ApiProduces('text/event-stream')
+  @ApiOkResponse({
+    schema: { type: 'string', example: EVENT_EXAMPLE },
+    description: 'Events with the rotation as data',
+  })
+  async followRotation(@Param() { id }: IdParam, @Res() reply: FastifyReply): Promise<void> {
+    await answerEvents(reply, this.reader.watch, () => this.reader.follow(id, (shown) => RotationView.of(shown)));
   }
 }

@@ -1,16 +1,18 @@
-import { Injectable } from '@nestjs/common';
+import { type BeforeApplicationShutdown, Injectable } from '@nestjs/common';
 import { DataSource, In } from 'typeorm';
+import { RowWatch } from '../../../platform/database/row-watch.js';
 import { Cursors, DEFAULT_LIMIT, type Page } from '../../../platform/http/cursors.js';
+import type { Followed } from '../../../platform/http/event-stream.js';
 import type { PageQuery } from '../../../platform/http/page.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { RotationStep } from '../model/rotation-step.entity.js';
 import { RotationTarget } from '../model/rotation-target.entity.js';
-import type { RotationStatus } from '../model/rotation-state.js';
+import { isOver, type RotationStatus } from '../model/rotation-state.js';
 import { Rotation } from '../model/rotation.entity.js';
 
 export interface ShownRotation {
   readonly rotation: Rotation;
-  /** How many targets stand where: state of the open ones, outcome of the others. */
+  /** Number of targets by state, or by outcome where they have ended. */
   readonly progress: Record<string, number>;
 }
 
@@ -19,12 +21,22 @@ export interface ShownTarget {
   readonly steps: RotationStep[];
 }
 
+/** Reads rotations: one, pages of them, their targets, and their progress as it changes. */
 @Injectable()
-export class RotationsReader {
+export class RotationsReader implements BeforeApplicationShutdown {
+  /** Watches the rotations that callers follow. */
+  readonly watch = new RowWatch(async (ids) =>
+    (await this.all(ids)).map((shown) => ({ id: shown.rotation.id, mark: markOf(shown) })),
+  );
+
   constructor(
     private readonly db: DataSource,
     private readonly cursors: Cursors,
   ) {}
+
+  beforeApplicationShutdown(): void {
+    this.watch.stop();
+  }
 
   async get(id: string): Promise<ShownRotation> {
     const rotation = await this.db.manager.findOneBy(Rotation, { id });
@@ -33,8 +45,13 @@ export class RotationsReader {
     return shown as ShownRotation;
   }
 
-  /** Those of these that are there. */
-  async all(ids: readonly string[]): Promise<ShownRotation[]> {
+  /** For `answerEvents`. */
+  async follow<View>(id: string, viewOf: (shown: ShownRotation) => View): Promise<Followed<View>> {
+    const shown = await this.get(id);
+    return { id, view: viewOf(shown), mark: markOf(shown), final: isOver(shown.rotation.status) };
+  }
+
+  private async all(ids: readonly string[]): Promise<ShownRotation[]> {
     return this.shown(await this.db.manager.findBy(Rotation, { id: In([...ids]) }));
   }
 
@@ -86,4 +103,10 @@ export class RotationsReader {
       ),
     }));
   }
+}
+
+/** Changes with everything that an event shows: the rotation, and the number of targets by state and outcome. */
+function markOf({ rotation, progress }: ShownRotation): string {
+  const counts = Object.entries(progress).map(([state, count]) => `${state}=${count}`);
+  return [rotation.status, rotation.wave, rotation.nextKeyId ?? '-', ...counts].join(' ');
 }

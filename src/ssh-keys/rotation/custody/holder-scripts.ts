@@ -1,16 +1,16 @@
 /**
- * For keys whose private half stays on a host. $1 is the path of the private key, $2 the mark of the rotation. Each may run twice, as the account that holds
- * the key. POSIX shell, with ssh and ssh-keygen of OpenSSH 8.0 or later. Exit status 3: the account is not shown to hold the key, and why is the last line of
- * the output.
+ * Scripts for keys whose private half stays on a host. $1 is the path of the private key, $2 the mark of the rotation. Each may run twice, as the account that holds
+ * the key. POSIX shell, with ssh and ssh-keygen of OpenSSH 8.0 or later. Exit status 3: the account has not proven that it holds the key; the reason is the last
+ * line of the output.
  */
 
-/** What a signature with a key of a holder is for. */
+/** Namespace of the signatures that prove a key (PROTOCOL.sshsig). */
 export const HOLDER_NAMESPACE = 'holder@sealwright';
 export const UNPROVEN = 3;
 
 /**
- * Ends the script when somebody else could put another file in the place of the key: a symbolic link on the way, or a directory that others may change. sshd
- * asks the same of authorized_keys (StrictModes). An agent would sign for a key that is not here, so there is none.
+ * Ends the script when another account could replace the key file: by a symbolic link on the path, or in a directory that others may write to. sshd demands
+ * the same of authorized_keys (StrictModes). An agent could sign with a key that is not in the file, so none is used.
  */
 const OWN_PLACE = `
 set -u; umask 077; LC_ALL=C; export LC_ALL; unset SSH_AUTH_SOCK SSH_ASKPASS DISPLAY
@@ -26,12 +26,12 @@ while [ "$at" != / ]; do
 done
 sign() { ssh-keygen -q -Y sign -n ${HOLDER_NAMESPACE} -f "$1" 2>/dev/null; }
 `;
-/** As text of an OpenSSH or PEM key never is. */
+/** More than any OpenSSH or PEM key file. */
 const MAX_KEY_BYTES = 65_536;
 
 /**
- * A message on standard input. Signs it with the private key in the file, which must be a file of this account alone. Prints the signature: what it is worth is
- * found out by whoever knows the public key, since all else that an account says of its files is its own word.
+ * A message on standard input. Signs it with the private key in the file, which must belong to this account alone. Prints the signature, which is verified
+ * with the public key: nothing else that an account reports about its files is a proof.
  */
 export const PROVE = `${OWN_PLACE}
 case $(stat -c '%F|%u|%h' -- "$1" 2>/dev/null) in
@@ -59,8 +59,8 @@ sign "$next"
 `;
 
 /**
- * $3 user, $4 address, $5 port, $6 old or new; known_hosts lines on standard input. Logs in with that key, the new one wherever it is by now, without running
- * anything there. Prints accepted, denied, or unclear and why. When nobody listens any more, the shell would die of SIGPIPE without its EXIT trap.
+ * $3 user, $4 address, $5 port, $6 old or new; known_hosts lines on standard input. Logs in with that key (the new one from whichever file it is in by now)
+ * and runs no command there. Prints accepted, denied, or unclear and the reason. PIPE is trapped because SIGPIPE would end the shell without its EXIT trap.
  */
 export const TRY_KEY = `${OWN_PLACE}
 key=$1
@@ -88,8 +88,8 @@ exit 0
 `;
 
 /**
- * Puts the new private key in the place of the old one, in one rename; nobody else may read it, whatever the old one allowed. The .pub file is away meanwhile:
- * ssh would believe it and refuse a private key that does not match.
+ * Replaces the old private key by the new one in one rename, with mode 600 whatever mode the old one had. The .pub file is removed meanwhile: ssh
+ * would trust it and refuse a private key that does not match.
  */
 export const TAKE_OVER = `${OWN_PLACE}
 set -e
@@ -107,12 +107,12 @@ fi
 sync "$(dirname -- "$1")" 2>/dev/null || sync
 `;
 
-/** The old private key is not needed any more, nor what a trial left that was cut off. */
+/** Removes the old private key, and the files of an interrupted trial. */
 export const FORGET_OLD = `${OWN_PLACE}
 rm -f -- "$1.$2.prev" "$(dirname -- "$1")/.sealwright.$2."*
 `;
 
-/** The new key is not wanted any more, nor what a trial left that was cut off. */
+/** Removes the new key, and the files of an interrupted trial. */
 export const FORGET_NEW = `${OWN_PLACE}
 rm -f -- "$1.$2.next" "$1.$2.next.pub" "$(dirname -- "$1")/.sealwright.$2."*
 `;

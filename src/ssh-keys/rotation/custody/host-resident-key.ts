@@ -20,17 +20,17 @@ import {
   UNPROVEN,
 } from './holder-scripts.js';
 import type { Verdict } from './key-trial.js';
+import type { Account } from '../model/rotation-target.entity.js';
 import type { Rotation, RotationSettings } from '../model/rotation.entity.js';
-import type { Account } from '../model/rotation-places.js';
 import { StepFailure, type Work } from '../model/rotation-work.js';
 
 type Holder = NonNullable<RotationSettings['holder']>;
 
-const WAIT_MS = 60_000;
+const TIMEOUT_MS = 60_000;
 const NOT_THE_KEY =
   'What it signed is not signed with that key: the public half in the file is another one, or only claimed.';
 
-/** A key that a host holds for itself: made there, tried from there, and its private half never on the wire. */
+/** A key in the custody of a host: made there, tried from there, and its private half is never sent. */
 @Injectable()
 export class HostResidentKey {
   constructor(
@@ -40,11 +40,11 @@ export class HostResidentKey {
   ) {}
 
   /**
-   * Has the holder sign what nobody could have signed before, with the private key in its file, and log in from there with it. What the account says is not
-   * taken for a proof: the signature is verified here, with the public key that is to be replaced. Throws Problem `rotation.holder-unproven`.
+   * Has the holder sign a fresh challenge with the private key in its file, and log in with it from there. The signature is verified here, with the public
+   * key that is to be replaced; anything else that the account reports proves nothing. Throws Problem `rotation.holder-unproven`.
    */
   async prove({ rotation, target, old, next }: Work): Promise<void> {
-    // From the hand-over on the file holds the new key, which was made for whoever had proven the old one.
+    // From the hand-over on the file contains the new key, which was made for the holder who had proven the old one.
     const key = rotation.promotedAt !== null && next !== undefined ? next : old;
     const message = challengeOf(rotation);
     const signature = await this.run(rotation, PROVE, [], message);
@@ -55,14 +55,15 @@ export class HostResidentKey {
     await this.keepProof(rotation, key.id);
   }
 
+  /** Has the holder make the new key and sign with it. Throws StepFailure `rotation.no-key`. */
   async make(rotation: Rotation): Promise<SshPublicKey & { comment: string }> {
     const comment = `sealwright:${rotation.id}`;
     const message = challengeOf(rotation);
-    const said = await this.run(rotation, MAKE_KEY, [comment], message);
-    const [line = ''] = said.split('\n', 1);
+    const output = await this.run(rotation, MAKE_KEY, [comment], message);
+    const [line = ''] = output.split('\n', 1);
     const key = readPublicKeyLine(line);
     const proof = { message, namespace: HOLDER_NAMESPACE };
-    if (key !== undefined && isSshsigBy(key.blob, said.slice(line.length), proof)) return { ...key, comment };
+    if (key !== undefined && isSshsigBy(key.blob, output.slice(line.length), proof)) return { ...key, comment };
     throw new StepFailure(
       'FAILED_PRECHECK',
       'rotation.no-key',
@@ -70,7 +71,7 @@ export class HostResidentKey {
     );
   }
 
-  /** A login from where the holder is. `old`: with the key that goes, else with the new one, wherever it is by now. */
+  /** Tries a login from the holder's host, with the old key or with the new one, whichever file the new one is in by now. */
   async try(rotation: Rotation, { hostId, account }: Account, which: 'old' | 'new'): Promise<Verdict> {
     const host = await this.db.manager.findOneByOrFail(Host, { id: hostId });
     const pins = (await this.hostKeys.known(hostId)).filter(
@@ -79,8 +80,8 @@ export class HostResidentKey {
     const name = host.port === 22 ? host.address : `[${host.address}]:${host.port}`;
     const known = pins.map(({ type, blob }) => keyFileLine(name, type, blob.toString('base64'))).join('');
     const args = [account, host.address, String(host.port), which];
-    const [said = '', why = ''] = (await this.run(rotation, TRY_KEY, args, Buffer.from(known))).split('\n');
-    if (said === 'accepted' || said === 'denied') return said;
+    const [verdict = '', why = ''] = (await this.run(rotation, TRY_KEY, args, Buffer.from(known))).split('\n');
+    if (verdict === 'accepted' || verdict === 'denied') return verdict;
     throw new Problem('unavailable', 'rotation.unclear', `The holder of the key could not try it: ${shown(why)}`);
   }
 
@@ -96,7 +97,7 @@ export class HostResidentKey {
     await this.run(rotation, FORGET_NEW);
   }
 
-  /** Where the key lies is not a claim of the host any more. */
+  /** Records that the location of the key is proven, not only reported by the host. */
   private async keepProof(rotation: Rotation, keyId: string): Promise<void> {
     const { hostId, account, path } = holderOf(rotation);
     await this.db.query(
@@ -111,7 +112,7 @@ export class HostResidentKey {
     const { hostId, account, path } = holderOf(rotation);
     const session = await this.changes.openToChange(hostId, { correlation: rotation.correlation });
     try {
-      const options = { args: [path, rotation.id, ...args], as: account, input, timeoutMs: WAIT_MS };
+      const options = { args: [path, rotation.id, ...args], as: account, input, timeoutMs: TIMEOUT_MS };
       const { code, stdout } = await session.run(script, options);
       if (code === 0) return stdout.toString();
       if (code === UNPROVEN) throw unproven(rotation, shown(stdout.toString().trim().split('\n').at(-1) ?? ''));
@@ -127,7 +128,7 @@ function holderOf({ settings }: Rotation): Holder {
   return settings.holder;
 }
 
-/** What is signed once, and for this rotation alone. */
+/** A message that is signed once, and for this rotation alone. */
 function challengeOf({ id }: Rotation): Buffer {
   return Buffer.from(`sealwright rotation ${id} ${randomBytes(32).toString('hex')}\n`);
 }
@@ -141,7 +142,7 @@ function unproven(rotation: Rotation, why: string): Problem {
   );
 }
 
-/** What the host says, as people may read it. */
+/** Output of the host without control characters. */
 function shown(text: string): string {
   return text.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, 200);
 }

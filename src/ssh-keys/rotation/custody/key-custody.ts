@@ -11,15 +11,16 @@ import { SshKeySecret } from '../../keys/ssh-key-secret.entity.js';
 import { SshKey } from '../../keys/ssh-key.entity.js';
 import type { NewCustody } from '../model/rotation.entity.js';
 
+/** Purpose of the seal of private keys, which is bound to the id of the key. */
 const PURPOSE = 'ssh private key';
 
-/** A new key, ready to be written: its private half is sealed, or in the token, before any host hears of its public half. */
+/** A new key before it is recorded: its private half is sealed, or in the token, before any host sees its public half. */
 export interface MadeKey {
   readonly key: Pick<SshKey, 'id' | 'fingerprint' | 'type' | 'bits' | 'blob' | 'comment' | 'owner' | 'custody'>;
   readonly secret?: Pick<SshKeySecret, 'keyId' | 'sealed' | 'ckaId'>;
 }
 
-/** Makes keys, and holds the private halves of those that the service holds. */
+/** Makes SSH keys, and keeps the private halves of those in the custody of the service or the HSM. */
 @Injectable()
 export class KeyCustody {
   constructor(
@@ -49,12 +50,12 @@ export class KeyCustody {
     return { key, secret: { keyId: id, sealed: null, ckaId } };
   }
 
-  /** A key that somebody else made. */
+  /** A key that was made outside of the service. */
   known(publicKey: SshPublicKey & { comment: string }, owner: string | null, custody: NewCustody): MadeKey {
     return { key: rowOf(newId(), publicKey, { comment: publicKey.comment || null, owner, custody }) };
   }
 
-  /** Answers the id of the key: one that was known keeps its own. */
+  /** Records a key. Answers its id, which is the present one for a key that was known already. */
   async keep(tx: EntityManager, { key, secret }: MadeKey): Promise<string> {
     const [row]: { id: string }[] = await tx.query(
       `INSERT INTO ssh_key AS k (id, fingerprint, type, bits, blob, comment, owner, custody) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
@@ -67,14 +68,14 @@ export class KeyCustody {
     return (row as { id: string }).id;
   }
 
-  /** The private half of a key that is sealed here, `openssh-key-v1` in PEM. Problem `ssh-key.not-held`. */
+  /** Unseals a private key: `openssh-key-v1` in PEM. Throws Problem `ssh-key.not-held`. */
   async open(keyId: string): Promise<Buffer> {
     const secret = await this.db.manager.findOneBy(SshKeySecret, { keyId });
     if (secret?.sealed) return this.seals.open(PURPOSE, keyId, secret.sealed);
     throw new Problem('conflict', 'ssh-key.not-held', 'The service does not hold the private half of this key.');
   }
 
-  /** Where the HSM holds a key. Problem `ssh-key.not-held`. */
+  /** Identifies a key in the HSM. Throws Problem `ssh-key.not-held`. */
   async inHsm(keyId: string): Promise<Pick<VaultKey, 'ckaId' | 'identity'>> {
     const secret = await this.db.manager.findOneBy(SshKeySecret, { keyId });
     if (secret?.ckaId) return { ckaId: secret.ckaId, identity: identityOf(keyId) };

@@ -12,10 +12,10 @@ export interface ReleasedKey {
   readonly privateKey: string;
 }
 
-/** More rotations than one key goes through. */
+/** Maximum number of replacements that are followed from one key. */
 const MAX_GENERATIONS = 10_000;
 
-/** Hands the private half of a key that the service holds to whoever uses it. Every time is written down before. */
+/** Hands the private half of a key in the service's custody to its user. Each release is in the audit log before. */
 @Injectable()
 export class KeyRelease {
   constructor(
@@ -24,7 +24,7 @@ export class KeyRelease {
     private readonly custody: KeyCustody,
   ) {}
 
-  /** The key that is in force now in the place of the one that is asked for: who knows the key of last year gets that of today. */
+  /** Releases the key that is in force now: a caller who knows only a replaced key gets its latest successor. */
   async release(caller: Caller, id: string): Promise<ReleasedKey> {
     const key = await this.inForce(id);
     const privateKey = await this.custody.open(key.id);

@@ -6,18 +6,17 @@ import { SshConnections } from '../../../hosts/connections/ssh-connections.servi
 import { Problem } from '../../../platform/errors/problem.js';
 import { wireMpint } from '../../../formats/ssh/wire.js';
 
-/** What a host says to a key. Everything else, a network that fails or a host key that changed, is thrown. */
+/** Answer of a host to a key. Everything else, such as a network fault or a changed host key, is thrown. */
 export type Verdict = 'accepted' | 'denied';
 
-export interface KeyTrialResult {
+/** The login that a key is tried for. */
+export interface TrialLogin {
   readonly hostId: string;
   readonly account: string;
   readonly correlation: string;
 }
 
-const HALF = 2;
-
-/** Tries keys at the door of an account: over a connection of its own, with that one key offered, and no command run. */
+/** Tries logins with one key, each over a connection of its own and without running a command. */
 @Injectable()
 export class KeyTrial {
   constructor(
@@ -26,10 +25,10 @@ export class KeyTrial {
   ) {}
 
   /**
-   * Whether the host would let the holder of this key in, asked without the private half: RFC 4252 section 7 lets a client
-   * ask before it signs, and sshd answers by the same rules as if it had.
+   * Whether the host would accept a login with this key, asked without the private half: by RFC 4252 section 7 a client may
+   * ask before it signs, and sshd applies the same rules to the question as to the login.
    */
-  async wouldAccept({ hostId, account, correlation }: KeyTrialResult, blob: Buffer): Promise<Verdict> {
+  async wouldAccept({ hostId, account, correlation }: TrialLogin, blob: Buffer): Promise<Verdict> {
     let asked = false;
     const login: Login = {
       kind: 'signer',
@@ -49,17 +48,17 @@ export class KeyTrial {
   }
 
   /** A whole login with the private key. */
-  withPrivateKey({ hostId, account, correlation }: KeyTrialResult, privateKey: Buffer): Promise<Verdict> {
+  withPrivateKey({ hostId, account, correlation }: TrialLogin, privateKey: Buffer): Promise<Verdict> {
     const login: Login = { kind: 'private-key', user: account, privateKey: privateKey.toString() };
     return this.connections.tryLogin(hostId, login, { correlation });
   }
 
   /** A whole login with an EC P-256 key that the HSM holds (RFC 5656 section 3.1.2). */
-  withHsmKey({ hostId, account, correlation }: KeyTrialResult, blob: Buffer, key: VaultKey): Promise<Verdict> {
+  withHsmKey({ hostId, account, correlation }: TrialLogin, blob: Buffer, key: VaultKey): Promise<Verdict> {
     const sign = async (data: Buffer): Promise<Buffer> => {
       const digest = createHash('sha256').update(data).digest();
       const signature = await this.vault.sign({ key, scheme: 'ecdsa-raw', algorithm: 'sha256', digest });
-      const half = signature.length / HALF;
+      const half = signature.length / 2;
       return Buffer.concat([wireMpint(signature.subarray(0, half)), wireMpint(signature.subarray(half))]);
     };
     return this.connections.tryLogin(hostId, { kind: 'signer', user: account, publicKey: blob, sign }, { correlation });

@@ -9,10 +9,10 @@ import { KeyCustody } from './key-custody.js';
 import { KeyTrial, type Verdict } from './key-trial.js';
 import { type ReadyWork, requesterOf, type Work } from '../model/rotation-work.js';
 
-/** The holder, or its host, is not one that is changed any more. */
-const KEPT = ['rotation.holder-unproven', 'host.not-managed', 'host.missing'];
+/** Codes of Problems that say that the holder, or its host, must not be changed any more. */
+const UNCHANGEABLE_CODES = ['rotation.holder-unproven', 'host.not-managed', 'host.missing'];
 
-/** What becomes of the new key, by who holds it. */
+/** The new key of a rotation, by its custody: making, trying, handing over, abandoning it. */
 @Injectable()
 export class NewKey {
   constructor(
@@ -23,7 +23,7 @@ export class NewKey {
     private readonly hosts: HostsService,
   ) {}
 
-  /** Makes the key where it is made by a host; answers its id once it is known. */
+  /** Has a host make the key, and records it. Answers its id. */
   async make({ rotation, old }: Work): Promise<string> {
     const key = this.custody.known(await this.resident.make(rotation), old.owner, 'host');
     return this.db.transaction(async (tx) => {
@@ -36,7 +36,7 @@ export class NewKey {
     });
   }
 
-  /** Tries the new key at the door: a whole login, from where its holder is; a person's key as far as that goes without them. */
+  /** Tries the new key: a whole login, from where its holder is. A person's key is tried as far as possible without its private half. */
   async try({ rotation, target, next }: ReadyWork): Promise<Verdict> {
     const { hostId, account } = target;
     const login = { hostId, account, correlation: rotation.correlation };
@@ -54,7 +54,7 @@ export class NewKey {
     }
   }
 
-  /** For a key in the custody of a host: that its holder has the old private key, before anything is changed. Throws Problem `rotation.holder-unproven`. */
+  /** Asserts that the host that is to hold the new key has the old private key. Throws Problem `rotation.holder-unproven`. */
   async assertHeld(work: Work): Promise<void> {
     await this.resident.prove(work);
   }
@@ -75,22 +75,22 @@ export class NewKey {
       user: host.loginUser ?? target.account,
       privateKey: (await this.custody.open(next.id)).toString(),
     };
-    // Written down as the requester's: the rotation is theirs.
+    // Recorded as a change by the requester: the rotation is theirs.
     await this.hosts.update(requesterOf(rotation), host.id, host.version, { credential });
   }
 
-  /** What was kept for a way back is not needed any more. */
-  async settle({ rotation }: ReadyWork): Promise<void> {
+  /** Removes what was kept for a roll-back. */
+  async discardOld({ rotation }: ReadyWork): Promise<void> {
     if (rotation.custody === 'host') await this.resident.forgetOld(rotation);
   }
 
-  /** A holder that cannot be trusted with its own file any more keeps a key that opens nothing. Answers why, then. */
+  /** Removes the new key from its holder. One that can no longer be changed keeps a key that opens nothing; answers the reason then. */
   async abandon({ rotation }: Work): Promise<string | undefined> {
     if (rotation.custody !== 'host' || rotation.nextKeyId === null) return undefined;
     try {
       await this.resident.forgetNew(rotation);
     } catch (error) {
-      if (error instanceof Problem && KEPT.includes(error.code)) return error.message;
+      if (error instanceof Problem && UNCHANGEABLE_CODES.includes(error.code)) return error.message;
       throw error;
     }
     return undefined;

@@ -1,4 +1,4 @@
-/** What a rotation as a whole is doing. */
+/** Status of a rotation as a whole. */
 export const ROTATION_STATUSES = [
   'SURVEYING',
   'PENDING_APPROVAL',
@@ -16,8 +16,8 @@ export const ROTATION_STATUSES = [
 export type RotationStatus = (typeof ROTATION_STATUSES)[number];
 
 /**
- * Every legal move. SURVEYING: every account is looked at, so that approvers can be shown what will be changed. PLANNED is the end of a dry run. HALTED waits for a person: too much failed. AWAITING_HOLDER waits until
- * whoever holds the new key has used it, or says so.
+ * Every legal move. SURVEYING: every account is read, so that approvers can be shown the changes. PLANNED is the end of a dry run. HALTED: too many targets
+ * failed, and a person decides. AWAITING_HOLDER: the holder of the new key has to use or confirm it.
  */
 const MOVES: Record<RotationStatus, readonly RotationStatus[]> = {
   SURVEYING: ['PENDING_APPROVAL', 'HALTED', 'ROLLING_BACK', 'ROLLED_BACK', 'PARTIAL'],
@@ -42,7 +42,7 @@ export function isOver(status: RotationStatus): boolean {
   return MOVES[status].length === 0;
 }
 
-/** The last thing that was completed on one account of one host, in the order in which they happen. */
+/** The last step that was completed on a target, in the order in which they happen. */
 export const TARGET_STATES = [
   'PLANNED',
   'PRECHECKED',
@@ -61,7 +61,7 @@ export function hasReached(state: TargetState, other: TargetState): boolean {
   return TARGET_STATES.indexOf(state) >= TARGET_STATES.indexOf(other);
 }
 
-/** How it ended; OPEN while it has not. BLOCKED and FAILED_PRECHECK can be tried again. */
+/** Outcome of a target; OPEN until it ends. BLOCKED and FAILED_PRECHECK can be retried. */
 export const TARGET_OUTCOMES = [
   'OPEN',
   'READY',
@@ -74,7 +74,7 @@ export const TARGET_OUTCOMES = [
 ] as const;
 export type TargetOutcome = (typeof TARGET_OUTCOMES)[number];
 
-/** What is done next, by what was done last. Absent: it waits for the other targets. */
+/** The next step by state; none while the target waits for the other targets. */
 export const STEPS = {
   PLANNED: 'precheck',
   PRECHECKED: 'add',
@@ -87,8 +87,28 @@ export const STEPS = {
 } as const satisfies Partial<Record<TargetState, string>>;
 export type StepName = (typeof STEPS)[keyof typeof STEPS] | 'roll-back';
 
-/** The step that a target waits for. `rollingBack` turns everything round that has not gone too far. */
-export function nextStep(state: TargetState, rollingBack: boolean): StepName | undefined {
-  if (rollingBack) return hasReached(state, 'REMOVED') ? undefined : 'roll-back';
+/** The step that is next for a target; the roll-back for each that can still be rolled back. */
+export function nextStep(state: TargetState, isRollingBack: boolean): StepName | undefined {
+  if (isRollingBack) return hasReached(state, 'REMOVED') ? undefined : 'roll-back';
   return (STEPS as Partial<Record<TargetState, StepName>>)[state];
+}
+
+/** Steps that wait for the maintenance window. What was begun is brought to a safe state at any hour. */
+const WINDOWED_STEPS: readonly StepName[] = ['add', 'promote', 'remove-old'];
+const HOUR_MS = 3600 * 1000;
+const HOURS_PER_DAY = 24;
+
+/** Seconds until the step may be done; 0 within the window (`from` ≤ hour < `to`, UTC), or without one. */
+export function secondsUntilAllowed(
+  step: StepName,
+  window: { from: number; to: number } | undefined,
+  now: Date,
+): number {
+  if (window === undefined || !WINDOWED_STEPS.includes(step)) return 0;
+  const hour = now.getUTCHours();
+  const { from, to } = window;
+  const isWithin = from <= to ? hour >= from && hour < to : hour >= from || hour < to;
+  if (isWithin) return 0;
+  const hours = (from - hour + HOURS_PER_DAY) % HOURS_PER_DAY;
+  return Math.max(1, Math.ceil((hours * HOUR_MS - (now.getTime() % HOUR_MS)) / 1000));
 }

@@ -23,7 +23,7 @@ export class RotationStep {
   @Column('text', { default: 'STARTED' })
   outcome: StepOutcome;
 
-  /** What was seen and written: hashes of the files before and after, what the host said to which key. No secret. */
+  /** Hashes of the files before and after, and which key the host accepted or denied. Holds no secret. */
   @Column('jsonb', { default: {} })
   detail: Record<string, unknown>;
 

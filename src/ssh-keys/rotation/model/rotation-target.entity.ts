@@ -1,6 +1,9 @@
 import { Column, Entity, Index, PrimaryColumn } from 'typeorm';
 import type { TargetOutcome, TargetState } from './rotation-state.js';
 
+/** A login name on a host. */
+export type Account = Pick<RotationTarget, 'hostId' | 'account'>;
+
 /** A file of a target as it was before the rotation. */
 export interface TargetFile {
   readonly path: string;
@@ -14,17 +17,17 @@ export interface TargetFile {
   readonly oldText: string;
 }
 
-/** What a dry run tells of a target, and what was found before the first change. */
+/** The changes that a rotation makes to the files of a target, as found before the first change. */
 export interface TargetPlan {
   readonly files: readonly TargetFile[];
-  /** What adding the new key, and the whole rotation, change: as `diff -u` shows it. */
+  /** Unified diffs: `adds` of adding the new key alone, `result` of the whole rotation. */
   readonly diffs: readonly { readonly path: string; readonly adds: string; readonly result: string }[];
   /** `low` when sshd could not be asked which files it reads. */
   readonly confidence: 'high' | 'low';
   readonly warnings: readonly string[];
 }
 
-/** One account on one host. At any time one worker works on it: the lease, with the fence that later writes must show. */
+/** One account on one host. The lease gives it to one worker at a time; every write of that worker must show the fence of its claim. */
 @Entity('ssh_rotation_target')
 @Index('ssh_rotation_target_account', ['rotationId', 'hostId', 'account'], { unique: true })
 @Index('ssh_rotation_target_due', ['dueAt'], { where: `outcome = 'OPEN'` })
@@ -61,11 +64,11 @@ export class RotationTarget {
   @Column('timestamptz', { nullable: true })
   leaseUntil: Date | null;
 
-  /** When it is worked on next; null while it waits for the others. */
+  /** When the next step is due; null while the target waits for the others. */
   @Column('timestamptz', { nullable: true })
   dueAt: Date | null;
 
-  /** Attempts that failed in a row. */
+  /** Consecutive failed attempts. */
   @Column('int', { default: 0 })
   strikes: number;
 
@@ -92,7 +95,7 @@ export class RotationTarget {
   @Column('timestamptz', { nullable: true })
   finishedAt: Date | null;
 
-  /** When the old key was found back after all. */
+  /** When a scan found the old key again after its removal. */
   @Column('timestamptz', { nullable: true })
   driftedAt: Date | null;
 }

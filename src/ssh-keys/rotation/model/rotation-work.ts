@@ -5,7 +5,7 @@ import type { StepName, TargetOutcome, TargetState } from './rotation-state.js';
 import type { Rotation } from './rotation.entity.js';
 import type { KeyReplacement } from '../../authorized-keys/key-replacement.js';
 
-/** What a step needs to know of its target. */
+/** A claimed target with what a step needs to know of it. */
 export interface Work {
   readonly rotation: Rotation;
   readonly target: RotationTarget;
@@ -19,13 +19,13 @@ export type ReadyWork = Required<Work>;
 type Change = Partial<Pick<RotationTarget, 'plan' | 'snapshot' | 'oldEndsAt' | 'verifiedAt'>>;
 type Facts = Record<string, unknown>;
 
-/** An attempt that did what it should. */
+/** A step that succeeded. */
 export interface DoneStep {
   readonly kind: 'done';
   readonly state: TargetState;
   /** OPEN when absent. */
   readonly outcome?: TargetOutcome;
-  /** Seconds until the next step; null: it waits for the others. At once when absent. */
+  /** Seconds until the next step; 0 when absent, null while the target waits for the others. */
   readonly dueIn?: number | null;
   readonly change?: Change;
   readonly detail?: Facts;
@@ -33,7 +33,7 @@ export interface DoneStep {
   readonly says?: string;
 }
 
-/** How an attempt at a step ended. */
+/** Outcome of one attempt at a step. */
 export type StepResult =
   | DoneStep
   | { readonly kind: 'retry'; readonly code: string; readonly says: string; readonly detail?: Facts }
@@ -50,7 +50,14 @@ export interface StartedStep {
   readonly step: StepName;
 }
 
-/** Ends an attempt for good: trying the same again would not help. */
+/** Another worker has claimed the target since: whatever this one still does for it is dropped. */
+export class FencedOff extends Error {
+  constructor() {
+    super('the target belongs to another worker now');
+  }
+}
+
+/** A failure that another attempt cannot mend. */
 export class StepFailure extends Error {
   constructor(
     readonly outcome: Exclude<TargetOutcome, 'OPEN'>,
@@ -71,13 +78,13 @@ export function replacementOf({ rotation, old, next }: ReadyWork, file: TargetFi
   };
 }
 
-/** Whoever ordered the rotation, as the caller of what it does in their name. */
+/** The requester of the rotation, as the caller of what is done in their name. */
 export function requesterOf({ requestedBy, ownerId, correlation }: Rotation): Caller {
   const kind = requestedBy.kind === 'system' || requestedBy.kind === 'anonymous' ? 'api-key' : requestedBy.kind;
   return { ...requestedBy, kind, ownerId, scopes: new Set(), origin: { requestId: correlation, address: '' } };
 }
 
-/** People's keys keep their names; ours say which rotation put them there. */
+/** A person's key keeps its comment; a key of the service names its rotation. */
 function nextComment({ comment }: SshKey, { id, custody }: Rotation): string {
   return custody === 'human' && comment !== null ? comment : `sealwright:${id}`;
 }

@@ -3,14 +3,20 @@ import type { ApprovalRequirement } from '../../../approvals/approvals.service.j
 import type { Actor } from '../../../access/caller.js';
 import type { RotationStatus } from './rotation-state.js';
 
-/** Who holds the private half of the new key. */
+/** The actor of everything that a rotation does by itself. */
+export const ROTATION_ACTOR: Actor = { kind: 'system', id: 'ssh-rotation', name: 'ssh-rotation' };
+
+/** Outbox topic and queue of the signals that targets are due. */
+export const ROTATION_QUEUE = 'ssh-rotation';
+
+/** Holders of the private half of the new key. */
 export const NEW_CUSTODIES = ['service', 'hsm', 'human', 'host'] as const;
 export type NewCustody = (typeof NEW_CUSTODIES)[number];
 
 export interface RotationSettings {
-  /** How long sshd accepts the new key before it was verified. */
+  /** Time for which sshd accepts the new key before it is verified. */
   readonly verifySeconds: number;
-  /** How long both keys are accepted after the holders have the new one. */
+  /** Time for which both keys are accepted once the holders have the new one. */
   readonly overlapSeconds: number;
   /** `halt`: a host that cannot be rotated stops everything; `skip`: the old key stays there, and the rotation ends as PARTIAL. */
   readonly onFailure: 'halt' | 'skip';
@@ -24,7 +30,7 @@ export interface RotationSettings {
   readonly holder?: { readonly hostId: string; readonly account: string; readonly path: string };
 }
 
-/** One key that takes the place of another, everywhere. */
+/** The replacement of one SSH key by another, on every account that the old one opens. */
 @Entity('ssh_rotation')
 @Index('ssh_rotation_key', ['keyId'])
 @Index('ssh_rotation_one_per_key', ['keyId'], { unique: true, where: 'finished_at IS NULL AND NOT dry_run' })
@@ -33,11 +39,11 @@ export class Rotation {
   @PrimaryColumn('uuid')
   id: string;
 
-  /** The key that goes. */
+  /** The old key. */
   @Column('uuid')
   keyId: string;
 
-  /** The key that comes; null until it was made. */
+  /** The new key; null until it is made. */
   @Column('uuid', { nullable: true })
   nextKeyId: string | null;
 
@@ -66,18 +72,18 @@ export class Rotation {
   @Column('text')
   correlation: string;
 
-  /** Who must approve it, as the policies said when it was ordered; null: nobody. */
+  /** The approvals that the policies required when the rotation was ordered; null when none. */
   @Column('jsonb', { nullable: true })
   approvalDemand: ApprovalRequirement | null;
 
   @Column('uuid', { nullable: true })
   approvalId: string | null;
 
-  /** From then on the holders have the new key. */
+  /** Time from which the holders have the new key. */
   @Column('timestamptz', { nullable: true })
   promotedAt: Date | null;
 
-  /** When the holder of the new key said that it works, or was seen to use it. */
+  /** When the holder of the new key confirmed that it works. */
   @Column('timestamptz', { nullable: true })
   confirmedAt: Date | null;
 

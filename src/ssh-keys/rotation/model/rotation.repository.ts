@@ -2,23 +2,22 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../../audit/entries/audit.service.js';
 import { newId } from '../../../platform/database/new-id.js';
-import { backoffSeconds, MAX_ROTATION_STRIKES, MAX_STRIKES_UNTOUCHED, ROTATION_ACTOR } from './rotation-limits.js';
 import { RotationStep, type StepOutcome } from './rotation-step.entity.js';
 import { RotationTarget } from './rotation-target.entity.js';
 import { hasReached, type StepName, type TargetOutcome, type TargetState } from './rotation-state.js';
-import type { StartedStep, StepResult, Work } from './rotation-work.js';
+import { FencedOff, type StartedStep, type StepResult, type Work } from './rotation-work.js';
+import { ROTATION_ACTOR } from './rotation.entity.js';
 
-/** The target was given to another worker: whatever this one still has in hand is dropped. */
-export class FencedOff extends Error {
-  constructor() {
-    super('the target belongs to another worker now');
-  }
-}
+/** Consecutive failed attempts after which a target is given up while nothing was changed on it. */
+const MAX_STRIKES_UNTOUCHED = 3;
+/** The same for a target that has the new key already: about half an hour of attempts. */
+const MAX_STRIKES = 40;
+const MAX_BACKOFF_SECONDS = 60;
 
 interface Settlement {
   readonly state: TargetState;
   readonly outcome: TargetOutcome;
-  /** Seconds; null: it waits. */
+  /** Seconds until the next step; null when the target waits. */
   readonly dueIn: number | null;
   readonly strikes: number;
   readonly code: string | null;
@@ -26,7 +25,7 @@ interface Settlement {
   readonly recorded: StepOutcome;
 }
 
-/** The log of steps: an attempt is committed before the host is touched, and how it ended before anybody acts on it. */
+/** The log of steps: an attempt is committed before the host is touched, and its outcome before anything follows from it. */
 @Injectable()
 export class RotationRepository {
   constructor(
@@ -34,7 +33,7 @@ export class RotationRepository {
     private readonly audit: AuditService,
   ) {}
 
-  /** Throws FencedOff. */
+  /** Commits that an attempt begins. Throws FencedOff. */
   async begin({ target }: Work, step: StepName): Promise<StartedStep> {
     return this.db.transaction(async (tx) => {
       await this.assertMine(tx, target);
@@ -44,13 +43,13 @@ export class RotationRepository {
     });
   }
 
-  /** Asked right before a file of a host is replaced. Throws FencedOff. */
+  /** Called right before a file of a host is replaced. Throws FencedOff. */
   async assertStillMine({ target }: Work): Promise<void> {
     await this.assertMine(this.db.manager, target);
   }
 
-  /** Commits how the attempt ended, and answers whether the next step may follow at once. Throws FencedOff. */
-  async settle(work: Work, started: StartedStep, result: StepResult): Promise<boolean> {
+  /** Commits the outcome of an attempt with its audit entry. Answers whether the next step may follow at once. Throws FencedOff. */
+  async record(work: Work, started: StartedStep, result: StepResult): Promise<boolean> {
     const { target } = work;
     const settlement = settlementOf(target, result);
     const { state, outcome, dueIn, strikes, code, says } = settlement;
@@ -138,11 +137,16 @@ function settlementOf({ state, strikes }: RotationTarget, result: StepResult): S
     case 'retry': {
       const { code, says } = result;
       const isTouched = hasReached(state, 'ADDED');
-      const spent = strikes + 1 >= (isTouched ? MAX_ROTATION_STRIKES : MAX_STRIKES_UNTOUCHED);
+      const spent = strikes + 1 >= (isTouched ? MAX_STRIKES : MAX_STRIKES_UNTOUCHED);
       const outcome = isTouched ? 'BLOCKED' : 'FAILED_PRECHECK';
       if (spent) return { state, outcome, dueIn: null, strikes, code, says, recorded: 'FAILED' };
       const dueIn = backoffSeconds(strikes);
       return { state, outcome: 'OPEN', dueIn, strikes: strikes + 1, code, says, recorded: 'RETRY' };
     }
   }
+}
+
+/** Exponential back-off with jitter. */
+function backoffSeconds(strikes: number): number {
+  return Math.min(MAX_BACKOFF_SECONDS, 2 ** strikes) * (0.5 + Math.random() / 2);
 }

@@ -10,14 +10,12 @@ import { Problem } from '../../../platform/errors/problem.js';
 import { Outbox } from '../../../platform/outbox/outbox.js';
 import { SshKey } from '../../keys/ssh-key.entity.js';
 import { documentOf } from './rotation-document.js';
-import { ROTATION_ACTOR } from '../model/rotation-limits.js';
 import { requesterOf, StepFailure } from '../model/rotation-work.js';
 import { RotationTarget } from '../model/rotation-target.entity.js';
-import { ROTATION_QUEUE } from '../model/rotation.queue.js';
-import { Rotation } from '../model/rotation.entity.js';
+import { Rotation, ROTATION_ACTOR, ROTATION_QUEUE } from '../model/rotation.entity.js';
 import { truncate } from '../../../platform/text/truncate.js';
 
-/** The approval of a rotation: shows what it will change, line by line, and lets it begin when that is still so. */
+/** The approval of a rotation: shows its changes line by line, and lets it begin while they are still the same. */
 @Injectable()
 export class RotationApproval implements ApprovalSubject, OnModuleInit {
   constructor(
@@ -32,7 +30,7 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     this.subjects.register('ssh-rotation', this);
   }
 
-  /** Asks, once every account was looked at. The rotation waits from then on. */
+  /** Asks for approval, once every account was surveyed. The rotation waits from then on. Answers the id of the approval. */
   async ask(tx: EntityManager, rotation: Rotation): Promise<string> {
     if (rotation.approvalDemand === null) throw new Error('nobody needs to approve this rotation');
     const id = newId();
@@ -42,12 +40,10 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     return id;
   }
 
-  /**
-   * Looks once more before the first step: the votes are there, and what they are about is what the rows say now. Throws StepFailure.
-   */
+  /** Asserts before the first step that the approval is granted, and that it covers what the rows say now. Throws StepFailure. */
   async assertCovers(rotation: Rotation): Promise<void> {
     const [granted] = await this.approvals.granted(this.db.manager, 'ssh-rotation', [rotation.id]);
-    // Both ends are asked: a row that was cut loose from its approval is not free of it.
+    // Both sides are checked: a row whose approvalDemand was removed is not free of its approval.
     if (rotation.approvalDemand === null && granted === undefined) return;
     const { shown } = await this.document(this.db.manager, rotation);
     const isGiven = granted?.granted === true && granted.id === rotation.approvalId;
@@ -73,7 +69,7 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     );
     if (moved !== 1)
       throw new Problem('conflict', 'approval.subject-gone', 'The rotation does not wait for this approval.');
-    // Each account is looked at again: what was approved is what it must show then.
+    // Each account is surveyed again: it must then still show what was approved.
     await tx.query(`UPDATE ssh_rotation_target SET state = 'PLANNED' WHERE rotation_id = $1 AND outcome = 'OPEN'`, [
       subjectId,
     ]);
@@ -113,7 +109,7 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
     rotation: Rotation,
   ): Promise<{ title: string; shown: Record<string, unknown> }> {
     const old = await tx.findOneByOrFail(SshKey, { id: rotation.keyId });
-    // A key that its holder makes is made after the approval, and is no part of what was shown.
+    // A key that its host makes is made after the approval, and is no part of what was shown.
     const nextId = rotation.custody === 'host' ? null : rotation.nextKeyId;
     const next = nextId === null ? undefined : await tx.findOneByOrFail(SshKey, { id: nextId });
     const targets = await tx.findBy(RotationTarget, { rotationId: rotation.id });

@@ -11,7 +11,7 @@ interface Parts {
   readonly hosts: readonly Host[];
 }
 
-/** What a rotation makes of each file, and of which bytes: the part of a plan that an approval covers. When it was looked at is none of it. */
+/** The part of a plan that an approval covers: the files with the hashes of their bytes, and the changes. No times are in it. */
 export function coveredPlan({ files, diffs, confidence, warnings }: TargetPlan) {
   return {
     files: files.map(({ path, as, sha256, originals, oldText }) => ({
@@ -27,7 +27,7 @@ export function coveredPlan({ files, diffs, confidence, warnings }: TargetPlan) 
   };
 }
 
-/** What approvers see of a rotation, made of its rows alone: each time it is put together it is the same, or something was changed. */
+/** The document that approvers see, built from the rows alone: as long as nothing was changed, it is the same each time. */
 export function documentOf({ rotation, old, next, targets, hosts }: Parts): Record<string, unknown> {
   const { id, custody, settings, requestedBy, ownerId } = rotation;
   const byId = new Map(hosts.map((host) => [host.id, host]));

@@ -1,53 +1,75 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager } from 'typeorm';
-import type { Caller } from '../../../access/caller.js';
-import { newId } from '../../../platform/database/new-id.js';
-import { writeUnique } from '../../../platform/database/unique-write.js';
+import { DataSource } from 'typeorm';
 import { Problem } from '../../../platform/errors/problem.js';
-import { type IdempotentUse, IdempotencyKeys } from '../../../platform/idempotency/idempotency-keys.js';
 import { readPublicKeyLine } from '../../../formats/ssh/public-key.js';
 import { SshKey } from '../../keys/ssh-key.entity.js';
 import { KeyCustody, type MadeKey } from '../custody/key-custody.js';
-import { RotationRequirements } from './rotation-requirements.js';
-import { NewRotationWriter, type SshKeyRotationOrder } from './new-rotation.writer.js';
-import type { Account } from '../model/rotation-places.js';
-import type { NewCustody } from '../model/rotation.entity.js';
+import type { Account } from '../model/rotation-target.entity.js';
+import type { NewCustody, RotationSettings } from '../model/rotation.entity.js';
 
-/** Takes orders for rotations: what is to be changed where is settled here, and nothing on a host is touched. */
+export interface SshKeyRotationOrder {
+  readonly keyId: string;
+  readonly custody?: NewCustody;
+  /** `TYPE BASE64 [COMMENT]`, for custody `human`. */
+  readonly publicKey?: string;
+  /** Absent: every account where the key is known to be. */
+  readonly targets?: readonly Account[];
+  readonly dryRun: boolean;
+  readonly settings: RotationSettings;
+}
+
+/** An order that can be carried out: the key that is replaced, the custody of the new one, and the accounts. */
+export interface RotationPlan {
+  readonly order: SshKeyRotationOrder;
+  readonly old: SshKey;
+  readonly custody: NewCustody;
+  readonly accounts: readonly Account[];
+}
+
+/** Plans rotations: which accounts of which key, and the new key. */
 @Injectable()
-export class RotationOrders {
+export class RotationPlanner {
   constructor(
     private readonly db: DataSource,
-    private readonly idempotency: IdempotencyKeys,
     private readonly custody: KeyCustody,
-    private readonly requirements: RotationRequirements,
-    private readonly writer: NewRotationWriter,
   ) {}
 
-  /** Answers the id of the rotation, or of the one that the Idempotency-Key stands for. */
-  async place(caller: Caller, order: SshKeyRotationOrder, use?: IdempotentUse): Promise<string> {
-    const id = use?.resource ?? newId();
+  /** Throws Problem `ssh-key.missing`, `ssh-key.retired`, `rotation.custody`, `rotation.nowhere` or `rotation.incomplete`. */
+  async plan(order: SshKeyRotationOrder): Promise<RotationPlan> {
     const old = await this.oldKey(order.keyId);
     const custody = order.custody ?? custodyOf(order);
     assertFits(custody, order);
-    const places = await this.places(order);
-    const judged = order.dryRun ? undefined : await this.requirements.judge(caller, old, places, custody);
-    const next = order.dryRun && custody !== 'human' ? undefined : await this.make(custody, order, id, old);
-    const insert = async (tx: EntityManager) => {
-      const earlier = await this.idempotency.earlier(tx, use);
-      if (earlier !== undefined) return earlier;
-      const nextKeyId = next === undefined ? null : await this.custody.keep(tx, next);
-      if (judged !== undefined) await this.requirements.assertCurrent(tx, judged);
-      await this.writer.insert(tx, caller, { id, nextKeyId, custody, order, places, demand: judged?.demand });
-      return id;
-    };
-    const result = await writeUnique(this.db, insert, underWay);
-    this.writer.committed();
-    return result;
+    return { order, old, custody, accounts: await this.accounts(order) };
   }
 
-  /** The places of the order. What is known and not among them must be left out on purpose. */
-  private async places({ keyId, targets, settings }: SshKeyRotationOrder): Promise<Account[]> {
+  /**
+   * Makes the new key, or reads the public key of the order. Undefined for a key that a host makes while the rotation runs, and for a dry run. Throws
+   * Problem `ssh-key.unreadable`.
+   */
+  async makeKey({ order, old, custody }: RotationPlan, rotationId: string): Promise<MadeKey | undefined> {
+    const comment = `sealwright:${rotationId}`;
+    if (order.dryRun && custody !== 'human') return undefined;
+    switch (custody) {
+      case 'service':
+        return this.custody.makeSealed(comment, old.owner);
+      case 'hsm':
+        return this.custody.makeInHsm(comment, old.owner);
+      case 'host':
+        return undefined;
+      case 'human': {
+        const key = readPublicKeyLine(order.publicKey ?? '');
+        if (key !== undefined && !(old.blob?.equals(key.blob) ?? false))
+          return this.custody.known(key, old.owner, 'human');
+        const detail = 'is no public key of the form TYPE BASE64, or the one that is to go';
+        throw new Problem('malformed', 'ssh-key.unreadable', `/publicKey: ${detail}.`, {
+          errors: [{ pointer: '/publicKey', detail }],
+        });
+      }
+    }
+  }
+
+  /** The accounts of the order. A known account that is not among them must be left out on purpose. */
+  private async accounts({ keyId, targets, settings }: SshKeyRotationOrder): Promise<Account[]> {
     const known: Account[] = await this.db.query(
       `SELECT host_id AS "hostId", account FROM ssh_key_location
        WHERE key_id = $1 AND kind = 'authorized-key' AND gone_at IS NULL GROUP BY 1, 2 ORDER BY 1, 2`,
@@ -61,7 +83,7 @@ export class RotationOrders {
         'The key is not known to be anywhere; scan hosts, or name targets.',
       );
     const names = new Set(chosen.map(nameOf));
-    const left = known.filter((place) => !names.has(nameOf(place)));
+    const left = known.filter((account) => !names.has(nameOf(account)));
     if (left.length === 0 || settings.leaveOthers) return chosen;
     throw new Problem(
       'refused',
@@ -70,42 +92,12 @@ export class RotationOrders {
     );
   }
 
-  private async make(
-    custody: NewCustody,
-    order: SshKeyRotationOrder,
-    id: string,
-    old: SshKey,
-  ): Promise<MadeKey | undefined> {
-    const comment = `sealwright:${id}`;
-    switch (custody) {
-      case 'service':
-        return this.custody.makeSealed(comment, old.owner);
-      case 'hsm':
-        return this.custody.makeInHsm(comment, old.owner);
-      case 'host':
-        return undefined; // made by its holder, when the rotation runs
-      case 'human': {
-        const key = readPublicKeyLine(order.publicKey ?? '');
-        if (key !== undefined && !(old.blob?.equals(key.blob) ?? false))
-          return this.custody.known(key, old.owner, 'human');
-        const detail = 'is no public key of the form TYPE BASE64, or the one that is to go';
-        throw new Problem('malformed', 'ssh-key.unreadable', `/publicKey: ${detail}.`, {
-          errors: [{ pointer: '/publicKey', detail }],
-        });
-      }
-    }
-  }
-
   private async oldKey(id: string): Promise<SshKey> {
     const key = await this.db.manager.findOneBy(SshKey, { id });
     if (key === null) throw new Problem('missing', 'ssh-key.missing', 'There is no SSH key with this id.');
     if (key.state === 'ACTIVE' && key.blob !== null) return key;
     throw new Problem('conflict', 'ssh-key.retired', 'The key was replaced already, or its public half is not known.');
   }
-}
-
-function underWay(): Problem {
-  return new Problem('conflict', 'rotation.under-way', 'A rotation of this key is under way already.');
 }
 
 function custodyOf({ publicKey, settings }: SshKeyRotationOrder): NewCustody {
@@ -133,6 +125,8 @@ function nameOf({ hostId, account }: Account): string {
   return `${hostId} ${account}`;
 }
 
-function distinct(places: readonly Account[]): Account[] {
-  return [...new Map(places.map(({ hostId, account }) => [nameOf({ hostId, account }), { hostId, account }])).values()];
+function distinct(accounts: readonly Account[]): Account[] {
+  return [
+    ...new Map(accounts.map(({ hostId, account }) => [nameOf({ hostId, account }), { hostId, account }])).values(),
+  ];
 }

@@ -1,16 +1,10 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import { ApprovalsService, type ApprovalRequirement, type PolicyFacts } from '../../../approvals/approvals.service.js';
+import { ApprovalsService, type PolicyFacts } from '../../../approvals/approvals.service.js';
+import type { Judgement } from '../../../approvals/policies/policy-evaluation.js';
 import type { Caller } from '../../../access/caller.js';
 import { Host } from '../../../hosts/model/host.entity.js';
-import type { SshKey } from '../../keys/ssh-key.entity.js';
-import type { Account } from '../model/rotation-places.js';
-
-export interface JudgedRotation {
-  readonly revision: number;
-  /** Absent: nobody needs to approve. */
-  readonly demand: ApprovalRequirement | undefined;
-}
+import type { RotationPlan } from './rotation-planner.js';
 
 /** Asks the policies who must approve a rotation: each host is judged on its own, and all requirements must be met. */
 @Injectable()
@@ -20,10 +14,10 @@ export class RotationRequirements {
     private readonly approvals: ApprovalsService,
   ) {}
 
-  async judge(caller: Caller, key: SshKey, places: readonly Account[], custody: string): Promise<JudgedRotation> {
-    const hosts = await this.db.manager.findBy(Host, { id: In([...new Set(places.map(({ hostId }) => hostId))]) });
+  async judge(caller: Caller, { old: key, custody, accounts }: RotationPlan): Promise<Judgement> {
+    const hosts = await this.db.manager.findBy(Host, { id: In([...new Set(accounts.map(({ hostId }) => hostId))]) });
     const common = { algorithm: [key.type], caller: [caller.id, caller.ownerId], 'metadata.custody': [custody] };
-    const facts = places.map(({ hostId, account }): PolicyFacts => {
+    const facts = accounts.map(({ hostId, account }): PolicyFacts => {
       const host = hosts.find(({ id }) => id === hostId);
       return { ...common, 'metadata.account': [account], ...fact('owner', key.owner), ...factsOf(host) };
     });
@@ -33,7 +27,7 @@ export class RotationRequirements {
   }
 
   /** In the transaction that acts on a judgement. Throws Problem `approval.policies-changed`. */
-  assertCurrent(tx: EntityManager, { revision }: JudgedRotation): Promise<void> {
+  assertCurrent(tx: EntityManager, { revision }: Judgement): Promise<void> {
     return this.approvals.assertCurrent(tx, revision);
   }
 }

@@ -4,7 +4,7 @@ import { newId } from '../../../platform/database/new-id.js';
 import type { TargetFile } from '../model/rotation-target.entity.js';
 import type { Rotation } from '../model/rotation.entity.js';
 
-/** What a rotation has proven of the places of both keys is known without a scan; the next scan adds the lines. */
+/** Moves the locations of the old key to the new one, as the rotation has proven them; the next scan adds line numbers. */
 export async function moveLocations(tx: EntityManager, rotation: Rotation): Promise<void> {
   const { id, keyId, nextKeyId } = rotation;
   await moveHolder(tx, rotation);
@@ -39,7 +39,7 @@ export async function moveLocations(tx: EntityManager, rotation: Rotation): Prom
   );
 }
 
-/** The file of the holder has the new key by now, which was signed with when it was made. */
+/** The file of the holder contains the new key by now, which was proven when it was made. */
 async function moveHolder(tx: EntityManager, { keyId, nextKeyId, settings }: Rotation): Promise<void> {
   const { holder } = settings;
   if (holder === undefined) return;

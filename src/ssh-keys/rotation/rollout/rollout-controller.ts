@@ -3,24 +3,14 @@ import { DataSource, type EntityManager } from 'typeorm';
 import { Outbox } from '../../../platform/outbox/outbox.js';
 import { SshKeyFindings } from '../../keys/ssh-key-findings.js';
 import { RotationApproval } from '../planning/rotation-approval.js';
-import { mayFail } from '../model/rotation-limits.js';
-import { type RotationEnding, RotationNotices } from './rotation-notices.js';
 import { isOver, rotationStatusesBefore } from '../model/rotation-state.js';
-import { moveLocations } from './moved-locations.js';
-import { type RotationProgress, progressOf } from './rollout-rules.js';
 import { RotationTarget } from '../model/rotation-target.entity.js';
-import { ROTATION_QUEUE } from '../model/rotation.queue.js';
-import { Rotation } from '../model/rotation.entity.js';
+import { Rotation, ROTATION_QUEUE } from '../model/rotation.entity.js';
+import { moveLocations } from './moved-locations.js';
+import { endingOf, haltOf, progressOf, type RotationMove, type RotationProgress } from './rollout-rules.js';
+import { RotationNotices } from './rotation-notices.js';
 
-const TOO_MUCH: RotationEnding = {
-  status: 'HALTED',
-  code: 'rotation.halted',
-  says: 'Too many hosts could not be rotated.',
-};
-
-const HOLDER_UNPROVEN = 'rotation.holder-unproven';
-
-/** Looks after the targets of a rotation as a whole: lets wave after wave begin, and hands the new key over when every host has it. */
+/** Controls the targets of a rotation as a whole: begins wave after wave, asks for approval, and hands the new key over when every host has it. */
 @Injectable()
 export class RolloutController {
   constructor(
@@ -31,18 +21,18 @@ export class RolloutController {
     private readonly approval: RotationApproval,
   ) {}
 
-  /** May be called at any time, by anybody: what is not due is not done. */
+  /** Moves the rotation on as far as its targets allow. May be called at any time: what is not due is not done. */
   async look(rotationId: string): Promise<void> {
     const released = await this.db.transaction(async (tx) => {
       const rotation = await tx.findOne(Rotation, { where: { id: rotationId }, lock: { mode: 'pessimistic_write' } });
       if (rotation === null || isOver(rotation.status) || rotation.status === 'PENDING_APPROVAL') return 0;
       const targets = await tx.findBy(RotationTarget, { rotationId });
-      return this.conduct(tx, rotation, progressOf(targets));
+      return this.advance(tx, rotation, progressOf(targets));
     });
     if (released > 0) this.outbox.committed(ROTATION_QUEUE);
   }
 
-  /** Rotations that somebody should look at: their targets wait, or are through. */
+  /** Looks at every rotation without a due target: they all wait, or have ended. */
   async lookAtAll(): Promise<void> {
     const rows: { id: string }[] = await this.db.query(
       `SELECT r.id FROM ssh_rotation r WHERE r.finished_at IS NULL AND r.status <> 'PENDING_APPROVAL'
@@ -51,12 +41,12 @@ export class RolloutController {
     for (const { id } of rows) await this.look(id);
   }
 
-  private async conduct(tx: EntityManager, rotation: Rotation, progress: RotationProgress): Promise<number> {
+  private async advance(tx: EntityManager, rotation: Rotation, progress: RotationProgress): Promise<number> {
     const { open, waiting } = progress;
     if (rotation.status === 'ROLLING_BACK')
-      return open.length > 0 ? this.wake(tx, rotation) : this.end(tx, rotation, progress);
+      return open.length > 0 ? this.wakeAll(tx, rotation) : this.end(tx, rotation, progress);
     if (rotation.status === 'HALTED') return 0;
-    if (rotation.status === 'SURVEYING') return this.survey(tx, rotation, progress);
+    if (rotation.status === 'SURVEYING') return this.askApproval(tx, rotation, progress);
     const halt = haltOf(rotation, progress);
     if (halt !== undefined) {
       await this.move(tx, rotation, halt);
@@ -69,8 +59,8 @@ export class RolloutController {
     return this.promote(tx, rotation, waiting);
   }
 
-  /** Every account has been looked at: now it can be shown what will be changed. */
-  private async survey(tx: EntityManager, rotation: Rotation, progress: RotationProgress): Promise<number> {
+  /** Asks for approval once every account has been surveyed: approvers are shown the changes. */
+  private async askApproval(tx: EntityManager, rotation: Rotation, progress: RotationProgress): Promise<number> {
     const { open, lastWave } = progress;
     if (open.some(({ state }) => state === 'PLANNED')) return 0;
     const halt = haltOf(rotation, progress, lastWave);
@@ -85,14 +75,14 @@ export class RolloutController {
     return 0;
   }
 
-  /** What waited for the hand-over has to be rolled back as well. */
-  private async wake(tx: EntityManager, { id }: Rotation): Promise<number> {
+  /** Makes targets due that waited for the hand-over: they have to be rolled back as well. */
+  private async wakeAll(tx: EntityManager, { id }: Rotation): Promise<number> {
     const [rows]: [{ id: string }[], number] = await tx.query(
       `UPDATE ssh_rotation_target SET due_at = now()
        WHERE rotation_id = $1 AND outcome = 'OPEN' AND due_at IS NULL AND lease_until IS NULL RETURNING id`,
       [id],
     );
-    return this.ring(tx, rows);
+    return this.signal(tx, rows);
   }
 
   private async nextWave(tx: EntityManager, { id, wave }: Rotation): Promise<number> {
@@ -101,10 +91,10 @@ export class RolloutController {
       `UPDATE ssh_rotation_target SET due_at = now() WHERE rotation_id = $1 AND wave = $2 AND outcome = 'OPEN' RETURNING id`,
       [id, wave + 1],
     );
-    return this.ring(tx, rows);
+    return this.signal(tx, rows);
   }
 
-  /** Every host that takes part accepts both keys for good: the holder may change over. */
+  /** Hands the new key over: every host accepts both keys permanently, so the holder may change over. */
   private async promote(tx: EntityManager, rotation: Rotation, waiting: RotationTarget[]): Promise<number> {
     if (rotation.custody === 'human' && !(await this.isConfirmed(tx, rotation))) {
       if (rotation.status !== 'AWAITING_HOLDER') await this.move(tx, rotation, { status: 'AWAITING_HOLDER' });
@@ -118,10 +108,10 @@ export class RolloutController {
        WHERE id = ANY($1::uuid[]) AND state = 'PERMANENT' AND outcome = 'OPEN' RETURNING id`,
       [waiting.map(({ id }) => id)],
     );
-    return this.ring(tx, rows);
+    return this.signal(tx, rows);
   }
 
-  /** Whoever holds the key said that it works, or a host's log shows a login with it. */
+  /** Whether the holder has confirmed the new key, or a host's log shows a login with it. */
   private async isConfirmed(tx: EntityManager, rotation: Rotation): Promise<boolean> {
     if (rotation.confirmedAt !== null) return true;
     const logins: unknown[] = await tx.query(`SELECT 1 FROM ssh_key_login WHERE key_id = $1 AND at > $2 LIMIT 1`, [
@@ -142,7 +132,7 @@ export class RolloutController {
     return 0;
   }
 
-  private async move(tx: EntityManager, rotation: Rotation, ending: RotationEnding): Promise<void> {
+  private async move(tx: EntityManager, rotation: Rotation, ending: RotationMove): Promise<void> {
     const { status, code, says } = ending;
     const [, moved]: [unknown, number] = await tx.query(
       `UPDATE ssh_rotation SET status = $2, failure_code = $3, failure_detail = $4,
@@ -153,7 +143,7 @@ export class RolloutController {
     await this.notices.moved(tx, rotation, ending);
   }
 
-  private async ring(tx: EntityManager, rows: { id: string }[]): Promise<number> {
+  private async signal(tx: EntityManager, rows: { id: string }[]): Promise<number> {
     await this.outbox.add(
       tx,
       ROTATION_QUEUE,
@@ -161,37 +151,4 @@ export class RolloutController {
     );
     return rows.length;
   }
-}
-
-/** Why a person has to look at it before it goes on. A holder that did not prove that it has the key concerns every host, whatever may fail otherwise. */
-function haltOf(rotation: Rotation, progress: RotationProgress, wave = rotation.wave): RotationEnding | undefined {
-  const unproven = progress.all.find(
-    ({ outcome, failureCode }) => outcome === 'FAILED_PRECHECK' && failureCode === HOLDER_UNPROVEN,
-  );
-  if (unproven !== undefined && rotation.promotedAt === null && !rotation.dryRun)
-    return { status: 'HALTED', code: HOLDER_UNPROVEN, says: unproven.failureDetail ?? HOLDER_UNPROVEN };
-  return isTooMuch(rotation, progress, wave) ? TOO_MUCH : undefined;
-}
-
-/** Before the hand-over a person decides how it goes on without these hosts; what is rolled back for good needs nobody. */
-function isTooMuch(rotation: Rotation, progress: RotationProgress, wave = rotation.wave): boolean {
-  const { settings, promotedAt, dryRun } = rotation;
-  if (
-    promotedAt !== null ||
-    dryRun ||
-    !(progress.has('FAILED_PRECHECK') || progress.has('BLOCKED') || progress.open.length > 0)
-  )
-    return false;
-  return progress.failedIn(wave) > (settings.onFailure === 'halt' ? 0 : mayFail(wave, progress.sizeOf(wave)));
-}
-
-function endingOf({ dryRun, status }: Rotation, { all, has }: RotationProgress): RotationEnding {
-  if (has('CRITICAL')) return { status: 'CRITICAL', code: 'rotation.locked-out', says: 'A host accepts neither key.' };
-  if (dryRun) return { status: 'PLANNED' };
-  if (all.every(({ outcome }) => outcome === 'PROVEN')) return { status: 'DONE' };
-  if (all.every(({ outcome }) => outcome === 'ROLLED_BACK' || outcome === 'FAILED_PRECHECK'))
-    return { status: 'ROLLED_BACK' };
-  if (has('BLOCKED') && status !== 'ROLLING_BACK')
-    return { status: 'HALTED', code: 'rotation.blocked', says: 'A host needs a person.' };
-  return { status: 'PARTIAL', code: 'rotation.partial', says: 'The old key stays where a host could not be rotated.' };
 }

@@ -6,9 +6,9 @@ import { Problem } from '../../../platform/errors/problem.js';
 import { Outbox } from '../../../platform/outbox/outbox.js';
 import { RolloutController } from './rollout-controller.js';
 import { type RotationStatus, rotationStatusesBefore } from '../model/rotation-state.js';
-import { ROTATION_QUEUE } from '../model/rotation.queue.js';
+import { ROTATION_QUEUE } from '../model/rotation.entity.js';
 
-/** What people do with a rotation that is under way. */
+/** Actions of people on a rotation that is under way. */
 @Injectable()
 export class RotationActions {
   constructor(
@@ -18,7 +18,7 @@ export class RotationActions {
     private readonly rollout: RolloutController,
   ) {}
 
-  /** Turns everything back. Not once the new key was handed over: from then on its holders use it. Problem `rotation.too-late`. */
+  /** Rolls everything back. Throws Problem `rotation.too-late` once the new key was handed over: from then on its holders use it. */
   async rollBack(caller: Caller, id: string): Promise<void> {
     await this.act(caller, id, 'roll-back-requested', async (tx) => {
       await this.move(tx, id, 'ROLLING_BACK', 'promoted_at IS NULL AND NOT dry_run');
@@ -26,10 +26,10 @@ export class RotationActions {
     });
   }
 
-  /** Goes on after a halt: what failed is tried again. */
+  /** Resumes a halted rotation: the targets that failed are retried. */
   async retry(caller: Caller, id: string): Promise<void> {
     await this.act(caller, id, 'retried', async (tx) => {
-      // What was never shown to its approvers goes back to where they are asked.
+      // A rotation that was not shown to its approvers yet goes back to the survey, after which they are asked.
       const [row]: { unasked: boolean }[] = await tx.query(
         `SELECT approval_demand IS NOT NULL AND approval_id IS NULL AS unasked FROM ssh_rotation WHERE id = $1`,
         [id],
@@ -57,7 +57,7 @@ export class RotationActions {
     });
   }
 
-  /** The holder of the new key says that it works. */
+  /** The holder of the new key confirms that it works. */
   async confirm(caller: Caller, id: string): Promise<void> {
     await this.act(caller, id, 'confirmed', async (tx) => {
       const [, confirmed]: [unknown, number] = await tx.query(

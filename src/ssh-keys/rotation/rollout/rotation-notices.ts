@@ -2,21 +2,14 @@ import { Injectable } from '@nestjs/common';
 import type { EntityManager } from 'typeorm';
 import { AuditService } from '../../../audit/entries/audit.service.js';
 import { AlertEvents } from '../../../platform/events/alert-events.js';
-import { ROTATION_ACTOR } from '../model/rotation-limits.js';
 import type { RotationStatus } from '../model/rotation-state.js';
-import type { Rotation } from '../model/rotation.entity.js';
+import { type Rotation, ROTATION_ACTOR } from '../model/rotation.entity.js';
+import type { RotationMove } from './rollout-rules.js';
 
-/** What a rotation comes to, and why. */
-export interface RotationEnding {
-  readonly status: RotationStatus;
-  readonly code?: string;
-  readonly says?: string;
-}
-
-/** It does not go on by itself, or a host is locked out. */
+/** Statuses in which a rotation does not go on by itself, or a host is locked out. */
 const NEEDS_PERSON: ReadonlySet<RotationStatus> = new Set(['HALTED', 'CRITICAL']);
 
-/** Tells of the moves of a rotation, in their transaction: the audit log of each, people of those that need them. */
+/** Records the moves of a rotation in their transaction: each in the audit log, those that need a person as an alert. */
 @Injectable()
 export class RotationNotices {
   constructor(
@@ -24,7 +17,7 @@ export class RotationNotices {
     private readonly alertEvents: AlertEvents,
   ) {}
 
-  async moved(tx: EntityManager, rotation: Rotation, { status, code, says = status }: RotationEnding): Promise<void> {
+  async moved(tx: EntityManager, rotation: Rotation, { status, code, says = status }: RotationMove): Promise<void> {
     await this.audit.append(tx, [
       {
         action: `ssh-rotation.${status.toLowerCase().replaceAll('_', '-')}`,

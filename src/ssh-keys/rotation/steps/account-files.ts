@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto';
 import { HostFiles } from '../../../hosts/connections/host-files.service.js';
 import type { ChangeSession, SshSession } from '../../../hosts/connections/ssh-session.port.js';
 import { Problem } from '../../../platform/errors/problem.js';
-import type { EditedFile } from '../../authorized-keys/line-edit.js';
 import {
+  type EditedFile,
   type KeyReplacement,
   type LineStanding,
   type LineStandings,
@@ -14,7 +14,7 @@ import { RotationRepository } from '../model/rotation.repository.js';
 import type { TargetFile } from '../model/rotation-target.entity.js';
 import { type ReadyWork, replacementOf } from '../model/rotation-work.js';
 
-/** What was written, for the record. */
+/** A file that was written, by the SHA-256 of its bytes before and after. */
 export interface WrittenFile {
   readonly path: string;
   readonly before: string;
@@ -23,10 +23,10 @@ export interface WrittenFile {
 
 type Edit = (file: Buffer, replacement: KeyReplacement, as: TargetFile) => EditedFile;
 
-/** Somebody else writes to the file now and then; more often than that is a fight. */
+/** Attempts to replace a file that another program writes to at the same time. */
 const MAX_TRIES = 8;
 
-/** The files of one target: reads how the two keys stand, and changes their lines. */
+/** The authorized_keys files of one target: reads the state of both keys, and changes their lines. */
 @Injectable()
 export class AccountFiles {
   constructor(
@@ -34,7 +34,7 @@ export class AccountFiles {
     private readonly repository: RotationRepository,
   ) {}
 
-  /** How both keys stand, all files taken together. */
+  /** The state of both keys over all files. */
   async standings(session: SshSession, work: ReadyWork): Promise<LineStandings> {
     const all = await Promise.all(
       filesOf(work).map(async (file) => {
@@ -46,8 +46,8 @@ export class AccountFiles {
   }
 
   /**
-   * Makes every file what `edit` says. What is so already is not written, so doing it again is harmless. Lines that others put
-   * in meanwhile stay: the file is read again when it changed under our hands.
+   * Applies `edit` to every file. A file that `edit` leaves as it is is not written, so it may be repeated. Lines that others add
+   * meanwhile stay: a file that was changed since it was read is read again.
    */
   async change(session: ChangeSession, work: ReadyWork, edit: Edit): Promise<WrittenFile[]> {
     const written: WrittenFile[] = [];
@@ -97,6 +97,6 @@ function together(standings: readonly LineStanding[]): LineStanding {
   return there.length > 1 ? 'mixed' : only;
 }
 
-export function sha256Of(bytes: Buffer): string {
+function sha256Of(bytes: Buffer): string {
   return createHash('sha256').update(bytes).digest('hex');
 }

@@ -5,17 +5,16 @@ import { type Account, type KeyFileSettings, keyFilesOf } from '../../../platfor
 import { expirySupport, type ExpirySupport } from '../../../formats/ssh/line-options.js';
 import type { Limit } from '../../authorized-keys/key-replacement.js';
 import { askSshd } from './sshd-settings.js';
-import { SSHD_CONDITIONS, TIME_AHEAD } from './survey-scripts.js';
 import { StepFailure } from '../model/rotation-work.js';
 
-/** A file of authorized keys that is there. */
+/** An authorized_keys file that exists. */
 export interface KeyFile {
   readonly path: string;
   /** Account that it is read and changed as. */
   readonly as: string;
   readonly content: Buffer;
   readonly sha256: string;
-  /** Why it must not be changed; in the words of a refusal. */
+  /** Reasons not to change it, each a clause that follows the path. */
   readonly obstacles: readonly string[];
 }
 
@@ -26,13 +25,32 @@ export interface Survey {
   readonly expiry: ExpirySupport;
 }
 
+/** $@ paths. For each one line: free KiB of its file system, whether the directory takes new files, chattr flags. */
+const SSHD_CONDITIONS = `
+LC_ALL=C; LC_ALL
+for path; do
+  real=$(readlink -f -- "$path") || real=$path
+  dir=$(dirname -- "$real")
+  free=$(df -Pk -- "$dir" 2>/dev/null | tail -n 1 | awk '{print $4}')
+  [ -w "$dir" ] && takes=yes || takes=no
+  flags=$(lsattr -d -- "$real" 2>/dev/null | cut -d' ' -f1)
+  echo "\${free:-0} $takes \${flags:--}"
+done
+`;
+
+/** $1 seconds, $2 utc or local. The time in so many seconds by the host's own clock, which sshd compares expiry-time with. */
+const TIME_AHEAD = `
+at=$(($(date -u +%s) + $1))
+if [ "$2" = utc ]; then date -u -d "@$at" +%Y%m%d%H%M%SZ; else date -d "@$at" +%Y%m%d%H%M%S; fi
+`;
+
 const MIN_FREE_KIB = 1024;
-/** A file of authorized keys; some ten thousand lines. */
+/** Maximum size of an authorized_keys file: some ten thousand lines. */
 const MAX_FILE_BYTES = 4 * 1024 * 1024;
 const MANAGERS =
   /(managed|generated|maintained|controlled)\s+(by|with)\s+(puppet|ansible|chef|salt|cfengine|cloud-init|terraform|rudder)|added by google|google-guest-agent/i;
 
-/** Looks at an account without changing anything: which files let keys in, and whether they could be changed. */
+/** Surveys an account without changing anything: which files authorize keys, and whether they could be changed. */
 @Injectable()
 export class AccountSurvey {
   constructor(private readonly files: HostFiles) {}
@@ -49,7 +67,7 @@ export class AccountSurvey {
     return { settings, account, files, expiry: expirySupport(session.software) };
   }
 
-  /** When a line is to end that ends in so many seconds, as the sshd of the host reads it; undefined when it cannot be told. */
+  /** The `expiry-time` in so many seconds, as sshd of the host reads it; undefined when that sshd has no such option. */
   async limit(session: SshSession, secondsAhead: number): Promise<Limit> {
     const support = expirySupport(session.software);
     if (support === 'none') return undefined;
@@ -64,7 +82,7 @@ export class AccountSurvey {
     const as = path.startsWith(`${account.home}/`) ? account.name : 'root';
     const state = await this.files.state(session, path, as);
     if (state === undefined) return undefined;
-    // Before it is opened: whoever reads a FIFO waits for its writer.
+    // Checked before it is opened: reading a FIFO would wait for its writer.
     if (state.kind !== 'file')
       throw new StepFailure('FAILED_PRECHECK', 'rotation.no-file', `${path} is no regular file.`);
     if (state.size > MAX_FILE_BYTES)
@@ -88,7 +106,7 @@ export class AccountSurvey {
   }
 }
 
-/** What of the file itself forbids to change it. */
+/** Obstacles in the file itself. */
 function obstaclesOf({ links, owner }: FileState, content: Buffer, as: string): string[] {
   return [
     ...(links > 1 ? ['has another name (hard link)'] : []),
@@ -98,7 +116,7 @@ function obstaclesOf({ links, owner }: FileState, content: Buffer, as: string): 
   ];
 }
 
-/** What of the place of the file forbids to change it, as CONDITIONS prints it. */
+/** Obstacles in the directory and file system of the file; `line` is one that SSHD_CONDITIONS prints. */
 function conditionsIn(line: string): string[] {
   const [free = '0', takes, flags = ''] = line.trim().split(' ');
   return [
@@ -108,7 +126,7 @@ function conditionsIn(line: string): string[] {
   ];
 }
 
-/** What says that a configuration management system would undo the change. */
+/** The text that names a configuration management system, which would undo the change. */
 export function managerOf(content: Buffer): string | undefined {
   return MANAGERS.exec(content.toString('latin1'))?.[0];
 }

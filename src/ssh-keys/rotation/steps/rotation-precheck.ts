@@ -15,8 +15,8 @@ import { NewKey } from '../custody/new-key.js';
 import type { TargetFile, TargetPlan } from '../model/rotation-target.entity.js';
 import { replacementOf, StepFailure, type Work } from '../model/rotation-work.js';
 
-/** Stands for the time of a limit, which is not known before it is set. */
-const SOME_TIME = '20000101000000Z';
+/** Placeholder for the time of a limit, which is not known before it is set. */
+const TIME_PLACEHOLDER = '20000101000000Z';
 
 export interface Checked {
   readonly plan: TargetPlan;
@@ -24,7 +24,7 @@ export interface Checked {
   readonly snapshot: Buffer;
 }
 
-/** Looks at a target before anything is changed: what will be changed, and what stands in the way. Keeps the files as they are. */
+/** Checks a target before anything is changed: plans the changes, refuses what stands in the way, and reads the files for the snapshot. */
 @Injectable()
 export class RotationPrecheck {
   constructor(
@@ -65,7 +65,7 @@ export class RotationPrecheck {
       throw refusal('rotation.own-login', 'The service logs in with this very key: it must hold the new one too.');
   }
 
-  /** A key that the host does not let in from here could not be tried here either. One that a host holds is tried from there. */
+  /** An old key that the host does not accept from here could not be tried later either. A key that a host holds is tried from that host. */
   private async assertOldAccepted(work: Work): Promise<void> {
     const { target, rotation, old } = work;
     if (rotation.custody === 'host') return this.newKey.assertHeld(work);
@@ -89,7 +89,7 @@ export class RotationPrecheck {
       };
     });
     const placeholder = placeholderOf(rotation);
-    const until = survey.expiry === 'none' ? undefined : SOME_TIME;
+    const until = survey.expiry === 'none' ? undefined : TIME_PLACEHOLDER;
     const shown = next ?? Object.assign({}, old, placeholder, { comment: null });
     const diffs = planned.map((file, i) => {
       const before = files[i]?.content ?? Buffer.alloc(0);
@@ -98,21 +98,21 @@ export class RotationPrecheck {
       const result = withoutOld(withNextPermanent(added.bytes, replacement).bytes, replacement).bytes;
       const named = (diff: string) =>
         next === undefined ? diff.replaceAll(placeholder.blob.toString('base64'), '<new key>') : diff;
-      const adds = named(added.diff).replaceAll(SOME_TIME, '<time>');
+      const adds = named(added.diff).replaceAll(TIME_PLACEHOLDER, '<time>');
       return { path: file.path, adds, result: named(wholeChange(file.path, before, result)) };
     });
     return { files: planned, diffs, confidence: survey.settings.confidence, warnings: warningsOf(survey) };
   }
 }
 
-/** What people are shown of a file. Throws StepFailure unless it is the whole change: what is shown, done to the file, must give the file as it will be. */
+/** The diff that approvers are shown. Throws StepFailure unless it is the whole change: applied to the file, it must give the file as it will be. */
 function wholeChange(path: string, before: Buffer, after: Buffer): string {
   const diff = unifiedDiff(path, before, after);
   if (withDiff(before, diff, encodingOf(before, after)).equals(after)) return diff;
   throw refusal('rotation.not-shown', `What would be changed in ${path} cannot be shown whole.`);
 }
 
-/** Stands for a key that is not made yet, and is of the type that it will have. */
+/** Placeholder of the right type for a key that is not made yet. */
 function placeholderOf({ custody }: Work['rotation']): SshPublicKey {
   if (custody !== 'hsm') return newEd25519Pair('').publicKey;
   return sshPublicKeyOf(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey);

@@ -22,9 +22,9 @@ import { type DoneStep, type ReadyWork, StepFailure, type StepResult, type Work 
 const SECOND_MS = 1000;
 
 /**
- * The steps of a rotation on one account, from the first change on. Each one makes the files what they should be by then, so it may be repeated
- * after a crash wherever it stopped. Whenever a key is limited or removed, the session that did it stays open until the new key
- * has been tried at the door: it is the way back that needs no key.
+ * The steps of a rotation on one account, from the first change on. Each one brings the files to a certain state, so it may be repeated after a
+ * crash wherever it stopped. Whenever a key is limited or removed, the session that did it stays open until a login with the new key was
+ * tried: that session can undo the change without any key.
  */
 @Injectable()
 export class RotationSteps {
@@ -55,7 +55,7 @@ export class RotationSteps {
     }
   }
 
-  /** Everything as it was before. The old key is asked for at the door before the rotation counts as rolled back. */
+  /** Restores the files. The host must accept the old key again before the target counts as rolled back. */
   async rollBack(work: Work): Promise<DoneStep> {
     const { target, rotation, old, next } = work;
     const result = { kind: 'done', state: target.state, outcome: 'ROLLED_BACK' } as const;
@@ -78,7 +78,7 @@ export class RotationSteps {
     return { kind: 'done', state: 'ADDED', detail };
   }
 
-  /** The new key stands behind the old one, and sshd ends it if nobody comes back to verify it. */
+  /** Adds the new key behind the old one, with a time limit: sshd ends it if it is not verified. */
   private async putNext(session: ChangeSession, work: ReadyWork): Promise<{ written: WrittenFile[]; until: Limit }> {
     const until = await this.survey.limit(session, work.rotation.settings.verifySeconds);
     const written = await this.files.change(session, work, (file, replacement) => {
@@ -91,7 +91,7 @@ export class RotationSteps {
 
   private async verify(work: ReadyWork): Promise<StepResult> {
     if ((await this.newKey.try(work)) === 'accepted') return verified({ new: 'accepted' });
-    // Its time may have run out while nobody was there: once more with a new limit, then it is the key's fault.
+    // The time limit may have passed while no worker was running: once more with a new limit. If that fails, it is the key's fault.
     const renewed = await this.inSession(work, (session) => this.putNext(session, work));
     if ((await this.newKey.try(work)) === 'accepted') return verified({ ...renewed, new: 'accepted' });
     const { detail } = await this.rollBack(work);
@@ -105,7 +105,7 @@ export class RotationSteps {
   }
 
   private async makePermanent(session: ChangeSession, work: ReadyWork): Promise<StepResult> {
-    // Its time ran out since it was verified: that is where it gets a new one.
+    // The time limit has passed since the key was verified: the verify step sets a new one.
     if ((await this.newKey.try(work)) !== 'accepted')
       return { kind: 'done', state: 'ADDED', detail: { new: 'denied' } };
     const written = await this.files.change(session, work, withNextPermanent);
@@ -159,13 +159,13 @@ export class RotationSteps {
         'rotation.old-still-accepted',
         'The host still accepts the old key: it stands somewhere else, or a program tells sshd so.',
       );
-    await this.newKey.settle(work);
+    await this.newKey.discardOld(work);
     return { kind: 'done', state: 'PROVEN', outcome: 'PROVEN', detail: { new: 'accepted', old: 'denied' } };
   }
 
   /**
-   * `undo` runs when the host says no; before a change too, since an earlier attempt may have made it and died. A network that fails
-   * says nothing, and is thrown as it is.
+   * Runs `undo` when the host denies the new key; before a change too, since an earlier attempt may have made it and died. A fault of the
+   * network proves nothing, and is thrown as it is.
    */
   private async assertNewAccepted(work: ReadyWork, undo?: () => Promise<unknown>): Promise<void> {
     if ((await this.newKey.try(work)) === 'accepted') return;

@@ -3,19 +3,18 @@ import { Problem } from '../../../platform/errors/problem.js';
 import { canonicalJson } from '../../../platform/json/canonical-json.js';
 import { Seal } from '../../../platform/sealing/seal.js';
 import { NewKey } from '../custody/new-key.js';
-import { FencedOff } from '../model/rotation.repository.js';
 import { RotationApproval } from '../planning/rotation-approval.js';
 import { coveredPlan } from '../planning/rotation-document.js';
 import { RotationPrecheck } from './rotation-precheck.js';
 import { RotationSteps } from './rotation-steps.js';
 import { hasReached, type StepName } from '../model/rotation-state.js';
 import type { TargetPlan } from '../model/rotation-target.entity.js';
-import { StepFailure, type StepResult, type Work } from '../model/rotation-work.js';
+import { FencedOff, StepFailure, type StepResult, type Work } from '../model/rotation-work.js';
 
-/** Seals snapshots of files; bound to the target. */
+/** Purpose of the seal of file snapshots, which is bound to the target. */
 const SNAPSHOT = 'ssh rotation snapshot';
-/** A host that shows another key than it should, or is not to be changed, is never tried again by itself. */
-const FINAL = [
+/** Faults that are never retried by themselves: the host shows another key than it should, or must not be changed. */
+const FINAL_CODES = [
   'host.key-changed',
   'host.key-unknown',
   'host.key-rejected',
@@ -23,8 +22,8 @@ const FINAL = [
   'host.not-managed',
   'rotation.holder-unproven',
 ];
-/** Faults that may pass: nobody said no. */
-const PASSING = [
+/** Faults that may pass: the host has not refused anything. */
+const PASSING_CODES = [
   'host.unreachable',
   'host.timeout',
   'host.lost',
@@ -34,7 +33,7 @@ const PASSING = [
   'host.file-changed',
 ];
 
-/** Executes one step, and answers how it ended. */
+/** Executes one step of a target. */
 @Injectable()
 export class StepExecutor {
   constructor(
@@ -45,7 +44,7 @@ export class StepExecutor {
     private readonly seals: Seal,
   ) {}
 
-  /** Throws FencedOff, and nothing else. */
+  /** Answers the outcome, failures included. Throws FencedOff, and nothing else. */
   async perform(step: StepName, work: Work): Promise<StepResult> {
     try {
       if (step === 'precheck') return await this.check(work);
@@ -77,7 +76,7 @@ export class StepExecutor {
   }
 }
 
-/** The approvers were shown these files and these changes; with others they would be asked again. */
+/** The files and changes must still be those that the approvers were shown. */
 function assertAsShown({ rotation, target }: Work, plan: TargetPlan): void {
   if (rotation.approvalDemand === null) return;
   if (target.plan !== null && canonicalJson(coveredPlan(plan)) === canonicalJson(coveredPlan(target.plan))) return;
@@ -98,8 +97,9 @@ function resultOf(error: unknown, { target }: Work): StepResult {
       : new Problem('unavailable', 'rotation.internal', 'The attempt failed on our side.', { cause: error });
   const { code, message: says, kind } = problem;
   const isTouched = hasReached(target.state, 'ADDED');
-  // What nobody has been changed for yet is given up at once; else the way back and the way on both need another attempt.
-  const isPassing = PASSING.includes(code) || kind === 'unavailable' || (isTouched && !FINAL.includes(code));
+  // A target on which nothing was changed is given up at once. On any other one, going on and rolling back both need another attempt.
+  const isPassing =
+    PASSING_CODES.includes(code) || kind === 'unavailable' || (isTouched && !FINAL_CODES.includes(code));
   if (isPassing) return { kind: 'retry', code, says };
   return { kind: 'failed', outcome: isTouched ? 'BLOCKED' : 'FAILED_PRECHECK', code, says };
 }
