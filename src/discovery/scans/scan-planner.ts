@@ -1,18 +1,14 @@
 import { Injectable } from '@nestjs/common';
-import { DataSource, type EntityManager, In, IsNull, Not } from 'typeorm';
-import { AuditService } from '../../audit/entries/audit.service.js';
-import type { Actor } from '../../access/caller.js';
+import { DataSource, In, IsNull, Not } from 'typeorm';
 import { Host } from '../../hosts/model/host.entity.js';
 import { isId } from '../../platform/database/new-id.js';
 import { Problem } from '../../platform/errors/problem.js';
-import { Outbox } from '../../platform/outbox/outbox.js';
 import { ScanScope } from '../scopes/scan-scope.entity.js';
 import { ScopeGuard } from '../scopes/scope-guard.js';
 import { TargetWalk } from '../walk/target-walk.js';
-import { DISCOVERY_QUEUE } from './discovery.queue.js';
-import { Scan, type ScanKind } from '../model/scan.entity.js';
+import type { Scan, ScanKind } from '../model/scan.entity.js';
 
-/** What somebody wants scanned: a network within a scope, or hosts that the service can log in to. */
+/** An order for a scan: of a network within a scope, or of hosts that the service can log in to. */
 export interface ScanOrder {
   readonly kind: ScanKind;
   readonly scopeId?: string;
@@ -24,59 +20,28 @@ export interface ScanOrder {
   readonly label?: string;
 }
 
-/** An order that was found to be allowed. */
+/** An order that is allowed, with its targets in their canonical spelling. */
 export type PlannedScan = Pick<Scan, 'kind' | 'scopeId' | 'targets' | 'ports' | 'total'> & {
   readonly scopeName?: string;
 };
 
-export interface ScanOrigin {
-  readonly actor: Actor;
-  readonly correlation: string;
-  readonly source?: string;
-  /** The run of a schedule that it belongs to. */
-  readonly runId?: string;
-}
-
-/** More than this takes hours and belongs into several scans. */
+/** Maximum probes of one scan; more would take hours. */
 const MAX_PROBES = 2_000_000;
 const MAX_HOSTS = 5000;
-/** Names and networks; a range of addresses is written as several networks. */
+/** Maximum names and networks of one scan; a range of addresses counts as several networks. */
 const MAX_TARGETS = 1000;
 
-/** Judges orders for scans and writes them down, with the signal for a worker. */
+/** Plans scans: reads the targets of an order, and checks that they are allowed. Writes nothing. */
 @Injectable()
-export class ScanOrders {
+export class ScanPlanner {
   constructor(
     private readonly db: DataSource,
-    private readonly audit: AuditService,
-    private readonly outbox: Outbox,
     private readonly guard: ScopeGuard,
   ) {}
 
   /** Throws Problem `scan.outside-scope`, `scan.too-large`, `scan.no-hosts`, `request.invalid` or those of the address rules. */
   plan(order: ScanOrder): Promise<PlannedScan> {
     return order.kind === 'ssh-deep' ? this.onHosts(order) : this.onNetwork(order);
-  }
-
-  async put(tx: EntityManager, id: string, planned: PlannedScan, origin: ScanOrigin): Promise<void> {
-    const { actor, correlation, source, runId } = origin;
-    const { scopeName, ...row } = planned;
-    await tx.insert(Scan, {
-      ...row,
-      id,
-      correlation,
-      runId: runId ?? null,
-      status: 'QUEUED',
-      requestedBy: actor.name,
-    });
-    const detail = { kind: row.kind, scope: scopeName, targets: row.targets.slice(0, 50), ports: row.ports };
-    const target = { kind: 'scan', id };
-    await this.audit.append(tx, [{ action: 'scan.ordered', actor, target, correlation, source, detail }]);
-    await this.outbox.add(tx, DISCOVERY_QUEUE, [id]);
-  }
-
-  committed(): void {
-    this.outbox.committed(DISCOVERY_QUEUE);
   }
 
   private async onNetwork(order: ScanOrder): Promise<PlannedScan> {

@@ -1,54 +1,68 @@
-import { Injectable, Logger } from '@nestjs/common';
+import { InjectQueue } from '@nestjs/bull';
+import { Injectable } from '@nestjs/common';
+import { Interval } from '@nestjs/schedule';
+import type { Queue } from 'bull';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DataSource } from 'typeorm';
+import { Config } from '../../platform/config/config.js';
 import { WorkPool } from '../../platform/jobs/work-pool.js';
-import { ScanScope } from '../scopes/scan-scope.entity.js';
+import { QueueConsumer } from '../../platform/queue/queue-consumer.js';
+import type { ScanResult } from '../model/scan-result.entity.js';
+import type { Scan } from '../model/scan.entity.js';
+import type { ScanScope } from '../scopes/scan-scope.entity.js';
+import { DISCOVERY_QUEUE, type DiscoverySignal } from './discovery.queue.js';
+import { ScanSweep } from './scan-sweep.js';
 import { ScanRepository } from './scan.repository.js';
 import { TargetProber } from './target-prober.js';
-import type { ScanResult } from '../model/scan-result.entity.js';
-import { ScanSweep } from './scan-sweep.js';
-import type { Scan } from '../model/scan.entity.js';
 
-/** Each opens as many connections as its walk is wide. */
+/** Scans at once in one process. */
 const MAX_SCANS = 4;
-const PROBES = 24;
-/** Logins at once: each is a few seconds of work for its host. */
-const LOGINS = 8;
-const LEASE_MS = 5000;
-const MAX_PENDING = 500;
-/** So long nobody was asked because other scans were at it: then the host counts as throttled. */
-const PATIENCE_MS = 15_000;
-const IDLE_MS = 250;
-/** A scan that takes down every worker that touches it has to end. */
+/** Attempts after which a scan fails: it may be what ends its workers. */
 const MAX_ATTEMPTS = 20;
+/** Probes at once of one scan. */
+const MAX_PROBES = 24;
+/** Logins at once of one scan: each is a few seconds of work for its host. */
+const MAX_LOGINS = 8;
+const MAX_PENDING = 500;
+const LEASE_RENEWAL_MS = 5000;
+/** Time for which a scan waits for hosts that other scans are probing; then the first of them counts as throttled. */
+const MAX_WAIT_MS = 15_000;
+const IDLE_MS = 250;
 
-/** Runs scans: who answers, and what they are. Everything that matters is in the rows, so any worker can go on. */
+/**
+ * Runs scans: claim, sweep for open ports, probe each of them, record the result and hand over what was found, end. Everything that matters is in rows, so
+ * any worker can resume a scan.
+ */
 @Injectable()
-export class ScanRunner {
-  private readonly logger = new Logger(ScanRunner.name);
+export class ScanWorker extends QueueConsumer<DiscoverySignal> {
   private readonly scans = new WorkPool<Scan>({
     most: MAX_SCANS,
-    claim: (room) => this.repository.claim(room),
+    claim: (capacity) => this.repository.claim(capacity),
     run: (scan) => this.run(scan),
-    // The lease ends, and another attempt goes on from the cursor.
+    // The lease runs out, and another attempt resumes at the cursor.
     failed: (error, scan) =>
-      this.logger.warn(`${scan === undefined ? 'scans wait' : `scan ${scan.id} stopped`}: ${String(error)}`),
+      this.logger.warn(
+        `${scan === undefined ? 'no scan could be claimed' : `scan ${scan.id} stopped`}: ${String(error)}`,
+      ),
   });
 
   constructor(
-    private readonly db: DataSource,
     private readonly repository: ScanRepository,
     private readonly sweep: ScanSweep,
     private readonly prober: TargetProber,
-  ) {}
+    @InjectQueue(DISCOVERY_QUEUE) queue: Queue<DiscoverySignal>,
+    config: Config,
+  ) {
+    super(queue, config);
+  }
 
-  /** Takes on what is due, as much as one process may have in hand. */
-  fill(): Promise<void> {
+  /** Also finds scans whose signal was lost and scans of dead workers. */
+  @Interval(2000)
+  protected override answer(): Promise<void> {
     return this.scans.fill();
   }
 
-  /** Puts down what runs where it is. */
-  stop(): Promise<void> {
+  /** Stops the scans where they are; another worker resumes them at their cursors. */
+  protected override finish(): Promise<void> {
     return this.scans.stop();
   }
 
@@ -57,79 +71,78 @@ export class ScanRunner {
       await this.repository.finish(scan, 'FAILED');
       return;
     }
-    const isOver = scan.kind === 'ssh-deep' ? await this.onHosts(scan) : await this.onNetwork(scan);
+    const scope = await this.repository.scopeOf(scan);
+    if (scope === null) return; // removed, and its scans were cancelled with it
+    const isComplete = await this.sweepAndProbe(scan, scope);
     if (this.scans.isStopping) await this.repository.release(scan);
-    else if (isOver) await this.repository.finish(scan, 'DONE');
+    else if (isComplete) await this.repository.finish(scan, 'DONE');
   }
 
-  private async onHosts(scan: Scan): Promise<boolean> {
-    return (await this.sweep.hosts(scan)) && (await this.askAll(scan, undefined, () => true));
-  }
-
-  /** Whoever was found is asked while the walk goes on, which waits most of its time. */
-  private async onNetwork(scan: Scan): Promise<boolean> {
-    const scope = await this.db.manager.findOneBy(ScanScope, { id: scan.scopeId ?? undefined });
-    if (scope === null) return false; // removed, and its scans were cancelled with it
-    const walk = { isOver: false, failed: false };
-    const fail = (error: unknown): never => {
-      walk.failed = true;
-      throw error;
-    };
+  /** Probes open ports while the sweep goes on, which waits most of its time. True when both are complete. */
+  private async sweepAndProbe(scan: Scan, scope: ScanScope | undefined): Promise<boolean> {
+    if (scope === undefined) return (await this.sweep.hosts(scan)) && (await this.probeAll(scan, scope, () => true));
+    const state = { isSwept: false, hasFailed: false };
     const sweeping = this.sweep
-      .network(scan, scope, () => this.scans.isStopping || walk.failed)
+      .network(scan, scope, () => this.scans.isStopping || state.hasFailed)
       .finally(() => {
-        walk.isOver = true;
+        state.isSwept = true;
       });
-    const halves = [sweeping, this.askAll(scan, scope, () => walk.isOver)].map((half) => half.catch(fail));
-    const ends = await Promise.allSettled(halves);
-    for (const end of ends) if (end.status === 'rejected') throw end.reason;
-    return ends.every((end) => end.status === 'fulfilled' && end.value);
+    const probing = this.probeAll(scan, scope, () => state.isSwept).catch((error: unknown) => {
+      state.hasFailed = true;
+      throw error;
+    });
+    await Promise.allSettled([sweeping, probing]);
+    return (await Promise.all([sweeping, probing])).every(Boolean);
   }
 
-  /** True when nobody is left to be asked, and nobody will be found any more. */
-  private async askAll(scan: Scan, scope: ScanScope | undefined, isSwept: () => boolean): Promise<boolean> {
-    const now = { ours: true };
-    const lease = this.every(LEASE_MS, async () => {
-      now.ours = await this.repository.checkpoint(scan, 0, []);
-    });
+  /** True when no open port is left to probe, and the sweep can find no more. */
+  private async probeAll(scan: Scan, scope: ScanScope | undefined, isSwept: () => boolean): Promise<boolean> {
+    const lease = this.keepLease(scan);
+    const isOver = () => !lease.isOurs() || this.scans.isStopping;
     try {
-      for (let patience = Date.now() + PATIENCE_MS; ;) {
-        const isLast = isSwept(); // before the rows are read: what the walk found is among them then
+      for (let deadline = Date.now() + MAX_WAIT_MS; ;) {
+        const isLast = isSwept(); // before the rows are read: they contain all that the sweep found then
         const rows = await this.repository.pending(scan, MAX_PENDING);
-        if (rows.length === 0 && isLast) return now.ours;
-        let settled = 0;
+        if (rows.length === 0 && isLast) return lease.isOurs();
+        let recorded = 0;
         const queue = [...rows];
         const work = async (): Promise<void> => {
-          for (let row = queue.shift(); row !== undefined && now.ours && !this.scans.isStopping; row = queue.shift())
-            if (await this.ask(row, scope, settled === 0 && Date.now() > patience)) settled += 1;
+          for (let row = queue.shift(); row !== undefined && !isOver(); row = queue.shift())
+            if (await this.probe(row, scope, recorded === 0 && Date.now() > deadline)) recorded += 1;
         };
-        await Promise.all(Array.from({ length: scope === undefined ? LOGINS : PROBES }, work));
-        if (!now.ours || this.scans.isStopping) return false;
-        if (settled > 0 || rows.length === 0) patience = Date.now() + PATIENCE_MS;
-        if (settled === 0) await sleep(IDLE_MS);
+        await Promise.all(Array.from({ length: scope === undefined ? MAX_LOGINS : MAX_PROBES }, work));
+        if (isOver()) return false;
+        if (recorded > 0 || rows.length === 0) deadline = Date.now() + MAX_WAIT_MS;
+        if (recorded === 0) await sleep(IDLE_MS);
       }
     } finally {
       await lease.end();
     }
   }
 
-  /** False when another scan is asking the same host at this moment; with `last`, that is the result. */
-  private async ask(row: ScanResult, scope: ScanScope | undefined, last: boolean): Promise<boolean> {
+  /** Probes one open port, records the result and hands over what was found. False while another scan probes the same host, unless that `isOverdue`. */
+  private async probe(row: ScanResult, scope: ScanScope | undefined, isOverdue: boolean): Promise<boolean> {
     const result = await this.prober.probe(row, scope);
-    if (result === undefined && !last) return false;
-    return this.repository.settle(row, result ?? { outcome: 'THROTTLED' });
+    if (result === undefined && !isOverdue) return false;
+    return this.repository.recordAndHandOver(row, result ?? { outcome: 'THROTTLED' });
   }
 
-  private every(ms: number, work: () => Promise<void>): { end: () => Promise<void> } {
+  /** Renews the lease of a scan until `end`. */
+  private keepLease(scan: Scan): { isOurs: () => boolean; end: () => Promise<void> } {
+    let isOurs = true;
     let last = Promise.resolve();
+    const renew = async (): Promise<void> => {
+      isOurs = await this.repository.checkpoint(scan, 0, []);
+    };
     const timer = setInterval(() => {
-      last = last.then(work).catch((error: unknown) => this.logger.warn(`a checkpoint failed: ${String(error)}`));
-    }, ms);
+      last = last.then(renew).catch((error: unknown) => this.logger.warn(`a lease was not renewed: ${String(error)}`));
+    }, LEASE_RENEWAL_MS);
     return {
+      isOurs: () => isOurs,
       end: async () => {
         clearInterval(timer);
         await last;
-        await work();
+        await renew();
       },
     };
   }

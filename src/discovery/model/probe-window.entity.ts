@@ -1,6 +1,6 @@
 import { Column, Entity, PrimaryColumn } from 'typeorm';
 
-/** Until when a host is left alone: sshd counts connections that never log in, and shuts those out who make many. */
+/** Time until which an SSH server is not probed again: sshd penalizes addresses that make many connections without a login. */
 @Entity('probe_window')
 export class ProbeWindow {
   @PrimaryColumn('text')
