@@ -53,7 +53,7 @@ describe('sessions that change a host', () => {
       for (const script of scriptsIn(file)) expect([file, WRITES.exec(script)?.[0]]).toEqual([file, undefined]);
   });
 
-  it('are told from readers by their scripts', () => {
+  it('are recognized by their scripts', () => {
     for (const file of ['src/hosts/connections/file-scripts.ts', 'src/ssh-keys/rotation/custody/holder-scripts.ts'])
       expect(scriptsIn(file).some((script) => WRITES.test(script))).toBe(true);
     for (const script of [
