@@ -60,8 +60,8 @@ export function standingsOf(file: Buffer, { old, next, originals }: KeyReplaceme
 }
 
 /**
- * Puts the new key behind each line of the old one, with the same options and a time limit: sshd itself ends it if nobody
- * comes back to verify it. The old lines stay as they are. Doing it again renews the limit.
+ * Puts the new key behind each line of the old one, with the same options and a time limit: sshd itself ends it if it
+ * is not verified. The old lines stay as they are. Doing it again renews the limit.
  */
 export function withNextLimited(file: Buffer, replacement: KeyReplacement, until: Limit): EditedFile {
   const { old, next, nextText, originals } = replacement;
@@ -110,7 +110,7 @@ export function rolledBack(file: Buffer, replacement: KeyReplacement): EditedFil
 
 /**
  * Puts the old key back for good: where it is limited, without the limit; where it was removed, in front of each line of the new key, with the
- * options of that line. For the one case that the new key fails after all. Where somebody removed both, neither comes back.
+ * options of that line. For the case that the new key fails after all. Where both were removed by others, neither comes back.
  */
 export function withOldRestored(file: Buffer, replacement: KeyReplacement, oldText: string): EditedFile {
   const { path, old, next, originals } = replacement;

@@ -10,7 +10,7 @@ import type { SshCertificate } from './ssh-certificate.entity.js';
 
 const MAX_TITLE_LENGTH = 200;
 
-/** What the policies look at before a certificate is issued. */
+/** The facts about a certificate that the policies are evaluated with. */
 export interface CertificateUse {
   /** `ssh-ed25519`, … of the key that is certified. */
   readonly keyType: string;
@@ -20,7 +20,7 @@ export interface CertificateUse {
   readonly callers: readonly string[];
 }
 
-/** Policies revision, and who must approve; nobody when `demand` is undefined. */
+/** Revision of the policies, and the approvals that they require; none when `demand` is undefined. */
 export interface JudgedCertificate {
   readonly revision: number;
   readonly demand: ApprovalRequirement | undefined;
@@ -55,7 +55,7 @@ export class SshCertificateApprovals {
     return this.approvals.judgeAll('ssh-certificate', uses);
   }
 
-  /** In the transaction that acts on a judgement. Throws Problem `approval.policies-changed`. */
+  /** Asserts, in the transaction that acts on a judgement, that the policies are unchanged. Throws Problem `approval.policies-changed`. */
   assertCurrent(tx: EntityManager, { revision }: JudgedCertificate): Promise<void> {
     return this.approvals.assertCurrent(tx, revision);
   }
@@ -96,7 +96,7 @@ export class SshCertificateApprovals {
   }
 }
 
-/** What approvers see: everything that the certificate will say, made of its rows alone. */
+/** The document that approvers see: the whole content of the certificate, built from its rows alone. */
 function documentOf(authority: SshAuthority, certificate: SshCertificate): Record<string, unknown> {
   const { id, serial, keyId, principals, validAfter, validBefore, request } = certificate;
   if (request === null) throw new Error('a certificate that waits for approval has its request');

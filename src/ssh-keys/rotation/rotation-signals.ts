@@ -8,7 +8,7 @@ import { QueueConsumer } from '../../platform/queue/queue-consumer.js';
 import { ROTATION_QUEUE } from './model/rotation.entity.js';
 import { RotationRunner } from './rotation-flow.js';
 
-/** Says that targets became due. Which ones are due is read from the rows. */
+/** Signal that targets became due. Which ones are due is read from the rows. */
 interface RotationSignal {
   readonly targetIds: string[];
 }

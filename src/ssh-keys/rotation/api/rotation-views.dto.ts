@@ -10,7 +10,7 @@ import {
   type TargetOutcome,
   type TargetState,
 } from '../model/rotation-state.js';
-import { STEP_OUTCOMES, type StepOutcome } from '../model/rotation-step.entity.js';
+import { STEP_OUTCOMES, type StepOutcome } from '../model/rotation-target.entity.js';
 import type { ShownRotation, ShownTarget } from './rotations.reader.js';
 
 export class RotationFailureView {

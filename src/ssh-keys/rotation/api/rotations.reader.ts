@@ -5,8 +5,7 @@ import { Cursors, DEFAULT_LIMIT, type Page } from '../../../platform/http/cursor
 import type { Followed } from '../../../platform/http/event-stream.js';
 import type { PageQuery } from '../../../platform/http/page.js';
 import { Problem } from '../../../platform/errors/problem.js';
-import { RotationStep } from '../model/rotation-step.entity.js';
-import { RotationTarget } from '../model/rotation-target.entity.js';
+import { RotationStep, RotationTarget } from '../model/rotation-target.entity.js';
 import { isOver, type RotationStatus } from '../model/rotation-state.js';
 import { Rotation } from '../model/rotation.entity.js';
 
@@ -45,7 +44,7 @@ export class RotationsReader implements BeforeApplicationShutdown {
     return shown as ShownRotation;
   }
 
-  /** For `answerEvents`. */
+  /** Reads a rotation that a caller follows, for `answerEvents`. */
   async follow<View>(id: string, viewOf: (shown: ShownRotation) => View): Promise<Followed<View>> {
     const shown = await this.get(id);
     return { id, view: viewOf(shown), mark: markOf(shown), final: isOver(shown.rotation.status) };

@@ -8,7 +8,7 @@ import { RotationTarget } from './rotation-target.entity.js';
 import { Rotation } from './rotation.entity.js';
 import type { Work } from './rotation-work.js';
 
-/** How a worker gets a target, keeps it, and reads what it is about. All times are the database's. */
+/** Claims, leases and releases of targets by workers. All times are the database's. */
 @Injectable()
 export class RotationClaims {
   constructor(

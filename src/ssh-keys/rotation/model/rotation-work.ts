@@ -30,18 +30,18 @@ export interface DoneStep {
   readonly change?: Change;
   readonly detail?: Facts;
   readonly code?: string;
-  readonly says?: string;
+  readonly reason?: string;
 }
 
 /** Outcome of one attempt at a step. */
 export type StepResult =
   | DoneStep
-  | { readonly kind: 'retry'; readonly code: string; readonly says: string; readonly detail?: Facts }
+  | { readonly kind: 'retry'; readonly code: string; readonly reason: string; readonly detail?: Facts }
   | {
       readonly kind: 'failed';
       readonly outcome: Exclude<TargetOutcome, 'OPEN'>;
       readonly code: string;
-      readonly says: string;
+      readonly reason: string;
       readonly detail?: Facts;
     };
 

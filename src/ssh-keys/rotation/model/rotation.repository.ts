@@ -2,8 +2,7 @@ import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
 import { AuditService } from '../../../audit/entries/audit.service.js';
 import { newId } from '../../../platform/database/new-id.js';
-import { RotationStep, type StepOutcome } from './rotation-step.entity.js';
-import { RotationTarget } from './rotation-target.entity.js';
+import { RotationStep, RotationTarget, type StepOutcome } from './rotation-target.entity.js';
 import { hasReached, type StepName, type TargetOutcome, type TargetState } from './rotation-state.js';
 import { FencedOff, type StartedStep, type StepResult, type Work } from './rotation-work.js';
 import { ROTATION_ACTOR } from './rotation.entity.js';
@@ -21,7 +20,7 @@ interface Settlement {
   readonly dueIn: number | null;
   readonly strikes: number;
   readonly code: string | null;
-  readonly says: string | null;
+  readonly reason: string | null;
   readonly recorded: StepOutcome;
 }
 
@@ -52,7 +51,7 @@ export class RotationRepository {
   async record(work: Work, started: StartedStep, result: StepResult): Promise<boolean> {
     const { target } = work;
     const settlement = settlementOf(target, result);
-    const { state, outcome, dueIn, strikes, code, says } = settlement;
+    const { state, outcome, dueIn, strikes, code, reason } = settlement;
     const goesOn = outcome === 'OPEN' && dueIn === 0;
     await this.db.transaction(async (tx) => {
       const { affected } = await tx
@@ -64,7 +63,7 @@ export class RotationRepository {
           outcome,
           strikes,
           failureCode: code,
-          failureDetail: says,
+          failureDetail: reason,
           dueAt: dueIn === null || outcome !== 'OPEN' ? null : () => `now() + ${dueIn} * interval '1 second'`,
           ...(goesOn ? {} : { worker: null, leaseUntil: null }),
           ...(outcome === 'OPEN' ? {} : { finishedAt: () => 'now()' }),
@@ -85,10 +84,10 @@ export class RotationRepository {
     tx: EntityManager,
     { rotation, target }: Work,
     { id, step }: StartedStep,
-    { state, outcome, recorded, code, says }: Settlement,
+    { state, outcome, recorded, code, reason }: Settlement,
     result: StepResult,
   ): Promise<void> {
-    const detail = { ...result.detail, ...(code === null ? {} : { code, says }) };
+    const detail = { ...result.detail, ...(code === null ? {} : { code, says: reason }) };
     await tx
       .createQueryBuilder()
       .update(RotationStep)
@@ -121,8 +120,8 @@ export class RotationRepository {
 function settlementOf({ state, strikes }: RotationTarget, result: StepResult): Settlement {
   switch (result.kind) {
     case 'done': {
-      const { outcome = 'OPEN', dueIn = 0, code = null, says = null } = result;
-      return { state: result.state, outcome, dueIn, strikes: 0, code, says, recorded: 'DONE' };
+      const { outcome = 'OPEN', dueIn = 0, code = null, reason = null } = result;
+      return { state: result.state, outcome, dueIn, strikes: 0, code, reason, recorded: 'DONE' };
     }
     case 'failed':
       return {
@@ -131,17 +130,17 @@ function settlementOf({ state, strikes }: RotationTarget, result: StepResult): S
         dueIn: null,
         strikes,
         code: result.code,
-        says: result.says,
+        reason: result.reason,
         recorded: 'FAILED',
       };
     case 'retry': {
-      const { code, says } = result;
+      const { code, reason } = result;
       const isTouched = hasReached(state, 'ADDED');
       const spent = strikes + 1 >= (isTouched ? MAX_STRIKES : MAX_STRIKES_UNTOUCHED);
       const outcome = isTouched ? 'BLOCKED' : 'FAILED_PRECHECK';
-      if (spent) return { state, outcome, dueIn: null, strikes, code, says, recorded: 'FAILED' };
+      if (spent) return { state, outcome, dueIn: null, strikes, code, reason, recorded: 'FAILED' };
       const dueIn = backoffSeconds(strikes);
-      return { state, outcome: 'OPEN', dueIn, strikes: strikes + 1, code, says, recorded: 'RETRY' };
+      return { state, outcome: 'OPEN', dueIn, strikes: strikes + 1, code, reason, recorded: 'RETRY' };
     }
   }
 }

@@ -3,7 +3,7 @@ import type { EntityManager } from 'typeorm';
 import type { ApprovalRequirement } from '../../../approvals/approvals.service.js';
 import { AuditService } from '../../../audit/entries/audit.service.js';
 import type { Caller } from '../../../access/caller.js';
-import { HostUses } from '../../../hosts/records/host-uses.service.js';
+import { HostUses } from '../../../hosts/records/host-removal.service.js';
 import { newId } from '../../../platform/database/new-id.js';
 import { Problem } from '../../../platform/errors/problem.js';
 import { Outbox } from '../../../platform/outbox/outbox.js';
@@ -15,9 +15,9 @@ import type { RotationPlan } from './rotation-planner.js';
 export interface NewRotation {
   readonly id: string;
   readonly plan: RotationPlan;
-  /** Absent while nobody has made it. */
+  /** Absent until it is made. */
   readonly newKey: MadeKey | undefined;
-  /** Absent: nobody needs to approve. */
+  /** Absent when no approval is needed. */
   readonly demand: ApprovalRequirement | undefined;
 }
 

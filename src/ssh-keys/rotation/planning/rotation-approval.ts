@@ -32,7 +32,7 @@ export class RotationApproval implements ApprovalSubject, OnModuleInit {
 
   /** Asks for approval, once every account was surveyed. The rotation waits from then on. Answers the id of the approval. */
   async ask(tx: EntityManager, rotation: Rotation): Promise<string> {
-    if (rotation.approvalDemand === null) throw new Error('nobody needs to approve this rotation');
+    if (rotation.approvalDemand === null) throw new Error('this rotation needs no approval');
     const id = newId();
     const { shown, title } = await this.document(tx, rotation);
     const order = { id, kind: 'ssh-rotation' as const, subjectId: rotation.id, demand: rotation.approvalDemand };

@@ -26,13 +26,13 @@ export class RotationRequirements {
     return this.approvals.judgeAll('ssh-rotation', uses);
   }
 
-  /** In the transaction that acts on a judgement. Throws Problem `approval.policies-changed`. */
+  /** Asserts, in the transaction that acts on a judgement, that the policies are unchanged. Throws Problem `approval.policies-changed`. */
   assertCurrent(tx: EntityManager, { revision }: Judgement): Promise<void> {
     return this.approvals.assertCurrent(tx, revision);
   }
 }
 
-/** A fact that a host does not have is left out: a condition about it then holds. */
+/** A fact that a host does not have is left out: a condition about it is then met. */
 function factsOf(host: Host | undefined): PolicyFacts {
   const labels = Object.entries(host?.labels ?? {}).map(([name, value]) => [`metadata.label.${name}`, [value]]);
   return {

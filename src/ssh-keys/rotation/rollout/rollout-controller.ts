@@ -133,11 +133,11 @@ export class RolloutController {
   }
 
   private async move(tx: EntityManager, rotation: Rotation, ending: RotationMove): Promise<void> {
-    const { status, code, says } = ending;
+    const { status, code, reason } = ending;
     const [, moved]: [unknown, number] = await tx.query(
       `UPDATE ssh_rotation SET status = $2, failure_code = $3, failure_detail = $4,
          finished_at = CASE WHEN $5 THEN now() END WHERE id = $1 AND status = ANY($6)`,
-      [rotation.id, status, code ?? null, says ?? null, isOver(status), rotationStatusesBefore(status)],
+      [rotation.id, status, code ?? null, reason ?? null, isOver(status), rotationStatusesBefore(status)],
     );
     if (moved !== 1) throw new Error(`a rotation cannot go from ${rotation.status} to ${status}`);
     await this.notices.moved(tx, rotation, ending);

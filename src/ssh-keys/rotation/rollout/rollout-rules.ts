@@ -21,14 +21,14 @@ export interface RotationProgress {
 export interface RotationMove {
   readonly status: RotationStatus;
   readonly code?: string;
-  readonly says?: string;
+  readonly reason?: string;
 }
 
 const FAILURES: readonly TargetOutcome[] = ['FAILED_PRECHECK', 'BLOCKED', 'ROLLED_BACK', 'CRITICAL'];
 const TOO_MANY_FAILURES: RotationMove = {
   status: 'HALTED',
   code: 'rotation.halted',
-  says: 'Too many hosts could not be rotated.',
+  reason: 'Too many hosts could not be rotated.',
 };
 const HOLDER_UNPROVEN = 'rotation.holder-unproven';
 
@@ -52,7 +52,7 @@ export function haltOf(rotation: Rotation, progress: RotationProgress, wave = ro
     ({ outcome, failureCode }) => outcome === 'FAILED_PRECHECK' && failureCode === HOLDER_UNPROVEN,
   );
   if (unproven !== undefined && rotation.promotedAt === null && !rotation.dryRun)
-    return { status: 'HALTED', code: HOLDER_UNPROVEN, says: unproven.failureDetail ?? HOLDER_UNPROVEN };
+    return { status: 'HALTED', code: HOLDER_UNPROVEN, reason: unproven.failureDetail ?? HOLDER_UNPROVEN };
   return hasTooManyFailures(rotation, progress, wave) ? TOO_MANY_FAILURES : undefined;
 }
 
@@ -76,12 +76,17 @@ function maxFailures(wave: number, size: number): number {
 
 /** The status in which a rotation ends whose targets have all ended. */
 export function endingOf({ dryRun, status }: Rotation, { all, has }: RotationProgress): RotationMove {
-  if (has('CRITICAL')) return { status: 'CRITICAL', code: 'rotation.locked-out', says: 'A host accepts neither key.' };
+  if (has('CRITICAL'))
+    return { status: 'CRITICAL', code: 'rotation.locked-out', reason: 'A host accepts neither key.' };
   if (dryRun) return { status: 'PLANNED' };
   if (all.every(({ outcome }) => outcome === 'PROVEN')) return { status: 'DONE' };
   if (all.every(({ outcome }) => outcome === 'ROLLED_BACK' || outcome === 'FAILED_PRECHECK'))
     return { status: 'ROLLED_BACK' };
   if (has('BLOCKED') && status !== 'ROLLING_BACK')
-    return { status: 'HALTED', code: 'rotation.blocked', says: 'A host needs a person.' };
-  return { status: 'PARTIAL', code: 'rotation.partial', says: 'The old key stays where a host could not be rotated.' };
+    return { status: 'HALTED', code: 'rotation.blocked', reason: 'A host needs a person.' };
+  return {
+    status: 'PARTIAL',
+    code: 'rotation.partial',
+    reason: 'The old key stays where a host could not be rotated.',
+  };
 }

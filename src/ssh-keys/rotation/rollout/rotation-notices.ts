@@ -17,7 +17,7 @@ export class RotationNotices {
     private readonly alertEvents: AlertEvents,
   ) {}
 
-  async moved(tx: EntityManager, rotation: Rotation, { status, code, says = status }: RotationMove): Promise<void> {
+  async moved(tx: EntityManager, rotation: Rotation, { status, code, reason = status }: RotationMove): Promise<void> {
     await this.audit.append(tx, [
       {
         action: `ssh-rotation.${status.toLowerCase().replaceAll('_', '-')}`,
@@ -28,10 +28,10 @@ export class RotationNotices {
         detail: { from: rotation.status, to: status, keyId: rotation.keyId, nextKeyId: rotation.nextKeyId, code },
       },
     ]);
-    if (NEEDS_PERSON.has(status)) await this.callForPerson(tx, rotation, says);
+    if (NEEDS_PERSON.has(status)) await this.alertPeople(tx, rotation, reason);
   }
 
-  private async callForPerson(tx: EntityManager, { id, keyId }: Rotation, why: string): Promise<void> {
+  private async alertPeople(tx: EntityManager, { id, keyId }: Rotation, why: string): Promise<void> {
     const rows: { fingerprint: string; hosts: string | null; because: string | null }[] = await tx.query(
       `SELECT k.fingerprint, (SELECT t.failure_detail FROM ssh_rotation_target t
          WHERE t.rotation_id = $2 AND t.outcome IN ('BLOCKED', 'CRITICAL', 'FAILED_PRECHECK') ORDER BY t.wave, t.id LIMIT 1) AS because, (SELECT string_agg(DISTINCT h.name, ', ') FROM ssh_rotation_target t JOIN host h ON h.id = t.host_id

@@ -147,6 +147,6 @@ function warningsOf({ settings, expiry }: Survey): string[] {
   ];
 }
 
-function refusal(code: string, says: string): StepFailure {
-  return new StepFailure('FAILED_PRECHECK', code, says);
+function refusal(code: string, reason: string): StepFailure {
+  return new StepFailure('FAILED_PRECHECK', code, reason);
 }

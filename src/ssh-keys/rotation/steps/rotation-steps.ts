@@ -99,7 +99,7 @@ export class RotationSteps {
       kind: 'failed',
       outcome: 'ROLLED_BACK',
       code: 'rotation.new-key-refused',
-      says: 'The host does not accept the new key; everything is as before.',
+      reason: 'The host does not accept the new key; everything is as before.',
       detail: { ...detail, new: 'denied' },
     };
   }

@@ -39,7 +39,7 @@ export async function askSshd(session: SshSession, name: string): Promise<SshdSe
   return { settings, account: { name, uid: Number(uid), home } };
 }
 
-/** As root where the login may, else as the account, else as the login itself. */
+/** Runs as root where the login may, else as the account, else as the login itself. */
 async function asRoot<T>(session: SshSession, account: string, run: (as?: string) => Promise<T>): Promise<T> {
   for (const as of ['root', account]) {
     try {

@@ -90,16 +90,16 @@ function assertAsShown({ rotation, target }: Work, plan: TargetPlan): void {
 function resultOf(error: unknown, { target }: Work): StepResult {
   if (error instanceof FencedOff) throw error;
   if (error instanceof StepFailure)
-    return { kind: 'failed', outcome: error.outcome, code: error.code, says: error.message };
+    return { kind: 'failed', outcome: error.outcome, code: error.code, reason: error.message };
   const problem =
     error instanceof Problem
       ? error
       : new Problem('unavailable', 'rotation.internal', 'The attempt failed on our side.', { cause: error });
-  const { code, message: says, kind } = problem;
+  const { code, message: reason, kind } = problem;
   const isTouched = hasReached(target.state, 'ADDED');
   // A target on which nothing was changed is given up at once. On any other one, going on and rolling back both need another attempt.
   const isPassing =
     PASSING_CODES.includes(code) || kind === 'unavailable' || (isTouched && !FINAL_CODES.includes(code));
-  if (isPassing) return { kind: 'retry', code, says };
-  return { kind: 'failed', outcome: isTouched ? 'BLOCKED' : 'FAILED_PRECHECK', code, says };
+  if (isPassing) return { kind: 'retry', code, reason };
+  return { kind: 'failed', outcome: isTouched ? 'BLOCKED' : 'FAILED_PRECHECK', code, reason };
 }
