@@ -24,7 +24,7 @@ import {
 } from './policies/policy-evaluation.js';
 import type { PolicyFacts } from './policies/policy-conditions.js';
 
-export type { ApprovalRequirement, PolicyFacts, Manifest };
+export type { ApprovalRequirement, Judgement, PolicyFacts, Manifest };
 
 export interface ShownSubject {
   /** One line that says what it is about. */

@@ -13,7 +13,7 @@ import { SchedulesController } from './schedules/schedules.controller.js';
 import { SchedulesService } from './schedules/schedules.service.js';
 import { Sensor, SensorApiKey, SensorCommand } from './sensor.entity.js';
 import { SensorKeys } from './sensor-keys.service.js';
-import { SensorSilenceSchedule } from './sensor-silence.schedule.js';
+import { SensorSilence } from './sensor-silence.service.js';
 import { SensorsController } from './sensors.controller.js';
 import { SensorScanTarget, SensorsService } from './sensors.service.js';
 
@@ -28,6 +28,6 @@ export class SensorsModule {}
 /** The background half: starts and executes scheduled runs, and reports silent sensors. */
 @Module({
   imports: [RightsModule, SensorsModule],
-  providers: [RunExecutor, ScheduleClock, ScheduleStarter, ScheduleTicker, SensorSilenceSchedule],
+  providers: [RunExecutor, ScheduleClock, ScheduleStarter, ScheduleTicker, SensorSilence],
 })
 export class SensorsWorkerModule {}

@@ -173,7 +173,7 @@ describe('the TLS probe', () => {
     );
     try {
       for (let i = 0; i < 600; i += 1) {
-        const up = await BoundedStream.open('127.0.0.1', port, { connectMs: 500, totalMs: 500, mostBytes: 10 }).then(
+        const up = await BoundedStream.open('127.0.0.1', port, { connectMs: 500, totalMs: 500, maxBytes: 10 }).then(
           (stream) => (stream.close(), true),
           () => false,
         );

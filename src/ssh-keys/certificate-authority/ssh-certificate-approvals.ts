@@ -1,6 +1,11 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager } from 'typeorm';
-import { approvalHash, ApprovalsService, type ApprovalRequirement } from '../../approvals/approvals.service.js';
+import {
+  approvalHash,
+  type ApprovalRequirement,
+  ApprovalsService,
+  type Judgement,
+} from '../../approvals/approvals.service.js';
 import type { Caller } from '../../access/caller.js';
 import { newId } from '../../platform/database/new-id.js';
 import { fingerprintOf, publicKeyLine, sshPublicKeyOfSpki } from '../../formats/ssh/public-key.js';
@@ -20,12 +25,6 @@ export interface CertificateUse {
   readonly callers: readonly string[];
 }
 
-/** Revision of the policies, and the approvals that they require; none when `demand` is undefined. */
-export interface JudgedCertificate {
-  readonly revision: number;
-  readonly demand: ApprovalRequirement | undefined;
-}
-
 /** Approvals of SSH certificates: who must give them, what they show, and whether one covers a certificate that is about to be signed. */
 @Injectable()
 export class SshCertificateApprovals {
@@ -41,7 +40,7 @@ export class SshCertificateApprovals {
   async judge(
     { name, kind }: SshAuthority,
     { keyType, keyId, principals, callers }: CertificateUse,
-  ): Promise<JudgedCertificate> {
+  ): Promise<Judgement> {
     const common = {
       algorithm: [keyType],
       caller: callers,
@@ -56,7 +55,7 @@ export class SshCertificateApprovals {
   }
 
   /** Asserts, in the transaction that acts on a judgement, that the policies are unchanged. Throws Problem `approval.policies-changed`. */
-  assertCurrent(tx: EntityManager, { revision }: JudgedCertificate): Promise<void> {
+  assertCurrent(tx: EntityManager, { revision }: Judgement): Promise<void> {
     return this.approvals.assertCurrent(tx, revision);
   }
 

@@ -1,7 +1,6 @@
 import { Injectable } from '@nestjs/common';
 import { DataSource, type EntityManager, In } from 'typeorm';
-import { ApprovalsService, type PolicyFacts } from '../../../approvals/approvals.service.js';
-import type { Judgement } from '../../../approvals/policies/policy-evaluation.js';
+import { ApprovalsService, type Judgement, type PolicyFacts } from '../../../approvals/approvals.service.js';
 import type { Caller } from '../../../access/caller.js';
 import { Host } from '../../../hosts/model/host.entity.js';
 import type { RotationPlan } from './rotation-planner.js';

@@ -9,8 +9,8 @@ const EVERY_MS = 4000;
 
 /** Reports sensors that became silent, and removes old commands. */
 @Injectable()
-export class SensorSilenceSchedule {
-  private readonly logger = new Logger(SensorSilenceSchedule.name);
+export class SensorSilence {
+  private readonly logger = new Logger(SensorSilence.name);
 
   constructor(
     private readonly db: DataSource,
